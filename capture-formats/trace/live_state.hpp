@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sequence of operations teaches about the tree they work on: names, objects, open instances, locks, sizes.
+//
+// Shared by the writer (checkpoints), by replay (initial image, --from) and by tests. Memory follows the number of live objects:
+// an object that has neither a name nor an open instance is forgotten. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "../op.hpp"
+
+namespace fsr {
+
+struct LiveObject {
+  ObjectId id = kNoObject;
+  Attr attr;           // the latest known; valid says what
+  std::string target;  // symlink, where known
+  uint32_t names = 0;  // names known
+  uint32_t opens = 0;  // open instances
+};
+
+struct LiveOpen {
+  HandleId handle = 0;
+  ObjectId object = kNoObject;
+  uint32_t open_flags = 0;
+  ThreadId thread = 0;
+  bool directory = false;
+};
+
+struct LiveLock {
+  ObjectId object = kNoObject;
+  HandleId handle = 0;
+  uint64_t owner = 0, offset = 0, length = 0;
+  uint32_t mode = 0;
+  bool flock = false;
+};
+
+class LiveState {
+ public:
+  LiveState();
+  ~LiveState();
+  LiveState(LiveState&&) noexcept;
+  LiveState& operator=(LiveState&&) noexcept;
+
+  // Called when an operation shows that something existed before anything in the sequence made it. `object` may be kNoObject
+  // (a name from a readdir whose object was never seen; `type` then holds its S_IFMT bits).
+  using Discovered = std::function<void(ObjectId parent, std::string_view name, ObjectId object, uint32_t type)>;
+  void on_discovered(Discovered callback);
+
+  void apply(const Op& op);  // in order of effect
+
+  const LiveObject* object(ObjectId id) const;
+  // kNoObject and false: not known; kNoObject and true: known to exist, object never seen.
+  bool lookup(ObjectId parent, std::string_view name, ObjectId* object) const;
+  void each_object(const std::function<void(const LiveObject&)>& visit) const;
+  void each_name(const std::function<void(ObjectId parent, std::string_view name, ObjectId object, uint32_t type)>& visit) const;
+  void each_open(const std::function<void(const LiveOpen&)>& visit) const;
+  void each_lock(const std::function<void(const LiveLock&)>& visit) const;
+
+  std::string serialize() const;              // body of a checkpoint frame
+  bool restore(std::string_view serialized);  // false: not one
+  size_t objects() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fsr

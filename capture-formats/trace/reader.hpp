@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a trace file: in order, from a time, from an operation number, cut or damaged. Layout: docs/trace-format.md.
+//
+// One thread at a time. Memory is bounded by one block, the index (24 bytes a block) and the operations that outlived their
+// block. A trace is foreign input: every length is checked before it is believed, names are valid components or the operation is
+// counted as damaged, and decompressed sizes are bounded before memory is taken.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../op_source.hpp"
+#include "header.hpp"
+
+namespace fsr {
+
+// One stretch of the file that could not be read.
+struct TraceDamage {
+  uint64_t file_offset = 0;  // bytes
+  uint64_t file_bytes = 0;
+  int64_t from = 0, to = 0;  // ns: operations that started between these are missing or incomplete; to < 0 = until the end
+  std::string what;          // "block 12: checksum mismatch", "cut: closing statement missing"
+};
+
+class LiveState;
+
+class TraceReader final : public OpSource {
+ public:
+  // Throws std::runtime_error, prefixed "FILE: ", for what is no trace at all or of a newer version. A pipe or "-" must be
+  // spooled to a file first (spool_to_file).
+  explicit TraceReader(const std::string& path);
+  ~TraceReader() override;
+
+  const TraceHeader& header() const;
+  const TraceClosing* closing() const;             // null: the trace was cut
+  const std::vector<TraceDamage>& damage() const;  // grows while reading; verify reads everything
+  uint64_t operations() const;                     // from the index, damaged blocks included as far as known
+  int64_t end_time() const;                        // start of the last operation in the index
+  uint64_t blocks() const;
+  uint64_t file_bytes() const;
+  uint64_t position_bytes() const;  // how far next() has come, for progress
+
+  // Operations in start order, each joined with its end; kOpUnfinished where the capture never saw one.
+  bool next(OpBatch& batch) override;
+  // The next batch begins with the first operation that started at or after `start`, or with number `seq`.
+  void seek_time(int64_t start);
+  void seek_op(uint64_t seq);
+  // What is known of the tree just before operation `seek`ed to: read from the nearest checkpoint and rolled forward.
+  // After the call the reader stands where seek_time(start) would put it.
+  void load_state(int64_t start, LiveState& state);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// True when the first bytes of a file are those of a trace.
+bool looks_like_trace(std::string_view first_bytes);
+
+}  // namespace fsr

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a trace file. Layout: docs/trace-format.md.
+//
+// One thread at a time. Memory is bounded by the open block plus the live state kept for checkpoints. Failures to write throw
+// std::system_error once; after that the writer is dead and every call is a no-op, while the file on disk stays readable.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "header.hpp"
+
+namespace fsr {
+
+struct WriterOptions {
+  int level = 3;                         // zstd
+  size_t block_ops = 16384;              // a block closes at this many operations,
+  size_t block_bytes = 1 << 20;          // at about this many raw bytes,
+  int64_t block_ns = 1'000'000'000;      // or when its first operation is this old (tick)
+  bool attributes = true;                // false: leave out what replies taught about objects
+  uint64_t checkpoint_bytes = 16 << 20;  // compressed bytes between checkpoints of the live state
+};
+
+class TraceWriter {
+ public:
+  // Takes over `fd`, an empty file opened for writing, and writes the header. Throws std::system_error.
+  TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options = {});
+  ~TraceWriter();  // closes the file without a closing statement if finish() was not called
+
+  // Operations must come in order of start; `seq` is assigned by the writer and returned. What `op` points to is copied.
+  uint64_t add(const Op& op);
+  // An operation that is still under way while later ones must be written: its start, and its end when it came.
+  // add_start takes the place in the order, add_end takes the whole operation again with its outcome.
+  uint64_t add_start(const Op& op);
+  void add_end(uint64_t seq, const Op& op);
+
+  // Closes the open block if `now` (ns since the trace's epoch) says that it's old enough. Call at least every 250 ms.
+  void tick(int64_t now);
+  void flush();  // closes the open block
+  // Writes the index and the closing statement, syncs and closes. `closing.operations` and `by_kind` are filled in here.
+  void finish(TraceClosing closing);
+
+  uint64_t operations() const;
+  uint64_t bytes_written() const;  // compressed, so far
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a replay is performed on. A target turns one operation into its protocol's own requests, asynchronously. It knows nothing
+// of traces, streams, schedules or statistics.
+//
+// Object identity: operations name files by ObjectId and open files by HandleId, as recorded. A target keeps the map from these
+// to its own handles (file handles, descriptors, fids): filled by the operations that teach it (lookup, create, mkdir, mknod,
+// symlink, tmpfile; open, opendir), shared by all its sessions and safe for their threads. kRootObject is the root of the target.
+// The engine guarantees that the operation that teaches an id completed before one that uses
+// it is submitted, wherever the recorded outcome allows it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "op.hpp"
+
+namespace fsr {
+
+class Clock;
+
+enum class Fidelity : uint8_t {
+  exact,
+  approximate,  // something like it is done; counted as an approximation
+  impossible,   // not submitted; counted by kind
+};
+
+struct Credentials {
+  uint32_t uid = 0, gid = 0;
+};
+
+struct Outcome {
+  int32_t error = 0;       // errno, positive; 0 = success
+  uint64_t result = 0;     // as Op::result
+  Attr attr;               // what the reply taught about the object, attr.valid says what
+  std::string_view data;   // read content, readlink target, xattr value: valid during the completion callback only
+  uint32_t auxiliary = 0;  // requests that the target added on its own
+  int64_t completed = 0;   // Clock::now() when the reply was there
+  // readdir(plus): valid during the completion callback only
+  std::span<const DirEntry> entries;
+};
+
+// One operation under way. Owned by the engine; must stay unchanged and in place until its completion.
+struct Request {
+  const Op* op = nullptr;
+  Credentials who;           // whom to act as; ignored by targets opened without impersonation
+  std::string_view payload;  // write: the bytes to write, op->length of them
+  bool want_data = false;    // read: the caller compares the content (otherwise it may be discarded unseen)
+  Outcome outcome;
+  void* owner = nullptr;  // the engine's own
+};
+
+enum class Submit : uint8_t {
+  completed,  // done within the call, outcome is set, no callback will come
+  queued,     // the completion callback will come from poll()
+  busy,       // the session's limit is reached: submit again after a poll() that completed something
+};
+
+class Completion {
+ public:
+  virtual void completed(Request& request) = 0;
+
+ protected:
+  ~Completion() = default;
+};
+
+// A connection or a ring. Belongs to one thread.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual Submit submit(Request& request) = 0;
+  // Completes what is ready; waits for the first completion, for `wake` (eventfd, readable = return) or for `deadline` on the
+  // target's clock (ns; <= now = don't wait), whichever comes first. Never throws for a broken connection: what was in flight
+  // completes with an error.
+  virtual void poll(int64_t deadline, int wake, Completion& sink) = 0;
+};
+
+struct TargetOptions {
+  Clock* clock = nullptr;    // required
+  bool privileged = false;   // allow device nodes, set-id bits, trusted/security xattrs, ioctls
+  bool impersonate = false;  // act as Request::who
+};
+
+struct Space {
+  uint64_t total = 0, free = 0;  // bytes; 0 and 0 = not known
+};
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string name() const = 0;                 // as in the URL, for reports: "nfs://127.0.0.1:12049/vfs"
+  virtual Fidelity fidelity(const Op& op) const = 0;    // may depend on arguments (a rename flag), never on state
+  virtual std::unique_ptr<Session> open_session() = 0;  // throws std::runtime_error with one clear line
+  virtual Space space() { return {}; }
+  virtual bool empty() { return true; }  // nothing in the root
+  // What the target as a whole did beyond the operations: reconnects, retransmissions, silly renames, lost writes.
+  virtual std::vector<std::pair<std::string, uint64_t>> counters() const { return {}; }
+};
+
+// One kind of target. `open` throws std::runtime_error for a bad URL, a refusal or no such server.
+struct TargetPlugin {
+  const char* scheme;  // "nfs": URLs "nfs://..." and "nfs:..."
+  const char* help;    // one line for `fsreplay --help`
+  std::unique_ptr<Target> (*open)(const std::string& url, const TargetOptions& options);
+};
+
+std::span<const TargetPlugin* const> target_plugins();
+// A URL of a known scheme, or a directory (= file:DIR).
+std::unique_ptr<Target> open_target(const std::string& url, const TargetOptions& options);
+
+}  // namespace fsr
