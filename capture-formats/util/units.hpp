@@ -19,7 +19,8 @@ std::string format_duration(int64_t ns);  // "1.25 ms", "3 min 04 s"
 std::string format_count(uint64_t n);     // "12,345,678"
 // Names are bytes: control bytes, backslash and what is not UTF-8 become \xHH.
 std::string escape_text(std::string_view bytes);
-// For JSON: valid UTF-8 stays; each other byte becomes U+F700 + byte (private use), documented in docs/trace-format.md.
+// For JSON: valid UTF-8 stays; each other byte becomes U+F700 + byte (private use; characters of that range are taken as bytes
+// too, so that it can be undone), documented in docs/trace-format.md.
 std::string json_text(std::string_view bytes);
 
 }  // namespace fsr
