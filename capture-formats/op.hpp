@@ -133,6 +133,7 @@ enum OpFlag : uint16_t {
   kOpInferred = 1u << 6,    // an importer inferred part of it
 };
 
+// clang-format off
 // Meaning of the members by kind ("result" members only when error == 0):
 //   lookup                parent, name -> object, attr
 //   getattr, statx        object (, handle) -> attr                          flags: statx mask
@@ -148,18 +149,23 @@ enum OpFlag : uint16_t {
 //   fallocate             object, handle, offset, length, mode: FALLOC_FL_*
 //   lseek                 object, handle, offset, mode: SEEK_DATA|SEEK_HOLE -> result: offset
 //   fsync, fsyncdir       object, handle, flags: 1 = data only
-//   flush, release(dir)   object, handle
-//   readdir(plus)         object, handle, offset: cursor (opaque), length: buffer size -> entries, result: number of entries
+//   flush                 object, handle, owner: whose byte-range locks on the object end (0 = none)
+//   release, releasedir   object, handle
+//   readdir(plus)         object, handle, offset: cursor (opaque), length: buffer size -> entries, result: number of entries,
+//                         both without "." and ".."
 //   mkdir                 parent, name, mode -> object, attr
 //   mknod                 parent, name, mode (with type), flags: rdev -> object, attr
 //   symlink               parent, name, data: target -> object, attr
 //   link                  object, parent2, name2 -> attr
 //   unlink, rmdir         parent, name; object: what was removed, where known
-//   rename                parent, name, parent2, name2, flags: RENAME_*; object: what moved, object2: what it replaced, where
-//   known statfs, syncfs        object get/set/removexattr   object, name: attribute, length: value size or buffer size (0 = asks
-//   for the size), flags: XATTR_* -> result listxattr             object, length: buffer size -> result: bytes getlk, setlk
-//   object, handle, owner, offset, length (0 = to the end), mode: F_RDLCK|F_WRLCK|F_UNLCK, kOpWait flock                 object,
-//   handle, owner, mode: LOCK_SH|LOCK_EX|LOCK_UN, kOpWait ioctl                 object, handle, flags: command -> result
+//   rename                parent, name, parent2, name2, flags: RENAME_*; object: what moved, object2: what it replaced, where known
+//   statfs, syncfs        object
+//   get/set/removexattr   object, name: attribute, length: value size or buffer size (0 = asks for the size), flags: XATTR_* -> result
+//   listxattr             object, length: buffer size -> result: bytes
+//   getlk, setlk          object, handle, owner, offset, length (0 = to the end), mode: F_RDLCK|F_WRLCK|F_UNLCK, kOpWait
+//   flock                 object, handle, owner, mode: LOCK_SH|LOCK_EX|LOCK_UN, kOpWait
+//   ioctl                 object, handle, flags: command -> result
+// clang-format on
 struct Op {
   uint64_t seq = 0;      // number within the trace, 0-based, in start order
   int64_t start = 0;     // ns since the trace's epoch, monotonic clock
