@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks on the source text itself: format, licence line, file size."""
+import os
+import shutil
+import subprocess
+import sys
+
+SOURCE = os.environ.get("FSR_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+LINE_LIMIT = 600
+# Files that may be longer, each with its reason.
+LONGER = {}
+
+failed = 0
+
+
+def case(name, problems):
+    global failed
+    if problems:
+        failed += 1
+        print(f"not ok - {name}: {'; '.join(problems[:20])}")
+    else:
+        print(f"ok - {name}")
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8", errors="replace") as text:
+        return text.read().splitlines()
+
+
+def source_files():
+    """Everything that belongs to the project: tracked, or new and not ignored. In a tree without git: all but build directories."""
+    git = subprocess.run(["git", "-c", f"safe.directory={os.path.abspath(SOURCE)}", "ls-files", "-co", "--exclude-standard"],
+                         cwd=SOURCE, capture_output=True, text=True, check=False)
+    if git.returncode == 0:
+        names = git.stdout.splitlines()
+    else:
+        names = []
+        for folder, subfolders, files in os.walk(SOURCE):
+            subfolders[:] = [s for s in subfolders if not s.startswith(("build", ".git"))]
+            names += [os.path.relpath(os.path.join(folder, f), SOURCE) for f in files]
+    return sorted(n for n in names if os.path.isfile(os.path.join(SOURCE, n)))
+
+
+def main():
+    os.chdir(SOURCE)
+    files = source_files()
+    cpp = [f for f in files if f.endswith((".cpp", ".hpp"))]
+    programs = cpp + [f for f in files if f.endswith((".py", ".sh"))]
+
+    case("every source file names its licence",
+         [f for f in programs if not any("SPDX-License-Identifier: Apache-2.0" in line for line in lines_of(f)[:3])])
+    case(f"no source file is longer than {LINE_LIMIT} lines",
+         [f"{f} has {len(lines_of(f))}" for f in programs if len(lines_of(f)) > LINE_LIMIT and f not in LONGER])
+    case("every header has #pragma once",
+         [f for f in cpp if f.endswith(".hpp") and "#pragma once" not in lines_of(f)])
+    case("no source line promises something for later",
+         [f"{f}:{n}" for f in programs if not f.endswith("source_checks.py")
+          for n, line in enumerate(lines_of(f), 1) if any(word in line for word in ("TODO", "FIXME", "XXX:"))])
+
+    # Versions of clang-format disagree with each other; 14 is Debian 12's.
+    tool = shutil.which("clang-format-14")
+    if tool:
+        run = subprocess.run([tool, "--dry-run", "-Werror"] + cpp, capture_output=True, text=True, check=False)
+        case("clang-format 14 has nothing to change",
+             sorted({line.split(": ")[0] for line in run.stderr.splitlines() if "error:" in line}) if run.returncode else [])
+    else:
+        print("clang-format 14 is not in this Debian release: format not checked")
+    sys.exit(1 if failed else 0)
+
+
+main()
