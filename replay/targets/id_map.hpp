@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a recorded identity (ObjectId, HandleId) to what a target knows it by: a file handle, a descriptor, a fid.
+//
+// Shared by all sessions of a target and safe for their threads: split into shards, each an open-addressed table under its own
+// mutex, so that sessions rarely meet and an entry costs no allocation of its own. Memory follows the number of live entries.
+// Keys are not 0. Values are default-constructible and movable; what a function passed in sees is valid during the call only, and
+// it must not call the same map.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace fsr {
+
+template <class Value>
+class IdMap {
+ public:
+  // A copy of the value. False: not there.
+  bool get(uint64_t id, Value* value) const {
+    const Shard& shard = shard_of(id);
+    std::lock_guard lock(shard.mutex);
+    const Slot* slot = shard.find(id);
+    if (slot) *value = slot->value;
+    return slot != nullptr;
+  }
+
+  bool contains(uint64_t id) const {
+    const Shard& shard = shard_of(id);
+    std::lock_guard lock(shard.mutex);
+    return shard.find(id) != nullptr;
+  }
+
+  // Adds or replaces.
+  void set(uint64_t id, Value value) {
+    update(id, [&](Value& there) { there = std::move(value); });
+  }
+
+  // Calls f(Value&) under the shard's lock if the id is there. False: not there.
+  template <class F>
+  bool visit(uint64_t id, F&& f) {
+    Shard& shard = shard_of(id);
+    std::lock_guard lock(shard.mutex);
+    Slot* slot = shard.find(id);
+    if (slot) f(slot->value);
+    return slot != nullptr;
+  }
+
+  // Calls f(Value&) under the shard's lock, on a new default value if the id is not there.
+  template <class F>
+  void update(uint64_t id, F&& f) {
+    Shard& shard = shard_of(id);
+    std::lock_guard lock(shard.mutex);
+    f(shard.find_or_add(id).value);
+  }
+
+  // Removes; the value moves to *removed if given. False: not there.
+  bool erase(uint64_t id, Value* removed = nullptr) {
+    Shard& shard = shard_of(id);
+    std::lock_guard lock(shard.mutex);
+    Slot* slot = shard.find(id);
+    if (!slot) return false;
+    if (removed) *removed = std::move(slot->value);
+    shard.remove(slot);
+    return true;
+  }
+
+  // Calls f(uint64_t id, Value&) for every entry, one shard locked at a time.
+  template <class F>
+  void for_each(F&& f) {
+    for (Shard& shard : shards_) {
+      std::lock_guard lock(shard.mutex);
+      for (Slot& slot : shard.slots)
+        if (slot.id) f(slot.id, slot.value);
+    }
+  }
+
+  size_t size() const {
+    size_t n = 0;
+    for (const Shard& shard : shards_) {
+      std::lock_guard lock(shard.mutex);
+      n += shard.used;
+    }
+    return n;
+  }
+
+ private:
+  static constexpr unsigned kShardBits = 6;
+
+  struct Slot {
+    uint64_t id = 0;  // 0 = free
+    Value value{};
+  };
+
+  struct alignas(64) Shard {
+    mutable std::mutex mutex;
+    std::vector<Slot> slots;  // a power of two of them, at most 7/8 used
+    size_t used = 0;
+
+    size_t home(uint64_t id) const { return size_t(hash(id)) & (slots.size() - 1); }
+    size_t next(size_t i) const { return (i + 1) & (slots.size() - 1); }
+
+    const Slot* find(uint64_t id) const {
+      if (used == 0 || id == 0) return nullptr;
+      for (size_t i = home(id); slots[i].id; i = next(i))
+        if (slots[i].id == id) return &slots[i];
+      return nullptr;
+    }
+    Slot* find(uint64_t id) { return const_cast<Slot*>(std::as_const(*this).find(id)); }
+
+    Slot& find_or_add(uint64_t id) {
+      if (Slot* slot = find(id)) return *slot;
+      if ((used + 1) * 8 > slots.size() * 7) grow();
+      ++used;
+      return *place(id);
+    }
+
+    Slot* place(uint64_t id) {
+      size_t i = home(id);
+      while (slots[i].id) i = next(i);
+      slots[i].id = id;
+      return &slots[i];
+    }
+
+    void grow() {
+      std::vector<Slot> old(slots.empty() ? 8 : slots.size() * 2);
+      old.swap(slots);
+      for (Slot& slot : old)
+        if (slot.id) place(slot.id)->value = std::move(slot.value);
+    }
+
+    // Closes the gap: entries that would no longer be found move back.
+    void remove(Slot* slot) {
+      size_t gap = size_t(slot - slots.data());
+      for (size_t i = next(gap); slots[i].id; i = next(i)) {
+        size_t mask = slots.size() - 1;
+        if (((i - home(slots[i].id)) & mask) < ((i - gap) & mask)) continue;  // its home lies after the gap
+        slots[gap] = std::move(slots[i]);
+        gap = i;
+      }
+      slots[gap] = Slot{};
+      --used;
+    }
+  };
+
+  // Identities are dense; a trace from elsewhere may be hostile.
+  static uint64_t hash(uint64_t id) {
+    id ^= id >> 32;
+    id *= 0x9e3779b97f4a7c15u;
+    return id >> 29;
+  }
+  Shard& shard_of(uint64_t id) { return shards_[id & ((1u << kShardBits) - 1)]; }
+  const Shard& shard_of(uint64_t id) const { return shards_[id & ((1u << kShardBits) - 1)]; }
+
+  std::array<Shard, 1u << kShardBits> shards_;
+};
+
+}  // namespace fsr
