@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a source of operations against a target: when each is due, what it waits for, and what came of it.
+//
+// run() starts one planner thread and the workers, calls options.progress from the calling thread, and returns when everything
+// that was issued has finished. Times are nanoseconds on the clock given.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/histogram.hpp"
+#include "op.hpp"
+
+namespace fsr {
+
+class Clock;
+class CredentialMap;
+class ObjectSet;
+class OpSource;
+class Target;
+struct Outcome;
+
+enum class Timing : uint8_t { original, think, asap };
+enum class Order : uint8_t { resource, time, strict };
+
+struct Progress {
+  uint64_t planned = 0;    // operations that entered the window
+  uint64_t done = 0;       // completed, skipped ones included
+  uint64_t in_flight = 0;  // submitted, not completed
+  uint64_t differed = 0;   // outcome not as recorded
+  uint64_t bytes = 0;      // read and written
+  int64_t elapsed = 0;     // since the start of the schedule
+  int64_t position = 0;    // recorded start, relative to `from`, of the latest operation issued
+  int64_t lateness = 0;    // worst lateness of the replayer since the last call
+  bool last = false;       // the final call
+};
+
+struct RunOptions {
+  Timing timing = Timing::original;
+  Order order = Order::resource;
+  double scale = 1;                            // 4 = four times the load
+  int64_t from = 0;                            // recorded time that the schedule starts at; earlier operations are left out
+  int64_t to = INT64_MAX;                      // operations that started at or after it are left out
+  int64_t duration = 0;                        // replay time after which nothing more is issued; 0 = no limit
+  unsigned workers = 0;                        // 0 = one for each CPU
+  size_t window_ops = 65536;                   // unfinished operations looked at, at most
+  size_t window_bytes = 64 << 20;              // and the memory that their names and content take
+  bool compare = true;                         // outcomes with the recorded ones
+  bool compare_data = true;                    // content too, where it was captured
+  size_t mismatches = 20;                      // how many are kept by name
+  const CredentialMap* credentials = nullptr;  // who to act as; null: nobody in particular (self)
+  ObjectSet* known = nullptr;                  // objects that the target already knows; extended by those that the run taught it
+  const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, finish what is in flight; 2: don't wait for it
+  std::function<void(const Progress&)> progress;  // may be empty
+  // Each outcome of what was issued, from the worker that saw it: several at the same time. May be empty.
+  std::function<void(const Op&, const Outcome&)> outcome;
+  int64_t progress_every = 200'000'000;
+  // Planner and one worker take turns on the calling thread: for virtual time. The target's sessions move the clock.
+  bool inline_workers = false;
+};
+
+struct KindResult {
+  uint64_t issued = 0;
+  uint64_t ok = 0;           // succeeded on the target
+  uint64_t matched = 0;      // compared, outcome as recorded
+  uint64_t differed = 0;     // compared, outcome not as recorded
+  uint64_t permission = 0;   // of `differed`: EACCES or EPERM on one side only, while acting as someone else than recorded
+  uint64_t uncompared = 0;   // issued, but the capture has no outcome
+  uint64_t approximate = 0;  // of `issued`: the target does something like it
+  uint64_t impossible = 0;   // not issued: the target has no such operation
+  uint64_t refused = 0;      // not issued: name or kind that must not reach a target
+  uint64_t bytes = 0;        // read, written, copied
+  Histogram service;         // issue to completion
+};
+
+struct Mismatch {
+  uint64_t seq = 0;
+  OpKind kind = OpKind::null;
+  std::string name;  // the operation's own name, empty if it has none
+  ObjectId object = kNoObject;
+  ThreadId thread = 0;
+  std::string expected, got;  // "ENOENT", "ok", "4096 bytes", "other content"
+};
+
+enum class Limit : uint8_t {
+  none,      // the schedule was kept
+  streams,   // the recorded order: operations waited for each other while target and replayer had room
+  target,    // its service times
+  replayer,  // lateness: planning, submitting or reading the input did not keep up
+};
+
+struct RunResult {
+  std::array<KindResult, kOpKinds> kinds;
+  Histogram lateness;  // issue - max(due, ready): the replayer's own
+  Histogram waiting;   // ready - due where above 0: for predecessors
+  Histogram service;   // completion - issue
+  Histogram response;  // completion - due: from the planned time
+
+  int64_t elapsed = 0;   // from the start of the schedule to the last completion
+  int64_t recorded = 0;  // from options.from to the last recorded start or completion replayed
+  int64_t planned = 0;   // due time of the last operation issued, from the start of the schedule (timing original)
+  unsigned workers = 0;
+  uint64_t streams = 0;  // threads seen
+  uint64_t objects = 0;  // distinct objects touched
+
+  uint64_t operations = 0;   // entered the window
+  uint64_t cancelled = 0;    // of those: not issued because of duration or stop
+  uint64_t unfinished = 0;   // submitted, abandoned (stop == 2)
+  uint64_t unrecorded = 0;   // the capture has no outcome for them (all kinds)
+  uint64_t edges = 0;        // waits for a completion or a start
+  uint64_t free_pairs = 0;   // overlapped in the capture, no outcome orders them
+  uint64_t violations = 0;   // issued before a predecessor allowed it: must be 0
+  uint64_t auxiliary = 0;    // requests that the target added
+  uint64_t window_full = 0;  // operations that were due before there was room to plan them
+  uint64_t bytes_read = 0, bytes_written = 0;
+  uint64_t mismatches_total = 0;
+  std::vector<Mismatch> mismatches;  // the first ones, by seq
+  bool stopped = false;              // ended early by stop or duration
+  Limit limit = Limit::none;
+  std::string limit_text;  // the same in one sentence
+
+  uint64_t issued() const;
+  uint64_t matched() const;
+  uint64_t differed() const;
+  double offered() const;   // operations a second asked for; 0 when as fast as possible
+  double achieved() const;  // operations a second issued
+};
+
+// Throws std::runtime_error when the source can't be read or a session can't be opened.
+RunResult run(OpSource& source, Target& target, Clock& clock, const RunOptions& options);
+
+}  // namespace fsr

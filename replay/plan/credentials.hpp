@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom a replay acts as: the recorded users, or others in their place.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "targets/target.hpp"
+
+namespace fsr {
+
+class CredentialMap {
+ public:
+  // As recorded, everyone as himself.
+  CredentialMap() = default;
+  // Lines "uid[:gid] newuid[:newgid]", '#' starts a comment. Without a gid the line holds for every group of that user; without
+  // a new gid the recorded one stays. Whoever is not named acts as recorded. Throws std::runtime_error "FILE:LINE: ...".
+  static CredentialMap from_file(const std::string& path);
+  static CredentialMap parse(const std::string& text, const std::string& name);
+
+  Credentials map(uint32_t uid, uint32_t gid) const;
+
+ private:
+  struct Entry {
+    uint32_t uid = 0;
+    int64_t gid = -1;  // < 0: keep
+  };
+  std::unordered_map<uint64_t, Entry> exact_;  // uid << 32 | gid
+  std::unordered_map<uint32_t, Entry> users_;
+};
+
+}  // namespace fsr
