@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that is to be said about one replay, and the forms in which it is said: text for people, JSON, a database.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/prepare.hpp"
+#include "engine/run.hpp"
+#include "plan/image.hpp"
+#include "trace/header.hpp"
+#include "trace/reader.hpp"
+
+namespace fsr {
+
+struct Report {
+  std::string input, target;
+  int64_t started = 0;  // wall clock, ns since the Unix epoch
+  TraceHeader header;
+  bool trace_complete = true;  // closing statement there, clean, nothing dropped
+  std::vector<TraceDamage> damage;
+  std::vector<std::string> warnings;  // one line each
+  unsigned clones = 1;
+  std::string acting_as = "self";  // --uid
+  RunOptions options;
+  ImageSummary image;
+  PrepareResult prepared;
+  RunResult result;
+  std::vector<Progress> intervals;
+  std::vector<std::pair<std::string, uint64_t>> counters;  // the target's
+};
+
+const char* timing_name(Timing timing);
+const char* order_name(Order order);
+
+struct Verdict {
+  int status = 0;                    // exit status: 0 or 1
+  std::vector<std::string> reasons;  // why 1, one line each
+};
+// Status 1 for: any outcome that differed, operations skipped, abandoned or never read, violations, a failed image, a damaged
+// or incomplete trace, an interrupted run.
+Verdict verdict(const Report& report);
+
+std::string report_text(const Report& report);
+std::string report_json(const Report& report);                        // one document, ends in a newline
+void report_database(const Report& report, const std::string& path);  // throws std::runtime_error
+
+}  // namespace fsr

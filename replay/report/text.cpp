@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "report/report.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+void histogram_line(Out out, const char* name, const Histogram& h) {
+  if (!h.count()) return;
+  fmt::format_to(out, "  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", name, format_duration(h.quantile(0.5)),
+                 format_duration(h.quantile(0.99)), format_duration(h.quantile(0.999)), format_duration(h.max()),
+                 format_duration(int64_t(h.mean())));
+}
+
+void kinds_table(Out out, const RunResult& r) {
+  fmt::format_to(out, "\n{:<16} {:>11} {:>11} {:>9} {:>11} {:>11} {:>11}\n", "operation", "issued", "as recorded", "differed",
+                 "not issued", "p50", "p99");
+  for (unsigned i = 0; i < kOpKinds; ++i) {
+    const KindResult& k = r.kinds[i];
+    uint64_t skipped = k.impossible + k.refused;
+    if (!k.issued && !skipped) continue;
+    fmt::format_to(out, "{:<16} {:>11} {:>11} {:>9} {:>11} {:>11} {:>11}\n", op_name(OpKind(i)), format_count(k.issued),
+                   format_count(k.matched), format_count(k.differed), format_count(skipped),
+                   format_duration(k.service.quantile(0.5)), format_duration(k.service.quantile(0.99)));
+  }
+}
+
+void load_lines(Out out, const Report& report) {
+  const RunResult& r = report.result;
+  double seconds = double(r.elapsed) / 1e9;
+  fmt::format_to(out, "\nload       achieved {:.0f} op/s", r.achieved());
+  if (r.offered() > 0) fmt::format_to(out, " of {:.0f} op/s offered", r.offered());
+  if (seconds > 0)
+    fmt::format_to(out, ", read {}/s, written {}/s", format_size(uint64_t(double(r.bytes_read) / seconds)),
+                   format_size(uint64_t(double(r.bytes_written) / seconds)));
+  fmt::format_to(out, "\nduration   {}", format_duration(r.elapsed));
+  if (report.options.timing == Timing::original && r.planned > 0)
+    fmt::format_to(out, ", planned {} for the last operation to start; recorded {}", format_duration(r.planned),
+                   format_duration(r.recorded));
+  fmt::format_to(out, "\nworking set {} objects by {} streams on {} worker{}\n", format_count(r.objects), format_count(r.streams),
+                 r.workers, r.workers == 1 ? "" : "s");
+  if (!r.limit_text.empty()) fmt::format_to(out, "limit      {}\n", r.limit_text);
+}
+
+}  // namespace
+
+std::string report_text(const Report& report) {
+  const RunResult& r = report.result;
+  std::string text;
+  Out out(text);
+  fmt::format_to(out, "{} on {}: timing {}, order {}, scale {:g}x", report.input, report.target,
+                 timing_name(report.options.timing), order_name(report.options.order), report.options.scale);
+  if (report.clones > 1) fmt::format_to(out, ", {} clones", report.clones);
+  const ImageSummary& image = report.image;
+  fmt::format_to(out, "\nimage      {} directories, {} files, {} symlinks, {}; {} in {}\n", format_count(image.directories),
+                 format_count(image.files), format_count(image.symlinks), format_size(image.apparent),
+                 report.prepared.kept ? fmt::format("{} objects kept, completed", format_count(report.prepared.kept)) : "made",
+                 format_duration(report.prepared.elapsed));
+  kinds_table(out, r);
+  uint64_t compared = r.matched() + r.differed();
+  fmt::format_to(out, "{:<16} {:>11} {:>11} {:>9}", "all", format_count(r.issued()), format_count(r.matched()),
+                 format_count(r.differed()));
+  if (compared) {
+    // Rounded down: 100 % must mean all.
+    double share = double(uint64_t(double(r.matched()) / double(compared) * 1e5)) / 1e3;
+    fmt::format_to(out, "   {:.3f} % as recorded", r.differed() ? std::min(share, 99.999) : 100.0);
+  }
+  fmt::format_to(out, "\n\n  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "", "p50", "p99", "p99.9", "max", "mean");
+  histogram_line(out, "lateness", r.lateness);
+  histogram_line(out, "waiting", r.waiting);
+  histogram_line(out, "service", r.service);
+  histogram_line(out, "response", r.response);
+  load_lines(out, report);
+  fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs left free\n", format_count(r.edges),
+                 format_count(r.violations), format_count(r.free_pairs));
+  if (r.auxiliary) fmt::format_to(out, "target     {} requests of its own\n", format_count(r.auxiliary));
+  for (const auto& [name, value] : report.counters)
+    if (value) fmt::format_to(out, "target     {} {}\n", format_count(value), name);
+  for (const Mismatch& m : report.prepared.failures)
+    fmt::format_to(out, "image failed: {} '{}': {}\n", op_name(m.kind), escape_text(m.name), m.got);
+  for (const Mismatch& m : r.mismatches)
+    fmt::format_to(out, "differed: operation {} {} '{}' object {}: recorded {}, got {}\n", m.seq, op_name(m.kind),
+                   escape_text(m.name), m.object, m.expected, m.got);
+  if (r.mismatches_total > r.mismatches.size())
+    fmt::format_to(out, "differed: {} more\n", format_count(r.mismatches_total - r.mismatches.size()));
+  for (const std::string& warning : report.warnings) fmt::format_to(out, "warning: {}\n", warning);
+  Verdict v = verdict(report);
+  for (const std::string& reason : v.reasons) fmt::format_to(out, "not clean: {}\n", reason);
+  if (v.reasons.empty()) fmt::format_to(out, "clean: every operation was issued and its outcome was as recorded\n");
+  return text;
+}
+
+}  // namespace fsr

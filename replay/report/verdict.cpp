@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "report/report.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+const char* timing_name(Timing timing) {
+  switch (timing) {
+    case Timing::original:
+      return "original";
+    case Timing::think:
+      return "think";
+    case Timing::asap:
+      return "asap";
+  }
+  return "?";
+}
+
+const char* order_name(Order order) {
+  switch (order) {
+    case Order::resource:
+      return "resource";
+    case Order::time:
+      return "time";
+    case Order::strict:
+      return "strict";
+  }
+  return "?";
+}
+
+Verdict verdict(const Report& report) {
+  const RunResult& r = report.result;
+  uint64_t impossible = 0, refused = 0;
+  for (const KindResult& k : r.kinds) {
+    impossible += k.impossible;
+    refused += k.refused;
+  }
+  Verdict v;
+  auto when = [&](uint64_t n, const char* what) {
+    if (n) v.reasons.push_back(format_count(n) + " " + what);
+  };
+  if (!report.trace_complete) v.reasons.push_back("the trace is incomplete");
+  when(report.damage.size(), "damaged or missing stretches in the trace");
+  when(report.prepared.failed, "operations of the initial image failed");
+  when(report.image.refused_names, "names of the initial image refused");
+  when(report.image.refused_special, "device nodes of the initial image refused (see --privileged)");
+  when(report.image.stripped_bits, "set-id bits of the initial image left out (see --privileged)");
+  when(report.image.refused_xattrs, "extended attributes of the initial image refused (see --privileged)");
+  when(r.differed(), "outcomes differed");
+  when(impossible, "operations that the target can't express were not issued");
+  when(refused, "operations were refused as unsafe");
+  when(r.violations, "dependency violations");
+  when(r.unfinished, "operations abandoned in flight");
+  if (r.stopped || report.prepared.stopped) v.reasons.push_back("the run ended before the trace did");
+  v.status = v.reasons.empty() ? 0 : 1;
+  return v;
+}
+
+}  // namespace fsr
