@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a trace file: in order, from a time, from an operation number, cut or damaged. Layout: docs/trace-format.md.
 //
-// One thread at a time. Memory is bounded by one block, the index (24 bytes a block) and the operations that outlived their
+// One thread at a time. Memory is bounded by one block, the index (56 bytes a block) and the operations that outlived their
 // block. A trace is foreign input: every length is checked before it is believed, names are valid components or the operation is
 // counted as damaged, and decompressed sizes are bounded before memory is taken.
 #pragma once
@@ -31,6 +31,7 @@ class TraceReader final : public OpSource {
   // Throws std::runtime_error, prefixed "FILE: ", for what is no trace at all or of a newer version. A pipe or "-" must be
   // spooled to a file first (spool_to_file).
   explicit TraceReader(const std::string& path);
+  TraceReader(int fd, const std::string& name);  // takes over `fd`, a regular file or a memfd; `name` is for messages
   ~TraceReader() override;
 
   const TraceHeader& header() const;

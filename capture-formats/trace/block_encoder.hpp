@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs operations into one record (the content of one zstd frame), column by column.
+//
+//   record   = u8 'O', u8 0, u16 0, u32 record length, u64 first seq, i64 first start (clock units), u32 rows,
+//              varint columns, per column: varint number, varint length; the columns' bytes in the same order
+//
+// Measured on captures with names and without reply attributes: see the table in docs/trace-format.md. Memory is reused from
+// block to block. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frame.hpp"
+#include "model.hpp"
+
+namespace fsr {
+
+constexpr uint32_t kMaxRows = 65536;       // of one block
+constexpr uint32_t kMaxEntries = 1 << 20;  // readdir entries of one block
+
+enum class RowType { whole, start, end };
+
+class BlockEncoder {
+ public:
+  BlockEncoder(uint32_t clock_unit, bool attributes);
+  ~BlockEncoder();
+
+  void begin(uint64_t first_seq);
+  // `seq` is that of the operation whose end this is, for end records only. Throws std::length_error for more data or entries
+  // than a record may hold.
+  void add(const Op& op, RowType type, uint64_t seq);
+  // The block's header, complete but for number and compressed size, and its record; valid until begin().
+  const BlockHeader& header() const;
+  std::string_view record();
+  // Where zstd blocks should end so that columns with different statistics do not share an entropy table: offsets into record().
+  const std::vector<size_t>& borders() const;
+
+  uint32_t rows() const;
+  uint32_t entries() const;
+  size_t raw_bytes() const;  // about
+  std::vector<size_t> column_sizes() const;  // after record()
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fsr

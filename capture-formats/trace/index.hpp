@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the blocks of a trace file are: written behind the last block, or found again by walking the file.
+//
+//   body = varint count, then per block: varint file offset (distance from the end of the block before), varint bytes (header
+//   section and frame), u8 flags, svarint first seq (distance from the seq after the block before), varint ops, varint ends,
+//   svarint first start (distance from the block before), varint last start (distance from the first)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame.hpp"
+
+namespace fsr {
+
+struct IndexEntry {
+  uint64_t offset = 0;  // of the header section in the file
+  uint32_t bytes = 0;   // header section and frame
+  uint32_t number = 0;
+  uint64_t first_seq = 0;
+  int64_t first_start = 0, last_start = 0;  // clock units
+  uint32_t ops = 0;
+  uint32_t ends = 0;
+  uint8_t flags = 0;  // BlockFlag bits
+  bool checkpoint() const { return (flags & kBlockCheckpoint) != 0; }
+};
+
+IndexEntry index_entry(const BlockHeader& header, uint64_t offset);
+std::string encode_index(const std::vector<IndexEntry>& entries);
+// Empty where the body is not an index of a file of that size whose blocks follow each other in order.
+std::optional<std::vector<IndexEntry>> decode_index(std::string_view body, uint64_t file_size);
+
+}  // namespace fsr

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file read at any offset, of the size it had when it was opened. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace fsr {
+
+class InputFile {
+ public:
+  // Throws std::runtime_error "PATH: reason".
+  explicit InputFile(const std::string& path);
+  InputFile(int fd, std::string name);  // takes over `fd`
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& name() const { return name_; }
+  uint64_t size() const { return size_; }
+  // Up to `bytes` bytes at `offset`, fewer where the file ends or can't be read: valid until the next call.
+  std::string_view at(uint64_t offset, size_t bytes);
+
+ private:
+  void measure();
+  int fd_;
+  std::string name_;
+  uint64_t size_ = 0;
+  std::unique_ptr<char[]> buffer_;
+  size_t capacity_ = 0;
+};
+
+}  // namespace fsr

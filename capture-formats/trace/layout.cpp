@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layout.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "header_text.hpp"
+
+namespace fsr {
+
+constexpr size_t kTail = 16;  // index offset and end mark, the last bytes of a whole trace
+constexpr std::string_view kEndMark = "fsrTend\n";
+constexpr size_t kWindow = 1 << 20;  // bytes looked through at once
+
+static bool parse_closing(std::string_view body, TraceLayout* out) {
+  if (body.size() < kTail || body.substr(body.size() - kEndMark.size()) != kEndMark) return false;
+  return decode_closing(body.substr(0, body.size() - kTail), &out->closing);
+}
+
+static void read_header(InputFile& file, TraceLayout* out, uint64_t* end) {
+  uint64_t length = section_length(file.at(0, kSectionOverhead));
+  if (!length) throw std::runtime_error(file.name() + ": not a trace (no fsshim header at the start)");
+  std::string_view bytes = file.at(0, length);
+  if (bytes.size() < length) throw std::runtime_error(file.name() + ": cut within its header, nothing can be read");
+  uint8_t version = uint8_t(bytes[13]);
+  if (version > kTraceVersion)
+    throw std::runtime_error(file.name() + ": trace format version " + std::to_string(version) +
+                             ", this program reads up to " + std::to_string(kTraceVersion) + ": use a newer one");
+  auto section = parse_section(bytes);
+  if (!section || section->type != SectionType::header) throw std::runtime_error(file.name() + ": its header is damaged");
+  if (!decode_header(section->body, &out->header)) throw std::runtime_error(file.name() + ": its header makes no sense");
+  *end = length;
+}
+
+static bool read_index(InputFile& file, TraceLayout* out) {
+  std::string_view tail = file.at(file.size() - std::min<uint64_t>(file.size(), kTail), kTail);
+  if (tail.size() < kTail || tail.substr(8) != kEndMark) return false;
+  uint64_t at = ByteReader(tail).u64();
+  uint64_t length = section_length(file.at(at, kSectionOverhead));
+  if (!length || length > file.size() - at) return false;
+  auto section = parse_section(file.at(at, length));
+  if (!section || section->type != SectionType::index) return false;
+  auto blocks = decode_index(section->body, at);
+  if (!blocks) return false;
+  uint64_t closing_at = at + length;
+  uint64_t closing_length = section_length(file.at(closing_at, kSectionOverhead));
+  if (!closing_length || closing_length != file.size() - closing_at) return false;
+  section = parse_section(file.at(closing_at, closing_length));
+  if (!section || section->type != SectionType::closing || !parse_closing(section->body, out)) return false;
+  out->blocks = std::move(*blocks);
+  out->has_closing = true;
+  return true;
+}
+
+// The first offset at or after `from` where a whole section of the kinds that follow a header stands; the file's size if none.
+static uint64_t find_section(InputFile& file, uint64_t from, uint64_t* budget) {
+  for (uint64_t at = from; at < file.size();) {
+    std::string_view window = file.at(at, kWindow);
+    std::vector<uint64_t> candidates;
+    for (size_t i = window.find("fsrT"); i != std::string_view::npos; i = window.find("fsrT", i + 1))
+      if (i >= 8 && section_length(window.substr(i - 8))) candidates.push_back(at + i - 8);
+    const uint64_t got = window.size();
+    for (uint64_t c : candidates) {
+      uint64_t length = section_length(file.at(c, kSectionOverhead));
+      // Made-up sections of great length must not make the search quadratic.
+      if (length > file.size() - c || length > *budget) continue;
+      *budget -= length;
+      if (parse_section(file.at(c, length))) return c;
+    }
+    if (got < kWindow) break;
+    at += got - kSectionOverhead;
+  }
+  return file.size();
+}
+
+static void walk(InputFile& file, uint64_t at, TraceLayout* out) {
+  uint64_t budget = file.size() * 4 + (1 << 20);
+  const int64_t unit = out->header.clock_unit;
+  auto last_start = [&] { return out->blocks.empty() ? 0 : out->blocks.back().last_start * unit; };
+  auto damaged = [&](uint64_t from, uint64_t to, const std::string& what) {
+    out->damage.push_back({.file_offset = from, .file_bytes = to - from, .from = last_start(), .to = -1, .what = what});
+  };
+  size_t open_damage = SIZE_MAX;  // the last one, while its end in time is unknown
+  while (at < file.size()) {
+    uint64_t length = section_length(file.at(at, kSectionOverhead));
+    std::optional<Section> section;
+    if (length && length <= file.size() - at) section = parse_section(file.at(at, length));
+    if (section && section->type == SectionType::closing) {
+      out->has_closing = parse_closing(section->body, out);
+      at += length;
+      continue;
+    }
+    if (section && section->type != SectionType::block) {
+      at += length;  // an index that can't be trusted, or a header in the middle of concatenated traces
+      continue;
+    }
+    auto header = section ? parse_block_header(section->body) : std::nullopt;
+    const uint64_t seq = out->blocks.empty() ? 0 : out->blocks.back().first_seq + out->blocks.back().ops;
+    if (header && length == kBlockHeaderSize && header->first_seq >= seq) {
+      uint64_t bytes = length + header->compressed_bytes;
+      if (bytes > file.size() - at) {
+        damaged(at, file.size(), "block " + std::to_string(header->number) + ": cut");
+        out->damage.back().from = header->first_start * unit;
+        return;
+      }
+      if (open_damage != SIZE_MAX) out->damage[open_damage].to = header->first_start * unit;
+      open_damage = SIZE_MAX;
+      out->blocks.push_back(index_entry(*header, at));
+      at += bytes;
+      continue;
+    }
+    uint64_t next = find_section(file, at + 1, &budget);
+    std::string what = next == file.size() ? "cut within a block" : "damaged, skipped to the next block";
+    if (!out->blocks.empty()) what = "after block " + std::to_string(out->blocks.back().number) + ": " + what;
+    damaged(at, next, what);
+    open_damage = out->damage.size() - 1;
+    at = next;
+  }
+}
+
+TraceLayout find_layout(InputFile& file) {
+  TraceLayout layout;
+  uint64_t at = 0;
+  read_header(file, &layout, &at);
+  if (!read_index(file, &layout)) {
+    walk(file, at, &layout);
+    layout.damage.push_back({.file_offset = file.size(),
+                             .from = layout.blocks.empty() ? 0 : layout.blocks.back().last_start * int64_t(layout.header.clock_unit),
+                             .to = -1,
+                             .what = layout.has_closing ? "index missing or damaged" : "cut: closing statement missing"});
+  }
+  return layout;
+}
+
+bool looks_like_trace(std::string_view first_bytes) {
+  return section_length(first_bytes) && first_bytes[12] == char(SectionType::header);
+}
+
+}  // namespace fsr

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "block_decoder.hpp"
+#include "frame_codec.hpp"
+#include "layout.hpp"
+#include "live_state.hpp"
+
+namespace fsr {
+
+constexpr size_t kBatchOps = 2048;
+constexpr size_t kMaxLongOps = 1 << 18;  // operations with an end record that a reader keeps in memory, about 80 MB
+
+struct TraceReader::Impl {
+  explicit Impl(std::unique_ptr<InputFile> input) : file(std::move(input)), layout(find_layout(*file)), decoder(unit()) {
+    for (size_t i = 0; i < layout.blocks.size(); ++i)
+      if (layout.blocks[i].ends && !layout.blocks[i].checkpoint()) collect_ends(i);
+    rewind(0);
+  }
+
+  struct End {
+    Op op;
+    size_t block;
+  };
+
+  std::unique_ptr<InputFile> file;
+  TraceLayout layout;
+  FrameDecompressor zstd;
+  BlockDecoder decoder;
+  size_t block = 0;       // next to be opened
+  bool in_block = false;  // decoder is inside block - 1
+  int64_t skip_before = INT64_MIN;
+  uint64_t skip_seq = 0;
+  int64_t last_start = 0;
+  std::unordered_map<uint64_t, End> ends;
+  Arena ends_arena;
+  std::vector<bool> reported;  // blocks whose damage is in the list already
+
+  uint32_t unit() const { return layout.header.clock_unit; }
+  int64_t ns(int64_t units) const {
+    int64_t out;
+    return __builtin_mul_overflow(units, int64_t(unit()), &out) ? (units < 0 ? INT64_MIN : INT64_MAX) : out;
+  }
+
+  void damaged(size_t i, const std::string& what, int64_t from, bool lost = true) {
+    if (reported.size() < layout.blocks.size()) reported.resize(layout.blocks.size());
+    if (reported[i]) return;
+    reported[i] = true;
+    const IndexEntry& e = layout.blocks[i];
+    const IndexEntry* next = i + 1 < layout.blocks.size() ? &layout.blocks[i + 1] : nullptr;
+    layout.damage.push_back({.file_offset = e.offset,
+                             .file_bytes = e.bytes,
+                             .from = from,
+                             .to = !lost ? from : next ? ns(next->first_start) : -1,
+                             .what = "block " + std::to_string(e.number) + ": " + what});
+  }
+
+  // The record of a block, or nothing and a word about it in the damage list.
+  bool record_of(size_t i, std::string_view* record) {
+    const IndexEntry& e = layout.blocks[i];
+    std::string_view bytes = file->at(e.offset, e.bytes);
+    if (bytes.size() < e.bytes) return damaged(i, "can't be read", ns(e.first_start)), false;
+    auto section = parse_section(bytes.substr(0, kBlockHeaderSize));
+    auto header = section && section->type == SectionType::block ? parse_block_header(section->body) : std::nullopt;
+    std::string why;
+    if (!zstd.decompress(bytes.substr(kBlockHeaderSize), record, &why)) return damaged(i, why, ns(e.first_start)), false;
+    // The index leads to the frame even where the header in front of it is broken.
+    if (!header || header->first_seq != e.first_seq || header->ops != e.ops)
+      damaged(i, "its header is damaged, its operations are not", ns(e.first_start), false);
+    return true;
+  }
+
+  bool open_block(size_t i) {
+    std::string_view record;
+    const IndexEntry& e = layout.blocks[i];
+    if (!record_of(i, &record)) return false;
+    if (!decoder.begin(record) || decoder.rows_left() != uint64_t(e.ops) + e.ends || decoder.first_seq() != e.first_seq)
+      return damaged(i, "its record makes no sense", ns(e.first_start)), false;
+    last_start = ns(e.first_start);
+    return true;
+  }
+
+  void collect_ends(size_t i) {
+    if (!open_block(i)) return;
+    OpBatch batch;
+    for (Row row;;) {
+      Op op;
+      if (!decoder.next(&op, &row, batch.arena)) break;
+      if (row.type == RowType::end && row.usable) {
+        if (ends.size() >= kMaxLongOps) {
+          damaged(i, "more long operations than a reader keeps", op.start);
+          return;
+        }
+        ends.emplace(op.seq, End{copy_op(op, ends_arena), i});
+      }
+      batch.clear();
+      decoder.new_batch();
+    }
+  }
+
+  void rewind(size_t i) {
+    block = i;
+    in_block = false;
+    skip_before = INT64_MIN;
+    skip_seq = 0;
+  }
+
+  bool next(OpBatch& batch) {
+    batch.clear();
+    decoder.new_batch();
+    while (batch.ops.empty()) {
+      if (!in_block) {
+        while (block < layout.blocks.size() && layout.blocks[block].checkpoint()) ++block;
+        if (block == layout.blocks.size()) return false;
+        in_block = open_block(block++);
+        if (!in_block) continue;
+      }
+      fill(batch);
+    }
+    return true;
+  }
+
+  void fill(OpBatch& batch) {
+    uint64_t unusable = 0;
+    const int64_t from = last_start;
+    batch.ops.reserve(kBatchOps);
+    while (batch.ops.size() < kBatchOps) {
+      Row row;
+      Op& op = batch.ops.emplace_back();
+      if (!decoder.next(&op, &row, batch.arena)) {
+        batch.ops.pop_back();
+        if (!decoder.ok()) damaged(block - 1, "its columns make no sense", last_start);
+        in_block = false;
+        break;
+      }
+      if (row.type == RowType::end) {
+        batch.ops.pop_back();
+        continue;
+      }
+      last_start = op.start;
+      if (row.type == RowType::start) join(op, batch.arena);
+      if (!row.usable) ++unusable;
+      if (!row.usable || op.start < skip_before || op.seq < skip_seq) {
+        batch.ops.pop_back();
+        continue;
+      }
+      skip_before = INT64_MIN;
+      skip_seq = 0;
+    }
+    if (unusable) damaged(block - 1, std::to_string(unusable) + " or more operations with impossible names", from);
+  }
+
+  void join(Op& op, Arena& arena) {
+    auto it = ends.find(op.seq);
+    if (it == ends.end() || it->second.op.kind != op.kind) {
+      op.op_flags |= kOpUnfinished;
+      return;
+    }
+    const uint64_t seq = op.seq;
+    const int64_t start = op.start;
+    op = copy_op(it->second.op, arena);
+    op.seq = seq;
+    op.start = start;
+  }
+
+  void seek_time(int64_t start) {
+    // Operations that start at the same instant may stand on both sides of a border between blocks: begin with the last block
+    // that begins earlier.
+    size_t i = 0;
+    for (size_t k = 0; k < layout.blocks.size(); ++k)
+      if (!layout.blocks[k].checkpoint() && ns(layout.blocks[k].first_start) < start) i = k;
+    rewind(i);
+    skip_before = start;
+  }
+
+  void seek_op(uint64_t seq) {
+    size_t i = 0;
+    for (size_t k = 0; k < layout.blocks.size(); ++k)
+      if (!layout.blocks[k].checkpoint() && layout.blocks[k].first_seq <= seq) i = k;
+    rewind(i);
+    skip_seq = seq;
+  }
+
+  // Restores the checkpoint whose first part is block `i`.
+  bool restore(size_t i, LiveState& state) {
+    std::string whole;
+    for (;; ++i) {
+      std::string_view record;
+      if (i >= layout.blocks.size() || !layout.blocks[i].checkpoint() || !record_of(i, &record)) return false;
+      if (record.size() < 8 || record[0] != 'C') return damaged(i, "its checkpoint makes no sense", 0), false;
+      whole += record.substr(8);
+      if (!record[1]) break;
+    }
+    return state.restore(whole);
+  }
+
+  void load_state(int64_t start, LiveState& state) {
+    seek_time(start);
+    const size_t target = block;
+    // Checkpoints that are damaged are passed over for an older one; without any the state grows from nothing.
+    size_t from = 0;
+    uint64_t seq = 0;
+    for (size_t i = target; i-- > 0;) {
+      const IndexEntry& e = layout.blocks[i];
+      const bool first_part = e.checkpoint() && (i == 0 || !layout.blocks[i - 1].checkpoint() || !(layout.blocks[i - 1].flags & kBlockEnds));
+      if (first_part && restore(i, state)) {
+        from = i;
+        seq = e.first_seq;
+        break;
+      }
+    }
+    // Operations under way when the checkpoint was made are not in it.
+    std::vector<const Op*> under_way;
+    for (const auto& [number, end] : ends)
+      if (number < seq && end.block > from) under_way.push_back(&end.op);
+    std::sort(under_way.begin(), under_way.end(), [](const Op* a, const Op* b) { return a->end() < b->end(); });
+    for (const Op* op : under_way) state.apply(*op);
+
+    rewind(from);
+    OpBatch batch;
+    while (next(batch)) {
+      for (const Op& op : batch.ops) {
+        if (op.start >= start) {
+          seek_time(start);
+          return;
+        }
+        state.apply(op);
+      }
+    }
+    seek_time(start);
+  }
+};
+
+TraceReader::TraceReader(const std::string& path) : impl_(std::make_unique<Impl>(std::make_unique<InputFile>(path))) {}
+TraceReader::TraceReader(int fd, const std::string& name)
+    : impl_(std::make_unique<Impl>(std::make_unique<InputFile>(fd, name))) {}
+TraceReader::~TraceReader() = default;
+
+const TraceHeader& TraceReader::header() const { return impl_->layout.header; }
+const TraceClosing* TraceReader::closing() const { return impl_->layout.has_closing ? &impl_->layout.closing : nullptr; }
+const std::vector<TraceDamage>& TraceReader::damage() const { return impl_->layout.damage; }
+uint64_t TraceReader::operations() const {
+  const auto& blocks = impl_->layout.blocks;
+  return blocks.empty() ? 0 : blocks.back().first_seq + blocks.back().ops;
+}
+int64_t TraceReader::end_time() const {
+  const auto& blocks = impl_->layout.blocks;
+  return blocks.empty() ? 0 : impl_->ns(blocks.back().last_start);
+}
+uint64_t TraceReader::blocks() const { return impl_->layout.blocks.size(); }
+uint64_t TraceReader::file_bytes() const { return impl_->file->size(); }
+uint64_t TraceReader::position_bytes() const {
+  const auto& blocks = impl_->layout.blocks;
+  return impl_->block < blocks.size() ? blocks[impl_->block].offset : impl_->file->size();
+}
+bool TraceReader::next(OpBatch& batch) { return impl_->next(batch); }
+void TraceReader::seek_time(int64_t start) { impl_->seek_time(start); }
+void TraceReader::seek_op(uint64_t seq) { impl_->seek_op(seq); }
+void TraceReader::load_state(int64_t start, LiveState& state) { impl_->load_state(start, state); }
+
+}  // namespace fsr

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+#include "block_encoder.hpp"
+#include "frame_codec.hpp"
+#include "header_text.hpp"
+#include "index.hpp"
+#include "live_state.hpp"
+
+namespace fsr {
+
+constexpr size_t kCheckpointPart = 8 << 20;  // raw bytes
+constexpr std::string_view kEndMark = "fsrTend\n";
+
+struct TraceWriter::Impl {
+  Impl(int output, const TraceHeader& h, const WriterOptions& o)
+      : fd(output), options(o), encoder(h.clock_unit, o.attributes), zstd(o.level) {}
+
+  int fd;
+  const WriterOptions options;
+  BlockEncoder encoder;
+  FrameCompressor zstd;
+  LiveState state;
+  std::vector<IndexEntry> index;
+  ByteWriter out;
+  uint64_t written = 0, next_seq = 0, checkpoint_due = 0;
+  int64_t block_since = 0, last_start = 0;
+  uint64_t out_of_order = 0;
+  std::array<uint64_t, kOpKinds> by_kind{};
+  bool dead = false;
+
+  // One write(2) where the kernel takes it all. What could not be written whole is cut off again: half a block helps nobody.
+  void put(std::string_view bytes) {
+    size_t done = 0;
+    while (done < bytes.size()) {
+      ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        int error = n < 0 ? errno : ENOSPC;
+        dead = true;
+        if (ftruncate(fd, off_t(written)) == 0) lseek(fd, off_t(written), SEEK_SET);
+        throw std::system_error(error, std::generic_category(), "can't write the trace");
+      }
+      done += size_t(n);
+    }
+    written += bytes.size();
+  }
+
+  void put_block(BlockHeader header, std::string_view record, const std::vector<size_t>& borders) {
+    out.clear();
+    const std::string room(kBlockHeaderSize, '\0');
+    out.bytes(room);
+    zstd.compress(record, borders, out);
+    header.number = uint32_t(index.size());
+    header.raw_bytes = uint32_t(record.size());
+    header.compressed_bytes = uint32_t(out.size() - kBlockHeaderSize);
+    out.overwrite(0, block_header_section(header));
+    IndexEntry entry = index_entry(header, written);
+    put(out.view());
+    index.push_back(entry);
+  }
+
+  void close_block() {
+    if (dead || encoder.rows() == 0) return;
+    std::string_view record = encoder.record();
+    put_block(encoder.header(), record, encoder.borders());
+    encoder.begin(next_seq);
+    if (written >= checkpoint_due) put_checkpoint();
+  }
+
+  void put_checkpoint() {
+    const std::string whole = state.serialize();
+    const uint64_t before = written;
+    size_t at = 0;
+    do {
+      std::string_view part = std::string_view(whole).substr(at, kCheckpointPart);
+      at += part.size();
+      ByteWriter record;
+      record.u8('C');
+      record.u8(at < whole.size());
+      record.u8(0);
+      record.u8(0);
+      record.u32(uint32_t(part.size() + 8));
+      record.bytes(part);
+      BlockHeader header{.flags = uint8_t(kBlockCheckpoint | (at < whole.size() ? kBlockEnds : 0)),
+                         .first_seq = next_seq,
+                         .first_start = last_start,
+                         .last_start = last_start};
+      put_block(header, record.view(), {});
+    } while (at < whole.size());
+    // A large state is written more seldom, so that checkpoints stay a small part of the file.
+    checkpoint_due = written + std::max<uint64_t>(options.checkpoint_bytes, (written - before) * 8);
+  }
+
+  uint64_t row(const Op& op, RowType type, uint64_t seq) {
+    if (dead) return next_seq;
+    size_t bytes = op.data.size() + op.name.size() + op.name2.size() + op.entries.size() * 16;
+    for (const DirEntry& e : op.entries) bytes += e.name.size();
+    if (bytes > kMaxData) throw std::length_error("trace: an operation of more than 32 MiB");
+    if (encoder.rows() >= options.block_ops || encoder.rows() >= kMaxRows || encoder.raw_bytes() >= options.block_bytes ||
+        encoder.raw_bytes() + bytes > kMaxRecord / 2 || encoder.entries() + op.entries.size() > kMaxEntries)
+      close_block();
+    if (encoder.rows() == 0) block_since = op.start;
+    encoder.add(op, type, seq);
+    if (type != RowType::start) state.apply(op);
+    if (type == RowType::end) return seq;
+    const int64_t units = op.start / clock_unit;
+    if (units < last_start) ++out_of_order;
+    last_start = std::max(last_start, units);
+    ++by_kind[unsigned(op.kind)];
+    return next_seq++;
+  }
+  int64_t clock_unit = 1;
+
+  void finish(TraceClosing closing) {
+    if (dead) return;
+    close_block();
+    closing.operations = next_seq;
+    closing.by_kind = by_kind;
+    closing.out_of_order = out_of_order;
+    const uint64_t index_at = written;
+    out.clear();
+    put_section(out, SectionType::index, encode_index(index));
+    ByteWriter body;
+    body.bytes(encode_closing(closing));
+    body.u64(index_at);
+    body.bytes(kEndMark);
+    put_section(out, SectionType::closing, body.view());
+    put(out.view());
+    dead = true;
+    int sync = fsync(fd), error = errno;
+    bool regular = sync == 0 || error == EINVAL || error == EROFS;  // pipes and some special files can't be synced
+    int closed = close(fd);
+    if (closed < 0) error = errno;
+    fd = -1;
+    if (!regular || closed < 0) throw std::system_error(error, std::generic_category(), "can't write the trace");
+  }
+};
+
+TraceWriter::TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options)
+    : impl_(std::make_unique<Impl>(fd, header, options)) {
+  impl_->clock_unit = header.clock_unit ? header.clock_unit : 1;
+  put_section(impl_->out, SectionType::header, encode_header(header));
+  impl_->put(impl_->out.view());
+  impl_->encoder.begin(0);
+  impl_->put_checkpoint();
+}
+
+TraceWriter::~TraceWriter() {
+  if (!impl_ || impl_->fd < 0) return;
+  try {
+    impl_->close_block();
+  } catch (const std::exception&) {
+    // The file ends with the last whole block, and says by its missing closing statement that it is cut.
+  }
+  close(impl_->fd);
+}
+
+uint64_t TraceWriter::add(const Op& op) { return impl_->row(op, RowType::whole, 0); }
+uint64_t TraceWriter::add_start(const Op& op) { return impl_->row(op, RowType::start, 0); }
+void TraceWriter::add_end(uint64_t seq, const Op& op) { impl_->row(op, RowType::end, seq); }
+void TraceWriter::flush() { impl_->close_block(); }
+void TraceWriter::tick(int64_t now) {
+  if (impl_->encoder.rows() && now - impl_->block_since >= impl_->options.block_ns) impl_->close_block();
+}
+void TraceWriter::finish(TraceClosing closing) { impl_->finish(std::move(closing)); }
+uint64_t TraceWriter::operations() const { return impl_->next_seq; }
+uint64_t TraceWriter::bytes_written() const { return impl_->written; }
+
+}  // namespace fsr
