@@ -75,8 +75,8 @@ struct BlockEncoder::Impl {
 
   // A reference to `id` in one of the dictionaries of numbers; `define` appends the new entry.
   template <class Define>
-  uint32_t reference(uint32_t bit, Column col, uint64_t id, uint32_t expected, LocalIndex& index, size_t count,
-                     uint64_t next_id, Define define) {
+  uint32_t reference(uint32_t bit, Column col, uint64_t id, uint32_t expected, LocalIndex& index, size_t count, uint64_t next_id,
+                     Define define) {
     if (id == 0) {
       if (expected == kNone) return kNone;
       mask |= bit;

@@ -39,7 +39,7 @@ class BlockEncoder {
 
   uint32_t rows() const;
   uint32_t entries() const;
-  size_t raw_bytes() const;  // about
+  size_t raw_bytes() const;                  // about
   std::vector<size_t> column_sizes() const;  // after record()
 
  private:

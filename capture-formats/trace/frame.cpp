@@ -11,10 +11,14 @@ constexpr std::string_view kMark = "fsrT";
 
 static unsigned type_number(SectionType type) {
   switch (type) {
-    case SectionType::header: return 0;
-    case SectionType::block: return 1;
-    case SectionType::index: return 2;
-    case SectionType::closing: return 3;
+    case SectionType::header:
+      return 0;
+    case SectionType::block:
+      return 1;
+    case SectionType::index:
+      return 2;
+    case SectionType::closing:
+      return 3;
   }
   return 16;
 }

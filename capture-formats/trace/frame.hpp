@@ -20,11 +20,11 @@
 namespace fsr {
 
 constexpr uint32_t kSkippableMagic = 0x184D2A50;
-constexpr size_t kSectionOverhead = 24;                // bytes of a section before its body
-constexpr size_t kBlockHeaderBody = 64;                // bytes
-constexpr size_t kMaxRecord = 64u << 20;               // bytes of one decompressed block: what a reader must be ready to hold
-constexpr size_t kMaxData = 32u << 20;                 // bytes of one operation's data
-constexpr size_t kMaxSection = 256u << 20;             // bytes of a header, index or closing statement
+constexpr size_t kSectionOverhead = 24;     // bytes of a section before its body
+constexpr size_t kBlockHeaderBody = 64;     // bytes
+constexpr size_t kMaxRecord = 64u << 20;    // bytes of one decompressed block: what a reader must be ready to hold
+constexpr size_t kMaxData = 32u << 20;      // bytes of one operation's data
+constexpr size_t kMaxSection = 256u << 20;  // bytes of a header, index or closing statement
 constexpr size_t kBlockHeaderSize = kSectionOverhead + kBlockHeaderBody;
 
 enum class SectionType : uint8_t { header = 'H', block = 'B', index = 'I', closing = 'E' };
@@ -35,15 +35,15 @@ enum BlockFlag : uint8_t {
 };
 
 struct BlockHeader {
-  uint8_t flags = 0;             // BlockFlag bits
-  uint32_t number = 0;           // of the block within the file, 0-based
-  uint64_t first_seq = 0;        // number of the first operation (checkpoint: of the next one to come)
-  uint32_t ops = 0;              // operations that start here
-  uint32_t ends = 0;             // end records
-  int64_t first_start = 0;       // clock units
-  int64_t last_start = 0;        // clock units, the largest
-  uint32_t raw_bytes = 0;        // of the frame's content
-  uint32_t compressed_bytes = 0; // of the zstd frame that follows
+  uint8_t flags = 0;              // BlockFlag bits
+  uint32_t number = 0;            // of the block within the file, 0-based
+  uint64_t first_seq = 0;         // number of the first operation (checkpoint: of the next one to come)
+  uint32_t ops = 0;               // operations that start here
+  uint32_t ends = 0;              // end records
+  int64_t first_start = 0;        // clock units
+  int64_t last_start = 0;         // clock units, the largest
+  uint32_t raw_bytes = 0;         // of the frame's content
+  uint32_t compressed_bytes = 0;  // of the zstd frame that follows
   bool checkpoint() const { return (flags & kBlockCheckpoint) != 0; }
 };
 

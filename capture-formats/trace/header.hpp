@@ -38,8 +38,8 @@ struct TraceClosing {
   std::string reason;  // "command ended", "SIGINT", "disk full", ...
   int64_t end = 0;     // ns since the epoch of the trace
   uint64_t operations = 0;
-  uint64_t dropped = 0;  // seen but not recorded
-  uint64_t waited = 0;   // times that a request waited for room in a ring
+  uint64_t dropped = 0;       // seen but not recorded
+  uint64_t waited = 0;        // times that a request waited for room in a ring
   uint64_t out_of_order = 0;  // operations that started before the one in front of them
   std::array<uint64_t, kOpKinds> by_kind{};
   std::string mountstats;  // at the end

@@ -24,8 +24,8 @@ static void read_header(InputFile& file, TraceLayout* out, uint64_t* end) {
   if (bytes.size() < length) throw std::runtime_error(file.name() + ": cut within its header, nothing can be read");
   uint8_t version = uint8_t(bytes[13]);
   if (version > kTraceVersion)
-    throw std::runtime_error(file.name() + ": trace format version " + std::to_string(version) +
-                             ", this program reads up to " + std::to_string(kTraceVersion) + ": use a newer one");
+    throw std::runtime_error(file.name() + ": trace format version " + std::to_string(version) + ", this program reads up to " +
+                             std::to_string(kTraceVersion) + ": use a newer one");
   auto section = parse_section(bytes);
   if (!section || section->type != SectionType::header) throw std::runtime_error(file.name() + ": its header is damaged");
   if (!decode_header(section->body, &out->header)) throw std::runtime_error(file.name() + ": its header makes no sense");
@@ -124,10 +124,11 @@ TraceLayout find_layout(InputFile& file) {
   read_header(file, &layout, &at);
   if (!read_index(file, &layout)) {
     walk(file, at, &layout);
-    layout.damage.push_back({.file_offset = file.size(),
-                             .from = layout.blocks.empty() ? 0 : layout.blocks.back().last_start * int64_t(layout.header.clock_unit),
-                             .to = -1,
-                             .what = layout.has_closing ? "index missing or damaged" : "cut: closing statement missing"});
+    layout.damage.push_back(
+        {.file_offset = file.size(),
+         .from = layout.blocks.empty() ? 0 : layout.blocks.back().last_start * int64_t(layout.header.clock_unit),
+         .to = -1,
+         .what = layout.has_closing ? "index missing or damaged" : "cut: closing statement missing"});
   }
   return layout;
 }

@@ -103,8 +103,8 @@ enum Column : uint8_t {
 };
 
 // Dictionary references: 0 = none, 1 = a new entry (in the definition column), 2 + k = the entry defined k entries ago.
-constexpr uint32_t kNone = 0;         // local index of "no object", "no handle", ...
-constexpr uint32_t kFresh = ~0u;      // expectation: a new entry with the next id never seen
+constexpr uint32_t kNone = 0;     // local index of "no object", "no handle", ...
+constexpr uint32_t kFresh = ~0u;  // expectation: a new entry with the next id never seen
 constexpr uint32_t kRefNew = 1, kRefBack = 2;
 
 constexpr uint32_t kAttrMaskValid = 1u << 13;  // in an attribute mask: which members are valid differs too
@@ -188,31 +188,40 @@ enum KindTrait : uint16_t {
   kMakesObject = 1u << 4,  // success usually shows an object for the first time
   kNamesObject = 1u << 5,  // `object` is what the name leads to
   kHasObject = 1u << 6,
-  kHasRange = 1u << 7,     // offset follows on from the handle's last
+  kHasRange = 1u << 7,  // offset follows on from the handle's last
   kHasName2 = 1u << 8,
   kEndsHandle = 1u << 9,
 };
 
 constexpr uint16_t kind_traits(OpKind kind) {
   switch (kind) {
-    case OpKind::lookup: return kHasName | kNamesObject;
-    case OpKind::create: return kHasName | kMakesHandle | kMakesObject;
-    case OpKind::tmpfile: return kMakesHandle | kMakesObject;
+    case OpKind::lookup:
+      return kHasName | kNamesObject;
+    case OpKind::create:
+      return kHasName | kMakesHandle | kMakesObject;
+    case OpKind::tmpfile:
+      return kMakesHandle | kMakesObject;
     case OpKind::mkdir:
     case OpKind::mknod:
-    case OpKind::symlink: return kHasName | kMakesObject;
+    case OpKind::symlink:
+      return kHasName | kMakesObject;
     case OpKind::unlink:
-    case OpKind::rmdir: return kHasName | kNamesObject;
-    case OpKind::rename: return kHasName | kHasName2 | kNamesObject;
-    case OpKind::link: return kHasObject | kHasName2;
+    case OpKind::rmdir:
+      return kHasName | kNamesObject;
+    case OpKind::rename:
+      return kHasName | kHasName2 | kNamesObject;
+    case OpKind::link:
+      return kHasObject | kHasName2;
     case OpKind::open:
-    case OpKind::opendir: return kHasObject | kMakesHandle;
+    case OpKind::opendir:
+      return kHasObject | kMakesHandle;
     case OpKind::read:
     case OpKind::write:
     case OpKind::copy_file_range:
     case OpKind::fallocate:
     case OpKind::readdir:
-    case OpKind::readdirplus: return kHasHandle | kHasObject | kHasRange;
+    case OpKind::readdirplus:
+      return kHasHandle | kHasObject | kHasRange;
     case OpKind::lseek:
     case OpKind::fsync:
     case OpKind::fsyncdir:
@@ -220,21 +229,26 @@ constexpr uint16_t kind_traits(OpKind kind) {
     case OpKind::getlk:
     case OpKind::setlk:
     case OpKind::flock:
-    case OpKind::ioctl: return kHasHandle | kHasObject;
+    case OpKind::ioctl:
+      return kHasHandle | kHasObject;
     case OpKind::release:
-    case OpKind::releasedir: return kHasHandle | kHasObject | kEndsHandle;
+    case OpKind::releasedir:
+      return kHasHandle | kHasObject | kEndsHandle;
     case OpKind::getattr:
     case OpKind::statx:
     case OpKind::setattr:
     case OpKind::access:
     case OpKind::readlink:
-    case OpKind::listxattr: return kHasObject;
+    case OpKind::listxattr:
+      return kHasObject;
     case OpKind::getxattr:
     case OpKind::setxattr:
-    case OpKind::removexattr: return kHasObject | kHasXattr;
+    case OpKind::removexattr:
+      return kHasObject | kHasXattr;
     case OpKind::null:
     case OpKind::statfs:
-    case OpKind::syncfs: return 0;
+    case OpKind::syncfs:
+      return 0;
   }
   return 0;
 }
@@ -292,16 +306,20 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   // Where this name was last seen, if it was.
   const NameContext seen = x.names[name];
   const bool path_name = (traits & kHasName) != 0;
-  const uint32_t parent =
-      c.object(kRowParent, kColParent, op.parent,
-               path_name ? (seen.parent ? seen.parent : t.parent) : op.kind == OpKind::tmpfile ? t.parent : kNone);
+  const uint32_t parent = c.object(kRowParent, kColParent, op.parent,
+                                   path_name                    ? (seen.parent ? seen.parent : t.parent)
+                                   : op.kind == OpKind::tmpfile ? t.parent
+                                                                : kNone);
   uint32_t name2 = c.name(kRowName2, op.name2, traits & kHasName2 ? t.name : kNone);
-  uint32_t parent2 = c.object(kRowParent2, kColParent2, op.parent2, op.kind == OpKind::rename ? parent
-                                                                     : op.kind == OpKind::link ? t.parent
-                                                                                               : kNone);
+  uint32_t parent2 = c.object(kRowParent2, kColParent2, op.parent2,
+                              op.kind == OpKind::rename ? parent
+                              : op.kind == OpKind::link ? t.parent
+                                                        : kNone);
 
   const uint32_t handle = c.handle(kRowHandle, kColHandle, op.handle,
-                                   traits & kMakesHandle ? (good ? kFresh : kNone) : traits & kHasHandle ? t.handle : kNone);
+                                   traits & kMakesHandle ? (good ? kFresh : kNone)
+                                   : traits & kHasHandle ? t.handle
+                                                         : kNone);
   uint32_t expected = kNone;
   if (handle && x.handles[handle].object)
     expected = x.handles[handle].object;
@@ -321,20 +339,27 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   c.delta(kRowOffset, kColOffset, op.offset, traits & kHasRange && handle ? h.next_offset : k.offset);
   k.offset = op.offset;
   c.delta(kRowOffset2, kColOffset2, op.offset2, x.handles[handle2].next_offset);
-  if (handle2) x.handles[handle2].next_offset = op.offset2 + op.length;
   c.value(kRowLength, kColLength, op.length, traits & kHasRange && h.length ? h.length : k.length);
   k.length = op.length;
+  if (handle2) x.handles[handle2].next_offset = op.offset2 + op.length;
   if (c.present(kRowEntries, !op.entries.empty())) c.entries(op, x);
 
   uint64_t result = 0;
   switch (op.kind) {
     case OpKind::read:
     case OpKind::write:
-    case OpKind::copy_file_range: result = good ? op.length : 0; break;
+    case OpKind::copy_file_range:
+      result = good ? op.length : 0;
+      break;
     case OpKind::readdir:
-    case OpKind::readdirplus: result = op.entries.size(); break;
-    case OpKind::lseek: result = good ? op.offset : 0; break;
-    default: result = good ? k.result : 0;
+    case OpKind::readdirplus:
+      result = op.entries.size();
+      break;
+    case OpKind::lseek:
+      result = good ? op.offset : 0;
+      break;
+    default:
+      result = good ? k.result : 0;
   }
   c.value(kRowResult, kColResult, op.result, result);
   if (good) k.result = op.result;

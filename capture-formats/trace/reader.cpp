@@ -55,7 +55,9 @@ struct TraceReader::Impl {
     layout.damage.push_back({.file_offset = e.offset,
                              .file_bytes = e.bytes,
                              .from = from,
-                             .to = !lost ? from : next ? ns(next->first_start) : -1,
+                             .to = !lost  ? from
+                                   : next ? ns(next->first_start)
+                                          : -1,
                              .what = "block " + std::to_string(e.number) + ": " + what});
   }
 
@@ -206,7 +208,8 @@ struct TraceReader::Impl {
     uint64_t seq = 0;
     for (size_t i = target; i-- > 0;) {
       const IndexEntry& e = layout.blocks[i];
-      const bool first_part = e.checkpoint() && (i == 0 || !layout.blocks[i - 1].checkpoint() || !(layout.blocks[i - 1].flags & kBlockEnds));
+      const bool first_part =
+          e.checkpoint() && (i == 0 || !layout.blocks[i - 1].checkpoint() || !(layout.blocks[i - 1].flags & kBlockEnds));
       if (first_part && restore(i, state)) {
         from = i;
         seq = e.first_seq;

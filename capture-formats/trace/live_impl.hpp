@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of LiveState, shared by its rules (live_state.cpp) and its serial form (live_serial.cpp).
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "live_tables.hpp"
+
+namespace fsr {
+
+struct LiveState::Impl {
+  Discovered discovered;
+  LiveSlab<LiveObject> objects;
+  LiveSlab<LiveName> names;
+  LiveSlab<LiveOpen> opens;
+  std::unordered_map<ObjectId, std::vector<LiveLock>> locks;
+  ObjectId highest = kRootObject;  // numbers are dense: what lies below has been seen
+
+  LiveObject* find(ObjectId id);
+  LiveObject& take(ObjectId id);  // finds or adds
+  LiveName* find_name(ObjectId parent, std::string_view name);
+  void apply(const Op& op);
+  std::string serialize() const;
+  bool restore(std::string_view serialized);
+
+ private:
+  void discover(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
+  void forget_unused(ObjectId id);
+  void bind(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
+  void unbind(ObjectId parent, std::string_view name);
+  void drop_name_of(ObjectId id);
+  void learn(ObjectId id, const Attr* attr);
+  uint32_t type_of(const Op& op, ObjectId id);
+  void found(ObjectId parent, std::string_view name, ObjectId id, const Op& op, uint32_t type);
+  void met(const Op& op);
+  void made(const Op& op, uint32_t type);
+  void fresh(const Op& op, uint32_t type);
+  void opened(const Op& op, bool directory);
+  void closed(const Op& op);
+  void grow(ObjectId id, uint64_t end);
+  void allocated(const Op& op);
+  void locked(const Op& op, bool flock);
+  void unlock_owner(const Op& op);
+  void renamed(const Op& op);
+  void removed(const Op& op, uint32_t type);
+  void refused(const Op& op);
+};
+
+}  // namespace fsr

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live_state.hpp"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <vector>
+
+#include "live_impl.hpp"
+
+namespace fsr {
+
+void LiveState::Impl::discover(ObjectId parent, std::string_view name, ObjectId id, uint32_t type) {
+  if (discovered) discovered(parent, name, id, type);
+}
+
+LiveObject* LiveState::Impl::find(ObjectId id) {
+  if (id == kNoObject) return nullptr;
+  return objects.find(id, [&](const LiveObject& o) { return o.id == id; });
+}
+
+LiveObject& LiveState::Impl::take(ObjectId id) {
+  highest = std::max(highest, id);
+  if (LiveObject* o = find(id)) return *o;
+  return objects.insert(id, {.id = id});
+}
+
+void LiveState::Impl::forget_unused(ObjectId id) {
+  LiveObject* o = find(id);
+  if (o && id != kRootObject && o->names == 0 && o->opens == 0) {
+    locks.erase(id);
+    objects.erase(id, *o);
+  }
+}
+
+LiveName* LiveState::Impl::find_name(ObjectId parent, std::string_view name) {
+  return names.find(name_hash(parent, name), [&](const LiveName& n) { return n.parent == parent && n.name == name; });
+}
+
+void LiveState::Impl::bind(ObjectId parent, std::string_view name, ObjectId id, uint32_t type) {
+  if (LiveName* n = find_name(parent, name)) {
+    if (type) n->type = type;
+    if (n->object == id || id == kNoObject) return;
+    const ObjectId old = n->object;
+    n->object = id;
+    ++take(id).names;
+    drop_name_of(old);
+    return;
+  }
+  names.insert(name_hash(parent, name), {.parent = parent, .object = id, .type = type, .name = std::string(name)});
+  if (id) ++take(id).names;
+}
+
+void LiveState::Impl::drop_name_of(ObjectId id) {
+  LiveObject* o = find(id);
+  if (!o) return;
+  if (o->names) --o->names;
+  forget_unused(id);
+}
+
+void LiveState::Impl::unbind(ObjectId parent, std::string_view name) {
+  LiveName* n = find_name(parent, name);
+  if (!n) return;
+  const ObjectId id = n->object;
+  names.erase(name_hash(parent, name), *n);
+  drop_name_of(id);
+}
+
+static void merge(Attr& into, const Attr& from) {
+  if (from.valid & kAttrMode) into.mode = from.mode;
+  if (from.valid & kAttrUid) into.uid = from.uid;
+  if (from.valid & kAttrGid) into.gid = from.gid;
+  if (from.valid & kAttrSize) into.size = from.size;
+  if (from.valid & kAttrNlink) into.nlink = from.nlink;
+  if (from.valid & kAttrAtime) into.atime = from.atime;
+  if (from.valid & kAttrMtime) into.mtime = from.mtime;
+  if (from.valid & kAttrCtime) into.ctime = from.ctime;
+  if (from.valid & kAttrBlocks) into.blocks = from.blocks;
+  if (from.valid & kAttrRdev) into.rdev = from.rdev;
+  if (from.valid & kAttrBtime) into.btime = from.btime;
+  into.valid |= from.valid;
+}
+
+void LiveState::Impl::learn(ObjectId id, const Attr* attr) {
+  if (LiveObject* o = attr ? find(id) : nullptr) merge(o->attr, *attr);
+}
+
+uint32_t LiveState::Impl::type_of(const Op& op, ObjectId id) {
+  if (op.attr && op.attr->valid & kAttrMode) return op.attr->mode & S_IFMT;
+  LiveObject* o = find(id);
+  return o && o->attr.valid & kAttrMode ? o->attr.mode & S_IFMT : 0;
+}
+
+// A name that the operation found: new to us unless something in the sequence made it or it was found before.
+void LiveState::Impl::found(ObjectId parent, std::string_view name, ObjectId id, const Op& op, uint32_t type) {
+  if (!parent || name.empty()) return;
+  LiveName* n = find_name(parent, name);
+  const bool news = !n || (n->object == kNoObject && id != kNoObject);
+  if (!type && n) type = n->type;
+  bind(parent, name, id, type);
+  learn(id, op.attr);
+  if (news) discover(parent, name, id, type);
+}
+
+// An object that is spoken of without a name. One with a number below the highest seen has been known, and was forgotten.
+void LiveState::Impl::met(const Op& op) {
+  if (op.object == kNoObject) return;
+  if (op.object > highest && op.object != kRootObject) {
+    take(op.object);
+    learn(op.object, op.attr);
+    discover(kNoObject, {}, op.object, type_of(op, op.object));
+    return;
+  }
+  if (op.object == kRootObject) take(kRootObject);
+  learn(op.object, op.attr);
+}
+
+void LiveState::Impl::made(const Op& op, uint32_t type) {
+  if (!op.parent || op.name.empty()) return;
+  unbind(op.parent, op.name);
+  bind(op.parent, op.name, op.object, type);
+  fresh(op, type);
+}
+
+void LiveState::Impl::fresh(const Op& op, uint32_t type) {
+  if (!op.object) return;
+  LiveObject& o = take(op.object);
+  o.attr = {.valid = kAttrMode, .mode = type | (op.mode & 07777)};
+  if (type == S_IFREG) o.attr.valid |= kAttrSize;
+  if (type == S_IFLNK) o.target = op.data;
+  learn(op.object, op.attr);
+}
+
+void LiveState::Impl::opened(const Op& op, bool directory) {
+  if (!op.handle || !op.object) return;
+  LiveObject& o = take(op.object);
+  if (op.open_flags & O_TRUNC && !directory && o.attr.valid & kAttrSize && !(op.attr && op.attr->valid & kAttrSize))
+    o.attr.size = 0;
+  if (opens.find(op.handle, [&](const LiveOpen& h) { return h.handle == op.handle; })) return;
+  ++o.opens;
+  opens.insert(
+      op.handle,
+      {.handle = op.handle, .object = op.object, .open_flags = op.open_flags, .thread = op.thread, .directory = directory});
+}
+
+void LiveState::Impl::closed(const Op& op) {
+  LiveOpen* h = opens.find(op.handle, [&](const LiveOpen& k) { return k.handle == op.handle; });
+  if (!h) return;
+  const ObjectId id = h->object;
+  opens.erase(op.handle, *h);
+  if (auto it = locks.find(id); it != locks.end())
+    std::erase_if(it->second, [&](const LiveLock& l) { return l.handle == op.handle && l.flock; });
+  if (LiveObject* o = find(id); o && o->opens) --o->opens;
+  forget_unused(id);
+}
+
+void LiveState::Impl::grow(ObjectId id, uint64_t end) {
+  LiveObject* o = find(id);
+  if (o && o->attr.valid & kAttrSize) o->attr.size = std::max(o->attr.size, end);
+}
+
+void LiveState::Impl::allocated(const Op& op) {
+  LiveObject* o = find(op.object);
+  if (!o || !(o->attr.valid & kAttrSize)) return;
+  if (op.mode & FALLOC_FL_COLLAPSE_RANGE)
+    o->attr.size -= std::min(o->attr.size, op.length);
+  else if (op.mode & FALLOC_FL_INSERT_RANGE)
+    o->attr.size += op.length;
+  else if (!(op.mode & FALLOC_FL_KEEP_SIZE))
+    o->attr.size = std::max(o->attr.size, op.offset + op.length);
+}
+
+void LiveState::Impl::locked(const Op& op, bool flock) {
+  std::vector<LiveLock>& held = locks[op.object];
+  const uint64_t from = flock ? 0 : op.offset;
+  const uint64_t end = flock || op.length == 0 || from + op.length < from ? UINT64_MAX : from + op.length;
+  // What the new lock covers of the owner's old ones goes; what stands out on either side stays.
+  std::vector<LiveLock> kept;
+  for (const LiveLock& l : held) {
+    const uint64_t l_end = l.length ? l.offset + l.length : UINT64_MAX;
+    const bool same = l.flock == flock && (flock ? l.handle == op.handle : l.owner == op.owner);
+    if (!same || l.offset >= end || l_end <= from) {
+      kept.push_back(l);
+      continue;
+    }
+    if (l.offset < from) {
+      kept.push_back(l);
+      kept.back().length = from - l.offset;
+    }
+    if (l_end > end) {
+      kept.push_back(l);
+      kept.back().offset = end;
+      kept.back().length = l_end == UINT64_MAX ? 0 : l_end - end;
+    }
+  }
+  if (op.mode != uint32_t(flock ? LOCK_UN : F_UNLCK))
+    kept.push_back({.object = op.object,
+                    .handle = op.handle,
+                    .owner = op.owner,
+                    .offset = from,
+                    .length = end == UINT64_MAX ? 0 : end - from,
+                    .mode = op.mode,
+                    .flock = flock});
+  if (kept.empty())
+    locks.erase(op.object);
+  else
+    held = std::move(kept);
+}
+
+void LiveState::Impl::unlock_owner(const Op& op) {
+  auto it = locks.find(op.object);
+  if (it == locks.end() || op.owner == 0) return;
+  std::erase_if(it->second, [&](const LiveLock& l) { return !l.flock && l.owner == op.owner; });
+  if (it->second.empty()) locks.erase(it);
+}
+
+void LiveState::Impl::renamed(const Op& op) {
+  LiveName* n = find_name(op.parent, op.name);
+  ObjectId moved = op.object ? op.object : n ? n->object : kNoObject;
+  if (!n || (n->object == kNoObject && moved)) found(op.parent, op.name, moved, op, type_of(op, moved));
+  n = find_name(op.parent2, op.name2);
+  ObjectId other = op.object2 ? op.object2 : n ? n->object : kNoObject;
+  const bool exchange = (op.flags & RENAME_EXCHANGE) != 0;
+  if (exchange || op.object2)
+    if (!n || (n->object == kNoObject && other)) {
+      Op quiet;
+      found(op.parent2, op.name2, other, quiet, type_of(quiet, other));
+    }
+  if (op.parent == op.parent2 && op.name == op.name2) return;
+  if (moved && moved == other && !exchange) return;  // two links to one file: rename does nothing
+  n = find_name(op.parent, op.name);
+  const uint32_t type = n ? n->type : 0;
+  n = find_name(op.parent2, op.name2);
+  const uint32_t other_type = n ? n->type : 0;
+  // Both stay referenced while their names change hands.
+  if (moved) ++take(moved).opens;
+  if (other) ++take(other).opens;
+  unbind(op.parent, op.name);
+  unbind(op.parent2, op.name2);
+  bind(op.parent2, op.name2, moved, type);
+  if (exchange) bind(op.parent, op.name, other, other_type);
+  for (ObjectId id : {moved, other})
+    if (id) {
+      --take(id).opens;
+      forget_unused(id);
+    }
+}
+
+void LiveState::Impl::removed(const Op& op, uint32_t type) {
+  LiveName* n = find_name(op.parent, op.name);
+  if (!n || (n->object == kNoObject && op.object)) found(op.parent, op.name, op.object, op, type ? type : type_of(op, op.object));
+  unbind(op.parent, op.name);
+}
+
+void LiveState::Impl::refused(const Op& op) {
+  switch (op.kind) {
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+      if (op.error == EEXIST && !find_name(op.parent, op.name)) found(op.parent, op.name, kNoObject, op, 0);
+      break;
+    case OpKind::link:
+      if (op.error == EEXIST && !find_name(op.parent2, op.name2)) found(op.parent2, op.name2, kNoObject, op, 0);
+      break;
+    case OpKind::lookup:
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      // Gone without an operation that we saw: somebody else's doing.
+      if (op.error == ENOENT) unbind(op.parent, op.name);
+      break;
+    default:
+      break;
+  }
+}
+
+void LiveState::Impl::apply(const Op& op) {
+  if (op.has(kOpUnfinished)) return;
+  if (op.error) return refused(op);
+  switch (op.kind) {
+    case OpKind::lookup:
+      return found(op.parent, op.name, op.object, op, type_of(op, op.object));
+    case OpKind::getattr:
+    case OpKind::statx:
+    case OpKind::access:
+    case OpKind::getxattr:
+    case OpKind::setxattr:
+    case OpKind::listxattr:
+    case OpKind::removexattr:
+      return met(op);
+    case OpKind::setattr:
+      met(op);
+      if (op.set && find(op.object)) {
+        Attr set = *op.set;
+        LiveObject* o = find(op.object);
+        set.valid &= ~uint32_t(kAttrAtimeNow | kAttrMtimeNow);
+        if (set.valid & kAttrMode) set.mode = (o->attr.mode & S_IFMT) | (set.mode & 07777);
+        merge(o->attr, set);
+        learn(op.object, op.attr);
+      }
+      return;
+    case OpKind::readlink:
+      met(op);
+      if (LiveObject* o = find(op.object)) o->target = op.data;
+      return;
+    case OpKind::open:
+    case OpKind::opendir:
+      met(op);
+      return opened(op, op.kind == OpKind::opendir);
+    case OpKind::create:
+      if (op.has(kOpCreated))
+        made(op, S_IFREG);
+      else
+        found(op.parent, op.name, op.object, op, type_of(op, op.object));
+      return opened(op, false);
+    case OpKind::tmpfile:
+      fresh(op, S_IFREG);
+      return opened(op, false);
+    case OpKind::write:
+      met(op);
+      return grow(op.object, op.offset + op.result);
+    case OpKind::copy_file_range:
+      return grow(op.object2, op.offset2 + op.result);
+    case OpKind::fallocate:
+      return allocated(op);
+    case OpKind::release:
+    case OpKind::releasedir:
+      return closed(op);
+    case OpKind::flush:
+      return unlock_owner(op);
+    case OpKind::setlk:
+      return locked(op, false);
+    case OpKind::flock:
+      return locked(op, true);
+    case OpKind::readdir:
+    case OpKind::readdirplus:
+      for (const DirEntry& e : op.entries)
+        if (e.name != "." && e.name != ".." && !find_name(op.object, e.name)) found(op.object, e.name, kNoObject, op, e.type);
+      return;
+    case OpKind::mkdir:
+      return made(op, S_IFDIR);
+    case OpKind::mknod:
+      return made(op, op.mode & S_IFMT ? op.mode & S_IFMT : S_IFREG);
+    case OpKind::symlink:
+      return made(op, S_IFLNK);
+    case OpKind::link:
+      met(op);
+      unbind(op.parent2, op.name2);
+      return bind(op.parent2, op.name2, op.object, type_of(op, op.object));
+    case OpKind::unlink:
+      return removed(op, 0);
+    case OpKind::rmdir:
+      return removed(op, S_IFDIR);
+    case OpKind::rename:
+      return renamed(op);
+    default:
+      return;
+  }
+}
+
+LiveState::LiveState() : impl_(std::make_unique<Impl>()) {}
+LiveState::~LiveState() = default;
+LiveState::LiveState(LiveState&&) noexcept = default;
+LiveState& LiveState::operator=(LiveState&&) noexcept = default;
+
+void LiveState::on_discovered(Discovered callback) { impl_->discovered = std::move(callback); }
+void LiveState::apply(const Op& op) { impl_->apply(op); }
+const LiveObject* LiveState::object(ObjectId id) const { return impl_->find(id); }
+size_t LiveState::objects() const { return impl_->objects.size(); }
+
+bool LiveState::lookup(ObjectId parent, std::string_view name, ObjectId* object) const {
+  const LiveName* n = impl_->find_name(parent, name);
+  *object = n ? n->object : kNoObject;
+  return n != nullptr;
+}
+void LiveState::each_object(const std::function<void(const LiveObject&)>& visit) const { impl_->objects.each(visit); }
+void LiveState::each_name(const std::function<void(ObjectId, std::string_view, ObjectId, uint32_t)>& visit) const {
+  impl_->names.each([&](const LiveName& n) { visit(n.parent, n.name, n.object, n.type); });
+}
+void LiveState::each_open(const std::function<void(const LiveOpen&)>& visit) const { impl_->opens.each(visit); }
+void LiveState::each_lock(const std::function<void(const LiveLock&)>& visit) const {
+  for (const auto& [id, held] : impl_->locks)
+    for (const LiveLock& l : held) visit(l);
+}
+
+}  // namespace fsr
