@@ -29,7 +29,7 @@ class LiveState;
 class TraceReader final : public OpSource {
  public:
   // Throws std::runtime_error, prefixed "FILE: ", for what is no trace at all or of a newer version. A pipe or "-" must be
-  // spooled to a file first (spool_to_file).
+  // spooled to a file first (spool.hpp).
   explicit TraceReader(const std::string& path);
   TraceReader(int fd, const std::string& name);  // takes over `fd`, a regular file or a memfd; `name` is for messages
   ~TraceReader() override;

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/checks.hpp"
+
+#include <fmt/format.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+#include <vector>
+
+#include "engine/clock.hpp"
+#include "engine/prepare.hpp"
+#include "targets/blocking_session.hpp"
+#include "trace/spool.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+std::string resolved(const std::string& path) {
+  char buffer[PATH_MAX];
+  return realpath(path.c_str(), buffer) ? buffer : path;
+}
+
+bool inside(const std::string& path, const std::string& folder) {
+  return path == folder || (path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 &&
+                            (folder == "/" || path[folder.size()] == '/'));
+}
+
+// "nfs://host:2049/export?version=3" -> "host:/export", as mountinfo names the source.
+std::string nfs_source(const std::string& url) {
+  std::string rest = url.substr(url.find("//") + 2);
+  size_t slash = rest.find('/');
+  if (slash == std::string::npos) return {};
+  std::string host = rest.substr(0, slash), path = rest.substr(slash, rest.find('?') - slash);
+  return host.substr(0, host.find(':')) + ":" + path;
+}
+
+}  // namespace
+
+std::unique_ptr<TraceReader> open_input(const std::string& input) {
+  if (input == "-") return std::make_unique<TraceReader>(spool_to_file(STDIN_FILENO), "standard input");
+  return std::make_unique<TraceReader>(input);
+}
+
+void refuse_captured_place(const std::string& url, const TraceHeader& header) {
+  bool same = false;
+  size_t colon = url.find(':');
+  if (url.rfind("nfs:", 0) == 0) {
+    same = nfs_source(url) == header.mount_source;
+  } else if (colon == std::string::npos || url.rfind("file:", 0) == 0 || url.find('/') < colon) {
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    std::string place = resolved(url.rfind("file:", 0) == 0 ? url.substr(5) : url);
+    same = header.host == host && inside(place, resolved(header.directory));
+  }
+  if (same)
+    throw std::runtime_error(url + ": is what was captured in this trace; replaying onto it would overwrite it (--force does)");
+}
+
+void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool force) {
+  if (force || target.empty()) return;
+  switch (find_marker(target, clock, trace_id)) {
+    case Marker::same:
+      if (!reuse) throw std::runtime_error(target.name() + ": holds an earlier replay of this trace (--reuse takes it over)");
+      return;
+    case Marker::other:
+      throw std::runtime_error(target.name() + ": holds the replay of another trace (--force replays into it all the same)");
+    case Marker::absent:
+      throw std::runtime_error(target.name() + ": not empty (name an empty target; --force replays into it all the same)");
+  }
+}
+
+void check_space(Target& target, const ImageSummary& image, bool force) {
+  Space space = target.space();
+  if (!force && space.total && image.bytes > space.free)
+    throw std::runtime_error(fmt::format("{}: the initial image takes {} and {} are free (--force tries)", target.name(),
+                                         format_size(image.bytes), format_size(space.free)));
+}
+
+void remove_tree(Target& target, Clock& clock, const std::string& trace_id) {
+  if (find_marker(target, clock, trace_id) != Marker::same)
+    throw std::runtime_error(target.name() + ": not removed: it doesn't carry the marker of this trace");
+  BlockingSession session(target, clock);
+  struct Folder {
+    ObjectId id, parent;
+    std::string name;
+  };
+  // Ids above those of any trace: nothing here may be taken for a recorded object.
+  ObjectId next_id = ObjectId(1) << 62;
+  HandleId next_handle = HandleId(1) << 62;
+  std::deque<Folder> todo{{kRootObject, kNoObject, ""}};
+  std::vector<Folder> done;
+  uint64_t failed = 0;
+  while (!todo.empty()) {
+    Folder folder = todo.front();
+    todo.pop_front();
+    struct Found {
+      std::string name;
+      uint32_t type;
+    };
+    std::vector<Found> found;
+    HandleId handle = next_handle++;
+    session.perform({.kind = OpKind::opendir, .object = folder.id, .handle = handle});
+    for (uint64_t cursor = 0;;) {
+      const Outcome& o =
+          session.perform({.kind = OpKind::readdir, .object = folder.id, .handle = handle, .offset = cursor, .length = 65536});
+      if (o.error || o.entries.empty()) break;
+      for (const DirEntry& e : o.entries)
+        if (valid_component(e.name)) found.push_back({std::string(e.name), e.type});
+      cursor += o.entries.size();
+    }
+    session.perform({.kind = OpKind::releasedir, .object = folder.id, .handle = handle});
+    for (Found& f : found) {
+      ObjectId id = next_id++;
+      const Outcome& o = session.perform({.kind = OpKind::lookup, .object = id, .parent = folder.id, .name = f.name});
+      if (S_ISDIR(o.attr.mode))
+        todo.push_back({id, folder.id, f.name});
+      else if (session.perform({.kind = OpKind::unlink, .object = id, .parent = folder.id, .name = f.name}).error)
+        ++failed;
+    }
+    if (folder.id != kRootObject) done.push_back(folder);
+  }
+  while (!done.empty()) {
+    const Folder& f = done.back();
+    if (session.perform({.kind = OpKind::rmdir, .object = f.id, .parent = f.parent, .name = f.name}).error) ++failed;
+    done.pop_back();
+  }
+  if (failed) throw std::runtime_error(fmt::format("{}: {} names could not be removed", target.name(), failed));
+}
+
+}  // namespace fsr

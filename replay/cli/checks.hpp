@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is looked at before a replay may touch anything. All throw std::runtime_error with one line that says what to do.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "plan/image.hpp"
+#include "targets/target.hpp"
+#include "trace/header.hpp"
+#include "trace/reader.hpp"
+
+namespace fsr {
+
+std::unique_ptr<TraceReader> open_input(const std::string& input);  // "-" = standard input
+
+// The place that was captured must not be overwritten by its own replay.
+void refuse_captured_place(const std::string& url, const TraceHeader& header);
+// The target is empty, or holds a tree of ours that may be reused, or --force was given.
+void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool force);
+void check_space(Target& target, const ImageSummary& image, bool force);
+
+// Removes everything in the target's root if it carries the marker of this trace.
+void remove_tree(Target& target, Clock& clock, const std::string& trace_id);
+
+}  // namespace fsr

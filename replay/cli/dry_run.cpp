@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/dry_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "targets/target.hpp"
+#include "trace/reader.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+struct Survey {
+  std::array<uint64_t, kOpKinds> impossible{}, approximate{};
+  uint64_t all_impossible = 0;
+  // With the service times of the capture no schedule can be faster than its busiest stream.
+  double feasible_scale = 0;
+};
+
+Survey survey(const CommandLine& command, TraceReader& trace, Target& target) {
+  Survey s;
+  std::unordered_map<ThreadId, int64_t> busy;
+  int64_t first = -1, last = 0;
+  trace.seek_time(command.run.from);
+  OpBatch batch;
+  while (trace.next(batch))
+    for (const Op& op : batch.ops) {
+      if (op.start < command.run.from || op.start >= command.run.to) continue;
+      if (first < 0) first = op.start;
+      last = std::max(last, op.end());
+      busy[op.thread] += op.duration;
+      Fidelity f = target.fidelity(op);
+      if (f == Fidelity::approximate) ++s.approximate[unsigned(op.kind)];
+      if (f == Fidelity::impossible) {
+        ++s.impossible[unsigned(op.kind)];
+        ++s.all_impossible;
+      }
+    }
+  int64_t busiest = 0;
+  for (const auto& [thread, time] : busy) busiest = std::max(busiest, time);
+  if (busiest > 0) s.feasible_scale = double(last - first) / double(busiest);
+  return s;
+}
+
+}  // namespace
+
+int dry_run(const CommandLine& command, TraceReader& trace, Target& target, const Report& report) {
+  const ImageSummary& image = report.image;
+  Survey s = survey(command, trace, target);
+  Space space = target.space();
+  bool fits = !space.total || image.bytes <= space.free;
+  int status = s.all_impossible || !fits ? 1 : 0;
+  if (command.json) {
+    nlohmann::json impossible = nlohmann::json::object(), approximate = nlohmann::json::object();
+    for (unsigned i = 0; i < kOpKinds; ++i) {
+      if (s.impossible[i]) impossible[op_name(OpKind(i))] = s.impossible[i];
+      if (s.approximate[i]) approximate[op_name(OpKind(i))] = s.approximate[i];
+    }
+    nlohmann::json out = {{"input", json_text(report.input)},
+                          {"target", json_text(report.target)},
+                          {"operations", image.operations * command.clones},
+                          {"streams", image.streams * command.clones},
+                          {"image_bytes", image.bytes},
+                          {"image_files", image.files},
+                          {"image_directories", image.directories},
+                          {"free_bytes", space.free},
+                          {"fits", fits},
+                          {"impossible", impossible},
+                          {"approximate", approximate},
+                          {"feasible_scale", s.feasible_scale}};
+    fmt::print("{}\n", out.dump(2));
+    return status;
+  }
+  fmt::print("{} on {}: would issue {} operations of {} streams, recorded in {}\n", report.input, report.target,
+             format_count(image.operations * command.clones), format_count(image.streams * command.clones),
+             format_duration(image.last_end - image.first));
+  fmt::print("image      {} directories, {} files, {} symlinks; {} to write", format_count(image.directories),
+             format_count(image.files), format_count(image.symlinks), format_size(image.bytes));
+  if (space.total) fmt::print(", {} free{}", format_size(space.free), fits ? "" : ": does not fit");
+  fmt::print("\n");
+  for (unsigned i = 0; i < kOpKinds; ++i) {
+    if (s.impossible[i]) fmt::print("not expressible  {:<16} {}\n", op_name(OpKind(i)), format_count(s.impossible[i]));
+    if (s.approximate[i]) fmt::print("approximate      {:<16} {}\n", op_name(OpKind(i)), format_count(s.approximate[i]));
+  }
+  if (s.feasible_scale > 0)
+    fmt::print("scale      up to {:.1f}x with the service times of the capture (its busiest stream sets the limit)\n",
+               s.feasible_scale);
+  return status;
+}
+
+}  // namespace fsr

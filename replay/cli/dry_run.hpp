@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// --dry-run: what a replay would need and what the target could not do, without touching the target.
+#pragma once
+
+#include "cli/options.hpp"
+#include "report/report.hpp"
+
+namespace fsr {
+
+class Target;
+class TraceReader;
+
+// Prints to standard output. Status 1 when operations could not be issued or the image does not fit.
+int dry_run(const CommandLine& command, TraceReader& trace, Target& target, const Report& report);
+
+}  // namespace fsr

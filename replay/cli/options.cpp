@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+#include "targets/target.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+// An option whose text is parsed by one of util/units.hpp; its complaint becomes CLI11's.
+template <class T, class Parser>
+CLI::Option* with_unit(CLI::App& app, const char* name, T& value, Parser parse, const char* help) {
+  return app.add_option_function<std::string>(
+      name,
+      [&value, parse, name](const std::string& text) {
+        try {
+          value = T(parse(text));
+        } catch (const std::invalid_argument& e) {
+          throw CLI::ValidationError(std::string(name) + " " + text, e.what());
+        }
+      },
+      help);
+}
+
+std::string footer() {
+  std::string text = "Targets:\n";
+  for (const TargetPlugin* plugin : target_plugins()) text += fmt::format("  {}\n", plugin->help);
+  return text +
+         "\nExit status: 0 everything as recorded; 1 it ran and something differed, failed or was left out; 2 it could not "
+         "start.";
+}
+
+}  // namespace
+
+std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
+  CLI::App app("Issues the operations of a trace again, on any target, with the original timing or scaled.", "fsreplay");
+  app.set_version_flag("--version", "fsreplay " FSR_VERSION);
+  app.get_formatter()->column_width(30);
+  app.footer(footer());
+  app.add_option("INPUT", out.input, "trace to replay, - for standard input")->required();
+  app.add_option("TARGET", out.target, "URL or directory (default: a fresh ./fsreplay-data)");
+
+  std::string timing = "original", order = "resource";
+  app.add_option("--timing", timing, "original, think or asap (default original)")
+      ->check(CLI::IsMember({"original", "think", "asap"}));
+  app.add_option("--order", order, "resource, time or strict (default resource)")
+      ->check(CLI::IsMember({"resource", "time", "strict"}));
+  with_unit(app, "--scale", out.run.scale, parse_factor, "times the recorded load: 4x, 0.5x");
+  app.add_option("--clones", out.clones, "clients, each in its own copy of the tree")->check(CLI::Range(1u, 100000u));
+  with_unit(app, "--from", out.run.from, parse_duration, "recorded time to begin at: 90s, 5m");
+  with_unit(app, "--to", out.run.to, parse_duration, "recorded time to end at");
+  with_unit(app, "--duration", out.run.duration, parse_duration, "stop issuing after this much time");
+  app.add_option("--workers", out.run.workers, "worker threads (default: one a CPU)")->check(CLI::Range(1u, 1024u));
+  app.add_option("--uid", out.uid, "act as self, recorded or map=FILE (default self)");
+
+  app.add_flag("--prepare-only", out.prepare_only, "make the initial image and stop");
+  app.add_flag("--reuse", out.reuse, "keep what an earlier run left, mend what differs");
+  app.add_flag("--force", out.force, "accept a target that isn't empty or was the captured one");
+  app.add_flag("--cleanup", out.cleanup, "remove the tree afterwards (only one that we made)");
+  app.add_flag("--dry-run", out.dry_run, "say what would be done and change nothing");
+  app.add_flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
+  app.add_option("--results", out.results, "write everything measured into this SQLite file");
+  app.add_flag("--json", out.json, "the report as JSON on standard output");
+  app.add_flag("-q,--quiet", out.quiet, "no progress");
+
+  try {
+    app.parse(argc, argv);
+    if (out.uid != "self" && out.uid != "recorded" && out.uid.rfind("map=", 0) != 0)
+      throw CLI::ValidationError("--uid " + out.uid, "expected self, recorded or map=FILE");
+    if (out.run.to <= out.run.from) throw CLI::ValidationError("--to", "must be later than --from");
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::string what = e.what();
+    fmt::print(stderr, "fsreplay: {}\n", what.substr(0, what.find('\n')));
+    return 2;
+  }
+  out.run.timing = timing == "original" ? Timing::original : timing == "think" ? Timing::think : Timing::asap;
+  out.run.order = order == "resource" ? Order::resource : order == "time" ? Order::time : Order::strict;
+  return std::nullopt;
+}
+
+}  // namespace fsr

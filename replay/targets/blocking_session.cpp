@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/blocking_session.hpp"
+
+#include <cerrno>
+
+#include "engine/clock.hpp"
+
+namespace fsr {
+
+constexpr int64_t kPatience = 60'000'000'000;
+
+BlockingSession::BlockingSession(Target& target, Clock& clock)
+    : target_(target), clock_(clock), session_(target.open_session()), request_(std::make_unique<Request>()) {}
+
+BlockingSession::~BlockingSession() = default;
+
+const Outcome& BlockingSession::perform(const Op& op, std::string_view payload) {
+  if (op_.kind != OpKind::null && !done_) {  // an earlier operation never answered: the session is lost
+    request_->outcome.error = ETIMEDOUT;
+    return request_->outcome;
+  }
+  op_ = op;
+  *request_ = Request{.op = &op_, .who = {op.uid, op.gid}, .payload = payload, .want_data = true};
+  done_ = false;
+  if (target_.fidelity(op) == Fidelity::impossible) {
+    request_->outcome.error = EOPNOTSUPP;
+    done_ = true;
+    return request_->outcome;
+  }
+  int64_t give_up = clock_.now() + kPatience;
+  Submit submitted;
+  while ((submitted = session_->submit(*request_)) == Submit::busy && clock_.now() < give_up) session_->poll(give_up, -1, *this);
+  if (submitted == Submit::completed) keep();
+  while (!done_ && clock_.now() < give_up) session_->poll(give_up, -1, *this);
+  if (!done_) request_->outcome.error = ETIMEDOUT;
+  return request_->outcome;
+}
+
+void BlockingSession::completed(Request&) { keep(); }
+
+void BlockingSession::keep() {
+  arena_.clear();
+  Outcome& o = request_->outcome;
+  Op copy = copy_op(Op{.data = o.data, .entries = o.entries}, arena_);
+  o.data = copy.data;
+  o.entries = copy.entries;
+  done_ = true;
+}
+
+}  // namespace fsr

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operation at a time, waited for: what checks, set-up and tools need of a target. One thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "op_source.hpp"
+#include "targets/target.hpp"
+
+namespace fsr {
+
+class BlockingSession final : private Completion {
+ public:
+  BlockingSession(Target& target, Clock& clock);  // throws std::runtime_error when no session can be had
+  ~BlockingSession();
+
+  // The outcome, its data and entries copied: valid until the next perform(). Never throws for what the target answers; an
+  // operation that the target can't express answers EOPNOTSUPP, one that got no answer for a minute ETIMEDOUT.
+  const Outcome& perform(const Op& op, std::string_view payload = {});
+
+ private:
+  void completed(Request& request) override;
+  void keep();
+
+  Target& target_;
+  Clock& clock_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Request> request_;  // left alone when abandoned in flight
+  Op op_;
+  bool done_ = false;
+  Arena arena_;
+};
+
+}  // namespace fsr
