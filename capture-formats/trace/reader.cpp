@@ -13,7 +13,8 @@
 namespace fsr {
 
 constexpr size_t kBatchOps = 2048;
-constexpr size_t kMaxLongOps = 1 << 18;  // operations with an end record that a reader keeps in memory, about 80 MB
+constexpr size_t kMaxCheckpoint = 512u << 20;  // bytes
+constexpr size_t kMaxLongOps = 1 << 18;        // operations with an end record that a reader keeps in memory, about 80 MB
 
 struct TraceReader::Impl {
   explicit Impl(std::unique_ptr<InputFile> input) : file(std::move(input)), layout(find_layout(*file)), decoder(unit()) {
@@ -192,12 +193,30 @@ struct TraceReader::Impl {
     std::string whole;
     for (;; ++i) {
       std::string_view record;
-      if (i >= layout.blocks.size() || !layout.blocks[i].checkpoint() || !record_of(i, &record)) return false;
-      if (record.size() < 8 || record[0] != 'C') return damaged(i, "its checkpoint makes no sense", 0), false;
+      if (i >= layout.blocks.size() || !layout.blocks[i].checkpoint())
+        return damaged(i - 1, "its checkpoint is cut", ns(layout.blocks[i - 1].first_start), false), false;
+      if (!record_of(i, &record)) return false;
+      if (record.size() < 8 || record[0] != 'C')
+        return damaged(i, "its checkpoint makes no sense", ns(layout.blocks[i].first_start), false), false;
       whole += record.substr(8);
+      if (whole.size() > kMaxCheckpoint)
+        return damaged(i, "a checkpoint of more than 512 MiB", ns(layout.blocks[i].first_start), false), false;
       if (!record[1]) break;
     }
-    return state.restore(whole);
+    if (!state.restore(whole)) return damaged(i, "its checkpoint makes no sense", ns(layout.blocks[i].first_start), false), false;
+    return true;
+  }
+
+  bool first_part(size_t i) const {
+    const auto& b = layout.blocks;
+    return b[i].checkpoint() && (i == 0 || !b[i - 1].checkpoint() || !(b[i - 1].flags & kBlockEnds));
+  }
+
+  void check_checkpoints() {
+    for (size_t i = 0; i < layout.blocks.size(); ++i) {
+      LiveState state;
+      if (first_part(i)) restore(i, state);
+    }
   }
 
   void load_state(int64_t start, LiveState& state) {
@@ -208,9 +227,7 @@ struct TraceReader::Impl {
     uint64_t seq = 0;
     for (size_t i = target; i-- > 0;) {
       const IndexEntry& e = layout.blocks[i];
-      const bool first_part =
-          e.checkpoint() && (i == 0 || !layout.blocks[i - 1].checkpoint() || !(layout.blocks[i - 1].flags & kBlockEnds));
-      if (first_part && restore(i, state)) {
+      if (first_part(i) && restore(i, state)) {
         from = i;
         seq = e.first_seq;
         break;
@@ -263,6 +280,7 @@ uint64_t TraceReader::position_bytes() const {
 bool TraceReader::next(OpBatch& batch) { return impl_->next(batch); }
 void TraceReader::seek_time(int64_t start) { impl_->seek_time(start); }
 void TraceReader::seek_op(uint64_t seq) { impl_->seek_op(seq); }
+void TraceReader::check_checkpoints() { impl_->check_checkpoints(); }
 void TraceReader::load_state(int64_t start, LiveState& state) { impl_->load_state(start, state); }
 
 }  // namespace fsr

@@ -51,6 +51,8 @@ class TraceReader final : public OpSource {
   // What is known of the tree just before operation `seek`ed to: read from the nearest checkpoint and rolled forward.
   // After the call the reader stands where seek_time(start) would put it.
   void load_state(int64_t start, LiveState& state);
+  // Reads every checkpoint; what is wrong with them goes to damage().
+  void check_checkpoints();
 
  private:
   struct Impl;

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace info: what, when, who, how much and how complete, on one screen.
+#include <time.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "json_out.hpp"
+#include "subcommand.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+constexpr size_t kShownKinds = 12;
+constexpr size_t kShownCommands = 8;
+
+struct Options {
+  std::string file;
+  bool json = false;
+};
+
+struct Totals {
+  uint64_t operations = 0, failed = 0, unfinished = 0, read_bytes = 0, written_bytes = 0;
+  std::array<uint64_t, kOpKinds> by_kind{};
+  struct Process {
+    std::string command;
+    uint64_t operations = 0;
+  };
+  std::map<std::pair<uint32_t, int32_t>, Process> processes;  // client, pid
+  int64_t first = 0, last = 0;
+};
+
+Totals count(TraceReader& reader) {
+  Totals t;
+  OpBatch batch;
+  const ThreadInfo* last_who = nullptr;
+  Totals::Process* process = nullptr;
+  while (reader.next(batch)) {
+    last_who = nullptr;  // pointed into the batch before
+    for (const Op& op : batch.ops) {
+      if (t.operations++ == 0) t.first = op.start;
+      t.last = std::max(t.last, op.end());
+      ++t.by_kind[unsigned(op.kind)];
+      t.failed += op.error != 0;
+      t.unfinished += op.has(kOpUnfinished);
+      if (op.kind == OpKind::read) t.read_bytes += op.error ? 0 : op.result;
+      if (op.kind == OpKind::write || op.kind == OpKind::copy_file_range) t.written_bytes += op.error ? 0 : op.result;
+      if (op.who && op.who != last_who) {
+        last_who = op.who;
+        process = &t.processes[{op.who->client, op.who->pid}];
+        process->command = op.who->command;
+      }
+      if (op.who) ++process->operations;
+    }
+  }
+  return t;
+}
+
+std::string wall_clock(int64_t ns) {
+  time_t seconds = time_t(ns / 1'000'000'000);
+  tm parts{};
+  char text[64];
+  if (!gmtime_r(&seconds, &parts) || !strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)) return "unknown";
+  return text;
+}
+
+template <class Map>
+std::vector<std::pair<std::string, uint64_t>> largest(const Map& counts) {
+  std::vector<std::pair<std::string, uint64_t>> list(counts.begin(), counts.end());
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return list;
+}
+
+std::vector<std::pair<std::string, uint64_t>> kinds_of(const Totals& t) {
+  std::map<std::string, uint64_t> kinds;
+  for (unsigned i = 0; i < kOpKinds; ++i)
+    if (t.by_kind[i]) kinds[op_name(OpKind(i))] = t.by_kind[i];
+  return largest(kinds);
+}
+
+std::vector<std::pair<std::string, uint64_t>> commands_of(const Totals& t) {
+  std::map<std::string, uint64_t> commands;
+  for (const auto& [id, process] : t.processes) commands[process.command] += process.operations;
+  return largest(commands);
+}
+
+void print_text(const Options& options, const TraceReader& reader, const Totals& t) {
+  const TraceHeader& h = reader.header();
+  const TraceClosing* c = reader.closing();
+  auto line = [](const char* label, const std::string& text) {
+    if (!text.empty()) fmt::print("{:<12}{}\n", label, text);
+  };
+  const int64_t duration = std::max(c ? c->end : int64_t(0), t.last);
+  const double seconds = double(duration) * 1e-9;
+  line("file",
+       fmt::format("{}  {}, {} blocks, {:.2f} bytes per operation", escape_text(options.file), format_size(reader.file_bytes()),
+                   format_count(reader.blocks()), t.operations ? double(reader.file_bytes()) / double(t.operations) : 0.0));
+  std::string recorded = wall_clock(h.epoch);
+  if (!h.program.empty()) recorded += " by " + escape_text(h.program);
+  if (!h.host.empty()) recorded += " on " + escape_text(h.host);
+  if (!h.kernel.empty()) recorded += ", Linux " + escape_text(h.kernel);
+  line("recorded", recorded);
+  line("directory", escape_text(h.directory));
+  if (!h.mount_type.empty())
+    line("mounted",
+         fmt::format("{} from {} ({})", escape_text(h.mount_type), escape_text(h.mount_source), escape_text(h.mount_options)));
+  line("command", escape_text(h.command));
+  line("captured", (h.visibility.empty() ? "" : escape_text(h.visibility) + "; ") +
+                       fmt::format("content {}; times in {} ns", escape_text(h.content), h.clock_unit));
+  line("duration", format_duration(duration));
+  line("operations", fmt::format("{}, {} failed, {} unfinished", format_count(t.operations), format_count(t.failed),
+                                 format_count(t.unfinished)) +
+                         (seconds > 0 ? fmt::format(", {}/s", format_count(uint64_t(double(t.operations) / seconds))) : ""));
+  line("data", fmt::format("{} read, {} written", format_size(t.read_bytes), format_size(t.written_bytes)));
+  std::string text;
+  auto kinds = kinds_of(t);
+  for (size_t i = 0; i < std::min(kinds.size(), kShownKinds); ++i)
+    text += fmt::format("{}{} {}",
+                        i == 0       ? ""
+                        : i % 6 == 0 ? "\n            "
+                                     : ", ",
+                        kinds[i].first, format_count(kinds[i].second));
+  if (kinds.size() > kShownKinds) text += fmt::format(", {} more kinds", kinds.size() - kShownKinds);
+  line("kinds", text);
+  text.clear();
+  auto commands = commands_of(t);
+  for (size_t i = 0; i < std::min(commands.size(), kShownCommands); ++i)
+    text += fmt::format("{}{} {}", i ? ", " : "", escape_text(commands[i].first), format_count(commands[i].second));
+  if (commands.size() > kShownCommands) text += fmt::format(", {} more", commands.size() - kShownCommands);
+  line("processes", fmt::format("{}: {}", format_count(t.processes.size()), text));
+  text.clear();
+  for (size_t i = 0; i < std::min(h.not_seen.size(), kShownCommands); ++i) text += (i ? ", " : "") + escape_text(h.not_seen[i]);
+  if (h.not_seen.size() > kShownCommands) text += fmt::format(", {} more", h.not_seen.size() - kShownCommands);
+  line("not seen", text);
+  if (!c)
+    line("complete", "NO: the closing statement is missing");
+  else
+    line("complete", fmt::format("{}: {}; {} dropped, {} waits for room", c->clean ? "yes" : "NO", escape_text(c->reason),
+                                 format_count(c->dropped), format_count(c->waited)));
+  for (const TraceDamage& d : reader.damage()) line("damaged", d.what);
+}
+
+void print_json(const Options& options, const TraceReader& reader, const Totals& t) {
+  const TraceHeader& h = reader.header();
+  fmt::memory_buffer out;
+  JsonOut json(out);
+  json.open('{');
+  json.member_text("file", options.file);
+  json.member("bytes", reader.file_bytes());
+  json.member("blocks", reader.blocks());
+  json.key("header");
+  json.open('{');
+  json.member("version", h.version);
+  json.member("epoch", h.epoch);
+  json.member("clock_unit", h.clock_unit);
+  for (auto [name, value] : {std::pair{"id", &h.id},
+                             {"program", &h.program},
+                             {"host", &h.host},
+                             {"kernel", &h.kernel},
+                             {"directory", &h.directory},
+                             {"mount_source", &h.mount_source},
+                             {"mount_type", &h.mount_type},
+                             {"mount_options", &h.mount_options},
+                             {"command", &h.command},
+                             {"content", &h.content},
+                             {"visibility", &h.visibility},
+                             {"mountstats", &h.mountstats}})
+    json.member_text(name, *value);
+  json.key("not_seen");
+  json.open('[');
+  for (const std::string& s : h.not_seen) json.text(s);
+  json.close(']');
+  json.close('}');
+  if (const TraceClosing* c = reader.closing()) {
+    json.key("closing");
+    json.open('{');
+    json.member("clean", c->clean);
+    json.member_text("reason", c->reason);
+    json.member("end", c->end);
+    json.member("operations", c->operations);
+    json.member("dropped", c->dropped);
+    json.member("waited", c->waited);
+    json.member("out_of_order", c->out_of_order);
+    json.close('}');
+  }
+  json.member("operations", t.operations);
+  json.member("failed", t.failed);
+  json.member("unfinished", t.unfinished);
+  json.member("first_start", t.first);
+  json.member("last_end", t.last);
+  json.member("read_bytes", t.read_bytes);
+  json.member("written_bytes", t.written_bytes);
+  json.key("by_kind");
+  json.open('{');
+  for (const auto& [name, n] : kinds_of(t)) json.member(name, n);
+  json.close('}');
+  json.key("processes");
+  json.open('[');
+  for (const auto& [id, process] : t.processes) {
+    json.open('{');
+    json.member("client", id.first);
+    json.member("pid", id.second);
+    json.member_text("command", process.command);
+    json.member("operations", process.operations);
+    json.close('}');
+  }
+  json.close(']');
+  json.key("damage");
+  json.open('[');
+  for (const TraceDamage& d : reader.damage()) json.text(d.what);
+  json.close(']');
+  json.close('}');
+  out.push_back('\n');
+  fwrite(out.data(), 1, out.size(), stdout);
+}
+
+int info(const Options& options) {
+  auto reader = open_trace(options.file);
+  const Totals totals = count(*reader);
+  (options.json ? print_json : print_text)(options, *reader, totals);
+  return reader->damage().empty() ? 0 : 1;
+}
+
+}  // namespace
+
+Run add_info(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->file, "the trace, or - for standard input")->required();
+  app.add_flag("--json", options->json, "JSON on standard output");
+  return [options] { return info(*options); };
+}
+
+}  // namespace fsr::fstrace

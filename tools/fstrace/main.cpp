@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace: looks into trace files.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "subcommand.hpp"
+#include "trace/spool.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+struct Entry {
+  const char* name;
+  const char* what;
+  Run (*add)(CLI::App&);
+};
+
+constexpr Entry kSubcommands[] = {
+    {"info", "what is in a trace, on one screen", add_info},
+    {"dump", "its operations, one per line", add_dump},
+    {"verify", "read all of it and say what is damaged or missing", add_verify},
+};
+
+int run(int argc, char** argv) {
+  CLI::App app("Looks into trace files.", "fstrace");
+  app.set_version_flag("--version", "fstrace " FSR_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  Run chosen;
+  for (const Entry& e : kSubcommands) {
+    CLI::App* sub = app.add_subcommand(e.name, e.what);
+    sub->set_version_flag("--version", "fstrace " FSR_VERSION);
+    sub->callback([&chosen, run = e.add(*sub)] { chosen = run; });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    fprintf(stderr, "fstrace: %s (--help lists the options)\n", e.what());
+    return 2;
+  }
+  const int status = chosen();
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fprintf(stderr, "fstrace: can't write the output\n");
+    return 2;
+  }
+  return status;
+}
+
+}  // namespace
+
+std::unique_ptr<TraceReader> open_trace(const std::string& file) {
+  struct stat st;
+  const bool standard_input = file == "-";
+  if (!standard_input && (stat(file.c_str(), &st) < 0 || !S_ISFIFO(st.st_mode))) return std::make_unique<TraceReader>(file);
+  const int fd = standard_input ? dup(STDIN_FILENO) : open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), file);
+  const int spooled = spool_to_file(fd);
+  close(fd);
+  return std::make_unique<TraceReader>(spooled, standard_input ? "standard input" : file);
+}
+
+}  // namespace fsr::fstrace
+
+int main(int argc, char** argv) {
+  try {
+    return fsr::fstrace::run(argc, argv);
+  } catch (const std::exception& e) {
+    fprintf(stderr, "fstrace: %s\n", e.what());
+    return 2;
+  }
+}
