@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture_loop.hpp"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr int kGraceMs = 500;        // for releases that follow the last close
+constexpr int kLeftBehindMs = 5000;  // for processes that a command left in the background
+
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
+  return set;
+}
+
+const char* signal_name(uint32_t number) { return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGHUP"; }
+
+}  // namespace
+
+void block_signals() {
+  sigset_t set = handled_signals();
+  sigaddset(&set, SIGUSR1);
+  sigaddset(&set, SIGUSR2);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+CaptureLoop::CaptureLoop(CaptureParts parts) : parts_(std::move(parts)) {
+  sigset_t set = handled_signals();
+  signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+CaptureLoop::~CaptureLoop() {
+  live_.clear();
+  for (int client : stoppers_) close(client);
+  close(signal_fd_);
+}
+
+int CaptureLoop::run() {
+  while (stop_reason_.empty() && !command_ended_ && !parts_.session.ended()) wait(200);
+  if (parts_.command)
+    end_command(status_);
+  else
+    end_over_mount(stop_reason_.empty() ? "unmounted" : stop_reason_);
+  return status_;
+}
+
+void CaptureLoop::wait(int milliseconds) {
+  pollfd fds[] = {{signal_fd_, POLLIN, 0}, {parts_.control.fd(), POLLIN, 0}, {parts_.session.ended_fd(), POLLIN, 0}};
+  // An ended connection stays readable; then only time is waited for.
+  poll(fds, parts_.session.ended() ? 2 : 3, milliseconds);
+  if (fds[0].revents) on_signal();
+  if (fds[1].revents) on_control();
+  remind_interrupted_locks();
+  std::string failure = parts_.recorder.failure();
+  if (!failure.empty() && !told_failure_) {
+    live_.clear();
+    fprintf(stderr, "fsshim: recording stopped: %s; applications go on\n", failure.c_str());
+    told_failure_ = true;
+  }
+  show_status();
+}
+
+void CaptureLoop::show_status() {
+  int64_t now = parts_.recorder.now();
+  if (closed_ || !live_.due(now)) return;
+  live_.show({now, parts_.sink.operations(), parts_.sink.data_bytes(), parts_.sink.trace_bytes(), parts_.recorder.fullest_ring(),
+              parts_.recorder.recording()});
+}
+
+void CaptureLoop::on_signal() {
+  signalfd_siginfo info;
+  while (read(signal_fd_, &info, sizeof info) == ssize_t(sizeof info)) {
+    if (info.ssi_signo == SIGCHLD) {
+      if (parts_.command && parts_.command->ended(&status_)) command_ended_ = true;
+    } else if (parts_.command) {
+      // What the terminal sends, the command gets from the terminal.
+      if (info.ssi_code != SI_KERNEL) parts_.command->send(int(info.ssi_signo));
+    } else if (stop_reason_.empty()) {
+      stop_reason_ = signal_name(info.ssi_signo);
+    } else {
+      cut_off_ = true;
+    }
+  }
+}
+
+void CaptureLoop::on_control() {
+  int client = -1;
+  std::string request = parts_.control.accept(&client);
+  if (request == "status") {
+    ControlServer::reply(client, status_fields());
+  } else if (request == "stop") {
+    if (closed_) return ControlServer::reply(client, status_fields());
+    stoppers_.push_back(client);
+    if (parts_.command)
+      parts_.command->send(SIGTERM);
+    else if (stop_reason_.empty())
+      stop_reason_ = "fsshim stop";
+  } else if (client >= 0 && !request.empty()) {
+    ControlServer::reply(client, {{"error", "unknown request"}});
+  }
+}
+
+ControlFields CaptureLoop::status_fields() const {
+  ControlFields fields = parts_.fields;
+  fields["operations"] = std::to_string(parts_.sink.operations());
+  fields["state"] = closed_ ? "serving" : parts_.recorder.recording() ? "recording" : "stopped";
+  fields["failure"] = parts_.recorder.failure();
+  return fields;
+}
+
+void CaptureLoop::close_trace(const std::string& reason) {
+  parts_.recorder.stop(reason);
+  closed_ = true;
+  live_.clear();
+  parts_.closed();
+  for (int client : stoppers_) ControlServer::reply(client, status_fields());
+  stoppers_.clear();
+}
+
+void CaptureLoop::end_over_mount(const std::string& reason) {
+  parts_.detach();
+  for (int waited = 0; waited < kGraceMs && !parts_.session.ended() && !cut_off_; waited += 20) wait(20);
+  close_trace(reason);
+  serve_leftovers();
+}
+
+void CaptureLoop::serve_leftovers() {
+  if (parts_.session.ended() || cut_off_) return;
+  fprintf(stderr, "fsshim: applications still hold %llu open files: serving them until they are closed (^C cuts them off)\n",
+          static_cast<unsigned long long>(parts_.shim.open_handles.load()));
+  while (!parts_.session.ended() && !cut_off_) wait(200);
+}
+
+void CaptureLoop::end_command(int status) {
+  // The mount goes with the last process of the namespace.
+  for (int waited = 0; waited < kLeftBehindMs && !parts_.session.ended(); waited += 20) wait(20);
+  if (!parts_.session.ended()) {
+    parts_.detach();
+    for (int waited = 0; waited < kGraceMs && !parts_.session.ended(); waited += 20) wait(20);
+    if (!parts_.session.ended()) fprintf(stderr, "fsshim: processes that the command left behind lose their open files\n");
+  }
+  while (!command_ended_) wait(200);
+  close_trace(status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128) : "command ended");
+}
+
+}  // namespace fsr

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a running capture reacts to: signals, its command, its control socket, the end of its connection.
+//
+// One thread, the process's main one. Signals must be blocked in the whole process before any thread starts.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "control.hpp"
+#include "live_status.hpp"
+#include "session.hpp"
+#include "trace_sink.hpp"
+
+namespace fsr {
+
+void block_signals();
+
+struct CaptureParts {
+  Session& session;
+  Recorder& recorder;
+  TraceSink& sink;
+  Shim& shim;
+  ControlServer& control;
+  Command* command = nullptr;            // null: over-mount
+  std::function<void()> detach;          // takes the mount away, so that new paths lead to the lower directory
+  std::function<void()> closed = [] {};  // the trace is complete
+  ControlFields fields;                  // for status replies
+};
+
+class CaptureLoop {
+ public:
+  explicit CaptureLoop(CaptureParts parts);
+  ~CaptureLoop();
+
+  // Serves until everything has ended; the trace is finished when it returns. Returns the command's status, 0 without one.
+  int run();
+  bool cut_off() const { return cut_off_; }  // a second signal ended it while files were open
+
+ private:
+  void wait(int milliseconds);
+  void on_signal();
+  void on_control();
+  void end_over_mount(const std::string& reason);
+  void end_command(int status);
+  void close_trace(const std::string& reason);
+  void serve_leftovers();
+  void show_status();
+  ControlFields status_fields() const;
+
+  CaptureParts parts_;
+  LiveStatus live_;
+  int signal_fd_;
+  int status_ = 0;
+  std::string stop_reason_;  // not empty: the end was asked for
+  std::vector<int> stoppers_;
+  bool command_ended_ = false, closed_ = false, told_failure_ = false, cut_off_ = false;
+};
+
+}  // namespace fsr

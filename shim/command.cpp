@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include "fail.hpp"
+
+namespace fsr {
+
+namespace {
+
+void report(int fd, const std::string& line) { (void)!write(fd, line.data(), line.size()); }
+
+// Everything until the other end closes or says "ok".
+std::string read_report(int fd) {
+  std::string text;
+  char buffer[512];
+  for (ssize_t n; text != "ok" && (n = read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, size_t(n));
+  return text;
+}
+
+std::string namespace_of(const std::string& pid) {
+  char text[64];
+  ssize_t n = readlink(("/proc/" + pid + "/ns/mnt").c_str(), text, sizeof text);
+  return n > 0 ? std::string(text, size_t(n)) : std::string();
+}
+
+}  // namespace
+
+Command::Command(const std::vector<std::string>& argv, const Surroundings& original, const std::function<void()>& enter) {
+  int report_ends[2], go_ends[2];
+  if (pipe2(report_ends, O_CLOEXEC) != 0 || pipe2(go_ends, O_CLOEXEC) != 0) throw failed("pipe", errno);
+  pid_ = fork();
+  if (pid_ < 0) throw failed("fork", errno);
+  if (pid_ == 0) {
+    close(report_ends[0]);
+    close(go_ends[1]);
+    report_fd_ = report_ends[1];
+    try {
+      enter();
+    } catch (const std::exception& e) {
+      report(report_fd_, e.what());
+      _exit(2);
+    }
+    report(report_fd_, "ok");
+    run_child(argv, original, go_ends[0]);
+  }
+  close(report_ends[1]);
+  close(go_ends[0]);
+  report_fd_ = report_ends[0];
+  go_fd_ = go_ends[1];
+  std::string answer = read_report(report_fd_);
+  if (answer != "ok") {
+    waitpid(pid_, nullptr, 0);
+    reaped_ = true;
+    throw Fail(answer.empty() ? "the command's process ended before it could start" : answer);
+  }
+  namespace_ = namespace_of(std::to_string(pid_));
+}
+
+Command::~Command() {
+  for (int fd : {report_fd_, go_fd_})
+    if (fd >= 0) close(fd);
+  if (pid_ > 0 && !reaped_) {
+    // Never told to go: its pipe is closed now, and it ends.
+    waitpid(pid_, nullptr, 0);
+  }
+}
+
+void Command::run_child(const std::vector<std::string>& argv, const Surroundings& original, int go_fd) {
+  char byte;
+  if (read(go_fd, &byte, 1) != 1) _exit(2);
+  // A working directory below the mount point was entered before the mount: enter it again, by name.
+  char cwd[PATH_MAX];
+  if (getcwd(cwd, sizeof cwd)) (void)!chdir(cwd);
+  setrlimit(RLIMIT_NOFILE, &original.files);
+  umask(original.umask);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::vector<char*> arguments;
+  for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  report(report_fd_, argv[0] + ": " + strerror(errno));
+  _exit(127);
+}
+
+void Command::go() {
+  (void)!write(go_fd_, "g", 1);
+  std::string answer = read_report(report_fd_);
+  if (!answer.empty()) throw Fail(answer);
+}
+
+bool Command::ended(int* status) {
+  int raw;
+  if (reaped_ || waitpid(pid_, &raw, WNOHANG) != pid_) return false;
+  reaped_ = true;
+  *status = WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
+  return true;
+}
+
+bool Command::namespace_in_use(int* fd) const {
+  DIR* proc = opendir("/proc");
+  if (!proc) return false;
+  *fd = -1;
+  while (dirent* e = readdir(proc)) {
+    if (e->d_name[0] < '1' || e->d_name[0] > '9' || namespace_of(e->d_name) != namespace_) continue;
+    *fd = open((std::string("/proc/") + e->d_name + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
+    if (*fd >= 0) break;
+  }
+  closedir(proc);
+  return *fd >= 0;
+}
+
+void Command::send(int signal) const {
+  if (!reaped_) kill(pid_, signal);
+}
+
+}  // namespace fsr

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command of `-- COMMAND`: started in its own mount namespace, where the capture is mounted over the directory.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fsr {
+
+// What this process changed for itself and a command must not inherit.
+struct Surroundings {
+  rlimit files{};
+  mode_t umask = 022;
+};
+
+class Command {
+ public:
+  // Forks; in the child calls `enter` (which mounts, and throws Fail), then waits. Throws Fail with enter's line. Call before
+  // any thread is started.
+  Command(const std::vector<std::string>& argv, const Surroundings& original, const std::function<void()>& enter);
+  ~Command();
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  // Executes the command. Throws Fail if it can't be.
+  void go();
+  pid_t pid() const { return pid_; }
+  // Whether a process lives in the command's mount namespace; `*fd` is then that namespace, for the caller to close. (To keep one
+  // open here would keep the mount alive when all of its processes have ended.)
+  bool namespace_in_use(int* fd) const;
+  // Collects the command if it has ended: true, and its status as a shell would give it (128 + signal).
+  bool ended(int* status);
+  void send(int signal) const;
+
+ private:
+  [[noreturn]] void run_child(const std::vector<std::string>& argv, const Surroundings& original, int go_fd);
+
+  pid_t pid_ = -1;
+  int report_fd_ = -1, go_fd_ = -1;
+  std::string namespace_;  // what /proc/PID/ns/mnt reads
+  bool reaped_ = false;
+};
+
+}  // namespace fsr

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "fail.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+bool own_private_directory(const std::string& path, bool create) {
+  if (create && mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  struct stat s;
+  return lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() && (s.st_mode & 077) == 0;
+}
+
+// Where this user's captures are found; empty when there is no such place.
+std::string control_directory(bool create) {
+  std::vector<std::string> places;
+  if (geteuid() == 0) {
+    places = {"/run/fsshim"};
+  } else {
+    if (const char* runtime = getenv("XDG_RUNTIME_DIR")) places.push_back(std::string(runtime) + "/fsshim");
+    std::string uid = std::to_string(geteuid());
+    places.push_back("/run/user/" + uid + "/fsshim");
+    places.push_back("/tmp/fsshim-" + uid);
+  }
+  for (const std::string& place : places)
+    if (own_private_directory(place, create)) return place;
+  return {};
+}
+
+std::string to_text(const ControlFields& fields) {
+  std::string text;
+  for (const auto& [key, value] : fields) text += key + "=" + escape_text(value) + "\n";
+  return text;
+}
+
+ControlFields from_text(std::istream& in) {
+  ControlFields fields;
+  for (std::string line; std::getline(in, line);)
+    if (size_t at = line.find('='); at != std::string::npos) fields[line.substr(0, at)] = line.substr(at + 1);
+  return fields;
+}
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) throw Fail(path + ": too long for a socket");
+  path.copy(address.sun_path, path.size());
+  return address;
+}
+
+}  // namespace
+
+ControlServer::ControlServer(const ControlFields& info) {
+  std::string directory = control_directory(true);
+  if (directory.empty()) throw Fail("no private directory for the control socket: set XDG_RUNTIME_DIR");
+  base_ = directory + "/" + std::to_string(getpid());
+  sockaddr_un address = address_of(base_ + ".sock");
+  unlink(address.sun_path);
+  listen_fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listen_fd_ < 0 || bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      chmod(address.sun_path, 0600) != 0 || listen(listen_fd_, 8) != 0)
+    throw failed(address.sun_path, errno);
+  std::ofstream(base_ + ".info") << to_text(info);
+}
+
+ControlServer::~ControlServer() {
+  if (listen_fd_ >= 0) close(listen_fd_);
+  unlink((base_ + ".sock").c_str());
+  unlink((base_ + ".info").c_str());
+}
+
+std::string ControlServer::accept(int* client) {
+  *client = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (*client < 0) return {};
+  ucred peer = {};
+  socklen_t size = sizeof peer;
+  timeval limit = {1, 0};
+  char text[32];
+  ssize_t n = -1;
+  if (getsockopt(*client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0) &&
+      setsockopt(*client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0)
+    n = recv(*client, text, sizeof text, 0);
+  if (n <= 0) {
+    close(*client);
+    return {};
+  }
+  return {text, size_t(n)};
+}
+
+void ControlServer::reply(int client, const ControlFields& fields) {
+  std::string text = to_text(fields);
+  (void)!send(client, text.data(), text.size(), MSG_NOSIGNAL);
+  close(client);
+}
+
+std::vector<FoundCapture> find_captures() {
+  std::vector<FoundCapture> found;
+  std::string directory = control_directory(false);
+  DIR* dir = directory.empty() ? nullptr : opendir(directory.c_str());
+  if (!dir) return found;
+  while (dirent* e = readdir(dir)) {
+    std::string name = e->d_name;
+    if (!name.ends_with(".info")) continue;
+    FoundCapture capture;
+    capture.pid = pid_t(atoi(name.c_str()));
+    std::ifstream file(directory + "/" + name);
+    capture.info = from_text(file);
+    ControlFields answer;
+    capture.alive = ask_capture(capture.pid, "status", &answer);
+    for (auto& [key, value] : answer) capture.info[key] = value;
+    found.push_back(capture);
+  }
+  closedir(dir);
+  return found;
+}
+
+bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer) {
+  std::string directory = control_directory(false);
+  if (directory.empty()) return false;
+  sockaddr_un address = address_of(directory + "/" + std::to_string(pid) + ".sock");
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  std::string text;
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+      send(fd, request.data(), request.size(), MSG_NOSIGNAL) == ssize_t(request.size())) {
+    char buffer[4096];
+    for (ssize_t n; (n = recv(fd, buffer, sizeof buffer, 0)) > 0;) text.append(buffer, size_t(n));
+  }
+  close(fd);
+  std::istringstream in(text);
+  *answer = from_text(in);
+  return !answer->empty();
+}
+
+void forget_capture(pid_t pid) {
+  std::string base = control_directory(false) + "/" + std::to_string(pid);
+  unlink((base + ".sock").c_str());
+  unlink((base + ".info").c_str());
+}
+
+}  // namespace fsr

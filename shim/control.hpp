@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How `fsshim list` and `fsshim stop` find and talk to running captures.
+//
+// Each capture owns two files in a directory that only its user can enter: PID.info (key=value lines, stays when the capture
+// dies) and PID.sock (a stream socket; one request line, answered by key=value lines). Only the capture's user and root are
+// answered. Used by one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fsr {
+
+using ControlFields = std::map<std::string, std::string>;
+
+class ControlServer {
+ public:
+  // Throws Fail.
+  explicit ControlServer(const ControlFields& info);
+  ~ControlServer();
+  int fd() const { return listen_fd_; }
+  // The next request ("status", "stop"), or empty. `*client` then awaits reply().
+  std::string accept(int* client);
+  static void reply(int client, const ControlFields& fields);  // closes it
+
+ private:
+  std::string base_;
+  int listen_fd_ = -1;
+};
+
+struct FoundCapture {
+  pid_t pid = 0;
+  ControlFields info;
+  bool alive = false;
+};
+
+std::vector<FoundCapture> find_captures();
+// Asks a running capture; false when it doesn't answer. Waits until it has done what was asked.
+bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer);
+void forget_capture(pid_t pid);  // removes what a dead one left
+
+}  // namespace fsr

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of the lower directory that the kernel knows, their identities in the trace, and O_PATH descriptors to reach them.
+//
+// Thread-safe: one mutex, held for table work and never over a system call that may block on the lower file system, except when a
+// descriptor has to be opened again. Descriptors are bounded: the least recently used are closed and opened again when needed, by
+// file handle where the file system can be trusted with that, else by parent and name with a check of the identity (ESTALE when
+// another file has taken the name). What is about to lose a name is pinned: its descriptor stays until the kernel forgets it.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "op.hpp"
+
+namespace fsr {
+
+// What makes a file that file: survives rename, tells a reused inode number apart where the file system knows birth times.
+struct FileKey {
+  uint64_t dev = 0;
+  uint64_t ino = 0;
+  int64_t btime = 0;
+  bool operator==(const FileKey&) const = default;
+};
+
+FileKey key_of(const struct statx& s);
+int statx_at(int dirfd, const char* name, struct statx* s);  // never follows a symlink; 0 or -errno
+
+struct Inode {
+  FileKey key;
+  ObjectId id = kNoObject;
+  uint32_t type = 0;  // S_IFMT bits
+
+  // Guarded by the table.
+  uint64_t lookups = 0;
+  uint32_t users = 0;     // LowerFds alive
+  uint32_t children = 0;  // inodes that name this one as parent
+  int fd = -1;
+  bool pinned = false;
+  Inode* parent = nullptr;
+  std::string name;
+  std::unique_ptr<std::byte[]> handle;  // struct file_handle, once the descriptor was closed
+  std::list<Inode*>::iterator recent;   // valid while fd >= 0 and neither pinned nor root
+};
+
+class InodeTable {
+ public:
+  // Borrows `root_fd` (O_PATH). `by_handle_fd`: a readable descriptor of the same file system when its file handles may be used,
+  // else -1. `max_fds` bounds the descriptors held here.
+  InodeTable(int root_fd, int by_handle_fd, size_t max_fds);
+  ~InodeTable();
+
+  Inode* root() { return &root_; }
+  // The inode of that identity with one more lookup, or null. Remembers where it was found.
+  Inode* find(const FileKey& key, Inode* parent, std::string_view name);
+  // The same, added if need be. Takes over `fd`.
+  Inode* add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd);
+  // Without a lookup, for the record only.
+  ObjectId id_of(const FileKey& key);
+  void forget(Inode* inode, uint64_t lookups);
+  // Before a name goes away: makes sure that the inode, if the kernel knows it, stays reachable.
+  void pin(const FileKey& key);
+  void unpin(const FileKey& key);  // the name stayed after all
+  void moved(const FileKey& key, Inode* parent, std::string_view name);
+  // The last name of a file is gone: its identity is not needed again, and without birth times its number may come back.
+  void removed(const FileKey& key);
+  // Closes the less recently used half, for a caller that got EMFILE.
+  void shrink();
+
+  int acquire(Inode* inode);  // descriptor, or -errno
+  void release(Inode* inode);
+
+ private:
+  struct KeyHash {
+    size_t operator()(const FileKey& k) const {
+      uint64_t h = k.ino * 0x9e3779b97f4a7c15u ^ (k.dev + uint64_t(k.btime)) * 0xc2b2ae3d27d4eb4fu;
+      return size_t(h ^ h >> 29);
+    }
+  };
+
+  int acquire_locked(Inode* inode);
+  int reopen(Inode* inode);
+  void release_locked(Inode* inode);
+  void hold(Inode* inode, int fd);
+  void drop_fd(Inode* inode);
+  void evict(size_t down_to);
+  void settle(Inode* inode, Inode* parent, std::string_view name);
+  void erase_if_unused(Inode* inode);
+  ObjectId id_locked(const FileKey& key);
+
+  const int root_fd_, by_handle_fd_;
+  const size_t max_fds_;
+  std::mutex mutex_;
+  Inode root_;
+  std::unordered_map<FileKey, std::unique_ptr<Inode>, KeyHash> inodes_;
+  std::unordered_map<FileKey, ObjectId, KeyHash> ids_;  // outlives forget: an object keeps its number
+  std::list<std::unique_ptr<Inode>> orphans_;           // their key may already stand for another file
+  std::list<Inode*> recent_;                            // front: most recently used
+  ObjectId next_id_ = kRootObject + 1;
+};
+
+// The descriptor of an inode while this lives. value() is negative: -errno.
+class LowerFd {
+ public:
+  LowerFd(InodeTable& table, Inode* inode) : table_(table), inode_(inode), fd_(table.acquire(inode)) {}
+  ~LowerFd() {
+    if (fd_ >= 0) table_.release(inode_);
+  }
+  LowerFd(const LowerFd&) = delete;
+  LowerFd& operator=(const LowerFd&) = delete;
+  int value() const { return fd_; }
+
+ private:
+  InodeTable& table_;
+  Inode* inode_;
+  int fd_;
+};
+
+}  // namespace fsr

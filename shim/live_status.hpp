@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line on a terminal that says how a capture is going. Used by one thread; silent where stderr is no terminal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fsr {
+
+class LiveStatus {
+ public:
+  LiveStatus();
+  struct Now {
+    int64_t time = 0;  // ns since the start
+    uint64_t operations = 0;
+    uint64_t data_bytes = 0;
+    uint64_t trace_bytes = 0;
+    double ring_fill = 0;  // 0..1
+    bool recording = true;
+  };
+  bool due(int64_t time) const;
+  void show(const Now& now);
+  void clear();  // before anything else is printed
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+  Now last_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "merger.hpp"
+
+#include <limits>
+#include <thread>
+
+namespace fsr {
+
+constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+
+// The request that holds the watermark, null if it is the clock. unknown_: a producer is between announcing and its clock.
+Merger::Source* Merger::holder(int64_t now, int64_t* bound) {
+  *bound = now;
+  Source* found = nullptr;
+  unknown_ = false;
+  for (Source& source : sources_) {
+    int64_t start = 0;
+    Ring::Open open = source.ring->open_since(&start);
+    for (int spin = 0; open == Ring::Open::kUnknown && spin < 100; ++spin) {
+      std::this_thread::yield();
+      open = source.ring->open_since(&start);
+    }
+    if (open == Ring::Open::kUnknown) unknown_ = true;
+    if (open != Ring::Open::kSince || (source.early && start == source.early_start)) continue;
+    if (start < *bound) {
+      *bound = start;
+      found = &source;
+    }
+  }
+  return found;
+}
+
+size_t Merger::write_before(int64_t bound) {
+  size_t written = 0;
+  for (;;) {
+    Source* first = nullptr;
+    const Ring::Record* record = nullptr;
+    int64_t second = bound;  // how long `first` stays the first
+    for (Source& source : sources_) {
+      const Ring::Record* front = source.ring->front();
+      if (!front || front->op.start >= bound) continue;
+      if (!record || front->op.start < record->op.start) {
+        if (record) second = std::min(second, record->op.start);
+        first = &source;
+        record = front;
+      } else {
+        second = std::min(second, front->op.start);
+      }
+    }
+    if (!first) return written;
+    for (; record && record->op.start <= second && record->op.start < bound; record = first->ring->front()) {
+      first->ring->read(*record, view_);
+      if (first->early && view_.op.start == first->early_start) {
+        first->early = false;
+        sink_.add_end(first->early_seq, view_.op);
+      } else {
+        sink_.add(view_.op);
+      }
+      first->ring->pop(*record);
+      ++written;
+    }
+  }
+}
+
+void Merger::write_start(Source& source, int64_t start) {
+  source.ring->visit_open(start, [&](const Ring::Record& record) {
+    source.ring->read(record, view_);
+    source.early_seq = sink_.add_start(view_.op);
+    source.early_start = start;
+    source.early = true;
+  });
+}
+
+bool Merger::pressed() const {
+  for (const Source& source : sources_)
+    if (source.ring->fill() > source.ring->size() / 2) return true;
+  return false;
+}
+
+bool Merger::any_open() const {
+  int64_t start;
+  for (const Source& source : sources_)
+    if (source.ring->open_since(&start) != Ring::Open::kNone) return true;
+  return false;
+}
+
+size_t Merger::round(int64_t now) {
+  size_t written = 0;
+  for (;;) {
+    int64_t bound;
+    Source* oldest = holder(now, &bound);
+    if (unknown_) return written;
+    written += write_before(bound);
+    if (!oldest || (now - bound <= kLate && !pressed())) return written;
+    write_start(*oldest, bound);
+  }
+}
+
+size_t Merger::finish() {
+  size_t written = 0;
+  for (;;) {
+    int64_t bound;
+    Source* oldest = holder(kForever, &bound);
+    written += write_before(bound);
+    if (!oldest) return written;
+    write_start(*oldest, bound);
+  }
+}
+
+}  // namespace fsr

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings the operations of all rings into one stream in order of start.
+//
+// Used by the writer thread only. An operation is written once no earlier one can appear: the watermark is the start of the
+// oldest request still under way, or the time when the round began. A request that holds the watermark for longer than kLate, or
+// while a ring runs full, is written as a start record and loses its hold; its end follows when it comes.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "op_sink.hpp"
+#include "ring.hpp"
+
+namespace fsr {
+
+class Merger {
+ public:
+  static constexpr int64_t kLate = 500'000'000;  // ns
+
+  explicit Merger(OpSink& sink) : sink_(sink) {}
+
+  void add_ring(Ring& ring) { sources_.push_back({&ring}); }
+  // Writes what can be written. `now` was read before the caller made sure that it knows every ring. Returns operations taken.
+  size_t round(int64_t now);
+  // The last round: everything completed, and what is still under way as started.
+  size_t finish();
+  bool any_open() const;
+
+ private:
+  struct Source {
+    Ring* ring;
+    bool early = false;  // its open request has been written as a start record
+    int64_t early_start = 0;
+    uint64_t early_seq = 0;
+  };
+
+  Source* holder(int64_t now, int64_t* bound);
+  size_t write_before(int64_t bound);
+  void write_start(Source& source, int64_t start);
+  bool pressed() const;
+
+  OpSink& sink_;
+  std::deque<Source> sources_;
+  Ring::View view_;
+  bool unknown_ = false;
+};
+
+}  // namespace fsr

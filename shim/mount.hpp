@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mounting over a directory, and taking that away again.
+//
+// Functions throw Fail with the line for the user, unless they say otherwise.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fsr {
+
+constexpr const char* kMountType = "fuse.fsshim";
+
+// One line of /proc/self/mountinfo.
+struct MountEntry {
+  uint64_t id = 0;
+  uint64_t dev = 0;  // makedev
+  std::string point, options, type, source;
+};
+
+std::vector<MountEntry> mounts();
+// The mount that a descriptor lies on.
+std::optional<MountEntry> mount_of(int fd);
+// The mount that is visible at `path` (the last one made there).
+std::optional<MountEntry> mount_at(const std::string& path);
+
+int open_fuse_device();
+
+// Mounts the FUSE connection over the directory behind `dir_fd` (O_PATH), with the restrictions of the file system below. Returns
+// the new file system's device number.
+uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source);
+
+// Makes mounts in this process's mount namespace invisible outside. `user`: in a new user namespace, as an unprivileged user
+// must.
+void enter_private_namespace(bool user);
+
+// Takes our mount (recognised by `dev`) away from `path`: at once if unused, else lazily. False: it was not there (any more).
+bool take_away(const std::string& path, uint64_t dev);
+
+// A child process that outlives a crash of this one and then takes the mount away. Started before any descriptor of the FUSE
+// device exists; told of the mount by arm().
+class Watcher {
+ public:
+  explicit Watcher(const std::string& path);
+  ~Watcher();
+  void arm(uint64_t dev);
+
+ private:
+  int pipe_ = -1;
+  pid_t pid_ = -1;
+};
+
+// True when a process has died under its mount: accesses answer ENOTCONN.
+bool is_dead_mount(const std::string& path);
+// Section of /proc/self/mountstats for a mount point, empty unless it is NFS.
+std::string mountstats_of(const std::string& point);
+
+}  // namespace fsr

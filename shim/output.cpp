@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "output.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+
+#include "fail.hpp"
+#include "mix/nfsstat_writer.hpp"
+#include "trace_sink.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+std::string base_name(const std::string& path) {
+  size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string default_name(const std::string& directory) {
+  std::string name = base_name(directory);
+  if (name.empty()) name = "root";
+  time_t now = time(nullptr);
+  tm utc;
+  gmtime_r(&now, &utc);
+  char stamp[32];
+  strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+  return name + "-" + stamp + ".zst";
+}
+
+bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+// Whether the directory `fd` is `root` or lies below it.
+bool lies_in(int fd, int root) {
+  struct stat top, here, last = {};
+  if (fstat(root, &top) != 0) return false;
+  int at = dup(fd);
+  bool inside = false;
+  while (at >= 0 && fstat(at, &here) == 0 && !same_file(here, last)) {
+    if (same_file(here, top)) {
+      inside = true;
+      break;
+    }
+    last = here;
+    int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    close(at);
+    at = up;
+  }
+  if (at >= 0) close(at);
+  return inside;
+}
+
+int make_file(int directory, const std::string& path) {
+  int fd = openat(directory, base_name(path).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0 && errno == EEXIST) throw Fail(path + ": exists already");
+  if (fd < 0) throw failed(path, errno);
+  fchmod(fd, 0600);
+  return fd;
+}
+
+}  // namespace
+
+CaptureOutput::CaptureOutput(const std::string& trace, const std::string& directory, int root_fd)
+    : trace_(trace.empty() ? default_name(directory) : trace) {
+  if (base_name(trace_).empty()) throw Fail(trace_ + ": expected a file name");
+  mix_ = (trace_.ends_with(".zst") ? trace_.substr(0, trace_.size() - 4) : trace_) + ".mix";
+  size_t slash = trace_.find_last_of('/');
+  std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : trace_.substr(0, slash);
+  directory_fd_ = open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (directory_fd_ < 0) throw failed(parent, errno);
+  try {
+    if (lies_in(directory_fd_, root_fd))
+      throw Fail(trace_ + ": would lie inside the captured directory: choose another place with -o");
+    trace_fd_ = make_file(directory_fd_, trace_);
+    mix_fd_ = make_file(directory_fd_, mix_);
+    struct statfs fs;
+    if (fstatfs(trace_fd_, &fs) == 0) {
+      uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
+      if (left < TraceSink::room_needed(uint64_t(fs.f_blocks) * block))
+        throw Fail(trace_ + ": only " + format_size(left) + " left on its file system");
+    }
+  } catch (const Fail&) {
+    if (trace_fd_ >= 0) unlinkat(directory_fd_, base_name(trace_).c_str(), 0);
+    if (mix_fd_ >= 0) unlinkat(directory_fd_, base_name(mix_).c_str(), 0);
+    for (int fd : {directory_fd_, trace_fd_, mix_fd_})
+      if (fd >= 0) close(fd);
+    throw;
+  }
+}
+
+CaptureOutput::~CaptureOutput() {
+  if (!keep_) {
+    unlinkat(directory_fd_, base_name(trace_).c_str(), 0);
+    unlinkat(directory_fd_, base_name(mix_).c_str(), 0);
+  }
+  for (int fd : {directory_fd_, trace_fd_, mix_fd_})
+    if (fd >= 0) close(fd);
+}
+
+int CaptureOutput::take_trace_fd() {
+  int fd = trace_fd_;
+  trace_fd_ = -1;
+  return fd;
+}
+
+void CaptureOutput::write_mix(const std::array<uint64_t, kOpKinds>& counts) {
+  std::string text = nfsstat_text(counts);
+  if (write(mix_fd_, text.data(), text.size()) != ssize_t(text.size())) throw failed(mix_, errno);
+}
+
+}  // namespace fsr

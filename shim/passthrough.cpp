@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every area of the pass-through uses, and the session's own requests (init, forget).
+#include "passthrough.hpp"
+
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+namespace fsr {
+
+namespace {
+
+struct ThreadRing {
+  Recorder* recorder = nullptr;
+  Ring* ring = nullptr;
+  ~ThreadRing() {
+    if (ring) recorder->give_back(ring);
+  }
+};
+
+int64_t ns(const statx_timestamp& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
+
+timespec to_timespec(const statx_timestamp& t) { return {t.tv_sec, long(t.tv_nsec)}; }
+
+void init(void*, fuse_conn_info* conn) {
+  // Every system call has to arrive, with permissions decided below; splicing costs more than it saves for small requests.
+  conn->want &= ~unsigned(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
+                          FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA);
+  constexpr unsigned kWanted = FUSE_CAP_DONT_MASK | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
+                               FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR | FUSE_CAP_EXPORT_SUPPORT;
+  conn->want |= kWanted & conn->capable & ~unsigned(FUSE_CAP_EXPORT_SUPPORT);
+#ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
+  fuse_set_feature_flag(conn, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
+#endif
+  conn->max_background = 64;
+}
+
+Shim& shim_of(fuse_req_t req) { return *static_cast<Shim*>(fuse_req_userdata(req)); }
+
+Inode* inode_of(Shim& shim, fuse_ino_t ino) { return ino == FUSE_ROOT_ID ? shim.inodes.root() : reinterpret_cast<Inode*>(ino); }
+
+void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups) {
+  Shim& shim = shim_of(req);
+  shim.inodes.forget(inode_of(shim, ino), lookups);
+  fuse_reply_none(req);
+}
+
+void forget_multi(fuse_req_t req, size_t count, fuse_forget_data* forgets) {
+  Shim& shim = shim_of(req);
+  for (size_t i = 0; i < count; ++i) shim.inodes.forget(inode_of(shim, forgets[i].ino), forgets[i].nlookup);
+  fuse_reply_none(req);
+}
+
+}  // namespace
+
+Ring& thread_ring(Shim& shim) {
+  thread_local ThreadRing mine;
+  if (!mine.ring) {
+    prepare_thread(shim.proc_fd);
+    mine.recorder = &shim.recorder;
+    mine.ring = shim.recorder.borrow();
+  }
+  return *mine.ring;
+}
+
+fuse_ino_t ino_of(const Shim& shim, const Inode* inode) {
+  return inode->id == kRootObject ? FUSE_ROOT_ID : reinterpret_cast<fuse_ino_t>(inode);
+}
+
+void to_stat(const struct statx& s, struct stat* out) {
+  *out = {};
+  out->st_dev = makedev(s.stx_dev_major, s.stx_dev_minor);
+  out->st_ino = s.stx_ino;
+  out->st_mode = s.stx_mode;
+  out->st_nlink = s.stx_nlink;
+  out->st_uid = s.stx_uid;
+  out->st_gid = s.stx_gid;
+  out->st_rdev = makedev(s.stx_rdev_major, s.stx_rdev_minor);
+  out->st_size = off_t(s.stx_size);
+  out->st_blksize = blksize_t(s.stx_blksize);
+  out->st_blocks = blkcnt_t(s.stx_blocks);
+  out->st_atim = to_timespec(s.stx_atime);
+  out->st_mtim = to_timespec(s.stx_mtime);
+  out->st_ctim = to_timespec(s.stx_ctime);
+}
+
+void to_attr(const struct statx& s, Attr* out) {
+  out->valid = kAttrMode | kAttrUid | kAttrGid | kAttrSize | kAttrNlink | kAttrAtime | kAttrMtime | kAttrCtime | kAttrBlocks;
+  out->mode = s.stx_mode;
+  out->uid = s.stx_uid;
+  out->gid = s.stx_gid;
+  out->size = s.stx_size;
+  out->nlink = s.stx_nlink;
+  out->blocks = s.stx_blocks;
+  out->atime = ns(s.stx_atime);
+  out->mtime = ns(s.stx_mtime);
+  out->ctime = ns(s.stx_ctime);
+  if (S_ISCHR(s.stx_mode) || S_ISBLK(s.stx_mode)) {
+    out->valid |= kAttrRdev;
+    out->rdev = makedev(s.stx_rdev_major, s.stx_rdev_minor);
+  }
+  if (s.stx_mask & STATX_BTIME) {
+    out->valid |= kAttrBtime;
+    out->btime = ns(s.stx_btime);
+  }
+}
+
+FdPath::FdPath(int fd) { *std::to_chars(text, text + sizeof text - 1, fd).ptr = 0; }
+
+Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
+  const fuse_ctx* ctx = fuse_req_ctx(req);
+  caller = {ctx->uid, ctx->gid, ctx->pid, ctx->umask};
+  op.kind = kind;
+  op.uid = ctx->uid;
+  op.gid = ctx->gid;
+  ring_ = &thread_ring(shim);
+}
+
+Inode* Request::inode(fuse_ino_t ino) { return inode_of(shim, ino); }
+
+OpenHandle* Request::handle(fuse_file_info* fi) {
+  auto* h = reinterpret_cast<OpenHandle*>(fi->fh);
+  op.handle = h->id;
+  if (caller.tid == 0) {
+    op.op_flags |= kOpKernel;
+    op.who = h->opener;
+    op.uid = caller.uid = h->uid;
+    op.gid = caller.gid = h->gid;
+  }
+  return h;
+}
+
+void Request::begin() {
+  if (!op.who) op.who = shim.processes.find(caller.tid, shim.recorder.now());
+  op.thread = op.who->id;
+  recorded_ = shim.recorder.begin(*ring_, op);
+}
+
+void Request::end(int error) {
+  op.error = error;
+  if (error != 0) op.attr = nullptr;
+  if (recorded_) shim.recorder.end(*ring_, op);
+  recorded_ = false;
+}
+
+void Request::fail(int error) {
+  end(error);
+  replied_ = true;
+  fuse_reply_err(req_, error);
+}
+
+void Request::learned(const struct statx& s) {
+  to_attr(s, &attr_);
+  op.attr = &attr_;
+}
+
+void Request::set_attr(const Attr& set) {
+  set_ = set;
+  op.set = &set_;
+}
+
+int open_at(Shim& shim, int dirfd, const char* name, int flags, mode_t mode) {
+  int fd = openat(dirfd, name, flags | O_CLOEXEC | O_NOCTTY, mode);
+  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+    shim.inodes.shrink();
+    fd = openat(dirfd, name, flags | O_CLOEXEC | O_NOCTTY, mode);
+  }
+  return fd < 0 ? -errno : fd;
+}
+
+int open_lower(Shim& shim, int path_fd, int flags) {
+  return open_at(shim, shim.proc_fd, FdPath(path_fd).text, flags & ~O_NOFOLLOW, 0);
+}
+
+static void fill_entry(Request& r, const struct statx& s, Inode* inode, fuse_entry_param* entry) {
+  *entry = {};
+  entry->ino = ino_of(r.shim, inode);
+  to_stat(s, &entry->attr);
+  r.op.object = inode->id;
+  r.learned(s);
+}
+
+int look_up(Request& r, int parent_fd, Inode* parent, const char* name, fuse_entry_param* entry) {
+  struct statx s;
+  int error = statx_at(parent_fd, name, &s);
+  if (error != 0) return -error;
+  Inode* inode = r.shim.inodes.find(key_of(s), parent, name);
+  if (!inode) {
+    int fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
+    if (fd < 0) return -fd;
+    // Again: the name may stand for another file by now.
+    error = statx_at(fd, "", &s);
+    if (error != 0) {
+      close(fd);
+      return -error;
+    }
+    inode = r.shim.inodes.add(key_of(s), s.stx_mode, parent, name, fd);
+  }
+  fill_entry(r, s, inode, entry);
+  return 0;
+}
+
+int adopt(Request& r, int fd, Inode* parent, const char* name, fuse_entry_param* entry) {
+  struct statx s;
+  int error = statx_at(fd, "", &s);
+  if (error != 0) return -error;
+  int path_fd = open_lower(r.shim, fd, O_PATH);
+  if (path_fd < 0) return -path_fd;
+  fill_entry(r, s, r.shim.inodes.add(key_of(s), s.stx_mode, parent, name, path_fd), entry);
+  return 0;
+}
+
+bool clears_set_id(const Request& r, int fd) {
+  struct stat s;
+  return may_switch() && r.caller.uid != 0 && fstat(fd, &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID)) != 0;
+}
+
+void add_session_operations(fuse_lowlevel_ops& ops) {
+  ops.init = init;
+  ops.forget = forget;
+  ops.forget_multi = forget_multi;
+}
+
+}  // namespace fsr

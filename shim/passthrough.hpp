@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// FUSE requests answered from the lower directory, each recorded as one operation.
+//
+// Many threads. A request finds its inode's descriptor first (with the process's own rights), then acts as the caller; everything
+// is relative to descriptors, no symlink is followed, and no path of an application is ever used. Nothing is cached by the kernel
+// (entry and attribute timeouts 0, direct I/O), so every system call arrives. Errors are the lower file system's own.
+#pragma once
+
+#define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 14)
+#include <fuse_lowlevel.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "credentials.hpp"
+#include "inode_table.hpp"
+#include "process_table.hpp"
+#include "recorder.hpp"
+
+namespace fsr {
+
+// An open instance. Its lower descriptor has the flags that the application chose.
+struct OpenHandle {
+  int fd = -1;
+  Inode* inode = nullptr;
+  HandleId id = 0;
+  int flags = 0;  // O_*, as last seen on the application's side
+  const ThreadInfo* opener = nullptr;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::mutex position;  // guards the lower file position: appends, SEEK_DATA, readdir
+  uint64_t cursor = 0;  // readdir: where the lower position stands
+};
+
+// One lower descriptor for all POSIX (or OFD) locks that one owner has on one file: as an open-file-description lock it conflicts
+// with other owners and other programs, never with the owner itself.
+struct LockFile {
+  int fd = -1;
+  bool writable = false, readable = false;
+  const OpenHandle* handle = nullptr;  // through which it was made
+  ~LockFile();
+};
+
+struct LockKey {
+  const Inode* inode;
+  uint64_t owner;
+  auto operator<=>(const LockKey&) const = default;
+};
+
+// What all requests share. Set up before the session starts, alive until it has ended.
+struct Shim {
+  Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, bool content_arg)
+      : recorder(recorder_arg), inodes(inodes_arg), proc_fd(proc_fd_arg), content(content_arg) {}
+  Recorder& recorder;
+  InodeTable& inodes;
+  ProcessTable processes;
+  const int proc_fd;   // /proc/self/fd
+  const bool content;  // record what is read and written
+  std::atomic<HandleId> next_handle{1};
+  std::atomic<uint64_t> open_handles{0};
+  std::mutex locks_mutex;
+  std::map<LockKey, std::shared_ptr<LockFile>> locks;
+};
+
+// One request from arrival to reply: carries the operation, and records it between begin() and end().
+class Request {
+ public:
+  Request(fuse_req_t req, OpKind kind);
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  Op op;
+  Shim& shim;
+  Caller caller;
+
+  Inode* inode(fuse_ino_t ino);            // also sets nothing in op
+  OpenHandle* handle(fuse_file_info* fi);  // names it in op; charges kernel-issued requests to the opener
+  void begin();
+  // For a request that may outlive its call: recorded in that ring, which the caller of this has to itself.
+  void begin_in(Ring* ring) {
+    ring_ = ring;
+    begin();
+  }
+  void end(int error);   // 0 or errno; the reply follows
+  void fail(int error);  // end and reply with an errno
+  void ok() { fail(0); }
+  fuse_req_t req() const { return req_; }
+  bool replied() const { return replied_; }  // by fail() or ok()
+
+  // What the reply taught: points op.attr at attr_.
+  void learned(const struct statx& s);
+  void set_attr(const Attr& set);
+
+ private:
+  fuse_req_t req_;
+  Ring* ring_ = nullptr;
+  bool recorded_ = false, replied_ = false;
+  Attr attr_, set_;
+};
+
+Ring& thread_ring(Shim& shim);  // of the calling thread; prepares the thread on first use
+fuse_ino_t ino_of(const Shim& shim, const Inode* inode);
+void to_stat(const struct statx& s, struct stat* out);
+void to_attr(const struct statx& s, Attr* out);
+// Path of a descriptor relative to the calling thread's working directory.
+struct FdPath {
+  char text[12];
+  explicit FdPath(int fd);
+};
+// Looks a name up and fills a FUSE entry; the inode gains a lookup. 0 or errno. Runs with the rights the caller of it has.
+int look_up(Request& r, int parent_fd, Inode* parent, const char* name, fuse_entry_param* entry);
+// An inode for an open descriptor that was just made under that name.
+int adopt(Request& r, int fd, Inode* parent, const char* name, fuse_entry_param* entry);
+// Opens the lower file behind an O_PATH descriptor; frees descriptors and tries again when there are none left. fd or -errno.
+int open_lower(Shim& shim, int path_fd, int flags);
+// openat() with the same care. fd or -errno.
+int open_at(Shim& shim, int dirfd, const char* name, int flags, mode_t mode);
+// Whether a write by this caller has to be done as the caller so that set-id bits are lost as they should.
+bool clears_set_id(const Request& r, int fd);
+void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner);
+void close_locks_through(Shim& shim, const OpenHandle* handle);
+// Interrupted lock requests whose thread missed the signal are told again. Called a few times per second.
+void remind_interrupted_locks();
+void interrupt_all_locks();
+
+// Each fills the operations of its area.
+void add_session_operations(fuse_lowlevel_ops& ops);
+void add_attribute_operations(fuse_lowlevel_ops& ops);
+void add_name_operations(fuse_lowlevel_ops& ops);
+void add_open_operations(fuse_lowlevel_ops& ops);
+void add_data_operations(fuse_lowlevel_ops& ops);
+void add_directory_operations(fuse_lowlevel_ops& ops);
+void add_lock_operations(fuse_lowlevel_ops& ops);
+void add_xattr_operations(fuse_lowlevel_ops& ops);
+
+}  // namespace fsr

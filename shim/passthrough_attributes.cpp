@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// getattr, setattr, access, readlink, statfs.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "passthrough.hpp"
+
+namespace fsr {
+
+namespace {
+
+int64_t ns(const timespec& t) { return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec; }
+
+void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+  Request r(req, OpKind::getattr);
+  Inode* inode = r.inode(ino);
+  r.op.object = inode->id;
+  OpenHandle* h = fi ? r.handle(fi) : nullptr;
+  r.begin();
+  struct statx s;
+  int error;
+  if (h) {
+    error = statx_at(h->fd, "", &s);
+  } else {
+    LowerFd fd(r.shim.inodes, inode);
+    error = fd.value() < 0 ? fd.value() : statx_at(fd.value(), "", &s);
+  }
+  if (error != 0) return r.fail(-error);
+  r.learned(s);
+  r.end(0);
+  struct stat st;
+  to_stat(s, &st);
+  fuse_reply_attr(req, &st, 0);
+}
+
+// What the caller asked to change, in the trace's words.
+Attr requested(const struct stat& want, int to_set) {
+  Attr set;
+  if (to_set & FUSE_SET_ATTR_MODE) set.valid |= kAttrMode, set.mode = want.st_mode & 07777;
+  if (to_set & FUSE_SET_ATTR_UID) set.valid |= kAttrUid, set.uid = want.st_uid;
+  if (to_set & FUSE_SET_ATTR_GID) set.valid |= kAttrGid, set.gid = want.st_gid;
+  if (to_set & FUSE_SET_ATTR_SIZE) set.valid |= kAttrSize, set.size = uint64_t(want.st_size);
+  if (to_set & FUSE_SET_ATTR_ATIME) set.valid |= kAttrAtime, set.atime = ns(want.st_atim);
+  if (to_set & FUSE_SET_ATTR_MTIME) set.valid |= kAttrMtime, set.mtime = ns(want.st_mtim);
+  if (to_set & FUSE_SET_ATTR_ATIME_NOW) set.valid |= kAttrAtimeNow;
+  if (to_set & FUSE_SET_ATTR_MTIME_NOW) set.valid |= kAttrMtimeNow;
+  return set;
+}
+
+timespec time_to_set(int to_set, int explicit_bit, int now_bit, const timespec& given) {
+  if (to_set & now_bit) return {0, UTIME_NOW};
+  if (to_set & explicit_bit) return given;
+  return {0, UTIME_OMIT};
+}
+
+int truncate_lower(Shim& shim, int path_fd, off_t size) {
+  int fd = open_lower(shim, path_fd, O_WRONLY | O_NONBLOCK);
+  if (fd < 0) return -fd;
+  int error = ftruncate(fd, size) == 0 ? 0 : errno;
+  close(fd);
+  return error;
+}
+
+// As the caller. Ownership first: it clears set-id bits, which a mode given beside it then decides.
+int change(Shim& shim, int fd, OpenHandle* h, const struct stat& want, int to_set) {
+  if (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
+    uid_t uid = to_set & FUSE_SET_ATTR_UID ? want.st_uid : uid_t(-1);
+    gid_t gid = to_set & FUSE_SET_ATTR_GID ? want.st_gid : gid_t(-1);
+    if (fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  }
+  if (to_set & FUSE_SET_ATTR_MODE) {
+    int result = h ? fchmod(h->fd, want.st_mode & 07777) : fchmodat(shim.proc_fd, FdPath(fd).text, want.st_mode & 07777, 0);
+    if (result != 0) return errno;
+  }
+  if (to_set & FUSE_SET_ATTR_SIZE) {
+    int error = h ? (ftruncate(h->fd, want.st_size) == 0 ? 0 : errno) : truncate_lower(shim, fd, want.st_size);
+    if (error != 0) return error;
+  }
+  if (to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)) {
+    timespec times[2] = {time_to_set(to_set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, want.st_atim),
+                         time_to_set(to_set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW, want.st_mtim)};
+    if (utimensat(fd, "", times, AT_EMPTY_PATH) != 0) return errno;
+  }
+  return 0;
+}
+
+void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse_file_info* fi) {
+  Request r(req, OpKind::setattr);
+  Inode* inode = r.inode(ino);
+  r.op.object = inode->id;
+  r.set_attr(requested(*want, to_set));
+  OpenHandle* h = fi ? r.handle(fi) : nullptr;
+  r.begin();
+  LowerFd fd(r.shim.inodes, inode);
+  if (fd.value() < 0) return r.fail(-fd.value());
+  int error;
+  {
+    CallerScope as_caller(r.caller);
+    error = change(r.shim, fd.value(), h, *want, to_set);
+  }
+  struct statx s;
+  if (error == 0) error = -statx_at(fd.value(), "", &s);
+  if (error != 0) return r.fail(error);
+  r.learned(s);
+  r.end(0);
+  struct stat st;
+  to_stat(s, &st);
+  fuse_reply_attr(req, &st, 0);
+}
+
+void access(fuse_req_t req, fuse_ino_t ino, int mask) {
+  Request r(req, OpKind::access);
+  Inode* inode = r.inode(ino);
+  r.op.object = inode->id;
+  r.op.mode = uint32_t(mask) & 7;
+  r.begin();
+  LowerFd fd(r.shim.inodes, inode);
+  if (fd.value() < 0) return r.fail(-fd.value());
+  int error;
+  {
+    CallerScope as_caller(r.caller);
+    error = faccessat(fd.value(), "", mask & 7, AT_EACCESS | AT_EMPTY_PATH) == 0 ? 0 : errno;
+  }
+  r.fail(error);
+}
+
+void readlink(fuse_req_t req, fuse_ino_t ino) {
+  Request r(req, OpKind::readlink);
+  Inode* inode = r.inode(ino);
+  r.op.object = inode->id;
+  r.begin();
+  LowerFd fd(r.shim.inodes, inode);
+  if (fd.value() < 0) return r.fail(-fd.value());
+  char target[PATH_MAX + 1];
+  ssize_t n = readlinkat(fd.value(), "", target, PATH_MAX);
+  if (n < 0) return r.fail(errno);
+  target[n] = 0;
+  r.op.data = {target, size_t(n)};
+  r.end(0);
+  fuse_reply_readlink(req, target);
+}
+
+void statfs(fuse_req_t req, fuse_ino_t ino) {
+  Request r(req, OpKind::statfs);
+  Inode* inode = r.inode(ino);
+  r.op.object = inode->id;
+  r.begin();
+  LowerFd fd(r.shim.inodes, inode);
+  struct statvfs st;
+  if (fd.value() < 0) return r.fail(-fd.value());
+  if (fstatvfs(fd.value(), &st) != 0) return r.fail(errno);
+  r.end(0);
+  fuse_reply_statfs(req, &st);
+}
+
+}  // namespace
+
+void add_attribute_operations(fuse_lowlevel_ops& ops) {
+  ops.getattr = getattr;
+  ops.setattr = setattr;
+  ops.access = access;
+  ops.readlink = readlink;
+  ops.statfs = statfs;
+}
+
+}  // namespace fsr

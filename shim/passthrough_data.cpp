@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// read, write, copy_file_range, fallocate, lseek, fsync, and the ioctls that are file attributes in disguise.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "passthrough.hpp"
+
+namespace fsr {
+
+namespace {
+
+// Page-aligned memory of the calling thread, for O_DIRECT.
+char* thread_buffer(size_t size) {
+  thread_local struct Buffer {
+    char* memory = nullptr;
+    size_t size = 0;
+    ~Buffer() { free(memory); }
+  } buffer;
+  if (size > buffer.size) {
+    free(buffer.memory);
+    buffer.size = (size + 0xfffff) & ~size_t(0xfffff);
+    buffer.memory = static_cast<char*>(aligned_alloc(4096, buffer.size));
+    if (!buffer.memory) buffer.size = 0;
+  }
+  return buffer.memory;
+}
+
+void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_info* fi) {
+  Request r(req, OpKind::read);
+  r.op.object = r.inode(ino)->id;
+  r.op.offset = uint64_t(offset);
+  r.op.length = size;
+  OpenHandle* h = r.handle(fi);
+  r.begin();
+  char* buffer = thread_buffer(size);
+  if (!buffer) return r.fail(ENOMEM);
+  ssize_t n = pread(h->fd, buffer, size, offset);
+  if (n < 0) return r.fail(errno);
+  r.op.result = uint64_t(n);
+  if (r.shim.content) {
+    r.op.op_flags |= kOpData;
+    r.op.data = {buffer, size_t(n)};
+  }
+  r.end(0);
+  fuse_reply_buf(req, buffer, size_t(n));
+}
+
+// The application may have changed these with fcntl since it opened the file.
+void follow_flags(OpenHandle* h, int flags) {
+  constexpr int kChangeable = O_APPEND | O_DIRECT;
+  if (((h->flags ^ flags) & kChangeable) == 0) return;
+  std::lock_guard lock(h->position);
+  int now = fcntl(h->fd, F_GETFL);
+  if (now >= 0 && fcntl(h->fd, F_SETFL, (now & ~kChangeable) | (flags & kChangeable)) == 0)
+    h->flags = (h->flags & ~kChangeable) | (flags & kChangeable);
+}
+
+// An append through the file position, which then tells where it landed.
+ssize_t append(OpenHandle* h, const iovec& data, int rwf, uint64_t* landed) {
+  std::lock_guard lock(h->position);
+  ssize_t n = pwritev2(h->fd, &data, 1, -1, rwf);
+  if (n >= 0) *landed = uint64_t(lseek(h->fd, 0, SEEK_CUR)) - uint64_t(n);
+  return n;
+}
+
+void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t offset, fuse_file_info* fi) {
+  Request r(req, OpKind::write);
+  r.op.object = r.inode(ino)->id;
+  r.op.offset = uint64_t(offset);
+  r.op.length = size;
+  OpenHandle* h = r.handle(fi);
+  if (fi->writepage) r.op.op_flags |= kOpKernel;
+  bool appending = (fi->flags & O_APPEND) != 0 && !fi->writepage;
+  if (appending) r.op.op_flags |= kOpAppend;
+  r.begin();
+  if (!fi->writepage) follow_flags(h, fi->flags);
+  const char* from = data;
+  if ((h->flags & O_DIRECT) && reinterpret_cast<uintptr_t>(data) % 4096 != 0) {
+    char* aligned = thread_buffer(size);
+    if (!aligned) return r.fail(ENOMEM);
+    memcpy(aligned, data, size);
+    from = aligned;
+  }
+  iovec iov{const_cast<char*>(from), size};
+  // RWF_DSYNC and RWF_SYNC of a single write arrive as flags.
+  int rwf = 0;
+  if ((fi->flags & O_SYNC) == O_SYNC && (h->flags & O_SYNC) != O_SYNC)
+    rwf = RWF_SYNC;
+  else if ((fi->flags & O_DSYNC) && !(h->flags & O_DSYNC))
+    rwf = RWF_DSYNC;
+  ssize_t n;
+  int error;
+  auto put = [&] {
+    n = appending ? append(h, iov, rwf, &r.op.offset) : pwritev2(h->fd, &iov, 1, offset, rwf);
+    error = n < 0 ? errno : 0;
+  };
+  if (clears_set_id(r, h->fd)) {
+    CallerScope as_caller(r.caller);
+    put();
+  } else {
+    put();
+  }
+  if (error != 0) return r.fail(error);
+  r.op.result = uint64_t(n);
+  if (r.shim.content) {
+    r.op.op_flags |= kOpData;
+    r.op.data = {data, size_t(n)};
+  }
+  r.end(0);
+  fuse_reply_write(req, size_t(n));
+}
+
+void copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in, fuse_file_info* fi_in, fuse_ino_t ino_out, off_t off_out,
+                     fuse_file_info* fi_out, size_t size, int flags) {
+  Request r(req, OpKind::copy_file_range);
+  OpenHandle* to = r.handle(fi_out);
+  OpenHandle* from = r.handle(fi_in);
+  r.op.object = r.inode(ino_in)->id;
+  r.op.offset = uint64_t(off_in);
+  r.op.object2 = r.inode(ino_out)->id;
+  r.op.handle2 = to->id;
+  r.op.offset2 = uint64_t(off_out);
+  r.op.length = size;
+  r.op.flags = uint32_t(flags);
+  r.begin();
+  ssize_t n;
+  int error;
+  auto copy = [&] {
+    n = ::copy_file_range(from->fd, &off_in, to->fd, &off_out, size, unsigned(flags));
+    error = n < 0 ? errno : 0;
+  };
+  if (clears_set_id(r, to->fd)) {
+    CallerScope as_caller(r.caller);
+    copy();
+  } else {
+    copy();
+  }
+  if (error != 0) return r.fail(error);
+  r.op.result = uint64_t(n);
+  r.end(0);
+  fuse_reply_write(req, size_t(n));
+}
+
+void fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length, fuse_file_info* fi) {
+  Request r(req, OpKind::fallocate);
+  r.op.object = r.inode(ino)->id;
+  r.op.offset = uint64_t(offset);
+  r.op.length = uint64_t(length);
+  r.op.mode = uint32_t(mode);
+  OpenHandle* h = r.handle(fi);
+  r.begin();
+  int error;
+  if (clears_set_id(r, h->fd)) {
+    CallerScope as_caller(r.caller);
+    error = ::fallocate(h->fd, mode, offset, length) == 0 ? 0 : errno;
+  } else {
+    error = ::fallocate(h->fd, mode, offset, length) == 0 ? 0 : errno;
+  }
+  r.fail(error);
+}
+
+void lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, fuse_file_info* fi) {
+  Request r(req, OpKind::lseek);
+  r.op.object = r.inode(ino)->id;
+  r.op.offset = uint64_t(offset);
+  r.op.mode = uint32_t(whence);
+  OpenHandle* h = r.handle(fi);
+  r.begin();
+  off_t at;
+  int error;
+  {
+    std::lock_guard lock(h->position);
+    at = ::lseek(h->fd, offset, whence);
+    error = at < 0 ? errno : 0;
+  }
+  if (error != 0) return r.fail(error);
+  r.op.result = uint64_t(at);
+  r.end(0);
+  fuse_reply_lseek(req, at);
+}
+
+void fsync(fuse_req_t req, fuse_ino_t ino, int data_only, fuse_file_info* fi) {
+  Request r(req, OpKind::fsync);
+  r.op.object = r.inode(ino)->id;
+  r.op.flags = data_only != 0;
+  OpenHandle* h = r.handle(fi);
+  r.begin();
+  r.fail((data_only ? fdatasync(h->fd) : ::fsync(h->fd)) == 0 ? 0 : errno);
+}
+
+// Bytes that a supported ioctl moves; 0: not supported. GET commands answer, SET commands take.
+size_t ioctl_bytes(unsigned command) {
+  switch (command) {
+    case FS_IOC_GETFLAGS:
+    case FS_IOC_SETFLAGS:
+      return sizeof(int);
+    case FS_IOC_FSGETXATTR:
+    case FS_IOC_FSSETXATTR:
+      return sizeof(fsxattr);
+    default:
+      return 0;
+  }
+}
+
+void ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void*, fuse_file_info* fi, unsigned, const void* in, size_t in_size,
+           size_t out_size) {
+  Request r(req, OpKind::ioctl);
+  r.op.object = r.inode(ino)->id;
+  r.op.flags = command;
+  OpenHandle* h = r.handle(fi);
+  r.begin();
+  size_t bytes = ioctl_bytes(command);
+  bool sets = command == FS_IOC_SETFLAGS || command == FS_IOC_FSSETXATTR;
+  if (bytes == 0) return r.fail(ENOTTY);
+  if ((sets ? in_size : out_size) < bytes) return r.fail(EINVAL);
+  char value[sizeof(fsxattr)] = {};
+  if (sets) memcpy(value, in, bytes);
+  int error;
+  {
+    CallerScope as_caller(r.caller);
+    error = ::ioctl(h->fd, command, value) == 0 ? 0 : errno;
+  }
+  if (error != 0) return r.fail(error);
+  r.end(0);
+  fuse_reply_ioctl(req, 0, sets ? nullptr : value, sets ? 0 : bytes);
+}
+
+}  // namespace
+
+void add_data_operations(fuse_lowlevel_ops& ops) {
+  ops.read = read;
+  ops.write = write;
+  ops.copy_file_range = copy_file_range;
+  ops.fallocate = fallocate;
+  ops.lseek = lseek;
+  ops.fsync = fsync;
+  ops.ioctl = ioctl;
+}
+
+}  // namespace fsr

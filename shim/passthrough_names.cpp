@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// lookup, mkdir, mknod, symlink, link, unlink, rmdir, rename: what works on names in a directory.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "passthrough.hpp"
+
+namespace fsr {
+
+namespace {
+
+void lookup(fuse_req_t req, fuse_ino_t parent_ino, const char* name) {
+  Request r(req, OpKind::lookup);
+  Inode* parent = r.inode(parent_ino);
+  r.op.parent = parent->id;
+  r.op.name = name;
+  r.begin();
+  LowerFd dir(r.shim.inodes, parent);
+  fuse_entry_param entry;
+  int error = -dir.value();
+  if (dir.value() >= 0) {
+    CallerScope as_caller(r.caller);
+    error = look_up(r, dir.value(), parent, name, &entry);
+  }
+  if (error != 0) return r.fail(error);
+  r.end(0);
+  fuse_reply_entry(req, &entry);
+}
+
+// mkdir, mknod and symlink: `make` creates the name as the caller and answers 0 or -1 with errno.
+template <class Make>
+void make_name(Request& r, fuse_ino_t parent_ino, const char* name, Make make) {
+  Inode* parent = r.inode(parent_ino);
+  r.op.parent = parent->id;
+  r.op.name = name;
+  r.begin();
+  LowerFd dir(r.shim.inodes, parent);
+  if (dir.value() < 0) return r.fail(-dir.value());
+  fuse_entry_param entry;
+  int error;
+  {
+    CallerScope as_caller(r.caller);
+    umask(r.caller.umask);
+    error = make(dir.value()) == 0 ? 0 : errno;
+    umask(0);
+  }
+  // The caller may write into a directory that it can't search; the new file is looked up with the process's own rights.
+  if (error == 0) error = look_up(r, dir.value(), parent, name, &entry);
+  if (error != 0) return r.fail(error);
+  r.end(0);
+  fuse_reply_entry(r.req(), &entry);
+}
+
+void mkdir(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode) {
+  Request r(req, OpKind::mkdir);
+  r.op.mode = mode & ~r.caller.umask;
+  make_name(r, parent, name, [&](int dir) { return mkdirat(dir, name, mode); });
+}
+
+void mknod(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode, dev_t rdev) {
+  Request r(req, OpKind::mknod);
+  r.op.mode = mode & ~r.caller.umask;
+  r.op.flags = uint32_t(rdev);
+  make_name(r, parent, name, [&](int dir) { return mknodat(dir, name, mode, rdev); });
+}
+
+void symlink(fuse_req_t req, const char* target, fuse_ino_t parent, const char* name) {
+  Request r(req, OpKind::symlink);
+  r.op.data = target;
+  make_name(r, parent, name, [&](int dir) { return symlinkat(target, dir, name); });
+}
+
+void link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent_ino, const char* new_name) {
+  Request r(req, OpKind::link);
+  Inode* inode = r.inode(ino);
+  Inode* parent = r.inode(new_parent_ino);
+  r.op.object = inode->id;
+  r.op.parent2 = parent->id;
+  r.op.name2 = new_name;
+  r.begin();
+  LowerFd fd(r.shim.inodes, inode), dir(r.shim.inodes, parent);
+  if (fd.value() < 0 || dir.value() < 0) return r.fail(-std::min(fd.value(), dir.value()));
+  int error;
+  {
+    CallerScope as_caller(r.caller);
+    error = linkat(r.shim.proc_fd, FdPath(fd.value()).text, dir.value(), new_name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+  }
+  fuse_entry_param entry;
+  if (error == 0) error = look_up(r, dir.value(), parent, new_name, &entry);
+  if (error != 0) return r.fail(error);
+  r.end(0);
+  fuse_reply_entry(req, &entry);
+}
+
+// What a name stands for just before it goes away: named in the trace, and kept reachable while it is in use.
+struct Victim {
+  bool known = false, last = false;
+  FileKey key;
+  uint32_t mode = 0;
+  uint64_t nlink = 0;
+
+  Victim(InodeTable& inodes, int dir, const char* name) {
+    struct statx s;
+    if (statx_at(dir, name, &s) != 0) return;
+    known = true;
+    key = key_of(s);
+    mode = s.stx_mode;
+    nlink = s.stx_nlink;
+    // Another name keeps a file reachable.
+    last = nlink <= 1 || S_ISDIR(mode);
+    if (last) inodes.pin(key);
+  }
+  ObjectId id(InodeTable& inodes) const { return known ? inodes.id_of(key) : kNoObject; }
+  void gone(InodeTable& inodes) const {
+    if (last) inodes.removed(key);
+  }
+  void stays(InodeTable& inodes) const {
+    if (last) inodes.unpin(key);
+  }
+};
+
+void remove_name(fuse_req_t req, fuse_ino_t parent_ino, const char* name, OpKind kind, int flags) {
+  Request r(req, kind);
+  Inode* parent = r.inode(parent_ino);
+  r.op.parent = parent->id;
+  r.op.name = name;
+  r.begin();
+  LowerFd dir(r.shim.inodes, parent);
+  if (dir.value() < 0) return r.fail(-dir.value());
+  Victim victim(r.shim.inodes, dir.value(), name);
+  r.op.object = victim.id(r.shim.inodes);
+  int error;
+  {
+    CallerScope as_caller(r.caller);
+    error = unlinkat(dir.value(), name, flags) == 0 ? 0 : errno;
+  }
+  if (error == 0)
+    victim.gone(r.shim.inodes);
+  else
+    victim.stays(r.shim.inodes);
+  r.fail(error);
+}
+
+void unlink(fuse_req_t req, fuse_ino_t parent, const char* name) { remove_name(req, parent, name, OpKind::unlink, 0); }
+
+void rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) { remove_name(req, parent, name, OpKind::rmdir, AT_REMOVEDIR); }
+
+void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t new_parent_ino, const char* new_name,
+            unsigned flags) {
+  Request r(req, OpKind::rename);
+  Inode* parent = r.inode(parent_ino);
+  Inode* new_parent = r.inode(new_parent_ino);
+  r.op.parent = parent->id;
+  r.op.name = name;
+  r.op.parent2 = new_parent->id;
+  r.op.name2 = new_name;
+  r.op.flags = flags;
+  r.begin();
+  LowerFd dir(r.shim.inodes, parent), new_dir(r.shim.inodes, new_parent);
+  if (dir.value() < 0 || new_dir.value() < 0) return r.fail(-std::min(dir.value(), new_dir.value()));
+  struct statx moving;
+  bool moving_known = statx_at(dir.value(), name, &moving) == 0;
+  if (moving_known) r.op.object = r.shim.inodes.id_of(key_of(moving));
+  Victim victim(r.shim.inodes, new_dir.value(), new_name);
+  r.op.object2 = victim.id(r.shim.inodes);
+  int error;
+  {
+    CallerScope as_caller(r.caller);
+    error = renameat2(dir.value(), name, new_dir.value(), new_name, flags) == 0 ? 0 : errno;
+  }
+  bool replaced = error == 0 && !(flags & RENAME_EXCHANGE) && !(moving_known && victim.key == key_of(moving));
+  if (replaced)
+    victim.gone(r.shim.inodes);
+  else
+    victim.stays(r.shim.inodes);
+  if (error == 0 && moving_known) r.shim.inodes.moved(key_of(moving), new_parent, new_name);
+  if (error == 0 && (flags & RENAME_EXCHANGE)) r.shim.inodes.moved(victim.key, parent, name);
+  r.fail(error);
+}
+
+}  // namespace
+
+void add_name_operations(fuse_lowlevel_ops& ops) {
+  ops.lookup = lookup;
+  ops.mkdir = mkdir;
+  ops.mknod = mknod;
+  ops.symlink = symlink;
+  ops.link = link;
+  ops.unlink = unlink;
+  ops.rmdir = rmdir;
+  ops.rename = rename;
+}
+
+}  // namespace fsr

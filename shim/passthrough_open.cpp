@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// open, create, tmpfile, flush, release: the life of an open instance.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+#include "passthrough.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr int kExec = 0x20;  // the kernel opens the file to execute it
+// Not for the lower open: what the kernel has dealt with, and what would make the lower file behave differently.
+constexpr int kNotLower = O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW | kExec;
+
+// SQLite maps its write-ahead index shared, which direct I/O does not allow before Linux 6.6 and libfuse 3.17.
+bool needs_mapping(const Inode* inode) { return std::string_view(inode->name).ends_with("-shm"); }
+
+void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
+  auto* h = new OpenHandle;
+  h->fd = fd;
+  h->inode = inode;
+  h->id = r.shim.next_handle.fetch_add(1, std::memory_order_relaxed);
+  h->flags = fi->flags;
+  h->opener = r.op.who;
+  h->uid = r.caller.uid;
+  h->gid = r.caller.gid;
+  r.shim.open_handles.fetch_add(1, std::memory_order_relaxed);
+  r.op.handle = h->id;
+  fi->fh = reinterpret_cast<uint64_t>(h);
+  fi->direct_io = !needs_mapping(inode);
+  fi->keep_cache = 0;
+}
+
+void drop_handle(Request& r, OpenHandle* h) {
+  close(h->fd);
+  r.shim.open_handles.fetch_sub(1, std::memory_order_relaxed);
+  delete h;
+}
+
+// The reply could not be delivered (the caller was killed): nobody will ever release the handle.
+void undo(Request& r, fuse_file_info* fi) { drop_handle(r, reinterpret_cast<OpenHandle*>(fi->fh)); }
+
+void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+  Request r(req, OpKind::open);
+  Inode* inode = r.inode(ino);
+  r.op.object = inode->id;
+  r.op.open_flags = uint32_t(fi->flags);
+  r.begin();
+  LowerFd path(r.shim.inodes, inode);
+  if (path.value() < 0) return r.fail(-path.value());
+  int fd = -1;
+  {
+    CallerScope as_caller(r.caller);
+    if (fi->flags & kExec) {
+      if (faccessat(path.value(), "", X_OK, AT_EACCESS | AT_EMPTY_PATH) != 0) return r.fail(errno);
+    } else {
+      fd = open_lower(r.shim, path.value(), fi->flags & ~kNotLower);
+    }
+  }
+  // To execute a file takes no permission to read it.
+  if (fi->flags & kExec) fd = open_lower(r.shim, path.value(), fi->flags & ~kNotLower);
+  if (fd < 0) return r.fail(-fd);
+  make_handle(r, fd, inode, fi);
+  r.end(0);
+  if (fuse_reply_open(req, fi) == -ENOENT) undo(r, fi);
+}
+
+// The name exists after all: opens what it stands for if that is a regular file. fd or -errno; -ESTALE sends the kernel back to
+// looking the name up, which finds symlinks, FIFOs and directories for what they are.
+int open_found(Request& r, int dir, const char* name, int flags) {
+  int path_fd = open_at(r.shim, dir, name, O_PATH | O_NOFOLLOW, 0);
+  if (path_fd < 0) return path_fd;
+  struct stat s;
+  int fd = fstat(path_fd, &s) == 0 && S_ISREG(s.st_mode) ? open_lower(r.shim, path_fd, flags & ~kNotLower) : -ESTALE;
+  close(path_fd);
+  return fd;
+}
+
+// Makes or opens; says race-free which of the two happened.
+int create_lower(Request& r, int dir, const char* name, mode_t mode, int flags, bool* made) {
+  int lower_flags = (flags & ~kNotLower) | O_CREAT | O_EXCL | O_NOFOLLOW;
+  for (int attempt = 0;; ++attempt) {
+    umask(r.caller.umask);
+    int fd = open_at(r.shim, dir, name, lower_flags, mode);
+    umask(0);
+    *made = fd >= 0;
+    if (fd != -EEXIST || (flags & O_EXCL)) return fd;
+    fd = open_found(r, dir, name, flags);
+    // Made by another and gone again in between: ours to make, but not for ever.
+    if (fd != -ENOENT || attempt == 16) return fd;
+  }
+}
+
+void create(fuse_req_t req, fuse_ino_t parent_ino, const char* name, mode_t mode, fuse_file_info* fi) {
+  Request r(req, OpKind::create);
+  Inode* parent = r.inode(parent_ino);
+  r.op.parent = parent->id;
+  r.op.name = name;
+  r.op.open_flags = uint32_t(fi->flags);
+  r.op.mode = mode & ~r.caller.umask;
+  r.begin();
+  LowerFd dir(r.shim.inodes, parent);
+  if (dir.value() < 0) return r.fail(-dir.value());
+  int fd;
+  bool made = false;
+  {
+    CallerScope as_caller(r.caller);
+    fd = create_lower(r, dir.value(), name, mode, fi->flags, &made);
+  }
+  if (fd < 0) return r.fail(-fd);
+  fuse_entry_param entry;
+  int error = adopt(r, fd, parent, name, &entry);
+  if (error != 0) {
+    close(fd);
+    return r.fail(error);
+  }
+  if (made) r.op.op_flags |= kOpCreated;
+  make_handle(r, fd, entry.ino == FUSE_ROOT_ID ? r.shim.inodes.root() : r.inode(entry.ino), fi);
+  r.end(0);
+  if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
+    undo(r, fi);
+    r.shim.inodes.forget(r.inode(entry.ino), 1);
+  }
+}
+
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+void tmpfile(fuse_req_t req, fuse_ino_t parent_ino, mode_t mode, fuse_file_info* fi) {
+  Request r(req, OpKind::tmpfile);
+  Inode* parent = r.inode(parent_ino);
+  r.op.parent = parent->id;
+  r.op.open_flags = uint32_t(fi->flags);
+  r.op.mode = mode & ~r.caller.umask;
+  r.begin();
+  LowerFd dir(r.shim.inodes, parent);
+  if (dir.value() < 0) return r.fail(-dir.value());
+  int fd;
+  {
+    CallerScope as_caller(r.caller);
+    umask(r.caller.umask);
+    int flags = (fi->flags & ~(kNotLower & ~O_EXCL)) | O_TMPFILE;
+    fd = open_lower(r.shim, dir.value(), flags);
+    umask(0);
+    if (fd >= 0 && fchmod(fd, mode & ~r.caller.umask) != 0) {
+      close(fd);
+      fd = -errno;
+    }
+  }
+  if (fd < 0) return r.fail(-fd);
+  fuse_entry_param entry;
+  int error = adopt(r, fd, nullptr, "", &entry);
+  if (error != 0) {
+    close(fd);
+    return r.fail(error);
+  }
+  r.shim.inodes.pin(r.inode(entry.ino)->key);
+  make_handle(r, fd, r.inode(entry.ino), fi);
+  r.end(0);
+  if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
+    undo(r, fi);
+    r.shim.inodes.forget(r.inode(entry.ino), 1);
+  }
+}
+#endif
+
+void flush(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+  Request r(req, OpKind::flush);
+  Inode* inode = r.inode(ino);
+  r.op.object = inode->id;
+  r.op.owner = fi->lock_owner;
+  OpenHandle* h = r.handle(fi);
+  r.begin();
+  close_locks_of(r.shim, inode, fi->lock_owner);
+  // A duplicate's close makes the lower file system say what a close of the file itself would say.
+  int fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0 && errno == EMFILE) {
+    r.shim.inodes.shrink();
+    fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0);
+  }
+  r.fail(fd < 0 ? errno : close(fd) == 0 ? 0 : errno);
+}
+
+void release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+  Request r(req, OpKind::release);
+  r.op.object = r.inode(ino)->id;
+  OpenHandle* h = r.handle(fi);
+  r.begin();
+  close_locks_through(r.shim, h);
+  drop_handle(r, h);
+  r.fail(0);
+}
+
+}  // namespace
+
+void add_open_operations(fuse_lowlevel_ops& ops) {
+  ops.open = open;
+  ops.create = create;
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+  ops.tmpfile = tmpfile;
+#endif
+  ops.flush = flush;
+  ops.release = release;
+}
+
+}  // namespace fsr

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+namespace fsr {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+int64_t monotonic() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+}  // namespace
+
+Recorder::Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch)
+    : sink_(sink), ring_bytes_(ring_bytes), epoch_(epoch), merger_(sink), writer_([this] { run(); }) {}
+
+Recorder::~Recorder() { stop("ended"); }
+
+int64_t Recorder::now() const { return monotonic() - epoch_; }
+
+Ring* Recorder::borrow() {
+  std::lock_guard lock(mutex_);
+  if (!free_.empty()) {
+    Ring* ring = free_.back();
+    free_.pop_back();
+    return ring;
+  }
+  rings_.push_back(std::make_unique<Ring>(ring_bytes_));
+  return rings_.back().get();
+}
+
+void Recorder::give_back(Ring* ring) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(ring);
+}
+
+bool Recorder::begin(Ring& ring, Op& op) {
+  if (!recording_.load(std::memory_order_relaxed) || !wait_for_room(ring, Ring::need(op))) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  ring.enter();
+  op.start = now();
+  ring.start(op);
+  return true;
+}
+
+void Recorder::end(Ring& ring, Op& op) {
+  op.duration = now() - op.start;
+  if (!wait_for_room(ring, Ring::need_end(op))) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  ring.finish(op);
+  if (ring.fill() > ring.size() / 4 && sleeping_.load(std::memory_order_relaxed)) wake_.notify_one();
+}
+
+bool Recorder::wait_for_room(Ring& ring, size_t bytes) {
+  if (ring.room(bytes)) return true;
+  waited_.fetch_add(1, std::memory_order_relaxed);
+  while (!ring.room(bytes)) {
+    if (!recording_.load(std::memory_order_relaxed)) return false;
+    wake_.notify_one();
+    std::this_thread::sleep_for(100us);
+  }
+  return true;
+}
+
+std::string Recorder::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+double Recorder::fullest_ring() const {
+  std::lock_guard lock(mutex_);
+  double most = 0;
+  for (const auto& ring : rings_) most = std::max(most, double(ring->fill()) / double(ring->size()));
+  return most;
+}
+
+void Recorder::write_all() {
+  for (;;) {
+    bool stopping = stop_.load(std::memory_order_acquire);
+    int64_t t = now();
+    size_t known = known_rings_;
+    {
+      std::lock_guard lock(mutex_);
+      for (; known_rings_ < rings_.size(); ++known_rings_) merger_.add_ring(*rings_[known_rings_]);
+    }
+    size_t written = merger_.round(t);
+    std::string full = sink_.tick(t);
+    if (!full.empty()) {
+      std::lock_guard lock(mutex_);
+      failure_ = reason_ = full;
+      return;
+    }
+    if (stopping) return;
+    if (written != 0 || known != known_rings_) {
+      // Come back soon, but let a batch gather: a wake-up costs more than writing an operation.
+      std::this_thread::sleep_for(1ms);
+      continue;
+    }
+    std::unique_lock lock(mutex_);
+    sleeping_.store(true, std::memory_order_relaxed);
+    wake_.wait_for(lock, 10ms);
+    sleeping_.store(false, std::memory_order_relaxed);
+  }
+}
+
+void Recorder::run() {
+  bool clean = true;
+  std::string reason;
+  try {
+    write_all();
+    recording_.store(false, std::memory_order_relaxed);
+    // What is being answered at this moment belongs to the trace; what blocks does not end.
+    for (int i = 0; i < 50 && merger_.any_open(); ++i) {
+      merger_.round(now());
+      std::this_thread::sleep_for(2ms);
+    }
+    merger_.finish();
+  } catch (const std::exception& e) {
+    clean = false;
+    std::lock_guard lock(mutex_);
+    failure_ = reason_ = e.what();
+  }
+  recording_.store(false, std::memory_order_relaxed);
+  {
+    std::lock_guard lock(mutex_);
+    reason = reason_;
+  }
+  try {
+    sink_.finish(clean, reason, now(), dropped(), waited());
+  } catch (const std::exception& e) {
+    std::lock_guard lock(mutex_);
+    if (failure_.empty()) failure_ = e.what();
+  }
+}
+
+void Recorder::stop(const std::string& reason) {
+  {
+    std::lock_guard lock(mutex_);
+    if (reason_.empty()) reason_ = reason;
+  }
+  stop_.store(true, std::memory_order_release);
+  wake_.notify_one();
+  if (writer_.joinable()) writer_.join();
+}
+
+}  // namespace fsr

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes operations from the threads that serve requests and hands them, in order of start, to a sink.
+//
+// begin() and end() are called by many threads, each with its own ring; they neither lock nor allocate nor enter the kernel
+// unless the ring is full, and then wait (counted). One writer thread empties the rings. When the sink fails or asks to stop,
+// recording ends while serving goes on: begin() then answers false. Rings live as long as the recorder; the recorder must outlive
+// every thread that used it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "merger.hpp"
+#include "op_sink.hpp"
+#include "ring.hpp"
+
+namespace fsr {
+
+class Recorder {
+ public:
+  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns.
+  Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch);
+  ~Recorder();  // stops, if stop() was not called
+
+  // A ring for the calling thread alone, until it is given back.
+  Ring* borrow();
+  void give_back(Ring* ring);
+
+  // Sets op.start. False: not recording.
+  bool begin(Ring& ring, Op& op);
+  void end(Ring& ring, Op& op);  // sets op.duration
+
+  // Writes what is there and finishes the sink. Idempotent; waits for the writer thread.
+  void stop(const std::string& reason);
+
+  bool recording() const { return recording_.load(std::memory_order_relaxed); }
+  // Why recording ended by itself; empty if it did not.
+  std::string failure() const;
+  int64_t now() const;  // ns since the epoch
+  uint64_t waited() const { return waited_.load(std::memory_order_relaxed); }
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+  double fullest_ring() const;  // 0..1, for the status line
+
+ private:
+  bool wait_for_room(Ring& ring, size_t bytes);
+  void run();
+  void write_all();
+
+  OpSink& sink_;
+  const size_t ring_bytes_;
+  const int64_t epoch_;
+  std::atomic<bool> recording_{true}, stop_{false}, sleeping_{false};
+  std::atomic<uint64_t> waited_{0}, dropped_{0};
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::unique_ptr<Ring>> rings_;
+  std::vector<Ring*> free_;
+  std::string reason_, failure_;
+  Merger merger_;
+  size_t known_rings_ = 0;  // how many of rings_ the merger has
+  std::thread writer_;
+};
+
+}  // namespace fsr

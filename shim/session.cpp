@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+#include "fail.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr unsigned kMaxThreads = 64;  // requests that may block on the lower file system at the same time
+constexpr unsigned kIdleThreads = 16;
+
+const fuse_lowlevel_ops& operations() {
+  static const fuse_lowlevel_ops all = [] {
+    fuse_lowlevel_ops ops = {};
+    add_session_operations(ops);
+    add_attribute_operations(ops);
+    add_name_operations(ops);
+    add_open_operations(ops);
+    add_data_operations(ops);
+    add_directory_operations(ops);
+    add_lock_operations(ops);
+    add_xattr_operations(ops);
+    return ops;
+  }();
+  return all;
+}
+
+}  // namespace
+
+Session::Session(Shim& shim, int fuse_fd) {
+  char name[] = "fsshim";
+  char* argv[] = {name, nullptr};
+  fuse_args args = FUSE_ARGS_INIT(1, argv);
+  session_ = fuse_session_new(&args, &operations(), sizeof(fuse_lowlevel_ops), &shim);
+  fuse_opt_free_args(&args);
+  if (!session_) throw Fail("libfuse refused to make a session");
+  // libfuse takes a connection that somebody else has mounted under this name.
+  if (fuse_session_mount(session_, ("/dev/fd/" + std::to_string(fuse_fd)).c_str()) != 0) {
+    fuse_session_destroy(session_);
+    throw Fail("libfuse refused the FUSE connection");
+  }
+  ended_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+Session::~Session() {
+  if (loop_.joinable()) {
+    while (!ended()) {
+      fuse_session_exit(session_);
+      interrupt_all_locks();
+      pthread_kill(loop_.native_handle(), SIGUSR1);
+      wait_ended(50);
+    }
+    loop_.join();
+  }
+  fuse_session_unmount(session_);
+  fuse_session_destroy(session_);
+  close(ended_fd_);
+}
+
+void Session::start() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};  // interrupts the loop's wait, so that it sees that it should exit
+  sigaction(SIGUSR1, &action, nullptr);
+  loop_ = std::thread([this] {
+    sigset_t wake;
+    sigemptyset(&wake);
+    sigaddset(&wake, SIGUSR1);
+    pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);
+    fuse_loop_config* config = fuse_loop_cfg_create();
+    fuse_loop_cfg_set_max_threads(config, kMaxThreads);
+    fuse_loop_cfg_set_idle_threads(config, kIdleThreads);
+    fuse_session_loop_mt(session_, config);
+    fuse_loop_cfg_destroy(config);
+    ended_.store(true);
+    uint64_t one = 1;
+    (void)!write(ended_fd_, &one, sizeof one);
+  });
+}
+
+bool Session::wait_ended(int milliseconds) const {
+  pollfd fd = {ended_fd_, POLLIN, 0};
+  if (!ended()) poll(&fd, 1, milliseconds);
+  return ended();
+}
+
+}  // namespace fsr
