@@ -33,7 +33,7 @@ struct LiveState::Impl {
   void learn(ObjectId id, const Attr* attr);
   uint32_t type_of(const Op& op, ObjectId id);
   void found(ObjectId parent, std::string_view name, ObjectId id, const Op& op, uint32_t type);
-  void met(const Op& op);
+  void met(ObjectId id, const Attr* attr, uint32_t type);
   void made(const Op& op, uint32_t type);
   void fresh(const Op& op, uint32_t type);
   void opened(const Op& op, bool directory);

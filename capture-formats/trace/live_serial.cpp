@@ -120,6 +120,7 @@ std::string LiveState::serialize() const { return impl_->serialize(); }
 
 bool LiveState::restore(std::string_view serialized) {
   Impl fresh;
+  fresh.take(kRootObject);
   if (!fresh.restore(serialized)) return false;
   fresh.discovered = std::move(impl_->discovered);
   *impl_ = std::move(fresh);

@@ -109,16 +109,11 @@ void LiveState::Impl::found(ObjectId parent, std::string_view name, ObjectId id,
 }
 
 // An object that is spoken of without a name. One with a number below the highest seen has been known, and was forgotten.
-void LiveState::Impl::met(const Op& op) {
-  if (op.object == kNoObject) return;
-  if (op.object > highest && op.object != kRootObject) {
-    take(op.object);
-    learn(op.object, op.attr);
-    discover(kNoObject, {}, op.object, type_of(op, op.object));
-    return;
-  }
-  if (op.object == kRootObject) take(kRootObject);
-  learn(op.object, op.attr);
+void LiveState::Impl::met(ObjectId id, const Attr* attr, uint32_t type) {
+  const bool news = id > highest;
+  if (news) take(id);
+  learn(id, attr);
+  if (news) discover(kNoObject, {}, id, attr && attr->valid & kAttrMode ? attr->mode & S_IFMT : type);
 }
 
 void LiveState::Impl::made(const Op& op, uint32_t type) {
@@ -266,6 +261,10 @@ void LiveState::Impl::refused(const Op& op) {
     case OpKind::symlink:
       if (op.error == EEXIST && !find_name(op.parent, op.name)) found(op.parent, op.name, kNoObject, op, 0);
       break;
+    case OpKind::rename:
+      if (op.error == EEXIST && op.flags & RENAME_NOREPLACE && !find_name(op.parent2, op.name2))
+        found(op.parent2, op.name2, kNoObject, op, 0);
+      break;
     case OpKind::link:
       if (op.error == EEXIST && !find_name(op.parent2, op.name2)) found(op.parent2, op.name2, kNoObject, op, 0);
       break;
@@ -274,6 +273,9 @@ void LiveState::Impl::refused(const Op& op) {
     case OpKind::rmdir:
       // Gone without an operation that we saw: somebody else's doing.
       if (op.error == ENOENT) unbind(op.parent, op.name);
+      if (op.error == EISDIR && !find_name(op.parent, op.name)) found(op.parent, op.name, kNoObject, op, S_IFDIR);
+      if (op.error == ENOTDIR && op.kind == OpKind::rmdir && !find_name(op.parent, op.name))
+        found(op.parent, op.name, kNoObject, op, 0);
       break;
     default:
       break;
@@ -283,6 +285,8 @@ void LiveState::Impl::refused(const Op& op) {
 void LiveState::Impl::apply(const Op& op) {
   if (op.has(kOpUnfinished)) return;
   if (op.error) return refused(op);
+  if (op.parent) met(op.parent, nullptr, S_IFDIR);
+  if (op.parent2) met(op.parent2, nullptr, S_IFDIR);
   switch (op.kind) {
     case OpKind::lookup:
       return found(op.parent, op.name, op.object, op, type_of(op, op.object));
@@ -293,9 +297,9 @@ void LiveState::Impl::apply(const Op& op) {
     case OpKind::setxattr:
     case OpKind::listxattr:
     case OpKind::removexattr:
-      return met(op);
+      return met(op.object, op.attr, 0);
     case OpKind::setattr:
-      met(op);
+      met(op.object, op.attr, 0);
       if (op.set && find(op.object)) {
         Attr set = *op.set;
         LiveObject* o = find(op.object);
@@ -306,12 +310,12 @@ void LiveState::Impl::apply(const Op& op) {
       }
       return;
     case OpKind::readlink:
-      met(op);
+      met(op.object, op.attr, 0);
       if (LiveObject* o = find(op.object)) o->target = op.data;
       return;
     case OpKind::open:
     case OpKind::opendir:
-      met(op);
+      met(op.object, op.attr, 0);
       return opened(op, op.kind == OpKind::opendir);
     case OpKind::create:
       if (op.has(kOpCreated))
@@ -323,7 +327,7 @@ void LiveState::Impl::apply(const Op& op) {
       fresh(op, S_IFREG);
       return opened(op, false);
     case OpKind::write:
-      met(op);
+      met(op.object, op.attr, 0);
       return grow(op.object, op.offset + op.result);
     case OpKind::copy_file_range:
       return grow(op.object2, op.offset2 + op.result);
@@ -350,7 +354,7 @@ void LiveState::Impl::apply(const Op& op) {
     case OpKind::symlink:
       return made(op, S_IFLNK);
     case OpKind::link:
-      met(op);
+      met(op.object, op.attr, 0);
       unbind(op.parent2, op.name2);
       return bind(op.parent2, op.name2, op.object, type_of(op, op.object));
     case OpKind::unlink:
@@ -364,7 +368,7 @@ void LiveState::Impl::apply(const Op& op) {
   }
 }
 
-LiveState::LiveState() : impl_(std::make_unique<Impl>()) {}
+LiveState::LiveState() : impl_(std::make_unique<Impl>()) { impl_->take(kRootObject); }
 LiveState::~LiveState() = default;
 LiveState::LiveState(LiveState&&) noexcept = default;
 LiveState& LiveState::operator=(LiveState&&) noexcept = default;

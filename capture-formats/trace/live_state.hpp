@@ -47,7 +47,9 @@ class LiveState {
   LiveState& operator=(LiveState&&) noexcept;
 
   // Called when an operation shows that something existed before anything in the sequence made it. `object` may be kNoObject
-  // (a name from a readdir whose object was never seen; `type` then holds its S_IFMT bits).
+  // (a name from a readdir or a refusal whose object was never seen; `type` then holds its S_IFMT bits, 0 = not told): then the
+  // call comes again once the object is known. `parent` is kNoObject and `name` empty for an object that is used without any
+  // name having been seen. What the operation teaches about the object is in object(object)->attr already.
   using Discovered = std::function<void(ObjectId parent, std::string_view name, ObjectId object, uint32_t type)>;
   void on_discovered(Discovered callback);
 

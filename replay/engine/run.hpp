@@ -100,9 +100,10 @@ struct RunResult {
   Histogram service;   // completion - issue
   Histogram response;  // completion - due: from the planned time
 
-  int64_t elapsed = 0;   // from the start of the schedule to the last completion
-  int64_t recorded = 0;  // from options.from to the last recorded start or completion replayed
-  int64_t planned = 0;   // due time of the last operation issued, from the start of the schedule (timing original)
+  int64_t elapsed = 0;          // from the start of the schedule to the last completion
+  int64_t recorded = 0;         // from options.from to the last recorded start or completion replayed
+  int64_t planned = 0;          // due time of the last operation issued, from the start of the schedule (timing original)
+  double recorded_service = 0;  // sum of the recorded durations of what was issued, ns
   unsigned workers = 0;
   uint64_t streams = 0;  // threads seen
   uint64_t objects = 0;  // distinct objects touched

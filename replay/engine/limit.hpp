@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says what kept a run from going faster: the recorded order, the target, or the replayer itself.
+#pragma once
+
+#include "engine/run.hpp"
+
+namespace fsr {
+
+// Sets result.limit and limit_text from the rest of the result.
+void find_limit(const RunOptions& options, RunResult& result);
+
+}  // namespace fsr

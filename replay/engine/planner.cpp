@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/planner.hpp"
+
+#include <algorithm>
+
+#include "op_source.hpp"
+
+namespace fsr {
+
+Planner::Planner(RunState& run, OpSource& source)
+    : run_(run),
+      options_(run.options),
+      per_scale_(1 / run.options.scale),
+      linearizer_(source, run.options.from, run.options.to, run.options.order == Order::time),
+      dependencies_(uint32_t(run.window.slots()), run.options.order == Order::time,
+                    run.options.known ? *run.options.known : own_known_),
+      outboxes_(run.workers.size()) {
+  if (options_.timing == Timing::think) owners_.resize(run.window.slots());
+}
+
+void Planner::reclaim() {
+  run_.window.reclaim([this](Node& node) {
+    dependencies_.finished(node.slot);
+    if (options_.timing != Timing::think) return;
+    auto finish = [&](std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key) {
+      auto found = anchors.find(key);
+      if (found == anchors.end()) return;
+      Anchor& a = found->second;
+      if (a.finished || a.slot != node.slot || a.generation != node.generation) return;
+      a.finished = true;
+      a.issued = node.issued;
+      a.ended = node.ended;
+    };
+    finish(thread_anchors_, node.copy.op().thread);
+    if (owners_[node.slot].known) finish(process_anchors_, owners_[node.slot].process);
+  });
+}
+
+bool Planner::step() {
+  for (unsigned n = 0;; ++n) {
+    if (run_.cancel.load(std::memory_order_relaxed) || (options_.stop && options_.stop->load(std::memory_order_relaxed))) {
+      stopped_ = true;
+      return true;
+    }
+    if (!op_) op_ = linearizer_.next();
+    if (!op_) return true;
+    if (n % 64 == 0) reclaim();
+    size_t bytes = OpCopy::bytes(*op_, false);
+    Node* node = run_.window.take(bytes);
+    if (!node) {
+      reclaim();
+      node = run_.window.take(bytes);
+      if (!node) {
+        waited_ = true;
+        flush();
+        return false;
+      }
+    }
+    plan(*op_, *node);
+    op_ = nullptr;
+  }
+}
+
+void Planner::end() {
+  flush();
+  run_.planned_all.store(true);
+}
+
+// Foreign names that could lead out of the target's tree.
+bool Planner::refused(const Op& op) const {
+  switch (op.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      return !valid_component(op.name);
+    case OpKind::link:
+      return !valid_component(op.name2);
+    case OpKind::rename:
+      return !valid_component(op.name) || !valid_component(op.name2);
+    default:
+      return false;
+  }
+}
+
+void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
+  Edge& edge = node.add_edge();
+  edge.anchor = anchor;
+  node.pending.fetch_add(1, std::memory_order_relaxed);
+  ++edges_;
+  if ((for_end ? before.after_end : before.after_issue).push(edge)) return;
+  // It happened already.
+  node.pending.fetch_sub(1, std::memory_order_relaxed);
+  edge.satisfied = for_end ? before.ended : before.issued;
+  if (anchor) node.base = edge.satisfied;
+}
+
+void Planner::plan(const Op& op, Node& node) {
+  run_.window.assign(node, op);
+  node.pending.store(1, std::memory_order_relaxed);
+  node.worker = uint32_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
+  node.refused = refused(op);
+  node.request.owner = &node;
+  if (threads_.insert(op.thread)) ++streams_;
+  if (op.object) touched_.insert(op.object);
+
+  dependencies_.enter(op, node.slot, linearizer_.held_since(), waits_);
+  if (options_.order != Order::strict)
+    for (const Wait& wait : waits_) link(node, run_.window.at(wait.slot), wait.for_end, false);
+  if (options_.order != Order::resource && has_previous_) {
+    Node& previous = run_.window.at(previous_slot_);
+    if (previous.generation == previous_generation_) link(node, previous, options_.order == Order::strict, false);
+  }
+  previous_slot_ = node.slot;
+  previous_generation_ = node.generation;
+  has_previous_ = true;
+  schedule(op, node);
+
+  ++planned_;
+  run_.planned.store(planned_, std::memory_order_relaxed);
+  if (node.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) hand_out(node);
+}
+
+void Planner::schedule(const Op& op, Node& node) {
+  node.due = scaled(op.start - options_.from);
+  if (waited_) {
+    waited_ = false;
+    if (options_.timing == Timing::original && run_.start && run_.clock.now() > run_.start + node.due) ++window_full_;
+  }
+  if (options_.timing != Timing::think) return;
+  Owner& owner = owners_[node.slot];
+  owner.known = op.who && op.who->pid > 0;
+  if (owner.known) owner.process = uint64_t(op.who->client) << 32 | uint32_t(op.who->pid);
+  if (op.has(kOpKernel)) return;
+  auto anchor = thread_anchors_.find(op.thread);
+  if (anchor != thread_anchors_.end()) {
+    anchor_to(op, node, anchor->second);
+  } else if (owner.known) {
+    // The thread's first: after what its process, or the one that started it, did last.
+    auto parent = process_anchors_.find(owner.process);
+    if (parent == process_anchors_.end()) parent = process_anchors_.find(uint64_t(op.who->client) << 32 | uint32_t(op.who->ppid));
+    if (parent != process_anchors_.end()) anchor_to(op, node, parent->second);
+  }
+  remember(thread_anchors_, op.thread, op, node);
+  if (owner.known) remember(process_anchors_, owner.process, op, node);
+}
+
+void Planner::remember(std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key, const Op& op, const Node& node) {
+  anchors[key] = {.slot = node.slot, .generation = node.generation, .start = op.start, .end = op.end()};
+}
+
+// From the end of the other one, or from its start if the two overlapped.
+void Planner::anchor_to(const Op& op, Node& node, Anchor& anchor) {
+  bool for_end = anchor.end <= op.start;
+  node.due = scaled(std::max<int64_t>(0, op.start - (for_end ? anchor.end : anchor.start)));
+  node.anchored = true;
+  if (anchor.finished)
+    node.base = for_end ? anchor.ended : anchor.issued;
+  else
+    link(node, run_.window.at(anchor.slot), for_end, true);
+}
+
+void Planner::hand_out(Node& node) {
+  Outbox& box = outboxes_[node.worker];
+  // Worker::post() takes the newest first.
+  node.next = box.first;
+  box.first = &node;
+  if (!box.last) box.last = &node;
+  if (++box.count < kBatch && options_.timing == Timing::asap) return;
+  run_.workers[node.worker]->post(box.first, box.last);
+  box = {};
+}
+
+void Planner::flush() {
+  for (size_t i = 0; i < outboxes_.size(); ++i) {
+    Outbox& box = outboxes_[i];
+    if (box.first) run_.workers[i]->post(box.first, box.last);
+    box = {};
+  }
+}
+
+void Planner::merge_into(RunResult& r) {
+  r.operations = planned_;
+  r.streams = streams_;
+  r.objects = touched_.size();
+  r.edges = edges_;
+  r.free_pairs = dependencies_.free_pairs();
+  r.window_full = window_full_;
+  r.stopped = stopped_;
+}
+
+}  // namespace fsr

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves operations from the source into the window, in order of effect: what each waits for, when it is due, which worker runs
+// it. One thread at a time; everything it hands out goes through the window and Worker::post().
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "engine/object_set.hpp"
+#include "engine/worker.hpp"
+#include "plan/dependencies.hpp"
+#include "plan/linearizer.hpp"
+
+namespace fsr {
+
+class Planner {
+ public:
+  Planner(RunState& run, OpSource& source);
+
+  // Plans until the window is full (false) or the source has ended or the run is cancelled (true). Throws what the source throws.
+  bool step();
+  void end();  // nothing more will come
+  bool stopped() const { return stopped_; }
+  // Enough is planned for the schedule to start.
+  bool primed() const { return planned_ >= kPrimed; }
+  void merge_into(RunResult& result);
+
+ private:
+  static constexpr uint64_t kPrimed = 4096;
+  static constexpr uint32_t kBatch = 32;  // nodes handed to a worker together when speed is all that counts
+
+  // An operation that others count from, possibly finished long ago.
+  struct Anchor {
+    uint32_t slot = 0, generation = 0;
+    bool finished = false;
+    int64_t start = 0, end = 0;     // recorded
+    int64_t issued = 0, ended = 0;  // of the replay, when finished
+  };
+  struct Outbox {
+    Node* first = nullptr;
+    Node* last = nullptr;
+    uint32_t count = 0;
+  };
+
+  void reclaim();
+  void plan(const Op& op, Node& node);
+  void link(Node& node, Node& before, bool for_end, bool anchor);
+  void schedule(const Op& op, Node& node);
+  void anchor_to(const Op& op, Node& node, Anchor& anchor);
+  void remember(std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key, const Op& op, const Node& node);
+  void hand_out(Node& node);
+  void flush();
+  bool refused(const Op& op) const;
+  int64_t scaled(int64_t ns) const { return int64_t(double(ns) * per_scale_); }
+
+  RunState& run_;
+  const RunOptions& options_;
+  double per_scale_;
+  Linearizer linearizer_;
+  ObjectSet own_known_, touched_, threads_;
+  Dependencies dependencies_;
+  std::vector<Wait> waits_;
+  std::vector<Outbox> outboxes_;
+  const Op* op_ = nullptr;  // the next one, waiting for room
+  bool waited_ = false;     // for room
+  bool stopped_ = false;
+  uint64_t planned_ = 0, edges_ = 0, window_full_ = 0, streams_ = 0;
+
+  // The previous operation, for strict and time order.
+  uint32_t previous_slot_ = 0, previous_generation_ = 0;
+  bool has_previous_ = false;
+
+  // Timing::think only.
+  std::unordered_map<uint64_t, Anchor> thread_anchors_, process_anchors_;
+  struct Owner {
+    uint64_t process = 0;
+    bool known = false;
+  };
+  std::vector<Owner> owners_;  // by slot: the process of the operation there
+};
+
+}  // namespace fsr

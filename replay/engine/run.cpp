@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/run.hpp"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "engine/limit.hpp"
+#include "engine/planner.hpp"
+#include "engine/worker.hpp"
+#include "op_source.hpp"
+
+namespace fsr {
+
+uint64_t RunResult::issued() const {
+  uint64_t n = 0;
+  for (const KindResult& k : kinds) n += k.issued;
+  return n;
+}
+uint64_t RunResult::matched() const {
+  uint64_t n = 0;
+  for (const KindResult& k : kinds) n += k.matched;
+  return n;
+}
+uint64_t RunResult::differed() const {
+  uint64_t n = 0;
+  for (const KindResult& k : kinds) n += k.differed;
+  return n;
+}
+double RunResult::offered() const { return planned > 0 ? double(issued()) * 1e9 / double(planned) : 0; }
+double RunResult::achieved() const { return elapsed > 0 ? double(issued()) * 1e9 / double(elapsed) : 0; }
+
+namespace {
+
+// One run, from the caller's thread.
+class Runner {
+ public:
+  Runner(OpSource& source, Target& target, Clock& clock, const RunOptions& options) : run_(options, target, clock) {
+    unsigned workers = options.inline_workers ? 1 : options.workers ? options.workers : std::thread::hardware_concurrency();
+    for (unsigned i = 0; i < std::max(1u, workers); ++i) run_.workers.push_back(std::make_unique<Worker>(run_, i));
+    planner_ = std::make_unique<Planner>(run_, source);
+  }
+  RunResult run() {
+    if (run_.options.inline_workers)
+      run_inline();
+    else
+      run_threads();
+    if (failure_) std::rethrow_exception(failure_);
+    report(true);
+    return result();
+  }
+
+ private:
+  void run_inline() {
+    run_.start = run_.clock.now();
+    bool ended = false;
+    do {
+      if (!ended && planner_->step()) {
+        ended = true;
+        planner_->end();
+      }
+    } while (run_.workers[0]->turn());
+  }
+  void run_threads();
+  void plan();
+  void report(bool last);
+  RunResult result();
+
+  RunState run_;
+  std::unique_ptr<Planner> planner_;
+  std::exception_ptr failure_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool started_ = false, primed_ = false;
+  unsigned running_ = 0;
+};
+
+// Body of the planner's thread.
+void Runner::plan() {
+  using namespace std::chrono_literals;
+  auto prime = [this] {
+    std::lock_guard lock(mutex_);
+    primed_ = true;
+    changed_.notify_all();
+  };
+  // A full window: look again soon, later each time as long as nothing comes back.
+  const auto longest = std::chrono::nanoseconds(std::clamp<int64_t>(int64_t(run_.window.slots()) * 50, 20'000, 2'000'000));
+  auto pause = std::chrono::nanoseconds(20us);
+  try {
+    for (bool primed = false;;) {
+      uint64_t before = run_.planned.load(std::memory_order_relaxed);
+      if (planner_->step()) break;
+      if (!primed) prime();
+      primed = true;
+      pause = run_.planned.load(std::memory_order_relaxed) != before ? 20us : std::min(pause * 2, longest);
+      std::this_thread::sleep_for(pause);
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  planner_->end();
+  prime();
+  for (auto& worker : run_.workers) worker->wake();
+}
+
+void Runner::run_threads() {
+  std::thread planner([this] { plan(); });
+  std::vector<std::thread> threads;
+  running_ = unsigned(run_.workers.size());
+  for (auto& worker : run_.workers)
+    threads.emplace_back([this, &worker] {
+      prctl(PR_SET_TIMERSLACK, 1);  // the default lets the kernel wake us 50 us late
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return started_; });
+      }
+      while (worker->turn()) {
+      }
+      std::lock_guard lock(mutex_);
+      --running_;
+      changed_.notify_all();
+    });
+  {
+    // The schedule starts with its beginning already planned.
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return primed_; });
+    run_.start = run_.clock.now();
+    started_ = true;
+    changed_.notify_all();
+    auto period = std::chrono::nanoseconds(std::max<int64_t>(run_.options.progress_every, 1'000'000));
+    while (!changed_.wait_for(lock, period, [this] { return running_ == 0; })) {
+      lock.unlock();
+      if (run_.options.stop && run_.options.stop->load(std::memory_order_relaxed))
+        for (auto& worker : run_.workers) worker->wake();
+      report(false);
+      lock.lock();
+    }
+  }
+  for (std::thread& t : threads) t.join();
+  // Left early (abandoned): the planner must not wait for room that never comes.
+  run_.cancel.store(true);
+  planner.join();
+}
+
+void Runner::report(bool last) {
+  if (!run_.options.progress) return;
+  Progress p;
+  p.planned = run_.planned.load(std::memory_order_relaxed);
+  for (auto& worker : run_.workers) {
+    WorkerCounters& c = worker->counters();
+    p.done += c.done.load(std::memory_order_relaxed);
+    p.in_flight += c.in_flight.load(std::memory_order_relaxed);
+    p.differed += c.differed.load(std::memory_order_relaxed);
+    p.bytes += c.bytes.load(std::memory_order_relaxed);
+    p.position = std::max(p.position, c.position.load(std::memory_order_relaxed));
+    p.lateness = std::max(p.lateness, c.lateness.exchange(0, std::memory_order_relaxed));
+  }
+  p.elapsed = run_.clock.now() - run_.start;
+  p.last = last;
+  run_.options.progress(p);
+}
+
+RunResult Runner::result() {
+  RunResult r;
+  r.workers = unsigned(run_.workers.size());
+  planner_->merge_into(r);
+  for (auto& worker : run_.workers) worker->merge_into(r);
+  std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
+  if (r.mismatches.size() > run_.options.mismatches) r.mismatches.resize(run_.options.mismatches);
+  for (const KindResult& k : r.kinds) r.unrecorded += k.uncompared;
+  if (r.cancelled || r.unfinished) r.stopped = true;
+  if (run_.options.timing != Timing::original) r.planned = 0;
+  find_limit(run_.options, r);
+  return r;
+}
+
+}  // namespace
+
+RunResult run(OpSource& source, Target& target, Clock& clock, const RunOptions& options) {
+  return Runner(source, target, clock, options).run();
+}
+
+}  // namespace fsr

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+namespace fsr {
+
+bool result_compared(OpKind kind) {
+  switch (kind) {
+    case OpKind::read:
+    case OpKind::write:
+    case OpKind::copy_file_range:
+    case OpKind::lseek:
+    case OpKind::getxattr:
+    case OpKind::listxattr:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static uint64_t dots(std::span<const DirEntry> entries) {
+  uint64_t n = 0;
+  for (const DirEntry& e : entries) n += e.name == "." || e.name == "..";
+  return n;
+}
+
+// Servers pack listings differently, so counts are compared where the capture saw the end of the listing.
+bool Verifier::same_listing(const Op& op, const Outcome& got) {
+  Listing one{op.result - dots(op.entries), got.result - dots(got.entries)};
+  bool end = op.result == 0;
+  if (!op.handle) {
+    listing_ = one;
+    return one.expected == one.got;
+  }
+  if (op.offset == 0) listings_.erase(op.handle);
+  Listing& sum = listings_[op.handle];
+  sum.expected += one.expected;
+  sum.got += one.got;
+  listing_ = sum;
+  if (!end) return true;
+  listings_.erase(op.handle);
+  return listing_.expected == listing_.got;
+}
+
+bool Verifier::same(const Op& op, const Outcome& got) {
+  if (op.error != got.error) return false;
+  if (op.error) return true;
+  switch (op.kind) {
+    case OpKind::readdir:
+    case OpKind::readdirplus:
+      return same_listing(op, got);
+    case OpKind::readlink:
+      return op.data.empty() || op.data == got.data;
+    case OpKind::read:
+    case OpKind::getxattr:
+      if (op.result != got.result) return false;
+      return !compare_data_ || !op.has(kOpData) || op.data == got.data;
+    default:
+      return !result_compared(op.kind) || op.result == got.result;
+  }
+}
+
+Verdict Verifier::check(const Op& op, const Outcome& got, bool other_user) {
+  if (op.kind == OpKind::releasedir) listings_.erase(op.handle);
+  if (op.has(kOpUnfinished)) return Verdict::uncompared;
+  if (same(op, got)) return Verdict::matched;
+  ++total_;
+  if (mismatches_.size() < keep_) note(op, got);
+  auto denied = [](int error) { return error == EACCES || error == EPERM; };
+  return other_user && denied(op.error) != denied(got.error) ? Verdict::permission : Verdict::differed;
+}
+
+static std::string text(const Op& op, int error, uint64_t result) {
+  if (error) {
+    const char* name = strerrorname_np(error);
+    return name ? name : std::to_string(error);
+  }
+  if (result_compared(op.kind)) return std::to_string(result) + (op.kind == OpKind::lseek ? " (offset)" : " bytes");
+  return "ok";
+}
+
+void Verifier::note(const Op& op, const Outcome& got) {
+  Mismatch m{.seq = op.seq, .kind = op.kind, .name = std::string(op.name), .object = op.object, .thread = op.thread};
+  if (m.name.empty()) m.name = op.name2;
+  m.expected = text(op, op.error, op.result);
+  m.got = text(op, got.error, got.result);
+  if (m.expected == m.got) {
+    if (op.kind == OpKind::readdir || op.kind == OpKind::readdirplus) {
+      m.expected = std::to_string(listing_.expected) + " entries";
+      m.got = std::to_string(listing_.got) + " entries";
+    } else {
+      m.expected = op.kind == OpKind::readlink ? std::string(op.data) : "the captured content";
+      m.got = op.kind == OpKind::readlink ? std::string(got.data) : "other content";
+    }
+  }
+  mismatches_.push_back(std::move(m));
+}
+
+}  // namespace fsr

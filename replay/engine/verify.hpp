@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares what a target did with what the capture shows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "engine/run.hpp"
+#include "targets/target.hpp"
+
+namespace fsr {
+
+enum class Verdict : uint8_t { matched, differed, permission, uncompared };
+
+// One for each worker; not thread-safe.
+class Verifier {
+ public:
+  Verifier(bool compare_data, size_t keep) : compare_data_(compare_data), keep_(keep) {}
+
+  // `other_user`: acted as somebody else than recorded, so that a permission error on one side only follows from that.
+  Verdict check(const Op& op, const Outcome& got, bool other_user);
+
+  uint64_t total() const { return total_; }
+  std::vector<Mismatch>& mismatches() { return mismatches_; }
+
+ private:
+  struct Listing {
+    uint64_t expected = 0, got = 0;
+  };
+  bool same(const Op& op, const Outcome& got);
+  bool same_listing(const Op& op, const Outcome& got);
+  void note(const Op& op, const Outcome& got);
+
+  bool compare_data_;
+  size_t keep_;
+  uint64_t total_ = 0;
+  std::vector<Mismatch> mismatches_;
+  std::unordered_map<HandleId, Listing> listings_;  // of open directories: a target may cut a listing elsewhere
+  Listing listing_;                                 // totals of the latest listing compared
+};
+
+// Where Op::result and Outcome::result must be equal for a successful operation.
+bool result_compared(OpKind kind);
+
+}  // namespace fsr

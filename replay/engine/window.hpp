@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The unfinished operations of a run: a fixed number of nodes, each with its operation, what it waits for and who waits for it.
+//
+// The planner takes nodes and links them to their predecessors; workers run and complete them and give them back. Only unfinished
+// operations take nodes, so one that never ends holds up nothing but what depends on it.
+//
+// Threads: take(), reclaim() and node setup by the planner only; a node belongs to its worker from the moment that nothing is
+// pending; links between the two are the atomics of Node. No locks.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "engine/op_copy.hpp"
+#include "targets/target.hpp"
+
+namespace fsr {
+
+struct Node;
+
+// "owner waits for the node in whose list this stands". Stored in the owner, so that making one allocates nothing.
+struct Edge {
+  Edge* next = nullptr;
+  Node* owner = nullptr;
+  int64_t satisfied = 0;  // when; 0 = not yet
+  bool anchor = false;    // the owner's think time counts from then
+};
+
+class EdgeList {
+ public:
+  void reset() { head_.store(nullptr, std::memory_order_relaxed); }
+  // False: closed already, what it would wait for has happened.
+  bool push(Edge& edge) {
+    Edge* head = head_.load(std::memory_order_acquire);
+    do {
+      if (head == &kClosed) return false;
+      edge.next = head;
+    } while (!head_.compare_exchange_weak(head, &edge, std::memory_order_acq_rel, std::memory_order_acquire));
+    return true;
+  }
+  // All edges, in the order they were pushed.
+  Edge* close() {
+    Edge* list = head_.exchange(&kClosed, std::memory_order_acq_rel);
+    Edge* ordered = nullptr;
+    while (list) {
+      Edge* next = list->next;
+      list->next = ordered;
+      ordered = list;
+      list = next;
+    }
+    return ordered;
+  }
+
+ private:
+  static Edge kClosed;
+  std::atomic<Edge*> head_{nullptr};
+};
+
+struct alignas(64) Node {
+  std::atomic<uint32_t> pending{0};  // waits, and one while the planner is at it
+  uint32_t slot = 0;
+  uint32_t generation = 0;  // the planner's: of the slot
+  uint32_t worker = 0;
+  EdgeList after_issue, after_end;
+  Node* next = nullptr;  // of whatever list it is in
+
+  // Of the schedule, ns. due is relative to the start of the schedule; with an anchor it is a think time after `base`.
+  int64_t due = 0;
+  int64_t base = 0;  // clock: when the anchor happened
+  bool anchored = false;
+  bool refused = false;  // must not reach a target
+  int64_t ready = 0;     // clock: its predecessors were done; the planner's part until the worker adds the edges'
+  int64_t issued = 0;    // clock
+  int64_t ended = 0;     // clock
+
+  OpCopy copy;
+  Request request;
+  std::string scratch;  // payload of an oversized write
+
+  Edge& add_edge();
+  template <class Visit>
+  void each_edge(Visit visit) const {
+    for (uint32_t i = 0; i < edges_ && i < kInline; ++i) visit(inline_[i]);
+    uint32_t left = edges_ > kInline ? edges_ - kInline : 0;
+    for (const Chunk* c = more_.get(); c; c = c->next.get()) {
+      uint32_t n = c->next || left % kChunk == 0 ? kChunk : left % kChunk;
+      for (uint32_t i = 0; i < n; ++i) visit(c->edges[i]);
+    }
+  }
+  void clear_edges();
+
+ private:
+  static constexpr uint32_t kInline = 5, kChunk = 32;
+  struct Chunk {
+    Edge edges[kChunk];
+    std::unique_ptr<Chunk> next;
+    ~Chunk();
+  };
+  uint32_t edges_ = 0;
+  Edge inline_[kInline];
+  std::unique_ptr<Chunk> more_;
+  Chunk* last_ = nullptr;
+};
+
+class Window {
+ public:
+  Window(size_t slots, size_t bytes);
+
+  // Planner. A free node, or null while the window is full; `bytes` is what its operation points to.
+  Node* take(size_t bytes);
+  // Planner. Returns what workers gave back to the free nodes, calling `each` for every one of them. False: nothing came.
+  template <class Each>
+  bool reclaim(Each each) {
+    Node* list = returned_.exchange(nullptr, std::memory_order_acquire);
+    bool any = list;
+    while (list) {
+      Node* next = list->next;
+      each(*list);
+      put_free(*list);
+      list = next;
+    }
+    return any;
+  }
+  void assign(Node& node, const Op& op) {
+    node.copy.assign(op, false);
+    bytes_ += node.copy.extra();
+  }
+  Node& at(uint32_t slot) { return chunks_[slot / kChunk][slot % kChunk]; }
+  size_t slots() const { return slots_; }
+
+  // Workers. A chain of completed nodes, linked by `next`, from `first` to `last`.
+  void give_back(Node* first, Node* last);
+
+ private:
+  static constexpr size_t kChunk = 1024;
+  void put_free(Node& node);
+
+  size_t slots_, bytes_limit_;
+  size_t bytes_ = 0;  // storage of nodes in use beyond the usual
+  size_t in_use_ = 0;
+  std::vector<std::unique_ptr<Node[]>> chunks_;
+  Node* free_ = nullptr;
+  size_t made_ = 0;
+  std::atomic<Node*> returned_{nullptr};
+};
+
+}  // namespace fsr

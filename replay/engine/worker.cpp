@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/worker.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "op_source.hpp"
+#include "plan/credentials.hpp"
+
+namespace fsr {
+
+constexpr int64_t kSpin = 70'000;          // ns before a due time that are spent awake: a sleep ends late by some tens of us
+constexpr int64_t kIdleSpin = 20'000;      // ns of looking for messages before sleeping, when work comes as fast as possible
+constexpr uint32_t kGiveBack = 64;         // completed operations given back together
+constexpr unsigned kBurst = 256;           // operations issued before messages and replies are looked at again
+constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
+
+Worker::Worker(RunState& run, unsigned index)
+    : run_(run),
+      index_(index),
+      session_(run.target.open_session()),
+      verifier_(run.options.compare_data, run.options.mismatches),
+      self_(geteuid()) {
+  if (run.options.inline_workers) return;
+  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+Worker::~Worker() {
+  session_.reset();
+  if (wake_fd_ >= 0) close(wake_fd_);
+}
+
+void Worker::post(Node* first, Node* last) {
+  last->next = inbox_.load(std::memory_order_relaxed);
+  while (!inbox_.compare_exchange_weak(last->next, first, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+  }
+  if (sleeping_.load(std::memory_order_seq_cst)) wake();
+}
+
+void Worker::wake() {
+  if (!sleeping_.exchange(false) || wake_fd_ < 0) return;
+  uint64_t one = 1;
+  // Can only fail when the counter is full, and then the worker wakes anyway.
+  [[maybe_unused]] ssize_t n = write(wake_fd_, &one, sizeof one);
+}
+
+void Worker::accept() {
+  if (!inbox_.load(std::memory_order_relaxed)) return;
+  Node* list = inbox_.exchange(nullptr, std::memory_order_acquire);
+  Node* ordered = nullptr;
+  while (list) {
+    Node* next = list->next;
+    list->next = ordered;
+    ordered = list;
+    list = next;
+  }
+  while (ordered) {
+    Node* next = ordered->next;
+    place(*ordered);
+    ordered = next;
+  }
+}
+
+int64_t Worker::due_of(const Node& node) const {
+  if (node.anchored) return node.base + node.due;
+  return run_.start + node.due;
+}
+
+void Worker::place(Node& node) {
+  node.each_edge([&](const Edge& e) { node.ready = std::max(node.ready, e.satisfied); });
+  if (run_.options.timing == Timing::asap) {
+    if (!node.ready) node.ready = run_.clock.now();
+    scheduler_.add_now(node);
+  } else {
+    scheduler_.add(node, due_of(node));
+  }
+}
+
+void Worker::release(Edge* list, int64_t when) {
+  while (list) {
+    // The owner may run and be gone as soon as it has nothing pending.
+    Edge* next = list->next;
+    Node* owner = list->owner;
+    list->satisfied = when;
+    if (list->anchor) owner->base = when;
+    if (owner->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      if (owner->worker == index_)
+        place(*owner);
+      else
+        run_.workers[owner->worker]->post(owner, owner);
+    }
+    list = next;
+  }
+}
+
+bool Worker::stop_requested(int64_t now) {
+  const RunOptions& options = run_.options;
+  if (options.duration && now - run_.start >= options.duration) run_.cancel.store(true, std::memory_order_relaxed);
+  if (options.stop && options.stop->load(std::memory_order_relaxed)) run_.cancel.store(true, std::memory_order_relaxed);
+  return run_.cancel.load(std::memory_order_relaxed);
+}
+
+// False: the target had no room.
+bool Worker::issue(Node& node) {
+  const Op& op = node.copy.op();
+  if (node.refused) {
+    dispose(node, Disposal::refused);
+    return true;
+  }
+  Fidelity fidelity = run_.target.fidelity(op);
+  if (fidelity == Fidelity::impossible) {
+    dispose(node, Disposal::impossible);
+    return true;
+  }
+  Request& r = node.request;
+  r.op = &op;
+  r.owner = &node;
+  r.who = run_.options.credentials ? run_.options.credentials->map(op.uid, op.gid) : Credentials{op.uid, op.gid};
+  if (op.kind == OpKind::write)
+    r.payload = op.has(kOpData) && op.data.size() == op.length ? op.data
+                                                               : run_.payload.get(op.object, op.offset, op.length, node.scratch);
+  else
+    r.payload = {};
+  r.want_data = run_.options.compare_data && op.kind == OpKind::read && op.has(kOpData);
+  r.outcome = Outcome{};
+  node.issued = run_.clock.now();
+  Submit submitted = session_->submit(r);
+  if (submitted == Submit::busy) return false;
+  KindResult& kind = result_.kinds[unsigned(op.kind)];
+  ++kind.issued;
+  if (fidelity == Fidelity::approximate) ++kind.approximate;
+  if (submitted == Submit::completed) {
+    release(node.after_issue.close(), node.issued);
+    finish(node, false);
+  } else {
+    ++in_flight_;
+    counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
+    release(node.after_issue.close(), node.issued);
+  }
+  return true;
+}
+
+void Worker::completed(Request& request) { finish(*static_cast<Node*>(request.owner), true); }
+
+void Worker::finish(Node& node, bool was_queued) {
+  node.ended = node.request.outcome.completed;
+  if (!node.ended) node.ended = run_.clock.now();
+  if (was_queued) {
+    --in_flight_;
+    busy_ = false;
+    counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
+  }
+  int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);
+  release(node.after_end.close(), node.ended);
+  account(node, due);
+  if (run_.options.outcome) run_.options.outcome(node.copy.op(), node.request.outcome);
+  node.next = returned_first_;
+  returned_first_ = &node;
+  if (!returned_last_) returned_last_ = &node;
+  if (++returned_ >= kGiveBack) give_back();
+}
+
+static void add(std::atomic<uint64_t>& counter, uint64_t n) {
+  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+void Worker::account(Node& node, int64_t due) {
+  const Op& op = node.copy.op();
+  const Outcome& outcome = node.request.outcome;
+  KindResult& kind = result_.kinds[unsigned(op.kind)];
+  int64_t lateness = node.issued - std::max(due, node.ready);
+  result_.lateness.add(lateness);
+  if (node.ready > due) result_.waiting.add(node.ready - due);
+  kind.service.add(node.ended - node.issued);
+  result_.response.add(node.ended - due);
+  recorded_service_ += double(op.duration);
+  result_.elapsed = std::max(result_.elapsed, node.ended - run_.start);
+  result_.planned = std::max(result_.planned, due - run_.start);
+  result_.recorded = std::max(result_.recorded, op.end() - run_.options.from);
+  result_.auxiliary += outcome.auxiliary;
+  node.each_edge([&](const Edge& e) { result_.violations += e.satisfied == 0 || e.satisfied > node.issued; });
+
+  if (outcome.error == 0) {
+    ++kind.ok;
+    bool moved = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::copy_file_range;
+    if (moved) {
+      kind.bytes += outcome.result;
+      if (op.kind != OpKind::write) result_.bytes_read += outcome.result;
+      if (op.kind != OpKind::read) result_.bytes_written += outcome.result;
+      add(counters_.bytes, outcome.result);
+    }
+  }
+  if (run_.options.compare) {
+    uint32_t as = run_.options.credentials ? node.request.who.uid : self_;
+    switch (verifier_.check(op, outcome, as != op.uid)) {
+      case Verdict::matched:
+        ++kind.matched;
+        break;
+      case Verdict::permission:
+        ++kind.permission;
+        [[fallthrough]];
+      case Verdict::differed:
+        ++kind.differed;
+        add(counters_.differed, 1);
+        break;
+      case Verdict::uncompared:
+        ++kind.uncompared;
+        break;
+    }
+  }
+  add(counters_.done, 1);
+  counters_.position.store(op.start - run_.options.from, std::memory_order_relaxed);
+  if (lateness > counters_.lateness.load(std::memory_order_relaxed))
+    counters_.lateness.store(lateness, std::memory_order_relaxed);
+}
+
+// Not issued at all, but whatever waits for it goes on.
+void Worker::dispose(Node& node, Disposal why) {
+  KindResult& kind = result_.kinds[unsigned(node.copy.op().kind)];
+  switch (why) {
+    case Disposal::cancelled:
+      ++result_.cancelled;
+      break;
+    case Disposal::impossible:
+      ++kind.impossible;
+      break;
+    case Disposal::refused:
+      ++kind.refused;
+      break;
+  }
+  node.issued = node.ended = run_.clock.now();
+  release(node.after_issue.close(), node.issued);
+  release(node.after_end.close(), node.ended);
+  add(counters_.done, 1);
+  node.next = returned_first_;
+  returned_first_ = &node;
+  if (!returned_last_) returned_last_ = &node;
+  if (++returned_ >= kGiveBack) give_back();
+}
+
+void Worker::give_back() {
+  if (!returned_) return;
+  run_.window.give_back(returned_first_, returned_last_);
+  returned_first_ = returned_last_ = nullptr;
+  run_.finished.fetch_add(returned_);
+  returned_ = 0;
+  if (run_.drained())
+    for (auto& worker : run_.workers) worker->wake();
+}
+
+// True when there may be more to issue at once.
+bool Worker::issue_due() {
+  if (busy_) return false;
+  for (unsigned i = 0; i < kBurst; ++i) {
+    int64_t now = run_.clock.now();
+    bool stop = stop_requested(now);
+    Node* node = scheduler_.take(stop ? Scheduler::kNever : now);
+    if (!node) return false;
+    if (stop) {
+      dispose(*node, Disposal::cancelled);
+    } else if (!issue(*node)) {
+      scheduler_.put_back(*node);
+      busy_ = true;
+      return false;
+    }
+  }
+  return true;
+}
+
+void Worker::wait() {
+  Clock& clock = run_.clock;
+  int64_t now = clock.now();
+  int64_t due = busy_ ? Scheduler::kNever : scheduler_.next_due();
+  if (run_.options.duration) due = std::min(due, std::max(now, run_.start + run_.options.duration));
+  int64_t margin = run_.options.inline_workers ? 0 : kSpin;
+  if (due != Scheduler::kNever && due <= now + margin) {
+    // Too close for a sleep: stay awake until it's due.
+    do {
+      if (in_flight_) session_->poll(0, -1, *this);
+      now = clock.now();
+    } while (now < due && !inbox_.load(std::memory_order_relaxed) && scheduler_.next_due() >= due &&
+             !run_.cancel.load(std::memory_order_relaxed));
+    return;
+  }
+  if (run_.options.inline_workers) {
+    // The planner has had its turn, so nothing else can come than what this worker waits for.
+    session_->poll(std::min(due, now + 1000 * kLongest), -1, *this);
+    busy_ = false;
+    return;
+  }
+  if (run_.options.timing == Timing::asap && !in_flight_)
+    for (int64_t until = now + kIdleSpin; now < until; now = clock.now())
+      if (inbox_.load(std::memory_order_relaxed)) return;
+  sleeping_.store(true, std::memory_order_seq_cst);
+  if (!inbox_.load(std::memory_order_seq_cst) && !run_.drained() && !stop_requested(now))
+    session_->poll(std::min(due == Scheduler::kNever ? due : due - margin, now + kLongest), wake_fd_, *this);
+  busy_ = false;
+  if (!sleeping_.exchange(false)) {
+    uint64_t count;
+    [[maybe_unused]] ssize_t n = read(wake_fd_, &count, sizeof count);
+  }
+}
+
+bool Worker::turn() {
+  accept();
+  bool more = issue_due();
+  if (more) {
+    if (in_flight_) session_->poll(0, -1, *this);
+    return true;
+  }
+  give_back();
+  if (run_.drained()) return false;
+  if (run_.options.stop && run_.options.stop->load(std::memory_order_relaxed) >= 2) {
+    result_.unfinished += in_flight_;
+    return false;
+  }
+  if (inbox_.load(std::memory_order_relaxed) == nullptr) wait();
+  return true;
+}
+
+void Worker::merge_into(RunResult& r) {
+  for (unsigned i = 0; i < kOpKinds; ++i) {
+    KindResult& to = r.kinds[i];
+    const KindResult& from = result_.kinds[i];
+    to.issued += from.issued;
+    to.ok += from.ok;
+    to.matched += from.matched;
+    to.differed += from.differed;
+    to.permission += from.permission;
+    to.uncompared += from.uncompared;
+    to.approximate += from.approximate;
+    to.impossible += from.impossible;
+    to.refused += from.refused;
+    to.bytes += from.bytes;
+    to.service.merge(from.service);
+    r.service.merge(from.service);
+  }
+  r.lateness.merge(result_.lateness);
+  r.waiting.merge(result_.waiting);
+  r.response.merge(result_.response);
+  r.elapsed = std::max(r.elapsed, result_.elapsed);
+  r.planned = std::max(r.planned, result_.planned);
+  r.recorded = std::max(r.recorded, result_.recorded);
+  r.recorded_service += recorded_service_;
+  r.cancelled += result_.cancelled;
+  r.unfinished += result_.unfinished;
+  r.violations += result_.violations;
+  r.auxiliary += result_.auxiliary;
+  r.bytes_read += result_.bytes_read;
+  r.bytes_written += result_.bytes_written;
+  r.mismatches_total += verifier_.total();
+  for (Mismatch& m : verifier_.mismatches()) r.mismatches.push_back(std::move(m));
+}
+
+}  // namespace fsr

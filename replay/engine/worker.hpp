@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Issues the operations of a slice of the streams on one session, when each is due and its predecessors are done; measures,
+// compares, and releases what waited for them.
+//
+// turn() and finish() by the worker's own thread; post() by any.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "engine/clock.hpp"
+#include "engine/payload.hpp"
+#include "engine/run.hpp"
+#include "engine/scheduler.hpp"
+#include "engine/verify.hpp"
+#include "engine/window.hpp"
+
+namespace fsr {
+
+class Worker;
+
+// What the threads of one run share.
+struct RunState {
+  RunState(const RunOptions& run_options, Target& run_target, Clock& run_clock)
+      : options(run_options), target(run_target), clock(run_clock), window(run_options.window_ops, run_options.window_bytes) {}
+
+  const RunOptions& options;
+  Target& target;
+  Clock& clock;
+  Window window;
+  Payload payload;
+  std::vector<std::unique_ptr<Worker>> workers;
+  int64_t start = 0;                  // clock; set before workers run
+  std::atomic<bool> cancel{false};    // issue nothing more
+  std::atomic<uint64_t> planned{0};   // entered the window
+  std::atomic<uint64_t> finished{0};  // left the workers
+  std::atomic<bool> planned_all{false};
+  bool drained() const { return planned_all.load() && finished.load() == planned.load(); }
+};
+
+// Written by the worker, read by whoever reports progress.
+struct WorkerCounters {
+  std::atomic<uint64_t> done{0}, in_flight{0}, differed{0}, bytes{0};
+  std::atomic<int64_t> position{0}, lateness{0};
+};
+
+class Worker final : public Completion {
+ public:
+  Worker(RunState& run, unsigned index);  // throws when the target refuses a session
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Hands over a chain of nodes, linked by `next`, of which nothing is pending any more.
+  void post(Node* first, Node* last);
+  void wake();
+  // Issues what is due, polls until the next due time or a message. False: everything has finished, or the run was abandoned.
+  bool turn();
+  void merge_into(RunResult& result);
+  const WorkerCounters& counters() const { return counters_; }
+  WorkerCounters& counters() { return counters_; }
+
+ private:
+  enum class Disposal : uint8_t { cancelled, impossible, refused };
+
+  void completed(Request& request) override;
+  void accept();
+  void place(Node& node);
+  bool issue_due();
+  bool issue(Node& node);
+  void finish(Node& node, bool was_queued);
+  void dispose(Node& node, Disposal why);
+  void release(Edge* list, int64_t when);
+  void account(Node& node, int64_t due);
+  void give_back();
+  void wait();
+  int64_t due_of(const Node& node) const;
+  bool stop_requested(int64_t now);
+
+  RunState& run_;
+  const unsigned index_;
+  std::unique_ptr<Session> session_;
+  Scheduler scheduler_;
+  Verifier verifier_;
+  const uint32_t self_;  // whom a run without credentials acts as
+  int wake_fd_ = -1;
+  alignas(64) std::atomic<Node*> inbox_{nullptr};
+  std::atomic<bool> sleeping_{false};
+
+  alignas(64) bool busy_ = false;
+  uint64_t in_flight_ = 0;
+  Node* returned_first_ = nullptr;  // completed, to be given back together
+  Node* returned_last_ = nullptr;
+  uint32_t returned_ = 0;
+  RunResult result_;
+  double recorded_service_ = 0;
+  WorkerCounters counters_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/accesses.hpp"
+
+#include <fcntl.h>
+#include <xxhash.h>
+
+#include <cerrno>
+
+#include "engine/object_set.hpp"
+#include "plan/linearizer.hpp"
+
+namespace fsr {
+
+enum Facet : uint64_t { kExists, kContent, kNames, kMeta, kXattr, kLock };
+
+static uint64_t object_key(ObjectId object, Facet facet) { return object << 3 | facet; }
+static uint64_t handle_key(HandleId handle) { return 1ull << 61 | handle << 3; }
+static uint64_t name_key(ObjectId parent, std::string_view name) {
+  return 1ull << 63 | XXH3_64bits_withSeed(name.data(), name.size(), parent);
+}
+uint64_t stream_key(ThreadId thread) { return 1ull << 62 | uint64_t(thread) << 3; }
+
+namespace {
+
+struct Collector {
+  const Op& op;
+  ObjectSet& known;
+  ObjectSet& locked;
+  AccessList& list;
+
+  void use(ObjectId object) {
+    if (object > kRootObject) list.add(object_key(object, kExists), Access::shared, true, true);
+  }
+  void remove(ObjectId object) {
+    if (object > kRootObject) list.add(object_key(object, kExists), Access::exclusive);
+  }
+  // The first operation that tells the target what an id means.
+  void teach(ObjectId object) {
+    if (object > kRootObject && known.insert(object)) list.add(object_key(object, kExists), Access::exclusive, true, true);
+  }
+  void open(HandleId handle) {
+    if (handle) list.add(handle_key(handle), Access::exclusive, true, true);
+  }
+  void with(HandleId handle) {
+    if (handle) list.add(handle_key(handle), Access::shared, true, true);
+  }
+  void content(ObjectId object, Access::Mode mode) {
+    if (object) list.add(object_key(object, kContent), mode, false);
+  }
+  // By an open instance where there is one: that keeps the object.
+  void subject() {
+    if (op.handle)
+      with(op.handle);
+    else
+      use(op.object);
+  }
+  void name(ObjectId parent, std::string_view text, bool changes) {
+    use(parent);
+    list.add(name_key(parent, text), changes ? Access::exclusive : Access::shared);
+    if (changes) list.add(object_key(parent, kNames), Access::change, false);
+  }
+  void lock(ObjectId object) { list.add(object_key(object, kLock), Access::exclusive); }
+  void facet(Facet f, Access::Mode mode) {
+    if (op.object) list.add(object_key(op.object, f), mode, false);
+  }
+  void collect();
+};
+
+void Collector::collect() {
+  bool ok = op.error == 0 && !op.has(kOpUnfinished);
+  bool changes = changes_names(op);
+  switch (op.kind) {
+    case OpKind::null:
+    case OpKind::statfs:
+    case OpKind::syncfs:
+      break;
+    case OpKind::lookup:
+      name(op.parent, op.name, false);
+      if (ok) teach(op.object);
+      break;
+    case OpKind::getattr:
+    case OpKind::statx:
+    case OpKind::ioctl:
+      subject();
+      break;
+    case OpKind::access:
+      use(op.object);
+      facet(kMeta, Access::shared);
+      break;
+    case OpKind::readlink:
+      use(op.object);
+      break;
+    case OpKind::setattr:
+      subject();
+      if (op.set && (op.set->valid & kAttrSize)) content(op.object, Access::exclusive);
+      facet(kMeta, Access::exclusive);
+      break;
+    case OpKind::open:
+    case OpKind::opendir:
+      use(op.object);
+      if (ok) open(op.handle);
+      if (op.open_flags & O_TRUNC) content(op.object, Access::exclusive);
+      facet(kMeta, Access::shared);
+      break;
+    case OpKind::create:
+      name(op.parent, op.name, changes);
+      if (ok) {
+        teach(op.object);
+        open(op.handle);
+        if ((op.open_flags & O_TRUNC) && !changes) content(op.object, Access::exclusive);
+      }
+      break;
+    case OpKind::tmpfile:
+      use(op.parent);
+      if (ok) {
+        teach(op.object);
+        open(op.handle);
+      }
+      break;
+    case OpKind::read:
+    case OpKind::lseek:
+    case OpKind::fsync:
+    case OpKind::flush:
+      subject();
+      content(op.object, Access::shared);
+      if (op.kind == OpKind::flush && locked.contains(op.object)) lock(op.object);
+      break;
+    case OpKind::write:
+    case OpKind::fallocate:
+      subject();
+      content(op.object, Access::exclusive);
+      break;
+    case OpKind::copy_file_range:
+      subject();
+      with(op.handle2);
+      if (op.object2 == op.object) {
+        content(op.object, Access::exclusive);
+      } else {
+        content(op.object, Access::shared);
+        content(op.object2, Access::exclusive);
+      }
+      break;
+    case OpKind::release:
+    case OpKind::releasedir:
+      if (op.handle) list.add(handle_key(op.handle), Access::exclusive, true, true);
+      use(op.object);
+      if (locked.contains(op.object)) lock(op.object);
+      break;
+    case OpKind::readdir:
+    case OpKind::readdirplus:
+      // A cursor continues where the previous call of the same open instance ended.
+      if (op.handle)
+        list.add(handle_key(op.handle), Access::exclusive, true, true);
+      else
+        use(op.object);
+      facet(kNames, Access::shared);
+      break;
+    case OpKind::fsyncdir:
+      subject();
+      facet(kNames, Access::shared);
+      break;
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+      name(op.parent, op.name, changes);
+      if (ok) teach(op.object);
+      break;
+    case OpKind::link:
+      use(op.object);
+      name(op.parent2, op.name2, changes);
+      break;
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      name(op.parent, op.name, changes);
+      // Which names a directory holds decides whether it can be removed.
+      if (op.kind == OpKind::rmdir && op.object) list.add(object_key(op.object, kNames), Access::shared, true);
+      if (ok) remove(op.object);
+      break;
+    case OpKind::rename:
+      name(op.parent, op.name, changes);
+      name(op.parent2, op.name2, changes);
+      if (ok) {
+        remove(op.object);
+        remove(op.object2);
+      }
+      break;
+    case OpKind::getxattr:
+    case OpKind::listxattr:
+      use(op.object);
+      facet(kXattr, Access::shared);
+      break;
+    case OpKind::setxattr:
+    case OpKind::removexattr:
+      use(op.object);
+      facet(kXattr, Access::exclusive);
+      break;
+    case OpKind::getlk:
+    case OpKind::setlk:
+    case OpKind::flock:
+      subject();
+      if (op.object) {
+        locked.insert(op.object);
+        lock(op.object);
+      }
+      break;
+  }
+}
+
+}  // namespace
+
+void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, AccessList& list) {
+  list.count = 0;
+  // What the kernel issues on its own belongs to the open instance, not to what the thread was doing.
+  if (!op.has(kOpKernel)) list.add(stream_key(op.thread), Access::exclusive, false);
+  Collector{op, known, locked, list}.collect();
+}
+
+}  // namespace fsr

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/clones.hpp"
+
+namespace fsr {
+
+CloneSource::CloneSource(OpSource& source, unsigned clones) : source_(source), clones_(clones) {}
+
+// Clone ids start at N + 0 for id 1, so with N > 1 none of them is kRootObject.
+ObjectId CloneSource::object_of(ObjectId id, unsigned clone, unsigned clones) {
+  return id == kNoObject ? kNoObject : id * clones + clone;
+}
+
+bool CloneSource::next(OpBatch& batch) {
+  batch.clear();
+  if (!source_.next(input_)) return false;
+  batch.ops.reserve(input_.ops.size() * clones_);
+  for (const Op& op : input_.ops)
+    for (unsigned n = 0; n < clones_; ++n) {
+      Op& copy = batch.ops.emplace_back(op);  // what it points to stays in input_, which lives as long as the batch
+      auto id = [&](uint64_t value) { return object_of(value, n, clones_); };
+      copy.seq = op.seq * clones_ + n;
+      copy.thread = op.thread * clones_ + n;
+      copy.object = id(op.object);
+      copy.object2 = id(op.object2);
+      copy.parent = id(op.parent);
+      copy.parent2 = id(op.parent2);
+      copy.handle = id(op.handle);
+      copy.handle2 = id(op.handle2);
+      copy.owner = op.owner * clones_ + n;
+      if (op.who) {
+        ThreadInfo* who = batch.arena.make<ThreadInfo>();
+        *who = *op.who;
+        who->id = copy.thread;
+        who->client = op.who->client * clones_ + n;
+        copy.who = who;
+      }
+    }
+  return true;
+}
+
+std::string clone_directory(unsigned clone) { return "clone-" + std::to_string(clone); }
+
+}  // namespace fsr

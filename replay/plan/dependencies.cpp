@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/dependencies.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+namespace fsr {
+
+constexpr size_t kFirstTable = 1 << 14;
+constexpr uint32_t kLookBack = 8;  // how many entries are searched for an earlier one of the same stream
+
+// The facets of an object share a neighbourhood of the table, hence of the cache.
+static size_t place_of(uint64_t key, size_t mask) {
+  uint64_t h = (key >> 3) * 0x9e3779b97f4a7c15ull;
+  return size_t((h ^ h >> 32) + (key & 7)) & mask;
+}
+
+Dependencies::Dependencies(uint32_t slots, bool identities_only, ObjectSet& known)
+    : slots_(slots), table_(kFirstTable), identities_only_(identities_only), known_(known) {}
+
+Dependencies::~Dependencies() {
+  for (Resource& r : table_) {
+    free_list(r.sharing);
+    free_list(r.changing);
+  }
+}
+
+void Dependencies::free_list(List& list) {
+  if (list.capacity > List::kInline) delete[] list.heap;
+  list.size = 0;
+  list.capacity = List::kInline;
+}
+
+void Dependencies::finished(uint32_t slot) { ++slots_[slot].generation; }
+
+size_t Dependencies::memory() const { return table_.capacity() * sizeof(Resource) + slots_.size() * sizeof(Slot); }
+
+Dependencies::Resource& Dependencies::find(uint64_t key) {
+  for (;;) {
+    size_t mask = table_.size() - 1;
+    for (size_t i = place_of(key, mask);; i = (i + 1) & mask) {
+      if (table_[i].key == key) return table_[i];
+      if (table_[i].key) continue;
+      if (used_ * 2 >= table_.size()) break;
+      ++used_;
+      table_[i].key = key;
+      return table_[i];
+    }
+    sweep();
+  }
+}
+
+void Dependencies::drop_finished(List& list) {
+  Ref* items = list.items();
+  list.size = uint32_t(std::remove_if(items, items + list.size, [this](Ref r) { return !live(r); }) - items);
+  if (!list.size) free_list(list);
+}
+
+// Forgets what nothing unfinished refers to; grows the table only if that was not enough.
+void Dependencies::sweep() {
+  size_t kept = 0;
+  for (Resource& r : table_) {
+    if (!r.key) continue;
+    drop_finished(r.sharing);
+    drop_finished(r.changing);
+    if (r.sharing.size || r.changing.size)
+      ++kept;
+    else
+      r.key = 0;
+  }
+  std::vector<Resource> old(kept * 4 > table_.size() ? table_.size() * 2 : table_.size());
+  old.swap(table_);
+  size_t mask = table_.size() - 1;
+  for (Resource& r : old) {
+    if (!r.key) continue;
+    size_t i = place_of(r.key, mask);
+    while (table_[i].key) i = (i + 1) & mask;
+    table_[i] = r;
+  }
+  used_ = kept;
+}
+
+// With `drop`, those whose end is waited for leave the list: whoever comes later waits for the newcomer in their place.
+void Dependencies::wait_for(List& list, const Access& access, bool drop, std::vector<Wait>& waits) {
+  Ref* items = list.items();
+  const Slot& self = slots_[self_];
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < list.size; ++i) {
+    Ref ref = items[i];
+    if (!live(ref)) continue;
+    if (ref.slot == self_) {  // it touches the same thing twice
+      items[kept++] = ref;
+      continue;
+    }
+    Slot& other = slots_[ref.slot];
+    bool for_end = other.end <= self.start || (access.decided && other.end != INT64_MAX);
+    if (!for_end) ++free_pairs_;
+    if (for_end || other.start <= self.start) {
+      if (other.waiter == entered_) {
+        waits[other.wait_index].for_end |= for_end;
+      } else {
+        other.waiter = entered_;
+        other.wait_index = uint32_t(waits.size());
+        waits.push_back({ref.slot, for_end});
+      }
+    }
+    if (!drop || !for_end || !(access.decided || other.end > held_since_)) items[kept++] = ref;
+  }
+  list.size = kept;
+}
+
+void Dependencies::append(List& list, bool decided) {
+  const Slot& self = slots_[self_];
+  Ref ref{self_, self.generation};
+  Ref* items = list.items();
+  // An earlier operation of the same stream has ended before this one is issued, so this one can stand for it, unless an
+  // operation that started between the two is still to come.
+  if (self.stream && !identities_only_) {
+    uint32_t from = list.size > kLookBack ? list.size - kLookBack : 0;
+    for (uint32_t i = from; i < list.size; ++i) {
+      const Slot& other = slots_[items[i].slot];
+      if (!live(items[i]) ||
+          (other.stream && other.thread == self.thread && other.end <= self.start && (decided || other.end > held_since_))) {
+        items[i] = ref;
+        return;
+      }
+    }
+  }
+  if (list.size == list.capacity) {
+    if (list.capacity > List::kInline) {
+      list.size = uint32_t(std::remove_if(items, items + list.size, [this](Ref r) { return !live(r); }) - items);
+    }
+    if (list.size * 2 >= list.capacity) {
+      uint32_t capacity = list.capacity * 4;
+      Ref* larger = new Ref[capacity];
+      memcpy(larger, items, list.size * sizeof(Ref));
+      uint32_t size = list.size;
+      free_list(list);
+      list.size = size;
+      list.capacity = capacity;
+      list.heap = larger;
+    }
+  }
+  list.items()[list.size++] = ref;
+}
+
+void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, std::vector<Wait>& waits) {
+  waits.clear();
+  ++entered_;
+  self_ = slot;
+  held_since_ = held_since;
+  Slot& self = slots_[slot];
+  self.thread = op.thread;
+  self.start = op.start;
+  self.end = op.has(kOpUnfinished) ? INT64_MAX : op.end();
+  self.stream = !op.has(kOpKernel);
+  self.waiter = entered_;  // never waits for itself
+  collect_accesses(op, known_, locked_, accesses_);
+  for (const Access& access : accesses_) {
+    if (identities_only_ && !access.identity) continue;
+    Resource& resource = find(access.key);
+    switch (access.mode) {
+      case Access::shared:
+        wait_for(resource.changing, access, false, waits);
+        append(resource.sharing, access.decided);
+        break;
+      case Access::change:
+        wait_for(resource.sharing, access, false, waits);
+        append(resource.changing, access.decided);
+        break;
+      case Access::exclusive:
+        wait_for(resource.sharing, access, true, waits);
+        wait_for(resource.changing, access, true, waits);
+        append(resource.changing, access.decided);
+        break;
+    }
+  }
+}
+
+}  // namespace fsr

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// null: does nothing, at once, with the recorded outcome. Measures the replayer itself.
+#include <poll.h>
+
+#include <algorithm>
+
+#include "engine/clock.hpp"
+#include "targets/null/null.hpp"
+#include "targets/target.hpp"
+
+namespace fsr {
+
+namespace {
+
+class NullSession final : public Session {
+ public:
+  explicit NullSession(Clock& clock) : clock_(clock), virtual_(dynamic_cast<VirtualClock*>(&clock)) {}
+
+  Submit submit(Request& request) override {
+    const Op& op = *request.op;
+    Outcome& out = request.outcome;
+    out.error = op.error;
+    out.result = op.result;
+    out.data = op.data;
+    out.entries = op.entries;
+    out.completed = clock_.now();
+    return Submit::completed;
+  }
+
+  void poll(int64_t deadline, int wake, Completion&) override {
+    int64_t left = deadline - clock_.now();
+    if (left <= 0) return;
+    if (virtual_) {
+      virtual_->advance_to(deadline);
+      return;
+    }
+    pollfd fd{wake, POLLIN, 0};
+    timespec t{left / 1'000'000'000, left % 1'000'000'000};
+    ppoll(&fd, wake >= 0, &t, nullptr);
+  }
+
+ private:
+  Clock& clock_;
+  VirtualClock* virtual_;
+};
+
+class NullTarget final : public Target {
+ public:
+  explicit NullTarget(Clock& clock) : clock_(clock) {}
+  std::string name() const override { return "null:"; }
+  Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
+  std::unique_ptr<Session> open_session() override { return std::make_unique<NullSession>(clock_); }
+
+ private:
+  Clock& clock_;
+};
+
+}  // namespace
+
+const TargetPlugin null_plugin = {"null", "null:  does nothing, with the recorded outcomes: measures the replayer itself",
+                                  [](const std::string&, const TargetOptions& options) -> std::unique_ptr<Target> {
+                                    return std::make_unique<NullTarget>(*options.clock);
+                                  }};
+
+}  // namespace fsr

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/live_state.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "catch.hpp"
+#include "trace_samples.hpp"
+
+using namespace fsr;
+using K = OpKind;
+
+// Applies operations and writes down what was discovered: "parent/name=object type size".
+struct Watched {
+  LiveState state;
+  std::vector<std::string> found;
+  Watched() {
+    state.on_discovered([this](ObjectId parent, std::string_view name, ObjectId object, uint32_t type) {
+      const LiveObject* o = state.object(object);
+      found.push_back(fmt::format("{}/{}={} {:o} {}", parent, name, object, type, o ? int64_t(o->attr.size) : -1));
+    });
+  }
+  void operator()(const Op& op) { state.apply(op); }
+  bool exists(ObjectId parent, std::string_view name, ObjectId expected) {
+    ObjectId object;
+    return state.lookup(parent, name, &object) && object == expected;
+  }
+  bool absent(ObjectId parent, std::string_view name) {
+    ObjectId object;
+    return !state.lookup(parent, name, &object);
+  }
+};
+
+static const Attr kFile{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 100};
+static const Attr kDirectory{.valid = kAttrMode, .mode = S_IFDIR | 0755};
+
+TEST_CASE("live state: what is found was there, what is made was not") {
+  Watched w;
+  w({.kind = K::lookup, .object = 2, .parent = 1, .name = "old", .attr = &kFile});
+  w({.kind = K::lookup, .object = 2, .parent = 1, .name = "old", .attr = &kFile});
+  w({.kind = K::create, .op_flags = kOpCreated, .mode = 0600, .object = 3, .parent = 1, .handle = 1, .name = "new"});
+  w({.kind = K::lookup, .object = 3, .parent = 1, .name = "new"});
+  w({.kind = K::mkdir, .mode = 0700, .object = 4, .parent = 1, .name = "dir"});
+  w({.kind = K::symlink, .object = 5, .parent = 4, .name = "link", .data = "to"});
+  w({.kind = K::create, .object = 6, .parent = 1, .handle = 2, .name = "opened", .attr = &kFile});
+  CHECK(w.found == std::vector<std::string>{"1/old=2 100000 100", "1/opened=6 100000 100"});
+  CHECK(w.state.object(3)->attr.mode == (S_IFREG | 0600));
+  CHECK(w.state.object(3)->attr.size == 0);
+  CHECK(w.state.object(4)->attr.mode == (S_IFDIR | 0700));
+  CHECK(w.state.object(5)->target == "to");
+  CHECK(w.exists(4, "link", 5));
+}
+
+TEST_CASE("live state: a listing teaches names, a lookup then their objects") {
+  Watched w;
+  DirEntry entries[] = {{".", 1, S_IFDIR}, {"..", 1, S_IFDIR}, {"a", 9, S_IFREG}, {"b", 8, S_IFDIR}};
+  w({.kind = K::readdir, .object = 1, .result = 4, .entries = entries});
+  w({.kind = K::readdir, .object = 1, .result = 4, .entries = entries});
+  w({.kind = K::lookup, .object = 2, .parent = 1, .name = "a", .attr = &kFile});
+  CHECK(w.found == std::vector<std::string>{"1/a=0 100000 -1", "1/b=0 40000 -1", "1/a=2 100000 100"});
+  CHECK(w.exists(1, "b", kNoObject));
+}
+
+TEST_CASE("live state: refusals teach only what is certain") {
+  Watched w;
+  w({.kind = K::mkdir, .error = EEXIST, .parent = 1, .name = "there"});
+  w({.kind = K::lookup, .error = ENOENT, .parent = 1, .name = "gone"});
+  w({.kind = K::rmdir, .error = ENOTEMPTY, .parent = 1, .name = "full"});
+  w({.kind = K::lookup, .error = EACCES, .parent = 1, .name = "secret"});
+  w({.kind = K::unlink, .error = EISDIR, .parent = 1, .name = "dir"});
+  CHECK(w.found == std::vector<std::string>{"1/there=0 0 -1", "1/dir=0 40000 -1"});
+  w({.kind = K::lookup, .error = ENOENT, .parent = 1, .name = "there"});
+  CHECK(w.absent(1, "there"));
+  w({.kind = K::lookup, .op_flags = kOpUnfinished, .object = 8, .parent = 1, .name = "unknown"});
+  CHECK(w.absent(1, "unknown"));
+}
+
+TEST_CASE("live state: objects are forgotten with their last name and last open instance") {
+  Watched w;
+  const size_t before = w.state.objects();
+  w({.kind = K::create, .op_flags = kOpCreated, .object = 3, .parent = 1, .handle = 1, .name = "f"});
+  w({.kind = K::link, .object = 3, .parent2 = 1, .name2 = "g"});
+  CHECK(w.state.object(3)->names == 2);
+  w({.kind = K::unlink, .object = 3, .parent = 1, .name = "f"});
+  w({.kind = K::unlink, .object = 3, .parent = 1, .name = "g"});
+  REQUIRE(w.state.object(3));
+  w({.kind = K::release, .object = 3, .handle = 1});
+  CHECK_FALSE(w.state.object(3));
+  w({.kind = K::tmpfile, .object = 4, .parent = 1, .handle = 2});
+  REQUIRE(w.state.object(4));
+  w({.kind = K::release, .object = 4, .handle = 2});
+  CHECK(w.state.objects() == before);
+  // Late words about what is gone do not make it come back.
+  w({.kind = K::getattr, .object = 3, .attr = &kFile});
+  CHECK(w.state.objects() == before);
+  CHECK(w.found.empty());
+  // A file removed that was there before us was found by that.
+  w({.kind = K::unlink, .object = 9, .parent = 1, .name = "unseen"});
+  CHECK(w.found == std::vector<std::string>{"1/unseen=9 0 0"});
+  CHECK(w.state.objects() == before);
+}
+
+TEST_CASE("live state: rename moves, replaces and exchanges") {
+  Watched w;
+  for (ObjectId id : {2, 3, 4})
+    w({.kind = K::create,
+       .op_flags = kOpCreated,
+       .object = id,
+       .parent = 1,
+       .name = std::string_view("abcde").substr(id - 2, 1)});
+  w({.kind = K::rename, .object = 2, .parent = 1, .parent2 = 1, .name = "a", .name2 = "b"});
+  CHECK(w.absent(1, "a"));
+  CHECK(w.exists(1, "b", 2));
+  CHECK_FALSE(w.state.object(3));
+  w({.kind = K::rename,
+     .flags = RENAME_EXCHANGE,
+     .object = 2,
+     .parent = 1,
+     .parent2 = 1,
+     .object2 = 4,
+     .name = "b",
+     .name2 = "c"});
+  CHECK(w.exists(1, "b", 4));
+  CHECK(w.exists(1, "c", 2));
+  w({.kind = K::rename, .object = 2, .parent = 1, .parent2 = 1, .name = "c", .name2 = "c"});
+  CHECK(w.exists(1, "c", 2));
+  // Two names of one file: nothing happens.
+  w({.kind = K::link, .object = 2, .parent2 = 1, .name2 = "d"});
+  w({.kind = K::rename, .object = 2, .parent = 1, .parent2 = 1, .name = "c", .name2 = "d"});
+  CHECK(w.exists(1, "c", 2));
+  CHECK(w.exists(1, "d", 2));
+  CHECK(w.state.object(2)->names == 2);
+  CHECK(w.found.empty());
+  // Both ends were there before us.
+  w({.kind = K::rename, .object = 7, .parent = 1, .parent2 = 1, .object2 = 8, .name = "x", .name2 = "y"});
+  CHECK(w.found == std::vector<std::string>{"1/x=7 0 0", "1/y=8 0 0"});
+  CHECK(w.exists(1, "y", 7));
+  CHECK_FALSE(w.state.object(8));
+}
+
+TEST_CASE("live state: sizes follow writes, truncation and attributes") {
+  Watched w;
+  w({.kind = K::create, .op_flags = kOpCreated, .object = 2, .parent = 1, .handle = 1, .name = "f"});
+  auto size = [&] { return w.state.object(2)->attr.size; };
+  w({.kind = K::write, .object = 2, .handle = 1, .offset = 10, .length = 100, .result = 50});
+  CHECK(size() == 60);
+  w({.kind = K::write, .object = 2, .handle = 1, .offset = 0, .length = 5, .result = 5});
+  CHECK(size() == 60);
+  w({.kind = K::fallocate, .mode = 1, .object = 2, .handle = 1, .offset = 0, .length = 4096});
+  CHECK(size() == 60);
+  w({.kind = K::fallocate, .object = 2, .handle = 1, .offset = 0, .length = 4096});
+  CHECK(size() == 4096);
+  Attr set{.valid = kAttrSize | kAttrMode, .mode = 0400, .size = 7};
+  w({.kind = K::setattr, .object = 2, .set = &set});
+  CHECK(size() == 7);
+  CHECK(w.state.object(2)->attr.mode == (S_IFREG | 0400));
+  w({.kind = K::copy_file_range, .object = 3, .object2 = 2, .offset2 = 100, .length = 10, .result = 10});
+  CHECK(size() == 110);
+  w({.kind = K::open, .open_flags = O_WRONLY | O_TRUNC, .object = 2, .handle = 3});
+  CHECK(size() == 0);
+}
+
+TEST_CASE("live state: locks are split, replaced and end with their owner's flush") {
+  Watched w;
+  auto locks = [&] {
+    std::vector<std::string> out;
+    w.state.each_lock(
+        [&](const LiveLock& l) { out.push_back(fmt::format("{}:{}+{}", l.flock ? "flock" : "posix", l.offset, l.length)); });
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  w({.kind = K::create, .op_flags = kOpCreated, .object = 2, .parent = 1, .handle = 1, .name = "f"});
+  w({.kind = K::setlk, .mode = F_WRLCK, .object = 2, .handle = 1, .length = 100, .owner = 5});
+  w({.kind = K::setlk, .mode = F_UNLCK, .object = 2, .handle = 1, .offset = 10, .length = 10, .owner = 5});
+  w({.kind = K::flock, .mode = LOCK_EX, .object = 2, .handle = 1, .owner = 5});
+  CHECK(locks() == std::vector<std::string>{"flock:0+0", "posix:0+10", "posix:20+80"});
+  w({.kind = K::setlk, .mode = F_RDLCK, .object = 2, .handle = 1, .offset = 50, .length = 0, .owner = 6});
+  w({.kind = K::flush, .object = 2, .handle = 1, .owner = 5});
+  CHECK(locks() == std::vector<std::string>{"flock:0+0", "posix:50+0"});
+  w({.kind = K::release, .object = 2, .handle = 1});
+  CHECK(locks() == std::vector<std::string>{"posix:50+0"});
+}
+
+static std::vector<std::string> all_of(const LiveState& s) {
+  std::vector<std::string> out;
+  s.each_object([&](const LiveObject& o) {
+    out.push_back(
+        fmt::format("object {} {:x} {:o} {} {} {} {}", o.id, o.attr.valid, o.attr.mode, o.attr.size, o.target, o.names, o.opens));
+  });
+  s.each_name([&](ObjectId p, std::string_view n, ObjectId o, uint32_t t) {
+    out.push_back(fmt::format("name {} {} {} {:o}", p, n, o, t));
+  });
+  s.each_open(
+      [&](const LiveOpen& h) { out.push_back(fmt::format("open {} {} {} {}", h.handle, h.object, h.open_flags, h.directory)); });
+  s.each_lock([&](const LiveLock& l) { out.push_back(fmt::format("lock {} {} {} {}", l.object, l.owner, l.offset, l.length)); });
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST_CASE("live state: the serial form gives the same state back, and refuses what is cut") {
+  LiveState state;
+  OpBatch b = every_kind();
+  // Stop before everything is closed and removed again.
+  for (size_t i = 0; i < b.ops.size() - 12; ++i) state.apply(b.ops[i]);
+  std::string serial = state.serialize();
+  LiveState copy;
+  REQUIRE(copy.restore(serial));
+  CHECK(all_of(copy) == all_of(state));
+  for (size_t length = 0; length < serial.size(); ++length) CHECK_FALSE(LiveState().restore(serial.substr(0, length)));
+  CHECK(all_of(copy) == all_of(state));
+}
+
+TEST_CASE("live state: a checkpoint rolled forward equals the whole sequence") {
+  OpBatch b;
+  std::vector<std::string> names;
+  for (int i = 0; i < 300; ++i) names.push_back("file" + std::to_string(i));
+  ObjectId next = 2;
+  std::vector<ObjectId> live(300, 0);
+  for (int64_t i = 0; i < 5000; ++i) {
+    size_t k = size_t(i * 7919 % 300);
+    Op op{.start = i * 1000, .parent = 1, .name = names[k]};
+    if (live[k]) {
+      op.kind = K::unlink;
+      op.object = live[k];
+      live[k] = 0;
+    } else {
+      op.kind = K::mknod;
+      op.mode = S_IFREG | 0600;
+      op.object = live[k] = next++;
+    }
+    b.ops.push_back(op);
+  }
+  int fd = memory_file(), keep = dup(fd);
+  TraceWriter writer(fd, sample_header(100), {.block_ops = 50, .checkpoint_bytes = 1000});
+  for (const Op& op : b.ops) writer.add(op);
+  writer.finish({.clean = true});
+  TraceReader reader(keep, "memory");
+  CHECK(reader.blocks() >= 104);  // 100 of operations, and checkpoints
+  for (int64_t start : {0, 1, 1000, 49'000, 50'000, 2'500'000, 4'999'000, 9'999'000}) {
+    LiveState expected, got;
+    for (const Op& op : b.ops)
+      if (op.start < start) expected.apply(op);
+    reader.load_state(start, got);
+    CHECK(all_of(got) == all_of(expected));
+    OpBatch batch;
+    if (start <= 4'999'000) {
+      REQUIRE(reader.next(batch));
+      CHECK(batch.ops[0].start >= start);
+      CHECK(batch.ops[0].start < start + 1000);
+    }
+  }
+}
