@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings a target to the state that a replay starts from: builds the initial image, or reuses what an earlier run left.
 //
-// Trees that we made carry a marker, the file ".fsreplay" in the target's root, which holds the trace's id.
+// Trees that we made carry a marker, the file kMarkerName in the target's root, which holds the trace's
+// id.
 #pragma once
 
 #include <atomic>
@@ -9,12 +10,11 @@
 #include <string>
 
 #include "engine/run.hpp"
+#include "targets/target.hpp"
 
 namespace fsr {
 
 class Image;
-
-constexpr const char* kMarkerName = ".fsreplay";
 
 struct PrepareOptions {
   std::string trace_id;  // written to the marker

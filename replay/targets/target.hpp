@@ -23,6 +23,9 @@ namespace fsr {
 
 class Clock;
 
+// The file in a target's root that tells our trees from others.
+constexpr const char* kMarkerName = ".fsreplay";
+
 enum class Fidelity : uint8_t {
   exact,
   approximate,  // something like it is done; counted as an approximation

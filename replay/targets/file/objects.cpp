@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objects.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace fsr {
+
+FileObjects::FileObjects(UniqueFd root, size_t cached)
+    : root_(std::make_shared<UniqueFd>(std::move(root))), capacity_(std::max<size_t>(cached, 16)) {}
+
+SharedFd FileObjects::cached(ObjectId id) {
+  std::lock_guard lock(cache_mutex_);
+  auto it = cache_.find(id);
+  if (it == cache_.end()) return nullptr;
+  recent_.splice(recent_.begin(), recent_, it->second);
+  return it->second->second;
+}
+
+void FileObjects::cache(ObjectId id, SharedFd fd) {
+  std::lock_guard lock(cache_mutex_);
+  if (cache_.contains(id)) return;
+  recent_.emplace_front(id, std::move(fd));
+  cache_[id] = recent_.begin();
+  if (recent_.size() > capacity_) {
+    cache_.erase(recent_.back().first);
+    recent_.pop_back();
+  }
+}
+
+int FileObjects::directory(ObjectId id, SharedFd* fd) {
+  // Up to the nearest directory that has a descriptor, and down again from there.
+  std::vector<std::pair<ObjectId, std::string>> path;
+  constexpr size_t kDeepest = 4096;  // also ends the walk where names of a hostile trace form a circle
+  for (ObjectId at = id;;) {
+    if (at == kRootObject) {
+      *fd = root_;
+      break;
+    }
+    if ((*fd = cached(at))) break;
+    Name name;
+    uint32_t type = 0;
+    if (!nodes_.visit(at, [&](Node& node) { name = node.first, type = node.type; })) return ESTALE;
+    if (type && !S_ISDIR(type)) return ENOTDIR;
+    if (name.parent == kNoObject) {
+      OpenRef open;
+      opens_of_.visit(at, [&](std::vector<OpenRef>& opens) {
+        if (!opens.empty()) open = opens.front();
+      });
+      if (!open) return ESTALE;
+      *fd = std::shared_ptr<const UniqueFd>(open, &open->fd);
+      break;
+    }
+    if (path.size() == kDeepest) return ELOOP;
+    path.emplace_back(at, std::move(name.name));
+    at = name.parent;
+  }
+  for (; !path.empty(); path.pop_back()) {
+    int next = openat((*fd)->get(), path.back().second.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (next < 0) return errno;
+    *fd = std::make_shared<UniqueFd>(next);
+    cache(path.back().first, *fd);
+  }
+  return 0;
+}
+
+int FileObjects::place(ObjectId id, Place* place) {
+  if (id == kRootObject) return *place = {.dir = root_, .open = {}, .name = {}, .type = S_IFDIR}, 0;
+  if (SharedFd fd = cached(id)) return *place = {.dir = std::move(fd), .open = {}, .name = {}, .type = S_IFDIR}, 0;
+  Name name;
+  if (!nodes_.visit(id, [&](Node& node) { name = node.first, place->type = node.type; })) return ESTALE;
+  if (name.parent == kNoObject) {
+    opens_of_.visit(id, [&](std::vector<OpenRef>& opens) {
+      if (!opens.empty()) place->open = opens.front();
+    });
+    return place->open ? 0 : ESTALE;
+  }
+  place->name = std::move(name.name);
+  return directory(name.parent, &place->dir);
+}
+
+int FileObjects::opened(HandleId id, OpenRef* open) { return opens_.get(id, open) ? 0 : EBADF; }
+
+int FileObjects::subject(const Op& op, Place* at) {
+  if (op.handle && opened(op.handle, &at->open) == 0) return 0;
+  if (op.handle && !op.object) return EBADF;
+  return place(op.object, at);
+}
+
+void FileObjects::add_name(Node& node, Name name) {
+  if (!node.named()) {
+    node.first = std::move(name);
+  } else if (node.first != name) {
+    if (!node.others) node.others = std::make_unique<std::vector<Name>>();
+    if (node.others->size() < kMostNames && std::find(node.others->begin(), node.others->end(), name) == node.others->end())
+      node.others->push_back(std::move(name));
+  }
+}
+
+void FileObjects::remove_name(Node& node, const Name& name) {
+  if (node.others) std::erase(*node.others, name);
+  if (node.first != name) return;
+  node.first = {};
+  if (node.others && !node.others->empty()) {
+    node.first = std::move(node.others->back());
+    node.others->pop_back();
+  }
+  if (node.others && node.others->empty()) node.others.reset();
+}
+
+void FileObjects::teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type) {
+  if (id == kNoObject || id == kRootObject) return;
+  nodes_.update(id, [&](Node& node) {
+    if (type) node.type = type;
+    add_name(node, {parent, std::string(name)});
+  });
+}
+
+void FileObjects::teach_unnamed(ObjectId id, uint32_t type) {
+  if (id == kNoObject || id == kRootObject) return;
+  nodes_.update(id, [&](Node& node) { node.type = type; });
+}
+
+void FileObjects::forget_name(ObjectId id, ObjectId parent, std::string_view name) {
+  if (id == kNoObject) return;
+  bool named = true;
+  nodes_.visit(id, [&](Node& node) {
+    remove_name(node, {parent, std::string(name)});
+    named = node.named();
+  });
+  if (!named && !opens_of_.contains(id)) nodes_.erase(id);
+}
+
+void FileObjects::renamed(const Op& op) {
+  if (op.object && op.object == op.object2) return;  // two links of one file: nothing happened
+  Name from{op.parent, std::string(op.name)}, to{op.parent2, std::string(op.name2)};
+  if (op.object2) {
+    constexpr uint32_t kExchange = 2;  // RENAME_EXCHANGE
+    if (op.flags & kExchange)
+      nodes_.visit(op.object2, [&](Node& node) {
+        remove_name(node, to);
+        add_name(node, from);
+      });
+    else
+      forget_name(op.object2, op.parent2, op.name2);
+  }
+  if (op.object)
+    nodes_.update(op.object, [&](Node& node) {
+      remove_name(node, from);
+      add_name(node, to);
+    });
+}
+
+void FileObjects::add_open(HandleId handle, OpenRef open) {
+  std::lock_guard lock(opens_mutex_);
+  if (open->object) opens_of_.update(open->object, [&](std::vector<OpenRef>& opens) { opens.push_back(open); });
+  opens_.set(handle, std::move(open));
+}
+
+OpenRef FileObjects::remove_open(HandleId handle, bool* last) {
+  std::lock_guard lock(opens_mutex_);
+  OpenRef open;
+  *last = true;
+  if (!opens_.erase(handle, &open) || !open->object) return open;
+  opens_of_.visit(open->object, [&](std::vector<OpenRef>& opens) {
+    std::erase(opens, open);
+    *last = opens.empty();
+  });
+  if (*last) {
+    opens_of_.erase(open->object);
+    bool named = true;
+    nodes_.visit(open->object, [&](Node& node) { named = node.named(); });
+    if (!named) nodes_.erase(open->object);
+  }
+  return open;
+}
+
+}  // namespace fsr

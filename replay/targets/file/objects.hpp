@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the files of a `file:` target are: for each recorded object its names (directory and component), for each recorded handle
+// an open descriptor, and a bounded cache of directory descriptors through which names are resolved.
+//
+// A file is addressed as one component below a directory descriptor and a directory by descending from the root component by
+// component, each step without following symlinks, so nothing outside the root can be reached. Names hold for every object below
+// a directory that is renamed, because they name the directory by its identity. A file without names stays reachable through its
+// open descriptors. Thread-safe. Descriptors: one for each open handle, and at most `cached` for directories.
+#pragma once
+
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "fd.hpp"
+#include "op.hpp"
+#include "targets/dir_cursor.hpp"
+#include "targets/id_map.hpp"
+
+namespace fsr {
+
+struct OpenFile {
+  UniqueFd fd;
+  ObjectId object = kNoObject;
+  bool direct = false;  // O_DIRECT: buffers must be aligned
+  // Directories: a readdir at a time.
+  std::mutex mutex;
+  DirCursor cursor;
+};
+using OpenRef = std::shared_ptr<OpenFile>;
+
+// How to address a file in *at() calls: a component below a directory, or with an empty name the descriptor itself.
+struct Place {
+  SharedFd dir;
+  OpenRef open;
+  std::string name;
+  uint32_t type = 0;  // S_IFMT bits, 0 = not known
+  int fd() const { return open ? open->fd.get() : dir->get(); }
+  bool is_fd() const { return name.empty(); }
+};
+
+class FileObjects {
+ public:
+  FileObjects(UniqueFd root, size_t cached);
+
+  int root() const { return root_->get(); }
+  // Each returns 0 or an errno: ESTALE for an object nobody told us of, EBADF for such a handle.
+  int directory(ObjectId id, SharedFd* fd);
+  int place(ObjectId id, Place* place);
+  int opened(HandleId id, OpenRef* open);
+  // What an operation is about: its handle if that is open, else its object.
+  int subject(const Op& op, Place* place);
+
+  void teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type);
+  void teach_unnamed(ObjectId id, uint32_t type);
+  void forget_name(ObjectId id, ObjectId parent, std::string_view name);
+  void renamed(const Op& op);
+  void add_open(HandleId handle, OpenRef open);
+  OpenRef remove_open(HandleId handle, bool* last);  // null: not open; last: no other handle of the object is
+
+ private:
+  struct Name {
+    ObjectId parent = kNoObject;
+    std::string name;
+    bool operator==(const Name&) const = default;
+  };
+  struct Node {
+    Name first;
+    std::unique_ptr<std::vector<Name>> others;  // further hard links
+    uint32_t type = 0;
+    bool named() const { return first.parent != kNoObject; }
+  };
+  static constexpr size_t kMostNames = 256;  // of one object; what more hard links a trace shows are not kept
+
+  static void add_name(Node& node, Name name);
+  static void remove_name(Node& node, const Name& name);
+  SharedFd cached(ObjectId id);
+  void cache(ObjectId id, SharedFd fd);
+
+  SharedFd root_;
+  const size_t capacity_;
+  IdMap<Node> nodes_;
+  std::mutex opens_mutex_;  // changes of the next two
+  IdMap<OpenRef> opens_;
+  IdMap<std::vector<OpenRef>> opens_of_;  // by object
+
+  std::mutex cache_mutex_;
+  std::list<std::pair<ObjectId, SharedFd>> recent_;  // most recently used first
+  std::unordered_map<ObjectId, std::list<std::pair<ObjectId, SharedFd>>::iterator> cache_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace fsr {
+namespace {
+
+constexpr size_t kMostOnRing = 8 << 20;    // bytes of one read or write
+constexpr int64_t kLockRetry = 5'000'000;  // ns between attempts at a lock that another process may hold
+
+bool may_wait(const Op& op) { return (op.kind == OpKind::setlk || op.kind == OpKind::flock) && op.has(kOpWait); }
+
+bool blocks(const Op& op) {
+  switch (op.kind) {
+    case OpKind::read:
+    case OpKind::write:
+    case OpKind::fsync:
+    case OpKind::fsyncdir:
+    case OpKind::fallocate:
+    case OpKind::copy_file_range:
+    case OpKind::syncfs:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+FileSession::FileSession(std::shared_ptr<FileShared> shared) : shared_(std::move(shared)), waiters_(shared_->bells, bell_) {
+  has_ring_ = io_uring_queue_init(kMostJobs, &ring_, 0) == 0;
+  if (has_ring_ && io_uring_register_eventfd(&ring_, bell_.fd()) != 0) {
+    io_uring_queue_exit(&ring_);
+    has_ring_ = false;
+  }
+}
+
+FileSession::~FileSession() {
+  while (on_threads_ > 0 || on_ring_ > 0) {
+    pollfd wait{.fd = bell_.fd(), .events = POLLIN, .revents = 0};
+    ::poll(&wait, 1, 100);
+    bell_.hush();
+    reap_ring();
+    std::lock_guard lock(finished_mutex_);
+    on_threads_ -= unsigned(finished_.size());
+    finished_.clear();
+  }
+  if (has_ring_) io_uring_queue_exit(&ring_);
+}
+
+bool FileSession::attempt(Request& request) {
+  if (shared_->tree.perform(request, reply_)) shared_->bells.released();
+  if (request.outcome.error == EAGAIN && may_wait(*request.op)) return false;
+  request.outcome.completed = now();
+  return true;
+}
+
+Submit FileSession::submit(Request& request) {
+  if (!blocks(*request.op)) {
+    if (attempt(request)) return Submit::completed;
+    waiters_.add(request);
+    return Submit::queued;
+  }
+  if (on_ring_ + on_threads_ >= kMostJobs) return Submit::busy;
+  request.outcome = {};
+  if (!start_on_ring(request)) {
+    start_on_thread(take_job(request));
+    return Submit::queued;
+  }
+  // What the page cache answered is there already.
+  reap_ring();
+  for (auto it = done_.begin(); it != done_.end(); ++it)
+    if ((*it)->request == &request) {
+      recycle(std::move(*it));  // its memory stays untouched until the next submit()
+      done_.erase(it);
+      return Submit::completed;
+    }
+  return Submit::queued;
+}
+
+std::unique_ptr<FileSession::Job> FileSession::take_job(Request& request) {
+  std::unique_ptr<Job> job;
+  if (spare_.empty()) {
+    job = std::make_unique<Job>();
+  } else {
+    job = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  job->request = &request;
+  return job;
+}
+
+// False: this one is not for the ring, or there is none.
+bool FileSession::start_on_ring(Request& request) {
+  const Op& op = *request.op;
+  OpenRef open;
+  if (!has_ring_ || op.kind == OpKind::copy_file_range || op.kind == OpKind::syncfs || !op.handle) return false;
+  if (shared_->tree.objects().opened(op.handle, &open) != 0 || open->direct) return false;
+  bool sized = op.kind == OpKind::read || op.kind == OpKind::write;
+  if (sized && (op.length > kMostOnRing || op.offset > uint64_t(INT64_MAX))) return false;
+  std::unique_ptr<Job> job = take_job(request);
+  char* buffer = nullptr;
+  if (op.kind == OpKind::read) {
+    buffer = request.want_data ? job->reply.data.need(op.length) : scratch_.need(kMostOnRing);
+    if (!buffer && op.length > 0) return spare_.push_back(std::move(job)), false;
+  }
+  io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  if (!sqe) return spare_.push_back(std::move(job)), false;
+  int fd = open->fd.get();
+  if (op.kind == OpKind::read) {
+    io_uring_prep_read(sqe, fd, buffer, unsigned(op.length), op.offset);
+    if (request.want_data) request.outcome.data = {buffer, size_t(op.length)};
+  } else if (op.kind == OpKind::write) {
+    io_uring_prep_write(sqe, fd, request.payload.data(), unsigned(std::min<uint64_t>(op.length, request.payload.size())),
+                        op.offset);
+    if (op.has(kOpAppend)) sqe->rw_flags = RWF_APPEND;
+  } else if (op.kind == OpKind::fallocate) {
+    io_uring_prep_fallocate(sqe, fd, int(op.mode), off_t(op.offset), off_t(op.length));
+  } else {
+    io_uring_prep_fsync(sqe, fd, (op.flags & 1) ? IORING_FSYNC_DATASYNC : 0);
+  }
+  job->open = std::move(open);
+  io_uring_sqe_set_data(sqe, job.get());
+  job.release();  // comes back with its completion
+  ++on_ring_;
+  io_uring_submit(&ring_);
+  return true;
+}
+
+void FileSession::reap_ring() {
+  if (!has_ring_) return;
+  io_uring_cqe* cqe;
+  while (io_uring_peek_cqe(&ring_, &cqe) == 0) {
+    std::unique_ptr<Job> job(static_cast<Job*>(io_uring_cqe_get_data(cqe)));
+    int result = cqe->res;
+    io_uring_cqe_seen(&ring_, cqe);
+    --on_ring_;
+    job->open.reset();
+    Outcome& outcome = job->request->outcome;
+    if (result == -EAGAIN || result == -EINTR || result == -EINVAL) {
+      // Not supported in this way by this kernel or file system, or so it may be: the plain call tells.
+      outcome = {};
+      start_on_thread(std::move(job));
+      continue;
+    }
+    outcome.error = result < 0 ? -result : 0;
+    outcome.result = result < 0 ? 0 : uint64_t(result);
+    outcome.data = outcome.data.substr(0, outcome.result);
+    outcome.completed = now();
+    done_.push_back(std::move(job));
+  }
+}
+
+void FileSession::start_on_thread(std::unique_ptr<Job> job) {
+  ++on_threads_;
+  Job* raw = job.release();
+  shared_->pool.run([this, raw] {
+    shared_->tree.perform(*raw->request, raw->reply);
+    raw->request->outcome.completed = now();
+    std::lock_guard lock(finished_mutex_);
+    finished_.emplace_back(raw);
+    bell_.ring();  // under the lock: the session may go once it has seen the job
+  });
+}
+
+void FileSession::deliver(Completion& sink) {
+  reap_ring();
+  {
+    std::lock_guard lock(finished_mutex_);
+    on_threads_ -= unsigned(finished_.size());
+    for (std::unique_ptr<Job>& job : finished_) done_.push_back(std::move(job));
+    finished_.clear();
+  }
+  // A completion may submit the next request, which may complete others.
+  std::vector<std::unique_ptr<Job>> ready;
+  ready.swap(done_);
+  for (std::unique_ptr<Job>& job : ready) {
+    sink.completed(*job->request);
+    recycle(std::move(job));
+  }
+}
+
+void FileSession::recycle(std::unique_ptr<Job> job) {
+  constexpr size_t kMostSpare = 64;
+  job->open.reset();
+  if (spare_.size() >= kMostSpare) spare_.erase(spare_.begin());
+  spare_.push_back(std::move(job));
+}
+
+void FileSession::poll(int64_t deadline, int wake, Completion& sink) {
+  pollfd fds[] = {{.fd = wake, .events = POLLIN, .revents = 0}, {.fd = bell_.fd(), .events = POLLIN, .revents = 0}};
+  Clock& clock = *shared_->tree.options().clock;
+  if (!done_.empty())
+    deadline = INT64_MIN;
+  else if (!waiters_.empty())
+    deadline = std::min(deadline, clock.now() + kLockRetry);
+  wait_for_events(clock, fds, deadline);
+  bell_.hush();
+  waiters_.retry([&](Request& request) { return attempt(request); }, [&](Request& request) { sink.completed(request); });
+  deliver(sink);
+}
+
+}  // namespace fsr

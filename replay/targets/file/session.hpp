@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session of the `file:` target: decides how each operation is performed (see file_target.hpp). Belongs to one thread.
+#pragma once
+
+#include <liburing.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/clock.hpp"
+#include "pool.hpp"
+#include "targets/lock_waiters.hpp"
+#include "tree.hpp"
+
+namespace fsr {
+
+struct FileShared {
+  FileShared(UniqueFd root, const TargetOptions& options) : tree(std::move(root), options) {}
+  FileTree tree;
+  LockBells bells;
+  Pool pool{32};
+};
+
+class FileSession final : public Session {
+ public:
+  explicit FileSession(std::shared_ptr<FileShared> shared);
+  ~FileSession() override;  // waits for what is under way
+  Submit submit(Request& request) override;
+  void poll(int64_t deadline, int wake, Completion& sink) override;
+
+ private:
+  // A request that is under way elsewhere, and the memory of its answer.
+  struct Job {
+    Request* request = nullptr;
+    FileReply reply;
+    OpenRef open;  // keeps the descriptor
+  };
+  static constexpr unsigned kMostJobs = 1024;
+
+  bool attempt(Request& request);  // false: must wait for a lock
+  bool start_on_ring(Request& request);
+  void start_on_thread(std::unique_ptr<Job> job);
+  void reap_ring();
+  void deliver(Completion& sink);
+  std::unique_ptr<Job> take_job(Request& request);
+  void recycle(std::unique_ptr<Job> job);
+  int64_t now() const { return shared_->tree.options().clock->now(); }
+
+  std::shared_ptr<FileShared> shared_;
+  Bell bell_;
+  LockWaiters waiters_;
+  FileReply reply_;  // of what completes within submit()
+  io_uring ring_{};
+  bool has_ring_ = false;
+  unsigned on_ring_ = 0, on_threads_ = 0;
+  ReplyBuffer scratch_;  // where content is read to that nobody wants
+  std::vector<std::unique_ptr<Job>> spare_, done_;
+  std::mutex finished_mutex_;
+  std::vector<std::unique_ptr<Job>> finished_;  // by threads
+};
+
+}  // namespace fsr

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directory target: operations on the content of files.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "credentials.hpp"
+#include "tree.hpp"
+
+namespace fsr {
+
+constexpr size_t kPiece = 8 << 20;  // of a read whose content nobody wants: not more memory than that
+
+// The open file behind a handle; without one (a trace from a stateless protocol) the object is opened for this call.
+int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open) {
+  if (handle) return objects_.opened(handle, open);
+  Place at;
+  if (int error = objects_.place(object, &at)) return error;
+  if (at.open) return *open = at.open, 0;
+  if (!S_ISREG(at.type) && !S_ISDIR(at.type)) return EINVAL;
+  if (S_ISDIR(at.type)) access = O_RDONLY;
+  int fd = at.is_fd() ? ::open(proc_path(at.fd()).data(), access | O_CLOEXEC)
+                      : openat(at.fd(), at.name.c_str(), access | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return errno;
+  *open = std::make_shared<OpenFile>();
+  (*open)->fd = UniqueFd(fd);
+  (*open)->object = object;
+  return 0;
+}
+
+int FileTree::read(Context& c) {
+  ActAs act(c.who);
+  OpenRef open;
+  if (int error = descriptor(c.op, c.op.handle, c.op.object, O_RDONLY, &open)) return error;
+  uint64_t length = std::min<uint64_t>(c.op.length, SSIZE_MAX);
+  struct stat st;
+  // Not more memory than the answer needs, whatever a trace asks for.
+  if (length > kPiece && fstat(open->fd.get(), &st) == 0) {
+    uint64_t left = uint64_t(st.st_size) > c.op.offset ? uint64_t(st.st_size) - c.op.offset : 0;
+    length = std::min(length, std::max<uint64_t>(left, kPiece));
+  }
+  bool whole = c.request.want_data && length <= (1u << 30);
+  char* buffer = c.reply.data.need(whole ? size_t(length) : size_t(std::min<uint64_t>(length, kPiece)));
+  if (!buffer && length > 0) return ENOMEM;
+  uint64_t done = 0;
+  do {
+    size_t piece = size_t(std::min<uint64_t>(length - done, kPiece));
+    ssize_t n = pread(open->fd.get(), buffer + (whole ? done : 0), piece, off_t(c.op.offset + done));
+    if (n < 0 && done == 0) return errno;
+    if (n > 0) done += uint64_t(n);
+    if (n < ssize_t(piece)) break;
+  } while (done < length);
+  c.request.outcome.result = done;
+  if (whole) c.request.outcome.data = {buffer, size_t(done)};
+  return 0;
+}
+
+int FileTree::write(Context& c) {
+  ActAs act(c.who);
+  OpenRef open;
+  if (int error = descriptor(c.op, c.op.handle, c.op.object, O_WRONLY, &open)) return error;
+  const char* bytes = c.request.payload.data();
+  size_t length = std::min<size_t>(c.request.payload.size(), c.op.length);
+  if (open->direct) {
+    char* aligned = c.reply.data.need(length);
+    if (!aligned && length > 0) return ENOMEM;
+    if (length > 0) bytes = static_cast<char*>(memcpy(aligned, bytes, length));
+  }
+  iovec part{.iov_base = const_cast<char*>(bytes), .iov_len = length};
+  ssize_t n = pwritev2(open->fd.get(), &part, 1, off_t(c.op.offset), c.op.has(kOpAppend) ? RWF_APPEND : 0);
+  if (n < 0) return errno;
+  c.request.outcome.result = uint64_t(n);
+  return 0;
+}
+
+int FileTree::copy_range(Context& c) {
+  ActAs act(c.who);
+  OpenRef in, out;
+  if (int error = descriptor(c.op, c.op.handle, c.op.object, O_RDONLY, &in)) return error;
+  if (int error = descriptor(c.op, c.op.handle2, c.op.object2, O_WRONLY, &out)) return error;
+  auto from = off_t(c.op.offset), to = off_t(c.op.offset2);
+  ssize_t n =
+      copy_file_range(in->fd.get(), &from, out->fd.get(), &to, size_t(std::min<uint64_t>(c.op.length, SSIZE_MAX)), c.op.flags);
+  if (n < 0) return errno;
+  c.request.outcome.result = uint64_t(n);
+  return 0;
+}
+
+int FileTree::on_descriptor(Context& c) {
+  const Op& op = c.op;
+  if (op.kind == OpKind::syncfs) return syncfs(objects_.root()) == 0 ? 0 : errno;
+  if (op.kind == OpKind::statfs) {
+    struct statfs fs;
+    return fstatfs(objects_.root(), &fs) == 0 ? 0 : errno;
+  }
+  ActAs act(c.who);
+  OpenRef open;
+  if (int error = descriptor(op, op.handle, op.object, op.kind == OpKind::fallocate ? O_RDWR : O_RDONLY, &open)) return error;
+  int fd = open->fd.get();
+  switch (op.kind) {
+    case OpKind::fallocate:
+      return fallocate(fd, int(op.mode), off_t(op.offset), off_t(op.length)) == 0 ? 0 : errno;
+    case OpKind::lseek: {
+      if (op.mode != SEEK_DATA && op.mode != SEEK_HOLE) return EINVAL;
+      off_t found = lseek(fd, off_t(op.offset), int(op.mode));
+      if (found < 0) return errno;
+      c.request.outcome.result = uint64_t(found);
+      return 0;
+    }
+    case OpKind::flush: {
+      if (op.owner) c.released = drop_owner(open->object, op.owner);
+      int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);  // closing any descriptor is what makes a file system flush
+      if (copy < 0) return errno;
+      return close(copy) == 0 ? 0 : errno;
+    }
+    default:
+      return ((op.flags & 1) ? fdatasync(fd) : fsync(fd)) == 0 ? 0 : errno;
+  }
+}
+
+int FileTree::release(Context& c) {
+  bool last = false;
+  OpenRef open = objects_.remove_open(c.op.handle, &last);
+  if (!open) return EBADF;
+  c.released = true;
+  if (last) drop_owners(open->object);
+  return 0;  // the descriptor closes with its last user
+}
+
+}  // namespace fsr

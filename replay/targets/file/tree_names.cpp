@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directory target: operations on names and directories.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "credentials.hpp"
+#include "tree.hpp"
+
+namespace fsr {
+
+static int64_t nanoseconds(const statx_timestamp& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
+
+void fill_attr(const struct statx& from, Attr& to) {
+  to.valid =
+      kAttrMode | kAttrUid | kAttrGid | kAttrSize | kAttrNlink | kAttrAtime | kAttrMtime | kAttrCtime | kAttrBlocks | kAttrRdev;
+  to.mode = from.stx_mode;
+  to.uid = from.stx_uid;
+  to.gid = from.stx_gid;
+  to.size = from.stx_size;
+  to.nlink = from.stx_nlink;
+  to.blocks = from.stx_blocks;
+  to.rdev = makedev(from.stx_rdev_major, from.stx_rdev_minor);
+  to.atime = nanoseconds(from.stx_atime);
+  to.mtime = nanoseconds(from.stx_mtime);
+  to.ctime = nanoseconds(from.stx_ctime);
+  if (from.stx_mask & STATX_BTIME) {
+    to.valid |= kAttrBtime;
+    to.btime = nanoseconds(from.stx_btime);
+  }
+}
+
+static int stat_name(int dir, const char* name, Attr& attr) {
+  struct statx st;
+  int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
+  if (statx(dir, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) != 0) return errno;
+  fill_attr(st, attr);
+  return 0;
+}
+
+int FileTree::lookup(Context& c) {
+  Place at;
+  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  Attr& attr = c.request.outcome.attr;
+  {
+    ActAs act(c.who);
+    if (int error = stat_name(at.fd(), at.name.c_str(), attr)) return error;
+  }
+  objects_.teach(c.op.object, c.op.parent, c.op.name, attr.mode & S_IFMT);
+  return 0;
+}
+
+int FileTree::getattr(Context& c) {
+  Place at;
+  if (int error = objects_.subject(c.op, &at)) return error;
+  ActAs act(c.who);
+  return stat_name(at.fd(), at.name.c_str(), c.request.outcome.attr);
+}
+
+// Flags that an open may carry to the target. O_APPEND is left out: writes say themselves whether they append.
+static int kept_flags(uint32_t flags) {
+  return int(flags & (O_ACCMODE | O_TRUNC | O_EXCL | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME)) | O_CLOEXEC | O_NOFOLLOW |
+         O_NOCTTY;
+}
+
+int FileTree::create(Context& c) {
+  Place at;
+  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  int flags = kept_flags(c.op.open_flags) & ~O_EXCL, fd;
+  {
+    ActAs act(c.who);
+    mode_t mode = allowed_mode(c.op.mode);
+    fd = openat(at.fd(), at.name.c_str(), (flags & ~O_TRUNC) | O_CREAT | O_EXCL, mode);
+    if (fd < 0 && errno == EINVAL && (flags & O_DIRECT)) {
+      ++direct_left_out_;
+      fd = openat(at.fd(), at.name.c_str(), (flags & ~(O_TRUNC | O_DIRECT)) | O_CREAT | O_EXCL, mode);
+    }
+  }
+  if (fd >= 0) {
+    objects_.teach(c.op.object, c.op.parent, c.op.name, S_IFREG);
+    return finish_open(c, fd, S_IFREG, true);
+  }
+  if (errno != EEXIST || (c.op.open_flags & O_EXCL)) return errno;
+  if (int error = open_existing(c, at)) return error;
+  objects_.teach(c.op.object, c.op.parent, c.op.name, S_IFREG);
+  return 0;
+}
+
+int FileTree::open(Context& c) {
+  Place at;
+  if (int error = objects_.place(c.op.object, &at)) return error;
+  return open_existing(c, at);
+}
+
+// Opens what is there, but never a device or a pipe: opening one of these does something.
+int FileTree::open_existing(Context& c, const Place& at) {
+  bool directory = c.op.kind == OpKind::opendir || (c.op.open_flags & O_DIRECTORY);
+  int flags = kept_flags(c.op.open_flags) & ~O_EXCL;
+  if (directory) flags |= O_DIRECTORY;
+  uint32_t type = at.type;
+  UniqueFd path;
+  ActAs act(c.who);
+  if (!S_ISREG(type) && !S_ISDIR(type)) {
+    if (!at.is_fd()) path = UniqueFd(openat(at.fd(), at.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!at.is_fd() && !path) return errno;
+    struct stat st;
+    if (fstat(path ? path.get() : at.fd(), &st) != 0) return errno;
+    type = st.st_mode & S_IFMT;
+    if (directory && !S_ISDIR(type)) return ENOTDIR;
+    if (S_ISLNK(type)) return ELOOP;
+    if (!S_ISREG(type) && !S_ISDIR(type)) return ENXIO;
+  }
+  if (c.op.kind == OpKind::create && S_ISDIR(type)) return EISDIR;
+  auto attempt = [&](int with) {
+    if (!path && !at.is_fd()) return openat(at.fd(), at.name.c_str(), with);
+    return ::open(proc_path(path ? path.get() : at.fd()).data(), with & ~O_NOFOLLOW);
+  };
+  int fd = attempt(flags);
+  if (fd < 0 && errno == EINVAL && (flags & O_DIRECT)) {
+    ++direct_left_out_;
+    fd = attempt(flags & ~O_DIRECT);
+  }
+  if (fd < 0) return errno;
+  return finish_open(c, fd, type, c.op.kind == OpKind::create);
+}
+
+int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
+  auto open = std::make_shared<OpenFile>();
+  open->fd = UniqueFd(fd);
+  open->object = c.op.object;
+  open->direct = (c.op.open_flags & O_DIRECT) != 0 && S_ISREG(type);
+  int error = attributes ? stat_name(fd, "", c.request.outcome.attr) : 0;
+  objects_.add_open(c.op.handle, std::move(open));
+  return error;
+}
+
+int FileTree::tmpfile(Context& c) {
+  SharedFd dir;
+  if (int error = objects_.directory(c.op.parent, &dir)) return error;
+  int fd;
+  {
+    ActAs act(c.who);
+    fd = openat(dir->get(), ".", (kept_flags(c.op.open_flags) & ~(O_TRUNC | O_NOFOLLOW)) | O_TMPFILE, allowed_mode(c.op.mode));
+  }
+  if (fd < 0) return errno;
+  objects_.teach_unnamed(c.op.object, S_IFREG);
+  return finish_open(c, fd, S_IFREG, true);
+}
+
+int FileTree::make(Context& c) {
+  Place at;
+  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  Attr& attr = c.request.outcome.attr;
+  {
+    ActAs act(c.who);
+    int result;
+    if (c.op.kind == OpKind::mkdir) {
+      result = mkdirat(at.fd(), at.name.c_str(), allowed_mode(c.op.mode));
+    } else if (c.op.kind == OpKind::mknod) {
+      result = mknodat(at.fd(), at.name.c_str(), (c.op.mode & S_IFMT) | allowed_mode(c.op.mode), c.op.flags);
+    } else {
+      if (c.op.data.find('\0') != std::string_view::npos) return EINVAL;
+      result = symlinkat(std::string(c.op.data).c_str(), at.fd(), at.name.c_str());
+    }
+    if (result != 0) return errno;
+    if (int error = stat_name(at.fd(), at.name.c_str(), attr)) return error;
+  }
+  objects_.teach(c.op.object, c.op.parent, c.op.name, attr.mode & S_IFMT);
+  return 0;
+}
+
+int FileTree::link(Context& c) {
+  Place from, to;
+  if (int error = objects_.place(c.op.object, &from)) return error;
+  if (int error = name_below(c.op.parent2, c.op.name2, &to)) return error;
+  {
+    ActAs act(c.who);
+    int result = from.is_fd() ? linkat(AT_FDCWD, proc_path(from.fd()).data(), to.fd(), to.name.c_str(), AT_SYMLINK_FOLLOW)
+                              : linkat(from.fd(), from.name.c_str(), to.fd(), to.name.c_str(), 0);
+    if (result != 0) return errno;
+    if (int error = stat_name(to.fd(), to.name.c_str(), c.request.outcome.attr)) return error;
+  }
+  objects_.teach(c.op.object, c.op.parent2, c.op.name2, 0);
+  return 0;
+}
+
+int FileTree::remove(Context& c, int flags) {
+  Place at;
+  if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  {
+    ActAs act(c.who);
+    if (unlinkat(at.fd(), at.name.c_str(), flags) != 0) return errno;
+  }
+  objects_.forget_name(c.op.object, c.op.parent, c.op.name);
+  return 0;
+}
+
+int FileTree::rename(Context& c) {
+  Place from, to;
+  if (int error = name_below(c.op.parent, c.op.name, &from)) return error;
+  if (int error = name_below(c.op.parent2, c.op.name2, &to)) return error;
+  {
+    ActAs act(c.who);
+    if (renameat2(from.fd(), from.name.c_str(), to.fd(), to.name.c_str(), c.op.flags) != 0) return errno;
+  }
+  objects_.renamed(c.op);
+  return 0;
+}
+
+namespace {
+struct KernelEntry {  // struct linux_dirent64
+  uint64_t ino;
+  int64_t next;
+  unsigned short length;
+  unsigned char type;
+  char name[1];
+};
+}  // namespace
+
+int FileTree::readdir(Context& c) {
+  OpenRef open;
+  if (int error = objects_.opened(c.op.handle, &open)) return error;
+  constexpr size_t kBuffer = 32768;
+  char* buffer = c.reply.data.need(kBuffer);
+  if (!buffer) return ENOMEM;
+  c.reply.names.clear();
+  c.reply.entries.clear();
+  size_t limit = readdir_limit(c.op);
+  std::lock_guard lock(open->mutex);
+  int fd = open->fd.get();
+  uint64_t cursor = open->cursor.locate(c.op.offset);
+  if (lseek(fd, off_t(cursor), SEEK_SET) < 0) return errno;
+  std::vector<size_t> lengths;
+  while (lengths.size() < limit) {
+    long n = syscall(SYS_getdents64, fd, buffer, kBuffer);
+    if (n < 0) return errno;
+    if (n == 0) break;
+    for (long at = 0; at < n && lengths.size() < limit;) {
+      const auto* entry = reinterpret_cast<const KernelEntry*>(buffer + at);
+      at += entry->length;
+      cursor = uint64_t(entry->next);
+      std::string_view name = entry->name;
+      if (name == "." || name == ".." || is_own_entry(open->object, name)) continue;
+      c.reply.names += name;
+      lengths.push_back(name.size());
+      c.reply.entries.push_back({.ino = entry->ino, .type = uint32_t(DTTOIF(entry->type))});
+      if (c.op.kind == OpKind::readdirplus) {
+        struct statx st;
+        statx(fd, entry->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &st);
+      }
+    }
+  }
+  size_t start = 0;
+  for (size_t i = 0; i < lengths.size(); start += lengths[i++])
+    c.reply.entries[i].name = std::string_view(c.reply.names).substr(start, lengths[i]);
+  open->cursor.ended_at(cursor);
+  c.request.outcome.entries = c.reply.entries;
+  c.request.outcome.result = c.reply.entries.size();
+  return 0;
+}
+
+}  // namespace fsr

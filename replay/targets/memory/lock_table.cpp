@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock_table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace fsr {
+
+int LockTable::test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const {
+  for (const Range& r : ranges_)
+    if (r.owner != owner && r.start <= end && start <= r.end && (exclusive || r.exclusive)) return EAGAIN;
+  return 0;
+}
+
+int LockTable::set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) {
+  if (int error = test(owner, start, end, exclusive)) return error;
+  clear(owner, start, end);
+  ranges_.push_back({owner, start, end, exclusive});
+  return 0;
+}
+
+void LockTable::clear(uint64_t owner, uint64_t start, uint64_t end) {
+  std::vector<Range> rest;
+  std::erase_if(ranges_, [&](const Range& r) {
+    if (r.owner != owner || r.start > end || start > r.end) return false;
+    if (r.start < start) rest.push_back({owner, r.start, start - 1, r.exclusive});
+    if (r.end > end) rest.push_back({owner, end + 1, r.end, r.exclusive});
+    return true;
+  });
+  ranges_.insert(ranges_.end(), rest.begin(), rest.end());
+}
+
+int LockTable::set_flock(HandleId handle, bool exclusive) {
+  for (auto [other, other_exclusive] : flocks_)
+    if (other != handle && (exclusive || other_exclusive)) return EAGAIN;
+  flocks_[handle] = exclusive;
+  return 0;
+}
+
+}  // namespace fsr

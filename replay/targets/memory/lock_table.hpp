@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The locks on one file: POSIX byte ranges by owner, and flock by open instance. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "op.hpp"
+
+namespace fsr {
+
+class LockTable {
+ public:
+  // [start, end], both inclusive; end UINT64_MAX = to the end of file. Each returns 0 or EAGAIN, and never waits.
+  int test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const;
+  int set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive);
+  void clear(uint64_t owner, uint64_t start, uint64_t end);
+  int set_flock(HandleId handle, bool exclusive);
+  void clear_flock(HandleId handle) { flocks_.erase(handle); }
+
+ private:
+  struct Range {
+    uint64_t owner, start, end;
+    bool exclusive;
+  };
+  std::vector<Range> ranges_;
+  std::map<HandleId, bool> flocks_;  // exclusive?
+};
+
+}  // namespace fsr

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory_target.hpp"
+
+#include <poll.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+
+#include "engine/clock.hpp"
+#include "targets/lock_waiters.hpp"
+#include "targets/wait.hpp"
+#include "tree.hpp"
+
+namespace fsr {
+namespace {
+
+uint64_t content_limit() {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0) return 1ull << 30;
+  return uint64_t(info.totalram) * info.mem_unit / 2;
+}
+
+struct Shared {
+  MemoryTree tree{content_limit()};
+  LockBells bells;
+  TargetOptions options;
+};
+
+bool may_wait(const Op& op) { return (op.kind == OpKind::setlk || op.kind == OpKind::flock) && op.has(kOpWait); }
+
+class MemorySession final : public Session {
+ public:
+  explicit MemorySession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->bells, bell_) {}
+
+  Submit submit(Request& request) override {
+    if (attempt(request)) return Submit::completed;
+    waiters_.add(request);
+    return Submit::queued;
+  }
+
+  void poll(int64_t deadline, int wake, Completion& sink) override {
+    pollfd fds[] = {{.fd = wake, .events = POLLIN, .revents = 0}, {.fd = bell_.fd(), .events = POLLIN, .revents = 0}};
+    if (!wait_for_events(*shared_->options.clock, fds, deadline) || !fds[1].revents) return;
+    bell_.hush();
+    waiters_.retry([&](Request& request) { return attempt(request); }, [&](Request& request) { sink.completed(request); });
+  }
+
+ private:
+  // False: the lock it wants is held by another owner, and it may wait.
+  bool attempt(Request& request) {
+    Credentials who = shared_->options.impersonate ? request.who : Credentials{geteuid(), getegid()};
+    request.outcome = {};
+    bool released = shared_->tree.perform(*request.op, request.payload, who, request.outcome, reply_);
+    if (released) shared_->bells.released();
+    if (request.outcome.error == EAGAIN && may_wait(*request.op)) return false;
+    request.outcome.completed = shared_->options.clock->now();
+    return true;
+  }
+
+  std::shared_ptr<Shared> shared_;
+  Bell bell_;
+  LockWaiters waiters_;
+  MemoryTree::Reply reply_;
+};
+
+class MemoryTarget final : public Target {
+ public:
+  explicit MemoryTarget(const TargetOptions& options) : shared_(std::make_shared<Shared>()) { shared_->options = options; }
+  std::string name() const override { return "memory:"; }
+  Fidelity fidelity(const Op& op) const override { return op.kind == OpKind::ioctl ? Fidelity::impossible : Fidelity::exact; }
+  std::unique_ptr<Session> open_session() override { return std::make_unique<MemorySession>(shared_); }
+  Space space() override { return shared_->tree.space(); }
+  bool empty() override { return shared_->tree.empty(); }
+
+ private:
+  std::shared_ptr<Shared> shared_;
+};
+
+std::unique_ptr<Target> open_memory(const std::string& url, const TargetOptions& options) {
+  if (url != "memory:" && url != "memory://") throw std::runtime_error(url + ": expected memory: and nothing behind it");
+  return std::make_unique<MemoryTarget>(options);
+}
+
+}  // namespace
+
+const TargetPlugin memory_plugin = {"memory", "memory:  a file system inside the replayer", open_memory};
+
+}  // namespace fsr

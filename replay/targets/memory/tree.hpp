@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file system in memory with the semantics and errors of a local Linux one, without permission checks.
+//
+// Thread-safe: one mutex guards everything, so operations are serial. Nothing blocks: a lock held by another owner is EAGAIN also
+// where the request would wait. Content counts against a limit (ENOSPC).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "file_data.hpp"
+#include "lock_table.hpp"
+#include "targets/dir_cursor.hpp"
+#include "targets/target.hpp"
+
+namespace fsr {
+
+class MemoryTree {
+ public:
+  explicit MemoryTree(uint64_t limit_bytes);
+  ~MemoryTree();
+
+  // What an operation returned that needs memory: valid until the next perform() with the same Reply.
+  struct Reply {
+    std::string data;
+    std::vector<std::string> names;
+    std::vector<DirEntry> entries;
+  };
+  // Performs one operation and fills in everything of `outcome` but its time. True: a lock may have been released.
+  bool perform(const Op& op, std::string_view payload, Credentials who, Outcome& outcome, Reply& reply);
+
+  Space space();
+  bool empty();
+
+ private:
+  struct Node;
+  using NodePtr = std::shared_ptr<Node>;
+  struct Open {
+    NodePtr node;
+    DirCursor cursor;
+    bool readable = false, writable = false;
+  };
+  struct Context {
+    const Op& op;
+    std::string_view payload;
+    Credentials who;
+    Outcome& outcome;
+    Reply& reply;
+    bool released = false;
+  };
+
+  int dispatch(Context& c);
+  // names
+  int lookup(Context& c);
+  int make(Context& c, uint32_t mode, NodePtr* made);
+  int create(Context& c);
+  int tmpfile(Context& c);
+  int symlink(Context& c);
+  int link(Context& c);
+  int remove(Context& c, bool directory);
+  int rename(Context& c);
+  int readdir(Context& c);
+  // files
+  int open(Context& c, bool directory);
+  int release(Context& c);
+  int setattr(Context& c);
+  int read(Context& c);
+  int write(Context& c);
+  int copy_range(Context& c);
+  int fallocate(Context& c);
+  int seek(Context& c);
+  int flush(Context& c);
+  int lock(Context& c);
+  int flock(Context& c);
+  // xattrs
+  int getxattr(Context& c);
+  int setxattr(Context& c);
+  int listxattr(Context& c);
+  int removexattr(Context& c);
+
+  NodePtr find(ObjectId id) const;
+  Open* find_open(HandleId id);
+  // The node an operation is about: by its open instance if it has one, else by its object.
+  int subject(const Op& op, NodePtr* node);
+  int directory(ObjectId id, NodePtr* node) const;
+  int entry(Node& parent, std::string_view name, NodePtr* node) const;
+  void add_entry(Node& parent, std::string_view name, NodePtr node);
+  void remove_entry(Node& parent, std::string_view name);
+  void unlinked(Node& node);
+  void teach(ObjectId id, const NodePtr& node);
+  NodePtr new_node(Context& c, uint32_t mode);
+  void open_node(HandleId handle, const NodePtr& node, uint32_t open_flags);
+  // Runs `change` on a node's data and keeps the sum of all allocated bytes.
+  template <class Change>
+  void change_data(Node& node, Change change);
+  void reply_attr(const Node& node, Outcome& outcome) const;
+
+  std::mutex mutex_;
+  const uint64_t limit_;
+  uint64_t used_ = 0;  // content, bytes
+  uint64_t last_ino_ = 0;
+  std::unordered_map<ObjectId, NodePtr> objects_;
+  std::unordered_map<HandleId, Open> opens_;
+};
+
+}  // namespace fsr

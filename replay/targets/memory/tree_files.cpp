@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory target: operations on the content, attributes and locks of files.
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include "node.hpp"
+#include "tree.hpp"
+
+namespace fsr {
+
+constexpr uint64_t kMaxOffset = std::numeric_limits<int64_t>::max();
+constexpr uint64_t kMaxTransfer = 0x7ffff000;  // of one call, as in the kernel
+
+template <class Change>
+void MemoryTree::change_data(Node& node, Change change) {
+  used_ -= node.data.allocated();
+  change(node.data);
+  used_ += node.data.allocated();
+  node.touch(true);
+}
+
+int MemoryTree::open(Context& c, bool as_directory) {
+  NodePtr node = find(c.op.object);
+  if (!node) return ESTALE;
+  if (as_directory || (c.op.open_flags & O_DIRECTORY)) {
+    if (!node->is_dir()) return ENOTDIR;
+  } else if (S_ISLNK(node->attr.mode)) {
+    return ELOOP;
+  }
+  if (node->is_dir() && (c.op.open_flags & O_ACCMODE) != O_RDONLY) return EISDIR;
+  if ((c.op.open_flags & O_TRUNC) && node->is_file()) change_data(*node, [](FileData& data) { data.truncate(0); });
+  open_node(c.op.handle, node, c.op.open_flags);
+  return 0;
+}
+
+int MemoryTree::release(Context& c) {
+  auto it = opens_.find(c.op.handle);
+  if (it == opens_.end()) return EBADF;
+  NodePtr node = it->second.node;
+  opens_.erase(it);
+  --node->opens;
+  node->locks.clear_flock(c.op.handle);
+  c.released = true;
+  unlinked(*node);
+  return 0;
+}
+
+int MemoryTree::flush(Context& c) {
+  Open* opened = find_open(c.op.handle);
+  if (!opened) return EBADF;
+  if (c.op.owner) {
+    opened->node->locks.clear(c.op.owner, 0, std::numeric_limits<uint64_t>::max());
+    c.released = true;
+  }
+  return 0;
+}
+
+int MemoryTree::setattr(Context& c) {
+  NodePtr node;
+  if (int error = subject(c.op, &node)) return error;
+  const Attr none, &set = c.op.set ? *c.op.set : none;
+  if (set.valid & kAttrSize) {
+    if (node->is_dir()) return EISDIR;
+    if (!node->is_file() || set.size > kMaxOffset) return EINVAL;
+    change_data(*node, [&](FileData& data) { data.truncate(set.size); });
+  }
+  Attr& attr = node->attr;
+  if (set.valid & kAttrMode) attr.mode = (attr.mode & S_IFMT) | (set.mode & 07777);
+  if (set.valid & kAttrUid) attr.uid = set.uid;
+  if (set.valid & kAttrGid) attr.gid = set.gid;
+  if (set.valid & kAttrAtime) attr.atime = (set.valid & kAttrAtimeNow) ? wall_clock() : set.atime;
+  if (set.valid & kAttrMtime) attr.mtime = (set.valid & kAttrMtimeNow) ? wall_clock() : set.mtime;
+  if (set.valid & kAttrAtimeNow) attr.atime = wall_clock();
+  if (set.valid & kAttrMtimeNow) attr.mtime = wall_clock();
+  node->touch(false);
+  reply_attr(*node, c.outcome);
+  return 0;
+}
+
+int MemoryTree::read(Context& c) {
+  NodePtr node;
+  if (int error = subject(c.op, &node)) return error;
+  if (node->is_dir()) return EISDIR;
+  if (c.op.offset > kMaxOffset) return EINVAL;
+  c.reply.data.clear();
+  node->data.read(c.op.offset, std::min(c.op.length, kMaxTransfer), c.reply.data);
+  c.outcome.data = c.reply.data;
+  c.outcome.result = c.reply.data.size();
+  return 0;
+}
+
+int MemoryTree::write(Context& c) {
+  NodePtr node;
+  if (int error = subject(c.op, &node)) return error;
+  if (node->is_dir()) return EISDIR;
+  if (c.op.offset > kMaxOffset) return EINVAL;
+  uint64_t offset = c.op.has(kOpAppend) ? node->data.size() : c.op.offset;
+  std::string_view bytes = c.payload.substr(0, std::min(c.op.length, kMaxTransfer));
+  if (bytes.size() > kMaxOffset - offset) return EFBIG;
+  if (used_ + bytes.size() > limit_) return ENOSPC;
+  change_data(*node, [&](FileData& data) { data.write(offset, bytes); });
+  c.outcome.result = bytes.size();
+  return 0;
+}
+
+int MemoryTree::copy_range(Context& c) {
+  Open *in = find_open(c.op.handle), *out = find_open(c.op.handle2);
+  if (!in || !out || !in->readable || !out->writable) return EBADF;
+  if (in->node->is_dir() || out->node->is_dir()) return EISDIR;
+  if (!in->node->is_file() || !out->node->is_file() || c.op.flags) return EINVAL;
+  if (c.op.offset > kMaxOffset || c.op.offset2 > kMaxOffset) return EINVAL;
+  uint64_t length = std::min({c.op.length, kMaxTransfer, kMaxOffset - c.op.offset, kMaxOffset - c.op.offset2});
+  if (in->node == out->node && c.op.offset < c.op.offset2 + length && c.op.offset2 < c.op.offset + length) return EINVAL;
+  uint64_t size = in->node->data.size();
+  length = std::min(length, size > c.op.offset ? size - c.op.offset : 0);
+  if (used_ + length > limit_) return ENOSPC;
+  std::string bytes;
+  in->node->data.read(c.op.offset, length, bytes);
+  if (!bytes.empty()) change_data(*out->node, [&](FileData& data) { data.write(c.op.offset2, bytes); });
+  c.outcome.result = bytes.size();
+  return 0;
+}
+
+int MemoryTree::fallocate(Context& c) {
+  NodePtr node;
+  if (int error = subject(c.op, &node)) return error;
+  uint64_t offset = c.op.offset, length = c.op.length, size = node->data.size();
+  uint32_t mode = c.op.mode, rest = mode & ~uint32_t(FALLOC_FL_KEEP_SIZE);
+  if (!node->is_file()) return node->is_dir() ? EISDIR : ENODEV;
+  if (length == 0 || offset > kMaxOffset || length > kMaxOffset) return EINVAL;
+  if (length > kMaxOffset - offset) return EFBIG;
+  bool keep = (mode & FALLOC_FL_KEEP_SIZE) != 0;
+  bool aligned = offset % FileData::kChunk == 0 && length % FileData::kChunk == 0;
+  if (rest == FALLOC_FL_PUNCH_HOLE && !keep) return EOPNOTSUPP;
+  if (rest == FALLOC_FL_COLLAPSE_RANGE || rest == FALLOC_FL_INSERT_RANGE) {
+    if (keep || !aligned) return EINVAL;
+    if (rest == FALLOC_FL_COLLAPSE_RANGE ? offset + length >= size : offset >= size) return EINVAL;
+    if (rest == FALLOC_FL_INSERT_RANGE && length > kMaxOffset - size) return EFBIG;
+    change_data(*node, [&](FileData& data) {
+      if (rest == FALLOC_FL_COLLAPSE_RANGE)
+        data.shift(offset + length, offset);
+      else
+        data.shift(offset, offset + length);
+    });
+    return 0;
+  }
+  if (rest != 0 && rest != FALLOC_FL_PUNCH_HOLE && rest != FALLOC_FL_ZERO_RANGE) return EOPNOTSUPP;
+  change_data(*node, [&](FileData& data) {
+    if (rest) data.punch(offset, length);
+    if (!keep && offset + length > data.size()) data.truncate(offset + length);
+  });
+  return 0;
+}
+
+int MemoryTree::seek(Context& c) {
+  NodePtr node;
+  if (int error = subject(c.op, &node)) return error;
+  if (c.op.mode != SEEK_DATA && c.op.mode != SEEK_HOLE) return EINVAL;
+  uint64_t found = 0;
+  bool any = c.op.mode == SEEK_DATA ? node->data.seek_data(c.op.offset, &found) : node->data.seek_hole(c.op.offset, &found);
+  if (!any) return ENXIO;
+  c.outcome.result = found;
+  return 0;
+}
+
+int MemoryTree::lock(Context& c) {
+  const Op& op = c.op;
+  NodePtr node;
+  if (int error = subject(op, &node)) return error;
+  if (op.offset > kMaxOffset) return EINVAL;
+  uint64_t end =
+      op.length == 0 || op.length > kMaxOffset - op.offset ? std::numeric_limits<uint64_t>::max() : op.offset + op.length - 1;
+  if (op.mode == F_UNLCK) {
+    if (op.kind == OpKind::getlk) return EINVAL;
+    node->locks.clear(op.owner, op.offset, end);
+    c.released = true;
+    return 0;
+  }
+  if (op.mode != F_RDLCK && op.mode != F_WRLCK) return EINVAL;
+  bool exclusive = op.mode == F_WRLCK;
+  // A lock in the way is getlk's answer, not its failure.
+  if (op.kind == OpKind::getlk) return 0;
+  return node->locks.set(op.owner, op.offset, end, exclusive);
+}
+
+int MemoryTree::flock(Context& c) {
+  Open* opened = find_open(c.op.handle);
+  if (!opened) return EBADF;
+  switch (c.op.mode & ~unsigned(LOCK_NB)) {
+    case LOCK_UN:
+      opened->node->locks.clear_flock(c.op.handle);
+      c.released = true;
+      return 0;
+    case LOCK_SH:
+    case LOCK_EX:
+      return opened->node->locks.set_flock(c.op.handle, (c.op.mode & LOCK_EX) != 0);
+    default:
+      return EINVAL;
+  }
+}
+
+}  // namespace fsr

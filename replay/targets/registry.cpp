@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
+#include "targets/file/file_target.hpp"
+#include "targets/memory/memory_target.hpp"
+#include "targets/null/null.hpp"
+#include "targets/target.hpp"
+
+namespace fsr {
+
+static constexpr const TargetPlugin* kPlugins[] = {
+    &memory_plugin,
+    &file_plugin,
+    &null_plugin,
+};
+
+std::span<const TargetPlugin* const> target_plugins() { return kPlugins; }
+
+std::unique_ptr<Target> open_target(const std::string& url, const TargetOptions& options) {
+  size_t letters = url.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+");
+  if (letters != 0 && letters != std::string::npos && url[letters] == ':') {
+    std::string known;
+    for (const TargetPlugin* plugin : kPlugins) {
+      if (url.compare(0, letters, plugin->scheme) == 0) return plugin->open(url, options);
+      known += std::string(known.empty() ? "" : ", ") + plugin->scheme + ":";
+    }
+    throw std::runtime_error(url + ": no such kind of target; there are " + known);
+  }
+  return file_plugin.open("file:" + url, options);
+}
+
+}  // namespace fsr

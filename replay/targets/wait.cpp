@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/wait.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+#include <system_error>
+
+#include "engine/clock.hpp"
+
+namespace fsr {
+
+bool wait_for_events(Clock& clock, std::span<pollfd> fds, int64_t deadline) {
+  bool endless = deadline == std::numeric_limits<int64_t>::max();
+  auto* virtual_clock = dynamic_cast<VirtualClock*>(&clock);
+  int64_t left = 0;
+  if (!virtual_clock && !endless) {
+    left = deadline - clock.now();
+    if (left < 0) left = 0;
+  }
+  timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+  int ready = ppoll(fds.data(), fds.size(), endless ? nullptr : &timeout, nullptr);
+  if (ready > 0) return true;
+  for (pollfd& f : fds) f.revents = 0;  // after EINTR they are not set
+  if (virtual_clock && !endless) virtual_clock->advance_to(deadline);
+  return false;
+}
+
+Bell::Bell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+Bell::~Bell() { close(fd_); }
+
+void Bell::ring() {
+  uint64_t one = 1;
+  // EAGAIN: the counter is full, so it is readable anyway.
+  [[maybe_unused]] ssize_t n = write(fd_, &one, sizeof one);
+}
+
+void Bell::hush() {
+  uint64_t count;
+  [[maybe_unused]] ssize_t n = read(fd_, &count, sizeof count);
+}
+
+}  // namespace fsr

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conformance of targets: content, locks, what is open.
+#include <linux/falloc.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "case.hpp"
+
+namespace fsr {
+namespace {
+
+void data(Case& c) {
+  auto f = c.create(c.top, "data");
+  std::string expected;
+  unsigned seed = 0;
+  for (size_t size : {1, 7, 4095, 4096, 4097, 65536, 1048579}) {
+    uint64_t offset = expected.size() - std::min<size_t>(expected.size(), 3);  // overlap what was written last
+    std::string bytes = pattern(size, ++seed);
+    c.write(f, offset, bytes);
+    expected.resize(std::max<size_t>(expected.size(), offset + size));
+    expected.replace(offset, size, bytes);
+  }
+  require(c.getattr(f.object).size == expected.size(), "size after writes is wrong");
+  require(c.read(f, 0, expected.size() + 100) == expected, "content read at once differs from what was written");
+  for (uint64_t offset : {0, 1, 4095, 4097, 70001})
+    for (uint64_t length : {0, 1, 513, 9000})
+      require(c.read(f, offset, length) == expected.substr(offset, length),
+              fmt::format("read of {} at {} differs", length, offset));
+  require(c.read(f, expected.size(), 10).empty(), "read at the end of file returned something");
+  require(c.read(f, expected.size() - 4, 10) == expected.substr(expected.size() - 4), "read across the end of file is wrong");
+  c.close(f);
+  HandleId h = c.open(f.object, O_RDONLY);
+  require(c.read({f.object, h}, 0, 100) == expected.substr(0, 100), "content differs after it was opened again");
+  c.close({f.object, h});
+}
+
+void sparse(Case& c) {
+  auto f = c.create(c.top, "sparse");
+  uint64_t far = (1u << 20) + 1;  // some servers keep 2 MiB for a file and no more
+  c.write(f, far, "end");
+  require(c.getattr(f.object).size == far + 3, "size of a sparse file is wrong");
+  require(c.read(f, 5000, 3) == std::string(3, '\0'), "a hole does not read as zeros");
+  require(c.read(f, far - 2, 5) == std::string("\0\0end", 5), "data behind a hole is wrong");
+  Attr set{.valid = kAttrSize, .size = far + 1};
+  require(c.set_and_get(f.object, set).size == far + 1, "truncate does not shorten");
+  set.size = far + 3;
+  require(c.set_and_get(f.object, set).size == far + 3, "truncate does not lengthen");
+  require(c.read(f, far, 3) == std::string("e\0\0", 3), "what was cut off came back");
+  c.close(f);
+}
+
+void append(Case& c) {
+  auto f = c.create(c.top, "log");
+  c.close(f);
+  for (uint64_t offset : {0, 999, 3}) {  // where it landed when it was recorded: does not matter
+    HandleId h = c.open(f.object, O_WRONLY | O_APPEND);
+    Answer a = c.ok(
+        {.kind = OpKind::write, .op_flags = kOpAppend, .object = f.object, .handle = h, .offset = offset, .length = 3}, "abc");
+    require(a.result == 3, "short append");
+    c.close({f.object, h});
+  }
+  HandleId h = c.open(f.object, O_RDONLY);
+  require(c.read({f.object, h}, 0, 100) == "abcabcabc", "appends did not land one behind the other");
+  c.close({f.object, h});
+}
+
+void unlink_open(Case& c) {
+  auto f = c.create(c.top, "gone");
+  c.write(f, 0, "still");
+  c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "gone"});
+  c.write(f, 5, " here");
+  require(c.read(f, 0, 100) == "still here", "an unlinked file is not usable through its handle");
+  require(c.getattr(f.object, f.handle).size == 10, "attributes of an unlinked file are wrong");
+  c.lookup(c.top, "gone", 0, ENOENT);
+  auto other = c.create(c.top, "gone");
+  c.write(other, 0, "new");
+  require(c.read(f, 0, 100) == "still here", "a new file of the same name is taken for the unlinked one");
+  c.close(f);
+  c.close(other);
+  c.ok({.kind = OpKind::unlink, .object = other.object, .parent = c.top, .name = "gone"});
+}
+
+void record_locks(Case& c) {
+  auto f = c.create(c.top, "file");
+  HandleId other = c.open(f.object);
+  Op lock{.kind = OpKind::setlk, .mode = F_WRLCK, .object = f.object, .handle = f.handle, .offset = 10, .length = 10, .owner = 1};
+  if (!c.d.can(lock)) return;
+  c.ok(lock);
+  lock.handle = other;
+  c.ok(lock);  // the same owner by another handle: no conflict
+  lock.owner = 2;
+  c.expect(lock, {EAGAIN});
+  lock.offset = 20;
+  c.ok(lock);
+  lock.offset = 0;
+  lock.length = 0;  // to the end: meets owner 1
+  lock.op_flags = kOpWait;
+  Driver::Pending waits(lock, {});
+  c.d.start(waits);
+  c.d.poll_once(20'000'000);
+  require(!waits.done, "a lock was granted while another owner held it");
+  c.ok({.kind = OpKind::setlk, .mode = F_UNLCK, .object = f.object, .handle = f.handle, .offset = 12, .length = 3, .owner = 1});
+  c.d.poll_once(20'000'000);
+  require(!waits.done, "a lock was granted while another owner held a part of it");
+  c.ok({.kind = OpKind::flush, .object = f.object, .handle = f.handle, .owner = 1});
+  require(c.d.wait(waits).error == 0, "a lock that became free was not granted");
+  c.close({f.object, other});
+  c.close(f);
+}
+
+void whole_file_locks(Case& c) {
+  auto f = c.create(c.top, "file");
+  HandleId other = c.open(f.object);
+  Op lock{.kind = OpKind::flock, .mode = LOCK_SH, .object = f.object, .handle = f.handle, .owner = 1};
+  if (!c.d.can(lock)) return;
+  c.ok(lock);
+  lock.handle = other;
+  lock.owner = 2;
+  c.ok(lock);
+  lock.mode = LOCK_EX;
+  c.expect(lock, {EAGAIN});
+  lock.op_flags = kOpWait;
+  Driver::Pending waits(lock, {});
+  c.d.start(waits);
+  c.d.poll_once(20'000'000);
+  require(!waits.done, "an exclusive lock was granted beside a shared one");
+  c.close(f);  // releases its lock
+  require(c.d.wait(waits).error == 0, "a lock that became free was not granted");
+  c.close({f.object, other});
+}
+
+void ranges(Case& c) {
+  auto f = c.create(c.top, "file"), g = c.create(c.top, "copy");
+  c.write(f, 0, pattern(16384, 7));
+  Op alloc{.kind = OpKind::fallocate, .object = f.object, .handle = f.handle, .offset = 16384, .length = 4096};
+  if (c.d.can(alloc)) {
+    c.ok(alloc);
+    require(c.getattr(f.object).size == 20480, "fallocate does not lengthen");
+  }
+  Op punch{.kind = OpKind::fallocate,
+           .mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+           .object = f.object,
+           .handle = f.handle,
+           .offset = 4096,
+           .length = 4096};
+  Op seek{.kind = OpKind::lseek, .mode = SEEK_HOLE, .object = f.object, .handle = f.handle, .offset = 0};
+  if (c.d.can(punch)) {
+    c.ok(punch);
+    require(c.read(f, 4090, 10) == pattern(4096, 7).substr(4090) + std::string(4, '\0'), "a punched hole does not read as zeros");
+    if (c.d.can(seek)) {
+      require(c.ok(seek).result == 4096, "a punched hole is not found");
+      seek.mode = SEEK_DATA;
+      seek.offset = 5000;
+      require(c.ok(seek).result == 8192, "data behind a hole is not found");
+      seek.offset = 1 << 20;
+      c.expect(seek, {ENXIO});
+    }
+  }
+  Op copy{.kind = OpKind::copy_file_range,
+          .object = f.object,
+          .object2 = g.object,
+          .handle = f.handle,
+          .handle2 = g.handle,
+          .offset = 100,
+          .offset2 = 7,
+          .length = 1000};
+  if (c.d.can(copy)) {
+    require(c.ok(copy).result == 1000, "a copy is short");
+    require(c.read(g, 7, 1000) == c.read(f, 100, 1000), "a copy differs");
+  }
+  c.close(f);
+  c.close(g);
+}
+
+void unnamed_file(Case& c) {
+  ObjectId id = Driver::new_object();
+  HandleId h = Driver::new_handle();
+  Op tmp{.kind = OpKind::tmpfile, .mode = 0600, .open_flags = O_RDWR, .object = id, .parent = c.top, .handle = h};
+  if (!c.d.can(tmp)) return;
+  c.ok(tmp);
+  c.write({id, h}, 0, "unnamed");
+  Op link{.kind = OpKind::link, .object = id, .parent2 = c.top, .name2 = "named"};
+  c.ok(link);
+  c.close({id, h});
+  h = c.open(id, O_RDONLY);
+  require(c.read({id, h}, 0, 100) == "unnamed", "a file that got its name later lost its content");
+  c.close({id, h});
+}
+
+void syncing(Case& c) {
+  auto f = c.create(c.top, "file");
+  c.write(f, 0, "durable");
+  HandleId dir = c.open(c.top, O_RDONLY | O_DIRECTORY, OpKind::opendir);
+  for (Op op : {Op{.kind = OpKind::fsync, .object = f.object, .handle = f.handle},
+                Op{.kind = OpKind::fsync, .flags = 1, .object = f.object, .handle = f.handle},
+                Op{.kind = OpKind::flush, .object = f.object, .handle = f.handle},
+                Op{.kind = OpKind::fsyncdir, .object = c.top, .handle = dir}, Op{.kind = OpKind::statfs, .object = c.top},
+                Op{.kind = OpKind::syncfs, .object = c.top}, Op{.kind = OpKind::null}})
+    if (c.d.can(op)) c.ok(op);
+  c.ok({.kind = OpKind::releasedir, .object = c.top, .handle = dir});
+  c.close(f);
+}
+
+void many_in_flight(Case& c) {
+  auto f = c.create(c.top, "file");
+  constexpr size_t kOps = 200, kSize = 5000;
+  std::vector<std::string> bytes;
+  std::vector<std::unique_ptr<Driver::Pending>> pending;
+  for (size_t i = 0; i < kOps; ++i) bytes.push_back(pattern(kSize, unsigned(i)));
+  for (size_t i = 0; i < kOps; ++i) {
+    pending.push_back(std::make_unique<Driver::Pending>(
+        Op{.kind = OpKind::write, .object = f.object, .handle = f.handle, .offset = i * kSize, .length = kSize}, bytes[i]));
+    c.d.start(*pending.back());
+  }
+  for (auto& p : pending) require(c.d.wait(*p).result == kSize, "a write among many is short");
+  pending.clear();
+  for (size_t i = 0; i < kOps; ++i) {
+    pending.push_back(std::make_unique<Driver::Pending>(
+        Op{.kind = OpKind::read, .object = f.object, .handle = f.handle, .offset = i * kSize, .length = kSize}, ""));
+    c.d.start(*pending.back());
+  }
+  for (size_t i = 0; i < kOps; ++i) require(c.d.wait(*pending[i]).data == bytes[i], "answers of reads in flight are mixed up");
+  c.close(f);
+}
+
+}  // namespace
+
+std::vector<NamedCase> data_cases() {
+  return {{"data", data},
+          {"sparse files", sparse},
+          {"append", append},
+          {"unlink while open", unlink_open},
+          {"record locks", record_locks},
+          {"whole-file locks", whole_file_locks},
+          {"ranges", ranges},
+          {"unnamed file", unnamed_file},
+          {"syncing", syncing},
+          {"many in flight", many_in_flight}};
+}
+
+}  // namespace fsr
