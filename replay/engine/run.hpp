@@ -22,7 +22,6 @@ class CredentialMap;
 class ObjectSet;
 class OpSource;
 class Target;
-struct Outcome;
 
 enum class Timing : uint8_t { original, think, asap };
 enum class Order : uint8_t { resource, time, strict };
@@ -56,8 +55,6 @@ struct RunOptions {
   ObjectSet* known = nullptr;                  // objects that the target already knows; extended by those that the run taught it
   const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, finish what is in flight; 2: don't wait for it
   std::function<void(const Progress&)> progress;  // may be empty
-  // Each outcome of what was issued, from the worker that saw it: several at the same time. May be empty.
-  std::function<void(const Op&, const Outcome&)> outcome;
   int64_t progress_every = 200'000'000;
   // Planner and one worker take turns on the calling thread: for virtual time. The target's sessions move the clock.
   bool inline_workers = false;

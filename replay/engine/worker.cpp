@@ -158,7 +158,6 @@ void Worker::finish(Node& node, bool was_queued) {
   int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);
   release(node.after_end.close(), node.ended);
   account(node, due);
-  if (run_.options.outcome) run_.options.outcome(node.copy.op(), node.request.outcome);
   node.next = returned_first_;
   returned_first_ = &node;
   if (!returned_last_) returned_last_ = &node;

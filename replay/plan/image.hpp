@@ -17,7 +17,6 @@
 namespace fsr {
 
 class LiveState;
-struct Outcome;
 
 struct ImageOptions {
   int64_t from = 0;
@@ -61,16 +60,12 @@ class Image {
 
   const ImageSummary& summary() const;
 
-  // The parts of prepare() (engine/prepare.hpp), which is what callers want.
-  std::unique_ptr<OpSource> create() const;  // makes everything on an empty target
-  std::unique_ptr<OpSource> survey() const;  // teaches the ids of what is there: lookups and getattrs
-  // Outcomes of survey(), from any thread.
-  void surveyed(const Op& op, const Outcome& outcome);
-  std::unique_ptr<OpSource> repair() const;        // after survey(): makes what was missing or wrong
-  std::unique_ptr<OpSource> open_handles() const;  // opens what was open at `from`
+  // For prepare() (engine/prepare.hpp), which is what callers want.
+  struct Impl;
+  Impl& impl() { return *impl_; }
+  const Impl& impl() const { return *impl_; }
 
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

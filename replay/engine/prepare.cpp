@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/prepare.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/clock.hpp"
+#include "engine/object_set.hpp"
+#include "engine/reconcile.hpp"
+#include "plan/image_source.hpp"
+#include "targets/blocking_session.hpp"
+
+namespace fsr {
+
+// Ids above those of any trace.
+constexpr ObjectId kMarkerObject = ObjectId(1) << 62;
+
+Marker find_marker(Target& target, Clock& clock, const std::string& trace_id) {
+  BlockingSession session(target, clock);
+  int error =
+      session.perform({.kind = OpKind::lookup, .object = kMarkerObject, .parent = kRootObject, .name = kMarkerName}).error;
+  if (error == ENOENT) return Marker::absent;
+  if (!error)
+    error =
+        session.perform({.kind = OpKind::open, .open_flags = O_RDONLY, .object = kMarkerObject, .handle = kMarkerObject}).error;
+  if (error) throw std::runtime_error(fmt::format("{}: {}: {}", target.name(), kMarkerName, strerror(error)));
+  Op op{.kind = OpKind::read, .object = kMarkerObject, .handle = kMarkerObject, .length = 256, .result = 256};
+  op.op_flags = kOpData;
+  const Outcome& read = session.perform(op);
+  bool same = !read.error && read.data == trace_id;
+  session.perform({.kind = OpKind::release, .object = kMarkerObject, .handle = kMarkerObject});
+  return same ? Marker::same : Marker::other;
+}
+
+namespace {
+
+class Preparation {
+ public:
+  Preparation(Image& image, Target& target, Clock& clock, const PrepareOptions& options, ObjectSet& known)
+      : tree_(image.impl().tree), target_(target), clock_(clock), options_(options), known_(known) {}
+
+  PrepareResult run() {
+    int64_t begin = clock_.now();
+    Reconciled found;
+    bool marked = false;
+    if (!target_.empty()) {
+      marked = find_marker(target_, clock_, options_.trace_id) == Marker::same;
+      found = reconcile(tree_, target_, clock_, marked && options_.reuse, known_);
+      out_.kept = found.kept;
+    }
+    ImageContents contents(tree_, found.present, marked ? std::string() : options_.trace_id);
+    ImageSeal seal(tree_);
+    ImageOpens opens(tree_);
+    for (OpSource* source : {static_cast<OpSource*>(&contents), static_cast<OpSource*>(&seal), static_cast<OpSource*>(&opens)})
+      if (!out_.stopped) perform(*source);
+    out_.elapsed = clock_.now() - begin;
+    return std::move(out_);
+  }
+
+ private:
+  void perform(OpSource& source) {
+    RunOptions run_options;
+    run_options.timing = Timing::asap;
+    run_options.workers = options_.workers;
+    run_options.stop = options_.stop;
+    run_options.known = &known_;
+    uint64_t before = out_.operations;
+    if (options_.progress)
+      run_options.progress = [&](const Progress& p) {
+        Progress sum = p;
+        sum.done += before;
+        options_.progress(sum);
+      };
+    RunResult r = fsr::run(source, target_, clock_, run_options);
+    out_.operations += r.issued();
+    out_.bytes += r.bytes_written;
+    out_.stopped |= r.stopped;
+    // What the target can't express can't be asked of it later either; the replay's own report counts that.
+    out_.failed += r.mismatches_total;
+    for (Mismatch& m : r.mismatches)
+      if (out_.failures.size() < run_options.mismatches) out_.failures.push_back(std::move(m));
+  }
+
+  const ImageTree& tree_;
+  Target& target_;
+  Clock& clock_;
+  const PrepareOptions& options_;
+  ObjectSet& known_;
+  PrepareResult out_;
+};
+
+}  // namespace
+
+PrepareResult prepare(Image& image, Target& target, Clock& clock, const PrepareOptions& options, ObjectSet& known) {
+  return Preparation(image, target, clock, options, known).run();
+}
+
+uint64_t plan_size(const Image& image) { return ImageContents::operations(image.impl().tree); }
+
+}  // namespace fsr

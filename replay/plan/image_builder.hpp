@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Learns the initial image from operations in order of effect: what each shows to have existed before the first of them.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "plan/image_tree.hpp"
+
+namespace fsr {
+
+class ImageBuilder {
+ public:
+  ImageBuilder(ImageTree& tree, LiveState state);
+  void apply(const Op& op);
+  void finish();  // orders the names and sums up
+
+ private:
+  ImageObject* find(ObjectId id);
+  ImageObject& object(ObjectId id, uint32_t type);
+  void discovered(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
+  void learn(ImageObject& o, const Attr& attr);
+  void observe(const Op& op);
+  void content(ImageObject& o, const Op& op);
+  void overwritten(ImageObject& o, uint64_t from, uint64_t to, bool keeps_size);
+  void xattr(ImageObject& o, const Op& op);
+  void handles(const Op& op);
+  void place_nameless();
+  void order_names();
+  void count();
+  bool special_refused(const ImageObject& o) const;
+
+  ImageTree& tree_;
+  LiveState state_;
+  std::unordered_map<ObjectId, uint32_t> by_id_;
+  std::unordered_map<uint64_t, uint32_t> by_name_;  // hash of parent and name
+  std::unordered_set<HandleId> open_;
+};
+
+}  // namespace fsr

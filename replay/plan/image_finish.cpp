@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "plan/image_builder.hpp"
+
+namespace fsr {
+
+bool ImageBuilder::special_refused(const ImageObject& o) const {
+  return !tree_.options.privileged && (o.type == S_IFCHR || o.type == S_IFBLK);
+}
+
+void ImageBuilder::finish() {
+  for (ImageObject& o : tree_.objects) {
+    if (!o.type) o.type = S_IFREG;
+    if (!o.id) o.id = tree_.next_object++;
+    if (!(o.attr.valid & kAttrSize) && o.type == S_IFREG && !o.size_changed && o.read_end) ++tree_.summary.guessed_sizes;
+    o.refused = special_refused(o);
+    if (!tree_.options.privileged && (o.attr.mode & (S_ISUID | S_ISGID))) {
+      o.attr.mode &= ~unsigned(S_ISUID | S_ISGID);
+      // On a directory, set-group-id only passes the group on.
+      if (!o.directory()) ++tree_.summary.stripped_bits;
+    }
+    std::erase_if(o.xattrs, [this](const ImageXattr& x) {
+      if (!x.present) return true;
+      bool allowed = tree_.options.privileged || x.name.rfind("user.", 0) == 0 || x.name.rfind("system.posix_acl_", 0) == 0;
+      tree_.summary.refused_xattrs += !allowed;
+      return !allowed;
+    });
+  }
+  for (const ImageName& name : tree_.names) ++tree_.objects[name.object].names;
+  place_nameless();
+  order_names();
+  count();
+  by_id_.clear();
+  by_name_.clear();
+  state_ = LiveState();
+}
+
+// Objects that are used, but whose names were never seen.
+void ImageBuilder::place_nameless() {
+  for (uint32_t i = 1; i < tree_.objects.size(); ++i) {
+    ImageObject& o = tree_.objects[i];
+    if (o.names) continue;
+    o.names = 1;
+    tree_.names.push_back({.parent = kRootObject, .name = ".fsreplay-" + std::to_string(o.id), .object = i, .placed = true});
+    ++tree_.summary.placed_objects;
+  }
+}
+
+// Breadth first from the root. What hangs below no directory of ours (a circle in a hostile trace) is left out.
+void ImageBuilder::order_names() {
+  std::vector<uint32_t> sorted(tree_.names.size());
+  for (uint32_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
+  auto parent_of = [this](uint32_t i) { return tree_.names[i].parent; };
+  std::stable_sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) { return parent_of(a) < parent_of(b); });
+  std::vector<bool> reached(tree_.objects.size());
+  std::vector<ObjectId> folders{kRootObject};
+  std::vector<ImageName> ordered;
+  ordered.reserve(sorted.size());
+  reached[0] = true;
+  for (size_t f = 0; f < folders.size(); ++f) {
+    ObjectId folder = folders[f];
+    auto it = std::lower_bound(sorted.begin(), sorted.end(), folder, [&](uint32_t i, ObjectId id) { return parent_of(i) < id; });
+    for (; it != sorted.end() && parent_of(*it) == folder; ++it) {
+      ImageName& name = tree_.names[*it];
+      ImageObject& o = tree_.objects[name.object];
+      if (o.refused) {
+        ++tree_.summary.refused_special;
+        continue;
+      }
+      name.link = reached[name.object];
+      if (name.link && o.directory()) {
+        ++tree_.summary.refused_names;
+        continue;
+      }
+      reached[name.object] = true;
+      if (o.directory()) folders.push_back(o.id);
+      ordered.push_back(std::move(name));
+    }
+  }
+  size_t left_out = 0;
+  for (size_t i = 0; i < tree_.objects.size(); ++i) left_out += !reached[i] && !tree_.objects[i].refused;
+  tree_.summary.refused_names += left_out;
+  tree_.names = std::move(ordered);
+}
+
+void ImageBuilder::count() {
+  ImageSummary& s = tree_.summary;
+  uint64_t clones = std::max(1u, tree_.options.clones);
+  for (const ImageName& name : tree_.names) {
+    const ImageObject& o = tree_.objects[name.object];
+    if (name.link) {
+      s.hard_links += clones;
+      continue;
+    }
+    switch (o.type) {
+      case S_IFDIR:
+        s.directories += clones;
+        break;
+      case S_IFREG:
+        s.files += clones;
+        s.bytes += o.data_length() * clones;
+        s.apparent += o.size() * clones;
+        break;
+      case S_IFLNK:
+        s.symlinks += clones;
+        break;
+      default:
+        s.special += clones;
+    }
+  }
+  s.open_files = tree_.opens.size() * clones;
+}
+
+}  // namespace fsr

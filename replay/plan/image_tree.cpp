@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/image_tree.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "plan/clones.hpp"
+
+namespace fsr {
+
+Spill::~Spill() {
+  if (fd_ >= 0) close(fd_);
+}
+
+uint64_t Spill::append(std::string_view data) {
+  if (fd_ < 0) {
+    const char* folder = getenv("TMPDIR");
+    std::string path = std::string(folder && *folder ? folder : "/var/tmp") + "/fsreplay-XXXXXX";
+    fd_ = mkostemp(path.data(), O_CLOEXEC);
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), path);
+    unlink(path.c_str());
+  }
+  uint64_t at = size_;
+  while (!data.empty()) {
+    ssize_t n = pwrite(fd_, data.data(), data.size(), off_t(size_));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw std::system_error(n ? errno : ENOSPC, std::generic_category(), "temporary file for captured content");
+    data.remove_prefix(size_t(n));
+    size_ += uint64_t(n);
+  }
+  return at;
+}
+
+void Spill::read(uint64_t at, char* to, size_t length) const {
+  while (length) {
+    ssize_t n = pread(fd_, to, length, off_t(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw std::system_error(n ? errno : EIO, std::generic_category(), "temporary file for captured content");
+    to += n;
+    at += uint64_t(n);
+    length -= size_t(n);
+  }
+}
+
+bool ImageObject::directory() const { return type == S_IFDIR; }
+
+uint64_t ImageObject::size() const { return attr.valid & kAttrSize ? attr.size : read_end; }
+
+uint64_t ImageObject::data_length() const {
+  if (!(attr.valid & kAttrBlocks) || attr.blocks > size() / 512) return size();
+  return std::min(size(), attr.blocks * 512);
+}
+
+ObjectId ImageTree::object_id(ObjectId id, unsigned clone) const {
+  return options.clones > 1 ? CloneSource::object_of(id, clone, options.clones) : id;
+}
+HandleId ImageTree::handle_id(HandleId id, unsigned clone) const {
+  return options.clones > 1 ? CloneSource::object_of(id, clone, options.clones) : id;
+}
+ObjectId ImageTree::spare_object(unsigned index) const { return (next_object + 1) * std::max(1u, options.clones) + index; }
+HandleId ImageTree::spare_handle(uint64_t index) const { return (next_handle + 1) * std::max(1u, options.clones) + index; }
+
+}  // namespace fsr
