@@ -192,7 +192,7 @@ struct BlockDecoder::Impl {
     for (uint64_t i = 0; i < count && ok; ++i) {
       uint32_t index = name_reference(kColEntryName);
       const NameContext& n = x.names[index];
-      if (!n.component && n.text != "." && n.text != "..") usable = false;
+      if (n.text.empty() || (!n.component && n.text != "." && n.text != "..")) usable = false;
       e[i].name = arena->copy(n.text);
       e[i].ino = x.last_ino += uint64_t(get_signed(kColEntryIno));
       e[i].type = uint32_t(get_byte(kColEntryType)) << 12;

@@ -15,7 +15,7 @@ namespace fsr {
 constexpr size_t kOwnZstdBlock = 2048;  // bytes
 
 struct BlockEncoder::Impl {
-  Impl(uint32_t unit, bool attrs) : clock_unit(unit ? unit : 1), attributes(attrs) {}
+  Impl(uint32_t unit, bool attrs) : clock_unit(unit), attributes(attrs) {}
 
   const uint32_t clock_unit;
   const bool attributes;

@@ -3,8 +3,6 @@
 
 #include <xxhash.h>
 
-#include "header.hpp"
-
 namespace fsr {
 
 constexpr std::string_view kMark = "fsrT";
@@ -27,15 +25,15 @@ static uint64_t section_sum(uint8_t type, uint8_t version, std::string_view body
   return XXH64(body.data(), body.size(), uint64_t(type) << 8 | version);
 }
 
-void put_section(ByteWriter& out, SectionType type, std::string_view body) {
+void put_section(ByteWriter& out, SectionType type, std::string_view body, uint32_t version) {
   out.u32(kSkippableMagic + type_number(type));
   out.u32(uint32_t(body.size() + kSectionOverhead - 8));
   out.bytes(kMark);
   out.u8(uint8_t(type));
-  out.u8(kTraceVersion);
+  out.u8(uint8_t(version));
   out.u8(0);
   out.u8(0);
-  out.u64(section_sum(uint8_t(type), kTraceVersion, body));
+  out.u64(section_sum(uint8_t(type), uint8_t(version), body));
   out.bytes(body);
 }
 
@@ -51,6 +49,7 @@ std::string block_header_section(const BlockHeader& h) {
   body.u64(uint64_t(h.last_start));
   body.u32(h.raw_bytes);
   body.u32(h.compressed_bytes);
+  body.u32(h.clock_unit);
   while (body.size() < kBlockHeaderBody) body.u8(0);
   put_section(out, SectionType::block, body.view());
   return std::string(out.view());
@@ -90,7 +89,9 @@ std::optional<BlockHeader> parse_block_header(std::string_view body) {
   h.last_start = int64_t(r.u64());
   h.raw_bytes = r.u32();
   h.compressed_bytes = r.u32();
-  if (h.raw_bytes > kMaxRecord) return std::nullopt;
+  h.clock_unit = r.u32();
+  if (h.raw_bytes > kMaxRecord || h.compressed_bytes > kMaxFrame) return std::nullopt;
+  if (h.clock_unit == 0 || h.clock_unit > kMaxClockUnit || h.last_start < h.first_start) return std::nullopt;
   return h;
 }
 

@@ -16,15 +16,18 @@
 #include <string_view>
 
 #include "bytes.hpp"
+#include "header.hpp"
 
 namespace fsr {
 
 constexpr uint32_t kSkippableMagic = 0x184D2A50;
-constexpr size_t kSectionOverhead = 24;     // bytes of a section before its body
-constexpr size_t kBlockHeaderBody = 64;     // bytes
-constexpr size_t kMaxRecord = 64u << 20;    // bytes of one decompressed block: what a reader must be ready to hold
-constexpr size_t kMaxData = 32u << 20;      // bytes of one operation's data
-constexpr size_t kMaxSection = 256u << 20;  // bytes of a header, index or closing statement
+constexpr size_t kSectionOverhead = 24;                // bytes of a section before its body
+constexpr size_t kBlockHeaderBody = 64;                // bytes
+constexpr size_t kMaxRecord = 64u << 20;               // bytes of one decompressed block: what a reader must be ready to hold
+constexpr size_t kMaxFrame = kMaxRecord + (1u << 20);  // bytes of one compressed block
+constexpr uint32_t kMaxClockUnit = 1'000'000'000;      // ns
+constexpr size_t kMaxData = 32u << 20;                 // bytes of one operation's data
+constexpr size_t kMaxSection = 256u << 20;             // bytes of a header, index or closing statement
 constexpr size_t kBlockHeaderSize = kSectionOverhead + kBlockHeaderBody;
 
 enum class SectionType : uint8_t { header = 'H', block = 'B', index = 'I', closing = 'E' };
@@ -44,11 +47,12 @@ struct BlockHeader {
   int64_t last_start = 0;         // clock units, the largest
   uint32_t raw_bytes = 0;         // of the frame's content
   uint32_t compressed_bytes = 0;  // of the zstd frame that follows
+  uint32_t clock_unit = 0;        // ns, as in the header, which may be the part that is lost
   bool checkpoint() const { return (flags & kBlockCheckpoint) != 0; }
 };
 
 // Appends a whole section to `out`.
-void put_section(ByteWriter& out, SectionType type, std::string_view body);
+void put_section(ByteWriter& out, SectionType type, std::string_view body, uint32_t version = kTraceVersion);
 std::string block_header_section(const BlockHeader& header);  // kBlockHeaderSize bytes
 
 struct Section {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../util/units.hpp"
+#include "frame.hpp"
 #include "header_text.hpp"
 
 namespace fsr {
@@ -84,7 +85,7 @@ bool decode_header(std::string_view body, TraceHeader* h) {
   if (auto it = j.find("not_seen"); it != j.end() && it->is_array())
     for (const Json& s : *it)
       if (s.is_string()) h->not_seen.push_back(bytes_of(s.get_ref<const std::string&>()));
-  return h->clock_unit > 0 && h->clock_unit <= 1'000'000'000;
+  return h->clock_unit > 0 && h->clock_unit <= kMaxClockUnit;
 }
 
 std::string encode_closing(const TraceClosing& c) {

@@ -57,7 +57,8 @@ std::optional<std::vector<IndexEntry>> decode_index(std::string_view body, uint6
     span = in.varint();
     if (span > uint64_t(INT64_MAX) || __builtin_add_overflow(e.first_start, int64_t(span), &e.last_start)) return std::nullopt;
     if (!in.ok() || e.offset < offset || e.offset > file_size || bytes < kBlockHeaderSize || bytes > file_size - e.offset ||
-        bytes > UINT32_MAX || e.first_seq < seq || ops > UINT32_MAX || ends > UINT32_MAX || e.first_seq + ops < e.first_seq)
+        bytes > kBlockHeaderSize + kMaxFrame || e.first_seq < seq || ops > UINT32_MAX || ends > UINT32_MAX ||
+        e.first_seq + ops < e.first_seq)
       return std::nullopt;
     e.bytes = uint32_t(bytes);
     e.ops = uint32_t(ops);

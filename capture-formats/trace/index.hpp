@@ -28,6 +28,12 @@ struct IndexEntry {
   bool checkpoint() const { return (flags & kBlockCheckpoint) != 0; }
 };
 
+// Clock units in ns, as near as 64 bits come.
+inline int64_t trace_ns(int64_t units, uint32_t clock_unit) {
+  int64_t out;
+  return __builtin_mul_overflow(units, int64_t(clock_unit), &out) ? (units < 0 ? INT64_MIN : INT64_MAX) : out;
+}
+
 IndexEntry index_entry(const BlockHeader& header, uint64_t offset);
 std::string encode_index(const std::vector<IndexEntry>& entries);
 // Empty where the body is not an index of a file of that size whose blocks follow each other in order.

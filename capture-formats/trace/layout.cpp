@@ -17,19 +17,20 @@ static bool parse_closing(std::string_view body, TraceLayout* out) {
   return decode_closing(body.substr(0, body.size() - kTail), &out->closing);
 }
 
-static void read_header(InputFile& file, TraceLayout* out, uint64_t* end) {
+// False: there is a header, and it is damaged.
+static bool read_header(InputFile& file, TraceLayout* out, uint64_t* end) {
   uint64_t length = section_length(file.at(0, kSectionOverhead));
-  if (!length) throw std::runtime_error(file.name() + ": not a trace (no fsshim header at the start)");
-  std::string_view bytes = file.at(0, length);
-  if (bytes.size() < length) throw std::runtime_error(file.name() + ": cut within its header, nothing can be read");
-  uint8_t version = uint8_t(bytes[13]);
-  if (version > kTraceVersion)
-    throw std::runtime_error(file.name() + ": trace format version " + std::to_string(version) + ", this program reads up to " +
-                             std::to_string(kTraceVersion) + ": use a newer one");
-  auto section = parse_section(bytes);
-  if (!section || section->type != SectionType::header) throw std::runtime_error(file.name() + ": its header is damaged");
-  if (!decode_header(section->body, &out->header)) throw std::runtime_error(file.name() + ": its header makes no sense");
+  if (!length || !looks_like_trace(file.at(0, kSectionOverhead)))
+    throw std::runtime_error(file.name() + ": not a trace (no fsshim header at its start)");
+  if (length > file.size()) throw std::runtime_error(file.name() + ": cut within its header, nothing can be read");
+  *end = kSectionOverhead;
+  auto section = parse_section(file.at(0, length));
+  if (!section) return false;
   *end = length;
+  if (section->version > kTraceVersion)
+    throw std::runtime_error(file.name() + ": trace format version " + std::to_string(section->version) +
+                             ", this program reads up to " + std::to_string(kTraceVersion) + ": use a newer one");
+  return decode_header(section->body, &out->header);
 }
 
 static bool read_index(InputFile& file, TraceLayout* out) {
@@ -75,8 +76,8 @@ static uint64_t find_section(InputFile& file, uint64_t from, uint64_t* budget) {
 
 static void walk(InputFile& file, uint64_t at, TraceLayout* out) {
   uint64_t budget = file.size() * 4 + (1 << 20);
-  const int64_t unit = out->header.clock_unit;
-  auto last_start = [&] { return out->blocks.empty() ? 0 : out->blocks.back().last_start * unit; };
+  auto ns = [&](int64_t units) { return trace_ns(units, out->header.clock_unit); };
+  auto last_start = [&] { return out->blocks.empty() ? 0 : ns(out->blocks.back().last_start); };
   auto damaged = [&](uint64_t from, uint64_t to, const std::string& what) {
     out->damage.push_back({.file_offset = from, .file_bytes = to - from, .from = last_start(), .to = -1, .what = what});
   };
@@ -100,10 +101,10 @@ static void walk(InputFile& file, uint64_t at, TraceLayout* out) {
       uint64_t bytes = length + header->compressed_bytes;
       if (bytes > file.size() - at) {
         damaged(at, file.size(), "block " + std::to_string(header->number) + ": cut");
-        out->damage.back().from = header->first_start * unit;
+        out->damage.back().from = ns(header->first_start);
         return;
       }
-      if (open_damage != SIZE_MAX) out->damage[open_damage].to = header->first_start * unit;
+      if (open_damage != SIZE_MAX) out->damage[open_damage].to = ns(header->first_start);
       open_damage = SIZE_MAX;
       out->blocks.push_back(index_entry(*header, at));
       at += bytes;
@@ -118,15 +119,34 @@ static void walk(InputFile& file, uint64_t at, TraceLayout* out) {
   }
 }
 
+// The clock unit, which every block restates, is all of a header that the operations need.
+static void do_without_header(InputFile& file, uint64_t from, TraceLayout* out) {
+  out->header = {};
+  out->damage.push_back(
+      {.file_bytes = from, .from = 0, .to = 0, .what = "the header is damaged: who recorded what, and when, is lost"});
+  uint64_t budget = file.size() * 4 + (1 << 20);
+  for (uint64_t at = find_section(file, from, &budget); at < file.size(); at = find_section(file, at + 1, &budget)) {
+    auto section = parse_section(file.at(at, kBlockHeaderSize));
+    auto header = section && section->type == SectionType::block ? parse_block_header(section->body) : std::nullopt;
+    if (!header) continue;
+    out->header.clock_unit = header->clock_unit;
+    return;
+  }
+}
+
 TraceLayout find_layout(InputFile& file) {
   TraceLayout layout;
   uint64_t at = 0;
-  read_header(file, &layout, &at);
+  if (!read_header(file, &layout, &at)) {
+    do_without_header(file, at, &layout);
+    uint64_t budget = file.size() * 4 + (1 << 20);
+    at = find_section(file, at, &budget);
+  }
   if (!read_index(file, &layout)) {
     walk(file, at, &layout);
     layout.damage.push_back(
         {.file_offset = file.size(),
-         .from = layout.blocks.empty() ? 0 : layout.blocks.back().last_start * int64_t(layout.header.clock_unit),
+         .from = layout.blocks.empty() ? 0 : trace_ns(layout.blocks.back().last_start, layout.header.clock_unit),
          .to = -1,
          .what = layout.has_closing ? "index missing or damaged" : "cut: closing statement missing"});
   }

@@ -42,10 +42,7 @@ struct TraceReader::Impl {
   std::vector<bool> reported;  // blocks whose damage is in the list already
 
   uint32_t unit() const { return layout.header.clock_unit; }
-  int64_t ns(int64_t units) const {
-    int64_t out;
-    return __builtin_mul_overflow(units, int64_t(unit()), &out) ? (units < 0 ? INT64_MIN : INT64_MAX) : out;
-  }
+  int64_t ns(int64_t units) const { return trace_ns(units, unit()); }
 
   void damaged(size_t i, const std::string& what, int64_t from, bool lost = true) {
     if (reported.size() < layout.blocks.size()) reported.resize(layout.blocks.size());

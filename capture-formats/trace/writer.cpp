@@ -20,9 +20,10 @@ constexpr std::string_view kEndMark = "fsrTend\n";
 
 struct TraceWriter::Impl {
   Impl(int output, const TraceHeader& h, const WriterOptions& o)
-      : fd(output), options(o), encoder(h.clock_unit, o.attributes), zstd(o.level) {}
+      : fd(output), clock_unit(h.clock_unit), options(o), encoder(h.clock_unit, o.attributes), zstd(o.level) {}
 
   int fd;
+  const int64_t clock_unit;
   const WriterOptions options;
   BlockEncoder encoder;
   FrameCompressor zstd;
@@ -58,6 +59,7 @@ struct TraceWriter::Impl {
     out.bytes(room);
     zstd.compress(record, borders, out);
     header.number = uint32_t(index.size());
+    header.clock_unit = uint32_t(clock_unit);
     header.raw_bytes = uint32_t(record.size());
     header.compressed_bytes = uint32_t(out.size() - kBlockHeaderSize);
     out.overwrite(0, block_header_section(header));
@@ -116,7 +118,6 @@ struct TraceWriter::Impl {
     ++by_kind[unsigned(op.kind)];
     return next_seq++;
   }
-  int64_t clock_unit = 1;
 
   void finish(TraceClosing closing) {
     if (dead) return;
@@ -145,7 +146,7 @@ struct TraceWriter::Impl {
 
 TraceWriter::TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options)
     : impl_(std::make_unique<Impl>(fd, header, options)) {
-  impl_->clock_unit = header.clock_unit ? header.clock_unit : 1;
+  if (header.clock_unit == 0 || header.clock_unit > kMaxClockUnit) throw std::invalid_argument("trace: clock unit out of range");
   put_section(impl_->out, SectionType::header, encode_header(header));
   impl_->put(impl_->out.view());
   impl_->encoder.begin(0);
