@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/wire/channel.hpp"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+
+#include "engine/clock.hpp"
+
+namespace fsr::wire {
+
+namespace {
+
+constexpr int64_t kFirstRetry = 20'000'000, kLastRetry = 1'000'000'000;  // ns between attempts to connect
+constexpr size_t kVectors = 128;                                         // of one sendmsg
+constexpr size_t kSendTogether = 2 << 20;                                // bytes of one sendmsg
+constexpr unsigned kReceivesPerPoll = 8;                                 // so that deadlines are looked at under load
+const uint8_t kZeros[8] = {};
+
+}  // namespace
+
+Channel::Channel(std::vector<Address> addresses, const Protocol& protocol, const ChannelOptions& options, Clock& clock,
+                 ChannelCounters& counters)
+    : addresses_(std::move(addresses)),
+      protocol_(protocol),
+      options_(options),
+      clock_(clock),
+      counters_(counters),
+      tags_(options.depth, protocol.tag_bits(), std::random_device{}()),
+      reader_(protocol, options.max_message) {
+  for (size_t tried = 0; tried < addresses_.size(); ++tried) {
+    start_connect(clock_.now());
+    while (state_ == State::connecting) poll(connect_deadline_, -1);
+    if (state_ == State::connected) return;
+  }
+  throw std::runtime_error(strerror(last_error_));
+}
+
+Channel::~Channel() { close_socket(); }
+
+void Channel::send(Exchange& x) {
+  x.deadline_ = clock_.now() + options_.request_timeout;
+  x.sendings_ = 0;
+  under_way_.push_back(&x);
+  if (!unsent_) {
+    unsent_ = &x;
+    sent_of_unsent_ = 0;
+  }
+}
+
+void Channel::reject() {
+  ++counters_.malformed;
+  rejected_ = true;
+}
+
+void Channel::start_connect(int64_t now) {
+  const Address& address = addresses_[address_];
+  connect_deadline_ = now + options_.connect_timeout;
+  socket_ = socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket_ < 0) return connect_failed(errno, now);
+  int on = 1;
+  setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  if (connect(socket_, reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0) return connected();
+  if (errno != EINPROGRESS) return connect_failed(errno, now);
+  state_ = State::connecting;
+}
+
+void Channel::check_connect(int64_t now) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &size) < 0) error = errno;
+  if (error)
+    connect_failed(error, now);
+  else
+    connected();
+}
+
+void Channel::connected() {
+  state_ = State::connected;
+  if (once_connected_) ++counters_.reconnects;
+  once_connected_ = true;
+  down_since_ = 0;
+  gave_up_ = false;
+  blocked_ = heard_ = false;
+  reader_.reset();
+}
+
+void Channel::connect_failed(int error, int64_t now) {
+  close_socket();
+  last_error_ = error;
+  address_ = (address_ + 1) % addresses_.size();
+  if (down_since_ == 0) down_since_ = now;
+  int64_t down = now - down_since_;
+  retry_at_ = now + std::clamp(down, kFirstRetry, kLastRetry);
+  if (down >= options_.give_up) gave_up_ = true;
+}
+
+void Channel::close_socket() {
+  if (socket_ >= 0) close(socket_);
+  socket_ = -1;
+  state_ = State::idle;
+}
+
+// The connection is lost: see the head of channel.hpp for what becomes of the requests.
+void Channel::drop(int error) {
+  close_socket();
+  last_error_ = error;
+  rejected_ = false;
+  retry_at_ = heard_ ? 0 : clock_.now() + kFirstRetry;  // a server that only accepts and closes is not asked in a tight loop
+  ExchangeList old = under_way_, failed;
+  under_way_ = ExchangeList();
+  unsent_ = nullptr;
+  sent_of_unsent_ = 0;
+  while (Exchange* x = old.front()) {
+    old.remove(x);
+    if (x->sendings_ == 0 || (x->idempotent && x->sendings_ < kMaxSendings)) {
+      under_way_.push_back(x);
+      if (!unsent_) unsent_ = x;
+    } else {
+      tags_.remove(x);
+      failed.push_back(x);
+    }
+  }
+  fail(failed, ECONNRESET, counters_.broken);
+}
+
+void Channel::fail(ExchangeList& list, int error, std::atomic<uint64_t>& counter) {
+  while (Exchange* x = list.front()) {
+    list.remove(x);
+    ++counter;
+    called_back_ = true;
+    x->failed(error);
+  }
+}
+
+void Channel::fail_all(int error, std::atomic<uint64_t>& counter) {
+  ExchangeList old = under_way_;
+  under_way_ = ExchangeList();
+  unsent_ = nullptr;
+  for (Exchange* x = old.front(); x; x = ExchangeList::after(x)) tags_.remove(x);
+  fail(old, error, counter);
+}
+
+// Deadlines come in the order of sending, so only the front can be due.
+void Channel::expire(int64_t now) {
+  Exchange* late = under_way_.front();
+  if (!late || late->deadline_ > now) return;
+  ExchangeList expired;
+  while ((late = under_way_.front()) && late->deadline_ <= now) {
+    under_way_.remove(late);
+    tags_.remove(late);
+    expired.push_back(late);
+  }
+  // Only a request that was sent says something about the connection; one that was not must not stay half-sent either.
+  if (state_ == State::connected)
+    drop(ETIMEDOUT);
+  else
+    unsent_ = under_way_.front();
+  fail(expired, ETIMEDOUT, counters_.timeouts);
+}
+
+size_t Channel::gather(iovec* vectors, size_t room) const {
+  size_t n = 0, bytes = 0, skip = sent_of_unsent_;
+  auto add = [&](const void* data, size_t size) {
+    size_t passed = std::min(skip, size);
+    skip -= passed;
+    if (passed == size) return;
+    vectors[n++] = {const_cast<uint8_t*>(static_cast<const uint8_t*>(data)) + passed, size - passed};
+    bytes += size - passed;
+  };
+  for (const Exchange* x = unsent_; x && n + 3 <= room && bytes < kSendTogether; x = ExchangeList::after(x)) {
+    add(x->head.data(), x->head.size());
+    add(x->payload.data(), x->payload.size());
+    add(kZeros, x->padding);
+  }
+  return n;
+}
+
+void Channel::account_sent(size_t bytes) {
+  while (unsent_ && bytes > 0) {
+    if (sent_of_unsent_ == 0 && unsent_->sendings_++ > 0) ++counters_.resent;
+    size_t now = std::min(bytes, unsent_->size() - sent_of_unsent_);
+    bytes -= now;
+    sent_of_unsent_ += now;
+    if (sent_of_unsent_ < unsent_->size()) return;
+    unsent_ = ExchangeList::after(unsent_);
+    sent_of_unsent_ = 0;
+  }
+}
+
+void Channel::flush() {
+  while (unsent_ && !blocked_) {
+    iovec vectors[kVectors];
+    msghdr message{};
+    message.msg_iov = vectors;
+    message.msg_iovlen = gather(vectors, kVectors);
+    ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL);
+    if (sent >= 0)
+      account_sent(size_t(sent));
+    else if (errno == EAGAIN)
+      blocked_ = true;
+    else if (errno != EINTR)
+      return drop(errno);
+  }
+}
+
+void Channel::receive() {
+  for (unsigned round = 0; round < kReceivesPerPoll && state_ == State::connected; ++round) {
+    std::span<uint8_t> space = reader_.space();
+    ssize_t got = recv(socket_, space.data(), space.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) return drop(got == 0 ? ECONNRESET : errno);
+    reader_.received(size_t(got));
+    if (!dispatch()) return drop(EBADMSG);
+    if (size_t(got) < space.size()) return;
+  }
+}
+
+// False: the connection can't be used any more.
+bool Channel::dispatch() {
+  for (;;) {
+    std::span<const uint8_t> message;
+    MessageReader::Next next = reader_.next(&message);
+    if (next == MessageReader::Next::incomplete) return true;
+    uint32_t tag = 0;
+    if (next == MessageReader::Next::malformed || !protocol_.tag_of(message, &tag)) {
+      ++counters_.malformed;
+      return false;
+    }
+    Exchange* x = tags_.find(tag);
+    if (!x || x->sendings_ == 0) {
+      ++counters_.unexpected;
+      continue;
+    }
+    if (x == unsent_) {  // answered before it was asked
+      ++counters_.malformed;
+      return false;
+    }
+    under_way_.remove(x);
+    tags_.remove(x);
+    heard_ = called_back_ = true;
+    x->replied(message);
+    if (rejected_) return false;
+  }
+}
+
+int64_t Channel::next_event(int64_t deadline) const {
+  if (const Exchange* first = under_way_.front()) deadline = std::min(deadline, first->deadline_);
+  if (state_ == State::connecting) deadline = std::min(deadline, connect_deadline_);
+  if (state_ == State::idle && !under_way_.empty()) deadline = std::min(deadline, retry_at_);
+  return deadline;
+}
+
+Channel::Woken Channel::poll(int64_t deadline, int wake) {
+  int64_t now = clock_.now();
+  called_back_ = false;
+  expire(now);
+  if (state_ == State::idle && !under_way_.empty()) {
+    if (now >= retry_at_) start_connect(now);
+    if (gave_up_ && state_ != State::connected) fail_all(last_error_, counters_.unreachable);
+  }
+  if (state_ == State::connected) flush();
+
+  pollfd fds[2] = {{socket_, 0, 0}, {wake, POLLIN, 0}};
+  if (state_ == State::connecting) fds[0].events = POLLOUT;
+  if (state_ == State::connected) fds[0].events = short(POLLIN | (unsent_ && blocked_ ? POLLOUT : 0));
+  int64_t wait = called_back_ ? 0 : std::max<int64_t>(next_event(deadline) - now, 0);
+  timespec timeout = {time_t(wait / 1'000'000'000), long(wait % 1'000'000'000)};
+  if (ppoll(fds, 2, &timeout, nullptr) <= 0) {
+    now = clock_.now();
+    if (state_ == State::connecting && now >= connect_deadline_) connect_failed(ETIMEDOUT, now);
+    return Woken::no;
+  }
+  if (fds[0].revents && state_ == State::connecting) {
+    check_connect(clock_.now());
+  } else if (fds[0].revents && state_ == State::connected) {
+    if (fds[0].revents & POLLOUT) {
+      blocked_ = false;
+      flush();
+    }
+    if (state_ == State::connected && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) receive();
+  }
+  return fds[1].revents ? Woken::yes : Woken::no;
+}
+
+}  // namespace fsr::wire

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection on which requests are pipelined, and the connections that replace it when it breaks.
+//
+// Belongs to one thread. Nothing blocks but poll(). send() only queues; poll() sends what is queued, receives, and calls back.
+// Call backs come from poll() alone, and may send().
+//
+// When the connection breaks, the channel connects again as soon as there is something to send, and of the requests under way
+//   - those of which no byte was sent are sent;
+//   - idempotent ones are sent again, at most kMaxSendings times in all, and counted;
+//   - the others fail with ECONNRESET and are counted: whether the server performed them can't be known.
+// A request has one deadline, sendings and connecting included. One that misses it fails with ETIMEDOUT and takes the connection
+// down: on no protocol is it sure that a late reply does no harm. A server that stays unreachable for `give_up` fails everything
+// that is sent until a connection succeeds; attempts go on once a second. A malformed message takes the connection down.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "targets/wire/address.hpp"
+#include "targets/wire/exchange.hpp"
+#include "targets/wire/message_reader.hpp"
+#include "targets/wire/tag_table.hpp"
+
+namespace fsr {
+class Clock;
+}
+
+namespace fsr::wire {
+
+// Shared by the channels of a target.
+struct ChannelCounters {
+  std::atomic<uint64_t> reconnects{0};   // connections made after the first
+  std::atomic<uint64_t> resent{0};       // idempotent requests sent again
+  std::atomic<uint64_t> broken{0};       // requests that failed since their connection broke
+  std::atomic<uint64_t> timeouts{0};     // requests that missed their deadline
+  std::atomic<uint64_t> unreachable{0};  // requests that failed since no connection could be made
+  std::atomic<uint64_t> malformed{0};    // messages that could not be understood
+  std::atomic<uint64_t> unexpected{0};   // replies to no request
+};
+
+struct ChannelOptions {
+  size_t max_message = 0;                    // bytes, without framing
+  unsigned depth = 64;                       // requests under way
+  int64_t request_timeout = 60'000'000'000;  // ns
+  int64_t connect_timeout = 5'000'000'000;   // ns, of one attempt
+  int64_t give_up = 10'000'000'000;          // ns without a connection
+};
+
+class Channel {
+ public:
+  static constexpr unsigned kMaxSendings = 4;
+
+  // Connects; throws std::runtime_error, one line, if no address answers.
+  Channel(std::vector<Address> addresses, const Protocol& protocol, const ChannelOptions& options, Clock& clock,
+          ChannelCounters& counters);
+  ~Channel();  // forgets what is under way, without call backs
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  bool full() const { return tags_.full(); }
+  // Gives the exchange its tag, for its encoder. Not when full. send() must follow.
+  void open(Exchange& x) { tags_.add(&x); }
+  void send(Exchange& x);
+
+  enum class Woken { no, yes };
+  // Sends what is queued and handles what has arrived; if that is nothing, waits for something, for `wake` (an eventfd, -1 =
+  // none; it is not read) or for `deadline` (on the clock, ns). Yes: `wake` was readable.
+  Woken poll(int64_t deadline, int wake);
+
+  // From within a call back: the reply was not what the protocol says. The connection will be replaced.
+  void reject();
+
+ private:
+  enum class State { idle, connecting, connected };
+
+  void start_connect(int64_t now);
+  void connect_failed(int error, int64_t now);
+  void check_connect(int64_t now);
+  void connected();
+  void close_socket();
+  void drop(int error);
+  void fail_all(int error, std::atomic<uint64_t>& counter);
+  void fail(ExchangeList& list, int error, std::atomic<uint64_t>& counter);
+  void expire(int64_t now);
+  void flush();
+  size_t gather(struct iovec* vectors, size_t room) const;
+  void account_sent(size_t bytes);
+  void receive();
+  bool dispatch();
+  int64_t next_event(int64_t deadline) const;
+
+  const std::vector<Address> addresses_;
+  const Protocol& protocol_;
+  const ChannelOptions options_;
+  Clock& clock_;
+  ChannelCounters& counters_;
+
+  State state_ = State::idle;
+  int socket_ = -1;
+  size_t address_ = 0;  // of addresses_, in use or tried next
+  int64_t connect_deadline_ = 0;
+  int64_t retry_at_ = 0;    // not before this, when idle
+  int64_t down_since_ = 0;  // first failure since the last connection, 0 = none
+  bool gave_up_ = false;
+  int last_error_ = 0;
+  bool once_connected_ = false;
+  bool blocked_ = false;  // the socket takes no more for now
+  bool rejected_ = false;
+  bool heard_ = false;        // a message came on this connection
+  bool called_back_ = false;  // during this poll()
+
+  TagTable tags_;
+  MessageReader reader_;
+  ExchangeList under_way_;      // in the order sent
+  Exchange* unsent_ = nullptr;  // of under_way_: the first that is not wholly sent
+  size_t sent_of_unsent_ = 0;   // bytes
+};
+
+}  // namespace fsr::wire

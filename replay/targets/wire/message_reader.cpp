@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/wire/message_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fsr::wire {
+
+namespace {
+
+constexpr size_t kFirstCapacity = 256 * 1024;
+constexpr size_t kWorthReceiving = 16 * 1024;  // less room than this at the end of the buffer: move what is there to its front
+
+}  // namespace
+
+MessageReader::MessageReader(const Protocol& protocol, size_t max_message)
+    : protocol_(protocol),
+      max_message_(max_message),
+      buffer_(std::make_unique_for_overwrite<uint8_t[]>(kFirstCapacity)),
+      capacity_(kFirstCapacity) {}
+
+void MessageReader::reset() {
+  message_begin_ = message_end_ = pos_ = end_ = 0;
+  in_body_ = false;
+}
+
+std::span<uint8_t> MessageReader::space() {
+  size_t unread = end_ - pos_;
+  size_t wanted = in_body_ ? size_t(piece_.body) - unread : kWorthReceiving;  // `next` has checked body against the limit
+  if (message_begin_ == message_end_ && unread == 0) message_begin_ = message_end_ = pos_ = end_ = 0;
+  if (capacity_ - end_ < wanted) make_room(wanted);
+  return {buffer_.get() + end_, capacity_ - end_};
+}
+
+void MessageReader::make_room(size_t bytes) {
+  size_t message = message_end_ - message_begin_, unread = end_ - pos_;
+  size_t needed = message + unread + bytes;
+  uint8_t* from = buffer_.get();
+  std::unique_ptr<uint8_t[]> larger;
+  if (needed > capacity_) {
+    capacity_ = needed + kFirstCapacity;
+    larger = std::make_unique_for_overwrite<uint8_t[]>(capacity_);
+  }
+  uint8_t* to = larger ? larger.get() : from;
+  memmove(to, from + message_begin_, message);
+  memmove(to + message, from + pos_, unread);
+  if (larger) buffer_ = std::move(larger);
+  message_begin_ = 0;
+  message_end_ = pos_ = message;
+  end_ = message + unread;
+}
+
+void MessageReader::received(size_t bytes) { end_ += bytes; }
+
+MessageReader::Next MessageReader::next(std::span<const uint8_t>* message) {
+  for (;;) {
+    if (!in_body_) {
+      size_t head = protocol_.head_size();
+      if (end_ - pos_ < head) return Next::incomplete;
+      if (!protocol_.parse_head(buffer_.get() + pos_, &piece_)) return Next::malformed;
+      size_t so_far = message_end_ - message_begin_;
+      if (so_far == 0) message_begin_ = message_end_ = pos_;
+      if (protocol_.keeps_head())
+        message_end_ += head;
+      else if (so_far == 0)
+        message_begin_ = message_end_ = pos_ + head;
+      if (piece_.body > max_message_ - std::min(so_far, max_message_)) return Next::malformed;
+      pos_ += head;
+      in_body_ = true;
+    }
+    if (end_ - pos_ < piece_.body) return Next::incomplete;
+    size_t body = size_t(piece_.body);
+    if (message_end_ != pos_) memmove(buffer_.get() + message_end_, buffer_.get() + pos_, body);
+    message_end_ += body;
+    pos_ += body;
+    in_body_ = false;
+    if (!piece_.last) continue;
+    *message = {buffer_.get() + message_begin_, message_end_ - message_begin_};
+    message_begin_ = message_end_ = pos_;
+    return Next::message;
+  }
+}
+
+}  // namespace fsr::wire

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tells one protocol of tagged requests and replies from another, as far as the wire layer needs to know.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace fsr::wire {
+
+// One piece of a message on the stream: a head of fixed size, then a body.
+struct Piece {
+  uint64_t body = 0;  // bytes that follow the head
+  bool last = true;   // the message ends with this piece
+};
+
+// Stateless; shared by connections and threads.
+class Protocol {
+ public:
+  virtual size_t head_size() const = 0;
+  virtual bool keeps_head() const = 0;  // the head is part of the message (only where a message is one piece)
+  // False: this can't be the head of such a protocol's message.
+  virtual bool parse_head(const uint8_t* head, Piece* piece) const = 0;
+  // Which request a message answers. False: it is no reply.
+  virtual bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const = 0;
+  virtual unsigned tag_bits() const = 0;  // tags are 0 .. 2^bits - 1
+
+ protected:
+  ~Protocol() = default;
+};
+
+}  // namespace fsr::wire
