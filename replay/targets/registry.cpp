@@ -3,6 +3,7 @@
 
 #include "targets/file/file_target.hpp"
 #include "targets/memory/memory_target.hpp"
+#include "targets/nfs/nfs_target.hpp"
 #include "targets/null/null.hpp"
 #include "targets/target.hpp"
 
@@ -11,6 +12,7 @@ namespace fsr {
 static constexpr const TargetPlugin* kPlugins[] = {
     &memory_plugin,
     &file_plugin,
+    &nfs_plugin,
     &null_plugin,
 };
 

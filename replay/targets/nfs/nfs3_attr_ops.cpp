@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on an object's attributes.
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "targets/nfs/nfs3_ops.hpp"
+
+namespace fsr::nfs {
+
+namespace {
+
+void finish_attributes(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  if (!error) call.state().learn_links(call.op().object, reply.attr);
+  finish_plain(call, rpc, reply, error);
+}
+
+void finish_access(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  if (!error && !access_granted(call.op().mode, reply)) error = EACCES;
+  finish_plain(call, rpc, reply, error);
+}
+
+void finish_readlink(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (!error) {
+    call.request->outcome.data = reply.data;
+    call.request->outcome.result = reply.data.size();
+  }
+  call.session->finish(call, error);
+}
+
+// One request whose only argument is a file handle.
+void send_plain(Call& call, Proc proc, Then then) {
+  if (!find_object(call, call.op().object, &call.handle)) return;
+  Rpc& rpc = call.session->begin(call, proc, then);
+  XdrEncoder out(rpc.head);
+  encode_handle(out, call.handle);
+  call.session->send(rpc);
+}
+
+}  // namespace
+
+uint32_t access_request(uint32_t mask) {
+  uint32_t bits = 0;
+  if (mask & R_OK) bits |= kAccessRead;
+  if (mask & W_OK) bits |= kAccessModify | kAccessExtend;
+  if (mask & X_OK) bits |= kAccessLookup | kAccessExecute;
+  return bits;
+}
+
+bool access_granted(uint32_t mask, const Reply& reply) {
+  auto any = [&](uint32_t bits) { return (reply.access & bits) != 0; };
+  if ((mask & R_OK) && !any(kAccessRead)) return false;
+  if ((mask & W_OK) && !any(kAccessModify | kAccessExtend)) return false;
+  // Searching a directory is LOOKUP, running a file EXECUTE; servers leave out the bit that does not apply.
+  if ((mask & X_OK) && !any(kAccessLookup | kAccessExecute)) return false;
+  return true;
+}
+
+void start_null(Call& call) { call.session->send(call.session->begin(call, Proc::null, finish_plain)); }
+
+void start_getattr(Call& call) { send_plain(call, Proc::getattr, finish_attributes); }
+
+void start_readlink(Call& call) { send_plain(call, Proc::readlink, finish_readlink); }
+
+void start_statfs(Call& call) { send_plain(call, Proc::fsstat, finish_plain); }
+
+void start_setattr(Call& call) {
+  const Op& op = call.op();
+  if (!find_object(call, op.object, &call.handle)) return;
+  Attr set = op.set ? *op.set : Attr();
+  set.mode = allowed_mode(call, set.mode);
+  Rpc& rpc = call.session->begin(call, Proc::setattr, finish_attributes);
+  XdrEncoder out(rpc.head);
+  encode_setattr(out, call.handle, set);
+  call.session->send(rpc);
+}
+
+void start_access(Call& call) {
+  if (!find_object(call, call.op().object, &call.handle)) return;
+  Rpc& rpc = call.session->begin(call, Proc::access, finish_access);
+  XdrEncoder out(rpc.head);
+  encode_access(out, call.handle, access_request(call.op().mode));
+  call.session->send(rpc);
+}
+
+}  // namespace fsr::nfs

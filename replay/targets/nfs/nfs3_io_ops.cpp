@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on open files: open and release, and transfers in as many requests as the server's limits ask for.
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "targets/nfs/nfs3_ops.hpp"
+
+namespace fsr::nfs {
+
+namespace {
+
+constexpr uint64_t kLongestTransfer = 0x7ffff000;  // what Linux moves in one system call
+
+void finish_open(Call& call) {
+  const Op& op = call.op();
+  call.state().opened(op.handle, op.object, call.handle, op.open_flags, op.kind == OpKind::opendir);
+  call.session->finish(call, 0);
+}
+
+void after_truncate(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (error) return call.session->finish(call, error);
+  call.request->outcome.attr = reply.attr;
+  finish_open(call);
+}
+
+uint32_t open_mask(const Op& op) {
+  switch (op.open_flags & O_ACCMODE) {
+    case O_WRONLY:
+      return W_OK;
+    case O_RDWR:
+      return R_OK | W_OK;
+    default:
+      return R_OK;
+  }
+}
+
+void after_access(Call& call, const Rpc&, const Reply& reply, int error) {
+  const Op& op = call.op();
+  if (!error && !access_granted(open_mask(op), reply)) error = EACCES;
+  if (error) return call.session->finish(call, error);
+  call.state().learn_links(op.object, reply.attr);
+  if (op.kind == OpKind::opendir || !(op.open_flags & O_TRUNC)) {
+    call.request->outcome.attr = reply.attr;
+    return finish_open(call);
+  }
+  Rpc& rpc = call.session->begin(call, Proc::setattr, after_truncate);
+  XdrEncoder out(rpc.head);
+  encode_setattr(out, call.handle, Attr{.valid = kAttrSize, .size = 0});
+  call.session->send(rpc);
+}
+
+// The file of an operation that may name an open instance. False: the call is finished.
+bool find_open(Call& call, Open* open) {
+  const Op& op = call.op();
+  if (op.handle == 0) {
+    open->object = op.object;
+    return find_object(call, op.object, &open->handle);
+  }
+  if (call.state().opens.get(op.handle, open)) return true;
+  call.session->finish(call, EBADF);
+  return false;
+}
+
+// --- transfers ---
+
+void start_transfer(Call& call, uint64_t offset, uint64_t length) {
+  call.start = call.next = offset;
+  call.end = offset + std::min({length, kLongestTransfer, UINT64_MAX - offset});
+  call.short_at = call.end;
+  call.outstanding = 0;
+  call.buffer.clear();
+}
+
+// The transfer ends at `offset`: it is the end of the file, or an error. The first end counts.
+void end_transfer(Call& call, uint64_t offset, int error) {
+  if (offset > call.short_at || (offset == call.short_at && (call.error || !error))) return;
+  call.short_at = offset;
+  call.error = error;
+}
+
+void finish_transfer(Call& call) {
+  uint64_t done = call.short_at - call.start;
+  if (call.append) call.state().end_append(call.object);
+  call.request->outcome.result = done;
+  call.session->finish(call, done ? 0 : call.error);
+}
+
+void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error);
+void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error);
+
+void send_read(Call& call, uint64_t offset, uint32_t count) {
+  Rpc& rpc = call.session->begin(call, Proc::read, after_read);
+  rpc.offset = offset;
+  rpc.count = count;
+  ++call.outstanding;
+  XdrEncoder out(rpc.head);
+  encode_read(out, call.handle, offset, count);
+  call.session->send(rpc);
+}
+
+void send_write(Call& call, uint64_t offset, uint32_t count) {
+  Rpc& rpc = call.session->begin(call, Proc::write, after_write);
+  rpc.offset = offset;
+  rpc.count = count;
+  ++call.outstanding;
+  XdrEncoder out(rpc.head);
+  encode_write(out, call.handle, offset, count, call.stable);
+  call.session->send(rpc, call.request->payload.substr(size_t(offset - call.start), count));
+}
+
+// Keeps up to kParallel requests under way. An empty transfer is one empty request.
+void advance(Call& call, uint32_t most, void (*send)(Call&, uint64_t, uint32_t)) {
+  while (call.outstanding < Nfs3Session::kParallel && call.next < call.short_at) {
+    uint32_t count = uint32_t(std::min<uint64_t>(most, call.short_at - call.next));
+    uint64_t offset = call.next;
+    call.next += count;
+    send(call, offset, count);
+  }
+  if (call.outstanding == 0) finish_transfer(call);
+}
+
+void keep_data(Call& call, const Rpc& rpc, const Reply& reply) {
+  size_t at = size_t(rpc.offset - call.start);
+  if (reply.count == call.end - call.start) {  // all of it in one reply: no copy
+    call.request->outcome.data = reply.data;
+    return;
+  }
+  if (call.buffer.size() < at + reply.count) call.buffer.resize(at + reply.count);
+  reply.data.copy(call.buffer.data() + at, reply.count);
+}
+
+void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  --call.outstanding;
+  if (!error && reply.count > rpc.count) error = EBADMSG;
+  if (error) {
+    end_transfer(call, rpc.offset, error);
+  } else {
+    if (call.request->want_data) keep_data(call, rpc, reply);
+    if (reply.eof || reply.count == 0)
+      end_transfer(call, rpc.offset + reply.count, 0);
+    else if (reply.count < rpc.count)
+      send_read(call, rpc.offset + reply.count, rpc.count - reply.count);
+  }
+  if (call.outstanding == 0 && call.next >= call.short_at && call.request->want_data && call.request->outcome.data.empty())
+    call.request->outcome.data = std::string_view(call.buffer).substr(0, size_t(call.short_at - call.start));
+  advance(call, call.state().options.read_max, send_read);
+}
+
+void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  --call.outstanding;
+  if (!error && reply.count > rpc.count) error = EBADMSG;
+  if (!error && reply.count == 0 && rpc.count > 0) error = EIO;
+  if (error) {
+    end_transfer(call, rpc.offset, error);
+  } else {
+    if (reply.committed == Stable::unstable) call.state().wrote(call.object, reply.verifier);
+    call.request->outcome.attr = reply.attr;
+    if (reply.count < rpc.count) send_write(call, rpc.offset + reply.count, rpc.count - reply.count);
+  }
+  advance(call, call.state().options.write_max, send_write);
+}
+
+uint64_t write_length(const Call& call) { return std::min<uint64_t>(call.op().length, call.request->payload.size()); }
+
+void transfer_out(Call& call, uint64_t offset) {
+  start_transfer(call, offset, write_length(call));
+  if (call.end == call.next) return send_write(call, call.next, 0);
+  advance(call, call.state().options.write_max, send_write);
+}
+
+void after_size(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (!error) return transfer_out(call, call.state().place_append(call.object, reply.attr.size, write_length(call)));
+  call.state().end_append(call.object);
+  call.session->finish(call, error);
+}
+
+void after_commit(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  if (!error && !call.state().committed(call.object, call.commit_upto, reply.verifier)) error = EIO;
+  finish_plain(call, rpc, reply, error);
+}
+
+}  // namespace
+
+void start_open(Call& call) {
+  if (!find_object(call, call.op().object, &call.handle)) return;
+  Rpc& rpc = call.session->begin(call, Proc::access, after_access);
+  XdrEncoder out(rpc.head);
+  encode_access(out, call.handle, access_request(open_mask(call.op())));
+  call.session->send(rpc);
+}
+
+void start_read(Call& call) {
+  Open open;
+  if (!find_open(call, &open)) return;
+  call.handle = open.handle;
+  call.append = false;
+  start_transfer(call, call.op().offset, call.op().length);
+  if (call.end == call.next) return send_read(call, call.next, 0);
+  advance(call, call.state().options.read_max, send_read);
+}
+
+void start_write(Call& call) {
+  const Op& op = call.op();
+  Open open;
+  if (!find_open(call, &open)) return;
+  call.handle = open.handle;
+  call.object = open.object;
+  call.stable = (open.flags & O_SYNC) == O_SYNC ? Stable::file : open.flags & O_DSYNC ? Stable::data : Stable::unstable;
+  call.append = op.has(kOpAppend) || (open.flags & O_APPEND);
+  if (!call.append) return transfer_out(call, op.offset);
+  ++call.auxiliary;
+  call.state().begin_append(call.object);
+  Rpc& rpc = call.session->begin(call, Proc::getattr, after_size);
+  XdrEncoder out(rpc.head);
+  encode_handle(out, call.handle);
+  call.session->send(rpc);
+}
+
+void start_fsync(Call& call) {
+  Open open;
+  if (!find_open(call, &open)) return;
+  if (!call.state().needs_commit(open.object, &call.commit_upto)) return call.session->finish(call, 0);
+  call.object = open.object;
+  Rpc& rpc = call.session->begin(call, Proc::commit, after_commit);
+  XdrEncoder out(rpc.head);
+  encode_commit(out, open.handle);
+  call.session->send(rpc);
+}
+
+void start_flush(Call& call) {
+  Open open;
+  if (find_open(call, &open)) call.session->finish(call, 0);
+}
+
+void start_release(Call& call) {
+  call.hidden.clear();
+  if (!call.state().released(call.op().handle, &call.hidden)) return call.session->finish(call, EBADF);
+  remove_hidden(call);
+}
+
+}  // namespace fsr::nfs

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that look up, make, move and remove names.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "targets/nfs/nfs3_ops.hpp"
+
+namespace fsr::nfs {
+
+namespace {
+
+// The object is found or made, and known to have `handle`.
+void finish_found(Call& call, const FileHandle& handle, const Attr& attr) {
+  const Op& op = call.op();
+  call.state().teach(op.object, handle, attr);
+  if (op.kind == OpKind::create) call.state().opened(op.handle, op.object, handle, op.open_flags, false);
+  call.request->outcome.attr = attr;
+  call.session->finish(call, 0);
+}
+
+void after_lookup(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (error) return call.session->finish(call, error);
+  finish_found(call, reply.handle, reply.attr);
+}
+
+void send_lookup(Call& call) {
+  Rpc& rpc = call.session->begin(call, Proc::lookup, after_lookup);
+  XdrEncoder out(rpc.head);
+  encode_name(out, call.handle, call.op().name);
+  call.session->send(rpc);
+}
+
+// CREATE, MKDIR, SYMLINK and MKNOD may leave out the handle of what they made.
+void after_make(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (error) return call.session->finish(call, error);
+  if (reply.handle.size) return finish_found(call, reply.handle, reply.attr);
+  ++call.auxiliary;
+  send_lookup(call);
+}
+
+bool find_parent(Call& call) { return check_name(call, call.op().name) && find_object(call, call.op().parent, &call.handle); }
+
+void send_create(Call& call, CreateMode mode, const Attr& set) {
+  Rpc& rpc = call.session->begin(call, Proc::create, after_make);
+  XdrEncoder out(rpc.head);
+  encode_create(out, call.handle, call.op().name, mode, set);
+  call.session->send(rpc);
+}
+
+void after_link(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  if (!error) call.state().learn_links(call.op().object, reply.attr);
+  finish_plain(call, rpc, reply, error);
+}
+
+void after_remove(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  if (!error) call.state().unlinked(call.op().object);
+  finish_plain(call, rpc, reply, error);
+}
+
+void send_remove(Call& call, Proc proc) {
+  Rpc& rpc = call.session->begin(call, proc, after_remove);
+  XdrEncoder out(rpc.head);
+  encode_name(out, call.handle, call.op().name);
+  call.session->send(rpc);
+}
+
+void send_rename(Call& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2,
+                 Then then) {
+  Rpc& rpc = call.session->begin(call, Proc::rename, then);
+  XdrEncoder out(rpc.head);
+  encode_rename(out, from, name, to, name2);
+  call.session->send(rpc);
+}
+
+// --- Hiding: a file that is open loses its name. Version 3 knows no open files, so it gets a hidden name until its last release.
+// That is in the root, where it does not keep its directory from being removed, or where that is forbidden, beside the old name.
+
+void after_hide(Call& call, const Rpc&, const Reply&, int error) {
+  if (!error) {
+    ++call.state().counters.hidden;
+    if (!call.state().hide(call.hiding_object, call.hiding)) call.hidden.push_back(std::move(call.hiding));
+  }
+  call.hidden_then(call, error);
+}
+
+const FileHandle& hiding_from(const Call& call) { return call.op().kind == OpKind::rename ? call.handle2 : call.handle; }
+std::string_view hiding_name(const Call& call) { return call.op().kind == OpKind::rename ? call.op().name2 : call.op().name; }
+
+void after_hide_in_root(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  if (error != EACCES && error != EPERM && error != EXDEV) return after_hide(call, rpc, reply, error);
+  ++call.auxiliary;
+  call.hiding.dir = hiding_from(call);
+  send_rename(call, call.hiding.dir, hiding_name(call), call.hiding.dir, call.hiding.name, after_hide);
+}
+
+void hide(Call& call, ObjectId object, void (*then)(Call& call, int error)) {
+  call.hiding_object = object;
+  call.hidden_then = then;
+  call.hidden.clear();
+  call.hiding = HiddenName{call.state().options.root, call.state().hidden_name(), call.who};
+  send_rename(call, hiding_from(call), hiding_name(call), call.hiding.dir, call.hiding.name, after_hide_in_root);
+}
+
+void unlink_hidden(Call& call, int error) {
+  if (error) return call.session->finish(call, error);
+  remove_hidden(call);
+}
+
+void after_rename(Call& call, const Rpc&, const Reply&, int error) {
+  const Op& op = call.op();
+  if (error) call.error = error;
+  if (!error && op.object2 != op.object && call.hiding_object == kNoObject) call.state().unlinked(op.object2);
+  remove_hidden(call);
+}
+
+void rename_hidden(Call& call, int error) {
+  if (error) call.hiding_object = kNoObject;  // then the server's answer to the rename itself decides
+  const Op& op = call.op();
+  send_rename(call, call.handle, op.name, call.handle2, op.name2, after_rename);
+}
+
+void after_remove_hidden(Call& call, const Rpc&, const Reply&, int error) {
+  if (error) ++call.state().counters.hidden_left;
+  call.hidden.pop_back();
+  remove_hidden(call);
+}
+
+}  // namespace
+
+void remove_hidden(Call& call) {
+  if (call.hidden.empty()) return call.session->finish(call, call.error);
+  ++call.auxiliary;
+  const HiddenName& name = call.hidden.back();
+  call.who = name.who;
+  Rpc& rpc = call.session->begin(call, Proc::remove, after_remove_hidden);
+  XdrEncoder out(rpc.head);
+  encode_name(out, name.dir, name.name);
+  call.session->send(rpc);
+}
+
+void start_lookup(Call& call) {
+  if (find_parent(call)) send_lookup(call);
+}
+
+// O_EXCL is GUARDED, not EXCLUSIVE: that could carry no mode, and would only differ for a request that is sent twice, which a
+// CREATE never is here.
+void start_create(Call& call) {
+  const Op& op = call.op();
+  if (!find_parent(call)) return;
+  Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode & 07777)};
+  if (op.open_flags & O_TRUNC) set.valid |= kAttrSize;  // to 0
+  send_create(call, op.open_flags & O_EXCL ? CreateMode::guarded : CreateMode::unchecked, set);
+}
+
+void start_mkdir(Call& call) {
+  if (!find_parent(call)) return;
+  Rpc& rpc = call.session->begin(call, Proc::mkdir, after_make);
+  XdrEncoder out(rpc.head);
+  encode_mkdir(out, call.handle, call.op().name, Attr{.valid = kAttrMode, .mode = allowed_mode(call, call.op().mode | S_IFDIR)});
+  call.session->send(rpc);
+}
+
+void start_mknod(Call& call) {
+  const Op& op = call.op();
+  if (!find_parent(call)) return;
+  Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode), .rdev = op.flags};
+  if (S_ISREG(op.mode) || (op.mode & S_IFMT) == 0) return send_create(call, CreateMode::guarded, set);
+  Rpc& rpc = call.session->begin(call, Proc::mknod, after_make);
+  XdrEncoder out(rpc.head);
+  encode_mknod(out, call.handle, op.name, set);
+  call.session->send(rpc);
+}
+
+void start_symlink(Call& call) {
+  if (!find_parent(call)) return;
+  Rpc& rpc = call.session->begin(call, Proc::symlink, after_make);
+  XdrEncoder out(rpc.head);
+  encode_symlink(out, call.handle, call.op().name, call.op().data);
+  call.session->send(rpc);
+}
+
+void start_link(Call& call) {
+  const Op& op = call.op();
+  if (!check_name(call, op.name2) || !find_object(call, op.object, &call.handle) || !find_object(call, op.parent2, &call.handle2))
+    return;
+  Rpc& rpc = call.session->begin(call, Proc::link, after_link);
+  XdrEncoder out(rpc.head);
+  encode_link(out, call.handle, call.handle2, op.name2);
+  call.session->send(rpc);
+}
+
+void start_unlink(Call& call) {
+  if (!find_parent(call)) return;
+  if (call.state().is_open(call.op().object)) return hide(call, call.op().object, unlink_hidden);
+  send_remove(call, Proc::remove);
+}
+
+void start_rmdir(Call& call) {
+  if (find_parent(call)) send_remove(call, Proc::rmdir);
+}
+
+void start_rename(Call& call) {
+  const Op& op = call.op();
+  if (!find_parent(call) || !check_name(call, op.name2) || !find_object(call, op.parent2, &call.handle2)) return;
+  call.hidden.clear();
+  call.hiding_object = kNoObject;
+  if (op.object2 != op.object && call.state().is_open(op.object2)) {
+    ++call.auxiliary;
+    return hide(call, op.object2, rename_hidden);
+  }
+  send_rename(call, call.handle, op.name, call.handle2, op.name2, after_rename);
+}
+
+}  // namespace fsr::nfs

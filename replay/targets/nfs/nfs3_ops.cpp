@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/nfs/nfs3_ops.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+
+namespace fsr::nfs {
+
+namespace {
+
+struct Rule {
+  Fidelity fidelity = Fidelity::impossible;
+  void (*start)(Call& call) = nullptr;
+};
+
+// The one place that says what becomes of an operation. Whatever is not here is impossible: version 3 has no extended
+// attributes, holes, space reservation, server-side copy, ioctl or unnamed files; locks need NLM, a protocol of its own.
+constexpr std::array<Rule, kOpKinds> rules() {
+  std::array<Rule, kOpKinds> r{};
+  auto set = [&](OpKind kind, void (*start)(Call&)) { r[unsigned(kind)] = {Fidelity::exact, start}; };
+  set(OpKind::null, start_null);            // NULL
+  set(OpKind::lookup, start_lookup);        // LOOKUP
+  set(OpKind::getattr, start_getattr);      // GETATTR
+  set(OpKind::statx, start_getattr);        // GETATTR
+  set(OpKind::setattr, start_setattr);      // SETATTR
+  set(OpKind::access, start_access);        // ACCESS
+  set(OpKind::readlink, start_readlink);    // READLINK
+  set(OpKind::open, start_open);            // ACCESS: permission, and attributes for close-to-open; with O_TRUNC also SETATTR
+  set(OpKind::create, start_create);        // CREATE: GUARDED with O_EXCL, else UNCHECKED
+  set(OpKind::read, start_read);            // READ, as many as the server's limit asks for
+  set(OpKind::write, start_write);          // WRITE, likewise: UNSTABLE, or as O_SYNC and O_DSYNC ask
+  set(OpKind::fsync, start_fsync);          // COMMIT if there are UNSTABLE writes, else nothing
+  set(OpKind::flush, start_flush);          // nothing: data is committed when an fsync was recorded
+  set(OpKind::release, start_release);      // nothing; REMOVE of hidden names (auxiliary)
+  set(OpKind::opendir, start_open);         // ACCESS
+  set(OpKind::readdir, start_readdir);      // READDIR, as many as the recorded number of entries takes
+  set(OpKind::readdirplus, start_readdir);  // READDIRPLUS, likewise
+  set(OpKind::releasedir, start_release);   // nothing
+  set(OpKind::fsyncdir, start_flush);       // nothing: version 3 changes names synchronously
+  set(OpKind::mkdir, start_mkdir);          // MKDIR
+  set(OpKind::mknod, start_mknod);          // MKNOD; of a regular file: CREATE GUARDED
+  set(OpKind::symlink, start_symlink);      // SYMLINK
+  set(OpKind::link, start_link);            // LINK
+  set(OpKind::unlink, start_unlink);        // REMOVE; while open: RENAME to a hidden name
+  set(OpKind::rmdir, start_rmdir);          // RMDIR
+  set(OpKind::rename, start_rename);        // RENAME; over an open file: first RENAME of that (auxiliary)
+  set(OpKind::statfs, start_statfs);        // FSSTAT
+  return r;
+}
+constexpr std::array<Rule, kOpKinds> kRules = rules();
+
+constexpr size_t kLongestName = 4096;
+constexpr int64_t kLastTime = int64_t(UINT32_MAX) * 1'000'000'000;
+
+bool time_fits(const Attr& set, AttrField field, int64_t ns) { return !(set.valid & field) || (ns >= 0 && ns <= kLastTime); }
+
+bool sets_ids(uint32_t mode) { return (mode & S_ISUID) || ((mode & S_ISGID) && !S_ISDIR(mode)); }
+
+}  // namespace
+
+Fidelity nfs3_fidelity(const Op& op, bool privileged) {
+  if (unsigned(op.kind) >= kOpKinds) return Fidelity::impossible;
+  Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;
+  switch (op.kind) {
+    case OpKind::rename:
+      return op.flags == 0 ? fidelity : Fidelity::impossible;
+    case OpKind::mknod:
+      if ((S_ISCHR(op.mode) || S_ISBLK(op.mode)) && !privileged) return Fidelity::impossible;
+      [[fallthrough]];
+    case OpKind::create:
+      return sets_ids(op.mode) && !privileged ? Fidelity::approximate : fidelity;
+    case OpKind::write:
+      return op.has(kOpAppend) ? Fidelity::approximate : fidelity;  // another client's append may come between
+    case OpKind::setattr:
+      if (!op.set) return fidelity;
+      if ((op.set->valid & kAttrMode) && sets_ids(op.set->mode) && !privileged) return Fidelity::approximate;
+      if (!time_fits(*op.set, kAttrAtime, op.set->atime) || !time_fits(*op.set, kAttrMtime, op.set->mtime))
+        return Fidelity::approximate;
+      return fidelity;
+    default:
+      return fidelity;
+  }
+}
+
+void start_operation(Call& call) {
+  const Op& op = call.op();
+  if (nfs3_fidelity(op, call.state().options.privileged) == Fidelity::impossible) return call.session->finish(call, EOPNOTSUPP);
+  kRules[unsigned(op.kind)].start(call);
+}
+
+bool find_object(Call& call, ObjectId object, FileHandle* handle) {
+  if (call.state().handle_of(object, handle)) return true;
+  call.session->finish(call, ESTALE);
+  return false;
+}
+
+bool check_name(Call& call, std::string_view name) {
+  int error = 0;
+  if (name.size() > kLongestName)
+    error = ENAMETOOLONG;  // from 256 bytes on the server says so itself
+  else if (name.size() <= 255 && !valid_component(name))
+    error = EINVAL;
+  else if (name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos)
+    error = EINVAL;
+  if (error) call.session->finish(call, error);
+  return error == 0;
+}
+
+uint32_t allowed_mode(const Call& call, uint32_t mode) {
+  if (call.state().options.privileged) return mode;
+  return mode & ~(S_ISUID | (S_ISDIR(mode) ? 0u : uint32_t(S_ISGID)));
+}
+
+void finish_plain(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (!error) call.request->outcome.attr = reply.attr;
+  call.session->finish(call, error);
+}
+
+}  // namespace fsr::nfs

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations as NFSv3 procedures: what is exact, approximate and impossible stands in nfs3_ops.cpp, the state machines in
+// nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp and nfs3_dir_ops.cpp.
+#pragma once
+
+#include "targets/nfs/nfs3_session.hpp"
+
+namespace fsr::nfs {
+
+Fidelity nfs3_fidelity(const Op& op, bool privileged);
+void start_operation(Call& call);
+
+// --- the state machines: each starts one kind of operation ---
+void start_null(Call& call);
+void start_getattr(Call& call);
+void start_setattr(Call& call);
+void start_access(Call& call);
+void start_readlink(Call& call);
+void start_statfs(Call& call);
+
+void start_lookup(Call& call);
+void start_create(Call& call);
+void start_mkdir(Call& call);
+void start_mknod(Call& call);
+void start_symlink(Call& call);
+void start_link(Call& call);
+void start_unlink(Call& call);
+void start_rmdir(Call& call);
+void start_rename(Call& call);
+
+void start_open(Call& call);
+void start_read(Call& call);
+void start_write(Call& call);
+void start_fsync(Call& call);
+void start_flush(Call& call);
+void start_release(Call& call);
+
+void start_readdir(Call& call);
+
+// --- what they share ---
+// The object's file handle. False: nothing taught it, and the call is finished with ESTALE.
+bool find_object(Call& call, ObjectId object, FileHandle* handle);
+// The name could leave its directory or is absurdly long: false, and the call is finished.
+bool check_name(Call& call, std::string_view name);
+// The bits of a mode that this target may set.
+uint32_t allowed_mode(const Call& call, uint32_t mode);
+// The last reply of an operation that needs nothing of it but the attributes.
+void finish_plain(Call& call, const Rpc& rpc, const Reply& reply, int error);
+// What ACCESS must grant for R_OK | W_OK | X_OK, as bits to ask for; and whether an answer does.
+uint32_t access_request(uint32_t mask);
+bool access_granted(uint32_t mask, const Reply& reply);
+// Removes call.hidden one after the other, then finishes the call successfully.
+void remove_hidden(Call& call);
+
+}  // namespace fsr::nfs

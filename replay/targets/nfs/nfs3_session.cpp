@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/nfs/nfs3_session.hpp"
+
+#include <errno.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/clock.hpp"
+#include "targets/nfs/nfs3_ops.hpp"
+
+namespace fsr::nfs {
+
+namespace {
+
+constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2'000'000'000;  // ns
+constexpr size_t kOverhead = 4096;                                       // of a reply, beside its data
+
+wire::ChannelOptions channel_options(const NfsOptions& o) {
+  wire::ChannelOptions c;
+  c.max_message = std::max(o.read_max, 2 * o.readdir_max) + kOverhead;
+  c.depth = Nfs3Session::kMostCalls * Nfs3Session::kParallel;
+  c.request_timeout = o.timeout;
+  return c;
+}
+
+}  // namespace
+
+NfsState& Call::state() const { return session->state(); }
+
+void Rpc::replied(std::span<const uint8_t> message) { session->answered(*this, message); }
+void Rpc::failed(int error) { session->conclude(*this, error); }
+
+Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state)
+    : state_(std::move(state)),
+      channel_(state_->options.server, kRpcProtocol, channel_options(state_->options), *state_->options.clock,
+               state_->counters.wire) {}
+
+Submit Nfs3Session::submit(Request& request) {
+  request.outcome = Outcome();
+  if (free_calls_.empty()) {
+    if (calls_.size() == kMostCalls) return Submit::busy;
+    calls_.push_back(std::make_unique<Call>());
+    calls_.back()->session = this;
+    free_calls_.push_back(calls_.back().get());
+  }
+  Call& call = *free_calls_.back();
+  free_calls_.pop_back();
+  call.request = &request;
+  call.auxiliary = 0;
+  call.error = 0;
+  call.submitting = true;
+  call.finished = false;
+  const NfsOptions& o = state_->options;
+  if (o.impersonate) {
+    call.who.uid = request.who.uid;
+    call.who.gid = request.who.gid;
+  } else {
+    call.who = o.self;
+  }
+  start_operation(call);
+  call.submitting = false;
+  if (!call.finished) return Submit::queued;
+  free_calls_.push_back(&call);
+  return Submit::completed;
+}
+
+void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
+  sink_ = &sink;
+  uint64_t before = completions_;
+  wire::Channel::Woken woken;
+  do {
+    send_delayed();
+    woken = channel_.poll(next_delayed(deadline), wake);
+  } while (completions_ == before && woken == wire::Channel::Woken::no && state_->options.clock->now() < deadline);
+  sink_ = nullptr;
+}
+
+Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
+  if (free_rpcs_.empty()) {
+    rpcs_.push_back(std::make_unique<Rpc>());
+    rpcs_.back()->session = this;
+    free_rpcs_.push_back(rpcs_.back().get());
+  }
+  Rpc& rpc = *free_rpcs_.back();
+  free_rpcs_.pop_back();
+  rpc.call = &call;
+  rpc.proc = proc;
+  rpc.then = then;
+  rpc.idempotent = idempotent(proc);
+  rpc.retry_until = 0;
+  channel_.open(rpc);
+  begin_call(rpc.head, rpc.tag(), Procedure{kNfsProgram, kNfs3, uint32_t(proc)}, call.who);
+  return rpc;
+}
+
+void Nfs3Session::send(Rpc& rpc, std::string_view payload) {
+  rpc.payload = payload;
+  rpc.padding = uint8_t(XdrEncoder::padding(payload.size()));
+  end_call(rpc.head, payload.size() + rpc.padding);
+  channel_.send(rpc);
+}
+
+void Nfs3Session::answered(Rpc& rpc, std::span<const uint8_t> message) {
+  XdrDecoder in(message);
+  RpcStatus status = decode_reply_head(in);
+  int error = rpc_errno(status);
+  if (status == RpcStatus::malformed || (error == 0 && !decode_results(rpc.proc, in, &reply_))) {
+    channel_.reject();
+    error = EBADMSG;
+  } else if (error == 0 && reply_.status != kOk) {
+    if (reply_.status == kStatusJukebox && delay(rpc)) return;
+    error = status_errno(reply_.status);
+  }
+  conclude(rpc, error);
+}
+
+void Nfs3Session::conclude(Rpc& rpc, int error) {
+  rpc.then(*rpc.call, rpc, reply_, error);
+  rpc.payload = {};
+  free_rpcs_.push_back(&rpc);
+}
+
+// The server is not ready yet for this request: it is sent again after a pause. False: that has gone on for too long.
+bool Nfs3Session::delay(Rpc& rpc) {
+  int64_t now = state_->options.clock->now();
+  if (rpc.retry_until == 0) {
+    rpc.retry_until = now + state_->options.timeout;
+    rpc.retry_delay = kFirstDelay;
+  }
+  if (now >= rpc.retry_until) return false;
+  ++state_->counters.delayed;
+  rpc.retry_at = now + rpc.retry_delay;
+  rpc.retry_delay = std::min(rpc.retry_delay * 2, kLastDelay);
+  delayed_.push_back(&rpc);
+  return true;
+}
+
+void Nfs3Session::send_delayed() {
+  if (delayed_.empty()) return;
+  int64_t now = state_->options.clock->now();
+  std::erase_if(delayed_, [&](Rpc* rpc) {
+    if (rpc->retry_at > now) return false;
+    channel_.open(*rpc);
+    change_xid(rpc->head, rpc->tag());
+    channel_.send(*rpc);
+    return true;
+  });
+}
+
+int64_t Nfs3Session::next_delayed(int64_t deadline) const {
+  for (const Rpc* rpc : delayed_) deadline = std::min(deadline, rpc->retry_at);
+  return deadline;
+}
+
+void Nfs3Session::finish(Call& call, int error) {
+  Request& request = *call.request;
+  request.outcome.error = error;
+  request.outcome.auxiliary = call.auxiliary;
+  request.outcome.completed = state_->options.clock->now();
+  call.finished = true;
+  call.listing.reset();
+  if (call.submitting) return;
+  ++completions_;
+  sink_->completed(request);
+  free_calls_.push_back(&call);
+}
+
+}  // namespace fsr::nfs

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection to an NFSv3 server, and the operations under way on it.
+//
+// An operation is a Call: a small state machine that sends requests (Rpc) and goes on in the function it named for each reply,
+// until it calls finish(). Calls and Rpcs come from free lists. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "targets/nfs/nfs_state.hpp"
+#include "targets/target.hpp"
+#include "targets/wire/channel.hpp"
+
+namespace fsr::nfs {
+
+class Nfs3Session;
+struct Call;
+struct Rpc;
+
+// A request was answered, or will never be (error != 0: `reply` holds nothing). `rpc` is free again afterwards.
+using Then = void (*)(Call& call, const Rpc& rpc, const Reply& reply, int error);
+
+struct Rpc final : wire::Exchange {
+  Nfs3Session* session = nullptr;
+  Call* call = nullptr;
+  Proc proc = Proc::null;
+  Then then = nullptr;
+  uint64_t offset = 0;  // READ, WRITE
+  uint32_t count = 0;
+  int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns, when the server asks for patience
+
+  void replied(std::span<const uint8_t> message) override;
+  void failed(int error) override;
+};
+
+struct Call {
+  Nfs3Session* session = nullptr;
+  Request* request = nullptr;
+  Identity who;
+  uint32_t auxiliary = 0;
+  bool submitting = false, finished = false;
+
+  FileHandle handle, handle2;  // what the operation is about, its second directory
+  int error = 0;
+  // A transfer in several requests: bytes [next, end) are not yet asked for, [start, short_at) are done once none is outstanding.
+  uint64_t start = 0, next = 0, end = 0, short_at = 0;
+  unsigned outstanding = 0;
+  Stable stable = Stable::unstable;
+  bool append = false;
+  ObjectId object = kNoObject;  // written to or listed
+  uint64_t commit_upto = 0;
+  // A listing.
+  std::shared_ptr<Listing> listing;
+  uint64_t cookie = 0;
+  size_t wanted = 0;  // entries
+  std::vector<uint32_t> name_sizes;
+  std::vector<DirEntry> entries;
+  // Hiding an open file's name, and removing hidden names.
+  HiddenName hiding;
+  ObjectId hiding_object = kNoObject;
+  void (*hidden_then)(Call& call, int error) = nullptr;
+  std::vector<HiddenName> hidden;
+
+  std::string buffer;  // data read in pieces, names of a listing
+
+  const Op& op() const { return *request->op; }
+  NfsState& state() const;
+};
+
+class Nfs3Session final : public Session {
+ public:
+  static constexpr unsigned kMostCalls = 128;  // operations under way
+  static constexpr unsigned kParallel = 8;     // requests of one operation
+
+  // Connects; throws std::runtime_error, one line.
+  explicit Nfs3Session(std::shared_ptr<NfsState> state);
+
+  Submit submit(Request& request) override;
+  void poll(int64_t deadline, int wake, Completion& sink) override;
+
+  // For the operations:
+  NfsState& state() { return *state_; }
+  // Begins a request; its arguments are encoded to rpc.head.
+  Rpc& begin(Call& call, Proc proc, Then then);
+  void send(Rpc& rpc, std::string_view payload = {});
+  void finish(Call& call, int error);  // `call` is gone, or will be soon
+
+ private:
+  friend struct Rpc;
+  void answered(Rpc& rpc, std::span<const uint8_t> message);
+  void conclude(Rpc& rpc, int error);
+  bool delay(Rpc& rpc);
+  void send_delayed();
+  int64_t next_delayed(int64_t deadline) const;
+
+  std::shared_ptr<NfsState> state_;
+  Reply reply_;  // of the message at hand
+  std::vector<std::unique_ptr<Call>> calls_;
+  std::vector<std::unique_ptr<Rpc>> rpcs_;
+  std::vector<Call*> free_calls_;
+  std::vector<Rpc*> free_rpcs_;
+  std::vector<Rpc*> delayed_;
+  Completion* sink_ = nullptr;
+  uint64_t completions_ = 0;
+  wire::Channel channel_;  // last: its end comes before that of what it refers to
+};
+
+}  // namespace fsr::nfs

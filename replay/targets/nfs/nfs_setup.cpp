@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/nfs/nfs_setup.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "targets/nfs/mount3.hpp"
+#include "targets/nfs/rpc_client.hpp"
+
+namespace fsr::nfs {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 4 << 20;  // bytes, whatever the server says
+
+class Setup {
+ public:
+  Setup(const wire::Url& url, Clock& clock, int64_t timeout, Identity self)
+      : url_(url), clock_(clock), timeout_(std::min(timeout, 10 * kSecond)), self_(std::move(self)) {}
+
+  // The port of a program: as the URL says, else as the portmapper says.
+  uint16_t port(std::string_view option, uint32_t program, uint32_t version, const char* name) {
+    uint16_t given = uint16_t(url_.number(option, 1, 65535, 0));
+    if (given) return given;
+    uint32_t port = 0;
+    std::string where = url_.host + ": portmapper (or give " + std::string(option) + "= in the URL)";
+    RpcClient portmapper(where, wire::resolve(url_.host, kPortmapPort), timeout_, clock_);
+    portmapper.call(
+        kGetPort, self_, [&](XdrEncoder& out) { encode_getport(out, program, version); },
+        [&](XdrDecoder& in) { return decode_getport(in, &port); });
+    if (port == 0) throw std::runtime_error(url_.host + " offers no " + name + " over TCP");
+    return uint16_t(port);
+  }
+
+  FileHandle mount() {
+    uint16_t at = port("mountport", kMountProgram, kMountVersion, "MOUNT version 3");
+    std::string what = url_.host + ":" + std::to_string(at) + ": MOUNT of '" + url_.path + "'";
+    RpcClient client(what, wire::resolve(url_.host, at), timeout_, clock_);
+    MountReply reply;
+    client.call(
+        kMount, self_, [&](XdrEncoder& out) { encode_mount(out, url_.path); },
+        [&](XdrDecoder& in) { return decode_mount(in, &reply); });
+    if (reply.status) throw std::runtime_error(what + ": " + mount_message(reply.status));
+    return reply.root;
+  }
+
+  void limits(NfsOptions* o, uint16_t at) {
+    std::string what = url_.host + ":" + std::to_string(at) + ": NFS version 3";
+    RpcClient client(what, o->server, timeout_, clock_);
+    Reply reply;
+    client.call(
+        Procedure{kNfsProgram, kNfs3, uint32_t(Proc::fsinfo)}, self_, [&](XdrEncoder& out) { encode_handle(out, o->root); },
+        [&](XdrDecoder& in) { return decode_results(Proc::fsinfo, in, &reply); });
+    if (reply.status) throw std::runtime_error(what + ": FSINFO failed with status " + std::to_string(reply.status));
+    auto transfer = [&](const char* option, uint32_t server) {
+      uint64_t wanted = url_.number(option, kLeastTransfer, kMostTransfer, kMostTransfer);
+      return uint32_t(std::min<uint64_t>(wanted, std::clamp(server, kLeastTransfer, kMostTransfer)));
+    };
+    o->read_max = transfer("rsize", reply.read_max);
+    o->write_max = transfer("wsize", reply.write_max);
+    o->readdir_max = std::clamp(reply.readdir_wanted, 8192u, 65536u);
+  }
+
+ private:
+  const wire::Url& url_;
+  Clock& clock_;
+  int64_t timeout_;
+  Identity self_;
+};
+
+}  // namespace
+
+NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
+  url.allow_options({"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout"});
+  if (url.number("version", 0, 99, 3) != 3) throw std::runtime_error("bad URL '" + url.text + "': only version=3 is spoken");
+  if (url.path.size() > kLongestMountPath) throw std::runtime_error("bad URL '" + url.text + "': the path is too long");
+  if (!url.user.empty()) throw std::runtime_error("bad URL '" + url.text + "': NFS has no user names, give uid= and gid=");
+
+  NfsOptions o;
+  o.clock = options.clock;
+  o.privileged = options.privileged;
+  o.impersonate = options.impersonate;
+  o.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
+  o.self = own_identity();
+  if (url.option("uid") || url.option("gid")) o.self.groups.clear();
+  o.self.uid = uint32_t(url.number("uid", 0, UINT32_MAX, o.self.uid));
+  o.self.gid = uint32_t(url.number("gid", 0, UINT32_MAX, o.self.gid));
+
+  Setup setup(url, *o.clock, o.timeout, o.self);
+  uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
+  o.root = setup.mount();
+  o.server = wire::resolve(url.host, port);
+  setup.limits(&o, port);
+  return o;
+}
+
+}  // namespace fsr::nfs

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a URL to a mounted export: portmapper, MOUNT, FSINFO. Blocking; throws std::runtime_error with one line that says which
+// step failed and what to do.
+//
+//   nfs://host[:port]/export?option=value&...
+//     version=3           the protocol's version; 3 is the only one
+//     nfsport=, mountport= ports; without them (and without :port) the server's portmapper is asked
+//     uid=, gid=          whom to act as, where operations are not performed as their recorded user; default: the caller
+//     rsize=, wsize=      bytes of one READ and WRITE, at most; default: what the server wants
+//     timeout=            seconds until a request has failed; default 60
+#pragma once
+
+#include "targets/nfs/nfs_state.hpp"
+#include "targets/wire/url.hpp"
+
+namespace fsr::nfs {
+
+NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options);
+
+}  // namespace fsr::nfs

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/nfs/nfs_state.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+namespace fsr::nfs {
+
+namespace {
+
+// How many names the object has, or `otherwise` if the reply does not say. A directory's link count counts its subdirectories.
+uint32_t names_of(const Attr& attr, uint32_t otherwise) {
+  if ((attr.valid & kAttrMode) && S_ISDIR(attr.mode)) return 1;
+  return attr.valid & kAttrNlink ? uint32_t(attr.nlink) : otherwise;
+}
+
+}  // namespace
+
+NfsState::NfsState(const NfsOptions& o) : options(o) {
+  std::random_device random;
+  char prefix[32];
+  snprintf(prefix, sizeof prefix, ".nfs%08x%08x.", random(), random());
+  hidden_prefix_ = prefix;
+  objects.update(kRootObject, [&](Object& root) { root.handle = o.root; });
+}
+
+bool NfsState::handle_of(ObjectId object, FileHandle* handle) {
+  if (objects.visit(object, [&](Object& o) { *handle = o.handle; }) && handle->size) return true;
+  ++counters.unknown;
+  return false;
+}
+
+void NfsState::teach(ObjectId object, const FileHandle& handle, const Attr& attr) {
+  if (object == kNoObject) return;
+  objects.update(object, [&](Object& o) {
+    o.handle = handle;
+    o.removed = false;
+    o.links = names_of(attr, o.links);
+  });
+}
+
+void NfsState::learn_links(ObjectId object, const Attr& attr) {
+  if (attr.valid) objects.visit(object, [&](Object& o) { o.links = names_of(attr, o.links); });
+}
+
+void NfsState::opened(HandleId id, ObjectId object, const FileHandle& handle, uint32_t flags, bool directory) {
+  if (id == 0) return;
+  opens.set(id, Open{object, handle, flags, directory ? std::make_shared<Listing>() : nullptr});
+  objects.visit(object, [](Object& o) { ++o.opens; });
+}
+
+bool NfsState::released(HandleId id, std::vector<HiddenName>* hidden) {
+  Open open;
+  if (!opens.erase(id, &open)) return false;
+  bool forget = false;
+  objects.visit(open.object, [&](Object& o) {
+    if (o.opens > 0 && --o.opens > 0) return;
+    hidden->swap(o.hidden);
+    forget = o.removed;
+  });
+  if (forget) objects.erase(open.object);
+  return true;
+}
+
+bool NfsState::is_open(ObjectId object) {
+  bool open = false;
+  objects.visit(object, [&](Object& o) { open = o.opens > 0; });
+  return open;
+}
+
+void NfsState::unlinked(ObjectId object) {
+  if (object == kRootObject) return;
+  bool forget = false;
+  objects.visit(object, [&](Object& o) {
+    if (o.links > 1) {
+      --o.links;
+    } else {
+      o.removed = true;
+      forget = o.opens == 0;
+    }
+  });
+  if (forget) objects.erase(object);
+}
+
+bool NfsState::hide(ObjectId object, HiddenName name) {
+  bool kept = false;
+  objects.visit(object, [&](Object& o) {
+    if (o.opens == 0) return;
+    o.hidden.push_back(std::move(name));
+    kept = true;
+  });
+  unlinked(object);
+  return kept;
+}
+
+std::string NfsState::hidden_name() { return hidden_prefix_ + std::to_string(hidden_names_++); }
+
+bool NfsState::is_hidden(std::string_view name) const { return name.starts_with(hidden_prefix_); }
+
+void NfsState::begin_append(ObjectId object) {
+  objects.visit(object, [](Object& o) { ++o.appends; });
+}
+
+uint64_t NfsState::place_append(ObjectId object, uint64_t size, uint64_t length) {
+  uint64_t offset = size;
+  objects.visit(object, [&](Object& o) {
+    offset = std::max(size, o.append_end);
+    o.append_end = offset + length;
+  });
+  return offset;
+}
+
+void NfsState::end_append(ObjectId object) {
+  objects.visit(object, [](Object& o) {
+    if (o.appends > 0 && --o.appends == 0) o.append_end = 0;
+  });
+}
+
+void NfsState::wrote(ObjectId object, uint64_t verifier) {
+  objects.visit(object, [&](Object& o) {
+    if (o.unstable > o.committed && o.verifier != verifier && !o.lost) {
+      o.lost = true;
+      ++counters.lost_writes;
+    }
+    ++o.unstable;
+    o.verifier = verifier;
+  });
+}
+
+bool NfsState::needs_commit(ObjectId object, uint64_t* upto) {
+  bool needed = false;
+  objects.visit(object, [&](Object& o) {
+    needed = o.unstable > o.committed;
+    *upto = o.unstable;
+  });
+  return needed;
+}
+
+bool NfsState::committed(ObjectId object, uint64_t upto, uint64_t verifier) {
+  bool safe = true;
+  objects.visit(object, [&](Object& o) {
+    if (upto <= o.committed) return;  // another COMMIT covered it meanwhile
+    if (o.verifier != verifier && !o.lost) {
+      o.lost = true;
+      ++counters.lost_writes;
+    }
+    safe = !o.lost;
+    o.lost = false;  // told once, as an fsync does
+    o.committed = upto;
+    o.verifier = verifier;
+  });
+  return safe;
+}
+
+}  // namespace fsr::nfs

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sessions of one NFS target share: how to reach the server, what it can take, which file handle a recorded object has,
+// what is open, what is written and not yet committed. Safe for the sessions' threads; fixed after the set-up but for the maps
+// and the counters.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "targets/dir_cursor.hpp"
+#include "targets/id_map.hpp"
+#include "targets/nfs/nfs3.hpp"
+#include "targets/target.hpp"
+#include "targets/wire/channel.hpp"
+
+namespace fsr::nfs {
+
+// A file that was removed while open: what its hidden name is, and who may remove it.
+struct HiddenName {
+  FileHandle dir;
+  std::string name;
+  Identity who;
+};
+
+// A file that operations may name by ObjectId.
+struct Object {
+  FileHandle handle;
+  uint32_t opens = 0;
+  uint32_t links = 0;    // names, as last told; 0 = not known
+  bool removed = false;  // its last name is gone or hidden: forgotten with its last open
+  std::vector<HiddenName> hidden;
+  // UNSTABLE writes: a server that restarts before their COMMIT shows another verifier and may have lost them.
+  uint64_t unstable = 0;   // how many were ever done
+  uint64_t committed = 0;  // how many of them a COMMIT covers
+  uint64_t verifier = 0;   // of those not committed
+  bool lost = false;       // the verifier changed among them
+  // Appends under way. Version 3 has none: each asks for the size and writes there, behind what others of ours already took.
+  uint32_t appends = 0;
+  uint64_t append_end = 0;
+};
+
+// The part of a listing that the server has sent and no operation has taken yet, and where the recorded cursors lead to.
+struct Listing {
+  std::mutex mutex;
+  DirCursor cursor;  // to the server's cookies
+  uint64_t verifier = 0;
+  std::string names;  // of `entries`, one after the other
+  struct Kept {
+    uint32_t name_size;
+    uint32_t type;
+    uint64_t fileid, cookie;
+  };
+  std::vector<Kept> entries;
+  size_t taken = 0, taken_names = 0;  // of entries, of names
+  uint64_t entries_after = 0;         // the cookie that entries[taken] follows
+  bool eof = false;                   // nothing follows `entries`
+
+  void forget() {  // what was kept of the server's answer
+    names.clear();
+    entries.clear();
+    taken = taken_names = 0;
+    entries_after = 0;
+    eof = false;
+  }
+};
+
+// One open instance.
+struct Open {
+  ObjectId object = kNoObject;
+  FileHandle handle;
+  uint32_t flags = 0;                // O_*
+  std::shared_ptr<Listing> listing;  // of a directory
+};
+
+struct Counters {
+  wire::ChannelCounters wire;
+  std::atomic<uint64_t> delayed{0};      // NFS3ERR_JUKEBOX: asked again later
+  std::atomic<uint64_t> hidden{0};       // removals while open, done as a rename
+  std::atomic<uint64_t> hidden_left{0};  // hidden names that could not be removed
+  std::atomic<uint64_t> lost_writes{0};  // the server restarted with uncommitted data
+  std::atomic<uint64_t> unknown{0};      // operations on an object that nothing taught
+};
+
+struct NfsOptions {
+  std::vector<wire::Address> server;
+  FileHandle root;
+  uint32_t read_max = 0, write_max = 0, readdir_max = 0;  // bytes of one request
+  Identity self;
+  int64_t timeout = 0;  // of a request, ns
+  Clock* clock = nullptr;
+  bool privileged = false;
+  bool impersonate = false;
+};
+
+class NfsState {
+ public:
+  explicit NfsState(const NfsOptions& o);
+
+  const NfsOptions options;
+  Counters counters;
+  IdMap<Object> objects;
+  IdMap<Open> opens;
+
+  bool handle_of(ObjectId object, FileHandle* handle);  // false (counted): nothing taught it
+  // A reply told where the object is.
+  void teach(ObjectId object, const FileHandle& handle, const Attr& attr);
+  void learn_links(ObjectId object, const Attr& attr);
+  void opened(HandleId id, ObjectId object, const FileHandle& handle, uint32_t flags, bool directory);
+  // The open instance ended; hidden names that its object no longer needs move to *hidden. False: no such open.
+  bool released(HandleId id, std::vector<HiddenName>* hidden);
+  bool is_open(ObjectId object);
+  // One of the object's names is gone.
+  void unlinked(ObjectId object);
+  // One of its names became a hidden one. False: it is not open any more, the caller must remove the hidden name.
+  bool hide(ObjectId object, HiddenName name);
+  std::string hidden_name();                    // fresh
+  bool is_hidden(std::string_view name) const;  // one of those
+
+  void begin_append(ObjectId object);
+  // Where `length` bytes go, now that the server told the size (as of some time since begin_append).
+  uint64_t place_append(ObjectId object, uint64_t size, uint64_t length);
+  void end_append(ObjectId object);
+
+  // An UNSTABLE write was answered.
+  void wrote(ObjectId object, uint64_t verifier);
+  // Is there something to commit? *upto: what the COMMIT to be sent will cover.
+  bool needs_commit(ObjectId object, uint64_t* upto);
+  // A COMMIT was answered. False: data was lost (counted).
+  bool committed(ObjectId object, uint64_t upto, uint64_t verifier);
+
+ private:
+  std::atomic<uint64_t> hidden_names_{0};
+  std::string hidden_prefix_;  // tells this run's from another's
+};
+
+}  // namespace fsr::nfs

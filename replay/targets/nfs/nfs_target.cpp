@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/nfs/nfs_target.hpp"
+
+#include <stdexcept>
+
+#include "targets/nfs/nfs3_ops.hpp"
+#include "targets/nfs/nfs3_session.hpp"
+#include "targets/nfs/nfs_setup.hpp"
+#include "targets/nfs/rpc_client.hpp"
+
+namespace fsr::nfs {
+
+namespace {
+
+constexpr int64_t kPatience = 5'000'000'000;  // ns, for what happens outside a run
+
+Procedure nfs3(Proc proc) { return {kNfsProgram, kNfs3, uint32_t(proc)}; }
+
+class NfsTarget final : public Target {
+ public:
+  NfsTarget(wire::Url url, const NfsOptions& options) : url_(std::move(url)), state_(std::make_shared<NfsState>(options)) {}
+
+  ~NfsTarget() override { remove_hidden_names(); }
+
+  std::string name() const override { return url_.text.substr(0, url_.text.find('?')); }
+
+  Fidelity fidelity(const Op& op) const override { return nfs3_fidelity(op, state_->options.privileged); }
+
+  std::unique_ptr<Session> open_session() override {
+    try {
+      return std::make_unique<Nfs3Session>(state_);
+    } catch (const std::runtime_error& e) {
+      throw std::runtime_error(name() + ": " + e.what());
+    }
+  }
+
+  Space space() override {
+    RpcClient client = this->client();
+    Reply reply;
+    client.call(
+        nfs3(Proc::fsstat), state_->options.self, [&](XdrEncoder& out) { encode_handle(out, state_->options.root); },
+        [&](XdrDecoder& in) { return decode_results(Proc::fsstat, in, &reply); });
+    return {reply.total_bytes, reply.available_bytes};
+  }
+
+  bool empty() override {
+    RpcClient client = this->client();
+    Reply reply;
+    uint64_t cookie = 0;
+    bool found = false;
+    auto read = [&](XdrDecoder& in) {
+      if (!decode_results(Proc::readdir, in, &reply)) return false;
+      for (const Entry& e : reply.entries) {  // names are valid here only
+        found |= e.name != "." && e.name != "..";
+        cookie = e.cookie;
+      }
+      return true;
+    };
+    do {
+      uint64_t verifier = reply.verifier;
+      client.call(
+          nfs3(Proc::readdir), state_->options.self,
+          [&](XdrEncoder& out) { encode_readdir(out, state_->options.root, cookie, verifier, state_->options.readdir_max); },
+          read);
+      if (reply.status) throw std::runtime_error(name() + ": its root can't be listed");
+    } while (!found && !reply.eof && !reply.entries.empty());
+    return !found;
+  }
+
+  std::vector<std::pair<std::string, uint64_t>> counters() const override {
+    const Counters& c = state_->counters;
+    return {{"reconnects", c.wire.reconnects},
+            {"requests sent again", c.wire.resent},
+            {"requests lost with a connection", c.wire.broken},
+            {"requests without an answer", c.wire.timeouts},
+            {"requests with no server to go to", c.wire.unreachable},
+            {"malformed replies", c.wire.malformed},
+            {"unexpected replies", c.wire.unexpected},
+            {"requests delayed by the server", c.delayed},
+            {"open files removed by renaming", c.hidden},
+            {"hidden names left behind", c.hidden_left},
+            {"files with lost writes", c.lost_writes},
+            {"operations on unknown objects", c.unknown}};
+  }
+
+ private:
+  RpcClient client() const { return RpcClient(name(), state_->options.server, kPatience, *state_->options.clock); }
+
+  // Removes what unreleased opens kept, as their releases would have.
+  void remove_hidden_names() {
+    std::vector<HiddenName> left;
+    state_->objects.for_each([&](uint64_t, Object& o) {
+      left.insert(left.end(), o.hidden.begin(), o.hidden.end());
+      o.hidden.clear();
+    });
+    if (left.empty()) return;
+    try {
+      RpcClient client = this->client();
+      for (const HiddenName& h : left)
+        client.call(
+            nfs3(Proc::remove), h.who, [&](XdrEncoder& out) { encode_name(out, h.dir, h.name); },
+            [](XdrDecoder&) { return true; });
+    } catch (const std::runtime_error&) {
+      // The server is gone: nobody is left to tell, and nothing else to be done.
+    }
+  }
+
+  wire::Url url_;
+  std::shared_ptr<NfsState> state_;
+};
+
+std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& options) {
+  wire::Url url = wire::parse_url(text);
+  try {
+    return std::make_unique<NfsTarget>(url, connect_nfs(url, options));
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error("nfs: " + std::string(e.what()));
+  }
+}
+
+}  // namespace
+
+}  // namespace fsr::nfs
+
+namespace fsr {
+
+const TargetPlugin nfs_plugin{"nfs", "nfs://host[:port]/export?version=3    an NFS server, over an own client", nfs::open_nfs};
+
+}  // namespace fsr

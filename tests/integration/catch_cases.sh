@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: catch_cases.sh PROGRAM: runs each case of a Catch2 program by itself and prints "ok - name" or "not ok - name: why".
+set -uo pipefail
+
+failed=0
+while IFS= read -r name; do
+  if output=$("$1" "$name" 2>&1 </dev/null); then
+    echo "ok - ${name//\\/}"
+  else
+    failed=1
+    echo "not ok - ${name//\\/}: $(grep -vE '^[~.=-]*$' <<<"$output" | tail -n 30 | tr '\n' '|')"
+  fi
+done < <("$1" --list-test-names-only | sed 's/\([,\[]\)/\\\1/g')
+exit $failed

@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NFSv3 target on a real server: run it under tests/servers/ganesha. Every case works in a directory of its own below the
+// export and looks at the results from behind the server too.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "engine/clock.hpp"
+#include "targets/blocking_session.hpp"
+#include "targets/nfs/nfs_target.hpp"
+#include "targets/target.hpp"
+#include "unit/catch.hpp"
+
+using namespace fsr;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = getenv(name);
+  if (!value) throw std::runtime_error(std::string(name) + " is not set: run me under tests/servers/ganesha");
+  return value;
+}
+
+// A target with a fresh directory in it, object kDir.
+constexpr ObjectId kDir = 2;
+
+struct Mounted {
+  MonotonicClock clock;
+  std::unique_ptr<Target> target;
+  std::unique_ptr<BlockingSession> session;
+  std::string dir_name;
+  fs::path disk;  // the directory behind the server
+  uint64_t next = 100;
+
+  explicit Mounted(const std::string& options = "", bool privileged = true, bool impersonate = false) {
+    target = nfs_plugin.open(environment("NFS_VFS_URL") + options, {&clock, privileged, impersonate});
+    session = std::make_unique<BlockingSession>(*target, clock);
+    dir_name = "case-" + std::to_string(getpid()) + "-" + std::to_string(clock.now());
+    REQUIRE(run({.kind = OpKind::mkdir, .mode = 0777, .object = kDir, .parent = kRootObject, .name = dir_name}) == 0);
+    disk = fs::path(environment("NFS_VFS_DIR")) / dir_name;
+  }
+
+  const Outcome& perform(const Op& op, std::string_view payload = {}) { return session->perform(op, payload); }
+  int run(const Op& op, std::string_view payload = {}) { return perform(op, payload).error; }
+
+  ObjectId create(std::string_view name, HandleId handle, int flags = O_RDWR) {
+    ObjectId object = next++;
+    REQUIRE(run({.kind = OpKind::create,
+                 .mode = 0644,
+                 .open_flags = uint32_t(flags),
+                 .object = object,
+                 .parent = kDir,
+                 .handle = handle,
+                 .name = name}) == 0);
+    return object;
+  }
+  int write(HandleId handle, uint64_t offset, std::string_view data) {
+    const Outcome& o = perform({.kind = OpKind::write, .handle = handle, .offset = offset, .length = data.size()}, data);
+    if (o.error == 0) CHECK(o.result == data.size());
+    return o.error;
+  }
+  std::string read(HandleId handle, uint64_t offset, uint64_t length) {
+    const Outcome& o = perform({.kind = OpKind::read, .handle = handle, .offset = offset, .length = length});
+    CHECK(o.error == 0);
+    CHECK(o.result == o.data.size());
+    return std::string(o.data);
+  }
+  int release(HandleId handle) { return run({.kind = OpKind::release, .handle = handle}); }
+  uint64_t counter(std::string_view name) {
+    for (const auto& [key, value] : target->counters())
+      if (key == name) return value;
+    FAIL("no counter " << name);
+    return 0;
+  }
+};
+
+std::string pattern(size_t size) {
+  std::string data(size, 0);
+  for (size_t i = 0; i < size; ++i) data[i] = char((i * 2654435761u) >> 13);
+  return data;
+}
+
+std::string contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+size_t hidden_in_root() {
+  size_t n = 0;
+  for (const auto& entry : fs::directory_iterator(environment("NFS_VFS_DIR")))
+    n += entry.path().filename().string().starts_with(".nfs");
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("transfers of every size arrive whole, in as many requests as the server's limits ask for") {
+  Mounted m("&rsize=32768&wsize=16384");
+  m.create("file", 1);
+  for (size_t size : {size_t(0), size_t(1), size_t(3), size_t(4096), size_t(16383), size_t(16385), size_t(100'001),
+                      size_t(1 << 20), size_t(5'000'000)}) {
+    std::string data = pattern(size);
+    REQUIRE(m.write(1, 7, data) == 0);
+    CHECK(m.read(1, 7, size) == data);
+    if (size) CHECK(contents(m.disk / "file").substr(7, size) == data);
+  }
+  CHECK(m.read(1, 4'999'999, 1000) == pattern(5'000'000).substr(4'999'992));
+  CHECK(m.read(1, 6'000'000, 1000).empty());
+  CHECK(m.release(1) == 0);
+}
+
+TEST_CASE("sparse files read as zeros and end where they end") {
+  Mounted m;
+  m.create("sparse", 1);
+  REQUIRE(m.write(1, (1ull << 33) + 5, "x") == 0);
+  CHECK(m.read(1, 1ull << 33, 100) == std::string(5, '\0') + "x");
+  CHECK(fs::file_size(m.disk / "sparse") == (1ull << 33) + 6);
+}
+
+TEST_CASE("names are any bytes up to 255") {
+  Mounted m;
+  for (std::string name : {std::string(255, 'n'), std::string("\xff\xfe not UTF-8 \n"), std::string(" "), std::string("...")}) {
+    m.create(name, 1);
+    CHECK(m.release(1) == 0);
+    CHECK(fs::exists(m.disk / name));
+    CHECK(m.run({.kind = OpKind::lookup, .object = 50, .parent = kDir, .name = name}) == 0);
+    CHECK(m.run({.kind = OpKind::unlink, .parent = kDir, .name = name}) == 0);
+  }
+  std::string long_name(256, 'n');
+  CHECK(m.run({.kind = OpKind::lookup, .object = 51, .parent = kDir, .name = long_name}) == ENAMETOOLONG);
+  CHECK(m.run({.kind = OpKind::mkdir, .object = 51, .parent = kDir, .name = long_name}) == ENAMETOOLONG);
+  for (std::string_view bad : {std::string_view(".."), std::string_view("."), std::string_view("a/b"), std::string_view("")})
+    CHECK(m.run({.kind = OpKind::mkdir, .object = 51, .parent = kDir, .name = bad}) == EINVAL);
+}
+
+TEST_CASE("errors are the server's own") {
+  Mounted m;
+  m.create("file", 1);
+  REQUIRE(m.run({.kind = OpKind::mkdir, .mode = 0755, .object = 10, .parent = kDir, .name = "full"}) == 0);
+  REQUIRE(m.run({.kind = OpKind::mkdir, .mode = 0755, .object = 11, .parent = 10, .name = "inner"}) == 0);
+  CHECK(m.run({.kind = OpKind::mkdir, .mode = 0755, .parent = kDir, .name = "file"}) == EEXIST);
+  CHECK(m.run({.kind = OpKind::create, .mode = 0644, .open_flags = O_RDWR | O_EXCL, .parent = kDir, .name = "file"}) == EEXIST);
+  CHECK(m.run({.kind = OpKind::mknod, .mode = S_IFREG | 0644, .parent = kDir, .name = "file"}) == EEXIST);
+  CHECK(m.run({.kind = OpKind::symlink, .parent = kDir, .name = "file", .data = "x"}) == EEXIST);
+  CHECK(m.run({.kind = OpKind::rmdir, .parent = kDir, .name = "full"}) == ENOTEMPTY);
+  CHECK(m.run({.kind = OpKind::rmdir, .parent = kDir, .name = "file"}) == ENOTDIR);
+  CHECK(m.run({.kind = OpKind::lookup, .parent = kDir, .name = "nothing"}) == ENOENT);
+  CHECK(m.run({.kind = OpKind::unlink, .parent = kDir, .name = "nothing"}) == ENOENT);
+  CHECK(m.run({.kind = OpKind::rename, .parent = kDir, .parent2 = kDir, .name = "nothing", .name2 = "x"}) == ENOENT);
+  CHECK(m.run({.kind = OpKind::rename, .parent = kDir, .parent2 = kDir, .name = "file", .name2 = "full"}) == EISDIR);
+  CHECK(m.run({.kind = OpKind::getattr, .object = 999}) == ESTALE);
+  CHECK(m.counter("operations on unknown objects") == 1);
+  CHECK(m.run({.kind = OpKind::read, .handle = 999, .length = 10}) == EBADF);
+  CHECK(m.release(999) == EBADF);
+  fs::remove_all(m.disk / "full");
+}
+
+TEST_CASE("an object removed behind the target is stale") {
+  Mounted a, b;
+  a.create("file", 1);
+  REQUIRE(a.release(1) == 0);
+  REQUIRE(b.run({.kind = OpKind::lookup, .object = 60, .parent = kRootObject, .name = a.dir_name}) == 0);
+  REQUIRE(b.run({.kind = OpKind::lookup, .object = 61, .parent = 60, .name = "file"}) == 0);
+  REQUIRE(a.run({.kind = OpKind::unlink, .object = 100, .parent = kDir, .name = "file"}) == 0);
+  CHECK(b.run({.kind = OpKind::getattr, .object = 61}) == ESTALE);
+}
+
+TEST_CASE("attributes are set and told") {
+  Mounted m;
+  ObjectId file = m.create("file", 1);
+  Attr set{.valid = kAttrMode | kAttrUid | kAttrGid | kAttrSize | kAttrAtime | kAttrMtime,
+           .mode = 0640,
+           .uid = 1234,
+           .gid = 4321,
+           .size = 77,
+           .atime = 1'000'000'000'123'000'000,
+           .mtime = 1'500'000'000'000'000'000};
+  REQUIRE(m.run({.kind = OpKind::setattr, .object = file, .set = &set}) == 0);
+  const Outcome& o = m.perform({.kind = OpKind::getattr, .object = file});
+  REQUIRE(o.error == 0);
+  CHECK(o.attr.mode == (S_IFREG | 0640));
+  CHECK(o.attr.uid == 1234);
+  CHECK(o.attr.gid == 4321);
+  CHECK(o.attr.size == 77);
+  CHECK(o.attr.nlink == 1);
+  CHECK(o.attr.atime == set.atime);
+  CHECK(o.attr.mtime == set.mtime);
+  struct stat st;
+  REQUIRE(stat((m.disk / "file").c_str(), &st) == 0);
+  CHECK(st.st_mode == (S_IFREG | 0640));
+  CHECK(st.st_uid == 1234);
+  CHECK(st.st_mtime == 1'500'000'000);
+  Attr now{.valid = kAttrMtimeNow | kAttrAtimeNow};
+  REQUIRE(m.run({.kind = OpKind::setattr, .object = file, .set = &now}) == 0);
+  CHECK(m.perform({.kind = OpKind::statx, .object = file}).attr.mtime > 1'700'000'000'000'000'000);
+}
+
+TEST_CASE("every kind of file can be made") {
+  Mounted m;
+  auto make = [&](OpKind kind, uint32_t mode, const char* name, uint32_t rdev = 0, std::string_view data = {}) {
+    const Outcome& o =
+        m.perform({.kind = kind, .mode = mode, .flags = rdev, .object = m.next, .parent = kDir, .name = name, .data = data});
+    CHECK(o.error == 0);
+    struct stat st;
+    REQUIRE(lstat((m.disk / name).c_str(), &st) == 0);
+    CHECK(m.perform({.kind = OpKind::getattr, .object = m.next++}).attr.mode == st.st_mode);
+    return st;
+  };
+  CHECK(make(OpKind::mkdir, 0711, "dir").st_mode == (S_IFDIR | 0711));
+  CHECK(make(OpKind::mknod, S_IFREG | 0600, "file").st_mode == (S_IFREG | 0600));
+  CHECK(make(OpKind::mknod, S_IFIFO | 0600, "fifo").st_mode == (S_IFIFO | 0600));
+  CHECK(make(OpKind::mknod, S_IFSOCK | 0600, "socket").st_mode == (S_IFSOCK | 0600));
+  struct stat device = make(OpKind::mknod, S_IFCHR | 0600, "null", makedev(1, 3));
+  CHECK(device.st_mode == (S_IFCHR | 0600));
+  CHECK(device.st_rdev == makedev(1, 3));
+  std::string target = "../" + std::string(1000, 't');
+  CHECK(make(OpKind::symlink, 0, "link", 0, target).st_size == 1003);
+  CHECK(m.perform({.kind = OpKind::readlink, .object = m.next - 1}).data == target);
+}
+
+TEST_CASE("without privilege no device and no set-id bit is made") {
+  Mounted m("", false);
+  Op device{.kind = OpKind::mknod, .mode = S_IFCHR | 0600, .flags = 259, .object = 50, .parent = kDir, .name = "device"};
+  CHECK(m.target->fidelity(device) == Fidelity::impossible);
+  CHECK(m.run(device) == EOPNOTSUPP);
+  CHECK_FALSE(fs::exists(m.disk / "device"));
+  Op tool{
+      .kind = OpKind::create, .mode = 06755, .open_flags = O_WRONLY, .object = 51, .parent = kDir, .handle = 1, .name = "tool"};
+  CHECK(m.target->fidelity(tool) == Fidelity::approximate);
+  REQUIRE(m.run(tool) == 0);
+  Attr set{.valid = kAttrMode, .mode = 06711};
+  Op change{.kind = OpKind::setattr, .object = 51, .set = &set};
+  CHECK(m.target->fidelity(change) == Fidelity::approximate);
+  REQUIRE(m.run(change) == 0);
+  struct stat st;
+  REQUIRE(stat((m.disk / "tool").c_str(), &st) == 0);
+  CHECK((st.st_mode & 07777) == 0711);
+}
+
+TEST_CASE("what version 3 can't express is refused") {
+  Mounted m;
+  ObjectId file = m.create("file", 1);
+  for (OpKind kind :
+       {OpKind::copy_file_range, OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
+        OpKind::removexattr, OpKind::getlk, OpKind::setlk, OpKind::flock, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
+    Op op{.kind = kind, .object = file, .handle = 1};
+    CHECK(m.target->fidelity(op) == Fidelity::impossible);
+    CHECK(m.run(op) == EOPNOTSUPP);
+  }
+  CHECK(m.target->fidelity({.kind = OpKind::rename, .flags = 1}) == Fidelity::impossible);
+  CHECK(m.target->fidelity({.kind = OpKind::rename}) == Fidelity::exact);
+}
+
+TEST_CASE("a file removed while open lives on until its last release") {
+  Mounted m;
+  ObjectId file = m.create("file", 1);
+  REQUIRE(m.write(1, 0, "before") == 0);
+  REQUIRE(m.run({.kind = OpKind::open, .open_flags = O_RDWR, .object = file, .handle = 2}) == 0);
+  REQUIRE(m.run({.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "file"}) == 0);
+  CHECK_FALSE(fs::exists(m.disk / "file"));
+  CHECK(hidden_in_root() == 1);
+  CHECK(m.run({.kind = OpKind::rmdir, .object = kDir, .parent = kRootObject, .name = m.dir_name}) == 0);
+  const Outcome& listing = m.perform({.kind = OpKind::readdir, .object = kRootObject, .length = 32768});
+  REQUIRE(listing.error == 0);
+  for (const DirEntry& e : listing.entries) CHECK_FALSE(e.name.starts_with(".nfs"));
+  CHECK(m.write(1, 6, " and after") == 0);
+  CHECK(m.release(1) == 0);
+  CHECK(m.read(2, 0, 100) == "before and after");
+  CHECK(hidden_in_root() == 1);
+  const Outcome& last = m.perform({.kind = OpKind::release, .handle = 2});
+  CHECK(last.error == 0);
+  CHECK(last.auxiliary == 1);
+  CHECK(hidden_in_root() == 0);
+  CHECK(m.counter("open files removed by renaming") == 1);
+}
+
+TEST_CASE("hidden names of files never released go with the target") {
+  {
+    Mounted m;
+    ObjectId file = m.create("file", 1);
+    REQUIRE(m.run({.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "file"}) == 0);
+    CHECK(hidden_in_root() == 1);
+  }
+  CHECK(hidden_in_root() == 0);
+}
+
+TEST_CASE("a rename replaces a file, open or not") {
+  Mounted m;
+  ObjectId old_file = m.create("old", 1);
+  ObjectId new_file = m.create("new", 2);
+  REQUIRE(m.write(1, 0, "old") == 0);
+  REQUIRE(m.write(2, 0, "new") == 0);
+  const Outcome& o = m.perform({.kind = OpKind::rename,
+                                .object = new_file,
+                                .parent = kDir,
+                                .parent2 = kDir,
+                                .object2 = old_file,
+                                .name = "new",
+                                .name2 = "old"});
+  CHECK(o.error == 0);
+  CHECK(o.auxiliary == 1);
+  CHECK(m.read(1, 0, 10) == "old");
+  CHECK(m.read(2, 0, 10) == "new");
+  CHECK(contents(m.disk / "old") == "new");
+  CHECK(m.release(1) == 0);
+  CHECK(m.release(2) == 0);
+  CHECK(hidden_in_root() == 0);
+  ObjectId third = m.create("third", 3);
+  REQUIRE(m.release(3) == 0);
+  CHECK(m.run({.kind = OpKind::rename,
+               .object = third,
+               .parent = kDir,
+               .parent2 = kDir,
+               .object2 = new_file,
+               .name = "third",
+               .name2 = "old"}) == 0);
+  CHECK(contents(m.disk / "old").empty());
+  CHECK(m.run({.kind = OpKind::getattr, .object = third}) == 0);
+}
+
+TEST_CASE("hard links share their object") {
+  Mounted m;
+  ObjectId file = m.create("one", 1);
+  CHECK(m.perform({.kind = OpKind::link, .object = file, .parent2 = kDir, .name2 = "two"}).attr.nlink == 2);
+  REQUIRE(m.release(1) == 0);
+  REQUIRE(m.run({.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "one"}) == 0);
+  const Outcome& o = m.perform({.kind = OpKind::getattr, .object = file});
+  CHECK(o.error == 0);
+  CHECK(o.attr.nlink == 1);
+  REQUIRE(m.run({.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "two"}) == 0);
+  CHECK(m.run({.kind = OpKind::getattr, .object = file}) == ESTALE);
+}
+
+TEST_CASE("opening truncates and checks permission as the caller") {
+  Mounted m("", true, true);
+  Attr closed{.valid = kAttrMode, .mode = 0755};
+  REQUIRE(m.run({.kind = OpKind::setattr, .object = kDir, .set = &closed}) == 0);
+  ObjectId file = m.create("file", 1);
+  REQUIRE(m.write(1, 0, "content") == 0);
+  REQUIRE(m.run({.kind = OpKind::open, .open_flags = O_WRONLY | O_TRUNC, .object = file, .handle = 2}) == 0);
+  CHECK(fs::file_size(m.disk / "file") == 0);
+
+  std::unique_ptr<Session> session = m.target->open_session();
+  struct Sink : Completion {
+    void completed(Request&) override {}
+  } sink;
+  auto as_user = [&](const Op& op) {
+    Request r{.op = &op, .who = {1000, 1000}};
+    r.outcome.error = -1;
+    REQUIRE(session->submit(r) != Submit::busy);
+    while (r.outcome.error == 0 && r.outcome.completed == 0) session->poll(m.clock.now() + 1'000'000'000, -1, sink);
+    return r.outcome.error;
+  };
+  CHECK(as_user({.kind = OpKind::open, .open_flags = O_RDONLY, .object = file, .handle = 3}) == 0);
+  CHECK(as_user({.kind = OpKind::open, .open_flags = O_WRONLY, .object = file, .handle = 4}) == EACCES);
+  CHECK(as_user({.kind = OpKind::access, .mode = R_OK, .object = file}) == 0);
+  CHECK(as_user({.kind = OpKind::access, .mode = W_OK, .object = file}) == EACCES);
+  CHECK(as_user({.kind = OpKind::access, .mode = X_OK, .object = file}) == EACCES);
+  CHECK(as_user({.kind = OpKind::access, .mode = F_OK, .object = file}) == 0);
+  CHECK(as_user({.kind = OpKind::create,
+                 .mode = 0600,
+                 .open_flags = O_WRONLY,
+                 .object = 70,
+                 .parent = kDir,
+                 .handle = 5,
+                 .name = "theirs"}) == EACCES);
+}
+
+TEST_CASE("O_CREAT without O_EXCL finds an existing file and leaves its mode alone") {
+  Mounted m;
+  m.create("file", 1);
+  REQUIRE(m.write(1, 0, "content") == 0);
+  CHECK(m.run({.kind = OpKind::create,
+               .mode = 0600,
+               .open_flags = O_RDWR,
+               .object = 100,
+               .parent = kDir,
+               .handle = 2,
+               .name = "file"}) == 0);
+  CHECK(m.read(2, 0, 10) == "content");
+  struct stat st;
+  REQUIRE(stat((m.disk / "file").c_str(), &st) == 0);
+  CHECK((st.st_mode & 07777) == 0644);
+  CHECK(m.run({.kind = OpKind::create,
+               .mode = 0600,
+               .open_flags = O_RDWR | O_TRUNC,
+               .object = 100,
+               .parent = kDir,
+               .handle = 3,
+               .name = "file"}) == 0);
+  CHECK(m.read(2, 0, 10).empty());
+}
+
+TEST_CASE("a directory of 10,000 entries is listed whole, however many calls were recorded") {
+  Mounted m;
+  constexpr size_t kEntries = 10'000;
+  for (size_t i = 0; i < kEntries; ++i) std::ofstream(m.disk / ("entry-with-a-longer-name-" + std::to_string(i)));
+  HandleId handle = 1;
+  for (OpKind kind : {OpKind::readdir, OpKind::readdirplus})
+    for (size_t per_call : {size_t(0), size_t(33), size_t(7000)}) {
+      REQUIRE(m.run({.kind = OpKind::opendir, .open_flags = O_RDONLY | O_DIRECTORY, .object = kDir, .handle = ++handle}) == 0);
+      std::set<std::string> seen;
+      uint64_t cursor = 0, calls = 0;
+      for (;; ++calls) {
+        size_t left = kEntries - seen.size();
+        const Outcome& o = m.perform({.kind = kind,
+                                      .object = kDir,
+                                      .handle = handle,
+                                      .offset = cursor,
+                                      .length = 4096,
+                                      .result = std::min(per_call, left)});
+        REQUIRE(o.error == 0);
+        REQUIRE(o.result == o.entries.size());
+        if (o.entries.empty()) break;
+        if (per_call) CHECK(o.entries.size() == std::min(per_call, left));
+        for (const DirEntry& e : o.entries) CHECK(seen.insert(std::string(e.name)).second);
+        cursor = 0x1234567890 + calls * 17;  // recorded cursors mean nothing to the server
+      }
+      CHECK(seen.size() == kEntries);
+      CHECK(calls > 1);
+      // Back to a recorded cursor: the listing goes on from there.
+      if (per_call == 33) {
+        const Outcome& o =
+            m.perform({.kind = kind, .object = kDir, .handle = handle, .offset = 0x1234567890, .length = 4096, .result = 33});
+        CHECK(o.entries.size() == 33);
+        CHECK(m.perform({.kind = kind, .object = kDir, .handle = handle, .offset = 0, .length = 4096, .result = 5})
+                  .entries.size() == 5);
+      }
+      CHECK(m.run({.kind = OpKind::releasedir, .handle = handle}) == 0);
+    }
+  fs::remove_all(m.disk);
+}
+
+TEST_CASE("fsync commits what is not yet stable, and only that") {
+  Mounted m;
+  ObjectId file = m.create("file", 1);
+  CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
+  REQUIRE(m.write(1, 0, "data") == 0);
+  CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
+  CHECK(m.run({.kind = OpKind::open, .open_flags = O_WRONLY | O_SYNC, .object = file, .handle = 2}) == 0);
+  REQUIRE(m.write(2, 0, "data") == 0);
+  CHECK(m.run({.kind = OpKind::flush, .object = file, .handle = 2}) == 0);
+  CHECK(m.run({.kind = OpKind::fsyncdir, .object = kDir}) == 0);
+}
+
+TEST_CASE("requests are pipelined, from several sessions at once") {
+  Mounted m;
+  ObjectId file = m.create("file", 1);
+  std::string data = pattern(1 << 20);
+  REQUIRE(m.write(1, 0, data) == 0);
+  constexpr int kThreads = 4, kDepth = 64, kOps = 4000;
+  std::atomic<int> good{0};
+  auto work = [&](int number) {
+    std::unique_ptr<Session> session = m.target->open_session();
+    std::vector<Op> ops(kDepth);
+    std::vector<Request> requests(kDepth);
+    std::vector<size_t> idle;
+    struct Sink : Completion {
+      std::vector<size_t>* idle;
+      const std::string* data;
+      std::atomic<int>* good;
+      void completed(Request& r) override {
+        bool ok = r.outcome.error == 0;
+        if (r.op->kind == OpKind::read) ok = ok && r.outcome.data == std::string_view(*data).substr(r.op->offset, r.op->length);
+        *good += ok;
+        idle->push_back(reinterpret_cast<size_t>(r.owner));
+      }
+    } sink;
+    sink.idle = &idle;
+    sink.data = &data;
+    sink.good = &good;
+    for (size_t i = 0; i < kDepth; ++i) idle.push_back(i);
+    int sent = 0, busy = 0;
+    while (sent < kOps || idle.size() < kDepth) {
+      while (sent < kOps && !idle.empty()) {
+        size_t i = idle.back();
+        ops[i] =
+            sent % 2
+                ? Op{.kind = OpKind::getattr, .object = file}
+                : Op{.kind = OpKind::read, .handle = 1, .offset = uint64_t(sent * 7919 + number) % 1'000'000, .length = 4097};
+        requests[i] = Request{.op = &ops[i], .want_data = true, .owner = reinterpret_cast<void*>(i)};
+        if (session->submit(requests[i]) == Submit::busy) {
+          ++busy;
+          break;
+        }
+        idle.pop_back();
+        ++sent;
+      }
+      session->poll(m.clock.now() + 1'000'000'000, -1, sink);
+    }
+    CHECK(busy == 0);
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
+  for (std::thread& t : threads) t.join();
+  CHECK(good == kThreads * kOps);
+}
+
+TEST_CASE("a server restart loses no idempotent request and is told where data may be lost") {
+  Mounted m;
+  std::string ganesha = environment("FSR_SOURCE") + "/tests/servers/ganesha ";
+  ObjectId file = m.create("file", 1);
+  REQUIRE(m.write(1, 0, "not committed") == 0);
+  REQUIRE(system((ganesha + "--stop").c_str()) == 0);
+  std::thread restart([&] {
+    usleep(300'000);
+    if (system((ganesha + "--start").c_str()) != 0) abort();
+  });
+  CHECK(m.run({.kind = OpKind::getattr, .object = file}) == 0);
+  restart.join();
+  CHECK(m.counter("reconnects") == 1);
+  CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == EIO);
+  CHECK(m.counter("files with lost writes") == 1);
+  REQUIRE(m.write(1, 0, "again") == 0);
+  CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
+}
+
+TEST_CASE("the export in memory and the read-only export") {
+  MonotonicClock clock;
+  auto memory = nfs_plugin.open(environment("NFS_MEM_URL"), {&clock, true, false});
+  BlockingSession m(*memory, clock);
+  CHECK(memory->empty());
+  REQUIRE(m.perform({.kind = OpKind::create,
+                     .mode = 0644,
+                     .open_flags = O_RDWR,
+                     .object = 5,
+                     .parent = kRootObject,
+                     .handle = 1,
+                     .name = "f"})
+              .error == 0);
+  CHECK_FALSE(memory->empty());
+  CHECK(m.perform({.kind = OpKind::write, .handle = 1, .length = 5}, "hello").result == 5);
+  CHECK(m.perform({.kind = OpKind::read, .handle = 1, .length = 10}).data == "hello");
+  REQUIRE(m.perform({.kind = OpKind::release, .handle = 1}).error == 0);
+  REQUIRE(m.perform({.kind = OpKind::unlink, .object = 5, .parent = kRootObject, .name = "f"}).error == 0);
+
+  auto read_only = nfs_plugin.open(environment("NFS_RO_URL"), {&clock, true, false});
+  BlockingSession r(*read_only, clock);
+  CHECK(r.perform({.kind = OpKind::mkdir, .mode = 0755, .object = 5, .parent = kRootObject, .name = "x"}).error == EROFS);
+  CHECK(read_only->space().total > 0);
+  CHECK(r.perform({.kind = OpKind::statfs, .object = kRootObject}).error == 0);
+  CHECK(r.perform({.kind = OpKind::null}).error == 0);
+}
+
+TEST_CASE("ports come from the portmapper, and what can't be opened is one clear line") {
+  MonotonicClock clock;
+  TargetOptions options{&clock, false, false};
+  auto target = nfs_plugin.open("nfs://127.0.0.1/vfs", options);
+  CHECK(target->name() == "nfs://127.0.0.1/vfs");
+  auto refusal = [&](const std::string& url) {
+    try {
+      nfs_plugin.open(url, options);
+    } catch (const std::runtime_error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  CHECK_THAT(refusal("nfs://127.0.0.1/no/such/export"), Catch::Contains("no such export") || Catch::Contains("denied"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsport=9&mountport=12048"),
+             Catch::Contains("127.0.0.1:9") && Catch::Contains("refused"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsport=12049&mountport=12049"), Catch::Contains("does not offer that program"));
+  CHECK_THAT(refusal("nfs://no-such-host.invalid/vfs?nfsport=12049&mountport=12049"), Catch::Contains("can't find the host"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?version=4"), Catch::Contains("version=3"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsprot=1"), Catch::Contains("nfsprot"));
+}
