@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <deque>
 #include <stdexcept>
@@ -74,6 +75,15 @@ void check_place(Target& target, Clock& clock, const std::string& trace_id, bool
     case Marker::absent:
       throw std::runtime_error(target.name() + ": not empty (name an empty target; --force replays into it all the same)");
   }
+}
+
+void check_writable(Target& target, Clock& clock) {
+  BlockingSession session(target, clock);
+  constexpr ObjectId kProbe = ObjectId(1) << 62;
+  const std::string name = std::string(kMarkerName) + ".probe";
+  int error = session.perform({.kind = OpKind::mkdir, .mode = 0700, .object = kProbe, .parent = kRootObject, .name = name}).error;
+  if (!error) session.perform({.kind = OpKind::rmdir, .object = kProbe, .parent = kRootObject, .name = name});
+  if (error && error != EEXIST) throw std::runtime_error(target.name() + ": nothing can be made there: " + strerror(error));
 }
 
 void check_space(Target& target, const ImageSummary& image, bool force) {

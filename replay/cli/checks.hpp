@@ -18,6 +18,7 @@ std::unique_ptr<TraceReader> open_input(const std::string& input);  // "-" = sta
 void refuse_captured_place(const std::string& url, const TraceHeader& header);
 // The target is empty, or holds a tree of ours that may be reused, or --force was given.
 void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool force);
+void check_writable(Target& target, Clock& clock);
 void check_space(Target& target, const ImageSummary& image, bool force);
 
 // Removes everything in the target's root if it carries the marker of this trace.

@@ -2,12 +2,9 @@
 #include "cli/replay_command.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <stdexcept>
 
@@ -54,11 +51,7 @@ struct Replay {
     if (command.uid.rfind("map=", 0) == 0)
       credentials = std::make_unique<CredentialMap>(CredentialMap::from_file(command.uid.substr(4)));
     std::string url = command.target;
-    if (url.empty()) {
-      url = "./fsreplay-data";
-      if (!command.dry_run && mkdir(url.c_str(), 0755) != 0 && errno != EEXIST)
-        throw std::runtime_error(url + ": " + strerror(errno));
-    }
+    if (url.empty()) url = "./fsreplay-data";
     if (!command.force) refuse_captured_place(url, header);
     target = open_target(url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr});
     report.target = target->name();
@@ -157,6 +150,7 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   if (report.image.operations == 0) throw std::runtime_error(command.input + ": no operations in the range to replay");
   if (command.dry_run) return dry_run(command, *trace, *replay.target, report);
   check_space(*replay.target, report.image, command.force);
+  check_writable(*replay.target, replay.clock);
 
   ObjectSet known;
   if (!replay.prepare_target(image, known)) {

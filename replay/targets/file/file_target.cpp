@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 
 #include "session.hpp"
@@ -18,21 +20,39 @@ namespace {
 
 class FileTarget final : public Target {
  public:
-  FileTarget(std::string path, UniqueFd root, const TargetOptions& options)
-      : path_(std::move(path)), shared_(std::make_shared<FileShared>(std::move(root), options)) {}
+  FileTarget(std::string path, const TargetOptions& options) : path_(std::move(path)), options_(options) {
+    struct stat st;
+    if (stat(path_.c_str(), &st) == 0) {
+      attach();
+      return;
+    }
+    // Made with the first session: until then nothing is changed. But whether it can be is said at once.
+    missing_ = errno == ENOENT;
+    if (!missing_ || stat(parent().c_str(), &st) != 0) throw std::runtime_error(path_ + ": " + strerror(errno));
+  }
 
   std::string name() const override { return "file:" + path_; }
-  Fidelity fidelity(const Op& op) const override { return shared_->tree.expressible(op); }
-  std::unique_ptr<Session> open_session() override { return std::make_unique<FileSession>(shared_); }
-  std::vector<std::pair<std::string, uint64_t>> counters() const override { return shared_->tree.counters(); }
+  Fidelity fidelity(const Op& op) const override { return FileTree::expressible(op, options_.privileged); }
+
+  std::unique_ptr<Session> open_session() override {
+    std::lock_guard lock(mutex_);
+    if (!shared_) attach();
+    return std::make_unique<FileSession>(shared_);
+  }
+
+  std::vector<std::pair<std::string, uint64_t>> counters() const override {
+    std::lock_guard lock(mutex_);
+    return shared_ ? shared_->tree.counters() : std::vector<std::pair<std::string, uint64_t>>();
+  }
 
   Space space() override {
     struct statvfs fs;
-    if (fstatvfs(shared_->tree.objects().root(), &fs) != 0) return {};
+    if (statvfs(missing_ ? parent().c_str() : path_.c_str(), &fs) != 0) return {};
     return {uint64_t(fs.f_blocks) * fs.f_frsize, uint64_t(fs.f_bavail) * fs.f_frsize};
   }
 
   bool empty() override {
+    if (missing_) return true;
     DIR* dir = opendir(path_.c_str());
     if (!dir) throw std::runtime_error(path_ + ": " + strerror(errno));
     bool found = false;
@@ -43,8 +63,25 @@ class FileTarget final : public Target {
   }
 
  private:
-  std::string path_;
-  std::shared_ptr<FileShared> shared_;
+  std::string parent() const {
+    std::string above = path_.substr(0, path_.find_last_not_of('/') + 1);
+    size_t slash = above.rfind('/');
+    return slash == std::string::npos ? "." : above.substr(0, slash + 1);
+  }
+
+  void attach() {
+    if (missing_ && mkdir(path_.c_str(), 0755) != 0 && errno != EEXIST) throw std::runtime_error(path_ + ": " + strerror(errno));
+    missing_ = false;
+    UniqueFd root(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root) throw std::runtime_error(path_ + ": " + strerror(errno));
+    shared_ = std::make_shared<FileShared>(std::move(root), options_);
+  }
+
+  const std::string path_;
+  const TargetOptions options_;
+  mutable std::mutex mutex_;
+  std::atomic<bool> missing_ = false;
+  std::shared_ptr<FileShared> shared_;  // null until the directory is there
 };
 
 // One descriptor for each recorded handle: as many as we may have.
@@ -59,12 +96,9 @@ std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& o
   std::string path = url.substr(strlen("file:"));
   if (path.starts_with("//")) path.erase(0, 2);  // file:///dir
   if (path.empty()) throw std::runtime_error(url + ": expected file:DIRECTORY");
-  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) throw std::runtime_error(path + ": " + strerror(errno));
-  UniqueFd root(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) throw std::runtime_error(path + ": " + strerror(errno));
   raise_descriptor_limit();
   umask(0);
-  return std::make_unique<FileTarget>(std::move(path), std::move(root), options);
+  return std::make_unique<FileTarget>(std::move(path), options);
 }
 
 }  // namespace

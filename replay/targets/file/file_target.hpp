@@ -8,7 +8,8 @@
 //                      delay the other streams of the worker; more workers help.
 // A lock held by somebody else is tried again whenever this target released one, and every few milliseconds.
 //
-// Opening the target sets the process's umask to 0: modes are recorded after the umask. DIR is made if it is missing.
+// Opening the target sets the process's umask to 0: modes are recorded after the umask. DIR is made with the first session if it
+// is missing.
 #pragma once
 
 #include "targets/target.hpp"

@@ -46,9 +46,8 @@ std::array<char, 32> proc_path(int fd) {
 
 static bool guarded_xattr(std::string_view name) { return name.starts_with("trusted.") || name.starts_with("security."); }
 
-Fidelity FileTree::expressible(const Op& op) const {
+Fidelity FileTree::expressible(const Op& op, bool privileged) {
   constexpr uint32_t kSetId = S_ISUID | S_ISGID;
-  bool privileged = options_.privileged;
   switch (op.kind) {
     case OpKind::mknod:
       if ((S_ISCHR(op.mode) || S_ISBLK(op.mode)) && !privileged) return Fidelity::impossible;
@@ -81,7 +80,7 @@ Fidelity FileTree::expressible(const Op& op) const {
 bool FileTree::perform(Request& request, FileReply& reply) {
   Context c{*request.op, request, reply, options_.impersonate ? &request.who : nullptr};
   request.outcome = {};
-  request.outcome.error = expressible(c.op) == Fidelity::impossible ? EPERM : dispatch(c);
+  request.outcome.error = expressible(c.op, options_.privileged) == Fidelity::impossible ? EPERM : dispatch(c);
   return c.released;
 }
 

@@ -44,7 +44,7 @@ class FileTree {
  public:
   FileTree(UniqueFd root, const TargetOptions& options);
 
-  Fidelity expressible(const Op& op) const;
+  static Fidelity expressible(const Op& op, bool privileged);
   // Performs one operation and fills in everything of the request's outcome but its time. A lock held by somebody else is EAGAIN
   // also where the request would wait. What the outcome points to lives in `reply`. True: a lock may have been released.
   bool perform(Request& request, FileReply& reply);
