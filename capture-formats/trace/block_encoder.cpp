@@ -291,11 +291,13 @@ struct BlockEncoder::Impl {
     ++rows;
   }
 
+  std::string_view column(unsigned i) const {
+    return i == kColStartBits ? start_bits.view() : i == kColDurationBits ? duration_bits.view() : columns[i].view();
+  }
+
   std::string_view finish() {
-    const std::string_view start_view = start_bits.finish().view(), duration_view = duration_bits.finish().view();
-    auto column = [&](unsigned i) {
-      return i == kColStartBits ? start_view : i == kColDurationBits ? duration_view : columns[i].view();
-    };
+    start_bits.finish();
+    duration_bits.finish();
     ByteWriter directory;
     unsigned count = 0;
     size_t body = 0;
@@ -346,12 +348,6 @@ const std::vector<size_t>& BlockEncoder::borders() const { return impl_->borders
 uint32_t BlockEncoder::rows() const { return impl_->rows; }
 uint32_t BlockEncoder::entries() const { return impl_->entry_count; }
 size_t BlockEncoder::raw_bytes() const { return impl_->bulk + size_t(impl_->rows) * 12; }
-std::vector<size_t> BlockEncoder::column_sizes() const {
-  std::vector<size_t> sizes;
-  for (const ByteWriter& c : impl_->columns) sizes.push_back(c.size());
-  sizes[kColStartBits] = impl_->start_bits.size();
-  sizes[kColDurationBits] = impl_->duration_bits.size();
-  return sizes;
-}
+std::string_view BlockEncoder::column(unsigned number) const { return impl_->column(number); }
 
 }  // namespace fsr

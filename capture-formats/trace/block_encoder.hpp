@@ -39,8 +39,8 @@ class BlockEncoder {
 
   uint32_t rows() const;
   uint32_t entries() const;
-  size_t raw_bytes() const;                  // about
-  std::vector<size_t> column_sizes() const;  // after record()
+  size_t raw_bytes() const;                        // about
+  std::string_view column(unsigned number) const;  // right after record()
 
  private:
   struct Impl;

@@ -139,13 +139,12 @@ class BitWriter {
       used_ += bits;
     }
   }
-  const ByteWriter& finish() {
+  void finish() {
     for (unsigned done = 0; done < used_; done += 8) out_.u8(uint8_t(acc_ >> done));
     acc_ = 0;
     used_ = 0;
-    return out_;
   }
-  size_t size() const { return out_.size() + 8; }
+  std::string_view view() const { return out_.view(); }  // after finish()
 
  private:
   ByteWriter out_;

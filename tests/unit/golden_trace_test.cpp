@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace of each format version is kept and must be readable for ever: data/golden-vN.zst, and data/golden-vN.txt, what it holds.
+#include <fstream>
+#include <string>
+
+#include "catch.hpp"
+#include "trace/live_state.hpp"
+#include "trace_samples.hpp"
+
+using namespace fsr;
+
+TEST_CASE("the golden trace of version 1 reads as it always did") {
+  TraceReader reader(FSR_TEST_DATA "/golden-v1.zst");
+  const TraceHeader expected = sample_header(1);
+  CHECK(reader.header().version == 1);
+  CHECK(reader.header().clock_unit == 1);
+  CHECK(reader.header().program == "fsshim 0.1.0");
+  CHECK(reader.header().directory == expected.directory);
+  CHECK(reader.header().epoch == expected.epoch);
+  CHECK(reader.header().not_seen == expected.not_seen);
+  REQUIRE(reader.closing());
+  CHECK(reader.closing()->reason == "command ended");
+  CHECK(reader.closing()->waited == 3);
+  CHECK(reader.closing()->end == 2'000'000);
+  std::ifstream text(FSR_TEST_DATA "/golden-v1.txt");
+  std::string line;
+  size_t lines = 0;
+  bool kinds[kOpKinds] = {};
+  OpBatch batch;
+  while (reader.next(batch))
+    for (const Op& op : batch.ops) {
+      kinds[unsigned(op.kind)] = true;
+      // One line each: the names and targets in it hold a line break and what is not UTF-8.
+      std::string got = describe(op);
+      for (char& c : got)
+        if (c == '\n') c = '|';
+      REQUIRE(std::getline(text, line));
+      CHECK(got == line);
+      ++lines;
+    }
+  CHECK_FALSE(std::getline(text, line));
+  CHECK(lines == reader.operations());
+  for (bool seen : kinds) CHECK(seen);
+  LiveState state;
+  reader.load_state(1'000'000, state);
+  reader.check_checkpoints();
+  CHECK(state.objects() > 1);
+  CHECK(reader.damage().empty());
+}
