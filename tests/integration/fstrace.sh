@@ -14,7 +14,7 @@ check_status "dump shows names escaped" 0 ' rename dir/hard -> moved \\x0a .* = 
 check_status "dump shows errors by name" 0 ' rmdir dir = ENOTEMPTY$' fstrace dump "$golden"
 
 # One JSON object per line, as many as there are operations, times rising, bytes that are not UTF-8 kept.
-cat > json.py <<'END'
+cat > lines.py <<'END'
 import json, sys
 ops = [json.loads(line) for line in sys.stdin]
 assert len(ops) == 46, len(ops)
@@ -23,7 +23,7 @@ link = next(o for o in ops if o["kind"] == "symlink")
 assert link["data"] == "../\uf7ff target", link
 assert any(o.get("unfinished") for o in ops)
 END
-check "dump --json is JSON lines" bash -c "fstrace dump --json '$golden' | python3 json.py"
+check "dump --json is JSON lines" bash -c "fstrace dump --json '$golden' | python3 lines.py"
 for sub in info verify; do
   check "$sub --json is JSON" bash -c "fstrace $sub --json '$golden' | python3 -m json.tool"
 done
@@ -40,16 +40,16 @@ mkfifo pipe
 cat "$golden" > pipe &
 check_status "a trace through a named pipe" 0 'complete$' fstrace verify pipe
 wait
-fstrace dump --json "$golden" > many.json
-check_status "a reader that goes away is no error to talk about" 0 '^$' \
-  bash -c "(for i in {1..50}; do fstrace dump '$golden'; done) 2>errors | head -n 1 >/dev/null; cat errors; echo"
+(for _ in {1..50}; do fstrace dump --json "$golden"; done) 2> errors | head -n 1 > /dev/null
+[ ! -s errors ] && ok "a reader that goes away is no error to talk about" ||
+  not_ok "a reader that goes away is no error to talk about" "$(head -n 1 errors)"
 
 head -c $((size - 30)) "$golden" > cut.zst
 check_status "verify says that a trace was cut" 1 'cut: closing statement missing' fstrace verify cut.zst
 check_status "info says that a trace was cut" 1 '^complete +NO: the closing statement is missing' fstrace info cut.zst
 # 0xff in the middle of a block: names the block and the time.
 cp "$golden" flipped.zst
-printf '\377\377\377\377' | dd of=flipped.zst bs=1 seek=$((size / 2)) conv=notrunc status=none
+printf '\377\377\377\377' | dd of=flipped.zst bs=1 seek=1800 conv=notrunc status=none
 check_status "verify names the damaged block and its time" 1 'block [0-9]+: .*operations that started between .* are affected' \
   fstrace verify flipped.zst
 [ "$(fstrace dump flipped.zst 2>/dev/null | wc -l)" -ge 25 ] && ok "what is not damaged is dumped" ||
