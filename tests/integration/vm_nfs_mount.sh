@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Debian's stock kernel mounts NFS-Ganesha at /mnt/nfs, an application works there under fsshim, and its trace is replayed on the
+# host onto NFS and into memory.
+if [ "${1:-}" != --beside-server ]; then
+  "$(dirname "$0")/../vm/fetch-kernel" >/dev/null || exit 1  # needs the network, which the server's namespace has not
+  exec "$(dirname "$0")/../servers/ganesha" "$0" --beside-server
+fi
+. "$(dirname "$0")/common.sh"
+
+mkdir share "$NFS_VFS_DIR/work" "$NFS_VFS_DIR/again"
+
+# Runs in the guest, which has busybox and no bash.
+cat >share/app.sh <<'E'
+set -e
+mkdir src
+cp -r /bin/busybox /etc src/
+for i in $(seq 1 60); do echo "line $i of a file" >src/file$i; done
+for i in $(seq 1 30); do mv src/file$i src/renamed$i; done
+cat src/renamed* >all
+ln all linked
+ln -s all symlink
+readlink symlink
+tar czf src.tar.gz src
+mkdir unpacked
+tar xzf src.tar.gz -C unpacked
+find unpacked -type f | sort | wc -l
+chmod 640 all
+rm -r src
+rm src.tar.gz
+dd if=/dev/zero of=sparse bs=4096 count=8 seek=64 conv=fsync 2>/dev/null
+E
+cat >job <<E
+#!/bin/sh
+mkdir /mnt/nfs
+mount -t nfs -o vers=3,nolock,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=$MOUNT_PORT,addr=10.0.2.2 \\
+  10.0.2.2:$NFS_VFS_EXPORT/work /mnt/nfs || { echo "not ok - guest: kernel NFS mount"; exit 1; }
+echo "ok - guest: kernel NFS mount"
+cp /share/app.sh /tmp/app.sh
+cd /mnt/nfs
+fsshim capture /mnt/nfs -o /tmp/t.zst -- sh /tmp/app.sh 2>/tmp/errors
+status=\$?; cat /tmp/errors
+cp /tmp/t.* /share/
+[ \$status = 0 ] || { echo "not ok - guest: capture: fsshim ended with \$status"; exit 1; }
+echo "ok - guest: capture of an application on the mount"
+cd /
+if grep -q fuse /proc/mounts; then echo "not ok - guest: nothing stays mounted: \$(grep fuse /proc/mounts)"; exit 1; fi
+echo "ok - guest: nothing stays mounted"
+umount /mnt/nfs || { echo "not ok - guest: the NFS mount can be unmounted"; exit 1; }
+echo "ok - guest: the NFS mount can be unmounted"
+E
+
+"$FSR_SOURCE/tests/vm/run" --share share --program "$FSR_BUILD/shim/fsshim" job || not_ok "the guest's job" "ended with $?"
+if [ ! -s share/t.zst ]; then
+  not_ok "trace of the guest" "there is none"
+  exit 1
+fi
+
+check "the trace is a zstd file" zstd -tq share/t.zst
+check "the trace is complete" fstrace verify share/t.zst
+check_status "the trace names the NFS mount as its source" 0 "10\.0\.2\.2:$NFS_VFS_EXPORT/work" fstrace info share/t.zst
+mix=$(ls share/*.mix 2>/dev/null)
+check_status "the mixfile counts the operations" 0 'Server nfs v3:' cat "$mix"
+
+check "replay into memory" fsreplay share/t.zst memory: --timing asap
+check "replay onto NFS" fsreplay share/t.zst "${NFS_VFS_URL/$NFS_VFS_EXPORT/$NFS_VFS_EXPORT/again}" --timing asap
+check "the replayed tree equals the application's" \
+  "$FSR_SOURCE/tests/apps/compare-trees" --ignore .fsreplay "$NFS_VFS_DIR/work" "$NFS_VFS_DIR/again"
