@@ -101,8 +101,8 @@ void remove_tree(Target& target, Clock& clock, const std::string& trace_id) {
     ObjectId id, parent;
     std::string name;
   };
-  // Ids above those of any trace: nothing here may be taken for a recorded object.
-  ObjectId next_id = ObjectId(1) << 62;
+  // Ids above those of any trace and of the marker: nothing here may be taken for a known object.
+  ObjectId next_id = ObjectId(3) << 61;
   HandleId next_handle = HandleId(1) << 62;
   std::deque<Folder> todo{{kRootObject, kNoObject, ""}};
   std::vector<Folder> done;
@@ -141,6 +141,8 @@ void remove_tree(Target& target, Clock& clock, const std::string& trace_id) {
     if (session.perform({.kind = OpKind::rmdir, .object = f.id, .parent = f.parent, .name = f.name}).error) ++failed;
     done.pop_back();
   }
+  // A readdir leaves the marker out. It goes last, so that a tree that could not be removed is still known as ours.
+  if (!failed && session.perform({.kind = OpKind::unlink, .parent = kRootObject, .name = kMarkerName}).error) ++failed;
   if (failed) throw std::runtime_error(fmt::format("{}: {} names could not be removed", target.name(), failed));
 }
 
