@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "targets/nfs/nfs3_ops.hpp"
+#include "targets/posix_acl.hpp"
 
 namespace fsr::nfs {
 
@@ -68,6 +69,7 @@ void start_setattr(Call& call) {
   const Op& op = call.op();
   if (!find_object(call, op.object, &call.handle)) return;
   Attr set = op.set ? *op.set : Attr();
+  if (auto mode = mode_of_minimal_acl(op)) set = {.valid = kAttrMode, .mode = *mode};
   set.mode = allowed_mode(call, set.mode);
   Rpc& rpc = call.session->begin(call, Proc::setattr, finish_attributes);
   XdrEncoder out(rpc.head);

@@ -7,6 +7,8 @@
 
 #include <array>
 
+#include "targets/posix_acl.hpp"
+
 namespace fsr::nfs {
 
 namespace {
@@ -47,6 +49,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::unlink, start_unlink);        // REMOVE; while open: RENAME to a hidden name
   set(OpKind::rmdir, start_rmdir);          // RMDIR
   set(OpKind::rename, start_rename);        // RENAME; over an open file: first RENAME of that (auxiliary)
+  set(OpKind::setxattr, start_setattr);     // SETATTR, of an access list that is no more than a mode; else impossible
   set(OpKind::statfs, start_statfs);        // FSSTAT
   return r;
 }
@@ -80,6 +83,8 @@ Fidelity nfs3_fidelity(const Op& op, bool privileged) {
       if (!time_fits(*op.set, kAttrAtime, op.set->atime) || !time_fits(*op.set, kAttrMtime, op.set->mtime))
         return Fidelity::approximate;
       return fidelity;
+    case OpKind::setxattr:  // approximate: the list leaves set-id and sticky bits alone, a mode replaces them
+      return mode_of_minimal_acl(op) ? Fidelity::approximate : Fidelity::impossible;
     default:
       return fidelity;
   }
