@@ -27,10 +27,10 @@ for app in git make tar sqlite; do
   done
 done
 
-# The export in memory keeps at most 2 MiB of a file; the tree behind it can't be compared.
-for app in git tar; do
-  fsreplay "$app.zst" "$NFS_MEM_URL" --force --timing asap -q --json >"$app.json" 2>"$app.err"
+# Ganesha's export in memory keeps at most 2 MiB of a file and answers EIO to a rename over an existing name, as git does them.
+# The tree behind it can't be compared.
+for app in tar sqlite; do
+  fsreplay "$app.zst" "$NFS_MEM_URL" --timing asap -q --json --cleanup >"$app.json" 2>"$app.err"
   check_report "$app: outcomes over NFSv3 onto memory" "$app.json" 'r["violations"] == 0' \
     'r["matched"] >= 0.999 * (r["matched"] + r["differed"])' 'r["issued"] > 0'
-  check "$app: removed again through NFS" sh -c "fsreplay $app.zst '$NFS_MEM_URL' --reuse --prepare-only -q && fsreplay $app.zst '$NFS_MEM_URL' --reuse --timing asap --cleanup -q >/dev/null; [ \$? -le 1 ]"
 done
