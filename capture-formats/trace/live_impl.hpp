@@ -21,7 +21,7 @@ struct LiveState::Impl {
   LiveObject& take(ObjectId id);  // finds or adds
   LiveName* find_name(ObjectId parent, std::string_view name);
   void apply(const Op& op);
-  std::string serialize() const;
+  void serialize(const Sink& sink) const;
   bool restore(std::string_view serialized);
 
  private:

@@ -14,6 +14,7 @@
 namespace fsr {
 
 constexpr uint64_t kSerialVersion = 1;
+constexpr size_t kPart = 512 << 10;  // bytes: small beside the state itself
 
 static void put_attr(ByteWriter& out, const Attr& a) {
   out.varint(a.valid);
@@ -47,8 +48,13 @@ static Attr get_attr(ByteReader& in) {
   return a;
 }
 
-std::string LiveState::Impl::serialize() const {
+void LiveState::Impl::serialize(const Sink& sink) const {
   ByteWriter out;
+  auto full = [&] {
+    if (out.size() < kPart) return;
+    sink(out.view(), false);
+    out.clear();
+  };
   out.varint(kSerialVersion);
   out.varint(highest);
   out.varint(objects.size());
@@ -56,6 +62,7 @@ std::string LiveState::Impl::serialize() const {
     out.varint(o.id);
     put_attr(out, o.attr);
     out.text(o.target);
+    full();
   });
   out.varint(names.size());
   names.each([&](const LiveName& n) {
@@ -63,18 +70,22 @@ std::string LiveState::Impl::serialize() const {
     out.varint(n.object);
     out.varint(n.type >> 12);
     out.text(n.name);
+    full();
   });
   out.varint(opens.size());
   opens.each([&](const LiveOpen& h) {
     for (uint64_t v : {h.handle, h.object, uint64_t(h.open_flags), uint64_t(h.thread), uint64_t(h.directory)}) out.varint(v);
+    full();
   });
   size_t held = 0;
   for (const auto& [id, list] : locks) held += list.size();
   out.varint(held);
   for (const auto& [id, list] : locks)
-    for (const LiveLock& l : list)
+    for (const LiveLock& l : list) {
       for (uint64_t v : {l.object, l.handle, l.owner, l.offset, l.length, uint64_t(l.mode), uint64_t(l.flock)}) out.varint(v);
-  return std::string(out.view());
+      full();
+    }
+  sink(out.view(), true);
 }
 
 bool LiveState::Impl::restore(std::string_view serialized) {
@@ -116,7 +127,13 @@ bool LiveState::Impl::restore(std::string_view serialized) {
   return in.ok();
 }
 
-std::string LiveState::serialize() const { return impl_->serialize(); }
+void LiveState::serialize(const Sink& sink) const { impl_->serialize(sink); }
+
+std::string LiveState::serialize() const {
+  std::string whole;
+  impl_->serialize([&](std::string_view part, bool) { whole += part; });
+  return whole;
+}
 
 bool LiveState::restore(std::string_view serialized) {
   Impl fresh;

@@ -63,7 +63,10 @@ class LiveState {
   void each_open(const std::function<void(const LiveOpen&)>& visit) const;
   void each_lock(const std::function<void(const LiveLock&)>& visit) const;
 
-  std::string serialize() const;              // body of a checkpoint frame
+  // The body of a checkpoint, whole or piece by piece: a copy of a large state costs as much as the state.
+  using Sink = std::function<void(std::string_view part, bool last)>;
+  void serialize(const Sink& sink) const;
+  std::string serialize() const;
   bool restore(std::string_view serialized);  // false: not one
   size_t objects() const;
 

@@ -15,7 +15,6 @@
 
 namespace fsr {
 
-constexpr size_t kCheckpointPart = 8 << 20;  // raw bytes
 constexpr std::string_view kEndMark = "fsrTend\n";
 
 struct TraceWriter::Impl {
@@ -77,25 +76,22 @@ struct TraceWriter::Impl {
   }
 
   void put_checkpoint() {
-    const std::string whole = state.serialize();
     const uint64_t before = written;
-    size_t at = 0;
-    do {
-      std::string_view part = std::string_view(whole).substr(at, kCheckpointPart);
-      at += part.size();
-      ByteWriter record;
+    ByteWriter record;
+    state.serialize([&](std::string_view part, bool last) {
+      record.clear();
       record.u8('C');
-      record.u8(at < whole.size());
+      record.u8(!last);
       record.u8(0);
       record.u8(0);
       record.u32(uint32_t(part.size() + 8));
       record.bytes(part);
-      BlockHeader header{.flags = uint8_t(kBlockCheckpoint | (at < whole.size() ? kBlockEnds : 0)),
+      BlockHeader header{.flags = uint8_t(kBlockCheckpoint | (last ? 0 : kBlockEnds)),
                          .first_seq = next_seq,
                          .first_start = last_start,
                          .last_start = last_start};
       put_block(header, record.view(), {});
-    } while (at < whole.size());
+    });
     // A large state is written more seldom, so that checkpoints stay a small part of the file.
     checkpoint_due = written + std::max<uint64_t>(options.checkpoint_bytes, (written - before) * 8);
   }
@@ -108,7 +104,7 @@ struct TraceWriter::Impl {
     if (encoder.rows() >= options.block_ops || encoder.rows() >= kMaxRows || encoder.raw_bytes() >= options.block_bytes ||
         encoder.raw_bytes() + bytes > kMaxRecord / 2 || encoder.entries() + op.entries.size() > kMaxEntries)
       close_block();
-    if (encoder.rows() == 0) block_since = op.start;
+    if (encoder.rows() == 0) block_since = type == RowType::end ? op.end() : op.start;
     encoder.add(op, type, seq);
     if (type != RowType::start) state.apply(op);
     if (type == RowType::end) return seq;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace of each format version is kept and must be readable for ever: data/golden-vN.zst, and data/golden-vN.txt, what it holds.
+// A trace of each format version is kept and must be readable for ever: data/golden-vN.zst, and data/golden-vN.txt, what it
+// holds.
 #include <fstream>
 #include <string>
 
