@@ -257,3 +257,47 @@ TEST_CASE("live state: a checkpoint rolled forward equals the whole sequence") {
     }
   }
 }
+
+TEST_CASE("live state: a checkpoint of several parts is read whole, or the one before it is taken") {
+  int fd = memory_file(), keep = dup(fd);
+  constexpr int kFiles = 20'000;
+  std::vector<std::string> names;
+  for (int i = 0; i < kFiles; ++i) names.push_back(std::string(60, 'n') + std::to_string(i));
+  LiveState expected;
+  {
+    TraceWriter writer(fd, sample_header(100), {.block_ops = 5000, .checkpoint_bytes = 1});
+    for (int i = 0; i < kFiles; ++i) {
+      Op op{.start = i * 1000,
+            .kind = K::mknod,
+            .mode = S_IFREG | 0600,
+            .object = ObjectId(i + 2),
+            .parent = 1,
+            .name = names[size_t(i)]};
+      writer.add(op);
+      expected.apply(op);
+    }
+    writer.finish({.clean = true});
+  }
+  CHECK(expected.serialize().size() > (1 << 20));  // three parts
+  std::string bytes = contents(keep);
+  {
+    TraceReader reader(keep, "whole");
+    LiveState got;
+    reader.load_state(int64_t(kFiles) * 1000, got);
+    CHECK(all_of(got) == all_of(expected));
+    reader.check_checkpoints();
+    CHECK(reader.damage().empty());
+  }
+  // Any one block broken costs at most what it holds: an older checkpoint takes over.
+  size_t blocks = 0;
+  for (size_t at = bytes.find("fsrTB"); at != std::string::npos; at = bytes.find("fsrTB", at + 1), ++blocks) {
+    std::string wrong = bytes;
+    wrong[at + 200] = char(wrong[at + 200] ^ 0x55);
+    TraceReader reader(file_with(wrong), "wrong");
+    LiveState got;
+    reader.load_state(int64_t(kFiles) * 1000, got);
+    CHECK(got.objects() + 5000 >= expected.objects());
+    CHECK(reader.damage().size() <= 1);
+  }
+  CHECK(blocks >= 6);
+}
