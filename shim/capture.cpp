@@ -149,7 +149,7 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   header.command = command_line(options.command);
   header.content = options.content ? "full" : "none";
   header.visibility =
-      "every call; not: lseek to a known offset, touches of mapped pages; files named *-shm through the page cache only";
+      "every call; not: lseek to a known offset, touches of mapped pages; before Linux 6.6 files named *-shm are cached";
   header.mountstats = mountstats_of(below.point);
   return header;
 }

@@ -30,11 +30,8 @@ void init(void*, fuse_conn_info* conn) {
   conn->want &= ~unsigned(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
                           FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA);
   constexpr unsigned kWanted = FUSE_CAP_DONT_MASK | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
-                               FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR | FUSE_CAP_EXPORT_SUPPORT;
-  conn->want |= kWanted & conn->capable & ~unsigned(FUSE_CAP_EXPORT_SUPPORT);
-#ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
-  fuse_set_feature_flag(conn, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
-#endif
+                               FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR;
+  conn->want |= kWanted & conn->capable;
   conn->max_background = 64;
 }
 

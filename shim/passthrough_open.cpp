@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "connection.hpp"
 #include "passthrough.hpp"
 
 namespace fsr {
@@ -17,8 +18,8 @@ constexpr int kExec = 0x20;  // the kernel opens the file to execute it
 // Not for the lower open: what the kernel has dealt with, and what would make the lower file behave differently.
 constexpr int kNotLower = O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW | kExec;
 
-// SQLite maps its write-ahead index shared, which direct I/O does not allow before Linux 6.6 and libfuse 3.17.
-bool needs_mapping(const Inode* inode) { return std::string_view(inode->name).ends_with("-shm"); }
+// SQLite maps its write-ahead index shared, which direct I/O does not allow before Linux 6.6.
+bool needs_cache(std::string_view name) { return name.ends_with("-shm") && !shared_mappings_allowed(); }
 
 void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   auto* h = new OpenHandle;
@@ -32,7 +33,7 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   r.shim.open_handles.fetch_add(1, std::memory_order_relaxed);
   r.op.handle = h->id;
   fi->fh = reinterpret_cast<uint64_t>(h);
-  fi->direct_io = !needs_mapping(inode);
+  fi->direct_io = !needs_cache(inode->name);
   fi->keep_cache = 0;
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "connection.hpp"
 #include "fail.hpp"
 
 namespace fsr {
@@ -43,10 +44,9 @@ Session::Session(Shim& shim, int fuse_fd) {
   session_ = fuse_session_new(&args, &operations(), sizeof(fuse_lowlevel_ops), &shim);
   fuse_opt_free_args(&args);
   if (!session_) throw Fail("libfuse refused to make a session");
-  // libfuse takes a connection that somebody else has mounted under this name.
-  if (fuse_session_mount(session_, ("/dev/fd/" + std::to_string(fuse_fd)).c_str()) != 0) {
+  if (int error = attach_connection(session_, fuse_fd); error != 0) {
     fuse_session_destroy(session_);
-    throw Fail("libfuse refused the FUSE connection");
+    throw failed("the FUSE connection", -error);
   }
   ended_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
@@ -61,7 +61,6 @@ Session::~Session() {
     }
     loop_.join();
   }
-  fuse_session_unmount(session_);
   fuse_session_destroy(session_);
   close(ended_fd_);
 }

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recorder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "catch.hpp"
+#include "merger.hpp"
+#include "op_source.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// Keeps what it is given; can be told to fail or to ask for the end.
+struct KeepingSink final : OpSink {
+  Arena arena;
+  std::vector<Op> ops;             // in the order written; started ones too
+  std::map<uint64_t, Op> ended;    // by the number that add_start gave
+  std::string ask_to_stop, reason;
+  size_t fail_after = SIZE_MAX;
+  bool clean = false, finished = false;
+  uint64_t dropped = 0, waited = 0;
+
+  void add(const Op& op) override {
+    if (ops.size() >= fail_after) throw std::system_error(ENOSPC, std::generic_category(), "trace");
+    ops.push_back(copy_op(op, arena));
+  }
+  uint64_t add_start(const Op& op) override {
+    add(op);
+    ops.back().op_flags |= kOpUnfinished;
+    return ops.size() - 1;
+  }
+  void add_end(uint64_t seq, const Op& op) override { ended[seq] = copy_op(op, arena); }
+  std::string tick(int64_t) override { return ask_to_stop; }
+  void finish(bool was_clean, const std::string& why, int64_t, uint64_t drops, uint64_t waits) override {
+    finished = true;
+    clean = was_clean;
+    reason = why;
+    dropped = drops;
+    waited = waits;
+  }
+  bool in_order() const {
+    return std::is_sorted(ops.begin(), ops.end(), [](const Op& a, const Op& b) { return a.start < b.start; });
+  }
+};
+
+Op op_at(int64_t start, std::string_view name = "n") { return {.start = start, .kind = OpKind::lookup, .name = name}; }
+
+void put(Ring& ring, Op op) {
+  ring.enter();
+  ring.start(op);
+  ring.finish(op);
+}
+
+void open_in(Ring& ring, const Op& op) {
+  ring.enter();
+  ring.start(op);
+}
+
+}  // namespace
+
+TEST_CASE("a record holds everything an operation points to") {
+  Ring ring(65536);
+  std::string name = "name", name2 = "other", data = "target";
+  Attr attr{.valid = kAttrSize, .size = 7}, set{.valid = kAttrMode, .mode = 0600};
+  ThreadInfo who{.tid = 9};
+  DirEntry entries[] = {{.name = "one", .ino = 1, .type = 2}, {.name = "", .ino = 3}, {.name = "three", .ino = 4}};
+  Op op{.start = 5, .name = name, .name2 = name2, .data = data, .entries = entries, .attr = &attr, .set = nullptr, .who = &who};
+  op.set = &set;
+  put(ring, op);
+  name = name2 = data = "overwritten";
+  attr.size = set.mode = 0;
+  const Ring::Record* record = ring.front();
+  REQUIRE(record);
+  Ring::View view;
+  ring.read(*record, view);
+  CHECK(view.op.name == "name");
+  CHECK(view.op.name2 == "other");
+  CHECK(view.op.data == "target");
+  CHECK(view.op.attr->size == 7);
+  CHECK(view.op.set->mode == 0600);
+  CHECK(view.op.who->tid == 9);
+  REQUIRE(view.op.entries.size() == 3);
+  CHECK(view.op.entries[0].name == "one");
+  CHECK(view.op.entries[1].name.empty());
+  CHECK(view.op.entries[2].name == "three");
+  CHECK(view.op.entries[2].ino == 4);
+  ring.pop(*record);
+  CHECK(ring.front() == nullptr);
+  CHECK(ring.fill() == 0);
+}
+
+TEST_CASE("a ring wraps without splitting records and says when it is full") {
+  Ring ring(4096);
+  Ring::View view;
+  std::string name(300, 'x');
+  for (int i = 0; i < 1000; ++i) {
+    Op op = op_at(i, name);
+    REQUIRE(ring.room(Ring::need_end(op)));
+    put(ring, op);
+    if (i % 3 == 0) put(ring, op_at(i, "short"));
+    while (const Ring::Record* record = ring.front()) {
+      ring.read(*record, view);
+      REQUIRE(view.op.start == i);
+      REQUIRE((view.op.name == name || view.op.name == "short"));
+      ring.pop(*record);
+    }
+  }
+  int put_in = 0;
+  while (ring.room(Ring::need_end(op_at(0, name)))) put(ring, op_at(put_in++, name));
+  CHECK(put_in > 2);
+  CHECK(put_in < 10);
+}
+
+TEST_CASE("operations of several rings come out in order of start") {
+  KeepingSink sink;
+  Merger merger(sink);
+  Ring a(65536), b(65536), c(65536);
+  for (Ring* r : {&a, &b, &c}) merger.add_ring(*r);
+  for (int64_t t : {1, 5, 6, 20}) put(a, op_at(t));
+  for (int64_t t : {2, 3, 4, 19}) put(b, op_at(t));
+  put(c, op_at(10));
+  CHECK(merger.round(15) == 7);
+  CHECK(sink.in_order());
+  CHECK(sink.ops.back().start == 10);
+  CHECK(merger.round(100) == 2);
+  CHECK(sink.ops.back().start == 20);
+}
+
+TEST_CASE("a request under way holds back later ones, and for no longer than the limit") {
+  KeepingSink sink;
+  Merger merger(sink);
+  Ring a(65536), b(65536);
+  merger.add_ring(a);
+  merger.add_ring(b);
+  Op slow = op_at(10, "slow");
+  open_in(a, slow);
+  put(b, op_at(5));
+  put(b, op_at(11));
+  CHECK(merger.round(1000) == 1);
+  REQUIRE(sink.ops.size() == 1);
+  CHECK(merger.round(10 + Merger::kLate) == 0);
+  CHECK(merger.round(11 + Merger::kLate) == 1);  // written as started, then what it held back
+  REQUIRE(sink.ops.size() == 3);
+  CHECK(sink.ops[1].name == "slow");
+  CHECK(sink.ops[1].has(kOpUnfinished));
+  CHECK(sink.ops[2].start == 11);
+  put(b, op_at(12));
+  CHECK(merger.round(12 + Merger::kLate) == 1);  // no longer held
+  slow.duration = 3;
+  slow.error = 4;
+  a.finish(slow);
+  put(a, op_at(20));
+  merger.round(13 + Merger::kLate);
+  REQUIRE(sink.ended.contains(1));
+  CHECK(sink.ended[1].error == 4);
+  CHECK(sink.ops.size() == 5);
+  CHECK(sink.in_order());
+}
+
+TEST_CASE("a ring that runs full ends the wait for a slow request at once") {
+  KeepingSink sink;
+  Merger merger(sink);
+  Ring a(65536), b(8192);
+  merger.add_ring(a);
+  merger.add_ring(b);
+  open_in(a, op_at(1, "slow"));
+  int64_t t = 2;
+  while (b.fill() <= b.size() / 2) put(b, op_at(t++));
+  CHECK(merger.round(1000) == size_t(t - 2));
+  CHECK(b.fill() == 0);
+}
+
+TEST_CASE("the last round writes what never ended as started") {
+  KeepingSink sink;
+  Merger merger(sink);
+  Ring a(65536), b(65536);
+  merger.add_ring(a);
+  merger.add_ring(b);
+  open_in(a, op_at(7, "hung"));
+  put(b, op_at(3));
+  put(b, op_at(9));
+  CHECK(merger.any_open());
+  CHECK(merger.finish() == 2);
+  REQUIRE(sink.ops.size() == 3);
+  CHECK(sink.ops[1].name == "hung");
+  CHECK(sink.ended.empty());
+}
+
+TEST_CASE("many threads record, and everything arrives in order", "[threads]") {
+  KeepingSink sink;
+  constexpr int kThreads = 4, kOps = 4000;
+  {
+    Recorder recorder(sink, 65536, 0);
+    std::atomic<int> refused{0};  // Catch's checks are for one thread
+    std::vector<std::thread> threads;
+    for (int n = 0; n < kThreads; ++n)
+      threads.emplace_back([&recorder, &refused, n] {
+        Ring* ring = recorder.borrow();
+        for (int i = 0; i < kOps; ++i) {
+          std::string name = std::to_string(n) + ":" + std::to_string(i);
+          Op op{.kind = OpKind::lookup, .thread = ThreadId(n), .name = name};
+          if (!recorder.begin(*ring, op)) ++refused;
+          Attr attr{.valid = kAttrSize, .size = uint64_t(i)};
+          op.attr = &attr;
+          DirEntry entry{.name = name, .ino = uint64_t(i)};
+          op.entries = {&entry, 1};
+          recorder.end(*ring, op);
+        }
+        recorder.give_back(ring);
+      });
+    for (std::thread& t : threads) t.join();
+    recorder.stop("done");
+    CHECK(refused == 0);
+    CHECK(recorder.failure().empty());
+    CHECK(recorder.dropped() == 0);
+  }
+  REQUIRE(sink.ops.size() == size_t(kThreads) * kOps);
+  CHECK(sink.in_order());
+  CHECK(sink.clean);
+  CHECK(sink.reason == "done");
+  std::vector<int> next(kThreads, 0);
+  bool right = true;
+  for (const Op& started : sink.ops) {
+    auto end = sink.ended.find(uint64_t(&started - sink.ops.data()));
+    const Op& op = started.has(kOpUnfinished) ? end->second : started;
+    int i = next[op.thread]++;
+    std::string name = std::to_string(op.thread) + ":" + std::to_string(i);
+    right = right && op.name == name && op.attr && op.attr->size == uint64_t(i) && op.entries.size() == 1 && op.entries[0].name == name;
+  }
+  CHECK(right);
+}
+
+TEST_CASE("a full ring makes the request wait, and that is counted", "[threads]") {
+  KeepingSink sink;
+  Recorder recorder(sink, 4096, 0);
+  Ring* ring = recorder.borrow();
+  std::string name(200, 'w');
+  for (int i = 0; i < 2000; ++i) {
+    Op op{.name = name};
+    REQUIRE(recorder.begin(*ring, op));
+    recorder.end(*ring, op);
+  }
+  recorder.stop("done");
+  CHECK(sink.ops.size() == 2000);
+  CHECK(sink.waited > 0);
+  CHECK(sink.waited == recorder.waited());
+}
+
+TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]") {
+  KeepingSink sink;
+  sink.fail_after = 10;
+  Recorder recorder(sink, 65536, 0);
+  Ring* ring = recorder.borrow();
+  int refused = 0;
+  for (int i = 0; i < 1'000'000 && refused < 5; ++i) {
+    Op op{.name = "n"};
+    if (recorder.begin(*ring, op))
+      recorder.end(*ring, op);
+    else
+      ++refused;
+  }
+  CHECK(refused == 5);
+  recorder.stop("done");
+  CHECK(recorder.failure().find("No space left") != std::string::npos);
+  CHECK(sink.finished);
+  CHECK_FALSE(sink.clean);
+  CHECK(recorder.dropped() >= 5);
+}
+
+TEST_CASE("when the sink asks for it, recording ends cleanly with its reason", "[threads]") {
+  KeepingSink sink;
+  sink.ask_to_stop = "disk nearly full";
+  Recorder recorder(sink, 65536, 0);
+  while (recorder.recording()) std::this_thread::yield();
+  recorder.stop("done");
+  CHECK(recorder.failure() == "disk nearly full");
+  CHECK(sink.reason == "disk nearly full");
+  CHECK(sink.clean);
+}
