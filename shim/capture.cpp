@@ -190,7 +190,7 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
   fprintf(stderr, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation), %s not recorded, %s waits for room\n",
           format_count(operations).c_str(), format_duration(sink.end()).c_str(), output.trace().c_str(),
           format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0,
-          format_count(recorder.dropped()).c_str(), format_count(recorder.waited()).c_str());
+          format_count(recorder.dropped() + recorder.unrecorded()).c_str(), format_count(recorder.waited()).c_str());
   for (unsigned kind = 0; verbose && kind < kOpKinds; ++kind)
     if (uint64_t n = sink.by_kind()[kind]) fprintf(stderr, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
 }
@@ -252,6 +252,9 @@ int run_capture(const CaptureOptions& options) {
   Shim shim(recorder, inodes, proc.value, options.content);
   Session session(shim, fuse.release());
   session.start();
+  // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
+  struct stat known;
+  if (!root_user) (void)!stat(directory.c_str(), &known);
   if (command) command->go();
   output.keep();
   if (options.verbose)

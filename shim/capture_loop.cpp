@@ -50,7 +50,7 @@ CaptureLoop::~CaptureLoop() {
 int CaptureLoop::run() {
   while (stop_reason_.empty() && !command_ended_ && !parts_.session.ended()) wait(200);
   if (parts_.command)
-    end_command(status_);
+    end_command();
   else
     end_over_mount(stop_reason_.empty() ? "unmounted" : stop_reason_);
   return status_;
@@ -143,15 +143,20 @@ void CaptureLoop::serve_leftovers() {
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
 
-void CaptureLoop::end_command(int status) {
-  // The mount goes with the last process of the namespace.
-  for (int waited = 0; waited < kLeftBehindMs && !parts_.session.ended(); waited += 20) wait(20);
-  if (!parts_.session.ended()) {
-    parts_.detach();
-    for (int waited = 0; waited < kGraceMs && !parts_.session.ended(); waited += 20) wait(20);
-    if (!parts_.session.ended()) fprintf(stderr, "fsshim: processes that the command left behind lose their open files\n");
-  }
-  while (!command_ended_) wait(200);
+bool CaptureLoop::left_behind() const {
+  int space;
+  if (parts_.session.ended() || !parts_.command->namespace_in_use(&space)) return false;
+  close(space);
+  return true;
+}
+
+void CaptureLoop::end_command() {
+  for (int waited = 0; waited < kLeftBehindMs && left_behind(); waited += 50) wait(50);
+  bool cut = left_behind();
+  parts_.detach();
+  for (int waited = 0; waited < kGraceMs && !parts_.session.ended(); waited += 20) wait(20);
+  if (cut && !parts_.session.ended()) fprintf(stderr, "fsshim: processes that the command left behind lose their open files\n");
+  while (!command_ended_) wait(200);  // the mount went first
   close_trace(status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128) : "command ended");
 }
 

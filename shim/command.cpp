@@ -112,11 +112,12 @@ bool Command::ended(int* status) {
 }
 
 bool Command::namespace_in_use(int* fd) const {
+  *fd = -1;
   DIR* proc = opendir("/proc");
   if (!proc) return false;
-  *fd = -1;
   while (dirent* e = readdir(proc)) {
-    if (e->d_name[0] < '1' || e->d_name[0] > '9' || namespace_of(e->d_name) != namespace_) continue;
+    if (e->d_name[0] < '1' || e->d_name[0] > '9' || atoi(e->d_name) == getpid() || namespace_of(e->d_name) != namespace_)
+      continue;
     *fd = open((std::string("/proc/") + e->d_name + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
     if (*fd >= 0) break;
   }

@@ -131,6 +131,7 @@ OpenHandle* Request::handle(fuse_file_info* fi) {
 }
 
 void Request::begin() {
+  if (caller.tid == shim.self) return;
   if (!op.who) op.who = shim.processes.find(caller.tid, shim.recorder.now());
   op.thread = op.who->id;
   recorded_ = shim.recorder.begin(*ring_, op);

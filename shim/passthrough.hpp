@@ -8,6 +8,7 @@
 
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 14)
 #include <fuse_lowlevel.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <map>
@@ -56,8 +57,9 @@ struct Shim {
   Recorder& recorder;
   InodeTable& inodes;
   ProcessTable processes;
-  const int proc_fd;   // /proc/self/fd
-  const bool content;  // record what is read and written
+  const int proc_fd;            // /proc/self/fd
+  const bool content;           // record what is read and written
+  const pid_t self = gettid();  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
   std::atomic<uint64_t> open_handles{0};
   std::mutex locks_mutex;

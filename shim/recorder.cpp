@@ -44,7 +44,7 @@ void Recorder::give_back(Ring* ring) {
 
 bool Recorder::begin(Ring& ring, Op& op) {
   if (!recording_.load(std::memory_order_relaxed) || !wait_for_room(ring, Ring::need(op))) {
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+    unrecorded_.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   ring.enter();

@@ -43,6 +43,8 @@ class Recorder {
   std::string failure() const;
   int64_t now() const;  // ns since the epoch
   uint64_t waited() const { return waited_.load(std::memory_order_relaxed); }
+  // Requests after recording had ended, and ones lost while it was on (none, unless it failed).
+  uint64_t unrecorded() const { return unrecorded_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
   double fullest_ring() const;  // 0..1, for the status line
 
@@ -55,7 +57,7 @@ class Recorder {
   const size_t ring_bytes_;
   const int64_t epoch_;
   std::atomic<bool> recording_{true}, stop_{false}, sleeping_{false};
-  std::atomic<uint64_t> waited_{0}, dropped_{0};
+  std::atomic<uint64_t> waited_{0}, dropped_{0}, unrecorded_{0};
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::unique_ptr<Ring>> rings_;

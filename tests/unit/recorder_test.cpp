@@ -19,8 +19,8 @@ namespace {
 // Keeps what it is given; can be told to fail or to ask for the end.
 struct KeepingSink final : OpSink {
   Arena arena;
-  std::vector<Op> ops;             // in the order written; started ones too
-  std::map<uint64_t, Op> ended;    // by the number that add_start gave
+  std::vector<Op> ops;           // in the order written; started ones too
+  std::map<uint64_t, Op> ended;  // by the number that add_start gave
   std::string ask_to_stop, reason;
   size_t fail_after = SIZE_MAX;
   bool clean = false, finished = false;
@@ -70,8 +70,7 @@ TEST_CASE("a record holds everything an operation points to") {
   Attr attr{.valid = kAttrSize, .size = 7}, set{.valid = kAttrMode, .mode = 0600};
   ThreadInfo who{.tid = 9};
   DirEntry entries[] = {{.name = "one", .ino = 1, .type = 2}, {.name = "", .ino = 3}, {.name = "three", .ino = 4}};
-  Op op{.start = 5, .name = name, .name2 = name2, .data = data, .entries = entries, .attr = &attr, .set = nullptr, .who = &who};
-  op.set = &set;
+  Op op{.start = 5, .name = name, .name2 = name2, .data = data, .entries = entries, .set = &set, .attr = &attr, .who = &who};
   put(ring, op);
   name = name2 = data = "overwritten";
   attr.size = set.mode = 0;
@@ -231,7 +230,8 @@ TEST_CASE("many threads record, and everything arrives in order", "[threads]") {
     const Op& op = started.has(kOpUnfinished) ? end->second : started;
     int i = next[op.thread]++;
     std::string name = std::to_string(op.thread) + ":" + std::to_string(i);
-    right = right && op.name == name && op.attr && op.attr->size == uint64_t(i) && op.entries.size() == 1 && op.entries[0].name == name;
+    right = right && op.name == name && op.attr && op.attr->size == uint64_t(i) && op.entries.size() == 1 &&
+            op.entries[0].name == name;
   }
   CHECK(right);
 }
@@ -270,7 +270,7 @@ TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]")
   CHECK(recorder.failure().find("No space left") != std::string::npos);
   CHECK(sink.finished);
   CHECK_FALSE(sink.clean);
-  CHECK(recorder.dropped() >= 5);
+  CHECK(recorder.unrecorded() >= 5);
 }
 
 TEST_CASE("when the sink asks for it, recording ends cleanly with its reason", "[threads]") {

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Captures that run out of something, and captures by users without privileges.
+. "$(dirname "$0")/common.sh"
+chmod 755 "$scratch"
+mkdir d small
+
+# --- few descriptors, many files
+many() { (ulimit -n 256; fsshim capture d -o many.zst -- sh -c "$1"); }
+check "6000 files with 256 descriptors" many 'cd d && mkdir -p a/b && for i in $(seq 6000); do echo $i >a/b/f$i; done'
+check "all of them are found and read" eval '[ "$( (ulimit -n 256; fsshim capture d -o read.zst -- sh -c "find d -type f -exec cat {} +") | sort -n | md5sum)" = "$(seq 6000 | md5sum)" ]'
+check "and removed" eval '(ulimit -n 256; fsshim capture d -o remove.zst -- rm -r d/a) && ! test -e d/a'
+mkdir xfs
+check "also where only names lead back to files" eval '
+  mkdir -p lower upper work ovl && for i in $(seq 1000); do echo $i >lower/$i; done
+  mount -t overlay none -o lowerdir=lower,upperdir=upper,workdir=work ovl &&
+  [ "$( (ulimit -n 200; fsshim capture ovl -o ovl.zst -- sh -c "ls -l ovl >/dev/null; cat ovl/*; mv ovl/1 ovl/one; stat ovl/one >/dev/null") | sort -n | md5sum)" = "$(seq 1000 | md5sum)" ]'
+
+# --- the trace's file system runs full
+mount -t tmpfs -o size=6m none small
+check_status "a full disk ends recording with status 1" 1 "recording stopped: only .* left" \
+  fsshim capture d -o small/t.zst --content full -- sh -c 'for i in $(seq 200); do head -c 65536 /dev/urandom >d/r; cmp -s d/r d/r || exit 9; done; echo done >d/after'
+check "the application went on" grep -q done d/after
+check "there is still room" eval '[ "$(df --output=avail -B1024 small | tail -1)" -gt 500 ]'
+check "the trace is complete up to there" fstrace verify small/t.zst
+check "it names the reason" eval 'fstrace info small/t.zst | grep -q "left on the trace"'
+check_status "no room at all: refused" 2 "left on its file system" sh -c 'head -c 4200000 /dev/zero >small/fill; fsshim capture d -o small/u.zst -- true'
+check "nothing is left of that" eval '! ls small/u.* 2>/dev/null'
+umount small
+
+# --- a user without privileges
+mkdir home user && chown 65534:65534 home user
+cat >as-nobody <<'END'
+#!/bin/sh
+# A world-accessible /dev/fuse as on ordinary systems, in a namespace of its own.
+exec unshare -m sh -c 'mknod -m 666 "$0.fuse" c 10 229 && mount -t tmpfs none /mnt && touch /mnt/x && mount --bind "$0.fuse" /dev/fuse &&
+  exec setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=/nonexistent "$@"' "$0" "$@"
+END
+chmod +x as-nobody
+check "command mode without root" ./as-nobody fsshim capture user -o home/u.zst -- sh -c 'echo mine >user/f && mv user/f user/g && cat user/g && ls -l user'
+check "its files are the user's own" eval '[ "$(stat -c %u user/g)" = 65534 ]'
+check "its trace verifies" fstrace verify home/u.zst
+check "and shows the rename" eval 'fstrace dump home/u.zst | grep -q " rename f "'
