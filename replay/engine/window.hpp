@@ -23,7 +23,7 @@ struct Node;
 struct Edge {
   Edge* next = nullptr;
   Node* owner = nullptr;
-  int64_t satisfied = 0;  // when; 0 = not yet
+  int64_t satisfied = INT64_MAX;  // when; INT64_MAX = not yet
   bool anchor = false;    // the owner's think time counts from then
 };
 

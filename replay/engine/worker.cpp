@@ -182,7 +182,7 @@ void Worker::account(Node& node, int64_t due) {
   result_.planned = std::max(result_.planned, due - run_.start);
   result_.recorded = std::max(result_.recorded, op.end() - run_.options.from);
   result_.auxiliary += outcome.auxiliary;
-  node.each_edge([&](const Edge& e) { result_.violations += e.satisfied == 0 || e.satisfied > node.issued; });
+  node.each_edge([&](const Edge& e) { result_.violations += e.satisfied > node.issued; });
 
   if (outcome.error == 0) {
     ++kind.ok;

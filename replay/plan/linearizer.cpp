@@ -155,7 +155,7 @@ Linearizer::Place Linearizer::follow_changes(const Op& op, int64_t* release) {
     auto point =
         std::find_if(chain.begin(), chain.end(), [&](Held* held) { return !views[i].before.contradicts(view_of(held).after); });
     if (point != chain.end())
-      after(*point);
+      std::for_each(chain.begin(), point + 1, after);
     else if (changes_names(op) && !views[i].after.contradicts(view_of(chain[0]).before))
       before_all = true;
   }

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/dependencies.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "catch.hpp"
+#include "op_list.hpp"
+#include "plan/linearizer.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// The waits of each operation, by position; nothing ever finishes.
+struct Graph {
+  std::vector<std::vector<Wait>> waits;
+  uint64_t free_pairs = 0;
+
+  explicit Graph(std::vector<Op> ops, bool identities_only = false) : waits(ops.size()) {
+    OpList source(ops);
+    Linearizer order(source, 0, INT64_MAX, identities_only);
+    ObjectSet known;
+    Dependencies dependencies(uint32_t(ops.size()), identities_only, known);
+    while (const Op* op = order.next()) dependencies.enter(*op, uint32_t(op->seq), order.held_since(), waits[op->seq]);
+    free_pairs = dependencies.free_pairs();
+  }
+  bool end(uint32_t after, uint32_t before) const { return has(after, before, true); }
+  bool start(uint32_t after, uint32_t before) const { return has(after, before, false); }
+  bool none(uint32_t after, uint32_t before) const { return !end(after, before) && !start(after, before); }
+
+ private:
+  bool has(uint32_t after, uint32_t before, bool for_end) const {
+    return std::any_of(waits[after].begin(), waits[after].end(),
+                       [&](const Wait& w) { return w.slot == before && w.for_end == for_end; });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a stream goes on when its previous operation has ended") {
+  Graph g({object_op({0, 5, 1}, OpKind::statfs, 1), object_op({6, 9, 1}, OpKind::statfs, 1),
+           object_op({7, 9, 2}, OpKind::statfs, 1), object_op({8, 12, 1}, OpKind::statfs, 1),
+           object_op({13, 14, 1}, OpKind::statfs, 1)});
+  CHECK(g.end(1, 0));
+  CHECK(g.waits[2].empty());
+  CHECK(g.start(3, 1));  // two of one thread under way together
+  CHECK(g.end(4, 1));
+  CHECK(g.end(4, 3));
+}
+
+TEST_CASE("an open instance: opened, used, released") {
+  Op release = object_op({9, 10, 1}, OpKind::release, 10, 1);
+  release.op_flags = kOpKernel;
+  Graph g({create_op({0, 1, 1}, 1, "a", 10, 1), io_op({2, 3, 2}, OpKind::read, 10, 1), io_op({2, 4, 3}, OpKind::read, 10, 1),
+           release, object_op({11, 12, 1}, OpKind::statfs, 1)});
+  CHECK(g.end(1, 0));
+  CHECK(g.end(2, 0));
+  CHECK(g.none(2, 1));
+  CHECK(g.end(3, 1));
+  CHECK(g.end(3, 2));
+  CHECK(g.none(4, 3));  // the kernel's own is no part of the stream
+}
+
+TEST_CASE("data: readers share, a writer is alone, overlapping ones are ordered by start only") {
+  Graph g({io_op({0, 5, 1}, OpKind::read, 10, 1), io_op({1, 6, 2}, OpKind::read, 10, 2), io_op({7, 9, 3}, OpKind::write, 10, 3),
+           io_op({8, 12, 4}, OpKind::read, 10, 4), io_op({13, 14, 5}, OpKind::write, 10, 5)});
+  CHECK(g.none(1, 0));
+  CHECK(g.end(2, 0));
+  CHECK(g.end(2, 1));
+  CHECK(g.start(3, 2));
+  CHECK(g.free_pairs == 1);
+  CHECK(g.end(4, 2));
+  CHECK(g.end(4, 3));
+  CHECK(g.none(4, 0));  // follows from waiting for 2
+}
+
+TEST_CASE("names: made, looked up, removed; other names are apart") {
+  Graph g({create_op({0, 1, 1}, 5, "a", 10, 1), name_op({2, 3, 2}, OpKind::lookup, 5, "a", 10),
+           name_op({2, 3, 3}, OpKind::lookup, 5, "b", 0, ENOENT), name_op({4, 5, 4}, OpKind::unlink, 5, "a", 10),
+           create_op({6, 7, 5}, 5, "a", 11, 2)});
+  CHECK(g.end(1, 0));
+  CHECK(g.waits[2].empty());
+  CHECK(g.end(3, 0));
+  CHECK(g.end(3, 1));
+  CHECK(g.end(4, 3));
+}
+
+TEST_CASE("an outcome orders operations that overlapped") {
+  Op loser = create_op({5, 8, 2}, 5, "a", 0, 0);
+  loser.error = EEXIST;
+  loser.op_flags = 0;
+  Graph g({create_op({0, 20, 1}, 5, "a", 10, 1), loser});
+  CHECK(g.end(1, 0));
+  Graph before({create_op({0, 20, 1}, 5, "a", 10, 1), name_op({5, 8, 2}, OpKind::lookup, 5, "a", 0, ENOENT)});
+  CHECK(before.end(0, 1));
+  Graph removed({name_op({0, 20, 1}, OpKind::unlink, 5, "a", 10), name_op({2, 10, 2}, OpKind::rmdir, 1, "d", 5)});
+  CHECK(removed.end(1, 0));
+}
+
+TEST_CASE("a directory's names: changes share, a listing stands apart") {
+  Op list = object_op({4, 5, 3}, OpKind::readdir, 5, 9);
+  Graph g({create_op({0, 1, 1}, 5, "a", 10, 1), create_op({0, 2, 2}, 5, "b", 11, 2), list, create_op({6, 7, 4}, 5, "c", 12, 3)});
+  CHECK(g.none(1, 0));
+  CHECK(g.end(2, 0));
+  CHECK(g.end(2, 1));
+  CHECK(g.end(3, 2));
+  CHECK(g.none(3, 0));
+}
+
+TEST_CASE("a creation that was under way during a listing waits for what had ended before it") {
+  // The second listing of the same thread must not hide the first from the creation that comes later in order of effect.
+  Graph g({object_op({0, 1, 3}, OpKind::readdir, 5, 9), create_op({2, 20, 1}, 5, "a", 10, 1),
+           object_op({4, 5, 3}, OpKind::readdir, 5, 9)});
+  CHECK(g.end(1, 0));
+  CHECK(g.none(1, 2));
+}
+
+TEST_CASE("what teaches an id comes before what uses it") {
+  Graph g({name_op({0, 1, 1}, OpKind::lookup, 1, "d", 5), name_op({2, 3, 2}, OpKind::lookup, 5, "a", 10),
+           object_op({4, 5, 3}, OpKind::getattr, 10), name_op({6, 7, 4}, OpKind::lookup, 1, "d", 5),
+           object_op({8, 9, 5}, OpKind::getattr, 5)});
+  CHECK(g.end(1, 0));
+  CHECK(g.end(2, 1));
+  CHECK(g.none(4, 3));  // known since the first lookup
+  CHECK(g.end(4, 0));
+}
+
+TEST_CASE("rename comes after the uses of what it replaces and before the uses of its new name") {
+  Op rename = name_op({4, 5, 2}, OpKind::rename, 5, "a", 10);
+  rename.parent2 = 6;
+  rename.name2 = "b";
+  rename.object2 = 11;
+  Graph g({name_op({0, 1, 4}, OpKind::lookup, 6, "b", 11), object_op({2, 3, 1}, OpKind::getattr, 11), rename,
+           name_op({6, 7, 3}, OpKind::lookup, 6, "b", 10), name_op({6, 7, 5}, OpKind::lookup, 5, "a", 0, ENOENT)});
+  CHECK(g.end(2, 0));
+  CHECK(g.end(2, 1));
+  CHECK(g.end(3, 2));
+  CHECK(g.end(4, 2));
+}
+
+TEST_CASE("a lock that blocked waits for the unlock that let it go") {
+  Op wait = object_op({0, 100, 1}, OpKind::setlk, 10, 1);
+  wait.op_flags = kOpWait;
+  wait.mode = F_WRLCK;
+  Op unlock = object_op({50, 101, 2}, OpKind::setlk, 10, 2);
+  unlock.mode = F_UNLCK;
+  Graph g({wait, unlock});
+  CHECK(g.end(0, 1));
+  CHECK(g.none(1, 0));
+  // A close drops the closer's locks as well.
+  Op flush = object_op({50, 60, 2}, OpKind::flush, 10, 2);
+  Op lock = object_op({-10, -5, 2}, OpKind::setlk, 10, 2);
+  for (Op* op : {&lock, &wait, &flush}) op->start += 10'000;
+  Graph closed({lock, wait, flush});
+  CHECK(closed.end(1, 2));
+}
+
+TEST_CASE("in order of time only identities wait for an end") {
+  Graph g({create_op({0, 1, 1}, 5, "a", 10, 1), io_op({2, 3, 1}, OpKind::write, 10, 1), io_op({4, 5, 1}, OpKind::read, 10, 1)},
+          true);
+  CHECK(g.end(1, 0));
+  CHECK(g.none(2, 1));
+}
+
+TEST_CASE("memory follows what is unfinished, not the length") {
+  ObjectSet known;
+  Dependencies dependencies(64, false, known);
+  std::vector<Wait> waits;
+  // The first operation never ends; a million others come and go, on a million other resources and on its own.
+  dependencies.enter(io_op({0, 1, 1}, OpKind::write, 10, 1), 0, INT64_MIN, waits);
+  size_t before = dependencies.memory();
+  for (uint32_t i = 1; i < 300'000; ++i) {
+    uint32_t slot = 1 + i % 63;
+    dependencies.finished(slot);
+    dependencies.enter(io_op({10 * i, 10 * i + 1, 2 + i % 50}, OpKind::read, 100 + i, 100 + i), slot, INT64_MIN, waits);
+    if (i % 1000 == 0) {
+      dependencies.finished(slot);
+      dependencies.enter(io_op({10 * i, 10 * i + 1, 60}, OpKind::read, 10, 9), slot, INT64_MIN, waits);
+      CHECK(std::any_of(waits.begin(), waits.end(), [](const Wait& w) { return w.slot == 0 && w.for_end; }));
+    }
+  }
+  CHECK(dependencies.memory() == before);
+}

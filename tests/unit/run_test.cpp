@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules in virtual time: nothing here sleeps.
+#include "engine/run.hpp"
+
+#include <cerrno>
+
+#include "catch.hpp"
+#include "op_list.hpp"
+#include "plan/clones.hpp"
+#include "slow_target.hpp"
+
+using namespace fsr;
+
+namespace {
+
+struct Bench {
+  VirtualClock clock;
+  SlowTarget target{clock};
+  RunOptions options;
+  RunResult result;
+
+  Bench() { options.inline_workers = true; }
+  void run(std::vector<Op> ops) {
+    OpList source(std::move(ops));
+    result = fsr::run(source, target, clock, options);
+    CHECK(result.violations == 0);
+  }
+  int64_t issued(uint64_t seq) const { return target.of(seq) ? target.of(seq)->issued / 1000 : -1; }  // us
+};
+
+std::vector<Op> every_100us(int count) {
+  std::vector<Op> ops;
+  for (int i = 0; i < count; ++i) ops.push_back(object_op({i * 100, i * 100 + 10, ThreadId(1 + i % 4)}, OpKind::statfs, 1));
+  return ops;
+}
+
+}  // namespace
+
+TEST_CASE("original timing issues at the recorded times, divided by the scale") {
+  for (double scale : {1.0, 4.0, 0.5}) {
+    Bench b;
+    b.options.scale = scale;
+    b.run(every_100us(100));
+    for (int i = 0; i < 100; ++i) CHECK(b.issued(uint64_t(i)) == int64_t(i * 100 / scale));
+    CHECK(b.result.elapsed == int64_t(9'900'000 / scale));
+    CHECK(b.result.planned == b.result.elapsed);
+    CHECK(b.result.limit == Limit::none);
+    CHECK(b.result.lateness.max() == 0);
+    CHECK(b.result.issued() == 100);
+    CHECK(b.result.matched() == 100);
+  }
+}
+
+TEST_CASE("the schedule starts at the range's start") {
+  Bench b;
+  b.options.from = 500'000;
+  b.options.to = 1'000'000;
+  b.run(every_100us(100));
+  CHECK(b.result.issued() == 5);
+  CHECK(b.issued(5) == 0);
+  CHECK(b.issued(9) == 400);
+}
+
+TEST_CASE("a late operation keeps the absolute schedule") {
+  Bench b;
+  // The second one of the stream takes 350 us where 10 were recorded.
+  b.target.latency = [](const Op& op) { return op.seq == 1 ? 350'000 : 0; };
+  std::vector<Op> ops;
+  for (int i = 0; i < 8; ++i) ops.push_back(object_op({i * 100, i * 100 + 10, 1}, OpKind::statfs, 1));
+  b.run(ops);
+  CHECK(b.issued(1) == 100);
+  CHECK(b.issued(2) == 450);  // waited for its stream
+  CHECK(b.issued(3) == 450);
+  CHECK(b.issued(4) == 450);
+  CHECK(b.issued(5) == 500);  // back on time
+  CHECK(b.issued(7) == 700);
+  CHECK(b.result.lateness.max() == 0);  // none of it the replayer's
+  CHECK(b.result.waiting.count() == 3);
+  CHECK(b.result.waiting.max() == 250'000);
+  CHECK(b.result.response.max() == 350'000);
+}
+
+TEST_CASE("think time: from the end of the stream's previous operation") {
+  Bench b;
+  b.options.timing = Timing::think;
+  b.target.latency = [](const Op&) { return 50'000; };
+  b.run({object_op({0, 10, 1}, OpKind::statfs, 1), object_op({110, 120, 1}, OpKind::statfs, 1),
+         object_op({150, 160, 1}, OpKind::statfs, 1)});
+  CHECK(b.issued(0) == 0);
+  CHECK(b.issued(1) == 150);
+  CHECK(b.issued(2) == 230);
+  Bench twice;
+  twice.options.timing = Timing::think;
+  twice.options.scale = 2;
+  twice.target.latency = [](const Op&) { return 50'000; };
+  twice.run({object_op({0, 10, 1}, OpKind::statfs, 1), object_op({110, 120, 1}, OpKind::statfs, 1)});
+  CHECK(twice.issued(1) == 100);
+}
+
+TEST_CASE("think time: a new process follows what its parent did before") {
+  Bench b;
+  b.options.timing = Timing::think;
+  b.target.latency = [](const Op&) { return 200'000; };
+  ThreadInfo shell{.id = 1, .tid = 100, .pid = 100, .ppid = 1}, child{.id = 2, .tid = 101, .pid = 101, .ppid = 100};
+  std::vector<Op> ops{object_op({0, 10, 1}, OpKind::statfs, 1), object_op({30, 40, 2}, OpKind::statfs, 1),
+                      object_op({60, 70, 2}, OpKind::statfs, 1)};
+  ops[0].who = &shell;
+  ops[1].who = ops[2].who = &child;
+  b.run(ops);
+  CHECK(b.issued(1) == 220);
+  CHECK(b.issued(2) == 440);
+}
+
+TEST_CASE("think time counts from an operation that left the window long ago") {
+  Bench b;
+  b.options.timing = Timing::think;
+  b.options.window_ops = 2;
+  std::vector<Op> ops{object_op({0, 10, 1}, OpKind::statfs, 1)};
+  for (int i = 1; i < 50; ++i) ops.push_back(object_op({i * 20, i * 20 + 10, 2}, OpKind::statfs, 1));
+  ops.push_back(object_op({2000, 2010, 1}, OpKind::statfs, 1));
+  b.run(ops);
+  CHECK(b.issued(50) == 1990);
+}
+
+TEST_CASE("as fast as possible: nothing waits for a time, everything for its predecessors") {
+  Bench b;
+  b.options.timing = Timing::asap;
+  b.target.latency = [](const Op&) { return 10'000; };
+  b.run({create_op({0, 10, 1}, 1, "a", 10, 1), io_op({1000, 1010, 2}, OpKind::write, 10, 1),
+         object_op({1000, 1010, 3}, OpKind::statfs, 1), io_op({2000, 2010, 3}, OpKind::read, 10, 1)});
+  CHECK(b.issued(0) == 0);
+  CHECK(b.issued(2) == 0);
+  CHECK(b.issued(1) == 10);
+  CHECK(b.issued(3) == 20);
+}
+
+TEST_CASE("strict order is one at a time") {
+  Bench b;
+  b.options.timing = Timing::asap;
+  b.options.order = Order::strict;
+  b.target.latency = [](const Op&) { return 10'000; };
+  b.run(every_100us(10));
+  for (int i = 0; i < 10; ++i) CHECK(b.issued(uint64_t(i)) == i * 10);
+}
+
+TEST_CASE("order of time waits for issues, and for ids") {
+  Bench b;
+  b.options.timing = Timing::asap;
+  b.options.order = Order::time;
+  b.target.latency = [](const Op&) { return 10'000; };
+  b.run({object_op({0, 1, 1}, OpKind::statfs, 1), create_op({10, 11, 1}, 1, "a", 10, 1), io_op({20, 21, 1}, OpKind::write, 10, 1),
+         object_op({30, 31, 1}, OpKind::statfs, 1)});
+  CHECK(b.issued(1) == 0);
+  CHECK(b.issued(2) == 10);
+  CHECK(b.issued(3) == 10);
+}
+
+TEST_CASE("what the target can't express is counted, and what waits for it goes on") {
+  Bench b;
+  b.run({object_op({0, 1, 1}, OpKind::ioctl, 10), object_op({10, 11, 1}, OpKind::statfs, 1),
+         name_op({20, 21, 1}, OpKind::lookup, 1, "..", 1)});
+  CHECK(b.result.kinds[unsigned(OpKind::ioctl)].impossible == 1);
+  CHECK(b.result.kinds[unsigned(OpKind::lookup)].refused == 1);
+  CHECK(b.result.issued() == 1);
+  CHECK(b.issued(1) == 10);
+}
+
+TEST_CASE("differing outcomes are counted and named") {
+  Bench b;
+  b.target.answer = [](Request& r) {
+    if (r.op->seq == 0) r.outcome.error = ENOENT;
+    if (r.op->seq == 1) r.outcome.result = 100;
+  };
+  b.run({name_op({0, 1, 1}, OpKind::lookup, 1, "a", 10), io_op({10, 11, 1}, OpKind::read, 10, 1),
+         object_op({20, 21, 1}, OpKind::statfs, 1)});
+  CHECK(b.result.matched() == 1);
+  CHECK(b.result.differed() == 2);
+  REQUIRE(b.result.mismatches.size() == 2);
+  CHECK(b.result.mismatches[0].name == "a");
+  CHECK(b.result.mismatches[0].expected == "ok");
+  CHECK(b.result.mismatches[0].got == "ENOENT");
+  CHECK(b.result.mismatches[1].expected == "4096 bytes");
+  CHECK(b.result.mismatches[1].got == "100 bytes");
+}
+
+TEST_CASE("after the duration nothing more is issued") {
+  Bench b;
+  b.options.duration = 1'050'000;
+  b.target.latency = [](const Op&) { return 30'000; };
+  b.run(every_100us(100));
+  CHECK(b.result.issued() == 11);
+  CHECK(b.result.stopped);
+}
+
+TEST_CASE("a busy target is asked again") {
+  Bench b;
+  b.options.timing = Timing::asap;
+  b.target.limit = 2;
+  b.target.latency = [](const Op&) { return 10'000; };
+  std::vector<Op> ops;
+  for (int i = 0; i < 10; ++i) ops.push_back(object_op({i, i + 1, ThreadId(i + 1)}, OpKind::statfs, 1));
+  b.run(ops);
+  CHECK(b.result.issued() == 10);
+  CHECK(b.clock.now() == 50'000);
+}
+
+TEST_CASE("one operation that never ends holds up only what depends on it") {
+  Bench b;
+  b.options.timing = Timing::asap;
+  b.options.window_ops = 16;
+  std::atomic<int> stop{0};
+  b.options.stop = &stop;
+  b.target.latency = [&](const Op& op) { return op.seq == 0 ? -1 : 1000; };
+  b.target.answer = [&](Request& r) {
+    if (r.op->seq == 5000) stop = 2;
+  };
+  std::vector<Op> ops;
+  for (int i = 0; i < 5001; ++i)
+    ops.push_back(object_op({i, i, i % 100 == 0 && i < 500 ? ThreadId(1) : ThreadId(2 + i % 7)}, OpKind::statfs, 1));
+  b.run(ops);
+  CHECK(b.target.of(4999));
+  CHECK_FALSE(b.target.of(100));
+  CHECK(b.result.unfinished >= 1);
+}
+
+TEST_CASE("a serial replay of a blocked lock does not block") {
+  Op lock = object_op({0, 10, 2}, OpKind::setlk, 10, 2), wait = object_op({20, 100, 1}, OpKind::setlk, 10, 1),
+     unlock = object_op({90, 95, 2}, OpKind::setlk, 10, 2);
+  lock.mode = wait.mode = F_WRLCK;
+  unlock.mode = F_UNLCK;
+  wait.op_flags = kOpWait;
+  for (Order order : {Order::strict, Order::resource}) {
+    Bench b;
+    b.options.order = order;
+    b.options.timing = Timing::asap;
+    b.target.latency = [](const Op&) { return 1000; };
+    b.run({lock, wait, unlock});
+    CHECK(b.issued(2) == 1);
+    CHECK(b.issued(1) == 2);
+  }
+}
+
+TEST_CASE("clones: every operation N times, apart from each other") {
+  Bench b;
+  OpList list({create_op({0, 10, 1}, 1, "a", 10, 1), io_op({20, 30, 1}, OpKind::write, 10, 1)});
+  CloneSource clones(list, 4);
+  OpBatch batch;
+  REQUIRE(clones.next(batch));
+  REQUIRE(batch.ops.size() == 8);
+  for (unsigned n = 0; n < 4; ++n) {
+    const Op &create = batch.ops[n], &write = batch.ops[4 + n];
+    CHECK(create.name == "a");
+    CHECK(create.parent == CloneSource::object_of(kRootObject, n, 4));
+    CHECK(create.parent != kRootObject);
+    CHECK(write.object == create.object);
+    CHECK(write.handle == create.handle);
+    CHECK(write.thread == create.thread);
+    for (unsigned m = 0; m < n; ++m) {
+      CHECK(batch.ops[m].object != create.object);
+      CHECK(batch.ops[m].handle != create.handle);
+      CHECK(batch.ops[m].thread != create.thread);
+      CHECK(batch.ops[m].parent != create.parent);
+    }
+  }
+  CHECK_FALSE(clones.next(batch));
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A target whose operations take a given time on a virtual clock, and that notes what was done when.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/clock.hpp"
+#include "targets/target.hpp"
+
+namespace fsr {
+
+struct Performed {
+  uint64_t seq;
+  int64_t issued, ended;
+};
+
+class SlowTarget final : public Target {
+ public:
+  explicit SlowTarget(VirtualClock& clock) : clock_(clock) {}
+  std::function<int64_t(const Op&)> latency = [](const Op&) { return 0; };  // ns; < 0: never answers
+  std::function<void(Request&)> answer = [](Request&) {};                   // changes the outcome
+  size_t limit = SIZE_MAX;                                                  // operations under way
+  std::vector<Performed> done;                                              // in order of issue; ended 0: never
+
+  std::string name() const override { return "slow:"; }
+  Fidelity fidelity(const Op& op) const override { return op.kind == OpKind::ioctl ? Fidelity::impossible : Fidelity::exact; }
+  std::unique_ptr<Session> open_session() override { return std::make_unique<SlowSession>(*this); }
+  const Performed* of(uint64_t seq) const {
+    for (const Performed& p : done)
+      if (p.seq == seq) return &p;
+    return nullptr;
+  }
+
+ private:
+  class SlowSession final : public Session {
+   public:
+    explicit SlowSession(SlowTarget& target) : target_(target) {}
+    Submit submit(Request& r) override {
+      if (waiting_.size() >= target_.limit) return Submit::busy;
+      int64_t now = target_.clock_.now(), takes = target_.latency(*r.op);
+      target_.done.push_back({r.op->seq, now, takes < 0 ? 0 : now + takes});
+      if (takes >= 0) waiting_.emplace(now + takes, &r);
+      return Submit::queued;
+    }
+    void poll(int64_t deadline, int, Completion& sink) override {
+      if (!waiting_.empty() && waiting_.begin()->first <= std::max(deadline, target_.clock_.now())) {
+        target_.clock_.advance_to(waiting_.begin()->first);
+        auto first = waiting_.begin();
+        Request& r = *first->second;
+        waiting_.erase(first);
+        r.outcome.error = r.op->error;
+        r.outcome.result = r.op->result;
+        r.outcome.completed = target_.clock_.now();
+        target_.answer(r);
+        sink.completed(r);
+      } else {
+        target_.clock_.advance_to(deadline);
+      }
+    }
+
+   private:
+    SlowTarget& target_;
+    std::multimap<int64_t, Request*> waiting_;
+  };
+  VirtualClock& clock_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine with real threads: planner, four workers, messages between them. Also run under TSan.
+#include <sys/stat.h>
+
+#include <atomic>
+#include <mutex>
+#include <random>
+
+#include "catch.hpp"
+#include "engine/clock.hpp"
+#include "engine/run.hpp"
+#include "op_list.hpp"
+#include "targets/null/null.hpp"
+#include "targets/target.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// Serial in the capture, so that the order of every pair that touches the same thing is known: each waits for the one before.
+std::vector<Op> serial(int count, unsigned seed) {
+  static const char* kNames[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  std::mt19937 random(seed);
+  std::vector<Op> ops;
+  ObjectId objects[8] = {};
+  HandleId next_handle = 1;
+  ObjectId next_object = 100;
+  for (int i = 0; i < count; ++i) {
+    When when{i * 10, i * 10 + 5, ThreadId(1 + random() % 12)};
+    unsigned n = unsigned(random() % 8);
+    if (!objects[n]) {
+      ops.push_back(create_op(when, 1, kNames[n], objects[n] = next_object++, next_handle++));
+    } else if (random() % 10 == 0) {
+      ops.push_back(name_op(when, OpKind::unlink, 1, kNames[n], objects[n]));
+      objects[n] = 0;
+    } else {
+      switch (random() % 3) {
+        case 0:
+          ops.push_back(name_op(when, OpKind::lookup, 1, kNames[n], objects[n]));
+          break;
+        case 1:
+          ops.push_back(object_op(when, OpKind::getattr, objects[n]));
+          break;
+        default:
+          ops.push_back(object_op(when, OpKind::statfs, 1));
+      }
+    }
+  }
+  return ops;
+}
+
+// Checks on its own that a name exists when the capture says so, at the moment of each operation.
+class TreeTarget final : public Target {
+ public:
+  explicit TreeTarget(Clock& clock) : clock_(clock) {}
+  std::string name() const override { return "tree:"; }
+  Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
+  std::unique_ptr<Session> open_session() override { return std::make_unique<TreeSession>(*this); }
+
+ private:
+  struct TreeSession final : Session {
+    explicit TreeSession(TreeTarget& t) : target(t) {}
+    Submit submit(Request& r) override {
+      if (queue.size() >= 8) return Submit::busy;
+      queue.push_back(&r);
+      return Submit::queued;
+    }
+    void poll(int64_t, int, Completion& sink) override {
+      std::vector<Request*> ready;
+      ready.swap(queue);
+      for (Request* r : ready) {
+        target.perform(*r);
+        r->outcome.completed = target.clock_.now();
+        sink.completed(*r);
+      }
+    }
+    TreeTarget& target;
+    std::vector<Request*> queue;
+  };
+  void perform(Request& r) {
+    std::lock_guard lock(mutex_);
+    const Op& op = *r.op;
+    ObjectId& object = names_[std::string(op.name)];
+    switch (op.kind) {
+      case OpKind::create:
+        r.outcome.error = object ? EEXIST : 0;
+        object = op.object;
+        break;
+      case OpKind::unlink:
+        r.outcome.error = object == op.object ? 0 : ENOENT;
+        object = 0;
+        break;
+      case OpKind::lookup:
+        r.outcome.error = object == op.object ? 0 : ENOENT;
+        break;
+      case OpKind::getattr:
+        r.outcome.error = ESTALE;
+        for (auto& [name, id] : names_)
+          if (id == op.object) r.outcome.error = 0;
+        break;
+      default:
+        break;
+    }
+  }
+  Clock& clock_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, ObjectId> names_;
+};
+
+}  // namespace
+
+TEST_CASE("four workers keep every order that an outcome depends on") {
+  MonotonicClock clock;
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    TreeTarget target(clock);
+    OpList source(serial(20'000, seed), 1000);
+    RunOptions options;
+    options.timing = Timing::asap;
+    options.workers = 4;
+    options.window_ops = seed == 1 ? 7 : 512;
+    RunResult r = run(source, target, clock, options);
+    CHECK(r.issued() == 20'000);
+    CHECK(r.matched() == 20'000);
+    CHECK(r.violations == 0);
+  }
+}
+
+TEST_CASE("strict order and order of time with four workers") {
+  MonotonicClock clock;
+  for (Order order : {Order::strict, Order::time}) {
+    auto target = null_plugin.open("null:", {.clock = &clock});
+    OpList source(serial(5'000, 3), 1000);
+    RunOptions options;
+    options.timing = Timing::asap;
+    options.order = order;
+    options.workers = 4;
+    RunResult r = run(source, *target, clock, options);
+    CHECK(r.issued() == 5'000);
+    CHECK(r.violations == 0);
+  }
+}
+
+TEST_CASE("a run can be stopped from outside") {
+  MonotonicClock clock;
+  auto target = null_plugin.open("null:", {.clock = &clock});
+  std::atomic<int> stop{0};
+  std::vector<Op> ops{object_op({0, 1, 1}, OpKind::statfs, 1), object_op({3'600'000'000, 3'600'000'001, 1}, OpKind::statfs, 1)};
+  OpList source(ops);
+  RunOptions options;
+  options.workers = 2;
+  options.stop = &stop;
+  options.progress_every = 1'000'000;
+  options.progress = [&](const Progress& p) {
+    if (p.done) stop = 1;
+  };
+  RunResult r = run(source, *target, clock, options);
+  CHECK(r.issued() == 1);
+  CHECK(r.cancelled == 1);
+  CHECK(r.stopped);
+}
+
+TEST_CASE("a source that fails ends the run with its error") {
+  struct Broken final : OpSource {
+    int left = 2;
+    bool next(OpBatch& batch) override {
+      if (!left--) throw std::runtime_error("disk on fire");
+      batch.clear();
+      batch.ops.push_back(object_op({1, 2, 1}, OpKind::statfs, 1));
+      return true;
+    }
+  } source;
+  MonotonicClock clock;
+  auto target = null_plugin.open("null:", {.clock = &clock});
+  RunOptions options;
+  options.timing = Timing::asap;
+  CHECK_THROWS_WITH(run(source, *target, clock, options), "disk on fire");
+}
