@@ -13,11 +13,14 @@ bool ImageBuilder::special_refused(const ImageObject& o) const {
 }
 
 void ImageBuilder::finish() {
+  for (const ImageName& name : tree_.names) ++tree_.objects[name.object].names;
   for (ImageObject& o : tree_.objects) {
     if (!o.type) o.type = S_IFREG;
-    if (!o.id) o.id = tree_.next_object++;
+    bool listed_only = !o.id;
+    if (listed_only) o.id = tree_.next_object++;
     if (!(o.attr.valid & kAttrSize) && o.type == S_IFREG && !o.size_changed && o.read_end) ++tree_.summary.guessed_sizes;
-    o.refused = special_refused(o);
+    // A listed name that turned out to be another name of an object known already leaves its place holder behind.
+    o.refused = special_refused(o) || (listed_only && !o.names);
     if (!tree_.options.privileged && (o.attr.mode & (S_ISUID | S_ISGID))) {
       o.attr.mode &= ~unsigned(S_ISUID | S_ISGID);
       // On a directory, set-group-id only passes the group on.
@@ -30,7 +33,6 @@ void ImageBuilder::finish() {
       return !allowed;
     });
   }
-  for (const ImageName& name : tree_.names) ++tree_.objects[name.object].names;
   place_nameless();
   order_names();
   count();
@@ -43,7 +45,7 @@ void ImageBuilder::finish() {
 void ImageBuilder::place_nameless() {
   for (uint32_t i = 1; i < tree_.objects.size(); ++i) {
     ImageObject& o = tree_.objects[i];
-    if (o.names) continue;
+    if (o.names || o.refused) continue;
     o.names = 1;
     tree_.names.push_back({.parent = kRootObject, .name = ".fsreplay-" + std::to_string(o.id), .object = i, .placed = true});
     ++tree_.summary.placed_objects;

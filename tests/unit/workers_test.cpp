@@ -109,7 +109,7 @@ class TreeTarget final : public Target {
 
 }  // namespace
 
-TEST_CASE("four workers keep every order that an outcome depends on") {
+TEST_CASE("four workers keep every order that an outcome depends on", "[threads]") {
   MonotonicClock clock;
   for (unsigned seed = 1; seed <= 5; ++seed) {
     TreeTarget target(clock);
@@ -125,7 +125,7 @@ TEST_CASE("four workers keep every order that an outcome depends on") {
   }
 }
 
-TEST_CASE("strict order and order of time with four workers") {
+TEST_CASE("strict order and order of time with four workers", "[threads]") {
   MonotonicClock clock;
   for (Order order : {Order::strict, Order::time}) {
     auto target = null_plugin.open("null:", {.clock = &clock});
@@ -140,7 +140,7 @@ TEST_CASE("strict order and order of time with four workers") {
   }
 }
 
-TEST_CASE("a run can be stopped from outside") {
+TEST_CASE("a run can be stopped from outside", "[threads]") {
   MonotonicClock clock;
   auto target = null_plugin.open("null:", {.clock = &clock});
   std::atomic<int> stop{0};
@@ -159,7 +159,7 @@ TEST_CASE("a run can be stopped from outside") {
   CHECK(r.stopped);
 }
 
-TEST_CASE("a source that fails ends the run with its error") {
+TEST_CASE("a source that fails ends the run with its error", "[threads]") {
   struct Broken final : OpSource {
     int left = 2;
     bool next(OpBatch& batch) override {
