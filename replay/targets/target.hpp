@@ -32,6 +32,12 @@ enum class Fidelity : uint8_t {
   impossible,   // not submitted; counted by kind
 };
 
+// "Are you a terminal?", which runtime libraries ask of every file they open. Needs no argument and no privilege.
+inline bool asks_for_terminal(const Op& op) {
+  constexpr uint32_t kTcgets = 0x5401, kTiocgwinsz = 0x5413;
+  return op.kind == OpKind::ioctl && (op.flags == kTcgets || op.flags == kTiocgwinsz);
+}
+
 struct Credentials {
   uint32_t uid = 0, gid = 0;
 };

@@ -69,6 +69,7 @@ Fidelity FileTree::expressible(const Op& op, bool privileged) {
     case OpKind::removexattr:
       return guarded_xattr(op.name) && !privileged ? Fidelity::impossible : Fidelity::exact;
     case OpKind::ioctl:  // arguments are not recorded: only what needs none
+      if (asks_for_terminal(op)) return Fidelity::exact;
       return privileged && (op.flags == uint32_t(FS_IOC_GETFLAGS) || op.flags == uint32_t(FS_IOC_GETVERSION))
                  ? Fidelity::exact
                  : Fidelity::impossible;

@@ -165,9 +165,9 @@ int FileTree::removexattr(Context& c) {
 int FileTree::ioctl(Context& c) {
   OpenRef open;
   if (int error = objects_.opened(c.op.handle, &open)) return error;
-  long answer = 0;
+  alignas(8) char answer[256];  // as much as any of the expressible ones returns
   ActAs act(c.who);
-  return ::ioctl(open->fd.get(), c.op.flags, &answer) >= 0 ? 0 : errno;
+  return ::ioctl(open->fd.get(), c.op.flags, answer) >= 0 ? 0 : errno;
 }
 
 }  // namespace fsr

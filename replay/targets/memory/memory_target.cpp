@@ -69,7 +69,9 @@ class MemoryTarget final : public Target {
  public:
   explicit MemoryTarget(const TargetOptions& options) : shared_(std::make_shared<Shared>()) { shared_->options = options; }
   std::string name() const override { return "memory:"; }
-  Fidelity fidelity(const Op& op) const override { return op.kind == OpKind::ioctl ? Fidelity::impossible : Fidelity::exact; }
+  Fidelity fidelity(const Op& op) const override {
+    return op.kind == OpKind::ioctl && !asks_for_terminal(op) ? Fidelity::impossible : Fidelity::exact;
+  }
   std::unique_ptr<Session> open_session() override { return std::make_unique<MemorySession>(shared_); }
   Space space() override { return shared_->tree.space(); }
   bool empty() override { return shared_->tree.empty(); }

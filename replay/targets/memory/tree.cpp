@@ -121,6 +121,7 @@ int MemoryTree::dispatch(Context& c) {
     case OpKind::flock:
       return flock(c);
     case OpKind::ioctl:
+      if (int error = subject(c.op, &node)) return error;
       return ENOTTY;
   }
   return EOPNOTSUPP;
