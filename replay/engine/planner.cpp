@@ -66,7 +66,12 @@ void Planner::end() {
   run_.planned_all.store(true);
 }
 
-// Foreign names that could lead out of the target's tree.
+// A name that could lead out of the target's tree. One that is too long can't, and being refused for it is an outcome.
+static bool leads_out(std::string_view name) {
+  constexpr size_t kLongest = 255;
+  return !valid_component(name.substr(0, kLongest)) || name.find('/') != name.npos || name.find('\0') != name.npos;
+}
+
 bool Planner::refused(const Op& op) const {
   switch (op.kind) {
     case OpKind::lookup:
@@ -76,11 +81,11 @@ bool Planner::refused(const Op& op) const {
     case OpKind::symlink:
     case OpKind::unlink:
     case OpKind::rmdir:
-      return !valid_component(op.name);
+      return leads_out(op.name);
     case OpKind::link:
-      return !valid_component(op.name2);
+      return leads_out(op.name2);
     case OpKind::rename:
-      return !valid_component(op.name) || !valid_component(op.name2);
+      return leads_out(op.name) || leads_out(op.name2);
     default:
       return false;
   }
