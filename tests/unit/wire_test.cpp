@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wire layer against a server that the test itself plays, on loopback and in the same thread.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "catch.hpp"
+#include "engine/clock.hpp"
+#include "targets/nfs/rpc.hpp"
+#include "targets/wire/channel.hpp"
+#include "targets/wire/url.hpp"
+
+using namespace fsr;
+using namespace fsr::wire;
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+// Messages as ONC RPC frames them: a mark, the tag, the message type, then whatever.
+struct Call final : Exchange {
+  std::string answer;
+  int error = -1;  // -1: none yet
+  void replied(std::span<const uint8_t> message) override {
+    answer.assign(message.begin() + 8, message.end());
+    error = 0;
+  }
+  void failed(int e) override { error = e; }
+};
+
+std::string be32(uint32_t v) { return {char(v >> 24), char(v >> 16), char(v >> 8), char(v)}; }
+std::string framed(const std::string& message, bool last = true) {
+  return be32(uint32_t(message.size()) | uint32_t(last) << 31) + message;
+}
+std::string reply_to(uint32_t tag, const std::string& text) { return framed(be32(tag) + be32(1) + text); }
+
+struct Server {
+  int listener = socket(AF_INET, SOCK_STREAM, 0), connection = -1;
+  uint16_t port = 0;
+  Server() {
+    sockaddr_in a{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof a;
+    REQUIRE(bind(listener, reinterpret_cast<sockaddr*>(&a), size) == 0);
+    REQUIRE(listen(listener, 5) == 0);
+    getsockname(listener, reinterpret_cast<sockaddr*>(&a), &size);
+    port = ntohs(a.sin_port);
+  }
+  ~Server() {
+    hang_up();
+    close(listener);
+  }
+  void accept_one() { connection = accept(listener, nullptr, nullptr); }
+  void hang_up() {
+    if (connection >= 0) close(connection);
+    connection = -1;
+  }
+  void say(const std::string& bytes) {
+    REQUIRE(::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size()));
+  }
+  // The tags of the next `count` requests.
+  std::vector<uint32_t> hear(size_t count) {
+    std::vector<uint32_t> tags;
+    while (tags.size() < count) {
+      uint8_t head[8];
+      REQUIRE(recv(connection, head, 8, MSG_WAITALL) == 8);
+      nfs::XdrDecoder in({head, 8});
+      uint32_t size = in.u32() & 0x7fffffff;
+      tags.push_back(in.u32());
+      std::string rest(size - 4, 0);
+      REQUIRE(recv(connection, rest.data(), rest.size(), MSG_WAITALL) == ssize_t(rest.size()));
+    }
+    return tags;
+  }
+};
+
+struct Fixture {
+  Server server;
+  VirtualClock clock;
+  ChannelCounters counters;
+  ChannelOptions options{.max_message = 100'000, .depth = 8, .request_timeout = 60 * kSecond, .give_up = 10 * kSecond};
+  std::unique_ptr<Channel> channel;
+
+  Fixture() {
+    clock.advance_to(kSecond);
+    channel = std::make_unique<Channel>(resolve("127.0.0.1", server.port), nfs::kRpcProtocol, options, clock, counters);
+    server.accept_one();
+  }
+  void send(Call& call, bool idempotent, const std::string& body = "body", std::string_view payload = {}) {
+    call.error = -1;
+    channel->open(call);
+    std::string message = be32(call.tag()) + body;
+    std::string head = be32(uint32_t(message.size() + payload.size()) | 0x80000000) + message;
+    call.head.assign(head.begin(), head.end());
+    call.payload = payload;
+    call.idempotent = idempotent;
+    channel->send(call);
+  }
+  void poll(int rounds = 1) {  // each waits for the kernel, not for the clock, which stands still
+    while (rounds-- > 0) channel->poll(clock.now() + kSecond / 50, -1);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("replies find their requests in any order") {
+  Fixture f;
+  Call calls[4];
+  for (Call& c : calls) f.send(c, false);
+  f.poll();
+  std::vector<uint32_t> tags = f.server.hear(4);
+  std::string bytes;
+  for (int i : {2, 0, 3, 1}) bytes += reply_to(tags[size_t(i)], "answer " + std::to_string(i));
+  f.server.say(bytes.substr(0, 30));
+  f.poll();
+  f.server.say(bytes.substr(30));
+  f.poll(2);
+  for (int i = 0; i < 4; ++i) CHECK(calls[i].answer == "answer " + std::to_string(i));
+}
+
+TEST_CASE("a broken connection: what was not sent is sent, idempotent requests are sent again, others fail") {
+  Fixture f;
+  Call again, once, later;
+  f.send(again, true);
+  f.send(once, false);
+  f.poll();
+  f.server.hear(2);
+  f.server.hang_up();
+  f.send(later, false);
+  f.poll(2);  // sees the end
+  f.clock.advance_to(f.clock.now() + kSecond);
+  CHECK(once.error == ECONNRESET);
+  CHECK(f.counters.broken >= 1);
+  f.poll(2);
+  f.server.accept_one();
+  f.poll();
+  // `later` was handed to the old connection or to the new one, whichever poll() found first: then it failed, or it arrives.
+  std::vector<uint32_t> tags = f.server.hear(later.error == -1 ? 2 : 1);
+  CHECK(tags[0] == again.tag());
+  CHECK(f.counters.resent == 1);
+  CHECK(f.counters.reconnects == 1);
+  f.server.say(reply_to(again.tag(), "done"));
+  f.poll();
+  CHECK(again.answer == "done");
+}
+
+TEST_CASE("an idempotent request is not sent again for ever") {
+  Fixture f;
+  Call call;
+  f.send(call, true);
+  for (unsigned i = 0; i < Channel::kMaxSendings; ++i) {
+    REQUIRE(call.error == -1);
+    f.poll();
+    f.server.hear(1);
+    f.server.hang_up();
+    f.poll();
+    f.clock.advance_to(f.clock.now() + kSecond);
+    f.poll(2);
+    if (call.error == -1) f.server.accept_one();
+  }
+  CHECK(call.error == ECONNRESET);
+  CHECK(f.counters.resent == Channel::kMaxSendings - 1);
+}
+
+TEST_CASE("a request that misses its deadline fails and the connection with it") {
+  Fixture f;
+  Call late, other;
+  f.send(late, true);
+  f.clock.advance_to(f.clock.now() + 30 * kSecond);
+  f.send(other, false);
+  f.poll();
+  f.server.hear(2);
+  f.clock.advance_to(f.clock.now() + 31 * kSecond);
+  f.poll();
+  CHECK(late.error == ETIMEDOUT);
+  CHECK(other.error == ECONNRESET);
+  CHECK(f.counters.timeouts == 1);
+}
+
+TEST_CASE("a server that went away is given up, and found again") {
+  Fixture f;
+  close(f.server.listener);
+  f.server.hang_up();
+  f.poll();
+  Call call;
+  f.send(call, false);
+  for (int i = 0; i < 100 && call.error == -1; ++i) {
+    f.poll(2);
+    f.clock.advance_to(f.clock.now() + kSecond / 2);
+  }
+  CHECK(call.error == ECONNREFUSED);
+  CHECK(f.counters.unreachable == 1);
+  int64_t before = f.clock.now();
+  f.send(call, false);
+  f.poll(2);
+  CHECK(call.error == ECONNREFUSED);
+  CHECK(f.clock.now() == before);
+}
+
+TEST_CASE("what a server should not say takes the connection down, and nothing else") {
+  std::string bad;
+  SECTION("a message longer than allowed") { bad = be32(0xffffffff); }
+  SECTION("many pieces, each within bounds, that are too long together") {
+    for (int i = 0; i < 5; ++i) bad += framed(std::string(30'000, 'x'), false);
+  }
+  SECTION("not a reply") { bad = framed(be32(1) + be32(0)); }
+  SECTION("too short for a tag") { bad = framed("xx"); }
+  Fixture f;
+  Call call;
+  f.send(call, false);
+  f.poll();
+  f.server.hear(1);
+  f.server.say(bad);
+  for (int i = 0; i < 10 && call.error == -1; ++i) f.poll();
+  CHECK(call.error == ECONNRESET);
+  CHECK(f.counters.malformed == 1);
+}
+
+TEST_CASE("a reply to nothing is counted and passed over; one that comes before its request is out takes the connection down") {
+  Fixture f;
+  Call call;
+  std::string payload(20'000'000, 'p');  // more than the kernel buffers
+  f.server.say(reply_to(12345, "?"));
+  f.poll();
+  CHECK(f.counters.unexpected == 1);
+  f.send(call, false, "body", payload);
+  f.poll();
+  REQUIRE(call.error == -1);
+  f.server.say(reply_to(call.tag(), "too early"));
+  for (int i = 0; i < 10 && call.error == -1; ++i) f.poll();
+  CHECK(call.error == ECONNRESET);
+  CHECK(f.counters.malformed == 1);
+}
+
+TEST_CASE("a message in pieces is put together, one byte at a time too") {
+  MessageReader reader(nfs::kRpcProtocol, 1000);
+  std::string bytes = framed("first") + framed("se", false) + framed("", false) + framed("cond") + framed(std::string(1000, 'x'));
+  std::vector<std::string> messages;
+  for (char c : bytes) {
+    reader.space()[0] = uint8_t(c);
+    reader.received(1);
+    std::span<const uint8_t> m;
+    while (reader.next(&m) == MessageReader::Next::message) messages.emplace_back(m.begin(), m.end());
+  }
+  CHECK(messages == std::vector<std::string>{"first", "second", std::string(1000, 'x')});
+}
+
+TEST_CASE("URLs of network targets") {
+  Url u = parse_url("nfs://user%40x@[::1]:2049/export/a%20b?version=3&uid=7");
+  CHECK(u.scheme == "nfs");
+  CHECK(u.user == "user@x");
+  CHECK(u.host == "::1");
+  CHECK(u.port == 2049);
+  CHECK(u.path == "/export/a b");
+  CHECK(u.number("uid", 0, 10, 1) == 7);
+  CHECK(u.number("gid", 0, 10, 1) == 1);
+  CHECK_THROWS_WITH(u.number("uid", 0, 6, 1), Catch::Contains("'uid' must be a number from 0 to 6"));
+  CHECK_THROWS_WITH(u.allow_options({"version"}), Catch::Contains("unknown option 'uid'"));
+  for (const char* bad :
+       {"nfs:/x", "nfs:///x", "nfs://h:0/x", "nfs://h:70000/x", "nfs://h/%zz", "nfs://h/%00", "nfs://[::1/x", "nfs://h/x?a"})
+    CHECK_THROWS_WITH(parse_url(bad), Catch::StartsWith("bad URL '" + std::string(bad) + "': "));
+}
