@@ -193,6 +193,9 @@ int FileTree::link(Context& c) {
 int FileTree::remove(Context& c, int flags) {
   Place at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
+  // A removed directory may still be some process's working directory: the cache keeps it for a while.
+  SharedFd kept;
+  if (flags == AT_REMOVEDIR && c.op.object) objects_.directory(c.op.object, &kept);
   {
     ActAs act(c.who);
     if (unlinkat(at.fd(), at.name.c_str(), flags) != 0) return errno;

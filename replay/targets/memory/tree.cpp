@@ -161,14 +161,19 @@ void MemoryTree::teach(ObjectId id, const NodePtr& node) {
   node->ids.push_back(id);
 }
 
-void MemoryTree::unlinked(Node& node) {
-  if (node.attr.nlink > 0 || node.opens > 0) return;
-  used_ -= node.data.allocated();
-  node.data.truncate(0);
-  // The last reference may go here: nothing of the node is used afterwards.
-  std::vector<ObjectId> ids = std::move(node.ids);
-  for (ObjectId id : ids)
-    if (auto it = objects_.find(id); it != objects_.end() && it->second.get() == &node) objects_.erase(it);
+// A removed file may still be some process's working directory: the latest ones stay known for a while.
+void MemoryTree::unlinked(const NodePtr& node) {
+  if (node->attr.nlink > 0 || node->opens > 0) return;
+  used_ -= node->data.allocated();
+  node->data.truncate(0);
+  constexpr size_t kRemembered = 256;
+  removed_.push_back(node);
+  if (removed_.size() <= kRemembered) return;
+  NodePtr oldest = std::move(removed_.front());
+  removed_.pop_front();
+  if (oldest->attr.nlink > 0 || oldest->opens > 0) return;
+  for (ObjectId id : oldest->ids)
+    if (auto it = objects_.find(id); it != objects_.end() && it->second == oldest) objects_.erase(it);
 }
 
 MemoryTree::NodePtr MemoryTree::new_node(Context& c, uint32_t mode) {

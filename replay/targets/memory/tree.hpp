@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -92,7 +93,7 @@ class MemoryTree {
   int entry(Node& parent, std::string_view name, NodePtr* node) const;
   void add_entry(Node& parent, std::string_view name, NodePtr node);
   void remove_entry(Node& parent, std::string_view name);
-  void unlinked(Node& node);
+  void unlinked(const NodePtr& node);
   void teach(ObjectId id, const NodePtr& node);
   NodePtr new_node(Context& c, uint32_t mode);
   void open_node(HandleId handle, const NodePtr& node, uint32_t open_flags);
@@ -107,6 +108,7 @@ class MemoryTree {
   uint64_t last_ino_ = 0;
   std::unordered_map<ObjectId, NodePtr> objects_;
   std::unordered_map<HandleId, Open> opens_;
+  std::deque<NodePtr> removed_;
 };
 
 }  // namespace fsr

@@ -47,7 +47,7 @@ int MemoryTree::release(Context& c) {
   --node->opens;
   node->locks.clear_flock(c.op.handle);
   c.released = true;
-  unlinked(*node);
+  unlinked(node);
   return 0;
 }
 

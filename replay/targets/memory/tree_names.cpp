@@ -138,7 +138,7 @@ int MemoryTree::remove(Context& c, bool directories) {
   remove_entry(*parent, c.op.name);
   node->attr.nlink = directories ? 0 : node->attr.nlink - 1;
   node->touch(false);
-  unlinked(*node);
+  unlinked(node);
   return 0;
 }
 
@@ -176,7 +176,7 @@ int MemoryTree::rename(Context& c) {
   } else if (replaced) {
     replaced->attr.nlink = replaced->is_dir() ? 0 : replaced->attr.nlink - 1;
     replaced->touch(false);
-    unlinked(*replaced);
+    unlinked(replaced);
   }
   return 0;
 }

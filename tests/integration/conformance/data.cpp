@@ -80,6 +80,22 @@ void unlink_open(Case& c) {
   c.ok({.kind = OpKind::unlink, .object = other.object, .parent = c.top, .name = "gone"});
 }
 
+void removed_directory(Case& c) {
+  ObjectId dir = c.mkdir(c.top, "cwd");
+  HandleId h = c.open(dir, O_RDONLY | O_DIRECTORY, OpKind::opendir);
+  c.ok({.kind = OpKind::rmdir, .object = dir, .parent = c.top, .name = "cwd"});
+  c.lookup(c.top, "cwd", 0, ENOENT);
+  c.expect({.kind = OpKind::create,
+            .mode = 0644,
+            .open_flags = O_RDWR | O_CREAT,
+            .object = Driver::new_object(),
+            .parent = dir,
+            .handle = Driver::new_handle(),
+            .name = "x"},
+           {ENOENT, ESTALE});
+  c.ok({.kind = OpKind::releasedir, .object = dir, .handle = h});
+}
+
 void record_locks(Case& c) {
   auto f = c.create(c.top, "file");
   HandleId other = c.open(f.object);
@@ -232,6 +248,7 @@ std::vector<NamedCase> data_cases() {
           {"sparse files", sparse},
           {"append", append},
           {"unlink while open", unlink_open},
+          {"removed directory", removed_directory},
           {"record locks", record_locks},
           {"whole-file locks", whole_file_locks},
           {"ranges", ranges},
