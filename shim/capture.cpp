@@ -219,7 +219,7 @@ int run_capture(const CaptureOptions& options) {
   TraceHeader header = describe(options, directory, *below);
   for (const std::string& process : header.not_seen = processes_below(directory))
     fprintf(stderr, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
-  ControlFields fields{{"directory", directory}, {"trace", output.trace()}, {"command", header.command}};
+  ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;
   if (!in_namespace) watcher = std::make_unique<Watcher>(directory);

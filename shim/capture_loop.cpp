@@ -138,8 +138,13 @@ void CaptureLoop::end_over_mount(const std::string& reason) {
 
 void CaptureLoop::serve_leftovers() {
   if (parts_.session.ended() || cut_off_) return;
-  fprintf(stderr, "fsshim: applications still hold %llu open files: serving them until they are closed (^C cuts them off)\n",
-          static_cast<unsigned long long>(parts_.shim.open_handles.load()));
+  size_t files;
+  {
+    std::lock_guard lock(parts_.shim.handles_mutex);
+    files = parts_.shim.handles.size();
+  }
+  fprintf(stderr, "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n",
+          files);
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
 

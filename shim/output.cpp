@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 
 #include "fail.hpp"
@@ -103,6 +102,12 @@ CaptureOutput::~CaptureOutput() {
   }
   for (int fd : {directory_fd_, trace_fd_, mix_fd_})
     if (fd >= 0) close(fd);
+}
+
+std::string CaptureOutput::full_name() const {
+  char directory[PATH_MAX];
+  ssize_t n = readlink(("/proc/self/fd/" + std::to_string(directory_fd_)).c_str(), directory, sizeof directory);
+  return n > 0 ? std::string(directory, size_t(n)) + "/" + base_name(trace_) : trace_;
 }
 
 int CaptureOutput::take_trace_fd() {

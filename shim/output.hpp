@@ -20,8 +20,8 @@ class CaptureOutput {
   CaptureOutput& operator=(const CaptureOutput&) = delete;
 
   const std::string& trace() const { return trace_; }
-  const std::string& mix() const { return mix_; }
-  int take_trace_fd();  // the caller closes it
+  std::string full_name() const;  // of the trace, from the root
+  int take_trace_fd();            // the caller closes it
   void keep() { keep_ = true; }
   void write_mix(const std::array<uint64_t, kOpKinds>& counts);
 

@@ -211,6 +211,37 @@ int adopt(Request& r, int fd, Inode* parent, const char* name, fuse_entry_param*
   return 0;
 }
 
+void add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
+  auto* h = new OpenHandle;
+  h->fd = fd;
+  h->inode = inode;
+  h->id = r.shim.next_handle.fetch_add(1, std::memory_order_relaxed);
+  h->flags = fi->flags;
+  h->opener = r.op.who;
+  h->uid = r.caller.uid;
+  h->gid = r.caller.gid;
+  r.op.handle = h->id;
+  fi->fh = reinterpret_cast<uint64_t>(h);
+  std::lock_guard lock(r.shim.handles_mutex);
+  r.shim.handles.insert(h);
+}
+
+void drop_handle(Shim& shim, OpenHandle* handle) {
+  {
+    std::lock_guard lock(shim.handles_mutex);
+    shim.handles.erase(handle);
+  }
+  close(handle->fd);
+  delete handle;
+}
+
+Shim::~Shim() {
+  for (OpenHandle* handle : handles) {
+    close(handle->fd);
+    delete handle;
+  }
+}
+
 bool clears_set_id(const Request& r, int fd) {
   struct stat s;
   return may_switch() && r.caller.uid != 0 && fstat(fd, &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID)) != 0;

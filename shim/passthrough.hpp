@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <unordered_set>
 
 #include "credentials.hpp"
 #include "inode_table.hpp"
@@ -61,7 +62,9 @@ struct Shim {
   const bool content;           // record what is read and written
   const pid_t self = gettid();  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
-  std::atomic<uint64_t> open_handles{0};
+  ~Shim();  // closes what the kernel never released because the connection ended first
+  std::mutex handles_mutex;
+  std::unordered_set<OpenHandle*> handles;
   std::mutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;
 };
@@ -119,6 +122,9 @@ int adopt(Request& r, int fd, Inode* parent, const char* name, fuse_entry_param*
 int open_lower(Shim& shim, int path_fd, int flags);
 // openat() with the same care. fd or -errno.
 int open_at(Shim& shim, int dirfd, const char* name, int flags, mode_t mode);
+// An open instance for a lower descriptor, named in r.op and fi; and its end, which closes the descriptor.
+void add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi);
+void drop_handle(Shim& shim, OpenHandle* handle);
 // Whether a write by this caller has to be done as the caller so that set-id bits are lost as they should.
 bool clears_set_id(const Request& r, int fd);
 void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner);

@@ -29,23 +29,9 @@ void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
     fd = open_lower(r.shim, path.value(), O_RDONLY | O_DIRECTORY | (fi->flags & O_NOATIME));
   }
   if (fd < 0) return r.fail(-fd);
-  auto* h = new OpenHandle;
-  h->fd = fd;
-  h->inode = inode;
-  h->id = r.shim.next_handle.fetch_add(1, std::memory_order_relaxed);
-  h->flags = fi->flags;
-  h->opener = r.op.who;
-  h->uid = r.caller.uid;
-  h->gid = r.caller.gid;
-  r.shim.open_handles.fetch_add(1, std::memory_order_relaxed);
-  r.op.handle = h->id;
-  fi->fh = reinterpret_cast<uint64_t>(h);
+  add_handle(r, fd, inode, fi);
   r.end(0);
-  if (fuse_reply_open(req, fi) == -ENOENT) {
-    close(fd);
-    r.shim.open_handles.fetch_sub(1, std::memory_order_relaxed);
-    delete h;
-  }
+  if (fuse_reply_open(req, fi) == -ENOENT) drop_handle(r.shim, reinterpret_cast<OpenHandle*>(fi->fh));
 }
 
 // The layout of getdents64.
@@ -110,9 +96,7 @@ void releasedir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   OpenHandle* h = r.handle(fi);
   r.begin();
   close_locks_through(r.shim, h);
-  close(h->fd);
-  r.shim.open_handles.fetch_sub(1, std::memory_order_relaxed);
-  delete h;
+  drop_handle(r.shim, h);
   r.fail(0);
 }
 

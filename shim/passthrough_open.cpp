@@ -22,29 +22,13 @@ constexpr int kNotLower = O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW |
 bool needs_cache(std::string_view name) { return name.ends_with("-shm") && !shared_mappings_allowed(); }
 
 void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
-  auto* h = new OpenHandle;
-  h->fd = fd;
-  h->inode = inode;
-  h->id = r.shim.next_handle.fetch_add(1, std::memory_order_relaxed);
-  h->flags = fi->flags;
-  h->opener = r.op.who;
-  h->uid = r.caller.uid;
-  h->gid = r.caller.gid;
-  r.shim.open_handles.fetch_add(1, std::memory_order_relaxed);
-  r.op.handle = h->id;
-  fi->fh = reinterpret_cast<uint64_t>(h);
+  add_handle(r, fd, inode, fi);
   fi->direct_io = !needs_cache(inode->name);
   fi->keep_cache = 0;
 }
 
-void drop_handle(Request& r, OpenHandle* h) {
-  close(h->fd);
-  r.shim.open_handles.fetch_sub(1, std::memory_order_relaxed);
-  delete h;
-}
-
 // The reply could not be delivered (the caller was killed): nobody will ever release the handle.
-void undo(Request& r, fuse_file_info* fi) { drop_handle(r, reinterpret_cast<OpenHandle*>(fi->fh)); }
+void undo(Request& r, fuse_file_info* fi) { drop_handle(r.shim, reinterpret_cast<OpenHandle*>(fi->fh)); }
 
 void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   Request r(req, OpKind::open);
@@ -191,7 +175,7 @@ void release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   OpenHandle* h = r.handle(fi);
   r.begin();
   close_locks_through(r.shim, h);
-  drop_handle(r, h);
+  drop_handle(r.shim, h);
   r.fail(0);
 }
 
