@@ -24,7 +24,7 @@ struct Edge {
   Edge* next = nullptr;
   Node* owner = nullptr;
   int64_t satisfied = INT64_MAX;  // when; INT64_MAX = not yet
-  bool anchor = false;    // the owner's think time counts from then
+  bool anchor = false;            // the owner's think time counts from then
 };
 
 class EdgeList {
