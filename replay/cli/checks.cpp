@@ -79,7 +79,7 @@ void check_place(Target& target, Clock& clock, const std::string& trace_id, bool
 
 void check_writable(Target& target, Clock& clock) {
   BlockingSession session(target, clock);
-  constexpr ObjectId kProbe = ObjectId(1) << 62;
+  constexpr ObjectId kProbe = ObjectId(5) << 60;  // not the marker's: a target may know a removed directory for longer
   const std::string name = std::string(kMarkerName) + ".probe";
   int error = session.perform({.kind = OpKind::mkdir, .mode = 0700, .object = kProbe, .parent = kRootObject, .name = name}).error;
   if (!error) session.perform({.kind = OpKind::rmdir, .object = kProbe, .parent = kRootObject, .name = name});
