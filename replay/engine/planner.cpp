@@ -19,6 +19,7 @@ Planner::Planner(RunState& run, OpSource& source)
 }
 
 void Planner::reclaim() {
+  run_.planned.store(planned_, std::memory_order_relaxed);
   run_.window.reclaim([this](Node& node) {
     dependencies_.finished(node.slot);
     if (options_.timing != Timing::think) return;
@@ -49,10 +50,12 @@ bool Planner::step() {
     Node* node = run_.window.take(bytes);
     if (!node) {
       reclaim();
+      flush();
+      // A worker that has nothing to do in spite of a full window needs a larger one.
+      if (starving()) run_.window.grow();
       node = run_.window.take(bytes);
       if (!node) {
         waited_ = true;
-        flush();
         return false;
       }
     }
@@ -61,8 +64,13 @@ bool Planner::step() {
   }
 }
 
+bool Planner::starving() const {
+  return std::any_of(run_.workers.begin(), run_.workers.end(), [](const auto& worker) { return worker->idle(); });
+}
+
 void Planner::end() {
   flush();
+  run_.planned.store(planned_, std::memory_order_relaxed);
   run_.planned_all.store(true);
 }
 
@@ -106,7 +114,7 @@ void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
 void Planner::plan(const Op& op, Node& node) {
   run_.window.assign(node, op);
   node.pending.store(1, std::memory_order_relaxed);
-  node.worker = uint32_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
+  node.worker = uint16_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
   node.refused = refused(op);
   node.request.owner = &node;
   if (threads_.insert(op.thread)) ++streams_;
@@ -125,7 +133,6 @@ void Planner::plan(const Op& op, Node& node) {
   schedule(op, node);
 
   ++planned_;
-  run_.planned.store(planned_, std::memory_order_relaxed);
   if (node.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) hand_out(node);
 }
 

@@ -43,6 +43,7 @@ class Planner {
   };
 
   void reclaim();
+  bool starving() const;
   void plan(const Op& op, Node& node);
   void link(Node& node, Node& before, bool for_end, bool anchor);
   void schedule(const Op& op, Node& node);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/window.hpp"
 
+#include <algorithm>
+
 namespace fsr {
 
 Edge EdgeList::kClosed;
@@ -33,20 +35,28 @@ Edge& Node::add_edge() {
 
 void Node::clear_edges() {
   edges_ = 0;
+  if (!more_) return;
   more_.reset();
   last_ = nullptr;
 }
 
-Window::Window(size_t slots, size_t bytes) : slots_(slots), bytes_limit_(bytes) {}
+Window::Window(size_t slots, size_t bytes, size_t first)
+    : slots_(slots), bytes_limit_(bytes), limit_(std::min(slots, first)) {}
+
+bool Window::grow() {
+  if (limit_ == slots_) return false;
+  limit_ = std::min(slots_, limit_ * 2);
+  return true;
+}
 
 Node* Window::take(size_t bytes) {
+  if (in_use_ == limit_) return nullptr;
   // One operation always fits, whatever its size.
   if (in_use_ && bytes_ + bytes > bytes_limit_) return nullptr;
   Node* node = free_;
   if (node) {
     free_ = node->next;
   } else {
-    if (made_ == slots_) return nullptr;
     if (made_ % kChunk == 0) chunks_.emplace_back(new Node[kChunk]);
     node = &at(uint32_t(made_));
     node->slot = uint32_t(made_++);
@@ -56,16 +66,18 @@ Node* Window::take(size_t bytes) {
   node->clear_edges();
   node->after_issue.reset();
   node->after_end.reset();
-  node->due = node->base = node->ready = node->issued = node->ended = 0;
-  node->anchored = node->refused = false;
+  node->due = node->base = node->ready = 0;
+  node->anchored = node->refused = node->large = false;
   return node;
 }
 
 void Window::put_free(Node& node) {
   ++node.generation;
-  bytes_ -= node.copy.extra();
-  node.copy.shrink();
-  if (!node.scratch.empty()) std::string().swap(node.scratch);
+  if (node.large) {
+    bytes_ -= node.copy.extra();
+    node.copy.shrink();
+    std::string().swap(node.scratch);
+  }
   --in_use_;
   node.next = free_;
   free_ = &node;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unfinished operations of a run: a fixed number of nodes, each with its operation, what it waits for and who waits for it.
+// The unfinished operations of a run: a bounded number of nodes, each with its operation, what it waits for and who waits for it.
 //
 // The planner takes nodes and links them to their predecessors; workers run and complete them and give them back. Only unfinished
 // operations take nodes, so one that never ends holds up nothing but what depends on it.
@@ -57,24 +57,26 @@ class EdgeList {
   std::atomic<Edge*> head_{nullptr};
 };
 
+// The first cache line is all that planner and worker look at when a node is taken, linked to, or given back.
 struct alignas(64) Node {
   std::atomic<uint32_t> pending{0};  // waits, and one while the planner is at it
   uint32_t slot = 0;
   uint32_t generation = 0;  // the planner's: of the slot
-  uint32_t worker = 0;
+  uint16_t worker = 0;
+  bool anchored = false;
+  bool refused : 1 = false;  // must not reach a target
+  bool large : 1 = false;    // holds memory that an ordinary operation doesn't need
   EdgeList after_issue, after_end;
   Node* next = nullptr;  // of whatever list it is in
 
   // Of the schedule, ns. due is relative to the start of the schedule; with an anchor it is a think time after `base`.
   int64_t due = 0;
-  int64_t base = 0;  // clock: when the anchor happened
-  bool anchored = false;
-  bool refused = false;  // must not reach a target
-  int64_t ready = 0;     // clock: its predecessors were done; the planner's part until the worker adds the edges'
-  int64_t issued = 0;    // clock
-  int64_t ended = 0;     // clock
+  int64_t base = 0;   // clock: when the anchor happened
+  int64_t ready = 0;  // clock: its predecessors were done; the planner's part until the worker adds the edges'
 
   OpCopy copy;
+  int64_t issued = 0;  // clock
+  int64_t ended = 0;   // clock
   Request request;
   std::string scratch;  // payload of an oversized write
 
@@ -91,7 +93,7 @@ struct alignas(64) Node {
   void clear_edges();
 
  private:
-  static constexpr uint32_t kInline = 5, kChunk = 32;
+  static constexpr uint32_t kInline = 4, kChunk = 32;
   struct Chunk {
     Edge edges[kChunk];
     std::unique_ptr<Chunk> next;
@@ -105,7 +107,8 @@ struct alignas(64) Node {
 
 class Window {
  public:
-  Window(size_t slots, size_t bytes);
+  // Of `slots`, `first` may be taken until grow() is called: few nodes in quick rotation stay in the cores' caches.
+  Window(size_t slots, size_t bytes, size_t first);
 
   // Planner. A free node, or null while the window is full; `bytes` is what its operation points to.
   Node* take(size_t bytes);
@@ -124,10 +127,13 @@ class Window {
   }
   void assign(Node& node, const Op& op) {
     node.copy.assign(op, false);
+    if (!node.copy.extra()) return;
     bytes_ += node.copy.extra();
+    node.large = true;
   }
   Node& at(uint32_t slot) { return chunks_[slot / kChunk][slot % kChunk]; }
   size_t slots() const { return slots_; }
+  bool grow();  // false: all slots may be taken already
 
   // Workers. A chain of completed nodes, linked by `next`, from `first` to `last`.
   void give_back(Node* first, Node* last);
@@ -136,7 +142,7 @@ class Window {
   static constexpr size_t kChunk = 1024;
   void put_free(Node& node);
 
-  size_t slots_, bytes_limit_;
+  size_t slots_, bytes_limit_, limit_;
   size_t bytes_ = 0;  // storage of nodes in use beyond the usual
   size_t in_use_ = 0;
   std::vector<std::unique_ptr<Node[]>> chunks_;

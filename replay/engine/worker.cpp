@@ -106,7 +106,7 @@ bool Worker::stop_requested(int64_t now) {
 }
 
 // False: the target had no room.
-bool Worker::issue(Node& node) {
+bool Worker::issue(Node& node, int64_t now) {
   const Op& op = node.copy.op();
   if (node.refused) {
     dispose(node, Disposal::refused);
@@ -121,14 +121,18 @@ bool Worker::issue(Node& node) {
   r.op = &op;
   r.owner = &node;
   r.who = run_.options.credentials ? run_.options.credentials->map(op.uid, op.gid) : Credentials{op.uid, op.gid};
-  if (op.kind == OpKind::write)
-    r.payload = op.has(kOpData) && op.data.size() == op.length ? op.data
-                                                               : run_.payload.get(op.object, op.offset, op.length, node.scratch);
-  else
+  if (op.kind != OpKind::write) {
     r.payload = {};
+  } else if (op.has(kOpData) && op.data.size() == op.length) {
+    r.payload = op.data;
+  } else {
+    r.payload = run_.payload.get(op.object, op.offset, op.length, node.scratch);
+    node.large |= !node.scratch.empty();
+    now = run_.clock.now();
+  }
   r.want_data = run_.options.compare_data && op.kind == OpKind::read && op.has(kOpData);
   r.outcome = Outcome{};
-  node.issued = run_.clock.now();
+  node.issued = now;
   Submit submitted = session_->submit(r);
   if (submitted == Submit::busy) return false;
   KindResult& kind = result_.kinds[unsigned(op.kind)];
@@ -262,7 +266,7 @@ bool Worker::issue_due() {
     if (!node) return false;
     if (stop) {
       dispose(*node, Disposal::cancelled);
-    } else if (!issue(*node)) {
+    } else if (!issue(*node, now)) {
       scheduler_.put_back(*node);
       busy_ = true;
       return false;

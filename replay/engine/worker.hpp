@@ -20,10 +20,17 @@ namespace fsr {
 
 class Worker;
 
+// Operations looked at when speed is all that counts, until that proves too few.
+constexpr size_t kFirstWindow = 4096;
+
 // What the threads of one run share.
 struct RunState {
   RunState(const RunOptions& run_options, Target& run_target, Clock& run_clock)
-      : options(run_options), target(run_target), clock(run_clock), window(run_options.window_ops, run_options.window_bytes) {}
+      : options(run_options),
+        target(run_target),
+        clock(run_clock),
+        window(run_options.window_ops, run_options.window_bytes,
+               run_options.timing == Timing::asap && !run_options.inline_workers ? kFirstWindow : run_options.window_ops) {}
 
   const RunOptions& options;
   Target& target;
@@ -31,10 +38,11 @@ struct RunState {
   Window window;
   Payload payload;
   std::vector<std::unique_ptr<Worker>> workers;
-  int64_t start = 0;                  // clock; set before workers run
-  std::atomic<bool> cancel{false};    // issue nothing more
-  std::atomic<uint64_t> planned{0};   // entered the window
-  std::atomic<uint64_t> finished{0};  // left the workers
+  int64_t start = 0;                // clock; set before workers run
+  std::atomic<bool> cancel{false};  // issue nothing more
+  // Apart from what every operation reads.
+  alignas(64) std::atomic<uint64_t> planned{0};  // entered the window; the planner counts in steps until planned_all
+  std::atomic<uint64_t> finished{0};             // left the workers
   std::atomic<bool> planned_all{false};
   bool drained() const { return planned_all.load() && finished.load() == planned.load(); }
 };
@@ -58,6 +66,8 @@ class Worker final : public Completion {
   // Issues what is due, polls until the next due time or a message. False: everything has finished, or the run was abandoned.
   bool turn();
   void merge_into(RunResult& result);
+  // Nothing to do until something new comes.
+  bool idle() const { return sleeping_.load(std::memory_order_relaxed); }
   const WorkerCounters& counters() const { return counters_; }
   WorkerCounters& counters() { return counters_; }
 
@@ -68,7 +78,7 @@ class Worker final : public Completion {
   void accept();
   void place(Node& node);
   bool issue_due();
-  bool issue(Node& node);
+  bool issue(Node& node, int64_t now);
   void finish(Node& node, bool was_queued);
   void dispose(Node& node, Disposal why);
   void release(Edge* list, int64_t when);

@@ -7,7 +7,7 @@
 
 namespace fsr {
 
-constexpr size_t kFirstTable = 1 << 14;
+constexpr size_t kFirstTable = 1 << 13;  // stays in a core's cache
 constexpr uint32_t kLookBack = 8;  // how many entries are searched for an earlier one of the same stream
 
 // The facets of an object share a neighbourhood of the table, hence of the cache.
@@ -17,7 +17,9 @@ static size_t place_of(uint64_t key, size_t mask) {
 }
 
 Dependencies::Dependencies(uint32_t slots, bool identities_only, ObjectSet& known)
-    : slots_(slots), table_(kFirstTable), identities_only_(identities_only), known_(known) {}
+    : slots_(slots), table_(kFirstTable), identities_only_(identities_only), known_(known) {
+  kept_.reserve(table_.size() / 2);
+}
 
 Dependencies::~Dependencies() {
   for (Resource& r : table_) {
@@ -34,7 +36,7 @@ void Dependencies::free_list(List& list) {
 
 void Dependencies::finished(uint32_t slot) { ++slots_[slot].generation; }
 
-size_t Dependencies::memory() const { return table_.capacity() * sizeof(Resource) + slots_.size() * sizeof(Slot); }
+size_t Dependencies::memory() const { return (table_.capacity() + kept_.capacity()) * sizeof(Resource) + slots_.size() * sizeof(Slot); }
 
 Dependencies::Resource& Dependencies::find(uint64_t key) {
   for (;;) {
@@ -59,26 +61,26 @@ void Dependencies::drop_finished(List& list) {
 
 // Forgets what nothing unfinished refers to; grows the table only if that was not enough.
 void Dependencies::sweep() {
-  size_t kept = 0;
+  kept_.clear();
   for (Resource& r : table_) {
     if (!r.key) continue;
     drop_finished(r.sharing);
     drop_finished(r.changing);
-    if (r.sharing.size || r.changing.size)
-      ++kept;
-    else
-      r.key = 0;
+    if (r.sharing.size || r.changing.size) kept_.push_back(r);
+    r.key = 0;
+    r.sharing = r.changing = List();
   }
-  std::vector<Resource> old(kept * 4 > table_.size() ? table_.size() * 2 : table_.size());
-  old.swap(table_);
+  if (kept_.size() * 4 > table_.size()) {
+    table_ = std::vector<Resource>(table_.size() * 2);
+    kept_.reserve(table_.size() / 2);
+  }
   size_t mask = table_.size() - 1;
-  for (Resource& r : old) {
-    if (!r.key) continue;
+  for (const Resource& r : kept_) {
     size_t i = place_of(r.key, mask);
     while (table_[i].key) i = (i + 1) & mask;
     table_[i] = r;
   }
-  used_ = kept;
+  used_ = kept_.size();
 }
 
 // With `drop`, those whose end is waited for leave the list: whoever comes later waits for the newcomer in their place.
@@ -96,7 +98,8 @@ void Dependencies::wait_for(List& list, const Access& access, bool drop, std::ve
     Slot& other = slots_[ref.slot];
     bool for_end = other.end <= self.start || (access.decided && other.end != INT64_MAX);
     if (!for_end) ++free_pairs_;
-    if (for_end || other.start <= self.start) {
+    bool covered = follows_stream_ && other.stream && other.thread == self.thread && other.end <= self.start;
+    if (!covered && (for_end || other.start <= self.start)) {
       if (other.waiter == entered_) {
         waits[other.wait_index].for_end |= for_end;
       } else {
@@ -156,6 +159,7 @@ void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, std::v
   self.end = op.has(kOpUnfinished) ? INT64_MAX : op.end();
   self.stream = !op.has(kOpKernel);
   self.waiter = entered_;  // never waits for itself
+  follows_stream_ = false;
   collect_accesses(op, known_, locked_, accesses_);
   for (const Access& access : accesses_) {
     if (identities_only_ && !access.identity) continue;
@@ -175,6 +179,7 @@ void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, std::v
         append(resource.changing, access.decided);
         break;
     }
+    follows_stream_ = self.stream && !identities_only_;  // its stream comes first
   }
 }
 

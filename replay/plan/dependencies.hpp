@@ -4,7 +4,8 @@
 // For each resource (accesses.hpp) the unfinished operations that touched it are kept in two lists: those that share it and those
 // that changed it. A pair that conflicts gives a wait for the earlier one's end if the capture shows that it had ended when the
 // later one started, or if their order decides an outcome; else a wait for its start if it had started first; else none.
-// A change that waited for others' ends stands for them afterwards. This is exact: a wait that is left out follows from others.
+// A change that waited for others' ends stands for them afterwards, and what ended earlier in the operation's own stream is covered
+// by its wait for that stream. This is exact: a wait that is left out follows from others.
 //
 // Operations are named by slots of the window. Memory follows the window, not the length: a resource whose operations have all
 // finished is forgotten at the next sweep. One thread at a time.
@@ -56,7 +57,7 @@ class Dependencies {
     List() {}
     Ref* items() { return capacity > kInline ? heap : own; }
   };
-  struct Resource {
+  struct alignas(64) Resource {
     uint64_t key = 0;  // 0: empty place of the table
     List sharing, changing;
   };
@@ -78,7 +79,7 @@ class Dependencies {
   static void free_list(List& list);
 
   std::vector<Slot> slots_;
-  std::vector<Resource> table_;
+  std::vector<Resource> table_, kept_;  // kept_: for sweep() alone
   size_t used_ = 0;
   bool identities_only_;
   ObjectSet& known_;
@@ -86,6 +87,7 @@ class Dependencies {
   AccessList accesses_;
   uint32_t self_ = 0;
   int64_t held_since_ = 0;
+  bool follows_stream_ = false;  // of the operation entering: its wait for its own stream is in place
   uint64_t entered_ = 0;
   uint64_t free_pairs_ = 0;
 };
