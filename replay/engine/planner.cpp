@@ -120,7 +120,7 @@ void Planner::plan(const Op& op, Node& node) {
   if (threads_.insert(op.thread)) ++streams_;
   if (op.object) touched_.insert(op.object);
 
-  dependencies_.enter(op, node.slot, linearizer_.held_since(), waits_);
+  dependencies_.enter(op, node.slot, linearizer_.held_since(), linearizer_.holds(op.thread), waits_);
   if (options_.order != Order::strict)
     for (const Wait& wait : waits_) link(node, run_.window.at(wait.slot), wait.for_end, false);
   if (options_.order != Order::resource && has_previous_) {

@@ -20,13 +20,9 @@ class Planner {
   // Plans until the window is full (false) or the source has ended or the run is cancelled (true). Throws what the source throws.
   bool step();
   void end();  // nothing more will come
-  bool stopped() const { return stopped_; }
-  // Enough is planned for the schedule to start.
-  bool primed() const { return planned_ >= kPrimed; }
   void merge_into(RunResult& result);
 
  private:
-  static constexpr uint64_t kPrimed = 4096;
   static constexpr uint32_t kBatch = 32;  // nodes handed to a worker together when speed is all that counts
 
   // An operation that others count from, possibly finished long ago.

@@ -40,8 +40,7 @@ void Node::clear_edges() {
   last_ = nullptr;
 }
 
-Window::Window(size_t slots, size_t bytes, size_t first)
-    : slots_(slots), bytes_limit_(bytes), limit_(std::min(slots, first)) {}
+Window::Window(size_t slots, size_t bytes, size_t first) : slots_(slots), bytes_limit_(bytes), limit_(std::min(slots, first)) {}
 
 bool Window::grow() {
   if (limit_ == slots_) return false;
@@ -56,6 +55,9 @@ Node* Window::take(size_t bytes) {
   Node* node = free_;
   if (node) {
     free_ = node->next;
+    // What a worker wrote last is in the other core's cache.
+    if (free_)
+      for (size_t line = 0; line < sizeof(Node); line += 64) __builtin_prefetch(reinterpret_cast<char*>(free_) + line, 1);
   } else {
     if (made_ % kChunk == 0) chunks_.emplace_back(new Node[kChunk]);
     node = &at(uint32_t(made_));

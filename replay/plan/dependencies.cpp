@@ -8,7 +8,7 @@
 namespace fsr {
 
 constexpr size_t kFirstTable = 1 << 13;  // stays in a core's cache
-constexpr uint32_t kLookBack = 8;  // how many entries are searched for an earlier one of the same stream
+constexpr uint32_t kLookBack = 8;        // how many entries are searched for an earlier one of the same stream
 
 // The facets of an object share a neighbourhood of the table, hence of the cache.
 static size_t place_of(uint64_t key, size_t mask) {
@@ -36,7 +36,9 @@ void Dependencies::free_list(List& list) {
 
 void Dependencies::finished(uint32_t slot) { ++slots_[slot].generation; }
 
-size_t Dependencies::memory() const { return (table_.capacity() + kept_.capacity()) * sizeof(Resource) + slots_.size() * sizeof(Slot); }
+size_t Dependencies::memory() const {
+  return (table_.capacity() + kept_.capacity()) * sizeof(Resource) + slots_.size() * sizeof(Slot);
+}
 
 Dependencies::Resource& Dependencies::find(uint64_t key) {
   for (;;) {
@@ -148,21 +150,22 @@ void Dependencies::append(List& list, bool decided) {
   list.items()[list.size++] = ref;
 }
 
-void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, std::vector<Wait>& waits) {
+void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, bool stream_held, std::vector<Wait>& waits) {
   waits.clear();
   ++entered_;
   self_ = slot;
-  held_since_ = held_since;
   Slot& self = slots_[slot];
   self.thread = op.thread;
   self.start = op.start;
   self.end = op.has(kOpUnfinished) ? INT64_MAX : op.end();
   self.stream = !op.has(kOpKernel);
   self.waiter = entered_;  // never waits for itself
-  follows_stream_ = false;
   collect_accesses(op, known_, locked_, accesses_);
   for (const Access& access : accesses_) {
     if (identities_only_ && !access.identity) continue;
+    const bool own_stream = self.stream && &access == accesses_.begin();
+    held_since_ = own_stream && !stream_held ? INT64_MIN : held_since;
+    follows_stream_ = self.stream && !own_stream && !identities_only_;
     Resource& resource = find(access.key);
     switch (access.mode) {
       case Access::shared:
@@ -179,7 +182,6 @@ void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, std::v
         append(resource.changing, access.decided);
         break;
     }
-    follows_stream_ = self.stream && !identities_only_;  // its stream comes first
   }
 }
 

@@ -4,8 +4,8 @@
 // For each resource (accesses.hpp) the unfinished operations that touched it are kept in two lists: those that share it and those
 // that changed it. A pair that conflicts gives a wait for the earlier one's end if the capture shows that it had ended when the
 // later one started, or if their order decides an outcome; else a wait for its start if it had started first; else none.
-// A change that waited for others' ends stands for them afterwards, and what ended earlier in the operation's own stream is covered
-// by its wait for that stream. This is exact: a wait that is left out follows from others.
+// A change that waited for others' ends stands for them afterwards, and what ended earlier in the operation's own stream is
+// covered by its wait for that stream. This is exact: a wait that is left out follows from others.
 //
 // Operations are named by slots of the window. Memory follows the window, not the length: a resource whose operations have all
 // finished is forgotten at the next sweep. One thread at a time.
@@ -34,8 +34,9 @@ class Dependencies {
   ~Dependencies();
 
   // `op` takes `slot`, which is free. Fills `waits`, each slot at most once. `held_since`: latest start of the
-  // operations that are still held back by the order of effect, INT64_MIN when there are none.
-  void enter(const Op& op, uint32_t slot, int64_t held_since, std::vector<Wait>& waits);
+  // operations that are still held back by the order of effect, INT64_MIN when there are none. `stream_held`: some of these may
+  // be of op's own thread.
+  void enter(const Op& op, uint32_t slot, int64_t held_since, bool stream_held, std::vector<Wait>& waits);
   void finished(uint32_t slot);  // the slot is free again
 
   uint64_t free_pairs() const { return free_pairs_; }  // conflicting pairs that overlapped and that no outcome orders
@@ -86,7 +87,7 @@ class Dependencies {
   ObjectSet locked_;
   AccessList accesses_;
   uint32_t self_ = 0;
-  int64_t held_since_ = 0;
+  int64_t held_since_ = 0;       // latest start of what is held and may touch the resource at hand
   bool follows_stream_ = false;  // of the operation entering: its wait for its own stream is in place
   uint64_t entered_ = 0;
   uint64_t free_pairs_ = 0;

@@ -97,6 +97,7 @@ void Linearizer::hold(const Op& op, int64_t release) {
   held->view_count = held->change ? name_views(held->copy.op(), held->views) : 0;
   held_.insert(held);
   held_since_ = op.start;
+  ++held_of_[op.thread % kThreads];
   index(*held, true);
 }
 
@@ -186,6 +187,7 @@ const Op* Linearizer::emit_first() {
   emitted_ = *held_.begin();
   held_.erase(held_.begin());
   index(*emitted_, false);
+  --held_of_[emitted_->copy.op().thread % kThreads];
   if (emitted_->copy.op().start == held_since_) {
     held_since_ = INT64_MIN;
     for (const Held* held : held_) held_since_ = std::max(held_since_, held->copy.op().start);

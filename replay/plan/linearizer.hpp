@@ -10,8 +10,8 @@
 // Memory: the held operations, at most as many as were under way at the same time in the capture. One thread at a time.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -55,6 +55,8 @@ class Linearizer {
   const Op* next();
   // Latest start of what is held; INT64_MIN when nothing is.
   int64_t held_since() const { return held_since_; }
+  // False: none of what is held belongs to that thread.
+  bool holds(ThreadId thread) const { return held_of_[thread % kThreads] != 0; }
 
  private:
   struct Held {
@@ -95,6 +97,8 @@ class Linearizer {
   Held* emitted_ = nullptr;
   uint64_t rank_ = 0;
   int64_t held_since_ = INT64_MIN;
+  static constexpr size_t kThreads = 256;
+  std::array<uint32_t, kThreads> held_of_{};  // how many are held, by thread modulo kThreads
 };
 
 }  // namespace fsr

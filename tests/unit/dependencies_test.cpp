@@ -24,7 +24,8 @@ struct Graph {
     Linearizer order(source, 0, INT64_MAX, identities_only);
     ObjectSet known;
     Dependencies dependencies(uint32_t(ops.size()), identities_only, known);
-    while (const Op* op = order.next()) dependencies.enter(*op, uint32_t(op->seq), order.held_since(), waits[op->seq]);
+    while (const Op* op = order.next())
+      dependencies.enter(*op, uint32_t(op->seq), order.held_since(), order.holds(op->thread), waits[op->seq]);
     free_pairs = dependencies.free_pairs();
   }
   bool end(uint32_t after, uint32_t before) const { return has(after, before, true); }
@@ -170,15 +171,15 @@ TEST_CASE("memory follows what is unfinished, not the length") {
   Dependencies dependencies(64, false, known);
   std::vector<Wait> waits;
   // The first operation never ends; a million others come and go, on a million other resources and on its own.
-  dependencies.enter(io_op({0, 1, 1}, OpKind::write, 10, 1), 0, INT64_MIN, waits);
+  dependencies.enter(io_op({0, 1, 1}, OpKind::write, 10, 1), 0, INT64_MIN, false, waits);
   size_t before = dependencies.memory();
   for (uint32_t i = 1; i < 300'000; ++i) {
     uint32_t slot = 1 + i % 63;
     dependencies.finished(slot);
-    dependencies.enter(io_op({10 * i, 10 * i + 1, 2 + i % 50}, OpKind::read, 100 + i, 100 + i), slot, INT64_MIN, waits);
+    dependencies.enter(io_op({10 * i, 10 * i + 1, 2 + i % 50}, OpKind::read, 100 + i, 100 + i), slot, INT64_MIN, false, waits);
     if (i % 1000 == 0) {
       dependencies.finished(slot);
-      dependencies.enter(io_op({10 * i, 10 * i + 1, 60}, OpKind::read, 10, 9), slot, INT64_MIN, waits);
+      dependencies.enter(io_op({10 * i, 10 * i + 1, 60}, OpKind::read, 10, 9), slot, INT64_MIN, false, waits);
       CHECK(std::any_of(waits.begin(), waits.end(), [](const Wait& w) { return w.slot == 0 && w.for_end; }));
     }
   }
