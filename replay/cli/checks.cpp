@@ -79,10 +79,10 @@ void check_place(Target& target, Clock& clock, const std::string& trace_id, bool
 
 void check_writable(Target& target, Clock& clock) {
   BlockingSession session(target, clock);
-  constexpr ObjectId kProbe = ObjectId(5) << 60;  // not the marker's: a target may know a removed directory for longer
   const std::string name = std::string(kMarkerName) + ".probe";
-  int error = session.perform({.kind = OpKind::mkdir, .mode = 0700, .object = kProbe, .parent = kRootObject, .name = name}).error;
-  if (!error) session.perform({.kind = OpKind::rmdir, .object = kProbe, .parent = kRootObject, .name = name});
+  int error =
+      session.perform({.kind = OpKind::mkdir, .mode = 0700, .object = kProbeObject, .parent = kRootObject, .name = name}).error;
+  if (!error) session.perform({.kind = OpKind::rmdir, .object = kProbeObject, .parent = kRootObject, .name = name});
   if (error && error != EEXIST) throw std::runtime_error(target.name() + ": nothing can be made there: " + strerror(error));
 }
 
@@ -101,9 +101,8 @@ void remove_tree(Target& target, Clock& clock, const std::string& trace_id) {
     ObjectId id, parent;
     std::string name;
   };
-  // Ids above those of any trace and of the marker: nothing here may be taken for a known object.
-  ObjectId next_id = ObjectId(3) << 61;
-  HandleId next_handle = HandleId(1) << 62;
+  ObjectId next_id = kFirstCleanupObject;
+  HandleId next_handle = kFirstCleanupObject;
   std::deque<Folder> todo{{kRootObject, kNoObject, ""}};
   std::vector<Folder> done;
   uint64_t failed = 0;

@@ -119,6 +119,7 @@ struct Replay {
   }
 
   int finish() {
+    report.interrupted = stop.load() != 0;
     if (command.json)
       fputs(report_json(report).c_str(), stdout);
     else
@@ -161,6 +162,7 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
     fmt::print(stderr, "fsreplay: {} prepared: {} operations, {}, in {}\n", report.target,
                format_count(report.prepared.operations), format_size(report.prepared.bytes),
                format_duration(report.prepared.elapsed));
+    report.interrupted = stop.load() != 0;
     return verdict(report).status;
   }
   image = Image();  // its memory is not needed any more

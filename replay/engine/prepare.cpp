@@ -17,9 +17,6 @@
 
 namespace fsr {
 
-// Ids above those of any trace.
-constexpr ObjectId kMarkerObject = ObjectId(1) << 62;
-
 Marker find_marker(Target& target, Clock& clock, const std::string& trace_id) {
   BlockingSession session(target, clock);
   int error =

@@ -27,6 +27,7 @@ struct Report {
   RunOptions options;
   ImageSummary image;
   PrepareResult prepared;
+  bool interrupted = false;  // by a signal; --duration is no interruption
   RunResult result;
   std::vector<Progress> intervals;
   std::vector<std::pair<std::string, uint64_t>> counters;  // the target's

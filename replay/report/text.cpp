@@ -94,6 +94,9 @@ std::string report_text(const Report& report) {
   for (const std::string& warning : report.warnings) fmt::format_to(out, "warning: {}\n", warning);
   Verdict v = verdict(report);
   for (const std::string& reason : v.reasons) fmt::format_to(out, "not clean: {}\n", reason);
+  if (r.stopped)
+    fmt::format_to(out, "ended early: {} operations of the trace were not issued\n",
+                   format_count(report.image.operations * report.clones - r.operations + r.cancelled));
   if (v.reasons.empty()) fmt::format_to(out, "clean: every operation was issued and its outcome was as recorded\n");
   return text;
 }

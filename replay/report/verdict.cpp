@@ -53,7 +53,7 @@ Verdict verdict(const Report& report) {
   when(refused, "operations were refused as unsafe");
   when(r.violations, "dependency violations");
   when(r.unfinished, "operations abandoned in flight");
-  if (r.stopped || report.prepared.stopped) v.reasons.push_back("the run ended before the trace did");
+  if (report.interrupted) v.reasons.push_back("interrupted before the trace ended");
   v.status = v.reasons.empty() ? 0 : 1;
   return v;
 }

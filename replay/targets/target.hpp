@@ -25,6 +25,10 @@ class Clock;
 
 // The file in a target's root that tells our trees from others.
 constexpr const char* kMarkerName = ".fsreplay";
+// Ids above those of any trace, for what the replayer does to a target on its own; also its handles.
+constexpr ObjectId kMarkerObject = ObjectId(1) << 62;
+constexpr ObjectId kProbeObject = kMarkerObject + 1;
+constexpr ObjectId kFirstCleanupObject = kMarkerObject + 2;
 
 enum class Fidelity : uint8_t {
   exact,
