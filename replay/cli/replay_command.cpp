@@ -64,7 +64,8 @@ struct Replay {
                          .to = command.run.to,
                          .clones = command.clones,
                          .privileged = command.privileged,
-                         .owners = credentials != nullptr};
+                         .owners = credentials != nullptr,
+                         .content = trace.header().content != "none"};
     return Image::analyze(trace, std::move(state), options,
                           [&](int64_t) { line.bar("reading", trace.position_bytes(), trace.file_bytes()); });
   }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <random>
 
+#include "../bench/long_edge.hpp"
 #include "catch.hpp"
 #include "engine/clock.hpp"
 #include "engine/run.hpp"
@@ -136,6 +137,23 @@ TEST_CASE("strict order and order of time with four workers", "[threads]") {
     options.workers = 4;
     RunResult r = run(source, *target, clock, options);
     CHECK(r.issued() == 5'000);
+    CHECK(r.violations == 0);
+  }
+}
+
+TEST_CASE("an edge from the first operation to the last, past one that does not end", "[threads]") {
+  MonotonicClock clock;
+  const uint64_t operations = 100'000;
+  for (size_t window : {64, 65536}) {
+    LongEdgeTarget target(clock, operations);
+    LongEdgeSource source(operations);
+    RunOptions options;
+    options.timing = Timing::asap;
+    options.workers = 2;
+    options.window_ops = window;
+    RunResult r = run(source, target, clock, options);
+    CHECK(r.issued() == operations);
+    CHECK(target.in_order());
     CHECK(r.violations == 0);
   }
 }
