@@ -9,6 +9,7 @@
 
 namespace fsr {
 
+constexpr double kIdleTarget = 0.5;    // operations under way, below which a target has nothing to do most of the time
 constexpr int64_t kKept = 10'000'000;  // ns behind the schedule that nobody calls being late
 
 static void set(RunResult& r, Limit limit, std::string text) {
@@ -45,13 +46,16 @@ void find_limit(const RunOptions& options, RunResult& r) {
                       format_duration(int64_t(r.service.mean())), compared));
     return;
   }
-  if (late > served && late > 0) {
+  // Time spent ready also grows behind a target that is full, so it tells only where the target had little to do.
+  double depth = r.elapsed > 0 ? served / double(r.elapsed) : 0;
+  if (late > served && depth < kIdleTarget) {
     set(r, Limit::replayer,
-        fmt::format("the replayer: operations were ready {} on average before it issued them",
-                    format_duration(int64_t(r.lateness.mean()))));
+        fmt::format(
+            "the replayer: {:.2f} operations were under way on average, while others had been ready for {} when it issued "
+            "them",
+            depth, format_duration(int64_t(r.lateness.mean()))));
     return;
   }
-  double depth = r.elapsed > 0 ? served / double(r.elapsed) : 0;
   if (options.timing == Timing::think && slower > 0 && slower <= 1.05)
     set(r, Limit::streams, fmt::format("the recorded think times and order, with {:.1f} operations under way on average", depth));
   else

@@ -303,10 +303,10 @@ void Worker::wait() {
   if (!inbox_.load(std::memory_order_seq_cst) && !run_.drained() && !stop_requested(now))
     session_->poll(std::min(due == Scheduler::kNever ? due : due - margin, now + kLongest), wake_fd_, *this);
   busy_ = false;
-  if (!sleeping_.exchange(false)) {
-    uint64_t count;
-    [[maybe_unused]] ssize_t n = read(wake_fd_, &count, sizeof count);
-  }
+  sleeping_.store(false);
+  // Always: who woke us may write after we looked, and what is left in the eventfd would end every later sleep at once.
+  uint64_t count;
+  [[maybe_unused]] ssize_t n = read(wake_fd_, &count, sizeof count);
 }
 
 bool Worker::turn() {
