@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -77,10 +78,15 @@ void same_directory_or_fail(int a, int b, const std::string& directory) {
 Surroundings raise_limits() {
   Surroundings original;
   original.umask = umask(0);
-  getrlimit(RLIMIT_NOFILE, &original.files);
-  rlimit raised = original.files;
-  raised.rlim_cur = raised.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &raised);
+  auto raise = [](auto resource, rlimit* before) {
+    getrlimit(resource, before);
+    rlimit raised = *before;
+    raised.rlim_cur = raised.rlim_max;
+    setrlimit(resource, &raised);
+  };
+  raise(RLIMIT_NOFILE, &original.files);
+  // The kernel holds each application to its own limit before a write gets here.
+  raise(RLIMIT_FSIZE, &original.file_size);
   return original;
 }
 
@@ -188,9 +194,10 @@ void detach_in_namespace(const Command& command, const std::string& directory) {
 void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutput& output, bool verbose) {
   uint64_t operations = sink.operations(), bytes = sink.trace_bytes();
   fprintf(stderr, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation), %s not recorded, %s waits for room\n",
-          format_count(operations).c_str(), format_duration(sink.end()).c_str(), output.trace().c_str(),
+          format_count(operations).c_str(), format_duration(sink.end()).c_str(), escape_text(output.trace()).c_str(),
           format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0,
-          format_count(recorder.dropped() + recorder.unrecorded()).c_str(), format_count(recorder.waited()).c_str());
+          format_count(recorder.dropped() + recorder.unrecorded() + sink.lost()).c_str(),
+          format_count(recorder.waited()).c_str());
   for (unsigned kind = 0; verbose && kind < kOpKinds; ++kind)
     if (uint64_t n = sink.by_kind()[kind]) fprintf(stderr, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
 }
@@ -222,7 +229,11 @@ int run_capture(const CaptureOptions& options) {
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;
-  if (!in_namespace) watcher = std::make_unique<Watcher>(directory);
+  if (!in_namespace) {
+    watcher = std::make_unique<Watcher>(directory);
+    // Stopped by ^Z, it would hang every application below the directory, the shell perhaps among them.
+    for (int number : {SIGTSTP, SIGTTIN, SIGTTOU}) signal(number, SIG_IGN);
+  }
 
   Fd fuse(open_fuse_device());
   Fd proc(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -258,7 +269,8 @@ int run_capture(const CaptureOptions& options) {
   if (command) command->go();
   output.keep();
   if (options.verbose)
-    fprintf(stderr, "fsshim: capturing %s (%s) into %s\n", directory.c_str(), below->type.c_str(), output.trace().c_str());
+    fprintf(stderr, "fsshim: capturing %s (%s) into %s\n", escape_text(directory).c_str(), below->type.c_str(),
+            escape_text(output.trace()).c_str());
 
   auto detach = [&] {
     if (command && root_user)
@@ -268,18 +280,19 @@ int run_capture(const CaptureOptions& options) {
   };
   std::string failure;
   auto closed = [&] {
+    failure = recorder.failure();
+    if (failure.empty() && recorder.dropped() != 0) failure = format_count(recorder.dropped()) + " operations were lost";
     try {
       output.write_mix(sink.by_kind());
     } catch (const std::exception& e) {
-      failure = e.what();
+      if (failure.empty()) failure = e.what();
     }
-    if (failure.empty()) failure = recorder.failure();
     summary(sink, recorder, output, options.verbose);
   };
   CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields});
   int status = loop.run();
   if (!failure.empty()) {
-    fprintf(stderr, "fsshim: %s: not complete: %s\n", output.trace().c_str(), failure.c_str());
+    fprintf(stderr, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());
     if (status == 0) status = 1;
   }
   return status;

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "util/units.hpp"
 
@@ -20,11 +21,11 @@ constexpr int kLeftBehindMs = 5000;  // for processes that a command left in the
 sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) sigaddset(&set, signal);
   return set;
 }
 
-const char* signal_name(uint32_t number) { return number == SIGINT ? "SIGINT" : number == SIGTERM ? "SIGTERM" : "SIGHUP"; }
+std::string signal_name(uint32_t number) { return std::string("SIG") + sigabbrev_np(int(number)); }
 
 }  // namespace
 
@@ -33,7 +34,8 @@ void block_signals() {
   sigaddset(&set, SIGUSR1);
   sigaddset(&set, SIGUSR2);
   sigprocmask(SIG_BLOCK, &set, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  // A full pipe's end and a file size limit are errors to be passed on, not ours to die of.
+  for (int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
 }
 
 CaptureLoop::CaptureLoop(CaptureParts parts) : parts_(std::move(parts)) {
@@ -85,8 +87,9 @@ void CaptureLoop::on_signal() {
     if (info.ssi_signo == SIGCHLD) {
       if (parts_.command && parts_.command->ended(&status_)) command_ended_ = true;
     } else if (parts_.command) {
-      // What the terminal sends, the command gets from the terminal.
-      if (info.ssi_code != SI_KERNEL) parts_.command->send(int(info.ssi_signo));
+      // What the terminal sends, the command gets from the terminal; but a hangup is told to the session's leader alone.
+      if (info.ssi_code != SI_KERNEL || (info.ssi_signo == SIGHUP && getsid(0) == getpid()))
+        parts_.command->send(int(info.ssi_signo));
     } else if (stop_reason_.empty()) {
       stop_reason_ = signal_name(info.ssi_signo);
     } else {

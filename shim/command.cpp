@@ -84,8 +84,9 @@ void Command::run_child(const std::vector<std::string>& argv, const Surroundings
   char cwd[PATH_MAX];
   if (getcwd(cwd, sizeof cwd)) (void)!chdir(cwd);
   setrlimit(RLIMIT_NOFILE, &original.files);
+  setrlimit(RLIMIT_FSIZE, &original.file_size);
   umask(original.umask);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -93,14 +94,18 @@ void Command::run_child(const std::vector<std::string>& argv, const Surroundings
   for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
-  report(report_fd_, argv[0] + ": " + strerror(errno));
-  _exit(127);
+  int error = errno;
+  report(report_fd_, argv[0] + ": " + strerror(error));
+  _exit(error == ENOENT ? 127 : 126);
 }
 
 void Command::go() {
   (void)!write(go_fd_, "g", 1);
   std::string answer = read_report(report_fd_);
-  if (!answer.empty()) throw Fail(answer);
+  if (answer.empty()) return;
+  int raw = 0;
+  reaped_ = waitpid(pid_, &raw, 0) == pid_;
+  throw NotRun(answer, WEXITSTATUS(raw));
 }
 
 bool Command::ended(int* status) {

@@ -14,6 +14,7 @@ namespace fsr {
 // What this process changed for itself and a command must not inherit.
 struct Surroundings {
   rlimit files{};
+  rlimit file_size{};
   mode_t umask = 022;
 };
 
@@ -26,7 +27,7 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  // Executes the command. Throws Fail if it can't be.
+  // Executes the command. Throws NotRun if it can't be.
   void go();
   pid_t pid() const { return pid_; }
   // Whether a process other than this one lives in the command's mount namespace; `*fd` is then that namespace, for the caller to

@@ -12,6 +12,12 @@ struct Fail : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The command can't be executed. `status`: what a shell says then, 127 not found, 126 otherwise.
+struct NotRun : Fail {
+  NotRun(const std::string& line, int exit_status) : Fail(line), status(exit_status) {}
+  int status;
+};
+
 inline Fail failed(const std::string& subject, int error) { return Fail(subject + ": " + strerror(error)); }
 
 }  // namespace fsr

@@ -7,6 +7,7 @@
 
 #include "fail.hpp"
 #include "subcommands.hpp"
+#include "util/units.hpp"
 
 using namespace fsr;
 
@@ -58,7 +59,9 @@ int main(int argc, char** argv) {
     capture.clock_unit = units.at(clock);
     return run_capture(capture);
   } catch (const std::exception& e) {
-    fprintf(stderr, "fsshim: %s\n", e.what());
-    return 2;
+    // File names in it may hold line breaks and terminal controls.
+    fprintf(stderr, "fsshim: %s\n", escape_text(e.what()).c_str());
+    const auto* not_run = dynamic_cast<const NotRun*>(&e);
+    return not_run ? not_run->status : 2;
   }
 }

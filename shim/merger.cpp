@@ -96,6 +96,16 @@ size_t Merger::round(int64_t now) {
   }
 }
 
+size_t Merger::discard() {
+  size_t lost = 0;
+  for (Source& source : sources_)
+    while (const Ring::Record* record = source.ring->front()) {
+      source.ring->pop(*record);
+      ++lost;
+    }
+  return lost;
+}
+
 size_t Merger::finish() {
   size_t written = 0;
   for (;;) {

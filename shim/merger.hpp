@@ -25,6 +25,8 @@ class Merger {
   size_t round(int64_t now);
   // The last round: everything completed, and what is still under way as started.
   size_t finish();
+  // Empties the rings after the sink has failed. Returns how many operations were in them.
+  size_t discard();
   bool any_open() const;
 
  private:

@@ -19,6 +19,8 @@ namespace fsr {
 
 namespace {
 
+constexpr off_t kMixBytes = 4096;  // a mixfile has about 1 KB
+
 std::string base_name(const std::string& path) {
   size_t slash = path.find_last_of('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
@@ -80,6 +82,8 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
       throw Fail(trace_ + ": would lie inside the captured directory: choose another place with -o");
     trace_fd_ = make_file(directory_fd_, trace_);
     mix_fd_ = make_file(directory_fd_, mix_);
+    // So that it can be written when the trace or another has filled the disk. Where this is not supported, it stays a hope.
+    (void)!fallocate(mix_fd_, FALLOC_FL_KEEP_SIZE, 0, kMixBytes);
     struct statfs fs;
     if (fstatfs(trace_fd_, &fs) == 0) {
       uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
@@ -119,6 +123,7 @@ int CaptureOutput::take_trace_fd() {
 void CaptureOutput::write_mix(const std::array<uint64_t, kOpKinds>& counts) {
   std::string text = nfsstat_text(counts);
   if (write(mix_fd_, text.data(), text.size()) != ssize_t(text.size())) throw failed(mix_, errno);
+  (void)!ftruncate(mix_fd_, off_t(text.size()));  // gives back what was reserved
 }
 
 }  // namespace fsr

@@ -53,14 +53,14 @@ void forget_multi(fuse_req_t req, size_t count, fuse_forget_data* forgets) {
 
 }  // namespace
 
-Ring& thread_ring(Shim& shim) {
+Ring* thread_ring(Shim& shim) {
   thread_local ThreadRing mine;
-  if (!mine.ring) {
+  if (!mine.recorder) {
     prepare_thread(shim.proc_fd);
     mine.recorder = &shim.recorder;
-    mine.ring = shim.recorder.borrow();
   }
-  return *mine.ring;
+  if (!mine.ring) mine.ring = shim.recorder.borrow();
+  return mine.ring;
 }
 
 fuse_ino_t ino_of(const Shim& shim, const Inode* inode) {
@@ -113,7 +113,7 @@ Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
   op.kind = kind;
   op.uid = ctx->uid;
   op.gid = ctx->gid;
-  ring_ = &thread_ring(shim);
+  ring_ = thread_ring(shim);
 }
 
 Inode* Request::inode(fuse_ino_t ino) { return inode_of(shim, ino); }
@@ -134,7 +134,7 @@ void Request::begin() {
   if (caller.tid == shim.self) return;
   if (!op.who) op.who = shim.processes.find(caller.tid, shim.recorder.now());
   op.thread = op.who->id;
-  recorded_ = shim.recorder.begin(*ring_, op);
+  recorded_ = shim.recorder.begin(ring_, op);
 }
 
 void Request::end(int error) {

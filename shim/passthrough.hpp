@@ -105,7 +105,7 @@ class Request {
   Attr attr_, set_;
 };
 
-Ring& thread_ring(Shim& shim);  // of the calling thread; prepares the thread on first use
+Ring* thread_ring(Shim& shim);  // of the calling thread, null without memory for one; prepares the thread on first use
 fuse_ino_t ino_of(const Shim& shim, const Inode* inode);
 void to_stat(const struct statx& s, struct stat* out);
 void to_attr(const struct statx& s, Attr* out);

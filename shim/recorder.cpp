@@ -33,23 +33,32 @@ Ring* Recorder::borrow() {
     free_.pop_back();
     return ring;
   }
-  rings_.push_back(std::make_unique<Ring>(ring_bytes_));
+  try {
+    rings_.push_back(std::make_unique<Ring>(ring_bytes_));
+  } catch (const std::exception&) {
+    return nullptr;
+  }
   return rings_.back().get();
 }
 
 void Recorder::give_back(Ring* ring) {
+  if (!ring) return;
   std::lock_guard lock(mutex_);
   free_.push_back(ring);
 }
 
-bool Recorder::begin(Ring& ring, Op& op) {
-  if (!recording_.load(std::memory_order_relaxed) || !wait_for_room(ring, Ring::need(op))) {
+bool Recorder::begin(Ring* ring, Op& op) {
+  if (!recording() || (ring && !wait_for_room(*ring, Ring::need(op)))) {
     unrecorded_.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  ring.enter();
+  if (!ring) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  ring->enter();
   op.start = now();
-  ring.start(op);
+  ring->start(op);
   return true;
 }
 
@@ -133,6 +142,7 @@ void Recorder::run() {
     failure_ = reason_ = e.what();
   }
   recording_.store(false, std::memory_order_relaxed);
+  if (!clean) dropped_.fetch_add(merger_.discard(), std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
     reason = reason_;

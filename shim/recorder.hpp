@@ -27,12 +27,12 @@ class Recorder {
   Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch);
   ~Recorder();  // stops, if stop() was not called
 
-  // A ring for the calling thread alone, until it is given back.
+  // A ring for the calling thread alone, until it is given back. Null: no memory for one.
   Ring* borrow();
   void give_back(Ring* ring);
 
-  // Sets op.start. False: not recording.
-  bool begin(Ring& ring, Op& op);
+  // Sets op.start. False: not recording. Without a ring the operation is lost, and counted.
+  bool begin(Ring* ring, Op& op);
   void end(Ring& ring, Op& op);  // sets op.duration
 
   // Writes what is there and finishes the sink. Idempotent; waits for the writer thread.

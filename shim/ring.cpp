@@ -37,24 +37,17 @@ char* put(char* p, std::string_view text) {
 Ring::Ring(size_t bytes) {
   size_t page = size_t(sysconf(_SC_PAGESIZE));
   size_ = (bytes + page - 1) / page * page;
-  int fd = memfd_create("fsshim-ring", MFD_CLOEXEC);
-  if (fd < 0 || ftruncate(fd, off_t(size_)) != 0) {
-    int error = errno;
-    if (fd >= 0) close(fd);
-    throw std::system_error(error, std::generic_category(), "ring memory");
-  }
+  // Shared anonymous memory, not a memfd: no descriptor, which applications may have used up, and no file size limit.
   void* base = mmap(nullptr, 2 * size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  bool ok = base != MAP_FAILED;
-  for (size_t half = 0; ok && half < 2; ++half)
-    ok = mmap(static_cast<std::byte*>(base) + half * size_, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
-         MAP_FAILED;
-  int error = errno;
-  close(fd);
-  if (!ok) {
-    if (base != MAP_FAILED) munmap(base, 2 * size_);
+  if (base == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "ring memory");
+  memory_ = static_cast<std::byte*>(base);
+  // mremap() of an old size of 0 maps the same pages again.
+  if (mmap(memory_, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
+      mremap(memory_, 0, size_, MREMAP_MAYMOVE | MREMAP_FIXED, memory_ + size_) == MAP_FAILED) {
+    int error = errno;
+    munmap(memory_, 2 * size_);
     throw std::system_error(error, std::generic_category(), "ring memory");
   }
-  memory_ = static_cast<std::byte*>(base);
 }
 
 Ring::~Ring() { munmap(memory_, 2 * size_); }

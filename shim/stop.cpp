@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsshim stop DIR
 #include <limits.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -23,8 +24,11 @@ std::string resolve(std::string path) {
   std::string last = slash == std::string::npos ? path : path.substr(slash + 1);
   char resolved[PATH_MAX];
   if (last.empty() || last == "." || last == ".." || !is_dead_mount(path)) {
-    if (!realpath(path.c_str(), resolved)) throw failed(path, errno);
-    return resolved;
+    if (realpath(path.c_str(), resolved)) return resolved;
+    // A capture that died is still known by that name.
+    if (errno == ENOENT && path.starts_with('/')) return path;
+    if (errno == ENOENT && getcwd(resolved, sizeof resolved)) return std::string(resolved) + "/" + path;
+    throw failed(path, errno);
   }
   std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   if (!realpath(parent.c_str(), resolved)) throw failed(path, errno);

@@ -70,7 +70,8 @@ void TraceSink::finish(bool clean, const std::string& reason, int64_t end, uint6
   closing.dropped = dropped;
   closing.waited = waited;
   if (closing_mountstats_) closing.mountstats = closing_mountstats_();
-  writer_->finish(closing);
+  writer_->finish(std::move(closing));
+  operations_.store(writer_->operations() - writer_->lost(), std::memory_order_relaxed);
   trace_bytes_.store(writer_->bytes_written(), std::memory_order_relaxed);
 }
 

@@ -27,6 +27,7 @@ class TraceSink final : public OpSink {
   void finish(bool clean, const std::string& reason, int64_t end, uint64_t dropped, uint64_t waited) override;
 
   uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
+  uint64_t lost() const { return writer_->lost(); }  // after finish(): operations that could not be written
   uint64_t data_bytes() const { return data_bytes_.load(std::memory_order_relaxed); }  // read and written by applications
   uint64_t trace_bytes() const { return trace_bytes_.load(std::memory_order_relaxed); }
   int64_t end() const { return end_; }

@@ -14,16 +14,20 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as xml
 
 
-def fuse_mounts():
+def mounts_below(directory):
+    """Captures elsewhere on this machine are none of ours."""
     with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
-        return {line.split()[1] for line in mounts if line.split()[2].startswith("fuse.fsshim")}
+        points = [line.split()[1] for line in mounts]
+    return [point for point in points if point.startswith(directory + "/")]
 
 
 class Runner:
@@ -54,7 +58,9 @@ class Runner:
         env["UBSAN_OPTIONS"] = f"halt_on_error=1:print_stacktrace=1:log_path={speech}"
         env["TSAN_OPTIONS"] = f"halt_on_error=1:log_path={speech}"
         env["LSAN_OPTIONS"] = f"log_path={speech}"
-        before = fuse_mounts()
+        scratch = tempfile.mkdtemp(prefix="fsshim-run.")
+        os.chmod(scratch, 0o755)
+        env["TMPDIR"] = scratch
         log = os.path.join(self.logs, f"{name}.log")
         with open(log, "wb") as out:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env,
@@ -77,9 +83,10 @@ class Runner:
             except ProcessLookupError:
                 pass
             child.wait()
-        for left in fuse_mounts() - before:
+        for left in reversed(mounts_below(scratch)):
             self.case_failed(name, f"left {left} mounted")
             subprocess.run(["umount", "-l", left], check=False)
+        shutil.rmtree(scratch, ignore_errors=True)
         for report in sorted(glob.glob(speech + ".*")):
             with open(report, encoding="utf-8", errors="replace") as text:
                 self.case_failed(name, "a sanitizer reported\n" + text.read()[:6000])

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "block_encoder.hpp"
 #include "frame_codec.hpp"
@@ -33,6 +34,9 @@ struct TraceWriter::Impl {
   int64_t block_since = 0, last_start = 0;
   uint64_t out_of_order = 0;
   std::array<uint64_t, kOpKinds> by_kind{};
+  // What is in blocks that are in the file.
+  uint64_t stored = 0;
+  std::array<uint64_t, kOpKinds> stored_by_kind{};
   bool dead = false;
 
   // One write(2) where the kernel takes it all. What could not be written whole is cut off again: half a block helps nobody.
@@ -71,6 +75,8 @@ struct TraceWriter::Impl {
     if (dead || encoder.rows() == 0) return;
     std::string_view record = encoder.record();
     put_block(encoder.header(), record, encoder.borders());
+    stored = next_seq;
+    stored_by_kind = by_kind;
     encoder.begin(next_seq);
     if (written >= checkpoint_due) put_checkpoint();
   }
@@ -116,10 +122,31 @@ struct TraceWriter::Impl {
   }
 
   void finish(TraceClosing closing) {
-    if (dead) return;
+    if (fd < 0) return;
+    const bool failed = dead;
+    if (failed) {
+      closing.clean = false;
+      closing.dropped += next_seq - stored;
+    }
+    try {
+      put_closing(closing);
+    } catch (const std::system_error&) {
+      close(std::exchange(fd, -1));
+      if (!failed) throw;
+      return;  // it was told already
+    }
+    int sync = fsync(fd), error = errno;
+    bool regular = sync == 0 || error == EINVAL || error == EROFS;  // pipes and some special files can't be synced
+    int closed = close(std::exchange(fd, -1));
+    if (closed < 0) error = errno;
+    if ((!regular || closed < 0) && !failed) throw std::system_error(error, std::generic_category(), "can't write the trace");
+  }
+
+  void put_closing(TraceClosing& closing) {
     close_block();
-    closing.operations = next_seq;
-    closing.by_kind = by_kind;
+    dead = true;
+    closing.operations = stored;
+    closing.by_kind = stored_by_kind;
     closing.out_of_order = out_of_order;
     const uint64_t index_at = written;
     out.clear();
@@ -130,13 +157,6 @@ struct TraceWriter::Impl {
     body.bytes(kEndMark);
     put_section(out, SectionType::closing, body.view());
     put(out.view());
-    dead = true;
-    int sync = fsync(fd), error = errno;
-    bool regular = sync == 0 || error == EINVAL || error == EROFS;  // pipes and some special files can't be synced
-    int closed = close(fd);
-    if (closed < 0) error = errno;
-    fd = -1;
-    if (!regular || closed < 0) throw std::system_error(error, std::generic_category(), "can't write the trace");
   }
 };
 
@@ -168,6 +188,7 @@ void TraceWriter::tick(int64_t now) {
 }
 void TraceWriter::finish(TraceClosing closing) { impl_->finish(std::move(closing)); }
 uint64_t TraceWriter::operations() const { return impl_->next_seq; }
+uint64_t TraceWriter::lost() const { return impl_->dead ? impl_->next_seq - impl_->stored : 0; }
 uint64_t TraceWriter::bytes_written() const { return impl_->written; }
 
 }  // namespace fsr

@@ -2,7 +2,8 @@
 // Writes a trace file. Layout: docs/trace-format.md.
 //
 // One thread at a time. Memory is bounded by the open block plus the live state kept for checkpoints. Failures to write throw
-// std::system_error once; after that the writer is dead and every call is a no-op, while the file on disk stays readable.
+// std::system_error once; after that the writer is dead and every call but finish() is a no-op, while the file on disk stays
+// readable. finish() then says in the closing statement what is missing, if there is room for that.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,7 @@ class TraceWriter {
   void finish(TraceClosing closing);
 
   uint64_t operations() const;
+  uint64_t lost() const;           // of these, how many are not in the file because it could not be written
   uint64_t bytes_written() const;  // compressed, so far
 
  private:

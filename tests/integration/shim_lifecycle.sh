@@ -109,7 +109,8 @@ check_status "a killed command gives 128 + signal" 137 "" fsshim capture d -o c1
 check "its trace says so" closing c137.zst "command killed by signal 9"
 check "only the command sees the mount" eval 'fsshim capture d -o private.zst -- grep -q " $scratch/d fuse.fsshim" /proc/self/mounts && ! mounted d'
 check "a working directory below DIR is captured" eval '(cd d; fsshim capture . -o ../cwd.zst -- sh -c "echo x >made-here") && fstrace dump cwd.zst | grep -q "create made-here"'
-check_status "a command that does not exist" 2 "no-such-command: No such file" fsshim capture d -o nocmd.zst -- no-such-command
+check_status "a command that can't be executed" 126 "d: Permission denied" fsshim capture d -o nocmd.zst -- ./d
+check_status "a command that does not exist" 127 "no-such-command: No such file" fsshim capture d -o nocmd.zst -- no-such-command
 check "it left no trace" eval '! ls nocmd.* 2>/dev/null'
 mkdir there
 check "default name and place" eval '(cd there; fsshim capture ../d -- true) && ls there | grep -Eq "^d-[0-9]{8}T[0-9]{6}Z.zst$"'
@@ -128,6 +129,20 @@ check "a grandchild that ends in time is captured" eval 'fsshim capture d -o lat
 check "all operations are there" eval 'fsshim capture d -o count.zst -- sh -c "for i in \$(seq 500); do echo >d/n; done" && [ "$(fstrace dump count.zst | grep -c " write n ")" = 500 ]'
 check "content is recorded on request" eval 'fsshim capture d -o full.zst --content full -- sh -c "echo some-content-here >d/c" && zstdcat full.zst | grep -aq some-content-here'
 check "content is not recorded without request" eval 'fsshim capture d -o none.zst -- sh -c "echo some-content-here >d/c" && ! zstdcat none.zst | grep -aq some-content-here'
+
+limited() { (ulimit "$1" 40; fsshim capture d -o "$2" -- sh -c 'i=0; while [ $i -lt 20000 ]; do echo >d/n; i=$((i + 1)); done'); }
+check_status "a file size limit ends the recording, not the application" 1 "File too large" limited -f limit.zst
+check_status "its trace says what is missing" 1 "" fstrace verify limit.zst
+check "its mixfile is there" grep -q calls limit.mix
+check_status "a soft file size limit is the command's alone" 0 "" limited -Sf soft.zst
+check "that trace is complete" fstrace verify soft.zst
+start d deleted.zst
+kill -9 $capture
+wait $capture 2>/dev/null
+wait_for eval '! mounted d'
+mv d d-moved
+check_status "a capture that died is forgotten without its directory, too" 0 "died" fsshim stop d
+mv d-moved d
 
 # --- refusals
 check_status "missing directory" 2 "no: No such file" fsshim capture no

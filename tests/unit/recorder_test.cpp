@@ -204,7 +204,7 @@ TEST_CASE("many threads record, and everything arrives in order", "[threads]") {
         for (int i = 0; i < kOps; ++i) {
           std::string name = std::to_string(n) + ":" + std::to_string(i);
           Op op{.kind = OpKind::lookup, .thread = ThreadId(n), .name = name};
-          if (!recorder.begin(*ring, op)) ++refused;
+          if (!recorder.begin(ring, op)) ++refused;
           Attr attr{.valid = kAttrSize, .size = uint64_t(i)};
           op.attr = &attr;
           DirEntry entry{.name = name, .ino = uint64_t(i)};
@@ -243,7 +243,7 @@ TEST_CASE("a full ring makes the request wait, and that is counted", "[threads]"
   std::string name(200, 'w');
   for (int i = 0; i < 2000; ++i) {
     Op op{.name = name};
-    REQUIRE(recorder.begin(*ring, op));
+    REQUIRE(recorder.begin(ring, op));
     recorder.end(*ring, op);
   }
   recorder.stop("done");
@@ -260,7 +260,7 @@ TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]")
   int refused = 0;
   for (int i = 0; i < 1'000'000 && refused < 5; ++i) {
     Op op{.name = "n"};
-    if (recorder.begin(*ring, op))
+    if (recorder.begin(ring, op))
       recorder.end(*ring, op);
     else
       ++refused;

@@ -204,7 +204,8 @@ TEST_CASE("a full disk leaves a readable trace, and one exception") {
   rlimit small{20'000, old.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
   size_t thrown = 0;
-  uint64_t good = 0;
+  uint64_t good = 0, stored = 0;
+  bool closed = false;
   {
     TraceWriter writer(fd, sample_header(1), {.block_ops = 64});
     for (unsigned i = 0; i < 200; ++i) {
@@ -219,17 +220,35 @@ TEST_CASE("a full disk leaves a readable trace, and one exception") {
         }
       }
     }
-    CHECK_NOTHROW(writer.finish({.clean = true}));
+    const uint64_t kept = writer.operations() - writer.lost();
+    CHECK(writer.lost() > 0);
+    SECTION("as long as there is no room") {
+      CHECK_NOTHROW(writer.finish({.clean = true}));
+      stored = kept;
+    }
+    SECTION("with room for a closing statement") {
+      setrlimit(RLIMIT_FSIZE, &old);
+      writer.finish({.clean = true, .dropped = 3});
+      TraceReader reader(path);
+      REQUIRE(reader.closing() != nullptr);
+      CHECK_FALSE(reader.closing()->clean);
+      CHECK(reader.closing()->operations == kept);
+      CHECK(reader.closing()->dropped == writer.lost() + 3);
+      CHECK(reader.damage().empty());
+      closed = true;
+      stored = kept;
+    }
   }
   setrlimit(RLIMIT_FSIZE, &old);
   signal(SIGXFSZ, SIG_DFL);
   CHECK(thrown == 1);
   TraceReader reader(path);
-  CHECK(reader.file_bytes() == good);
+  if (!closed) CHECK(reader.file_bytes() == good);
   OpBatch batch;
   uint64_t count = 0;
   while (reader.next(batch)) count += batch.ops.size();
   CHECK(count > 100);
-  CHECK(reader.damage().size() == 1);  // the missing closing statement, nothing else
+  CHECK(count == stored);
+  CHECK(reader.damage().size() == (closed ? 0 : 1));  // the missing closing statement, nothing else
   unlink(path);
 }
