@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsshim: the command line.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -11,7 +14,17 @@
 
 using namespace fsr;
 
+// A file that took the number of a closed stderr would get the messages: the trace, for one. A command finds them closed as
+// before.
+static void occupy_standard_descriptors() {
+  int fd;
+  do fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  while (fd >= 0 && fd <= 2);
+  if (fd > 2) close(fd);
+}
+
 int main(int argc, char** argv) {
+  occupy_standard_descriptors();
   CLI::App app{"Records what applications do to the files of a directory."};
   app.name("fsshim");
   app.set_version_flag("--version", "fsshim " FSR_VERSION);

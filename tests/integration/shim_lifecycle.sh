@@ -136,6 +136,11 @@ check_status "its trace says what is missing" 1 "" fstrace verify limit.zst
 check "its mixfile is there" grep -q calls limit.mix
 check_status "a soft file size limit is the command's alone" 0 "" limited -Sf soft.zst
 check "that trace is complete" fstrace verify soft.zst
+(cd d && exec sleep 30) &
+own_process $!
+sleep 0.1
+fsshim capture d -o closed.zst -- sh -c 'echo x >d/n' <&- >&- 2>&-
+check "messages do not go into a trace that got the number of a closed stderr" fstrace verify closed.zst
 start d deleted.zst
 kill -9 $capture
 wait $capture 2>/dev/null
