@@ -127,6 +127,11 @@ check "it ended soon" test $((SECONDS - started)) -lt 20
 kill "$(cat left.pid)"
 check "a grandchild that ends in time is captured" eval 'fsshim capture d -o late.zst -- sh -c "(sleep 0.5; echo late >d/late) & exit 0" && fstrace dump late.zst | grep -q "create late"'
 check "all operations are there" eval 'fsshim capture d -o count.zst -- sh -c "for i in \$(seq 500); do echo >d/n; done" && [ "$(fstrace dump count.zst | grep -c " write n ")" = 500 ]'
+fsshim capture d -o names.zst -- sh -c 'echo >"d/a
+b\\c"' 2>/dev/null
+check "a path in JSON is not escaped twice" eval 'fstrace dump --json names.zst | python3 -c "
+import json, sys
+assert \"a\nb\\\\c\" in {json.loads(line).get(\"path\") for line in sys.stdin}"'
 check "content is recorded on request" eval 'fsshim capture d -o full.zst --content full -- sh -c "echo some-content-here >d/c" && zstdcat full.zst | grep -aq some-content-here'
 check "content is not recorded without request" eval 'fsshim capture d -o none.zst -- sh -c "echo some-content-here >d/c" && ! zstdcat none.zst | grep -aq some-content-here'
 

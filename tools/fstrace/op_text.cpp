@@ -44,7 +44,7 @@ std::string Paths::path(ObjectId object) const {
   for (int depth = 0; depth < kMaxDepth; ++depth) {
     if (object == kRootObject) return out.empty() ? "." : out;
     auto it = places_.find(object);
-    std::string part = it == places_.end() ? fmt::format("#{}", object) : escape_text(it->second.name);
+    std::string part = it == places_.end() ? fmt::format("#{}", object) : it->second.name;
     out = out.empty() ? part : part + "/" + out;
     if (it == places_.end()) return out;
     object = it->second.parent;
@@ -53,7 +53,7 @@ std::string Paths::path(ObjectId object) const {
 }
 
 std::string Paths::path(ObjectId parent, std::string_view name) const {
-  return parent == kRootObject ? escape_text(name) : path(parent) + "/" + escape_text(name);
+  return (parent == kRootObject ? "" : path(parent) + "/") + std::string(name);
 }
 
 static std::string error_name(int error) {
@@ -109,14 +109,14 @@ void op_text(fmt::memory_buffer& out, const Op& op, const Paths& paths) {
   fmt::format_to(to, " {}", op_name(op.kind));
   const bool named = has_name(op.kind);
   if (named)
-    fmt::format_to(to, " {}", paths.path(op.parent, op.name));
+    fmt::format_to(to, " {}", escape_text(paths.path(op.parent, op.name)));
   else if (op.kind == OpKind::tmpfile)
-    fmt::format_to(to, " {}", paths.path(op.parent));
+    fmt::format_to(to, " {}", escape_text(paths.path(op.parent)));
   else if (op.object)
-    fmt::format_to(to, " {}", paths.path(op.object));
+    fmt::format_to(to, " {}", escape_text(paths.path(op.object)));
   if (!named && !op.name.empty()) fmt::format_to(to, " {}", shown(op.name));
-  if (!op.name2.empty()) fmt::format_to(to, " -> {}", paths.path(op.parent2, op.name2));
-  if (op.object2 && op.kind == OpKind::copy_file_range) fmt::format_to(to, " -> {}", paths.path(op.object2));
+  if (!op.name2.empty()) fmt::format_to(to, " -> {}", escape_text(paths.path(op.parent2, op.name2)));
+  if (op.object2 && op.kind == OpKind::copy_file_range) fmt::format_to(to, " -> {}", escape_text(paths.path(op.object2)));
   if (op.object) fmt::format_to(to, " #{}", op.object);
   if (op.handle) fmt::format_to(to, " h{}", op.handle);
   if (op.handle2) fmt::format_to(to, " h{} offset2 {}", op.handle2, op.offset2);

@@ -16,7 +16,7 @@ class Paths {
  public:
   void learn(ObjectId parent, std::string_view name, ObjectId object);
   void apply(const Op& op);
-  // "dir/file", "." for the captured directory, "#12" where no name is known; escaped for text.
+  // "dir/file", "." for the captured directory, "#12" where no name is known.
   std::string path(ObjectId object) const;
   std::string path(ObjectId parent, std::string_view name) const;
 
