@@ -223,6 +223,8 @@ TEST_CASE("a full disk leaves a readable trace, and one exception") {
     const uint64_t kept = writer.operations() - writer.lost();
     CHECK(writer.lost() > 0);
     SECTION("as long as there is no room") {
+      small.rlim_cur = good;
+      setrlimit(RLIMIT_FSIZE, &small);
       CHECK_NOTHROW(writer.finish({.clean = true}));
       stored = kept;
     }
