@@ -22,7 +22,6 @@ class RpcClient {
 
  private:
   std::string what_;
-  Clock& clock_;
   wire::ChannelCounters counters_;
   wire::Channel channel_;
 };
