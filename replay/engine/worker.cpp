@@ -13,10 +13,11 @@
 
 namespace fsr {
 
-constexpr int64_t kSpin = 70'000;          // ns before a due time that are spent awake: a sleep ends late by some tens of us
-constexpr int64_t kIdleSpin = 20'000;      // ns of looking for messages before sleeping, when work comes as fast as possible
-constexpr uint32_t kGiveBack = 64;         // completed operations given back together
-constexpr unsigned kBurst = 256;           // operations issued before messages and replies are looked at again
+constexpr int64_t kSpin = 70'000;      // ns before a due time that are spent awake at most: a sleep ends late by some tens of us
+constexpr int64_t kLeastSpin = 5'000;  // and at least
+constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before sleeping, when work comes as fast as possible
+constexpr uint32_t kGiveBack = 64;     // completed operations given back together
+constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
 constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
 
 Worker::Worker(RunState& run, unsigned index)
@@ -275,12 +276,20 @@ bool Worker::issue_due() {
   return true;
 }
 
+// How late sleeps end on this machine, most of the time: quickly up, slowly down. Far later ends come from other programs,
+// against which staying awake does not help: it only makes the scheduler favour them.
+void Worker::learn_margin(int64_t late) {
+  if (late < 0 || late > 2 * kSpin) return;
+  margin_ += late + kLeastSpin > margin_ ? (late + kLeastSpin - margin_) / 4 : -margin_ / 64;
+  margin_ = std::clamp(margin_, kLeastSpin, kSpin);
+}
+
 void Worker::wait() {
   Clock& clock = run_.clock;
   int64_t now = clock.now();
   int64_t due = busy_ ? Scheduler::kNever : scheduler_.next_due();
   if (run_.options.duration) due = std::min(due, std::max(now, run_.start + run_.options.duration));
-  int64_t margin = run_.options.inline_workers ? 0 : kSpin;
+  int64_t margin = run_.options.inline_workers ? 0 : margin_;
   if (due != Scheduler::kNever && due <= now + margin) {
     // Too close for a sleep: stay awake until it's due.
     do {
@@ -300,8 +309,11 @@ void Worker::wait() {
     for (int64_t until = now + kIdleSpin; now < until; now = clock.now())
       if (inbox_.load(std::memory_order_relaxed)) return;
   sleeping_.store(true, std::memory_order_seq_cst);
-  if (!inbox_.load(std::memory_order_seq_cst) && !run_.drained() && !stop_requested(now))
-    session_->poll(std::min(due == Scheduler::kNever ? due : due - margin, now + kLongest), wake_fd_, *this);
+  if (!inbox_.load(std::memory_order_seq_cst) && !run_.drained() && !stop_requested(now)) {
+    int64_t until = std::min(due == Scheduler::kNever ? due : due - margin, now + kLongest);
+    session_->poll(until, wake_fd_, *this);
+    learn_margin(run_.clock.now() - until);
+  }
   busy_ = false;
   sleeping_.store(false);
   // Always: who woke us may write after we looked, and what is left in the eventfd would end every later sleep at once.

@@ -85,6 +85,7 @@ class Worker final : public Completion {
   void account(Node& node, int64_t due);
   void give_back();
   void wait();
+  void learn_margin(int64_t late);
   int64_t due_of(const Node& node) const;
   bool stop_requested(int64_t now);
 
@@ -100,6 +101,7 @@ class Worker final : public Completion {
 
   alignas(64) bool busy_ = false;
   uint64_t in_flight_ = 0;
+  int64_t margin_ = 50'000;         // ns before a due time that are spent awake
   Node* returned_first_ = nullptr;  // completed, to be given back together
   Node* returned_last_ = nullptr;
   uint32_t returned_ = 0;
