@@ -49,11 +49,12 @@ bool Planner::step() {
     size_t bytes = OpCopy::bytes(*op_, false);
     Node* node = run_.window.take(bytes);
     if (!node) {
-      reclaim();
       flush();
-      // A worker that has nothing to do in spite of a full window needs a larger one.
-      if (starving()) run_.window.grow();
+      bool starved = starving();
+      reclaim();
       node = run_.window.take(bytes);
+      // A worker that had nothing to do although the window is full needs a larger one.
+      if (!node && starved && run_.window.grow()) node = run_.window.take(bytes);
       if (!node) {
         waited_ = true;
         return false;

@@ -67,7 +67,7 @@ class Worker final : public Completion {
   bool turn();
   void merge_into(RunResult& result);
   // Nothing to do until something new comes.
-  bool idle() const { return sleeping_.load(std::memory_order_relaxed); }
+  bool idle() const { return sleeping_.load(std::memory_order_acquire); }
   const WorkerCounters& counters() const { return counters_; }
   WorkerCounters& counters() { return counters_; }
 
