@@ -35,11 +35,14 @@ int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int acc
   return 0;
 }
 
+// What read(2) transfers at most: a trace that asks for more must not keep us reading a sparse file for hours.
+constexpr uint64_t kMostPerCall = 0x7ffff000;
+
 int FileTree::read(Context& c) {
   ActAs act(c.who);
   OpenRef open;
   if (int error = descriptor(c.op, c.op.handle, c.op.object, O_RDONLY, &open)) return error;
-  uint64_t length = std::min<uint64_t>(c.op.length, SSIZE_MAX);
+  uint64_t length = std::min(c.op.length, kMostPerCall);
   struct stat st;
   // Not more memory than the answer needs, whatever a trace asks for.
   if (length > kPiece && fstat(open->fd.get(), &st) == 0) {
