@@ -18,8 +18,9 @@ bool wait_for_events(Clock& clock, std::span<pollfd> fds, int64_t deadline) {
   auto* virtual_clock = dynamic_cast<VirtualClock*>(&clock);
   int64_t left = 0;
   if (!virtual_clock && !endless) {
-    left = deadline - clock.now();
-    if (left < 0) left = 0;
+    // Compared before subtracting: a deadline of INT64_MIN means "just look".
+    const int64_t now = clock.now();
+    if (deadline > now) left = deadline - now;
   }
   timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
   int ready = ppoll(fds.data(), fds.size(), endless ? nullptr : &timeout, nullptr);

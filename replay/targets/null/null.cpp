@@ -28,8 +28,9 @@ class NullSession final : public Session {
   }
 
   void poll(int64_t deadline, int wake, Completion&) override {
-    int64_t left = deadline - clock_.now();
-    if (left <= 0) return;
+    const int64_t now = clock_.now();
+    if (deadline <= now) return;
+    const int64_t left = deadline - now;
     if (virtual_) {
       virtual_->advance_to(deadline);
       return;

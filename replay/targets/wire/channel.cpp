@@ -274,7 +274,8 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   pollfd fds[2] = {{socket_, 0, 0}, {wake, POLLIN, 0}};
   if (state_ == State::connecting) fds[0].events = POLLOUT;
   if (state_ == State::connected) fds[0].events = short(POLLIN | (unsent_ && blocked_ ? POLLOUT : 0));
-  int64_t wait = called_back_ ? 0 : std::max<int64_t>(next_event(deadline) - now, 0);
+  const int64_t next = next_event(deadline);
+  const int64_t wait = called_back_ || next <= now ? 0 : next - now;
   timespec timeout = {time_t(wait / 1'000'000'000), long(wait % 1'000'000'000)};
   if (ppoll(fds, 2, &timeout, nullptr) <= 0) {
     now = clock_.now();
