@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as xml
 
@@ -47,7 +48,7 @@ class Runner:
         self.failed += 1
         print(f"FAILED {test}: {what}", flush=True)
 
-    def run_logged(self, test, command):
+    def run_logged(self, test, command, pass_fds=()):
         """Exit status (None: time limit) and output of one test, its whole process group ended."""
         name = test["name"]
         env = os.environ | test["env"]
@@ -64,7 +65,7 @@ class Runner:
         log = os.path.join(self.logs, f"{name}.log")
         with open(log, "wb") as out:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env,
-                                     cwd=test["workdir"] or self.build, start_new_session=True)
+                                     cwd=test["workdir"] or self.build, start_new_session=True, pass_fds=pass_fds)
             try:
                 status = child.wait(timeout=test["timeout"] or 600)
             except subprocess.TimeoutExpired:
@@ -95,19 +96,24 @@ class Runner:
 
     def run_unit(self, test):
         name = test["name"]
-        report = os.path.join(self.logs, f"{name}.xml")
-        if os.path.exists(report):
-            os.unlink(report)
-        command = test["cmd"] + ["-r", "xml", "-o", report]
+        # A pipe, because test cases about full disks limit the size of every file that their process writes.
+        receiver, sender = os.pipe()
+        command = test["cmd"] + ["-r", "xml", "-o", f"/dev/fd/{sender}"]
         if self.catch_filter:
             command.append(self.catch_filter)
-        status, output = self.run_logged(test, command)
+        report = []
+        with open(receiver, "rb") as stream:
+            reader = threading.Thread(target=lambda: report.append(stream.read()))
+            reader.start()
+            status, output = self.run_logged(test, command, (sender,))
+            os.close(sender)
+            reader.join()
         passed = failed = 0
         try:
-            root = xml.parse(report).getroot()
-            cases = root.findall(".//TestCase")
-        except (OSError, xml.ParseError):
+            cases = xml.fromstring(report[0]).findall(".//TestCase")
+        except xml.ParseError as error:
             cases = []
+            output += f"\nits report is broken off: {error}"
         for case in cases:
             if case.find("OverallResult").get("success") == "true":
                 passed += 1

@@ -60,7 +60,8 @@ check_status "stop ends the capture" 0 "stopped: [0-9]+ operations" fsshim stop 
 ends_with "stopped ends with status 0" 0
 check "stop closes the trace" closing stop.zst "fsshim stop"
 check_status "stop of nothing" 1 "not captured" fsshim stop d
-check_status "list of nothing" 0 "no captures" fsshim list
+# In a /run of its own: others may capture on this machine.
+check_status "list of nothing" 0 "no captures" unshare -m sh -c "mount -t tmpfs none /run && fsshim list"
 
 # --- open files survive the end of the capture
 start d open.zst

@@ -39,7 +39,6 @@ struct Watched {
 };
 
 static const Attr kFile{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0644, .size = 100};
-static const Attr kDirectory{.valid = kAttrMode, .mode = S_IFDIR | 0755};
 
 TEST_CASE("live state: what is found was there, what is made was not") {
   Watched w;
