@@ -113,7 +113,10 @@ void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
 }
 
 void Planner::plan(const Op& op, Node& node) {
-  run_.window.assign(node, op);
+  // A wait for a lock that ended in vain (a signal, a deadlock) is only tried: nothing would end it here.
+  Op tried = op;
+  if (op.error && (op.kind == OpKind::setlk || op.kind == OpKind::flock)) tried.op_flags &= uint16_t(~kOpWait);
+  run_.window.assign(node, tried);
   node.pending.store(1, std::memory_order_relaxed);
   node.worker = uint16_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
   node.refused = refused(op);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/linearizer.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -12,7 +14,10 @@ static uint64_t name_hash(ObjectId parent, std::string_view name) {
   return XXH3_64bits_withSeed(name.data(), name.size(), parent);
 }
 
-static bool is_lock(const Op& op) { return op.kind == OpKind::setlk || op.kind == OpKind::flock; }
+// Asks for a lock; giving one back never waits, whatever the call said.
+static bool takes_lock(const Op& op) {
+  return (op.kind == OpKind::setlk && op.mode != F_UNLCK) || (op.kind == OpKind::flock && !(op.mode & LOCK_UN));
+}
 
 Linearizer::Linearizer(OpSource& source, int64_t from, int64_t to, bool by_start)
     : source_(source), from_(from), to_(to), by_start_(by_start) {}
@@ -73,7 +78,7 @@ const Op* Linearizer::next() {
 
 // Successful changes and locks that may block take effect at their end, unless nothing starts before that.
 bool Linearizer::must_hold(const Op& op) {
-  bool lock = is_lock(op) && op.has(kOpWait) && (op.error == 0 || op.has(kOpUnfinished));
+  bool lock = takes_lock(op) && op.has(kOpWait) && (op.error == 0 || op.has(kOpUnfinished));
   if (!lock && !changes_names(op)) return false;
   if (op.has(kOpUnfinished)) return true;
   const Op* following = peek(1);

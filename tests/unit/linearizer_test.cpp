@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/linearizer.hpp"
 
+#include <fcntl.h>
 #include <sys/file.h>
 
 #include <cerrno>
@@ -86,6 +87,20 @@ TEST_CASE("rename: both names") {
 
 TEST_CASE("a directory is removed after the last name in it, whose removal still runs") {
   CHECK(order({name_op({0, 20, 1}, OpKind::unlink, 5, "a", 10), name_op({2, 10, 2}, OpKind::rmdir, 1, "d", 5)}) == Order{0, 1});
+}
+
+TEST_CASE("a lock given back by a call that may wait is not held") {
+  Op wait = object_op({0, 100, 1}, OpKind::setlk, 10, 1);
+  wait.op_flags = kOpWait;
+  wait.mode = F_WRLCK;
+  Op unlock = object_op({50, 102, 2}, OpKind::setlk, 10, 2);
+  unlock.op_flags = kOpWait;
+  unlock.mode = F_UNLCK;
+  CHECK(order({wait, unlock}) == Order{1, 0});
+  wait.kind = unlock.kind = OpKind::flock;
+  wait.mode = LOCK_EX;
+  unlock.mode = LOCK_UN;
+  CHECK(order({wait, unlock}) == Order{1, 0});
 }
 
 TEST_CASE("a lock that blocked takes effect when it was granted") {
