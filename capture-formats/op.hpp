@@ -112,6 +112,13 @@ struct DirEntry {
   uint32_t type = 0;
 };
 
+// Content of which only this is known: one 4 KiB block of a file, or what a read or write touched of it.
+struct BlockPrint {
+  uint64_t hash = 0;  // XXH3, 64 bits, of the bytes; 0 for zeros
+  uint8_t level = 0;  // 0: all bytes are zero; 1..8: compresses to about so many eighths
+};
+constexpr uint64_t kPrintBlock = 4096;
+
 // Who issued an operation. pid 0: the kernel itself, on behalf of no process that could be named.
 struct ThreadInfo {
   ThreadId id = 0;
@@ -133,6 +140,12 @@ enum OpFlag : uint16_t {
   kOpInferred = 1u << 6,    // an importer inferred part of it
 };
 
+// What a statfs asks for: NFS has a request for each. 0: how much room there is.
+enum StatfsFlag : uint32_t {
+  kStatfsInfo = 1,   // limits of the file system (FSINFO)
+  kStatfsNames = 2,  // limits of names (PATHCONF)
+};
+
 // clang-format off
 // Meaning of the members by kind ("result" members only when error == 0):
 //   lookup                parent, name -> object, attr
@@ -141,10 +154,10 @@ enum OpFlag : uint16_t {
 //   access                object, mode: R_OK|W_OK|X_OK
 //   readlink              object -> data: target
 //   open, opendir         object, open_flags -> handle
-//   create                parent, name, open_flags, mode -> object, handle, attr, kOpCreated
+//   create                parent, name, open_flags, mode -> object, handle (0: nothing stays open), attr, kOpCreated
 //   tmpfile               parent, open_flags, mode -> object, handle, attr
-//   read                  object, handle, offset, length -> result: bytes (, data)
-//   write                 object, handle, offset, length -> result: bytes (, data)
+//   read                  object, handle, offset, length -> result: bytes (, data or blocks)
+//   write                 object, handle, offset, length -> result: bytes (, data or blocks)
 //   copy_file_range       object, handle, offset -> object2, handle2, offset2; length, flags -> result: bytes
 //   fallocate             object, handle, offset, length, mode: FALLOC_FL_*
 //   lseek                 object, handle, offset, mode: SEEK_DATA|SEEK_HOLE -> result: offset
@@ -159,7 +172,8 @@ enum OpFlag : uint16_t {
 //   link                  object, parent2, name2 -> attr
 //   unlink, rmdir         parent, name; object: what was removed, where known
 //   rename                parent, name, parent2, name2, flags: RENAME_*; object: what moved, object2: what it replaced, where known
-//   statfs, syncfs        object
+//   statfs                object, flags: what is asked for (StatfsFlag)
+//   syncfs                object
 //   get/set/removexattr   object, name: attribute, length: value size or buffer size (0 = asks for the size), flags: XATTR_* -> result
 //   listxattr             object, length: buffer size -> result: bytes
 //   getlk, setlk          object, handle, owner, offset, length (0 = to the end), mode: F_RDLCK|F_WRLCK|F_UNLCK, kOpWait
@@ -194,9 +208,10 @@ struct Op {
   std::string_view name2;
   std::string_view data;  // symlink target, readlink answer, xattr value, content
   std::span<const DirEntry> entries;
-  const Attr* set = nullptr;        // setattr: what to change
-  const Attr* attr = nullptr;       // what the reply taught about `object`
-  const ThreadInfo* who = nullptr;  // where the producer knows it
+  std::span<const BlockPrint> blocks;  // read, write: in place of `data`, one for each block of the file that was touched
+  const Attr* set = nullptr;           // setattr: what to change
+  const Attr* attr = nullptr;          // what the reply taught about `object`
+  const ThreadInfo* who = nullptr;     // where the producer knows it
 
   int64_t end() const { return start + duration; }
   bool has(OpFlag flag) const { return (op_flags & flag) != 0; }

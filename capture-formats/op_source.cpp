@@ -38,6 +38,12 @@ void Arena::clear() {
   chunk_ = used_ = 0;
 }
 
+size_t Arena::memory() const {
+  size_t bytes = 0;
+  for (const Chunk& c : chunks_) bytes += c.size;
+  return bytes;
+}
+
 Op copy_op(const Op& op, Arena& arena) {
   Op out = op;
   out.name = arena.copy(op.name);
@@ -52,6 +58,11 @@ Op copy_op(const Op& op, Arena& arena) {
       e[i].name = arena.copy(e[i].name);
     }
     out.entries = {e, op.entries.size()};
+  }
+  if (!op.blocks.empty()) {
+    BlockPrint* blocks = arena.make<BlockPrint>(op.blocks.size());
+    std::copy(op.blocks.begin(), op.blocks.end(), blocks);
+    out.blocks = {blocks, op.blocks.size()};
   }
   if (op.who) {
     ThreadInfo* who = arena.make<ThreadInfo>();

@@ -20,6 +20,7 @@ class Arena {
   T* make(size_t count = 1);  // default-constructed, trivially destructible types only
   void clear();
   void* allocate(size_t bytes, size_t align);
+  size_t memory() const;  // bytes taken from the heap
 
  private:
   struct Chunk {
@@ -30,7 +31,8 @@ class Arena {
   size_t chunk_ = 0, used_ = 0;
 };
 
-// A run of operations and the memory they point into: valid until clear() or the next fill.
+// A run of operations and the memory they point into: valid until clear() or the next fill of the same batch, whatever the source
+// fills meanwhile.
 struct OpBatch {
   std::vector<Op> ops;
   Arena arena;

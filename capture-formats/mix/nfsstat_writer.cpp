@@ -5,64 +5,96 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "mix/op_procedures.hpp"
+#include "mix/procedures.hpp"
 
 namespace fsr {
 
-const std::array<const char*, kNfs3Procedures> kNfs3ProcedureNames = {
-    "null",  "getattr", "setattr", "lookup", "access", "readlink", "read",        "write",  "create", "mkdir",    "symlink",
-    "mknod", "remove",  "rmdir",   "rename", "link",   "readdir",  "readdirplus", "fsstat", "fsinfo", "pathconf", "commit"};
-
 namespace {
 
-constexpr struct {
-  OpKind kind;
-  int procedure;
-} kCarriedBy[] = {
-    {OpKind::null, 0},    {OpKind::getattr, 1},  {OpKind::statx, 1},    {OpKind::setattr, 2},  {OpKind::lookup, 3},
-    {OpKind::access, 4},  {OpKind::readlink, 5}, {OpKind::read, 6},     {OpKind::write, 7},    {OpKind::create, 8},
-    {OpKind::tmpfile, 8}, {OpKind::mkdir, 9},    {OpKind::symlink, 10}, {OpKind::mknod, 11},   {OpKind::unlink, 12},
-    {OpKind::rmdir, 13},  {OpKind::rename, 14},  {OpKind::link, 15},    {OpKind::readdir, 16}, {OpKind::readdirplus, 17},
-    {OpKind::statfs, 18}, {OpKind::fsync, 21},
-};
+using Out = std::back_insert_iterator<std::string>;
 
-}  // namespace
-
-int nfs3_procedure(OpKind kind) {
-  for (const auto& row : kCarriedBy)
-    if (row.kind == kind) return row.procedure;
-  return -1;
+uint64_t sum(std::span<const uint64_t> calls) {
+  uint64_t total = 0;
+  for (uint64_t n : calls) total += n;
+  return total;
 }
 
-std::string nfsstat_text(const std::array<uint64_t, kOpKinds>& counts) {
-  std::array<uint64_t, kNfs3Procedures> calls{};
-  uint64_t total = 0;
-  for (unsigned kind = 0; kind < kOpKinds; ++kind) {
-    const int procedure = nfs3_procedure(OpKind(kind));
-    if (procedure < 0) continue;
-    calls[size_t(procedure)] += counts[kind];
-    total += counts[kind];
-  }
+// Truncated, as every nfsstat does.
+unsigned percent_of(uint64_t n, uint64_t total) { return total == 0 ? 0 : unsigned(double(n) / double(total) * 100 + 1e-9); }
 
+// Rows of five names in 17 columns each, above the counts in 8 and their share in 3.
+void linux_block(Out out, std::string_view title, std::span<const std::string_view> names, std::span<const uint64_t> calls) {
   constexpr size_t kPerRow = 5;
-  std::string text;
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "Server rpc stats:\ncalls      badcalls   badfmt     badauth    badclnt\n");
-  fmt::format_to(out, "{:<8}   {:<8}   {:<8}   {:<8}   {:<8}\n\nServer nfs v3:\n", total, 0, 0, 0, 0);
-  for (size_t row = 0; row < kNfs3Procedures; row += kPerRow) {
-    const size_t end = std::min<size_t>(row + kPerRow, kNfs3Procedures);
-    for (size_t i = row; i < end; ++i) fmt::format_to(out, "{:<17}", kNfs3ProcedureNames[i]);
-    text += '\n';
+  const uint64_t total = sum(calls);
+  fmt::format_to(out, "{}:\n", title);
+  for (size_t row = 0; row < names.size(); row += kPerRow) {
+    const size_t end = std::min(row + kPerRow, names.size());
+    for (size_t i = row; i < end; ++i) fmt::format_to(out, "{:<17}", names[i]);
+    fmt::format_to(out, "\n");
     for (size_t i = row; i < end; ++i) {
-      // nfsstat truncates its percentages.
-      const unsigned percent = total == 0 ? 0 : unsigned(calls[i] * 100 / total);
+      const unsigned percent = percent_of(calls[i], total);
       // nfsstat itself would print 12345678 calls of 100 % as one number; a blank keeps them apart.
       const bool glued = calls[i] >= 10'000'000 && percent == 100;
       fmt::format_to(out, "{:<8}{}{:>3}%     ", calls[i], glued ? " " : "", percent);
     }
-    text += '\n';
+    fmt::format_to(out, "\n");
   }
-  text += '\n';
+  fmt::format_to(out, "\n");
+}
+
+}  // namespace
+
+std::string linux_nfsstat_text(unsigned version, std::span<const uint64_t> calls, uint64_t compounds) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  const uint64_t rpcs = version == 4 ? compounds : sum(calls);
+  fmt::format_to(out, "Server rpc stats:\ncalls      badcalls   badfmt     badauth    badclnt\n");
+  fmt::format_to(out, "{:<8}   {:<8}   {:<8}   {:<8}   {:<8}\n\n", rpcs, 0, 0, 0, 0);
+  std::vector<std::string_view> names;
+  if (version != 4) {
+    for (const char* name : nfs_procedures(version)) names.emplace_back(name);
+    linux_block(out, fmt::format("Server nfs v{}", version), names, calls);
+    return text;
+  }
+  linux_block(out, "Server nfs v4", std::vector<std::string_view>{"null", "compound"}, std::vector<uint64_t>{0, compounds});
+  names = {"op0-unused", "op1-unused", "op2-future"};
+  std::vector<uint64_t> counts(kNfs4FirstOperation);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    names.push_back(nfs4_linux_name(i));
+    counts.push_back(calls[i]);
+  }
+  linux_block(out, "Server nfs v4 operations", names, counts);
   return text;
+}
+
+std::string sunos_nfsstat_text(std::span<const uint64_t> calls) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  const uint64_t total = sum(calls);
+  const auto names = nfs_procedures(2);
+  // A cell is never filled, so that a blank keeps what follows apart: the original splits at blanks in the line of totals.
+  fmt::format_to(out, "\nServer rpc:\n{:<11}{:<11}{:<11}{:<11}{:<11}\n", "calls", "badcalls", "nullrecv", "badlen", "xdrcall");
+  fmt::format_to(out, "{:<10} {:<11}{:<11}{:<11}{:<11}\n\nServer nfs:\n{:<11}{}\n{:<10} {:<11}\n", total, 0, 0, 0, 0, "calls",
+                 "badcalls", total, 0);
+  for (auto [row, end] : {std::pair<size_t, size_t>{0, 7}, {7, 14}, {14, 18}}) {
+    for (size_t i = row; i < end; ++i) fmt::format_to(out, "{:<11}", names[i]);
+    fmt::format_to(out, "\n");
+    for (size_t i = row; i < end; ++i)
+      fmt::format_to(out, "{:<11}", fmt::format("{} {:2}% ", calls[i], percent_of(calls[i], total)));
+    fmt::format_to(out, "\n");
+  }
+  return text;
+}
+
+std::string nfsstat_text(const std::array<uint64_t, kOpKinds>& counts) {
+  std::vector<uint64_t> calls(nfs_procedures(3).size());
+  for (unsigned kind = 0; kind < kOpKinds; ++kind)
+    if (const int procedure = nfs_procedure_of(3, OpKind(kind)); procedure >= 0) calls[size_t(procedure)] += counts[kind];
+  return linux_nfsstat_text(3, calls);
 }
 
 }  // namespace fsr

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mixfile from operation counts, in the layout of Linux `nfsstat -s -3` (nfs-utils 1.1 to 2.6).
-//
-// Each operation counts as the NFSv3 procedure that carries it, one to one, without a model of a client's caches; docs/mixfile.md
-// has the table. Free of state and threads.
+// A mixfile from counts of procedures, in a layout that others read: that of Linux `nfsstat -s -2|-3|-4` (nfs-utils 1.1 to 2.6),
+// or that of SunOS 4, the only one that the original nhfsstone reads. Free of state and threads.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "op.hpp"
 
 namespace fsr {
 
-// The procedures of NFSv3 (RFC 1813), in protocol order.
-constexpr unsigned kNfs3Procedures = 22;
-extern const std::array<const char*, kNfs3Procedures> kNfs3ProcedureNames;  // as nfsstat prints them
+// calls: as nfs_procedures(version), 2 to 4. compounds: of version 4, how many COMPOUNDs carried the operations.
+std::string linux_nfsstat_text(unsigned version, std::span<const uint64_t> calls, uint64_t compounds = 0);
+// calls: as nfs_procedures(2); SunOS had no other version.
+std::string sunos_nfsstat_text(std::span<const uint64_t> calls);
 
-// Number of the procedure that carries `kind`, -1 where NFSv3 has none (open, release, locks, extended attributes, ...).
-int nfs3_procedure(OpKind kind);
-
-// The mixfile's text. counts[kind] is the number of operations of that kind; kinds without a procedure leave no mark.
+// What `fsshim capture` writes: counts[kind] operations as the NFSv3 procedures that carry them, in the Linux layout.
 std::string nfsstat_text(const std::array<uint64_t, kOpKinds>& counts);
 
 }  // namespace fsr

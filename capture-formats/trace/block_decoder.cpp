@@ -203,6 +203,18 @@ struct BlockDecoder::Impl {
     s = arena->copy(columns[kColDataBytes].bytes(get(kColDataLength)));
     ok &= columns[kColDataBytes].ok();
   }
+  void blocks(std::span<const BlockPrint>& out) {
+    const uint64_t count = get(kColBlockCount);
+    if (count > columns[kColBlockLevel].left()) ok = false;
+    if (!ok) return;
+    BlockPrint* prints = arena->make<BlockPrint>(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      prints[i].level = get_byte(kColBlockLevel);
+      if (prints[i].level) prints[i].hash = columns[kColBlockHash].u64();
+    }
+    ok &= columns[kColBlockHash].ok();
+    out = {prints, count};
+  }
   void set(const Attr*& out) {
     Attr* a = arena->make<Attr>();
     out = a;

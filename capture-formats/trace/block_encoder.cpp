@@ -214,6 +214,15 @@ struct BlockEncoder::Impl {
     if (a->valid & kAttrBtime) out.svarint(a->btime);
   }
 
+  void blocks(std::span<const BlockPrint> prints) {
+    columns[kColBlockCount].varint(prints.size());
+    for (const BlockPrint& p : prints) {
+      columns[kColBlockLevel].u8(p.level);
+      if (p.level) columns[kColBlockHash].u64(p.hash);
+    }
+    bulk += prints.size() * 9;
+  }
+
   void attr(const Attr* a, Context& context, ObjectContext& of) { code_attr(*this, context, of, *a); }
   void attr_begin(uint32_t valid, uint32_t expected) {
     attr_valid = valid;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "header.hpp"
 
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <cerrno>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "../util/units.hpp"
 #include "frame.hpp"
@@ -42,10 +47,18 @@ static void get(const Json& j, const char* key, bool* out) {
   if (it != j.end() && it->is_boolean()) *out = it->get<bool>();
 }
 
+static void get(const Json& j, const char* key, std::vector<std::string>* out) {
+  auto it = j.find(key);
+  if (it == j.end() || !it->is_array()) return;
+  for (const Json& s : *it)
+    if (s.is_string()) out->push_back(bytes_of(s.get_ref<const std::string&>()));
+}
+
 std::string encode_header(const TraceHeader& h) {
   Json j = {{"format", "fsshim trace"},
             {"version", h.version},
             {"id", json_text(h.id)},
+            {"piece", h.piece},
             {"epoch", h.epoch},
             {"clock_unit", h.clock_unit},
             {"program", json_text(h.program)},
@@ -57,10 +70,16 @@ std::string encode_header(const TraceHeader& h) {
             {"mount_options", json_text(h.mount_options)},
             {"command", json_text(h.command)},
             {"content", json_text(h.content)},
+            {"filter", json_text(h.filter)},
             {"visibility", json_text(h.visibility)},
-            {"mountstats", json_text(h.mountstats)},
+            {"transport", json_text(h.transport)},
+            {"mountstats", json_text(h.nfs.mountstats)},
+            {"rpc_nfs", json_text(h.nfs.rpc)},
+            {"mounts_below", Json::array()},
             {"not_seen", Json::array()}};
+  for (const std::string& s : h.mounts_below) j["mounts_below"].push_back(json_text(s));
   for (const std::string& s : h.not_seen) j["not_seen"].push_back(json_text(s));
+  for (const std::string& s : h.edits) j["edits"].push_back(json_text(s));
   return j.dump();
 }
 
@@ -69,6 +88,7 @@ bool decode_header(std::string_view body, TraceHeader* h) {
   if (!j.is_object()) return false;
   get(j, "version", &h->version);
   get(j, "id", &h->id);
+  get(j, "piece", &h->piece);
   get(j, "epoch", &h->epoch);
   get(j, "clock_unit", &h->clock_unit);
   get(j, "program", &h->program);
@@ -80,18 +100,34 @@ bool decode_header(std::string_view body, TraceHeader* h) {
   get(j, "mount_options", &h->mount_options);
   get(j, "command", &h->command);
   get(j, "content", &h->content);
+  get(j, "filter", &h->filter);
   get(j, "visibility", &h->visibility);
-  get(j, "mountstats", &h->mountstats);
-  if (auto it = j.find("not_seen"); it != j.end() && it->is_array())
-    for (const Json& s : *it)
-      if (s.is_string()) h->not_seen.push_back(bytes_of(s.get_ref<const std::string&>()));
+  get(j, "transport", &h->transport);
+  get(j, "mountstats", &h->nfs.mountstats);
+  get(j, "rpc_nfs", &h->nfs.rpc);
+  get(j, "mounts_below", &h->mounts_below);
+  get(j, "not_seen", &h->not_seen);
+  get(j, "edits", &h->edits);
   return h->clock_unit > 0 && h->clock_unit <= kMaxClockUnit;
 }
 
-std::string encode_closing(const TraceClosing& c) {
+static Json encode_kinds(const std::array<uint64_t, kOpKinds>& counts) {
   Json kinds = Json::object();
   for (unsigned i = 0; i < kOpKinds; ++i)
-    if (c.by_kind[i]) kinds[op_name(OpKind(i))] = c.by_kind[i];
+    if (counts[i]) kinds[op_name(OpKind(i))] = counts[i];
+  return kinds;
+}
+
+static void get(const Json& j, const char* key, std::array<uint64_t, kOpKinds>* out) {
+  auto it = j.find(key);
+  if (it == j.end() || !it->is_object()) return;
+  for (auto& [name, count] : it->items()) {
+    OpKind kind;
+    if (count.is_number_unsigned() && op_from_name(name, &kind)) (*out)[unsigned(kind)] = count.get<uint64_t>();
+  }
+}
+
+std::string encode_closing(const TraceClosing& c) {
   return Json({{"clean", c.clean},
                {"reason", json_text(c.reason)},
                {"end", c.end},
@@ -99,9 +135,21 @@ std::string encode_closing(const TraceClosing& c) {
                {"dropped", c.dropped},
                {"waited", c.waited},
                {"out_of_order", c.out_of_order},
-               {"by_kind", kinds},
-               {"mountstats", json_text(c.mountstats)}})
+               {"by_kind", encode_kinds(c.by_kind)},
+               {"filtered", encode_kinds(c.filtered)},
+               {"mountstats", json_text(c.nfs.mountstats)},
+               {"rpc_nfs", json_text(c.nfs.rpc)}})
       .dump();
+}
+
+std::string random_trace_id() {
+  uint8_t b[16] = {};
+  if (getrandom(b, sizeof b, 0) != ssize_t(sizeof b)) throw std::system_error(errno, std::generic_category(), "random numbers");
+  b[6] = (b[6] & 0x0f) | 0x40;
+  b[8] = (b[8] & 0x3f) | 0x80;
+  std::string out;
+  for (size_t i = 0; i < sizeof b; ++i) out += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
+  return out;
 }
 
 bool decode_closing(std::string_view body, TraceClosing* c) {
@@ -114,12 +162,10 @@ bool decode_closing(std::string_view body, TraceClosing* c) {
   get(j, "dropped", &c->dropped);
   get(j, "waited", &c->waited);
   get(j, "out_of_order", &c->out_of_order);
-  get(j, "mountstats", &c->mountstats);
-  if (auto it = j.find("by_kind"); it != j.end() && it->is_object())
-    for (auto& [name, count] : it->items()) {
-      OpKind kind;
-      if (count.is_number_unsigned() && op_from_name(name, &kind)) c->by_kind[unsigned(kind)] = count.get<uint64_t>();
-    }
+  get(j, "mountstats", &c->nfs.mountstats);
+  get(j, "rpc_nfs", &c->nfs.rpc);
+  get(j, "by_kind", &c->by_kind);
+  get(j, "filtered", &c->filtered);
   return true;
 }
 

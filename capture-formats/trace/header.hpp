@@ -13,9 +13,16 @@ namespace fsr {
 
 constexpr uint32_t kTraceVersion = 1;
 
+// What the kernel's NFS client has counted; empty where the captured directory is no NFS mount.
+struct NfsCounters {
+  std::string mountstats;  // the mount's section of /proc/self/mountstats
+  std::string rpc;         // /proc/net/rpc/nfs: all NFS mounts of the machine together
+};
+
 struct TraceHeader {
   uint32_t version = kTraceVersion;
-  std::string id;             // random UUID
+  std::string id;             // random UUID, the same in all pieces of a series
+  uint32_t piece = 1;         // of a series: number of this file, from 1; times and operation numbers go on from piece to piece
   int64_t epoch = 0;          // wall clock of start == 0, ns since the Unix epoch
   uint32_t clock_unit = 100;  // ns; times are stored in multiples of it
   std::string program;        // what wrote it, with version: "fsshim 0.1.0"
@@ -25,14 +32,18 @@ struct TraceHeader {
   std::string mount_source;  // /proc/self/mountinfo of the file system below
   std::string mount_type;
   std::string mount_options;
-  std::string command;                // of `-- COMMAND`, empty otherwise
-  std::string content = "none";       // none | full
-  std::string visibility;             // what the capture can't see, in words ("every call" = nothing hidden)
-  std::string mountstats;             // of the lower NFS mount at the start, empty otherwise
-  std::vector<std::string> not_seen;  // processes that bypassed the capture: "1234 postgres"
+  std::string command;                    // of `-- COMMAND`, empty otherwise
+  std::string content = "none";           // none | fingerprint | full
+  std::string filter;                     // which operations were to be recorded, as given; empty: all
+  std::string visibility;                 // what the capture can't see, in words ("every call" = nothing hidden)
+  std::string transport;                  // how requests reached the recorder: "/dev/fuse, libfuse 3.14.0"
+  NfsCounters nfs;                        // at the start
+  std::vector<std::string> mounts_below;  // file systems mounted inside the directory: "usb: vfat from /dev/sdb1 on 8:17 (rw)"
+  std::vector<std::string> not_seen;      // processes that bypassed the capture: "1234 postgres"
+  std::vector<std::string> edits;  // what was done to it since, in order: "cut --from 10s of trace 5e3f…"; empty: as captured
 };
 
-// Counts that the recorder vouches for.
+// Counts that the recorder vouches for, of this file.
 struct TraceClosing {
   bool clean = false;  // false: written by recovery or after a recorder failure
   std::string reason;  // "command ended", "SIGINT", "disk full", ...
@@ -42,7 +53,10 @@ struct TraceClosing {
   uint64_t waited = 0;        // times that a request waited for room in a ring
   uint64_t out_of_order = 0;  // operations that started before the one in front of them
   std::array<uint64_t, kOpKinds> by_kind{};
-  std::string mountstats;  // at the end
+  std::array<uint64_t, kOpKinds> filtered{};  // seen, and left out as the filter says
+  NfsCounters nfs;                            // at the end
 };
+
+std::string random_trace_id();  // a UUID; throws std::system_error
 
 }  // namespace fsr

@@ -25,6 +25,7 @@ struct IndexEntry {
   uint32_t ops = 0;
   uint32_t ends = 0;
   uint8_t flags = 0;  // BlockFlag bits
+  uint16_t file = 0;  // which one of a series; not stored
   bool checkpoint() const { return (flags & kBlockCheckpoint) != 0; }
 };
 

@@ -15,18 +15,28 @@ struct LiveState::Impl {
   LiveSlab<LiveName> names;
   LiveSlab<LiveOpen> opens;
   std::unordered_map<ObjectId, std::vector<LiveLock>> locks;
+  size_t lock_count = 0;           // in `locks`
+  size_t text = 0;                 // bytes of names and targets
+  size_t limit = SIZE_MAX;         // of memory()
   ObjectId highest = kRootObject;  // numbers are dense: what lies below has been seen
 
   LiveObject* find(ObjectId id);
   LiveObject& take(ObjectId id);  // finds or adds
   LiveName* find_name(ObjectId parent, std::string_view name);
   void apply(const Op& op);
+  size_t memory() const;
+  void check_size() const {
+    if (memory() > limit) too_large();
+  }
   void serialize(const Sink& sink) const;
   bool restore(std::string_view serialized);
 
  private:
+  [[noreturn]] void too_large() const;
   void discover(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
   void forget_unused(ObjectId id);
+  void point(LiveObject& object, std::string_view target);
+  void drop_locks(ObjectId id);
   void bind(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
   void unbind(ObjectId parent, std::string_view name);
   void drop_name_of(ObjectId id);

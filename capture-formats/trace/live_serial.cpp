@@ -96,7 +96,8 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     ObjectId id = in.varint();
     LiveObject& o = take(id);
     o.attr = get_attr(in);
-    o.target = in.text();
+    point(o, in.text());
+    check_size();
   }
   for (uint64_t n = in.varint(); n && in.ok(); --n) {
     ObjectId parent = in.varint(), object = in.varint();
@@ -104,6 +105,7 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     std::string_view name = in.text();
     if (!in.ok() || !valid_component(name)) return false;
     bind(parent, name, object, type);
+    check_size();
   }
   for (uint64_t n = in.varint(); n && in.ok(); --n) {
     Op op;
@@ -112,6 +114,7 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     op.open_flags = uint32_t(in.varint()) & ~uint32_t(O_TRUNC);
     op.thread = ThreadId(in.varint());
     opened(op, in.varint() != 0);
+    check_size();
   }
   for (uint64_t n = in.varint(); n && in.ok(); --n) {
     LiveLock l;
@@ -122,7 +125,10 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     l.length = in.varint();
     l.mode = uint32_t(in.varint());
     l.flock = in.varint() != 0;
-    if (in.ok()) locks[l.object].push_back(l);
+    if (!in.ok()) break;
+    locks[l.object].push_back(l);
+    ++lock_count;
+    check_size();
   }
   return in.ok();
 }
@@ -137,6 +143,7 @@ std::string LiveState::serialize() const {
 
 bool LiveState::restore(std::string_view serialized) {
   Impl fresh;
+  fresh.limit = impl_->limit;
   fresh.take(kRootObject);
   if (!fresh.restore(serialized)) return false;
   fresh.discovered = std::move(impl_->discovered);

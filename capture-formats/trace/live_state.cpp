@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "live_impl.hpp"
+#include "util/units.hpp"
 
 namespace fsr {
 
@@ -34,9 +36,33 @@ LiveObject& LiveState::Impl::take(ObjectId id) {
 void LiveState::Impl::forget_unused(ObjectId id) {
   LiveObject* o = find(id);
   if (o && id != kRootObject && o->names == 0 && o->opens == 0) {
-    locks.erase(id);
+    drop_locks(id);
+    text -= o->target.size();
     objects.erase(id, *o);
   }
+}
+
+void LiveState::Impl::point(LiveObject& object, std::string_view target) {
+  text += target.size() - object.target.size();
+  object.target = target;
+}
+
+void LiveState::Impl::drop_locks(ObjectId id) {
+  auto it = locks.find(id);
+  if (it == locks.end()) return;
+  lock_count -= it->second.size();
+  locks.erase(it);
+}
+
+size_t LiveState::Impl::memory() const {
+  // A list of locks of its own for each, with what the heap adds.
+  return objects.memory() + names.memory() + opens.memory() + text + lock_count * (2 * sizeof(LiveLock) + 64);
+}
+
+void LiveState::Impl::too_large() const {
+  throw std::length_error("the " + format_count(objects.size()) + " files and " + format_count(names.size()) +
+                          " names alive at one time take more than " + format_size(limit) +
+                          " of memory, the most that is spent on them here");
 }
 
 LiveName* LiveState::Impl::find_name(ObjectId parent, std::string_view name) {
@@ -53,6 +79,7 @@ void LiveState::Impl::bind(ObjectId parent, std::string_view name, ObjectId id, 
     drop_name_of(old);
     return;
   }
+  text += name.size();
   names.insert(name_hash(parent, name), {.parent = parent, .object = id, .type = type, .name = std::string(name)});
   if (id) ++take(id).names;
 }
@@ -68,6 +95,7 @@ void LiveState::Impl::unbind(ObjectId parent, std::string_view name) {
   LiveName* n = find_name(parent, name);
   if (!n) return;
   const ObjectId id = n->object;
+  text -= name.size();
   names.erase(name_hash(parent, name), *n);
   drop_name_of(id);
 }
@@ -128,7 +156,7 @@ void LiveState::Impl::fresh(const Op& op, uint32_t type) {
   LiveObject& o = take(op.object);
   o.attr = {.valid = kAttrMode, .mode = type | (op.mode & 07777)};
   if (type == S_IFREG) o.attr.valid |= kAttrSize;
-  if (type == S_IFLNK) o.target = op.data;
+  if (type == S_IFLNK) point(o, op.data);
   learn(op.object, op.attr);
 }
 
@@ -150,7 +178,7 @@ void LiveState::Impl::closed(const Op& op) {
   const ObjectId id = h->object;
   opens.erase(op.handle, *h);
   if (auto it = locks.find(id); it != locks.end())
-    std::erase_if(it->second, [&](const LiveLock& l) { return l.handle == op.handle && l.flock; });
+    lock_count -= std::erase_if(it->second, [&](const LiveLock& l) { return l.handle == op.handle && l.flock; });
   if (LiveObject* o = find(id); o && o->opens) --o->opens;
   forget_unused(id);
 }
@@ -202,6 +230,7 @@ void LiveState::Impl::locked(const Op& op, bool flock) {
                     .length = end == UINT64_MAX ? 0 : end - from,
                     .mode = op.mode,
                     .flock = flock});
+  lock_count += kept.size() - held.size();
   if (kept.empty())
     locks.erase(op.object);
   else
@@ -211,7 +240,7 @@ void LiveState::Impl::locked(const Op& op, bool flock) {
 void LiveState::Impl::unlock_owner(const Op& op) {
   auto it = locks.find(op.object);
   if (it == locks.end() || op.owner == 0) return;
-  std::erase_if(it->second, [&](const LiveLock& l) { return !l.flock && l.owner == op.owner; });
+  lock_count -= std::erase_if(it->second, [&](const LiveLock& l) { return !l.flock && l.owner == op.owner; });
   if (it->second.empty()) locks.erase(it);
 }
 
@@ -311,7 +340,7 @@ void LiveState::Impl::apply(const Op& op) {
       return;
     case OpKind::readlink:
       met(op.object, op.attr, 0);
-      if (LiveObject* o = find(op.object)) o->target = op.data;
+      if (LiveObject* o = find(op.object)) point(*o, op.data);
       return;
     case OpKind::open:
     case OpKind::opendir:
@@ -374,8 +403,16 @@ LiveState::LiveState(LiveState&&) noexcept = default;
 LiveState& LiveState::operator=(LiveState&&) noexcept = default;
 
 void LiveState::on_discovered(Discovered callback) { impl_->discovered = std::move(callback); }
-void LiveState::apply(const Op& op) { impl_->apply(op); }
+void LiveState::apply(const Op& op) {
+  impl_->apply(op);
+  impl_->check_size();
+}
+size_t LiveState::memory() const { return impl_->memory(); }
+void LiveState::limit(size_t bytes) { impl_->limit = bytes; }
 const LiveObject* LiveState::object(ObjectId id) const { return impl_->find(id); }
+const LiveOpen* LiveState::open(HandleId handle) const {
+  return impl_->opens.find(handle, [&](const LiveOpen& h) { return h.handle == handle; });
+}
 size_t LiveState::objects() const { return impl_->objects.size(); }
 
 bool LiveState::lookup(ObjectId parent, std::string_view name, ObjectId* object) const {

@@ -56,6 +56,7 @@ class LiveState {
   void apply(const Op& op);  // in order of effect
 
   const LiveObject* object(ObjectId id) const;
+  const LiveOpen* open(HandleId handle) const;
   // kNoObject and false: not known; kNoObject and true: known to exist, object never seen.
   bool lookup(ObjectId parent, std::string_view name, ObjectId* object) const;
   void each_object(const std::function<void(const LiveObject&)>& visit) const;
@@ -69,6 +70,11 @@ class LiveState {
   std::string serialize() const;
   bool restore(std::string_view serialized);  // false: not one
   size_t objects() const;
+
+  size_t memory() const;  // bytes, about
+  // From now on apply() and restore() throw std::length_error rather than grow beyond that. For what comes from foreign input: a
+  // few bytes of a trace may stand for a file.
+  void limit(size_t bytes);
 
  private:
   struct Impl;

@@ -4,6 +4,7 @@
 
 #include <xxhash.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,32 +14,34 @@
 
 namespace fsr {
 
-// Entries of type T, found by their key, in a slab that reuses what was erased. References are valid until the next insert.
+// Entries of type T, found by their key, in a slab that reuses what was erased and grows without being copied. References are
+// valid until the entry is erased.
 template <class T>
 class LiveSlab {
  public:
   template <class Equal>
   T* find(uint64_t hash, Equal equal) {
-    uint32_t i = table_.find(hash, [&](uint32_t k) { return equal(slab_[k]); });
-    return i == SlotTable::kAbsent ? nullptr : &slab_[i];
+    uint32_t i = table_.find(hash, [&](uint32_t k) { return equal(at(k)); });
+    return i == SlotTable::kAbsent ? nullptr : &at(i);
   }
   T& insert(uint64_t hash, T value) {
     uint32_t i;
     if (free_.empty()) {
-      i = uint32_t(slab_.size());
-      slab_.push_back(std::move(value));
+      i = uint32_t(live_.size());
+      if (i % kChunk == 0) slab_.emplace_back(new T[kChunk]);
+      at(i) = std::move(value);
       live_.push_back(true);
     } else {
       i = free_.back();
       free_.pop_back();
-      slab_[i] = std::move(value);
+      at(i) = std::move(value);
       live_[i] = true;
     }
     table_.insert(hash, i);
-    return slab_[i];
+    return at(i);
   }
   void erase(uint64_t hash, T& entry) {
-    uint32_t i = uint32_t(&entry - slab_.data());
+    uint32_t i = table_.find(hash, [&](uint32_t k) { return &at(k) == &entry; });
     table_.erase(hash, i);
     entry = {};
     live_[i] = false;
@@ -46,13 +49,18 @@ class LiveSlab {
   }
   template <class Visit>
   void each(Visit visit) const {
-    for (size_t i = 0; i < slab_.size(); ++i)
-      if (live_[i]) visit(slab_[i]);
+    for (size_t i = 0; i < live_.size(); ++i)
+      if (live_[i]) visit(at(uint32_t(i)));
   }
   size_t size() const { return table_.size(); }
+  // Bytes, without what the entries point to: with their two to three slots in the table and their places in the lists.
+  size_t memory() const { return slab_.size() * kChunk * (sizeof(T) + 28); }
 
  private:
-  std::vector<T> slab_;
+  static constexpr uint32_t kChunk = 256;
+  T& at(uint32_t i) const { return slab_[i / kChunk][i % kChunk]; }
+
+  std::vector<std::unique_ptr<T[]>> slab_;
   std::vector<bool> live_;
   std::vector<uint32_t> free_;
   SlotTable table_;

@@ -44,6 +44,7 @@ enum RowBit : uint32_t {
   kRowAttr = 1u << 23,
   kRowStart = 1u << 24,  // the outcome comes later, in an end record
   kRowEnd = 1u << 25,    // this is an end record: no operation of its own
+  kRowBlocks = 1u << 26,
 };
 
 // Column numbers are part of the format: append only. The time columns come first and in an order that keeps what compresses
@@ -99,6 +100,9 @@ enum Column : uint8_t {
   kColAttrBlocks,
   kColAttrRdev,
   kColAttrTime,
+  kColBlockCount,
+  kColBlockLevel,
+  kColBlockHash,
   kColumns,
 };
 
@@ -368,6 +372,7 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   if (c.present(kRowData, !op.data.empty())) c.data(op.data);
   if (c.present(kRowSet, op.set != nullptr)) c.set(op.set);
   if (c.present(kRowAttr, c.has_attr(op))) c.attr(op.attr, x, x.objects[object]);
+  if (c.present(kRowBlocks, !op.blocks.empty())) c.blocks(op.blocks);
 
   if (handle && traits & kHasRange && good) {
     h.next_offset = op.offset + op.result;

@@ -9,15 +9,22 @@
 #include "frame_codec.hpp"
 #include "layout.hpp"
 #include "live_state.hpp"
+#include "series.hpp"
+#include "util/memory.hpp"
 
 namespace fsr {
 
 constexpr size_t kBatchOps = 2048;
 constexpr size_t kMaxCheckpoint = 512u << 20;  // bytes
+constexpr size_t kMaxLive = 2ull << 30;        // bytes of live state: some eight million files, what a largest checkpoint holds
 constexpr size_t kMaxLongOps = 1 << 18;        // operations with an end record that a reader keeps in memory, about 80 MB
 
 struct TraceReader::Impl {
-  explicit Impl(std::unique_ptr<InputFile> input) : file(std::move(input)), layout(find_layout(*file)), decoder(unit()) {
+  explicit Impl(InputFiles inputs) : layout(find_series_layout(inputs)), files(std::move(inputs)), decoder(unit()) {
+    for (const auto& file : files) {
+      file_begins.push_back(bytes);
+      bytes += file->size();
+    }
     for (size_t i = 0; i < layout.blocks.size(); ++i)
       if (layout.blocks[i].ends && !layout.blocks[i].checkpoint()) collect_ends(i);
     rewind(0);
@@ -28,8 +35,10 @@ struct TraceReader::Impl {
     size_t block;
   };
 
-  std::unique_ptr<InputFile> file;
   TraceLayout layout;
+  InputFiles files;
+  std::vector<uint64_t> file_begins;  // in the bytes of all
+  uint64_t bytes = 0;
   FrameDecompressor zstd;
   BlockDecoder decoder;
   size_t block = 0;       // next to be opened
@@ -56,18 +65,18 @@ struct TraceReader::Impl {
                              .to = !lost  ? from
                                    : next ? ns(next->first_start)
                                           : -1,
-                             .what = "block " + std::to_string(e.number) + ": " + what});
+                             .what = file_prefix(files, e.file) + "block " + std::to_string(e.number) + ": " + what});
   }
 
   // The record of a block, or nothing and a word about it in the damage list.
   bool record_of(size_t i, std::string_view* record) {
     const IndexEntry& e = layout.blocks[i];
-    std::string_view bytes = file->at(e.offset, e.bytes);
-    if (bytes.size() < e.bytes) return damaged(i, "can't be read", ns(e.first_start)), false;
-    auto section = parse_section(bytes.substr(0, kBlockHeaderSize));
+    std::string_view whole = files[e.file]->at(e.offset, e.bytes);
+    if (whole.size() < e.bytes) return damaged(i, "can't be read", ns(e.first_start)), false;
+    auto section = parse_section(whole.substr(0, kBlockHeaderSize));
     auto header = section && section->type == SectionType::block ? parse_block_header(section->body) : std::nullopt;
     std::string why;
-    if (!zstd.decompress(bytes.substr(kBlockHeaderSize), record, &why)) return damaged(i, why, ns(e.first_start)), false;
+    if (!zstd.decompress(whole.substr(kBlockHeaderSize), record, &why)) return damaged(i, why, ns(e.first_start)), false;
     // The index leads to the frame even where the header in front of it is broken.
     if (!header || header->first_seq != e.first_seq || header->ops != e.ops)
       damaged(i, "its header is damaged, its operations are not", ns(e.first_start), false);
@@ -167,10 +176,16 @@ struct TraceReader::Impl {
     op.start = start;
   }
 
+  size_t first_block() const {
+    size_t i = 0;
+    while (i < layout.blocks.size() && layout.blocks[i].checkpoint()) ++i;
+    return i;
+  }
+
   void seek_time(int64_t start) {
     // Operations that start at the same instant may stand on both sides of a border between blocks: begin with the last block
     // that begins earlier.
-    size_t i = 0;
+    size_t i = first_block();
     for (size_t k = 0; k < layout.blocks.size(); ++k)
       if (!layout.blocks[k].checkpoint() && ns(layout.blocks[k].first_start) < start) i = k;
     rewind(i);
@@ -178,7 +193,7 @@ struct TraceReader::Impl {
   }
 
   void seek_op(uint64_t seq) {
-    size_t i = 0;
+    size_t i = first_block();
     for (size_t k = 0; k < layout.blocks.size(); ++k)
       if (!layout.blocks[k].checkpoint() && layout.blocks[k].first_seq <= seq) i = k;
     rewind(i);
@@ -212,13 +227,20 @@ struct TraceReader::Impl {
   void check_checkpoints() {
     for (size_t i = 0; i < layout.blocks.size(); ++i) {
       LiveState state;
-      if (first_part(i)) restore(i, state);
+      state.limit(std::min(kMaxLive, memory_budget()));
+      try {
+        if (first_part(i)) restore(i, state);
+      } catch (const std::length_error& e) {
+        damaged(i, std::string("its checkpoint can't be read: ") + e.what(), ns(layout.blocks[i].first_start), false);
+      }
     }
   }
 
   void load_state(int64_t start, LiveState& state) {
     seek_time(start);
-    const size_t target = block;
+    // The first checkpoint counts too: that of a trace cut out of another one tells what was there already.
+    size_t target = block;
+    while (target < layout.blocks.size() && layout.blocks[target].checkpoint()) ++target;
     // Checkpoints that are damaged are passed over for an older one; without any the state grows from nothing.
     size_t from = 0;
     uint64_t seq = 0;
@@ -252,9 +274,17 @@ struct TraceReader::Impl {
   }
 };
 
-TraceReader::TraceReader(const std::string& path) : impl_(std::make_unique<Impl>(std::make_unique<InputFile>(path))) {}
-TraceReader::TraceReader(int fd, const std::string& name)
-    : impl_(std::make_unique<Impl>(std::make_unique<InputFile>(fd, name))) {}
+TraceReader::TraceReader(const std::string& path) : TraceReader(std::vector<std::string>{path}) {}
+TraceReader::TraceReader(int fd, const std::string& name) {
+  InputFiles files;
+  files.push_back(std::make_unique<InputFile>(fd, name));
+  impl_ = std::make_unique<Impl>(std::move(files));
+}
+TraceReader::TraceReader(const std::vector<std::string>& paths) {
+  InputFiles files;
+  for (const std::string& path : paths) files.push_back(std::make_unique<InputFile>(path));
+  impl_ = std::make_unique<Impl>(std::move(files));
+}
 TraceReader::~TraceReader() = default;
 
 const TraceHeader& TraceReader::header() const { return impl_->layout.header; }
@@ -262,22 +292,36 @@ const TraceClosing* TraceReader::closing() const { return impl_->layout.has_clos
 const std::vector<TraceDamage>& TraceReader::damage() const { return impl_->layout.damage; }
 uint64_t TraceReader::operations() const {
   const auto& blocks = impl_->layout.blocks;
-  return blocks.empty() ? 0 : blocks.back().first_seq + blocks.back().ops;
+  return blocks.empty() ? 0 : blocks.back().first_seq + blocks.back().ops - blocks.front().first_seq;
+}
+int64_t TraceReader::begin_time() const {
+  const size_t first = impl_->first_block();
+  const auto& blocks = impl_->layout.blocks;
+  return impl_->layout.header.piece <= 1 || first == blocks.size() ? 0 : impl_->ns(blocks[first].first_start);
 }
 int64_t TraceReader::end_time() const {
   const auto& blocks = impl_->layout.blocks;
   return blocks.empty() ? 0 : impl_->ns(blocks.back().last_start);
 }
 uint64_t TraceReader::blocks() const { return impl_->layout.blocks.size(); }
-uint64_t TraceReader::file_bytes() const { return impl_->file->size(); }
+size_t TraceReader::files() const { return impl_->files.size(); }
+uint64_t TraceReader::file_bytes() const { return impl_->bytes; }
 uint64_t TraceReader::position_bytes() const {
   const auto& blocks = impl_->layout.blocks;
-  return impl_->block < blocks.size() ? blocks[impl_->block].offset : impl_->file->size();
+  if (impl_->block >= blocks.size()) return impl_->bytes;
+  return impl_->file_begins[blocks[impl_->block].file] + blocks[impl_->block].offset;
 }
 bool TraceReader::next(OpBatch& batch) { return impl_->next(batch); }
 void TraceReader::seek_time(int64_t start) { impl_->seek_time(start); }
 void TraceReader::seek_op(uint64_t seq) { impl_->seek_op(seq); }
 void TraceReader::check_checkpoints() { impl_->check_checkpoints(); }
-void TraceReader::load_state(int64_t start, LiveState& state) { impl_->load_state(start, state); }
+void TraceReader::load_state(int64_t start, LiveState& state) {
+  state.limit(std::min(kMaxLive, memory_budget()));
+  try {
+    impl_->load_state(start, state);
+  } catch (const std::length_error& e) {
+    throw std::runtime_error(impl_->files.front()->name() + ": " + e.what());
+  }
+}
 
 }  // namespace fsr

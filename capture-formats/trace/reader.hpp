@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a trace file: in order, from a time, from an operation number, cut or damaged. Layout: docs/trace-format.md.
+// Reads a trace file, or the files of a series as one: in order, from a time, from an operation number, cut or damaged. Layout:
+// docs/trace-format.md.
 //
 // One thread at a time. Memory is bounded by one block, the index (56 bytes a block) and the operations that outlived their
 // block. A trace is foreign input: every length is checked before it is believed, names are valid components or the operation is
@@ -16,9 +17,9 @@
 
 namespace fsr {
 
-// One stretch of the file that could not be read.
+// One stretch of the file that could not be read, or a piece of the series that is missing.
 struct TraceDamage {
-  uint64_t file_offset = 0;  // bytes
+  uint64_t file_offset = 0;  // bytes, in its file
   uint64_t file_bytes = 0;
   int64_t from = 0, to = 0;  // ns: operations that started between these are missing or incomplete; to < 0 = until the end
   std::string what;          // "block 12: checksum mismatch", "cut: closing statement missing"
@@ -32,14 +33,18 @@ class TraceReader final : public OpSource {
   // spooled to a file first (spool.hpp).
   explicit TraceReader(const std::string& path);
   TraceReader(int fd, const std::string& name);  // takes over `fd`, a regular file or a memfd; `name` is for messages
+  // Pieces of one series, in any order, or a single trace. Throws also where they are not pieces of one series.
+  explicit TraceReader(const std::vector<std::string>& paths);
   ~TraceReader() override;
 
   const TraceHeader& header() const;
-  const TraceClosing* closing() const;             // null: the trace was cut
+  const TraceClosing* closing() const;             // null: the trace was cut; of a series: sums
   const std::vector<TraceDamage>& damage() const;  // grows while reading; verify reads everything
   uint64_t operations() const;                     // from the index, damaged blocks included as far as known
+  int64_t begin_time() const;                      // 0, or the start of the first operation if earlier pieces are not there
   int64_t end_time() const;                        // start of the last operation in the index
   uint64_t blocks() const;
+  size_t files() const;
   uint64_t file_bytes() const;
   uint64_t position_bytes() const;  // how far next() has come, for progress
 
@@ -49,7 +54,8 @@ class TraceReader final : public OpSource {
   void seek_time(int64_t start);
   void seek_op(uint64_t seq);
   // What is known of the tree just before operation `seek`ed to: read from the nearest checkpoint and rolled forward.
-  // After the call the reader stands where seek_time(start) would put it.
+  // After the call the reader stands where seek_time(start) would put it. Throws std::runtime_error when the state would take
+  // more than 2 GiB or memory_budget(), and limits it to that (LiveState::limit).
   void load_state(int64_t start, LiveState& state);
   // Reads every checkpoint; what is wrong with them goes to damage().
   void check_checkpoints();

@@ -12,7 +12,6 @@
 #include "frame_codec.hpp"
 #include "header_text.hpp"
 #include "index.hpp"
-#include "live_state.hpp"
 
 namespace fsr {
 
@@ -37,6 +36,9 @@ struct TraceWriter::Impl {
   // What is in blocks that are in the file.
   uint64_t stored = 0;
   std::array<uint64_t, kOpKinds> stored_by_kind{};
+  // What was in the pieces before.
+  uint64_t before = 0, out_of_order_before = 0;
+  std::array<uint64_t, kOpKinds> before_by_kind{};
   bool dead = false;
 
   // One write(2) where the kernel takes it all. What could not be written whole is cut off again: half a block helps nobody.
@@ -82,7 +84,7 @@ struct TraceWriter::Impl {
   }
 
   void put_checkpoint() {
-    const uint64_t before = written;
+    const uint64_t from = written;
     ByteWriter record;
     state.serialize([&](std::string_view part, bool last) {
       record.clear();
@@ -99,12 +101,12 @@ struct TraceWriter::Impl {
       put_block(header, record.view(), {});
     });
     // A large state is written more seldom, so that checkpoints stay a small part of the file.
-    checkpoint_due = written + std::max<uint64_t>(options.checkpoint_bytes, (written - before) * 8);
+    checkpoint_due = written + std::max<uint64_t>(options.checkpoint_bytes, (written - from) * 8);
   }
 
   uint64_t row(const Op& op, RowType type, uint64_t seq) {
     if (dead) return next_seq;
-    size_t bytes = op.data.size() + op.name.size() + op.name2.size() + op.entries.size() * 16;
+    size_t bytes = op.data.size() + op.name.size() + op.name2.size() + op.entries.size() * 16 + op.blocks.size() * 9;
     for (const DirEntry& e : op.entries) bytes += e.name.size();
     if (bytes > kMaxData) throw std::length_error("trace: an operation of more than 32 MiB");
     if (encoder.rows() >= options.block_ops || encoder.rows() >= kMaxRows || encoder.raw_bytes() >= options.block_bytes ||
@@ -129,7 +131,7 @@ struct TraceWriter::Impl {
       closing.dropped += next_seq - stored;
     }
     try {
-      put_closing(closing);
+      if (written != 0) put_closing(closing);
     } catch (const std::system_error&) {
       close(std::exchange(fd, -1));
       if (!failed) throw;
@@ -142,12 +144,43 @@ struct TraceWriter::Impl {
     if ((!regular || closed < 0) && !failed) throw std::system_error(error, std::generic_category(), "can't write the trace");
   }
 
+  int rotate(int next, const TraceHeader& header, TraceClosing closing) {
+    try {
+      put_closing(closing);
+    } catch (...) {
+      close(next);
+      throw;
+    }
+    dead = false;
+    before = stored;
+    before_by_kind = stored_by_kind;
+    out_of_order_before = out_of_order;
+    index.clear();
+    written = 0;
+    const int old = std::exchange(fd, next);
+    try {
+      begin_file(header);
+    } catch (...) {
+      close(old);
+      throw;
+    }
+    return old;
+  }
+
+  void begin_file(const TraceHeader& header) {
+    out.clear();
+    put_section(out, SectionType::header, encode_header(header));
+    put(out.view());
+    encoder.begin(next_seq);
+    put_checkpoint();
+  }
+
   void put_closing(TraceClosing& closing) {
     close_block();
     dead = true;
-    closing.operations = stored;
-    closing.by_kind = stored_by_kind;
-    closing.out_of_order = out_of_order;
+    closing.operations = stored - before;
+    for (unsigned i = 0; i < kOpKinds; ++i) closing.by_kind[i] = stored_by_kind[i] - before_by_kind[i];
+    closing.out_of_order = out_of_order - out_of_order_before;
     const uint64_t index_at = written;
     out.clear();
     put_section(out, SectionType::index, encode_index(index));
@@ -161,12 +194,13 @@ struct TraceWriter::Impl {
 };
 
 TraceWriter::TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options)
+    : TraceWriter(fd, header, options, LiveState()) {}
+
+TraceWriter::TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options, LiveState initial)
     : impl_(std::make_unique<Impl>(fd, header, options)) {
+  impl_->state = std::move(initial);
   if (header.clock_unit == 0 || header.clock_unit > kMaxClockUnit) throw std::invalid_argument("trace: clock unit out of range");
-  put_section(impl_->out, SectionType::header, encode_header(header));
-  impl_->put(impl_->out.view());
-  impl_->encoder.begin(0);
-  impl_->put_checkpoint();
+  impl_->begin_file(header);
 }
 
 TraceWriter::~TraceWriter() {
@@ -187,6 +221,9 @@ void TraceWriter::tick(int64_t now) {
   if (impl_->encoder.rows() && now - impl_->block_since >= impl_->options.block_ns) impl_->close_block();
 }
 void TraceWriter::finish(TraceClosing closing) { impl_->finish(std::move(closing)); }
+int TraceWriter::rotate(int fd, const TraceHeader& header, TraceClosing closing) {
+  return impl_->rotate(fd, header, std::move(closing));
+}
 uint64_t TraceWriter::operations() const { return impl_->next_seq; }
 uint64_t TraceWriter::lost() const { return impl_->dead ? impl_->next_seq - impl_->stored : 0; }
 uint64_t TraceWriter::bytes_written() const { return impl_->written; }

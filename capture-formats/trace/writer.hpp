@@ -11,6 +11,7 @@
 #include <string>
 
 #include "header.hpp"
+#include "live_state.hpp"
 
 namespace fsr {
 
@@ -27,6 +28,8 @@ class TraceWriter {
  public:
   // Takes over `fd`, an empty file opened for writing, and writes the header. Throws std::system_error.
   TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options = {});
+  // `initial`: what is known of the tree before the first operation, where the operations follow on from others.
+  TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options, LiveState initial);
   ~TraceWriter();  // closes the file without a closing statement if finish() was not called
 
   // Operations must come in order of start; `seq` is assigned by the writer and returned. What `op` points to is copied.
@@ -41,10 +44,13 @@ class TraceWriter {
   void flush();  // closes the open block
   // Writes the index and the closing statement, syncs and closes. `closing.operations` and `by_kind` are filled in here.
   void finish(TraceClosing closing);
+  // Finishes the file as a piece of a series and goes on in `fd`, which is taken over: the new file begins with `header` and a
+  // checkpoint; operation numbers go on. Returns the old file's descriptor, for the caller to sync and close.
+  int rotate(int fd, const TraceHeader& header, TraceClosing closing);
 
   uint64_t operations() const;
   uint64_t lost() const;           // of these, how many are not in the file because it could not be written
-  uint64_t bytes_written() const;  // compressed, so far
+  uint64_t bytes_written() const;  // compressed, so far, to the file in hand
 
  private:
   struct Impl;

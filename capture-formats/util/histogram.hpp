@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of times (ns) in log-linear buckets: exact below 64 ns, above that each bucket is at most 1.6 % wide.
+// Counts of times (ns), sizes or other values in log-linear buckets: exact below 64, above that each bucket is at most 1.6 %
+// wide.
 //
-// Not thread-safe: each worker fills its own, merged at the end. Memory is 30 KiB, taken at the first add().
+// Not thread-safe: each worker fills its own, merged at the end. Memory follows the range of the values, 512 bytes for each
+// doubling between the smallest and the largest, 30 KiB at most.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -12,7 +15,7 @@ namespace fsr {
 
 class Histogram {
  public:
-  void add(int64_t ns);  // negative counts as 0
+  void add(int64_t value);  // negative counts as 0
   void merge(const Histogram& other);
 
   uint64_t count() const { return count_; }
@@ -22,11 +25,18 @@ class Histogram {
   double sum() const { return sum_; }
   // The value that the share `q` (0 .. 1) of all counts does not exceed: upper edge of its bucket, at most max(). 0 when empty.
   int64_t quantile(double q) const;
+  // The same, but the lower edge of the bucket, at least min(): exact for values of up to seven binary digits, as sizes mostly
+  // are.
+  int64_t quantile_low(double q) const;
   // Buckets that hold something, in order: values from `low` up to and including `high`.
   void each_bucket(const std::function<void(int64_t low, int64_t high, uint64_t count)>& visit) const;
 
  private:
+  void cover(size_t bucket);
+  size_t bucket_at(double q) const;  // there is one
+
   std::vector<uint64_t> buckets_;
+  size_t first_ = 0;  // number of the bucket that buckets_[0] is
   uint64_t count_ = 0;
   double sum_ = 0;
   int64_t min_ = 0, max_ = 0;

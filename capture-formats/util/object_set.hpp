@@ -8,7 +8,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "op.hpp"
+#include "../op.hpp"
 
 namespace fsr {
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// nfsstat of SunOS 4 and 4.3BSD, which nhfsstone was made for: "Server nfs:", a line of names and one of numbers that begins with
+// the number of calls, then 7, 7 and 4 procedures of version 2.
+#include <fmt/format.h>
+
+#include "mix/dialect.hpp"
+
+namespace fsr::mix {
+
+namespace {
+
+bool is_head(std::string_view line) { return line.find("nfs:") != std::string_view::npos; }
+
+bool sniff(std::string_view text) {
+  static constexpr std::string_view kHeads[] = {"Server nfs:", "Client nfs:"};
+  return any_line_begins(text, kHeads);
+}
+
+std::vector<Block> parse(const Lines& lines) {
+  std::vector<Block> blocks;
+  for (size_t at = 0; at < lines.size();) {
+    if (!is_head(lines[at])) {
+      ++at;
+      continue;
+    }
+    const size_t head = at;
+    const bool client = lines[head].find("Client") != std::string_view::npos;
+    if (head + 1 >= lines.size()) lines.fail(head, "unexpected EOF after 'nfs:'");
+    if (head + 2 >= lines.size()) lines.fail(head + 1, "can't find 'calls' value");
+    const auto totals = words(lines[head + 2]);
+    uint64_t calls = 0;
+    if (totals.empty() || !parse_number(totals[0], &calls)) lines.fail(head + 2, "can't find 'calls' value");
+    at = head + 3;
+    if (at >= lines.size()) lines.fail(at, "unexpected EOF after 'calls'");
+    // Some systems printed version 3 in the same frame.
+    unsigned version = 2;
+    for (size_t i = at; i < lines.size() && !is_head(lines[i]); ++i)
+      for (std::string_view word : words(lines[i]))
+        if (word == "access" || word == "commit") version = 3;
+    Block block(version, client, "SunOS nfsstat", head);
+    block.printed_calls = calls;
+    at = add_rows(lines, at, block);
+    if (block.first_missing()) {
+      if (at < lines.size() && !words(lines[at]).empty() && !is_head(lines[at]))
+        lines.fail(at, fmt::format("can't find the name of '{}'", block.first_missing()));
+      lines.fail(at, fmt::format("unexpected EOF: '{}' is missing", block.first_missing()));
+    }
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+}  // namespace
+
+const Dialect kSunOs{"SunOS nfsstat", sniff, parse};
+
+}  // namespace fsr::mix

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operation <-> NFS procedure, one to one, without a model of a client's caches; docs/mixfile.md has the table. Free of state.
+#pragma once
+
+#include "op.hpp"
+
+namespace fsr {
+
+// Index into nfs_procedures(version) of the procedure that carries operations of this kind, -1 where the version has none.
+int nfs_procedure_of(unsigned version, OpKind kind);
+// The same, where an argument decides: an unlock is LOCKU, punching a hole DEALLOCATE, statfs for limits FSINFO.
+int nfs_procedure_of(unsigned version, const Op& op);
+
+}  // namespace fsr

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "paths.hpp"
+
+#include <linux/fs.h>
+
+#include "model.hpp"
+
+namespace fsr {
+
+constexpr int kMaxDepth = 128;  // of a path; a damaged trace may lead in circles
+
+void Paths::learn(ObjectId parent, std::string_view name, ObjectId object) {
+  if (object && object != kRootObject && parent && !name.empty()) places_[object] = {parent, std::string(name)};
+}
+
+void Paths::apply(const Op& op) {
+  if (op.error || op.has(kOpUnfinished)) return;
+  switch (op.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+      return learn(op.parent, op.name, op.object);
+    case OpKind::link:
+      return learn(op.parent2, op.name2, op.object);
+    case OpKind::rename:
+      learn(op.parent2, op.name2, op.object);
+      if (op.flags & RENAME_EXCHANGE) learn(op.parent, op.name, op.object2);
+      return;
+    default:
+      return;
+  }
+}
+
+std::string Paths::path(ObjectId object) const {
+  std::string out;
+  for (int depth = 0; depth < kMaxDepth; ++depth) {
+    if (object == kRootObject) return out.empty() ? "." : out;
+    auto it = places_.find(object);
+    std::string part = it == places_.end() ? "#" + std::to_string(object) : it->second.name;
+    out = out.empty() ? part : part + "/" + out;
+    if (it == places_.end()) return out;
+    object = it->second.parent;
+  }
+  return "…/" + out;
+}
+
+std::string Paths::path(ObjectId parent, std::string_view name) const {
+  return (parent == kRootObject ? "" : path(parent) + "/") + std::string(name);
+}
+
+bool Paths::place(ObjectId object, ObjectId* parent, std::string* name) const {
+  auto it = places_.find(object);
+  if (it == places_.end()) return false;
+  *parent = it->second.parent;
+  *name = it->second.name;
+  return true;
+}
+
+std::string Paths::of(const Op& op) const {
+  if (has_path_name(op.kind)) return path(op.parent, op.name);
+  return op.object ? path(op.object) : std::string();
+}
+
+bool has_path_name(OpKind kind) { return (kind_traits(kind) & kHasName) != 0; }
+
+}  // namespace fsr

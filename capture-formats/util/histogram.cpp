@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "histogram.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace fsr {
+
+constexpr int kSubBits = 6;   // 64 buckets for each doubling
+constexpr size_t kStep = 16;  // by how many buckets the range grows at least
+
+static size_t bucket_of(uint64_t v) {
+  if (v < (1u << kSubBits)) return v;
+  int shift = 63 - std::countl_zero(v) - kSubBits;
+  return (size_t(shift + 1) << kSubBits) + ((v >> shift) & ((1u << kSubBits) - 1));
+}
+
+static uint64_t low_edge(size_t bucket) {
+  if (bucket < (1u << kSubBits)) return bucket;
+  int shift = int(bucket >> kSubBits) - 1;
+  return ((1ull << kSubBits) + (bucket & ((1u << kSubBits) - 1))) << shift;
+}
+
+void Histogram::cover(size_t bucket) {
+  const size_t low = bucket - bucket % kStep, end = low + kStep;
+  if (buckets_.empty()) first_ = low;
+  if (low < first_) {
+    buckets_.insert(buckets_.begin(), first_ - low, 0);
+    first_ = low;
+  }
+  if (end > first_ + buckets_.size()) buckets_.resize(end - first_);
+}
+
+void Histogram::add(int64_t value) {
+  value = std::max<int64_t>(value, 0);
+  const size_t bucket = bucket_of(uint64_t(value));
+  if (bucket - first_ >= buckets_.size()) cover(bucket);
+  ++buckets_[bucket - first_];
+  min_ = count_ ? std::min(min_, value) : value;
+  max_ = std::max(max_, value);
+  sum_ += double(value);
+  ++count_;
+}
+
+void Histogram::merge(const Histogram& other) {
+  if (!other.count_) return;
+  cover(other.first_);
+  cover(other.first_ + other.buckets_.size() - 1);
+  for (size_t i = 0; i < other.buckets_.size(); ++i) buckets_[other.first_ - first_ + i] += other.buckets_[i];
+  min_ = count_ ? std::min(min_, other.min_) : other.min_;
+  max_ = std::max(max_, other.max_);
+  sum_ += other.sum_;
+  count_ += other.count_;
+}
+
+size_t Histogram::bucket_at(double q) const {
+  uint64_t wanted = uint64_t(std::ceil(q * double(count_)));
+  wanted = std::clamp<uint64_t>(wanted, 1, count_);
+  uint64_t seen = 0;
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    seen += buckets_[i];
+    if (seen >= wanted) return first_ + i;
+  }
+  return first_ + buckets_.size() - 1;
+}
+
+int64_t Histogram::quantile(double q) const {
+  return count_ ? std::min<int64_t>(max_, int64_t(low_edge(bucket_at(q) + 1) - 1)) : 0;
+}
+
+int64_t Histogram::quantile_low(double q) const { return count_ ? std::max<int64_t>(min_, int64_t(low_edge(bucket_at(q)))) : 0; }
+
+void Histogram::each_bucket(const std::function<void(int64_t, int64_t, uint64_t)>& visit) const {
+  for (size_t i = 0; i < buckets_.size(); ++i)
+    if (buckets_[i]) visit(int64_t(low_edge(first_ + i)), int64_t(low_edge(first_ + i + 1) - 1), buckets_[i]);
+}
+
+}  // namespace fsr

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/memory.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace fsr {
+
+size_t memory_budget() {
+  size_t bytes = size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGESIZE));
+  rlimit space;
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) bytes = std::min<size_t>(bytes, space.rlim_cur);
+  return bytes / 2;
+}
+
+}  // namespace fsr
