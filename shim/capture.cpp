@@ -5,9 +5,10 @@
 #include <linux/magic.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include <ctime>
 #include <utility>
 
+#include "background.hpp"
 #include "capture_loop.hpp"
 #include "fail.hpp"
 #include "mount.hpp"
@@ -32,8 +34,8 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kRingBytes = 4 << 20;
-constexpr size_t kContentRingBytes = 32 << 20;  // holds several of the largest reads
+constexpr uint64_t kRingBytes = 4 << 20;
+constexpr uint64_t kContentRingBytes = 32 << 20;  // holds several of the largest reads
 
 struct Fd {
   int value = -1;
@@ -112,17 +114,6 @@ int handle_descriptor(int root) {
   }
 }
 
-std::string random_uuid() {
-  unsigned char b[16] = {};
-  if (getrandom(b, sizeof b, 0) != ssize_t(sizeof b)) throw failed("random numbers", errno);
-  b[6] = (b[6] & 0x0f) | 0x40;
-  b[8] = (b[8] & 0x3f) | 0x80;
-  char text[40];
-  snprintf(text, sizeof text, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
-           b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-  return text;
-}
-
 std::string command_line(const std::vector<std::string>& argv) {
   std::string line;
   for (const std::string& a : argv) {
@@ -139,11 +130,32 @@ std::string command_line(const std::vector<std::string>& argv) {
   return line;
 }
 
+std::string visible_with(CacheMode mode) {
+  const char* calls = "";
+  switch (mode) {
+    case CacheMode::kAuto:
+      calls = "cache auto: every call; of lookups those that the kernel can't answer itself; not: ";
+      break;
+    case CacheMode::kNone:
+      calls = "cache none: every call, and a lookup for each name of its path; not: ";
+      break;
+    case CacheMode::kAttr:
+      calls = "cache attr: every read, write and change; not: lookups and stats that the kernel answers for a second, ";
+      break;
+    case CacheMode::kKernel:
+      calls =
+          "cache kernel: every write and change; not: lookups and stats that the kernel answers for a second, reads of cached "
+          "pages, ";
+      break;
+  }
+  return std::string(calls) + "lseek to a known offset, touches of mapped pages; before Linux 6.6 files named *-shm are cached";
+}
+
 TraceHeader describe(const CaptureOptions& options, const std::string& directory, const MountEntry& below) {
   utsname system = {};
   uname(&system);
   TraceHeader header;
-  header.id = random_uuid();
+  header.id = random_trace_id();
   header.clock_unit = options.clock_unit;
   header.program = "fsshim " FSR_VERSION;
   header.host = system.nodename;
@@ -153,11 +165,22 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   header.mount_type = below.type;
   header.mount_options = below.options;
   header.command = command_line(options.command);
-  header.content = options.content ? "full" : "none";
-  header.visibility =
-      "every call; not: lseek to a known offset, touches of mapped pages; before Linux 6.6 files named *-shm are cached";
-  header.mountstats = mountstats_of(below.point);
+  header.content = content_name(options.content);
+  header.filter = options.filter.text();
+  header.visibility = visible_with(options.cache);
+  header.transport = transport_text(options.uring);
+  header.nfs = nfs_counters_of(below.point);
   return header;
+}
+
+EntryCache::Settings cache_settings(const CaptureOptions& options, const std::string& directory, const Command* command) {
+  EntryCache::Settings settings;
+  settings.mode = options.cache;
+  // Others see the directory itself and may well change it while the command runs.
+  if (command) settings.keep_ns /= 10;
+  std::string process = command && may_switch() ? std::to_string(command->pid()) : "self";
+  settings.mounted_inside = [directory, process] { return is_mounted_on(directory, process); };
+  return settings;
 }
 
 // Takes the mount away when the start fails after it was made.
@@ -193,9 +216,12 @@ void detach_in_namespace(const Command& command, const std::string& directory) {
 
 void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutput& output, bool verbose) {
   uint64_t operations = sink.operations(), bytes = sink.trace_bytes();
-  fprintf(stderr, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation), %s not recorded, %s waits for room\n",
+  std::string more;
+  if (sink.piece() > 1) more += " in " + std::to_string(sink.piece()) + " pieces";
+  if (sink.filtered()) more += ", " + format_count(sink.filtered()) + " filtered out";
+  fprintf(stderr, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation)%s, %s not recorded, %s waits for room\n",
           format_count(operations).c_str(), format_duration(sink.end()).c_str(), escape_text(output.trace()).c_str(),
-          format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0,
+          format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0, more.c_str(),
           format_count(recorder.dropped() + recorder.unrecorded() + sink.lost()).c_str(),
           format_count(recorder.waited()).c_str());
   for (unsigned kind = 0; verbose && kind < kOpKinds; ++kind)
@@ -204,7 +230,10 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
 
 }  // namespace
 
-int run_capture(const CaptureOptions& options) {
+int run_capture(CaptureOptions& options) {
+  if (options.background && !options.command.empty()) throw Fail("--background: a command is waited for; leave one of them out");
+  std::unique_ptr<Background> parent;
+  if (options.background) parent = std::make_unique<Background>();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
   block_signals();
   const Surroundings original = raise_limits();
@@ -213,6 +242,7 @@ int run_capture(const CaptureOptions& options) {
   std::optional<MountEntry> below = mount_of(root.value);
   if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
   if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
+  if (std::string problem = options.uring ? uring_problem() : ""; !problem.empty()) throw Fail(problem);
   if (!root_user && !in_namespace)
     throw Fail(directory + ": no permission to mount over it: run as root, or give a command after --");
   set_may_switch(root_user);
@@ -222,15 +252,27 @@ int run_capture(const CaptureOptions& options) {
     root.reset(open_directory(directory));
   }
 
-  CaptureOutput output(options.output, directory, root.value);
+  CaptureOutput output(options.output, directory, root.value, options.rotate != 0, options.background);
   TraceHeader header = describe(options, directory, *below);
+  for (const MountEntry& m : mounts_inside(directory))
+    header.mounts_below.push_back(m.point.substr(directory == "/" ? 1 : directory.size() + 1) + ": " + m.type + " from " +
+                                  m.source + " on " + std::to_string(major(m.dev)) + ":" + std::to_string(minor(m.dev)) + " (" +
+                                  m.options + ")");
+  struct statvfs own;
+  constexpr unsigned long kUnsafe = MS_NOSUID | MS_NODEV;
+  if (unsigned long more = fstatvfs(root.value, &own) == 0 ? restrictions(root.value, directory) & kUnsafe & ~own.f_flag : 0)
+    fprintf(stderr, "fsshim: %s: all of it is %s during the capture, because of a file system mounted inside\n",
+            escape_text(directory).c_str(),
+            more == kUnsafe     ? "nosuid and nodev"
+            : more == MS_NOSUID ? "nosuid"
+                                : "nodev");
   for (const std::string& process : header.not_seen = processes_below(directory))
     fprintf(stderr, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;
   if (!in_namespace) {
-    watcher = std::make_unique<Watcher>(directory);
+    watcher = std::make_unique<Watcher>(directory, output.log_fd());
     // Stopped by ^Z, it would hang every application below the directory, the shell perhaps among them.
     for (int number : {SIGTSTP, SIGTTIN, SIGTTOU}) signal(number, SIG_IGN);
   }
@@ -258,19 +300,33 @@ int run_capture(const CaptureOptions& options) {
   InodeTable inodes(root.value, by_handle.value, descriptor_budget());
   header.epoch = clock_ns(CLOCK_REALTIME);
   const int64_t epoch = clock_ns(CLOCK_MONOTONIC);
-  TraceSink sink(output.take_trace_fd(), header, [point = below->point] { return mountstats_of(point); });
-  Recorder recorder(sink, options.content ? kContentRingBytes : kRingBytes, epoch);
-  Shim shim(recorder, inodes, proc.value, options.content);
-  Session session(shim, fuse.release());
+  TraceSink sink(output.take_trace_fd(), header,
+                 {.max_bytes = options.max_size,
+                  .max_time = options.max_time,
+                  .rotate_bytes = options.rotate,
+                  .keep = options.keep,
+                  .filter = options.filter.empty() ? nullptr : &options.filter,
+                  .pieces = &output,
+                  .nfs_counters = [point = below->point] { return nfs_counters_of(point); }});
+  Recorder recorder(sink,
+                    options.ring                       ? options.ring
+                    : options.content == Content::full ? kContentRingBytes
+                                                       : kRingBytes,
+                    epoch, options.drop ? Overflow::drop : Overflow::wait);
+  Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()));
+  Session session(shim, fuse.release(), options.uring);
   session.start();
+  if (options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
   struct stat known;
   if (!root_user) (void)!stat(directory.c_str(), &known);
   if (command) command->go();
   output.keep();
+  if (parent) parent->ready(directory, output);
+  notify_service_manager("READY=1");
   if (options.verbose)
-    fprintf(stderr, "fsshim: capturing %s (%s) into %s\n", escape_text(directory).c_str(), below->type.c_str(),
-            escape_text(output.trace()).c_str());
+    fprintf(stderr, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(directory).c_str(), below->type.c_str(),
+            header.transport.c_str(), escape_text(output.trace()).c_str());
 
   auto detach = [&] {
     if (command && root_user)
@@ -281,7 +337,8 @@ int run_capture(const CaptureOptions& options) {
   std::string failure;
   auto closed = [&] {
     failure = recorder.failure();
-    if (failure.empty() && recorder.dropped() != 0) failure = format_count(recorder.dropped()) + " operations were lost";
+    if (failure.empty() && recorder.dropped() != 0) failure = format_count(recorder.dropped()) + " operations were dropped";
+    if (failure.empty() && !sink.rotation_failure().empty()) failure = "rotation failed: " + sink.rotation_failure();
     try {
       output.write_mix(sink.by_kind());
     } catch (const std::exception& e) {

@@ -46,6 +46,7 @@ CaptureLoop::CaptureLoop(CaptureParts parts) : parts_(std::move(parts)) {
 CaptureLoop::~CaptureLoop() {
   live_.clear();
   for (int client : stoppers_) close(client);
+  for (const Rotator& r : rotators_) close(r.client);
   close(signal_fd_);
 }
 
@@ -65,13 +66,52 @@ void CaptureLoop::wait(int milliseconds) {
   if (fds[0].revents) on_signal();
   if (fds[1].revents) on_control();
   remind_interrupted_locks();
+  on_progress();
+}
+
+void CaptureLoop::on_progress() {
   std::string failure = parts_.recorder.failure();
   if (!failure.empty() && !told_failure_) {
     live_.clear();
     fprintf(stderr, "fsshim: recording stopped: %s; applications go on\n", failure.c_str());
     told_failure_ = true;
+  } else if (!closed_ && !parts_.recorder.recording() && !told_failure_) {
+    // A limit was reached. A command has no part in that; applications below an over-mount get their directory back.
+    live_.clear();
+    fprintf(stderr, "fsshim: recording ended: %s\n", parts_.recorder.reason().c_str());
+    told_failure_ = true;
+    if (!parts_.command && stop_reason_.empty()) stop_reason_ = parts_.recorder.reason();
   }
+  if (std::string why = parts_.sink.rotation_failure(); why != rotation_failure_) {
+    live_.clear();
+    fprintf(stderr, "fsshim: no new piece of the trace: %s; recording goes on in the old one\n", escape_text(why).c_str());
+    rotation_failure_ = why;
+  }
+  answer_rotators();
+  measure_rate();
   show_status();
+}
+
+void CaptureLoop::answer_rotators() {
+  if (rotators_.empty() || (parts_.sink.rotation_pending() && parts_.recorder.recording())) return;
+  for (const Rotator& r : rotators_) {
+    ControlFields fields = status_fields();
+    if (parts_.sink.piece() == r.piece && fields["failure"].empty()) fields["failure"] = fields["rotation_failure"];
+    if (parts_.sink.piece() == r.piece && fields["failure"].empty()) fields["failure"] = "not recording any more";
+    ControlServer::reply(r.client, fields);
+  }
+  rotators_.clear();
+}
+
+void CaptureLoop::measure_rate() {
+  const int64_t now = parts_.recorder.now(), span = now - measured_at_;
+  if (span < 1'000'000'000) return;
+  const uint64_t operations = parts_.sink.operations(), bytes = parts_.sink.data_bytes();
+  rate_ = uint64_t(double(operations - operations_then_) * 1e9 / double(span));
+  data_rate_ = uint64_t(double(bytes - data_bytes_then_) * 1e9 / double(span));
+  measured_at_ = now;
+  operations_then_ = operations;
+  data_bytes_then_ = bytes;
 }
 
 void CaptureLoop::show_status() {
@@ -103,6 +143,10 @@ void CaptureLoop::on_control() {
   std::string request = parts_.control.accept(&client);
   if (request == "status") {
     ControlServer::reply(client, status_fields());
+  } else if (request == "rotate") {
+    if (closed_ || !parts_.recorder.recording()) return ControlServer::reply(client, {{"failure", "not recording any more"}});
+    rotators_.push_back({client, parts_.sink.piece()});
+    parts_.sink.request_rotation();
   } else if (request == "stop") {
     if (closed_) return ControlServer::reply(client, status_fields());
     stoppers_.push_back(client);
@@ -120,6 +164,18 @@ ControlFields CaptureLoop::status_fields() const {
   fields["operations"] = std::to_string(parts_.sink.operations());
   fields["state"] = closed_ ? "serving" : parts_.recorder.recording() ? "recording" : "stopped";
   fields["failure"] = parts_.recorder.failure();
+  fields["rotation_failure"] = parts_.sink.rotation_failure();
+  auto number = [&](const char* name, uint64_t value) { fields[name] = std::to_string(value); };
+  number("elapsed", uint64_t(parts_.recorder.now()));
+  number("rate", rate_);
+  number("bytes", parts_.sink.data_bytes());
+  number("byte_rate", data_rate_);
+  number("trace_bytes", parts_.sink.trace_bytes());
+  number("pieces", parts_.sink.piece());
+  number("ring_percent", uint64_t(parts_.recorder.fullest_ring() * 100));
+  number("waited", parts_.recorder.waited());
+  number("dropped", parts_.recorder.dropped());
+  number("filtered", parts_.sink.filtered());
   return fields;
 }
 

@@ -48,7 +48,10 @@ class CaptureLoop {
   bool left_behind() const;
   void close_trace(const std::string& reason);
   void serve_leftovers();
+  void on_progress();
+  void answer_rotators();
   void show_status();
+  void measure_rate();
   ControlFields status_fields() const;
 
   CaptureParts parts_;
@@ -57,6 +60,14 @@ class CaptureLoop {
   int status_ = 0;
   std::string stop_reason_;  // not empty: the end was asked for
   std::vector<int> stoppers_;
+  struct Rotator {
+    int client;
+    unsigned piece;  // at the time of the request
+  };
+  std::vector<Rotator> rotators_;
+  std::string rotation_failure_;  // told already
+  int64_t measured_at_ = 0;       // for the rates in status replies: counts at that time, and the rates until then
+  uint64_t operations_then_ = 0, data_bytes_then_ = 0, rate_ = 0, data_rate_ = 0;
   bool command_ended_ = false, closed_ = false, told_failure_ = false, cut_off_ = false;
 };
 

@@ -8,21 +8,37 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
+#include <string>
+
+#include "newer_requests.hpp"
 
 namespace fsr {
 
 namespace {
 
+// Splicing costs more than it saves for small requests; the rest would hide calls, or have the kernel decide about permissions.
+constexpr uint32_t kUnwanted = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
+                               FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA;
+constexpr uint32_t kWanted = FUSE_CAP_DONT_MASK | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
+                             FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR;
+
+constexpr int32_t kNotifyIncEpoch = 8;  // FUSE_NOTIFY_INC_EPOCH of protocol 7.44, Linux 6.16; without a body
+
+int g_fuse_fd = -1;  // of the process's only connection
+std::atomic<bool> g_shared_mappings{false}, g_epochs{false};
+std::atomic<Transport> g_transport{Transport::unknown};
+
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
 constexpr uint32_t kDirectIoAllowMmap = 1u << 4;  // FUSE_DIRECT_IO_ALLOW_MMAP of Linux 6.6, in the second word of flags
 constexpr uint32_t kFlags = FUSE_PARALLEL_DIROPS | FUSE_HANDLE_KILLPRIV;
 
 std::atomic<uint64_t> g_init_request{0};  // unique number of the unanswered INIT
 std::atomic<uint32_t> g_offered{0}, g_offered2{0};
-std::atomic<bool> g_shared_mappings{false};
 
 ssize_t read_request(int fd, void* buffer, size_t size, void*) {
-  ssize_t n = read(fd, buffer, size);
+  ssize_t n = translate_request(static_cast<char*>(buffer), read(fd, buffer, size));
   fuse_in_header header;
   fuse_init_in init;
   if (n < ssize_t(sizeof header + sizeof init)) return n;
@@ -52,10 +68,14 @@ ssize_t write_reply(int fd, iovec* parts, int count, void*) {
     if (header.unique == awaited && header.error == 0) add_flags(parts[1]);
     g_init_request = 0;
   }
+  translate_reply(parts, count);
   return writev(fd, parts, count);
 }
+#endif
 
 }  // namespace
+
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
 
 int attach_connection(fuse_session* session, int fuse_fd) {
   static const fuse_custom_io io = [] {
@@ -64,7 +84,53 @@ int attach_connection(fuse_session* session, int fuse_fd) {
     calls.read = read_request;
     return calls;
   }();
+  g_fuse_fd = fuse_fd;
   return fuse_session_custom_io(session, &io, fuse_fd);
+}
+
+void negotiate(fuse_conn_info* conn, bool keeps_data) {
+  g_epochs = conn->proto_major == 7 && conn->proto_minor >= 44;
+  conn->want = (conn->want & ~kUnwanted) | (kWanted & conn->capable);
+  if (keeps_data) conn->want |= FUSE_CAP_AUTO_INVAL_DATA & conn->capable;
+  conn->max_background = 64;
+  g_transport = Transport::device;
+}
+
+#else
+
+int attach_connection(fuse_session* session, int fuse_fd) {
+  g_fuse_fd = fuse_fd;
+  // The library's way of saying that it is mounted already.
+  return fuse_session_mount(session, ("/dev/fd/" + std::to_string(fuse_fd)).c_str()) == 0 ? 0 : -EINVAL;
+}
+
+void negotiate(fuse_conn_info* conn, bool keeps_data) {
+  g_epochs = conn->proto_major == 7 && conn->proto_minor >= 44;
+  fuse_unset_feature_flag(conn, kUnwanted);
+  for (uint64_t flag = 1; flag <= kWanted; flag <<= 1)
+    if (kWanted & flag) fuse_set_feature_flag(conn, flag);
+  for (uint64_t flag : {uint64_t(FUSE_CAP_PARALLEL_DIROPS), uint64_t(FUSE_CAP_HANDLE_KILLPRIV)})
+    fuse_set_feature_flag(conn, flag);
+  if (keeps_data) fuse_set_feature_flag(conn, FUSE_CAP_AUTO_INVAL_DATA);
+  g_shared_mappings = fuse_set_feature_flag(conn, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
+  conn->max_background = 64;
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
+  g_transport = conn->want_ext & FUSE_CAP_OVER_IO_URING ? Transport::uring : Transport::device;
+#else
+  g_transport = Transport::device;
+#endif
+}
+
+#endif
+
+Transport transport() { return g_transport.load(std::memory_order_relaxed); }
+
+bool can_raise_epoch() { return g_epochs.load(std::memory_order_relaxed); }
+
+bool raise_epoch() {
+  // libfuse has a call for it from 3.18 on, which writes the same.
+  fuse_out_header message{sizeof message, kNotifyIncEpoch, 0};
+  return write(g_fuse_fd, &message, sizeof message) == ssize_t(sizeof message);
 }
 
 bool shared_mappings_allowed() { return g_shared_mappings.load(std::memory_order_relaxed); }

@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FUSE connection as libfuse reads and writes it, with an eye on the first exchange: libfuse 3.14 leaves out of its answer
-// what the kernel offers and a faithful pass-through needs (set-id bits cleared below, parallel directory operations, shared
-// mappings of direct-I/O files from Linux 6.6 on). Newer versions say so themselves; then nothing is changed.
+// The FUSE connection, and what its two sides agree on in the first exchange.
+//
+// libfuse 3.14 leaves out of its answer what the kernel offers and a faithful pass-through needs (set-id bits cleared below,
+// parallel directory operations, shared mappings of direct-I/O files from Linux 6.6 on): there the connection is read and written
+// here, and the answer completed. Newer versions know these flags, and Debian builds them without calls of one's own.
 #pragma once
 
+#include <cstdint>
+
+struct fuse_conn_info;
 struct fuse_session;
 
 namespace fsr {
 
-// Instead of fuse_session_mount(): the session takes over `fuse_fd`. 0, or a negative errno.
+// Instead of a mount by libfuse: the session takes over `fuse_fd`. 0, or a negative errno.
 int attach_connection(fuse_session* session, int fuse_fd);
+
+// Called with what the kernel offers, before it is answered. `keeps_data`: the kernel may keep file data until the file's times
+// or size change.
+void negotiate(fuse_conn_info* conn, bool keeps_data);
 
 // Whether shared mappings work beside direct I/O. Known once the kernel's first request has been answered.
 bool shared_mappings_allowed();
+
+// How requests arrive: unknown until then.
+enum class Transport : uint8_t { unknown, device, uring };
+Transport transport();
+// Whether the kernel can be told that all directory entries it keeps are out of date (Linux 6.16). Known like the above.
+bool can_raise_epoch();
+// Tells it: from now on each is looked up before it is used again. False when the message was refused.
+bool raise_epoch();
 
 }  // namespace fsr

@@ -2,23 +2,71 @@
 #include "inode_table.hpp"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace fsr {
 
+namespace {
+
+std::atomic<uint64_t> g_home_device{0};  // of the captured directory
+std::mutex g_devices_mutex;
+std::vector<uint64_t> g_devices;  // others, in the order of their appearance
+
+}  // namespace
+
+uint64_t shown_ino(uint64_t dev, uint64_t ino) {
+  uint64_t home = g_home_device.load(std::memory_order_relaxed);
+  if (dev == home || home == 0) return ino;
+  std::lock_guard lock(g_devices_mutex);
+  auto at = std::find(g_devices.begin(), g_devices.end(), dev);
+  uint64_t number = uint64_t(at - g_devices.begin()) + 1;
+  if (at == g_devices.end()) g_devices.push_back(dev);
+  return ino ^ number << 48;
+}
+
 FileKey key_of(const struct statx& s) {
-  int64_t btime = s.stx_mask & STATX_BTIME ? s.stx_btime.tv_sec * 1'000'000'000 + s.stx_btime.tv_nsec : 0;
-  return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, btime};
+  return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, s.stx_btime.tv_sec * 1'000'000'000 + s.stx_btime.tv_nsec};
+}
+
+// Stands for a time of birth where the file system tells none (NFS): a file's handle holds its generation. 0 without handles.
+static int64_t handle_mark(int dirfd, const char* name) {
+  alignas(file_handle) char memory[sizeof(file_handle) + MAX_HANDLE_SZ];
+  auto* handle = new (memory) file_handle;
+  handle->handle_bytes = MAX_HANDLE_SZ;
+  int mount_id;
+  if (name_to_handle_at(dirfd, name, handle, &mount_id, AT_EMPTY_PATH) != 0) return 0;
+  return int64_t(XXH3_64bits(handle->f_handle, handle->handle_bytes) >> 34);  // as seconds it fits into ns
 }
 
 int statx_at(int dirfd, const char* name, struct statx* s) {
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-  return statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, s) == 0 ? 0 : -errno;
+  if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, s) != 0) return -errno;
+  if (!(s->stx_mask & STATX_BTIME)) s->stx_btime = {handle_mark(dirfd, name), 0, {}};
+  s->stx_ino = shown_ino(makedev(s->stx_dev_major, s->stx_dev_minor), s->stx_ino);
+  return 0;
 }
+
+namespace {
+
+// `fd` if it is open and stands for that file; else it is closed: -errno, -ESTALE for another file.
+int verified(int fd, const FileKey& key) {
+  if (fd < 0) return fd;
+  struct statx s;
+  int error = statx_at(fd, "", &s);
+  if (error == 0 && key_of(s) == key) return fd;
+  close(fd);
+  return error != 0 ? error : -ESTALE;
+}
+
+}  // namespace
 
 InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
     : root_fd_(root_fd), by_handle_fd_(by_handle_fd), max_fds_(max_fds) {
@@ -29,6 +77,7 @@ InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
   root_.lookups = 1;
   struct statx s;
   if (statx_at(root_fd_, "", &s) == 0) root_.key = key_of(s);
+  g_home_device = root_.key.dev;
 }
 
 InodeTable::~InodeTable() {
@@ -94,6 +143,7 @@ Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::st
   Inode* inode = at->second.get();
   ++inode->lookups;
   settle(inode, parent, name);
+  if (fd < 0) return inode;
   if (inode->fd >= 0)
     close(fd);
   else
@@ -148,23 +198,45 @@ void InodeTable::shrink() {
 }
 
 int InodeTable::reopen(Inode* inode) {
-  struct statx s;
-  int fd = -1;
-  if (inode->handle)
-    fd = open_by_handle_at(by_handle_fd_, reinterpret_cast<file_handle*>(inode->handle.get()), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  int fd = -ESTALE;
+  if (inode->handle) {
+    auto* handle = reinterpret_cast<file_handle*>(inode->handle.get());
+    fd = verified(open_by_handle_at(by_handle_fd_, handle, O_PATH | O_NOFOLLOW | O_CLOEXEC), inode->key);
+  }
   if (fd < 0 && inode->parent) {
     int parent = acquire_locked(inode->parent);
     if (parent < 0) return parent;
     fd = openat(parent, inode->name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
     int error = errno;
     release_locked(inode->parent);
-    if (fd < 0) return error == ENOENT || error == ENOTDIR ? -ESTALE : -error;
+    if (fd < 0) fd = error == ENOENT || error == ENOTDIR ? -ESTALE : -error;
+    fd = verified(fd, inode->key);
   }
-  if (fd < 0) return -ESTALE;
-  int error = statx_at(fd, "", &s);
-  if (error == 0 && key_of(s) == inode->key) return fd;
-  close(fd);
-  return error != 0 ? error : -ESTALE;
+  if (fd == -ESTALE && inode->opens != 0) fd = verified(open_by_instance(inode), inode->key);
+  return fd;
+}
+
+int InodeTable::stat(Inode* inode, struct statx* s) {
+  Inode* used = inode;
+  char name[NAME_MAX + 1] = "";
+  int fd;
+  {
+    std::lock_guard lock(mutex_);
+    if (inode->fd < 0 && !inode->handle && inode->parent) {
+      used = inode->parent;
+      name[inode->name.copy(name, NAME_MAX)] = 0;
+    }
+    fd = acquire_locked(used);
+  }
+  if (fd < 0) return fd;
+  int error = statx_at(fd, name, s);
+  release(used);
+  if (used == inode || (error == 0 && key_of(*s) == inode->key)) return error;
+  fd = acquire(inode);
+  if (fd < 0) return fd;
+  error = statx_at(fd, "", s);
+  release(inode);
+  return error;
 }
 
 int InodeTable::acquire_locked(Inode* inode) {
@@ -221,15 +293,28 @@ void InodeTable::forget(Inode* inode, uint64_t lookups) {
   erase_if_unused(inode);
 }
 
-void InodeTable::pin(const FileKey& key) {
-  std::lock_guard lock(mutex_);
+Inode* InodeTable::take_fd(const FileKey& key, int fd) {
   auto at = inodes_.find(key);
-  if (at == inodes_.end() || at->second->pinned) return;
-  Inode* inode = at->second.get();
-  if (acquire_locked(inode) < 0) return;
+  Inode* inode = at == inodes_.end() ? nullptr : at->second.get();
+  if (inode && inode->fd < 0 && fd >= 0)
+    hold(inode, fd);
+  else if (fd >= 0)
+    close(fd);
+  return inode;
+}
+
+void InodeTable::pin(const FileKey& key, int fd) {
+  std::lock_guard lock(mutex_);
+  Inode* inode = take_fd(key, fd);
+  if (!inode || inode->pinned || inode->fd < 0) return;
   recent_.erase(inode->recent);
   inode->pinned = true;
-  release_locked(inode);
+}
+
+void InodeTable::keep(const FileKey& key, int fd) {
+  std::lock_guard lock(mutex_);
+  take_fd(key, fd);
+  evict(max_fds_);
 }
 
 void InodeTable::unpin(const FileKey& key) {
@@ -248,8 +333,10 @@ void InodeTable::moved(const FileKey& key, Inode* parent, std::string_view name)
 void InodeTable::removed(const FileKey& key) {
   std::lock_guard lock(mutex_);
   ids_.erase(key);
-  if (key.btime != 0) return;
-  if (auto at = inodes_.find(key); at != inodes_.end()) {
+  auto at = inodes_.find(key);
+  if (at == inodes_.end()) return;
+  at->second->removed = true;
+  if (key.btime == 0) {
     orphans_.push_back(std::move(at->second));
     inodes_.erase(at);
   }

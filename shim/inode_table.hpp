@@ -2,15 +2,19 @@
 // The files of the lower directory that the kernel knows, their identities in the trace, and O_PATH descriptors to reach them.
 //
 // Thread-safe: one mutex, held for table work and never over a system call that may block on the lower file system, except when a
-// descriptor has to be opened again. Descriptors are bounded: the least recently used are closed and opened again when needed, by
-// file handle where the file system can be trusted with that, else by parent and name with a check of the identity (ESTALE when
-// another file has taken the name). What is about to lose a name is pinned: its descriptor stays until the kernel forgets it.
+// descriptor has to be opened. That happens when it is needed, for many files never. Descriptors are bounded: the least recently
+// used are closed and opened again when needed, by file handle where the file system can be trusted with that, else by parent and
+// name with a check of the identity. ESTALE when another file has taken the name, which somebody must have done behind the
+// capture: the kernel then looks the path up anew. What is about to lose a name is pinned: its descriptor stays until the kernel
+// forgets it.
 #pragma once
 
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -18,6 +22,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "entry_cache.hpp"
 #include "op.hpp"
 
 namespace fsr {
@@ -26,17 +31,26 @@ namespace fsr {
 struct FileKey {
   uint64_t dev = 0;
   uint64_t ino = 0;
-  int64_t btime = 0;
+  int64_t btime = 0;  // or a mark from the file handle, where there is no time of birth
   bool operator==(const FileKey&) const = default;
 };
 
 FileKey key_of(const struct statx& s);
-int statx_at(int dirfd, const char* name, struct statx* s);  // never follows a symlink; 0 or -errno
+// Never follows a symlink. stx_btime without STATX_BTIME in stx_mask is a mark that tells files apart; the inode number is as
+// shown_ino() says. 0 or -errno.
+int statx_at(int dirfd, const char* name, struct statx* s);
+// One FUSE mount has one device number: what lies on other devices than the captured directory (sub-mounts, btrfs subvolumes) has
+// a number of the device in the upper 16 bits of its inode numbers, so that no two files look like hard links of one.
+uint64_t shown_ino(uint64_t dev, uint64_t ino);
 
 struct Inode {
   FileKey key;
   ObjectId id = kNoObject;
   uint32_t type = 0;  // S_IFMT bits
+  SearchState search;
+  std::atomic<uint32_t> opens{0};      // open instances
+  std::atomic<int64_t> kept_until{0};  // CLOCK_MONOTONIC_COARSE, ns: until then the kernel may keep an entry for it
+  std::atomic<bool> removed{false};    // its last name went through this capture
 
   // Guarded by the table.
   uint64_t lookups = 0;
@@ -55,18 +69,22 @@ class InodeTable {
   // Borrows `root_fd` (O_PATH). `by_handle_fd`: a readable descriptor of the same file system when its file handles may be used,
   // else -1. `max_fds` bounds the descriptors held here.
   InodeTable(int root_fd, int by_handle_fd, size_t max_fds);
+  // Opens an O_PATH descriptor by way of an open instance, for an inode that has some and no name that is known. Set before use.
+  std::function<int(const Inode*)> open_by_instance = [](const Inode*) { return -ESTALE; };
   ~InodeTable();
 
   Inode* root() { return &root_; }
   // The inode of that identity with one more lookup, or null. Remembers where it was found.
   Inode* find(const FileKey& key, Inode* parent, std::string_view name);
-  // The same, added if need be. Takes over `fd`.
+  // The same, added if need be. Takes over `fd`, -1: opened when needed.
   Inode* add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd);
   // Without a lookup, for the record only.
   ObjectId id_of(const FileKey& key);
   void forget(Inode* inode, uint64_t lookups);
-  // Before a name goes away: makes sure that the inode, if the kernel knows it, stays reachable.
-  void pin(const FileKey& key);
+  // Before a name goes away: makes sure that the inode, if the kernel knows it, stays reachable; while it has other names, only
+  // as long as there are descriptors enough. Takes over `fd`, -1: it has one.
+  void pin(const FileKey& key, int fd);
+  void keep(const FileKey& key, int fd);
   void unpin(const FileKey& key);  // the name stayed after all
   void moved(const FileKey& key, Inode* parent, std::string_view name);
   // The last name of a file is gone: its identity is not needed again, and without birth times its number may come back.
@@ -74,7 +92,8 @@ class InodeTable {
   // Closes the less recently used half, for a caller that got EMFILE.
   void shrink();
 
-  int acquire(Inode* inode);  // descriptor, or -errno
+  int stat(Inode* inode, struct statx* s);  // 0 or -errno
+  int acquire(Inode* inode);                // descriptor, or -errno
   void release(Inode* inode);
 
  private:
@@ -89,6 +108,7 @@ class InodeTable {
   int reopen(Inode* inode);
   void release_locked(Inode* inode);
   void hold(Inode* inode, int fd);
+  Inode* take_fd(const FileKey& key, int fd);
   void drop_fd(Inode* inode);
   void evict(size_t down_to);
   void settle(Inode* inode, Inode* parent, std::string_view name);

@@ -1,22 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsshim list
 #include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "control.hpp"
 #include "subcommands.hpp"
+#include "util/units.hpp"
 
 namespace fsr {
 
-int run_list() {
+namespace {
+
+constexpr const char* kNumbers[] = {"operations", "rate",         "bytes",   "byte_rate", "trace_bytes", "pieces",
+                                    "waited",     "ring_percent", "dropped", "filtered",  "elapsed"};
+
+uint64_t number(const ControlFields& fields, const char* name) {
+  auto at = fields.find(name);
+  return at == fields.end() ? 0 : strtoull(at->second.c_str(), nullptr, 10);
+}
+
+void print_json(std::vector<FoundCapture>& captures) {
+  nlohmann::json all = nlohmann::json::array();
+  for (FoundCapture& c : captures) {
+    nlohmann::json one = {{"pid", int(c.pid)}, {"state", c.alive ? c.info["state"] : "died"}};
+    for (const char* name : {"directory", "trace", "command", "failure"}) one[name] = json_text(c.info[name]);
+    if (c.alive)
+      for (const char* name : kNumbers) one[name] = number(c.info, name);
+    all.push_back(one);
+  }
+  puts(all.dump(2).c_str());
+}
+
+}  // namespace
+
+int run_list(bool json) {
   std::vector<FoundCapture> captures = find_captures();
+  if (json) {
+    print_json(captures);
+    return 0;
+  }
   if (captures.empty()) {
     puts("no captures");
     return 0;
   }
-  printf("%-8s %-10s %12s  %s -> %s\n", "PID", "STATE", "OPERATIONS", "DIRECTORY", "TRACE");
-  for (FoundCapture& c : captures)
-    printf("%-8d %-10s %12s  %s -> %s\n", int(c.pid), c.alive ? c.info["state"].c_str() : "died",
-           c.alive ? c.info["operations"].c_str() : "-", c.info["directory"].c_str(), c.info["trace"].c_str());
+  printf("%-8s %-10s %14s %10s %11s %11s %5s  %s -> %s\n", "PID", "STATE", "OPERATIONS", "OP/S", "DATA", "TRACE", "RING",
+         "DIRECTORY", "TRACE FILE");
+  for (FoundCapture& c : captures) {
+    auto count = [&](const char* name) { return c.alive ? format_count(number(c.info, name)) : "-"; };
+    auto size = [&](const char* name) { return c.alive ? format_size(number(c.info, name)) : "-"; };
+    const std::string ring = c.alive ? c.info["ring_percent"] + "%" : "-";
+    printf("%-8d %-10s %14s %10s %11s %11s %5s  %s -> %s", int(c.pid), c.alive ? c.info["state"].c_str() : "died",
+           count("operations").c_str(), count("rate").c_str(), size("bytes").c_str(), size("trace_bytes").c_str(), ring.c_str(),
+           c.info["directory"].c_str(), c.info["trace"].c_str());
+    if (number(c.info, "pieces") > 1) printf(" (%s pieces)", c.info["pieces"].c_str());
+    if (number(c.info, "dropped") > 0) printf(", %s dropped", count("dropped").c_str());
+    putchar('\n');
+  }
   return 0;
 }
 

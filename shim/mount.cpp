@@ -2,6 +2,7 @@
 #include "mount.hpp"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -10,11 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "fail.hpp"
@@ -48,17 +51,16 @@ void write_file(const char* path, const std::string& text) {
 
 }  // namespace
 
-std::vector<MountEntry> mounts() {
+std::vector<MountEntry> mounts(const std::string& process) {
   std::vector<MountEntry> all;
-  std::ifstream file("/proc/self/mountinfo");
+  std::ifstream file("/proc/" + process + "/mountinfo");
   for (std::string line; std::getline(file, line);) {
     std::istringstream in(line);
     MountEntry m;
-    uint64_t parent;
     unsigned major_number, minor_number;
     char colon;
     std::string root, point, options, word, super;
-    in >> m.id >> parent >> major_number >> colon >> minor_number >> root >> point >> options;
+    in >> m.id >> m.parent >> major_number >> colon >> minor_number >> root >> point >> options;
     while (in >> word && word != "-") {
     }
     in >> m.type >> m.source >> super;
@@ -69,6 +71,14 @@ std::vector<MountEntry> mounts() {
     all.push_back(m);
   }
   return all;
+}
+
+bool is_mounted_on(const std::string& source, const std::string& process) {
+  std::set<uint64_t> ours;
+  std::vector<MountEntry> all = mounts(process);
+  for (const MountEntry& m : all)
+    if (m.type == kMountType && m.source == source) ours.insert(m.id);
+  return std::any_of(all.begin(), all.end(), [&](const MountEntry& m) { return ours.contains(m.parent); });
 }
 
 std::optional<MountEntry> mount_of(int fd) {
@@ -86,6 +96,34 @@ std::optional<MountEntry> mount_at(const std::string& path) {
   return found;
 }
 
+std::vector<MountEntry> mounts_inside(const std::string& directory) {
+  std::string prefix = directory == "/" ? directory : directory + "/";
+  std::vector<MountEntry> inside;
+  for (MountEntry& m : mounts())
+    if (m.point.starts_with(prefix) && m.point != prefix) inside.push_back(std::move(m));
+  return inside;
+}
+
+unsigned long restrictions(int dir_fd, const std::string& directory) {
+  struct statvfs own;
+  if (fstatvfs(dir_fd, &own) != 0) throw failed(directory, errno);
+  unsigned long any = own.f_flag, all = own.f_flag;
+  for (const MountEntry& m : mounts_inside(directory)) {
+    unsigned long flags = 0;
+    std::istringstream options(m.options);
+    for (std::string option; std::getline(options, option, ',');) {
+      if (option == "nosuid") flags |= ST_NOSUID;
+      if (option == "nodev") flags |= ST_NODEV;
+      if (option == "noexec") flags |= ST_NOEXEC;
+      if (option == "ro") flags |= ST_RDONLY;
+    }
+    any |= flags;
+    all &= flags;
+  }
+  return (any & ST_NOSUID ? MS_NOSUID : 0) | (any & ST_NODEV ? MS_NODEV : 0) | (all & ST_NOEXEC ? MS_NOEXEC : 0) |
+         (all & ST_RDONLY ? MS_RDONLY : 0);
+}
+
 int open_fuse_device() {
   int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (fd >= 0) return fd;
@@ -96,15 +134,18 @@ int open_fuse_device() {
   throw failed("/dev/fuse", errno);
 }
 
+void become_silent(int log_fd) {
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0) dup2(null, 0);
+  if (null > 2) close(null);
+  dup2(log_fd, 1);
+  dup2(log_fd, 2);
+}
+
 uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source) {
-  struct statvfs below;
   struct stat s;
-  if (fstatvfs(dir_fd, &below) != 0 || fstat(dir_fd, &s) != 0) throw failed(source, errno);
-  unsigned long flags = 0;
-  if (below.f_flag & ST_RDONLY) flags |= MS_RDONLY;
-  if (below.f_flag & ST_NOSUID) flags |= MS_NOSUID;
-  if (below.f_flag & ST_NODEV) flags |= MS_NODEV;
-  if (below.f_flag & ST_NOEXEC) flags |= MS_NOEXEC;
+  if (fstat(dir_fd, &s) != 0) throw failed(source, errno);
+  unsigned long flags = restrictions(dir_fd, source);
   char options[128];
   snprintf(options, sizeof options, "fd=%d,rootmode=%o,user_id=%u,group_id=%u,allow_other", fuse_fd, unsigned(s.st_mode & S_IFMT),
            unsigned(getuid()), unsigned(getgid()));
@@ -123,18 +164,23 @@ uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source) {
 void enter_private_namespace(bool user) {
   uid_t uid = getuid();
   gid_t gid = getgid();
-  if (unshare(CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)) != 0) {
-    if (user)
-      throw Fail(std::string("no private namespace for an unprivileged user (") + strerror(errno) +
-                 "): run as root, or allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)");
-    throw failed("private mount namespace", errno);
-  }
-  if (user) {
-    write_file("/proc/self/setgroups", "deny");
-    write_file("/proc/self/uid_map", std::to_string(uid) + " " + std::to_string(uid) + " 1");
-    write_file("/proc/self/gid_map", std::to_string(gid) + " " + std::to_string(gid) + " 1");
-  }
-  if (mount(nullptr, "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) throw failed("private mount namespace", errno);
+  auto refused = [&](const std::string& why) {
+    if (!user) return Fail("private mount namespace: " + why);
+    return Fail(
+        "no private namespace for an unprivileged user (" + why +
+        "): run as root, or allow user namespaces (sysctl user.max_user_namespaces=15000, kernel.unprivileged_userns_clone=1, "
+        "kernel.apparmor_restrict_unprivileged_userns=0, whichever there is)");
+  };
+  if (unshare(CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)) != 0) throw refused(strerror(errno));
+  // Where a security module allows the namespace but nothing in it, this is what fails.
+  if (user) try {
+      write_file("/proc/self/setgroups", "deny");
+      write_file("/proc/self/uid_map", std::to_string(uid) + " " + std::to_string(uid) + " 1");
+      write_file("/proc/self/gid_map", std::to_string(gid) + " " + std::to_string(gid) + " 1");
+    } catch (const Fail& e) {
+      throw refused(e.what());
+    }
+  if (mount(nullptr, "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) throw refused(strerror(errno));
 }
 
 bool take_away(const std::string& path, uint64_t dev) {
@@ -144,7 +190,7 @@ bool take_away(const std::string& path, uint64_t dev) {
   return umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
 }
 
-Watcher::Watcher(const std::string& path) {
+Watcher::Watcher(const std::string& path, int log_fd) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw failed("pipe", errno);
   pid_ = fork();
@@ -156,6 +202,7 @@ Watcher::Watcher(const std::string& path) {
   }
   close(ends[1]);
   setsid();
+  if (log_fd >= 0) become_silent(log_fd);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
   uint64_t dev = 0, next;
   while (read(ends[0], &next, sizeof next) == ssize_t(sizeof next)) dev = next;
@@ -179,15 +226,37 @@ bool is_dead_mount(const std::string& path) {
   return stat(path.c_str(), &s) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
-std::string mountstats_of(const std::string& point) {
+std::string resolve_captured(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  size_t slash = path.find_last_of('/');
+  std::string last = slash == std::string::npos ? path : path.substr(slash + 1);
+  char resolved[PATH_MAX];
+  if (last.empty() || last == "." || last == ".." || !is_dead_mount(path)) {
+    if (realpath(path.c_str(), resolved)) return resolved;
+    // A capture that died is still known by that name.
+    if (errno == ENOENT && path.starts_with('/')) return path;
+    if (errno == ENOENT && getcwd(resolved, sizeof resolved)) return std::string(resolved) + "/" + path;
+    throw failed(path, errno);
+  }
+  std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  if (!realpath(parent.c_str(), resolved)) throw failed(path, errno);
+  std::string base = resolved;
+  return (base == "/" ? "" : base) + "/" + last;
+}
+
+NfsCounters nfs_counters_of(const std::string& point) {
+  NfsCounters counters;
   std::ifstream file("/proc/self/mountstats");
-  std::string section;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("device ")) inside = line.find(" mounted on " + point + " with fstype nfs") != std::string::npos;
-    if (inside) section += line + "\n";
+    if (inside) counters.mountstats += line + "\n";
   }
-  return section;
+  if (!counters.mountstats.empty()) {
+    std::ifstream rpc("/proc/net/rpc/nfs");
+    counters.rpc.assign(std::istreambuf_iterator<char>(rpc), {});
+  }
+  return counters;
 }
 
 }  // namespace fsr

@@ -11,24 +11,38 @@
 #include <string>
 #include <vector>
 
+#include "trace/header.hpp"
+
 namespace fsr {
 
 constexpr const char* kMountType = "fuse.fsshim";
 
 // One line of /proc/self/mountinfo.
 struct MountEntry {
-  uint64_t id = 0;
+  uint64_t id = 0, parent = 0;
   uint64_t dev = 0;  // makedev
   std::string point, options, type, source;
 };
 
-std::vector<MountEntry> mounts();
+// In the namespace of that process. Empty if it is gone.
+std::vector<MountEntry> mounts(const std::string& process = "self");
+// Whether something was mounted inside our mount of that source, in the namespace of that process.
+bool is_mounted_on(const std::string& source, const std::string& process);
 // The mount that a descriptor lies on.
 std::optional<MountEntry> mount_of(int fd);
 // The mount that is visible at `path` (the last one made there).
 std::optional<MountEntry> mount_at(const std::string& path);
 
+std::vector<MountEntry> mounts_inside(const std::string& directory);
+
+// What the one FUSE mount must not allow, given the directory's own mount and those inside it: MS_NOSUID and MS_NODEV where any
+// has them; MS_RDONLY and MS_NOEXEC where all have them (elsewhere the lower file system, or the open to execute, refuses).
+unsigned long restrictions(int dir_fd, const std::string& directory);
+
 int open_fuse_device();
+
+// Standard input becomes /dev/null, standard output and error the log.
+void become_silent(int log_fd);
 
 // Mounts the FUSE connection over the directory behind `dir_fd` (O_PATH), with the restrictions of the file system below. Returns
 // the new file system's device number.
@@ -45,7 +59,8 @@ bool take_away(const std::string& path, uint64_t dev);
 // device exists; told of the mount by arm().
 class Watcher {
  public:
-  explicit Watcher(const std::string& path);
+  // `log_fd`: takes the place of its standard descriptors, if not -1.
+  Watcher(const std::string& path, int log_fd);
   ~Watcher();
   void arm(uint64_t dev);
 
@@ -56,7 +71,9 @@ class Watcher {
 
 // True when a process has died under its mount: accesses answer ENOTCONN.
 bool is_dead_mount(const std::string& path);
-// Section of /proc/self/mountstats for a mount point, empty unless it is NFS.
-std::string mountstats_of(const std::string& point);
+// realpath() that never touches the last component if that is a dead mount.
+std::string resolve_captured(std::string path);
+// For the mount at `point`; all empty unless it is NFS.
+NfsCounters nfs_counters_of(const std::string& point);
 
 }  // namespace fsr

@@ -9,6 +9,18 @@
 
 namespace fsr {
 
+// What the recorder could not do as it should, since it began.
+struct Losses {
+  uint64_t dropped = 0;  // operations seen and not recorded
+  uint64_t waited = 0;   // times that a request waited for room in a ring
+};
+
+// Whether recording goes on.
+struct SinkState {
+  std::string end;      // not empty: it has to end, for this reason,
+  bool failed = false;  // which is a failure, or what was asked for
+};
+
 // Called by the writer thread only. Times are ns since the trace's epoch. Every call may throw std::exception: recording then
 // ends, with its text as the reason, and nothing but finish() is called any more.
 class OpSink {
@@ -17,9 +29,9 @@ class OpSink {
   virtual void add(const Op& op) = 0;            // in order of start
   virtual uint64_t add_start(const Op& op) = 0;  // still under way; takes its place in the order
   virtual void add_end(uint64_t seq, const Op& op) = 0;
-  // Called every few milliseconds. Not empty: recording has to end, for this reason.
-  virtual std::string tick(int64_t now) = 0;
-  virtual void finish(bool clean, const std::string& reason, int64_t end, uint64_t dropped, uint64_t waited) = 0;
+  // Called every few milliseconds.
+  virtual SinkState tick(int64_t now, const Losses& losses) = 0;
+  virtual void finish(bool clean, const std::string& reason, int64_t end, const Losses& losses) = 0;
 };
 
 }  // namespace fsr

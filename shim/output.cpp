@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "fail.hpp"
 #include "mix/nfsstat_writer.hpp"
-#include "trace_sink.hpp"
+#include "trace/series.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -69,10 +71,12 @@ int make_file(int directory, const std::string& path) {
 
 }  // namespace
 
-CaptureOutput::CaptureOutput(const std::string& trace, const std::string& directory, int root_fd)
-    : trace_(trace.empty() ? default_name(directory) : trace) {
+CaptureOutput::CaptureOutput(const std::string& trace, const std::string& directory, int root_fd, bool series, bool log)
+    : trace_(trace.empty() ? default_name(directory) : trace), series_(series) {
   if (base_name(trace_).empty()) throw Fail(trace_ + ": expected a file name");
-  mix_ = (trace_.ends_with(".zst") ? trace_.substr(0, trace_.size() - 4) : trace_) + ".mix";
+  const std::string stem = trace_.ends_with(".zst") ? trace_.substr(0, trace_.size() - 4) : trace_;
+  mix_ = stem + ".mix";
+  log_ = stem + ".log";
   size_t slash = trace_.find_last_of('/');
   std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : trace_.substr(0, slash);
   directory_fd_ = open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -80,8 +84,9 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
   try {
     if (lies_in(directory_fd_, root_fd))
       throw Fail(trace_ + ": would lie inside the captured directory: choose another place with -o");
-    trace_fd_ = make_file(directory_fd_, trace_);
+    trace_fd_ = make_file(directory_fd_, first_file());
     mix_fd_ = make_file(directory_fd_, mix_);
+    if (log) log_fd_ = make_file(directory_fd_, log_);
     // So that it can be written when the trace or another has filled the disk. Where this is not supported, it stays a hope.
     (void)!fallocate(mix_fd_, FALLOC_FL_KEEP_SIZE, 0, kMixBytes);
     struct statfs fs;
@@ -91,33 +96,62 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
         throw Fail(trace_ + ": only " + format_size(left) + " left on its file system");
     }
   } catch (const Fail&) {
-    if (trace_fd_ >= 0) unlinkat(directory_fd_, base_name(trace_).c_str(), 0);
-    if (mix_fd_ >= 0) unlinkat(directory_fd_, base_name(mix_).c_str(), 0);
-    for (int fd : {directory_fd_, trace_fd_, mix_fd_})
-      if (fd >= 0) close(fd);
+    remove_files();
     throw;
   }
 }
 
+std::string CaptureOutput::first_file() const { return series_ ? piece_name(trace_, 1) : trace_; }
+
 CaptureOutput::~CaptureOutput() {
-  if (!keep_) {
-    unlinkat(directory_fd_, base_name(trace_).c_str(), 0);
-    unlinkat(directory_fd_, base_name(mix_).c_str(), 0);
-  }
-  for (int fd : {directory_fd_, trace_fd_, mix_fd_})
-    if (fd >= 0) close(fd);
+  if (keep_)
+    for (int* fd : {&trace_fd_, &mix_fd_, &log_fd_})
+      if (*fd >= 0) close(std::exchange(*fd, -1));
+  remove_files();
 }
 
-std::string CaptureOutput::full_name() const {
+// Those still held, and the directory's descriptor.
+void CaptureOutput::remove_files() {
+  auto remove = [&](int& fd, const std::string& file, bool made) {
+    if (fd >= 0) close(fd);
+    if (made && !keep_) unlinkat(directory_fd_, base_name(file).c_str(), 0);
+    fd = -1;
+  };
+  remove(trace_fd_, first_file(), trace_fd_ >= 0 || trace_taken_);
+  remove(mix_fd_, mix_, mix_fd_ >= 0);
+  remove(log_fd_, log_, log_fd_ >= 0);
+  if (directory_fd_ >= 0) close(directory_fd_);
+}
+
+std::string CaptureOutput::full_name() const { return full_name_of(trace_); }
+std::string CaptureOutput::log_name() const { return full_name_of(log_); }
+
+std::string CaptureOutput::full_name_of(const std::string& file) const {
   char directory[PATH_MAX];
   ssize_t n = readlink(("/proc/self/fd/" + std::to_string(directory_fd_)).c_str(), directory, sizeof directory);
-  return n > 0 ? std::string(directory, size_t(n)) + "/" + base_name(trace_) : trace_;
+  return n > 0 ? std::string(directory, size_t(n)) + "/" + base_name(file) : file;
 }
 
-int CaptureOutput::take_trace_fd() {
-  int fd = trace_fd_;
-  trace_fd_ = -1;
+int CaptureOutput::open_piece(unsigned number) {
+  const std::string next = piece_name(trace_, number);
+  const int fd = make_file(directory_fd_, next);
+  if (series_) return fd;
+  const std::string first = piece_name(trace_, 1);
+  if (renameat2(directory_fd_, base_name(trace_).c_str(), directory_fd_, base_name(first).c_str(), RENAME_NOREPLACE) != 0) {
+    const int error = errno;
+    close(fd);
+    unlinkat(directory_fd_, base_name(next).c_str(), 0);
+    throw failed(first, error);
+  }
+  series_ = true;
   return fd;
+}
+
+void CaptureOutput::remove_piece(unsigned number) { unlinkat(directory_fd_, base_name(piece_name(trace_, number)).c_str(), 0); }
+
+int CaptureOutput::take_trace_fd() {
+  trace_taken_ = true;
+  return std::exchange(trace_fd_, -1);
 }
 
 void CaptureOutput::write_mix(const std::array<uint64_t, kOpKinds>& counts) {

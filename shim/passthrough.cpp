@@ -2,12 +2,15 @@
 // What every area of the pass-through uses, and the session's own requests (init, forget).
 #include "passthrough.hpp"
 
+#include "permission.hpp"
+
 #include <fcntl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
+
+#include "connection.hpp"
 
 namespace fsr {
 
@@ -25,15 +28,7 @@ int64_t ns(const statx_timestamp& t) { return t.tv_sec * 1'000'000'000 + t.tv_ns
 
 timespec to_timespec(const statx_timestamp& t) { return {t.tv_sec, long(t.tv_nsec)}; }
 
-void init(void*, fuse_conn_info* conn) {
-  // Every system call has to arrive, with permissions decided below; splicing costs more than it saves for small requests.
-  conn->want &= ~unsigned(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_READDIRPLUS |
-                          FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_AUTO_INVAL_DATA);
-  constexpr unsigned kWanted = FUSE_CAP_DONT_MASK | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
-                               FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR;
-  conn->want |= kWanted & conn->capable;
-  conn->max_background = 64;
-}
+void init(void* userdata, fuse_conn_info* conn) { negotiate(conn, static_cast<Shim*>(userdata)->entries.keeps_data()); }
 
 Shim& shim_of(fuse_req_t req) { return *static_cast<Shim*>(fuse_req_userdata(req)); }
 
@@ -105,8 +100,6 @@ void to_attr(const struct statx& s, Attr* out) {
   }
 }
 
-FdPath::FdPath(int fd) { *std::to_chars(text, text + sizeof text - 1, fd).ptr = 0; }
-
 Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
   const fuse_ctx* ctx = fuse_req_ctx(req);
   caller = {ctx->uid, ctx->gid, ctx->pid, ctx->umask};
@@ -155,6 +148,17 @@ void Request::learned(const struct statx& s) {
   op.attr = &attr_;
 }
 
+void Request::content(const char* data, size_t bytes) {
+  if (shim.content == Content::none || !recorded_) return;
+  if (shim.content == Content::full) {
+    op.op_flags |= kOpData;
+    op.data = {data, bytes};
+    return;
+  }
+  thread_local Fingerprinter prints;
+  prints.take(op, data, bytes);
+}
+
 void Request::set_attr(const Attr& set) {
   set_ = set;
   op.set = &set_;
@@ -173,42 +177,84 @@ int open_lower(Shim& shim, int path_fd, int flags) {
   return open_at(shim, shim.proc_fd, FdPath(path_fd).text, flags & ~O_NOFOLLOW, 0);
 }
 
-static void fill_entry(Request& r, const struct statx& s, Inode* inode, fuse_entry_param* entry) {
+static void fill_entry(Request& r, const struct statx& s, Inode* inode, double timeout, fuse_entry_param* entry) {
   *entry = {};
+  entry->entry_timeout = timeout;
+  entry->attr_timeout = r.shim.entries.attr_timeout();
   entry->ino = ino_of(r.shim, inode);
   to_stat(s, &entry->attr);
   r.op.object = inode->id;
   r.learned(s);
 }
 
-int look_up(Request& r, int parent_fd, Inode* parent, const char* name, fuse_entry_param* entry) {
+// A file lies on the file system of its directory, unless something is mounted on it. (Directories may ignore case each by
+// itself.)
+static void inherit_file_system(const Inode& parent, Inode& inode) {
+  if (S_ISDIR(inode.type) || inode.key.dev != parent.key.dev) return;
+  inode.search.lower.store(parent.search.lower.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry) {
   struct statx s;
   int error = statx_at(parent_fd, name, &s);
   if (error != 0) return -error;
   Inode* inode = r.shim.inodes.find(key_of(s), parent, name);
   if (!inode) {
-    int fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
-    if (fd < 0) return -fd;
-    // Again: the name may stand for another file by now.
-    error = statx_at(fd, "", &s);
-    if (error != 0) {
-      close(fd);
-      return -error;
+    int fd = -1;
+    // A server may refuse to the process itself what it grants to this caller.
+    if (!is_local(*parent, parent_fd)) {
+      fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
+      if (fd < 0) return -fd;
+      // Again: the name may stand for another file by now.
+      error = statx_at(fd, "", &s);
+      if (error != 0) {
+        close(fd);
+        return -error;
+      }
     }
     inode = r.shim.inodes.add(key_of(s), s.stx_mode, parent, name, fd);
+    inherit_file_system(*parent, *inode);
   }
-  fill_entry(r, s, inode, entry);
+  fill_entry(r, s, inode, timeout, entry);
   return 0;
 }
 
-int adopt(Request& r, int fd, Inode* parent, const char* name, fuse_entry_param* entry) {
+void answer_entry(Request& r, const fuse_entry_param& entry) {
+  r.shim.entries.answering(*r.inode(entry.ino), entry.entry_timeout);
+  r.end(0);
+  fuse_reply_entry(r.req(), &entry);
+}
+
+int adopt(Request& r, int fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry) {
   struct statx s;
   int error = statx_at(fd, "", &s);
   if (error != 0) return -error;
-  int path_fd = open_lower(r.shim, fd, O_PATH);
-  if (path_fd < 0) return -path_fd;
-  fill_entry(r, s, r.shim.inodes.add(key_of(s), s.stx_mode, parent, name, path_fd), entry);
+  int path_fd = -1;
+  if (!parent || !is_local(*parent, fd)) {
+    path_fd = open_lower(r.shim, fd, O_PATH);
+    if (path_fd < 0) return -path_fd;
+  }
+  Inode* inode = r.shim.inodes.add(key_of(s), s.stx_mode, parent, name, path_fd);
+  if (parent) inherit_file_system(*parent, *inode);
+  fill_entry(r, s, inode, timeout, entry);
   return 0;
+}
+
+CallerScope::Extent extent_to_open(const Request& r, Inode& inode, int fd, int flags) {
+  constexpr int kExec = 0x20;
+  int mode = flags & O_ACCMODE;
+  int want = flags & kExec ? X_OK : mode == O_RDONLY ? R_OK : mode == O_WRONLY ? W_OK : R_OK | W_OK;
+  if (flags & O_TRUNC) want |= W_OK;
+  if (acts_as_root(r.caller)) return CallerScope::kAll;
+  // To leave the access time alone is the owner's right; truncating may take set-id bits away, which being root would save.
+  bool plain = (flags & (O_NOATIME | O_TRUNC)) == 0;
+  return plain && plainly_allowed(r.caller, inode, fd, want) ? CallerScope::kNothing : CallerScope::kAll;
+}
+
+CallerScope::Extent extent_to_make(const Request& r, Inode& dir, int fd, mode_t mode) {
+  // A new file keeps S_ISGID only if its maker is in the group.
+  if (acts_as_root(r.caller) || (mode & S_ISGID)) return CallerScope::kAll;
+  return plainly_owned(r.caller, dir, fd, W_OK | X_OK) ? CallerScope::kOwnership : CallerScope::kAll;
 }
 
 void add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
@@ -217,6 +263,7 @@ void add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   h->inode = inode;
   h->id = r.shim.next_handle.fetch_add(1, std::memory_order_relaxed);
   h->flags = fi->flags;
+  ++inode->opens;
   h->opener = r.op.who;
   h->uid = r.caller.uid;
   h->gid = r.caller.gid;
@@ -231,8 +278,23 @@ void drop_handle(Shim& shim, OpenHandle* handle) {
     std::lock_guard lock(shim.handles_mutex);
     shim.handles.erase(handle);
   }
+  --handle->inode->opens;
   close(handle->fd);
   delete handle;
+}
+
+int Shim::open_by_instance(const Inode* inode) {
+  std::lock_guard lock(handles_mutex);
+  for (const OpenHandle* handle : handles)
+    if (handle->inode == inode) {
+      int fd = openat(proc_fd, FdPath(handle->fd).text, O_PATH | O_CLOEXEC);
+      return fd < 0 ? -errno : fd;
+    }
+  return -ESTALE;
+}
+
+bool replaced_behind(const Inode& inode, uint64_t links) {
+  return links == 0 && inode.opens == 0 && !inode.removed && coarse_now() < inode.kept_until;
 }
 
 Shim::~Shim() {

@@ -2,8 +2,9 @@
 // FUSE requests answered from the lower directory, each recorded as one operation.
 //
 // Many threads. A request finds its inode's descriptor first (with the process's own rights), then acts as the caller; everything
-// is relative to descriptors, no symlink is followed, and no path of an application is ever used. Nothing is cached by the kernel
-// (entry and attribute timeouts 0, direct I/O), so every system call arrives. Errors are the lower file system's own.
+// is relative to descriptors, no symlink is followed, and no path of an application is ever used. What the kernel may keep is
+// decided by EntryCache; unless asked otherwise neither attributes nor data, so that every system call arrives. Errors are the
+// lower file system's own.
 #pragma once
 
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 14)
@@ -17,7 +18,9 @@
 #include <unordered_set>
 
 #include "credentials.hpp"
+#include "fingerprint.hpp"
 #include "inode_table.hpp"
+#include "lock_ranges.hpp"
 #include "process_table.hpp"
 #include "recorder.hpp"
 
@@ -32,8 +35,10 @@ struct OpenHandle {
   const ThreadInfo* opener = nullptr;
   uid_t uid = 0;
   gid_t gid = 0;
-  std::mutex position;  // guards the lower file position: appends, SEEK_DATA, readdir
-  uint64_t cursor = 0;  // readdir: where the lower position stands
+  std::mutex position;                      // guards the lower file position: appends, SEEK_DATA, readdir
+  uint64_t cursor = 0;                      // readdir: where the lower position stands
+  std::atomic<bool> flocked{false};         // flock(2) was granted through it
+  std::atomic<int64_t> flushed{INT64_MIN};  // recorder's time of the last flush: perhaps the close before a release
 };
 
 // One lower descriptor for all POSIX (or OFD) locks that one owner has on one file: as an open-file-description lock it conflicts
@@ -42,6 +47,7 @@ struct LockFile {
   int fd = -1;
   bool writable = false, readable = false;
   const OpenHandle* handle = nullptr;  // through which it was made
+  LockRanges ranges;                   // guarded by Shim::locks_mutex
   ~LockFile();
 };
 
@@ -53,20 +59,25 @@ struct LockKey {
 
 // What all requests share. Set up before the session starts, alive until it has ended.
 struct Shim {
-  Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, bool content_arg)
-      : recorder(recorder_arg), inodes(inodes_arg), proc_fd(proc_fd_arg), content(content_arg) {}
+  Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, Content content_arg, EntryCache::Settings cache)
+      : recorder(recorder_arg), inodes(inodes_arg), entries(std::move(cache)), proc_fd(proc_fd_arg), content(content_arg) {
+    inodes.open_by_instance = [this](const Inode* inode) { return open_by_instance(inode); };
+  }
   Recorder& recorder;
   InodeTable& inodes;
+  EntryCache entries;
   ProcessTable processes;
   const int proc_fd;            // /proc/self/fd
-  const bool content;           // record what is read and written
+  const Content content;        // record what is read and written
   const pid_t self = gettid();  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
   ~Shim();  // closes what the kernel never released because the connection ended first
   std::mutex handles_mutex;
   std::unordered_set<OpenHandle*> handles;
+  int open_by_instance(const Inode* inode);  // an O_PATH descriptor, or -errno
   std::mutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;
+  std::multimap<uint64_t, std::pair<const Inode*, LockRange>> lock_waits;  // by owner
 };
 
 // One request from arrival to reply: carries the operation, and records it between begin() and end().
@@ -97,6 +108,8 @@ class Request {
   // What the reply taught: points op.attr at attr_.
   void learned(const struct statx& s);
   void set_attr(const Attr& set);
+  // What was read or written, as far as the capture wants it. Before end(), while `data` lives.
+  void content(const char* data, size_t bytes);
 
  private:
   fuse_req_t req_;
@@ -109,19 +122,23 @@ Ring* thread_ring(Shim& shim);  // of the calling thread, null without memory fo
 fuse_ino_t ino_of(const Shim& shim, const Inode* inode);
 void to_stat(const struct statx& s, struct stat* out);
 void to_attr(const struct statx& s, Attr* out);
-// Path of a descriptor relative to the calling thread's working directory.
-struct FdPath {
-  char text[12];
-  explicit FdPath(int fd);
-};
-// Looks a name up and fills a FUSE entry; the inode gains a lookup. 0 or errno. Runs with the rights the caller of it has.
-int look_up(Request& r, int parent_fd, Inode* parent, const char* name, fuse_entry_param* entry);
+// Looks a name up and fills a FUSE entry that the kernel may keep for `timeout` seconds; the inode gains a lookup. 0 or errno.
+// Runs with the rights the caller of it has.
+int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry);
+// Ends and replies. With the process's own rights.
+void answer_entry(Request& r, const fuse_entry_param& entry);
 // An inode for an open descriptor that was just made under that name.
-int adopt(Request& r, int fd, Inode* parent, const char* name, fuse_entry_param* entry);
+int adopt(Request& r, int fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry);
+// Whether a file lost its last name behind the capture while the kernel may keep that name. ESTALE then makes the kernel look the
+// path up anew. (Who holds the file open, or saw the capture remove it, means this very file.)
+bool replaced_behind(const Inode& inode, uint64_t links);
 // Opens the lower file behind an O_PATH descriptor; frees descriptors and tries again when there are none left. fd or -errno.
 int open_lower(Shim& shim, int path_fd, int flags);
 // openat() with the same care. fd or -errno.
 int open_at(Shim& shim, int dirfd, const char* name, int flags, mode_t mode);
+// How much of the caller has to be taken on to open a file, or to make a new name in a directory.
+CallerScope::Extent extent_to_open(const Request& r, Inode& inode, int fd, int flags);
+CallerScope::Extent extent_to_make(const Request& r, Inode& dir, int fd, mode_t mode);
 // An open instance for a lower descriptor, named in r.op and fi; and its end, which closes the descriptor.
 void add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi);
 void drop_handle(Shim& shim, OpenHandle* handle);

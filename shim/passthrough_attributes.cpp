@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
+#include "newer_requests.hpp"
 #include "passthrough.hpp"
+#include "permission.hpp"
 
 namespace fsr {
 
@@ -15,27 +18,41 @@ namespace {
 
 int64_t ns(const timespec& t) { return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec; }
 
-void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
-  Request r(req, OpKind::getattr);
+// getattr and statx up to their replies, which differ. True: `s` is filled and the operation recorded; false: replied.
+bool attributes(Request& r, fuse_ino_t ino, fuse_file_info* fi, struct statx* s) {
   Inode* inode = r.inode(ino);
   r.op.object = inode->id;
   OpenHandle* h = fi ? r.handle(fi) : nullptr;
   r.begin();
-  struct statx s;
-  int error;
-  if (h) {
-    error = statx_at(h->fd, "", &s);
-  } else {
-    LowerFd fd(r.shim.inodes, inode);
-    error = fd.value() < 0 ? fd.value() : statx_at(fd.value(), "", &s);
+  int error = h ? statx_at(h->fd, "", s) : r.shim.inodes.stat(inode, s);
+  if (error == 0 && replaced_behind(*inode, s->stx_nlink)) error = -ESTALE;
+  if (error != 0) {
+    r.fail(-error);
+    return false;
   }
-  if (error != 0) return r.fail(-error);
-  r.learned(s);
+  r.learned(*s);
   r.end(0);
+  return true;
+}
+
+void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
+  Request r(req, serving_statx() ? OpKind::statx : OpKind::getattr);
+  struct statx s;
+  if (!attributes(r, ino, fi, &s)) return;
+  if (serving_statx()) note_statx(s);
   struct stat st;
   to_stat(s, &st);
-  fuse_reply_attr(req, &st, 0);
+  fuse_reply_attr(req, &st, r.shim.entries.attr_timeout());
 }
+
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
+// Linux 6.6 and newer send it when an application asks for more than stat(2) has.
+void statx(fuse_req_t req, fuse_ino_t ino, int, int, fuse_file_info* fi) {
+  Request r(req, OpKind::statx);
+  struct statx s;
+  if (attributes(r, ino, fi, &s)) fuse_reply_statx(req, 0, &s, r.shim.entries.attr_timeout());
+}
+#endif
 
 // What the caller asked to change, in the trace's words.
 Attr requested(const struct stat& want, int to_set) {
@@ -57,14 +74,6 @@ timespec time_to_set(int to_set, int explicit_bit, int now_bit, const timespec& 
   return {0, UTIME_OMIT};
 }
 
-int truncate_lower(Shim& shim, int path_fd, off_t size) {
-  int fd = open_lower(shim, path_fd, O_WRONLY | O_NONBLOCK);
-  if (fd < 0) return -fd;
-  int error = ftruncate(fd, size) == 0 ? 0 : errno;
-  close(fd);
-  return error;
-}
-
 // As the caller. Ownership first: it clears set-id bits, which a mode given beside it then decides.
 int change(Shim& shim, int fd, OpenHandle* h, const struct stat& want, int to_set) {
   if (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
@@ -77,8 +86,8 @@ int change(Shim& shim, int fd, OpenHandle* h, const struct stat& want, int to_se
     if (result != 0) return errno;
   }
   if (to_set & FUSE_SET_ATTR_SIZE) {
-    int error = h ? (ftruncate(h->fd, want.st_size) == 0 ? 0 : errno) : truncate_lower(shim, fd, want.st_size);
-    if (error != 0) return error;
+    // By path where the application did it by path: a size that stays then leaves the times alone.
+    if ((h ? ftruncate(h->fd, want.st_size) : truncate(FdPath(fd).text, want.st_size)) != 0) return errno;
   }
   if (to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)) {
     timespec times[2] = {time_to_set(to_set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, want.st_atim),
@@ -97,11 +106,17 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse
   r.begin();
   LowerFd fd(r.shim.inodes, inode);
   if (fd.value() < 0) return r.fail(-fd.value());
+  constexpr int kTimes = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW;
+  bool own = (to_set & ~(kTimes | FUSE_SET_ATTR_CTIME)) == 0 && plainly_owned(r.caller, *inode, fd.value(), 0);
+  std::optional<EntryCache::Change> closing;
+  if (S_ISDIR(inode->type) && (to_set & FUSE_SET_ATTR_MODE) && (want->st_mode & 0111) != 0111)
+    closing.emplace(r.shim.entries, *inode);
   int error;
   {
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll);
     error = change(r.shim, fd.value(), h, *want, to_set);
   }
+  if (closing) closing->applied();
   struct statx s;
   if (error == 0) error = -statx_at(fd.value(), "", &s);
   if (error != 0) return r.fail(error);
@@ -109,7 +124,7 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse
   r.end(0);
   struct stat st;
   to_stat(s, &st);
-  fuse_reply_attr(req, &st, 0);
+  fuse_reply_attr(req, &st, r.shim.entries.attr_timeout());
 }
 
 void access(fuse_req_t req, fuse_ino_t ino, int mask) {
@@ -120,9 +135,10 @@ void access(fuse_req_t req, fuse_ino_t ino, int mask) {
   r.begin();
   LowerFd fd(r.shim.inodes, inode);
   if (fd.value() < 0) return r.fail(-fd.value());
+  bool allowed = !acts_as_root(r.caller) && plainly_allowed(r.caller, *inode, fd.value(), mask & 7);
   int error;
   {
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, allowed ? CallerScope::kNothing : CallerScope::kAll);
     error = faccessat(fd.value(), "", mask & 7, AT_EACCESS | AT_EMPTY_PATH) == 0 ? 0 : errno;
   }
   r.fail(error);
@@ -161,6 +177,9 @@ void statfs(fuse_req_t req, fuse_ino_t ino) {
 
 void add_attribute_operations(fuse_lowlevel_ops& ops) {
   ops.getattr = getattr;
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
+  ops.statx = statx;
+#endif
   ops.setattr = setattr;
   ops.access = access;
   ops.readlink = readlink;

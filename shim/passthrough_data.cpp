@@ -38,16 +38,15 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
   r.op.offset = uint64_t(offset);
   r.op.length = size;
   OpenHandle* h = r.handle(fi);
+  // Only a read that a process asked for names the process as a lock owner; the rest fills pages (fuse_send_read() of Linux).
+  if (fi->lock_owner == 0) r.op.op_flags |= kOpKernel;
   r.begin();
   char* buffer = thread_buffer(size);
   if (!buffer) return r.fail(ENOMEM);
   ssize_t n = pread(h->fd, buffer, size, offset);
   if (n < 0) return r.fail(errno);
   r.op.result = uint64_t(n);
-  if (r.shim.content) {
-    r.op.op_flags |= kOpData;
-    r.op.data = {buffer, size_t(n)};
-  }
+  r.content(buffer, size_t(n));
   r.end(0);
   fuse_reply_buf(req, buffer, size_t(n));
 }
@@ -109,10 +108,7 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
   }
   if (error != 0) return r.fail(error);
   r.op.result = uint64_t(n);
-  if (r.shim.content) {
-    r.op.op_flags |= kOpData;
-    r.op.data = {data, size_t(n)};
-  }
+  r.content(data, size_t(n));
   r.end(0);
   fuse_reply_write(req, size_t(n));
 }
@@ -201,6 +197,8 @@ size_t ioctl_bytes(unsigned command) {
     case FS_IOC_GETFLAGS:
     case FS_IOC_SETFLAGS:
       return sizeof(int);
+    case FS_IOC_GETVERSION:
+      return sizeof(long);
     case FS_IOC_FSGETXATTR:
     case FS_IOC_FSSETXATTR:
       return sizeof(fsxattr);

@@ -25,7 +25,7 @@ void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   if (path.value() < 0) return r.fail(-path.value());
   int fd;
   {
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, extent_to_open(r, *inode, path.value(), fi->flags));
     fd = open_lower(r.shim, path.value(), O_RDONLY | O_DIRECTORY | (fi->flags & O_NOATIME));
   }
   if (fd < 0) return r.fail(-fd);
@@ -76,7 +76,7 @@ void readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_fil
     auto* e = reinterpret_cast<LowerEntry*>(lower.data() + at);
     const char* name = lower.data() + at + offsetof(LowerEntry, name);
     struct stat s = {};
-    s.st_ino = e->ino;
+    s.st_ino = shown_ino(h->inode->key.dev, e->ino);
     s.st_mode = DTTOIF(e->type);
     size_t need = fuse_add_direntry(req, reply.data() + used, size - used, name, &s, off_t(e->next));
     if (need > size - used) break;  // the next call seeks back: its offset is not the lower position

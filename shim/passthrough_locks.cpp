@@ -8,12 +8,20 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <fstream>
 #include <functional>
+#include <limits>
 #include <set>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "connection.hpp"
 #include "passthrough.hpp"
 
 namespace fsr {
@@ -21,6 +29,7 @@ namespace fsr {
 namespace {
 
 constexpr int kWakeSignal = SIGUSR2;
+constexpr int64_t kGoing = 50'000'000;  // ns: how long after a flush the release may be on its way
 
 // A lock request that waits. `request` lives here because its FUSE call has returned.
 struct Waiting {
@@ -55,11 +64,48 @@ void answer(std::unique_ptr<Waiting> waiting, int error) {
   fuse_reply_err(waiting->request.req(), error);
 }
 
+// Answers for the threads that waited: over io_uring the thread that sends a reply owns the ring entry's next request, which the
+// kernel cancels when that thread ends. So this one never does.
+class Desk {
+ public:
+  Desk() {
+    std::thread([this] { serve(); }).detach();
+  }  // may throw std::system_error
+
+  void hand_over(std::unique_ptr<Waiting> waiting, int error) {
+    std::lock_guard lock(mutex_);
+    answers_.emplace_back(std::move(waiting), error);
+    wake_.notify_one();
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return !answers_.empty(); });
+      auto answers = std::exchange(answers_, {});
+      lock.unlock();
+      for (auto& [waiting, error] : answers) answer(std::move(waiting), error);
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::pair<std::unique_ptr<Waiting>, int>> answers_;
+};
+
+Desk& desk() {
+  static Desk& desk = *new Desk;  // as long as the process: its thread may be at work when statics are destroyed
+  return desk;
+}
+
 // `attempt(wait)` tries to take the lock; 0 or errno.
 void wait_in_thread(std::unique_ptr<Waiting> waiting, std::function<int(bool)> attempt) {
   Waiting* raw = waiting.get();
   fuse_req_interrupt_func(raw->request.req(), on_interrupt, raw);
   try {
+    desk();  // opened here, where a failure can be answered
     std::thread([raw, attempt = std::move(attempt)] {
       sigset_t wake;
       sigemptyset(&wake);
@@ -79,7 +125,7 @@ void wait_in_thread(std::unique_ptr<Waiting> waiting, std::function<int(bool)> a
         std::lock_guard lock(g_waiting_mutex);
         g_waiting.erase(raw);
       }
-      answer(std::unique_ptr<Waiting>(raw), error);
+      desk().hand_over(std::unique_ptr<Waiting>(raw), error);
     }).detach();
     (void)waiting.release();
   } catch (const std::system_error&) {
@@ -142,6 +188,48 @@ struct flock lower_lock(const struct flock& asked) {
   return lock;
 }
 
+// Calls `found(owner, range)` for each other owner that stands in the way, until one call says true. With the mutex held.
+template <class Found>
+bool any_blocker(const Shim& shim, const LockKey& asker, const LockRange& wanted, Found found) {
+  for (auto at = shim.locks.lower_bound({asker.inode, 0}); at != shim.locks.end() && at->first.inode == asker.inode; ++at) {
+    if (at->first.owner == asker.owner) continue;
+    const LockRange* range = at->second->ranges.conflict(wanted);
+    if (range && found(at->first.owner, *range)) return true;
+  }
+  return false;
+}
+
+// Whether an owner that the asker would wait for waits, over however many others, for the asker. With the mutex held.
+bool would_deadlock(const Shim& shim, const LockKey& asker, const LockRange& wanted) {
+  std::set<uint64_t> seen;
+  std::vector<std::pair<LockKey, LockRange>> todo{{asker, wanted}};
+  while (!todo.empty()) {
+    auto [key, range] = todo.back();
+    todo.pop_back();
+    bool circle = any_blocker(shim, key, range, [&](uint64_t blocker, const LockRange&) {
+      if (blocker == asker.owner) return true;
+      if (!seen.insert(blocker).second) return false;
+      for (auto [at, end] = shim.lock_waits.equal_range(blocker); at != end; ++at)
+        todo.push_back({{at->second.first, blocker}, at->second.second});
+      return false;
+    });
+    if (circle) return true;
+  }
+  return false;
+}
+
+// 0 or errno, EDEADLK included.
+int wait_for_lock(Shim& shim, const LockKey& key, const LockRange& range, int fd, struct flock& lock) {
+  std::unique_lock guard(shim.locks_mutex);
+  if (would_deadlock(shim, key, range)) return EDEADLK;
+  auto mine = shim.lock_waits.insert({key.owner, {key.inode, range}});
+  guard.unlock();
+  int error = fcntl(fd, F_OFD_SETLKW, &lock) == 0 ? 0 : errno;
+  guard.lock();
+  shim.lock_waits.erase(mine);
+  return error;
+}
+
 void setlk(fuse_req_t req, fuse_ino_t, fuse_file_info* fi, struct flock* asked, int sleep) {
   uint64_t owner = fi->lock_owner;
   take_lock(req, OpKind::setlk, sleep != 0, [&](Request& r) -> std::function<int(bool)> {
@@ -149,10 +237,20 @@ void setlk(fuse_req_t req, fuse_ino_t, fuse_file_info* fi, struct flock* asked, 
     r.op.object = h->inode->id;
     fill_lock(r.op, *asked, owner);
     Shim& shim = r.shim;
-    return [&shim, h, owner, lock = lower_lock(*asked)](bool wait) mutable {
+    return [&shim, h, owner, lock = lower_lock(*asked), range = range_of(*asked)](bool wait) mutable {
       auto file = lock_file(shim, h, owner, lock.l_type);
       if (!file) return errno;
-      return fcntl(file->fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+      if (!wait) {
+        if (fcntl(file->fd, F_OFD_SETLK, &lock) != 0) return errno;
+      } else if (int error = wait_for_lock(shim, {h->inode, owner}, range, file->fd, lock); error != 0) {
+        return error;
+      }
+      std::lock_guard guard(shim.locks_mutex);
+      if (lock.l_type == F_UNLCK)
+        file->ranges.clear(range);
+      else
+        file->ranges.set(range);
+      return 0;
     };
   });
 }
@@ -171,9 +269,42 @@ void getlk(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi, struct flock* ask
     if (auto at = r.shim.locks.find({h->inode, fi->lock_owner}); at != r.shim.locks.end()) own = at->second;
   }
   if (fcntl(own ? own->fd : h->fd, F_OFD_GETLK, &lock) != 0) return r.fail(errno);
+  if (lock.l_type != F_UNLCK && lock.l_pid <= 0) {
+    // Held by this process for an application, or by a foreign open file description, which has no process.
+    LockRange met = range_of(lock);
+    met.exclusive = true;
+    std::lock_guard guard(r.shim.locks_mutex);
+    any_blocker(r.shim, {h->inode, fi->lock_owner}, met, [&](uint64_t, const LockRange& held) {
+      lock.l_pid = held.pid;
+      return true;
+    });
+  }
   r.op.result = uint64_t(lock.l_type);
   r.end(0);
   fuse_reply_lock(req, &lock);
+}
+
+// Whether a lock on the file is about to go: the kernel has told of a close through which it was held, and tells of the end of
+// that open instance a moment later, after close(2) has returned.
+bool is_going(Shim& shim, const OpenHandle* asking) {
+  const int64_t recently = shim.recorder.now() - kGoing;
+  std::lock_guard lock(shim.handles_mutex);
+  return std::any_of(shim.handles.begin(), shim.handles.end(), [&](const OpenHandle* h) {
+    return h->inode == asking->inode && h != asking && h->flocked.load() && h->flushed.load() > recently;
+  });
+}
+
+int flock_lower(Shim& shim, OpenHandle* h, int operation, bool wait) {
+  const int op = wait ? operation & ~LOCK_NB : operation | LOCK_NB;
+  int error = ::flock(h->fd, op) == 0 ? 0 : errno;
+  // A close of a duplicate looks the same, and does not give the lock up: the wait is short.
+  for (int64_t until = shim.recorder.now() + kGoing; error == EWOULDBLOCK && !wait && is_going(shim, h);) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    error = ::flock(h->fd, op) == 0 ? 0 : errno;
+    if (shim.recorder.now() > until) break;
+  }
+  if (error == 0) h->flocked.store((operation & LOCK_UN) == 0);
+  return error;
 }
 
 void flock(fuse_req_t req, fuse_ino_t, fuse_file_info* fi, int operation) {
@@ -182,10 +313,7 @@ void flock(fuse_req_t req, fuse_ino_t, fuse_file_info* fi, int operation) {
     r.op.object = h->inode->id;
     r.op.owner = fi->lock_owner;
     r.op.mode = uint32_t(operation & ~LOCK_NB);
-    return [fd = h->fd, operation](bool wait) {
-      int op = wait ? operation & ~LOCK_NB : operation | LOCK_NB;
-      return ::flock(fd, op) == 0 ? 0 : errno;
-    };
+    return [&shim = r.shim, h, operation](bool wait) { return flock_lower(shim, h, operation, wait); };
   });
 }
 
@@ -205,8 +333,29 @@ void close_locks_through(Shim& shim, const OpenHandle* handle) {
   std::erase_if(shim.locks, [handle](const auto& entry) { return entry.second->handle == handle; });
 }
 
+// Whether a thread that the kernel holds in a request has been sent a signal it does not block (proc(5), /proc/PID/status).
+static bool signal_pending(pid_t tid) {
+  std::ifstream status("/proc/" + std::to_string(tid) + "/status");
+  uint64_t pending = 0, blocked = 0;
+  for (std::string key; status >> key;) {
+    if (key == "SigPnd:" || key == "ShdPnd:") {
+      uint64_t set;
+      status >> std::hex >> set;
+      pending |= set;
+    } else if (key == "SigBlk:") {
+      status >> std::hex >> blocked;
+    }
+    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return (pending & ~blocked) != 0;
+}
+
 void remind_interrupted_locks() {
   std::lock_guard lock(g_waiting_mutex);
+  // libfuse does not pass interruptions on to requests that came over io_uring.
+  if (transport() == Transport::uring)
+    for (Waiting* waiting : g_waiting)
+      if (signal_pending(waiting->request.caller.tid)) waiting->interrupted.store(true);
   for (Waiting* waiting : g_waiting)
     if (waiting->interrupted.load()) pthread_kill(waiting->thread, kWakeSignal);
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "passthrough.hpp"
+#include "permission.hpp"
 
 namespace fsr {
 
@@ -21,58 +22,58 @@ void lookup(fuse_req_t req, fuse_ino_t parent_ino, const char* name) {
   r.op.name = name;
   r.begin();
   LowerFd dir(r.shim.inodes, parent);
+  if (dir.value() < 0) return r.fail(-dir.value());
+  EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);
   fuse_entry_param entry;
-  int error = -dir.value();
-  if (dir.value() >= 0) {
-    CallerScope as_caller(r.caller);
-    error = look_up(r, dir.value(), parent, name, &entry);
+  int error;
+  {
+    CallerScope as_caller(r.caller, way.as_caller ? CallerScope::kAll : CallerScope::kNothing);
+    error = look_up(r, dir.value(), parent, name, way.timeout, &entry);
   }
   if (error != 0) return r.fail(error);
-  r.end(0);
-  fuse_reply_entry(req, &entry);
+  answer_entry(r, entry);
 }
 
 // mkdir, mknod and symlink: `make` creates the name as the caller and answers 0 or -1 with errno.
 template <class Make>
-void make_name(Request& r, fuse_ino_t parent_ino, const char* name, Make make) {
+void make_name(Request& r, fuse_ino_t parent_ino, const char* name, mode_t mode, Make make) {
   Inode* parent = r.inode(parent_ino);
   r.op.parent = parent->id;
   r.op.name = name;
   r.begin();
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
+  EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);
   fuse_entry_param entry;
   int error;
   {
-    CallerScope as_caller(r.caller);
-    umask(r.caller.umask);
+    CallerScope as_caller(r.caller, extent_to_make(r, *parent, dir.value(), mode));
+    thread_umask(r.caller.umask);
     error = make(dir.value()) == 0 ? 0 : errno;
-    umask(0);
   }
   // The caller may write into a directory that it can't search; the new file is looked up with the process's own rights.
-  if (error == 0) error = look_up(r, dir.value(), parent, name, &entry);
+  if (error == 0) error = look_up(r, dir.value(), parent, name, way.timeout, &entry);
   if (error != 0) return r.fail(error);
-  r.end(0);
-  fuse_reply_entry(r.req(), &entry);
+  answer_entry(r, entry);
 }
 
 void mkdir(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode) {
   Request r(req, OpKind::mkdir);
   r.op.mode = mode & ~r.caller.umask;
-  make_name(r, parent, name, [&](int dir) { return mkdirat(dir, name, mode); });
+  make_name(r, parent, name, mode, [&](int dir) { return mkdirat(dir, name, mode); });
 }
 
 void mknod(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode, dev_t rdev) {
   Request r(req, OpKind::mknod);
   r.op.mode = mode & ~r.caller.umask;
   r.op.flags = uint32_t(rdev);
-  make_name(r, parent, name, [&](int dir) { return mknodat(dir, name, mode, rdev); });
+  make_name(r, parent, name, mode, [&](int dir) { return mknodat(dir, name, mode, rdev); });
 }
 
 void symlink(fuse_req_t req, const char* target, fuse_ino_t parent, const char* name) {
   Request r(req, OpKind::symlink);
   r.op.data = target;
-  make_name(r, parent, name, [&](int dir) { return symlinkat(target, dir, name); });
+  make_name(r, parent, name, 0, [&](int dir) { return symlinkat(target, dir, name); });
 }
 
 void link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent_ino, const char* new_name) {
@@ -85,35 +86,42 @@ void link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent_ino, const char*
   r.begin();
   LowerFd fd(r.shim.inodes, inode), dir(r.shim.inodes, parent);
   if (fd.value() < 0 || dir.value() < 0) return r.fail(-std::min(fd.value(), dir.value()));
+  EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);
+  bool own = plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK) && plainly_owned(r.caller, *inode, fd.value(), 0);
   int error;
   {
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll);
     error = linkat(r.shim.proc_fd, FdPath(fd.value()).text, dir.value(), new_name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
   }
   fuse_entry_param entry;
-  if (error == 0) error = look_up(r, dir.value(), parent, new_name, &entry);
+  if (error == 0) error = look_up(r, dir.value(), parent, new_name, way.timeout, &entry);
   if (error != 0) return r.fail(error);
-  r.end(0);
-  fuse_reply_entry(req, &entry);
+  answer_entry(r, entry);
 }
 
-// What a name stands for just before it goes away: named in the trace, and kept reachable while it is in use.
-struct Victim {
-  bool known = false, last = false;
+// What a name stands for just before it moves or goes away: named in the trace, and kept reachable while it is in use.
+struct Target {
+  bool known = false;
   FileKey key;
   uint32_t mode = 0;
-  uint64_t nlink = 0;
 
-  Victim(InodeTable& inodes, int dir, const char* name) {
+  Target(Shim& shim, int dir, const char* name, bool goes) {
+    int fd = open_at(shim, dir, name, O_PATH | O_NOFOLLOW, 0);
+    if (fd < 0) return;
     struct statx s;
-    if (statx_at(dir, name, &s) != 0) return;
+    if (statx_at(fd, "", &s) != 0) {
+      close(fd);
+      return;
+    }
     known = true;
     key = key_of(s);
     mode = s.stx_mode;
-    nlink = s.stx_nlink;
     // Another name keeps a file reachable.
-    last = nlink <= 1 || S_ISDIR(mode);
-    if (last) inodes.pin(key);
+    last = goes && (s.stx_nlink <= 1 || S_ISDIR(mode));
+    if (last)
+      shim.inodes.pin(key, fd);
+    else
+      shim.inodes.keep(key, fd);
   }
   ObjectId id(InodeTable& inodes) const { return known ? inodes.id_of(key) : kNoObject; }
   void gone(InodeTable& inodes) const {
@@ -122,6 +130,9 @@ struct Victim {
   void stays(InodeTable& inodes) const {
     if (last) inodes.unpin(key);
   }
+
+ private:
+  bool last = false;
 };
 
 void remove_name(fuse_req_t req, fuse_ino_t parent_ino, const char* name, OpKind kind, int flags) {
@@ -132,11 +143,12 @@ void remove_name(fuse_req_t req, fuse_ino_t parent_ino, const char* name, OpKind
   r.begin();
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
-  Victim victim(r.shim.inodes, dir.value(), name);
+  Target victim(r.shim, dir.value(), name, true);
   r.op.object = victim.id(r.shim.inodes);
+  bool own = plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK);
   int error;
   {
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll);
     error = unlinkat(dir.value(), name, flags) == 0 ? 0 : errno;
   }
   if (error == 0)
@@ -163,23 +175,26 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
   r.begin();
   LowerFd dir(r.shim.inodes, parent), new_dir(r.shim.inodes, new_parent);
   if (dir.value() < 0 || new_dir.value() < 0) return r.fail(-std::min(dir.value(), new_dir.value()));
-  struct statx moving;
-  bool moving_known = statx_at(dir.value(), name, &moving) == 0;
-  if (moving_known) r.op.object = r.shim.inodes.id_of(key_of(moving));
-  Victim victim(r.shim.inodes, new_dir.value(), new_name);
+  Target moving(r.shim, dir.value(), name, false), victim(r.shim, new_dir.value(), new_name, true);
+  r.op.object = moving.id(r.shim.inodes);
   r.op.object2 = victim.id(r.shim.inodes);
+  bool own = moving.known && !S_ISDIR(moving.mode) && !S_ISDIR(victim.mode) &&
+             (flags & ~unsigned(RENAME_NOREPLACE | RENAME_EXCHANGE)) == 0 &&
+             plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK) &&
+             (parent == new_parent || plainly_owned(r.caller, *new_parent, new_dir.value(), W_OK | X_OK));
   int error;
   {
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll);
     error = renameat2(dir.value(), name, new_dir.value(), new_name, flags) == 0 ? 0 : errno;
   }
-  bool replaced = error == 0 && !(flags & RENAME_EXCHANGE) && !(moving_known && victim.key == key_of(moving));
+  bool replaced = error == 0 && !(flags & RENAME_EXCHANGE) && !(moving.known && victim.key == moving.key);
   if (replaced)
     victim.gone(r.shim.inodes);
   else
     victim.stays(r.shim.inodes);
-  if (error == 0 && moving_known) r.shim.inodes.moved(key_of(moving), new_parent, new_name);
+  if (error == 0 && moving.known) r.shim.inodes.moved(moving.key, new_parent, new_name);
   if (error == 0 && (flags & RENAME_EXCHANGE)) r.shim.inodes.moved(victim.key, parent, name);
+  if (error == 0) r.shim.entries.moved(*parent, dir.value(), *new_parent, new_dir.value(), (flags & RENAME_EXCHANGE) != 0);
   r.fail(error);
 }
 

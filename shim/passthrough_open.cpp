@@ -2,13 +2,16 @@
 // open, create, tmpfile, flush, release: the life of an open instance.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string_view>
 
 #include "connection.hpp"
+#include "newer_requests.hpp"
 #include "passthrough.hpp"
+#include "permission.hpp"
 
 namespace fsr {
 
@@ -23,7 +26,7 @@ bool needs_cache(std::string_view name) { return name.ends_with("-shm") && !shar
 
 void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   add_handle(r, fd, inode, fi);
-  fi->direct_io = !needs_cache(inode->name);
+  fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(inode->name);
   fi->keep_cache = 0;
 }
 
@@ -40,7 +43,7 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   if (path.value() < 0) return r.fail(-path.value());
   int fd = -1;
   {
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, extent_to_open(r, *inode, path.value(), fi->flags));
     if (fi->flags & kExec) {
       if (faccessat(path.value(), "", X_OK, AT_EACCESS | AT_EMPTY_PATH) != 0) return r.fail(errno);
     } else {
@@ -49,6 +52,16 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   }
   // To execute a file takes no permission to read it.
   if (fi->flags & kExec) fd = open_lower(r.shim, path.value(), fi->flags & ~kNotLower);
+  struct stat s;
+  if (fd >= 0 && inode->kept_until != 0 && fstat(fd, &s) == 0 && replaced_behind(*inode, s.st_nlink)) {
+    close(fd);
+    fd = -ESTALE;
+  }
+  struct statvfs fs;
+  if (fd >= 0 && (fi->flags & kExec) && fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_NOEXEC)) {
+    close(fd);
+    fd = -EACCES;
+  }
   if (fd < 0) return r.fail(-fd);
   make_handle(r, fd, inode, fi);
   r.end(0);
@@ -67,53 +80,24 @@ int open_found(Request& r, int dir, const char* name, int flags) {
 }
 
 // Makes or opens; says race-free which of the two happened.
-int create_lower(Request& r, int dir, const char* name, mode_t mode, int flags, bool* made) {
+int create_lower(Request& r, Inode& parent, int dir, const char* name, mode_t mode, int flags, bool* made) {
   int lower_flags = (flags & ~kNotLower) | O_CREAT | O_EXCL | O_NOFOLLOW;
   for (int attempt = 0;; ++attempt) {
-    umask(r.caller.umask);
-    int fd = open_at(r.shim, dir, name, lower_flags, mode);
-    umask(0);
+    int fd;
+    {
+      CallerScope as_caller(r.caller, extent_to_make(r, parent, dir, mode));
+      thread_umask(r.caller.umask);
+      fd = open_at(r.shim, dir, name, lower_flags, mode);
+    }
     *made = fd >= 0;
     if (fd != -EEXIST || (flags & O_EXCL)) return fd;
+    CallerScope as_caller(r.caller);
     fd = open_found(r, dir, name, flags);
     // Made by another and gone again in between: ours to make, but not for ever.
     if (fd != -ENOENT || attempt == 16) return fd;
   }
 }
 
-void create(fuse_req_t req, fuse_ino_t parent_ino, const char* name, mode_t mode, fuse_file_info* fi) {
-  Request r(req, OpKind::create);
-  Inode* parent = r.inode(parent_ino);
-  r.op.parent = parent->id;
-  r.op.name = name;
-  r.op.open_flags = uint32_t(fi->flags);
-  r.op.mode = mode & ~r.caller.umask;
-  r.begin();
-  LowerFd dir(r.shim.inodes, parent);
-  if (dir.value() < 0) return r.fail(-dir.value());
-  int fd;
-  bool made = false;
-  {
-    CallerScope as_caller(r.caller);
-    fd = create_lower(r, dir.value(), name, mode, fi->flags, &made);
-  }
-  if (fd < 0) return r.fail(-fd);
-  fuse_entry_param entry;
-  int error = adopt(r, fd, parent, name, &entry);
-  if (error != 0) {
-    close(fd);
-    return r.fail(error);
-  }
-  if (made) r.op.op_flags |= kOpCreated;
-  make_handle(r, fd, entry.ino == FUSE_ROOT_ID ? r.shim.inodes.root() : r.inode(entry.ino), fi);
-  r.end(0);
-  if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
-    undo(r, fi);
-    r.shim.inodes.forget(r.inode(entry.ino), 1);
-  }
-}
-
-#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
 void tmpfile(fuse_req_t req, fuse_ino_t parent_ino, mode_t mode, fuse_file_info* fi) {
   Request r(req, OpKind::tmpfile);
   Inode* parent = r.inode(parent_ino);
@@ -126,23 +110,18 @@ void tmpfile(fuse_req_t req, fuse_ino_t parent_ino, mode_t mode, fuse_file_info*
   int fd;
   {
     CallerScope as_caller(r.caller);
-    umask(r.caller.umask);
+    thread_umask(r.caller.umask);
     int flags = (fi->flags & ~(kNotLower & ~O_EXCL)) | O_TMPFILE;
-    fd = open_lower(r.shim, dir.value(), flags);
-    umask(0);
-    if (fd >= 0 && fchmod(fd, mode & ~r.caller.umask) != 0) {
-      close(fd);
-      fd = -errno;
-    }
+    fd = open_at(r.shim, r.shim.proc_fd, FdPath(dir.value()).text, flags, mode);
   }
   if (fd < 0) return r.fail(-fd);
   fuse_entry_param entry;
-  int error = adopt(r, fd, nullptr, "", &entry);
+  int error = adopt(r, fd, nullptr, "", 0, &entry);
   if (error != 0) {
     close(fd);
     return r.fail(error);
   }
-  r.shim.inodes.pin(r.inode(entry.ino)->key);
+  r.shim.inodes.pin(r.inode(entry.ino)->key, -1);
   make_handle(r, fd, r.inode(entry.ino), fi);
   r.end(0);
   if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
@@ -150,7 +129,37 @@ void tmpfile(fuse_req_t req, fuse_ino_t parent_ino, mode_t mode, fuse_file_info*
     r.shim.inodes.forget(r.inode(entry.ino), 1);
   }
 }
-#endif
+
+void create(fuse_req_t req, fuse_ino_t parent_ino, const char* name, mode_t mode, fuse_file_info* fi) {
+  if (name == std::string_view(kNoName)) return tmpfile(req, parent_ino, mode, fi);
+  Request r(req, OpKind::create);
+  Inode* parent = r.inode(parent_ino);
+  r.op.parent = parent->id;
+  r.op.name = name;
+  r.op.open_flags = uint32_t(fi->flags);
+  r.op.mode = mode & ~r.caller.umask;
+  r.begin();
+  LowerFd dir(r.shim.inodes, parent);
+  if (dir.value() < 0) return r.fail(-dir.value());
+  EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);
+  bool made = false;
+  int fd = create_lower(r, *parent, dir.value(), name, mode, fi->flags, &made);
+  if (fd < 0) return r.fail(-fd);
+  fuse_entry_param entry;
+  int error = adopt(r, fd, parent, name, way.timeout, &entry);
+  if (error != 0) {
+    close(fd);
+    return r.fail(error);
+  }
+  if (made) r.op.op_flags |= kOpCreated;
+  make_handle(r, fd, entry.ino == FUSE_ROOT_ID ? r.shim.inodes.root() : r.inode(entry.ino), fi);
+  r.shim.entries.answering(*r.inode(entry.ino), entry.entry_timeout);
+  r.end(0);
+  if (fuse_reply_create(req, &entry, fi) == -ENOENT) {
+    undo(r, fi);
+    r.shim.inodes.forget(r.inode(entry.ino), 1);
+  }
+}
 
 void flush(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   Request r(req, OpKind::flush);
@@ -159,7 +168,10 @@ void flush(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   r.op.owner = fi->lock_owner;
   OpenHandle* h = r.handle(fi);
   r.begin();
+  if (h->flocked.load(std::memory_order_relaxed)) h->flushed.store(r.shim.recorder.now());
   close_locks_of(r.shim, inode, fi->lock_owner);
+  // A local file system has nothing to say at a close.
+  if (is_local(*inode, h->fd)) return r.ok();
   // A duplicate's close makes the lower file system say what a close of the file itself would say.
   int fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0);
   if (fd < 0 && errno == EMFILE) {

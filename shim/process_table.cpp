@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,11 +15,12 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kTrust = 1'000'000'000;  // ns that a thread id is believed without a look at its start time
+// ns that a thread is believed to be what it was: at first, and at most.
+constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;
 
 struct Cached {
   pid_t tid = 0;
-  int64_t checked = 0;
+  int64_t until = 0;
   const ThreadInfo* info = nullptr;
 };
 
@@ -46,12 +48,18 @@ long status_number(std::string_view status, const char* name) {
 const ThreadInfo* ProcessTable::find(pid_t tid, int64_t now) {
   thread_local std::array<Cached, 256> cache;
   Cached& slot = cache[size_t(tid) % cache.size()];
-  if (slot.tid == tid && now - slot.checked < kTrust) return slot.info;
-  slot = {tid, now, refresh(tid)};
+  if (slot.tid == tid && now < slot.until) return slot.info;
+  const Known known = refresh(tid, now);
+  slot = {tid, known.until, known.info};
   return slot.info;
 }
 
-const ThreadInfo* ProcessTable::refresh(pid_t tid) {
+ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
+  {
+    // Another thread may have looked just now.
+    std::lock_guard lock(mutex_);
+    if (auto at = current_.find(tid); at != current_.end() && now < at->second.until) return at->second;
+  }
   char buffer[4096];
   ThreadInfo info;
   info.tid = tid;
@@ -73,15 +81,20 @@ const ThreadInfo* ProcessTable::refresh(pid_t tid) {
     }
   }
   std::lock_guard lock(mutex_);
-  const ThreadInfo*& current = current_[tid];
-  if (current && (current->start_ticks == info.start_ticks || stat.empty())) return current;
+  Known& current = current_[tid];
+  const bool same_thread = current.info && (current.info->start_ticks == info.start_ticks || stat.empty());
+  const bool as_before = same_thread && (current.info->command == command || stat.empty());
+  current.trust = as_before ? std::min(current.trust * 2, kMostTrust) : kFirstTrust;
+  current.until = now + current.trust;
+  if (as_before) return current;
   info.pid = int32_t(status_number(read_proc(tid, "status", buffer, sizeof buffer), "\nTgid:"));
   if (info.pid == 0) info.pid = tid;
-  info.id = ThreadId(threads_.size() + 1);
+  info.id = same_thread ? current.info->id : ++last_id_;
   commands_.emplace_back(command);
   info.command = commands_.back();
   threads_.push_back(info);
-  return current = &threads_.back();
+  current.info = &threads_.back();
+  return current;
 }
 
 bool ProcessTable::groups_of(pid_t tid, std::vector<gid_t>& groups) {

@@ -19,8 +19,8 @@ int64_t monotonic() {
 
 }  // namespace
 
-Recorder::Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch)
-    : sink_(sink), ring_bytes_(ring_bytes), epoch_(epoch), merger_(sink), writer_([this] { run(); }) {}
+Recorder::Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch, Overflow overflow)
+    : sink_(sink), ring_bytes_(ring_bytes), epoch_(epoch), overflow_(overflow), merger_(sink), writer_([this] { run(); }) {}
 
 Recorder::~Recorder() { stop("ended"); }
 
@@ -48,12 +48,9 @@ void Recorder::give_back(Ring* ring) {
 }
 
 bool Recorder::begin(Ring* ring, Op& op) {
-  if (!recording() || (ring && !wait_for_room(*ring, Ring::need(op)))) {
-    unrecorded_.fetch_add(1, std::memory_order_relaxed);
-    return false;
-  }
-  if (!ring) {
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+  bool room = recording() && ring && make_room(*ring, Ring::need(op));
+  if (!room) {
+    (recording() ? dropped_ : unrecorded_).fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   ring->enter();
@@ -64,16 +61,21 @@ bool Recorder::begin(Ring* ring, Op& op) {
 
 void Recorder::end(Ring& ring, Op& op) {
   op.duration = now() - op.start;
-  if (!wait_for_room(ring, Ring::need_end(op))) {
+  if (!make_room(ring, Ring::need_end(op))) {
     dropped_.fetch_add(1, std::memory_order_relaxed);
+    ring.abandon();
     return;
   }
   ring.finish(op);
   if (ring.fill() > ring.size() / 4 && sleeping_.load(std::memory_order_relaxed)) wake_.notify_one();
 }
 
-bool Recorder::wait_for_room(Ring& ring, size_t bytes) {
+bool Recorder::make_room(Ring& ring, size_t bytes) {
   if (ring.room(bytes)) return true;
+  if (overflow_ == Overflow::drop || bytes > ring.size()) {
+    wake_.notify_one();
+    return false;
+  }
   waited_.fetch_add(1, std::memory_order_relaxed);
   while (!ring.room(bytes)) {
     if (!recording_.load(std::memory_order_relaxed)) return false;
@@ -86,6 +88,11 @@ bool Recorder::wait_for_room(Ring& ring, size_t bytes) {
 std::string Recorder::failure() const {
   std::lock_guard lock(mutex_);
   return failure_;
+}
+
+std::string Recorder::reason() const {
+  std::lock_guard lock(mutex_);
+  return reason_;
 }
 
 double Recorder::fullest_ring() const {
@@ -105,10 +112,11 @@ void Recorder::write_all() {
       for (; known_rings_ < rings_.size(); ++known_rings_) merger_.add_ring(*rings_[known_rings_]);
     }
     size_t written = merger_.round(t);
-    std::string full = sink_.tick(t);
-    if (!full.empty()) {
+    SinkState state = sink_.tick(t, {dropped(), waited()});
+    if (!state.end.empty()) {
       std::lock_guard lock(mutex_);
-      failure_ = reason_ = full;
+      reason_ = state.end;
+      if (state.failed) failure_ = state.end;
       return;
     }
     if (stopping) return;
@@ -148,7 +156,7 @@ void Recorder::run() {
     reason = reason_;
   }
   try {
-    sink_.finish(clean, reason, now(), dropped(), waited());
+    sink_.finish(clean, reason, now(), {dropped(), waited()});
   } catch (const std::exception& e) {
     std::lock_guard lock(mutex_);
     if (failure_.empty()) failure_ = e.what();

@@ -2,9 +2,9 @@
 // Takes operations from the threads that serve requests and hands them, in order of start, to a sink.
 //
 // begin() and end() are called by many threads, each with its own ring; they neither lock nor allocate nor enter the kernel
-// unless the ring is full, and then wait (counted). One writer thread empties the rings. When the sink fails or asks to stop,
-// recording ends while serving goes on: begin() then answers false. Rings live as long as the recorder; the recorder must outlive
-// every thread that used it.
+// unless the ring is full, and then wait or drop the operation (both counted). One writer thread empties the rings. When the sink
+// fails or asks to stop, recording ends while serving goes on: begin() then answers false. Rings live as long as the recorder;
+// the recorder must outlive every thread that used it.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,12 @@
 
 namespace fsr {
 
+enum class Overflow { wait, drop };
+
 class Recorder {
  public:
-  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns.
-  Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch);
+  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns. `ring_bytes`: of each thread's ring.
+  Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch, Overflow overflow = Overflow::wait);
   ~Recorder();  // stops, if stop() was not called
 
   // A ring for the calling thread alone, until it is given back. Null: no memory for one.
@@ -39,23 +41,26 @@ class Recorder {
   void stop(const std::string& reason);
 
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
-  // Why recording ended by itself; empty if it did not.
+  // Why recording failed; empty if it did not.
   std::string failure() const;
+  // Why it ended, by itself or by stop(); empty while it goes on.
+  std::string reason() const;
   int64_t now() const;  // ns since the epoch
   uint64_t waited() const { return waited_.load(std::memory_order_relaxed); }
-  // Requests after recording had ended, and ones lost while it was on (none, unless it failed).
+  // Requests after recording had ended, and ones lost while it was on (none, unless it failed or may drop).
   uint64_t unrecorded() const { return unrecorded_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
   double fullest_ring() const;  // 0..1, for the status line
 
  private:
-  bool wait_for_room(Ring& ring, size_t bytes);
+  bool make_room(Ring& ring, size_t bytes);
   void run();
   void write_all();
 
   OpSink& sink_;
   const size_t ring_bytes_;
   const int64_t epoch_;
+  const Overflow overflow_;
   std::atomic<bool> recording_{true}, stop_{false}, sleeping_{false};
   std::atomic<uint64_t> waited_{0}, dropped_{0}, unrecorded_{0};
   mutable std::mutex mutex_;

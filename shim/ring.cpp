@@ -54,7 +54,7 @@ Ring::~Ring() { munmap(memory_, 2 * size_); }
 
 size_t Ring::need(const Op& op) { return padded(sizeof(Record) + op.name.size() + op.name2.size() + op.data.size()); }
 
-size_t Ring::need_end(const Op& op) { return padded(need(op) + entries_bytes(op)); }
+size_t Ring::need_end(const Op& op) { return padded(need(op) + op.blocks.size_bytes() + entries_bytes(op)); }
 
 bool Ring::room(size_t bytes) const {
   return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire) + bytes <= size_;
@@ -68,6 +68,8 @@ void Ring::store(Record& record, const Op& op, bool end) {
   if (op.attr) record.attr = *op.attr;
   if (op.set) record.set = *op.set;
   char* p = reinterpret_cast<char*>(&record + 1);
+  if (!op.blocks.empty()) memcpy(p, op.blocks.data(), op.blocks.size_bytes());
+  p += op.blocks.size_bytes();
   // The strings may be in the ring already; storing them again costs less than knowing.
   p = put(put(put(p, op.name), op.name2), op.data);
   record.entry_count = 0;
@@ -87,12 +89,21 @@ void Ring::start(const Op& op) {
   state_.store(kStarted, std::memory_order_seq_cst);
 }
 
-void Ring::finish(const Op& op) {
+void Ring::begin_end() {
   uint32_t expected = kStarted;
   while (!state_.compare_exchange_weak(expected, kEnding, std::memory_order_acquire)) {
     expected = kStarted;
     std::this_thread::yield();  // the writer is copying it
   }
+}
+
+void Ring::abandon() {
+  begin_end();
+  state_.store(kIdle, std::memory_order_release);
+}
+
+void Ring::finish(const Op& op) {
+  begin_end();
   uint64_t head = head_.load(std::memory_order_relaxed);
   Record* record = at(head);
   store(*record, op, true);
@@ -121,6 +132,8 @@ const Ring::Record* Ring::front() const {
 void Ring::read(const Record& record, View& view) const {
   Op& op = view.op = record.op;
   const char* p = reinterpret_cast<const char*>(&record + 1);
+  op.blocks = {reinterpret_cast<const BlockPrint*>(p), op.blocks.size()};
+  p += op.blocks.size_bytes();
   auto take = [&p](std::string_view& text) {
     text = {p, text.size()};
     p += text.size();

@@ -5,8 +5,8 @@
 // when it starts, so that the writer can see that it is under way, and completed in place when its outcome is known. A producer
 // has at most one request open at a time, and it lies at the head.
 //
-// The memory is mapped twice in a row, so that every record is contiguous. Layout of a record: Record, name, name2, data,
-// entries; padded to 8 bytes. Pointers in a stored Op are meaningless until read() has set them to the ring's own memory.
+// The memory is mapped twice in a row, so that every record is contiguous. Layout of a record: Record, blocks, name, name2,
+// data, entries; padded to 8 bytes. Pointers in a stored Op are meaningless until read() has set them to the ring's own memory.
 //
 // Order. The writer must never write an operation while one that started earlier may still appear. A producer announces itself
 // (kEntering) before it reads the clock; so a ring that the writer saw idle after reading the clock at T holds nothing, and will
@@ -46,13 +46,15 @@ class Ring {
   Ring& operator=(const Ring&) = delete;
 
   // Producer. room() must have answered true for need(op) before enter(). enter() announces, then the caller reads the clock and
-  // calls start(). finish() takes the operation again with its outcome; room(need_end(op)) must hold.
+  // calls start(). finish() takes the operation again with its outcome; room(need_end(op)) must hold. abandon() instead of it
+  // leaves no trace of the operation, unless the writer has seen that it was under way.
   static size_t need(const Op& op);
   static size_t need_end(const Op& op);
   bool room(size_t bytes) const;
   void enter();
   void start(const Op& op);
   void finish(const Op& op);
+  void abandon();
   size_t fill() const { return size_t(head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire)); }
   size_t size() const { return size_; }
 
@@ -77,6 +79,7 @@ class Ring {
   enum State : uint32_t { kIdle, kEntering, kStarted, kReading, kEnding };
   Record* at(uint64_t position) const { return reinterpret_cast<Record*>(memory_ + position % size_); }
   void store(Record& record, const Op& op, bool end);
+  void begin_end();
 
   std::byte* memory_ = nullptr;
   size_t size_ = 0;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 
 #include "connection.hpp"
 #include "fail.hpp"
@@ -37,10 +38,10 @@ const fuse_lowlevel_ops& operations() {
 
 }  // namespace
 
-Session::Session(Shim& shim, int fuse_fd) {
-  char name[] = "fsshim";
-  char* argv[] = {name, nullptr};
-  fuse_args args = FUSE_ARGS_INIT(1, argv);
+Session::Session(Shim& shim, int fuse_fd, bool uring) {
+  char name[] = "fsshim", option[] = "-oio_uring";
+  char* argv[] = {name, option, nullptr};
+  fuse_args args = FUSE_ARGS_INIT(uring ? 2 : 1, argv);
   session_ = fuse_session_new(&args, &operations(), sizeof(fuse_lowlevel_ops), &shim);
   fuse_opt_free_args(&args);
   if (!session_) throw Fail("libfuse refused to make a session");
@@ -83,6 +84,28 @@ void Session::start() {
     uint64_t one = 1;
     (void)!write(ended_fd_, &one, sizeof one);
   });
+}
+
+bool Session::over_uring() const {
+  for (int i = 0; i < 500 && transport() == Transport::unknown && !ended(); ++i) usleep(10'000);
+  return transport() == Transport::uring;
+}
+
+std::string transport_text(bool uring) {
+  return std::string(uring ? "io_uring" : "/dev/fuse") + ", libfuse " + fuse_pkgversion();
+}
+
+std::string uring_problem() {
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 18)
+  return std::string("FUSE over io_uring needs libfuse 3.18 or newer, this fsshim has ") + fuse_pkgversion();
+#else
+  constexpr const char* kSwitch = "/sys/module/fuse/parameters/enable_uring";
+  std::ifstream file(kSwitch);
+  char value = 0;
+  if (!(file >> value)) return "this kernel has no FUSE over io_uring: Linux 6.14 or newer has";
+  if (value != 'Y') return std::string("FUSE over io_uring is off: echo Y >") + kSwitch;
+  return {};
+#endif
 }
 
 bool Session::wait_ended(int milliseconds) const {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <string>
 #include <thread>
 
 #include "passthrough.hpp"
@@ -13,13 +14,15 @@ namespace fsr {
 
 class Session {
  public:
-  // `fuse_fd` belongs to the session from now on. Throws Fail.
-  Session(Shim& shim, int fuse_fd);
+  // `fuse_fd` belongs to the session from now on. `uring`: requests arrive over io_uring, one queue for each processor, if both
+  // sides can (uring_problem() says so before). Throws Fail.
+  Session(Shim& shim, int fuse_fd, bool uring);
   ~Session();  // ends it if it has not ended
 
   void start();
   int ended_fd() const { return ended_fd_; }  // readable once the connection is gone
   bool ended() const { return ended_.load(); }
+  bool over_uring() const;  // waits for the connection's first exchange
   bool wait_ended(int milliseconds) const;
 
  private:
@@ -28,5 +31,11 @@ class Session {
   std::atomic<bool> ended_{false};
   std::thread loop_;
 };
+
+// "/dev/fuse, libfuse 3.14.0", for the trace's header.
+std::string transport_text(bool uring);
+
+// Why FUSE over io_uring can't be used here, and what to do about it; empty: it can.
+std::string uring_problem();
 
 }  // namespace fsr

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsshim stop DIR
-#include <limits.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 
 #include "control.hpp"
 #include "fail.hpp"
@@ -16,25 +12,6 @@
 namespace fsr {
 
 namespace {
-
-// realpath() that never touches the last component: it may be a dead mount.
-std::string resolve(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  size_t slash = path.find_last_of('/');
-  std::string last = slash == std::string::npos ? path : path.substr(slash + 1);
-  char resolved[PATH_MAX];
-  if (last.empty() || last == "." || last == ".." || !is_dead_mount(path)) {
-    if (realpath(path.c_str(), resolved)) return resolved;
-    // A capture that died is still known by that name.
-    if (errno == ENOENT && path.starts_with('/')) return path;
-    if (errno == ENOENT && getcwd(resolved, sizeof resolved)) return std::string(resolved) + "/" + path;
-    throw failed(path, errno);
-  }
-  std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  if (!realpath(parent.c_str(), resolved)) throw failed(path, errno);
-  std::string base = resolved;
-  return (base == "/" ? "" : base) + "/" + last;
-}
 
 int stop_running(const FoundCapture& capture) {
   ControlFields answer;
@@ -49,7 +26,7 @@ int stop_running(const FoundCapture& capture) {
 }  // namespace
 
 int run_stop(const std::string& given) {
-  std::string directory = resolve(given);
+  std::string directory = resolve_captured(given);
   std::string written = escape_text(directory);
   bool found = false;
   int status = 0;

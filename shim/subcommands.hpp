@@ -6,19 +6,33 @@
 #include <string>
 #include <vector>
 
+#include "entry_cache.hpp"
+#include "filter.hpp"
+#include "fingerprint.hpp"
+
 namespace fsr {
 
 struct CaptureOptions {
   std::string directory;
   std::string output;  // empty: default name
-  bool content = false;
-  uint32_t clock_unit = 1;  // ns
+  Content content = Content::none;
+  CacheMode cache = CacheMode::kAuto;
+  uint32_t clock_unit = 1;            // ns
+  uint64_t max_size = 0, rotate = 0;  // bytes; 0: no limit
+  int64_t max_time = 0;               // ns; 0: no limit
+  unsigned keep = 0;                  // pieces; 0: all
+  bool drop = false;                  // on overflow
+  uint64_t ring = 0;                  // bytes of each thread's ring; 0: default
+  OpFilter filter;
   bool verbose = false;
+  bool background = false;
+  bool uring = false;  // FUSE over io_uring
   std::vector<std::string> command;
 };
 
-int run_capture(const CaptureOptions& options);
-int run_list();
+int run_capture(CaptureOptions& options);  // the filter learns
+int run_list(bool json);
 int run_stop(const std::string& directory);
+int run_rotate(const std::string& directory);
 
 }  // namespace fsr

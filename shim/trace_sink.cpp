@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
 
 #include "util/units.hpp"
 
@@ -13,13 +16,17 @@ namespace fsr {
 
 // With the time in a ring and in the merger, the file is at most a second behind.
 const WriterOptions kOptions{.block_ns = 400'000'000};
+constexpr uint64_t kNotWanted = UINT64_MAX;  // number of an operation that is left out
 
-TraceSink::TraceSink(int fd, const TraceHeader& header, std::function<std::string()> closing_mountstats)
-    : watch_fd_(fcntl(fd, F_DUPFD_CLOEXEC, 0)),
+TraceSink::TraceSink(int fd, const TraceHeader& header, SinkOptions options)
+    : header_(header),
+      options_(std::move(options)),
+      watch_fd_(fcntl(fd, F_DUPFD_CLOEXEC, 0)),
       writer_(std::make_unique<TraceWriter>(fd, header, kOptions)),
-      closing_mountstats_(std::move(closing_mountstats)) {}
+      rotate_at_(options_.rotate_bytes) {}
 
 TraceSink::~TraceSink() {
+  if (closer_.joinable()) closer_.join();
   if (watch_fd_ >= 0) close(watch_fd_);
 }
 
@@ -32,14 +39,33 @@ void TraceSink::count(const Op& op) {
     data_bytes_.store(data_bytes_.load(std::memory_order_relaxed) + op.result, std::memory_order_relaxed);
 }
 
+const Op& TraceSink::measured(const Op& op) {
+  if (op.blocks.empty()) return op;
+  measured_ = op;
+  measured_.blocks = meter_.levels(op.blocks, op.data, op.object, op.offset, op.result);
+  measured_.data = {};
+  return measured_;
+}
+
+bool TraceSink::wanted(const Op& op) {
+  if (!options_.filter || options_.filter->wants(op)) return true;
+  ++filtered_by_kind_[unsigned(op.kind)];
+  filtered_.store(filtered_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return false;
+}
+
 void TraceSink::add(const Op& op) {
-  writer_->add(op);
+  const bool want = wanted(op);
+  if (options_.filter) options_.filter->learn(op);
+  if (!want) return;
+  writer_->add(measured(op));
   ++by_kind_[unsigned(op.kind)];
   operations_.store(operations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   count(op);
 }
 
 uint64_t TraceSink::add_start(const Op& op) {
+  if (!wanted(op)) return kNotWanted;
   uint64_t seq = writer_->add_start(op);
   ++by_kind_[unsigned(op.kind)];
   operations_.store(operations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -47,32 +73,97 @@ uint64_t TraceSink::add_start(const Op& op) {
 }
 
 void TraceSink::add_end(uint64_t seq, const Op& op) {
-  writer_->add_end(seq, op);
+  if (options_.filter) options_.filter->learn(op);
+  if (seq == kNotWanted) return;
+  writer_->add_end(seq, measured(op));
   count(op);
 }
 
-std::string TraceSink::tick(int64_t now) {
+SinkState TraceSink::tick(int64_t now, const Losses& losses) {
   writer_->tick(now);
-  trace_bytes_.store(writer_->bytes_written(), std::memory_order_relaxed);
+  if (rotation_requested_.load() || (rotate_at_ && writer_->bytes_written() >= rotate_at_)) {
+    rotate(now, losses);
+    rotation_requested_.store(false);
+  }
+  const uint64_t bytes = closed_bytes_ + writer_->bytes_written();
+  trace_bytes_.store(bytes, std::memory_order_relaxed);
+  if (options_.max_bytes && bytes >= options_.max_bytes) return {"--max-size reached", false};
+  if (options_.max_time && now >= options_.max_time) return {"--max-time reached", false};
   struct statfs fs;
   if (fstatfs(watch_fd_, &fs) != 0 || fs.f_blocks == 0) return {};
   uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
   if (left >= room_needed(uint64_t(fs.f_blocks) * block)) return {};
-  return "only " + format_size(left) + " left on the trace's file system";
+  return {"only " + format_size(left) + " left on the trace's file system", true};
 }
 
-void TraceSink::finish(bool clean, const std::string& reason, int64_t end, uint64_t dropped, uint64_t waited) {
+std::string TraceSink::rotation_failure() const {
+  std::lock_guard lock(mutex_);
+  return rotation_failure_;
+}
+
+void TraceSink::rotation_failed(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  rotation_failure_ = why;
+}
+
+void TraceSink::rotate(int64_t now, const Losses& losses) {
+  const unsigned number = piece_.load();
+  int fd;
+  try {
+    if (!options_.pieces) throw std::runtime_error("this trace is a single file");
+    fd = options_.pieces->open_piece(number + 1);
+  } catch (const std::exception& e) {
+    // Nothing is lost: the piece in hand grows on.
+    rotation_failed(e.what());
+    rotate_at_ += options_.rotate_bytes;
+    return;
+  }
+  TraceClosing end = closing(now, losses);
+  end.clean = true;
+  end.reason = "rotated";
+  header_.piece = number + 1;
+  header_.nfs = end.nfs;
+  const int old = writer_->rotate(fd, header_, std::move(end));
+  closed_bytes_ += uint64_t(std::max<off_t>(lseek(old, 0, SEEK_CUR), 0));
+  if (closer_.joinable()) closer_.join();
+  // A sync, or the removal of a large file, may take longer than rings last.
+  auto put_away = [this, old, number] {
+    if (fsync(old) != 0 && errno != EINVAL && errno != EROFS)
+      rotation_failed("piece " + std::to_string(number) + ": " + strerror(errno));
+    close(old);
+    if (options_.keep && number + 1 > options_.keep) options_.pieces->remove_piece(number + 1 - options_.keep);
+  };
+  try {
+    closer_ = std::thread(put_away);
+  } catch (const std::system_error&) {
+    put_away();
+  }
+  // Where the checkpoint of a large tree is as large as a piece, pieces have to be larger.
+  if (options_.rotate_bytes) rotate_at_ = std::max(options_.rotate_bytes, 2 * writer_->bytes_written());
+  piece_.store(number + 1);
+}
+
+TraceClosing TraceSink::closing(int64_t end, const Losses& losses) {
+  TraceClosing c;
+  c.end = end;
+  c.dropped = losses.dropped - told_.dropped;
+  c.waited = losses.waited - told_.waited;
+  c.filtered = filtered_by_kind_;
+  if (options_.nfs_counters) c.nfs = options_.nfs_counters();
+  told_ = losses;
+  filtered_by_kind_ = {};
+  return c;
+}
+
+void TraceSink::finish(bool clean, const std::string& reason, int64_t end, const Losses& losses) {
   end_ = end;
-  TraceClosing closing;
-  closing.clean = clean;
-  closing.reason = reason;
-  closing.end = end;
-  closing.dropped = dropped;
-  closing.waited = waited;
-  if (closing_mountstats_) closing.mountstats = closing_mountstats_();
-  writer_->finish(std::move(closing));
+  TraceClosing c = closing(end, losses);
+  c.clean = clean;
+  c.reason = reason;
+  writer_->finish(std::move(c));
+  if (closer_.joinable()) closer_.join();
   operations_.store(writer_->operations() - writer_->lost(), std::memory_order_relaxed);
-  trace_bytes_.store(writer_->bytes_written(), std::memory_order_relaxed);
+  trace_bytes_.store(closed_bytes_ + writer_->bytes_written(), std::memory_order_relaxed);
 }
 
 }  // namespace fsr

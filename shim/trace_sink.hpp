@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes recorded operations into a trace file, counts them, and watches the room that is left on the trace's file system.
+// Writes recorded operations into a trace file or a series of them, leaves out and counts what the filter does not want, keeps to
+// the limits, and watches the room that is left on the trace's file system.
 //
 // The writer thread calls the OpSink part; the counters may be read by any thread.
 #pragma once
@@ -8,28 +9,57 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <thread>
 
+#include "filter.hpp"
+#include "fingerprint.hpp"
 #include "op_sink.hpp"
 #include "trace/writer.hpp"
 
 namespace fsr {
 
+// The files of a series. Outlives the sink.
+class PieceFiles {
+ public:
+  virtual ~PieceFiles() = default;
+  // An empty file for the piece of that number, 2 or more. Throws std::exception.
+  virtual int open_piece(unsigned number) = 0;
+  virtual void remove_piece(unsigned number) = 0;  // by another thread than open_piece()
+};
+
+struct SinkOptions {
+  uint64_t max_bytes = 0;     // recording ends when this much was written; 0: no limit, and so on
+  int64_t max_time = 0;       // ns since the epoch
+  uint64_t rotate_bytes = 0;  // a new piece begins when one is as large
+  unsigned keep = 0;          // pieces kept, the one being written included
+  OpFilter* filter = nullptr;
+  PieceFiles* pieces = nullptr;                    // null: a single file for ever
+  std::function<NfsCounters()> nfs_counters = {};  // asked at the end of every file; may be empty
+};
+
 class TraceSink final : public OpSink {
  public:
-  // Takes over `fd`. `closing_mountstats` is asked once, at the end.
-  TraceSink(int fd, const TraceHeader& header, std::function<std::string()> closing_mountstats);
+  TraceSink(int fd, const TraceHeader& header, SinkOptions options);  // takes over `fd`
   ~TraceSink() override;
 
   void add(const Op& op) override;
   uint64_t add_start(const Op& op) override;
   void add_end(uint64_t seq, const Op& op) override;
-  std::string tick(int64_t now) override;
-  void finish(bool clean, const std::string& reason, int64_t end, uint64_t dropped, uint64_t waited) override;
+  SinkState tick(int64_t now, const Losses& losses) override;
+  void finish(bool clean, const std::string& reason, int64_t end, const Losses& losses) override;
+
+  // The next tick begins a new piece: piece() is then higher, or rotation_failure() says why not.
+  void request_rotation() { rotation_requested_.store(true); }
+  bool rotation_pending() const { return rotation_requested_.load(); }
+  unsigned piece() const { return piece_.load(); }
+  std::string rotation_failure() const;  // the last one; empty when none failed
 
   uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
+  uint64_t filtered() const { return filtered_.load(std::memory_order_relaxed); }  // seen and left out
   uint64_t lost() const { return writer_->lost(); }  // after finish(): operations that could not be written
-  uint64_t data_bytes() const { return data_bytes_.load(std::memory_order_relaxed); }  // read and written by applications
-  uint64_t trace_bytes() const { return trace_bytes_.load(std::memory_order_relaxed); }
+  uint64_t data_bytes() const { return data_bytes_.load(std::memory_order_relaxed); }    // read and written by applications
+  uint64_t trace_bytes() const { return trace_bytes_.load(std::memory_order_relaxed); }  // of all pieces, removed ones too
   int64_t end() const { return end_; }
   const std::array<uint64_t, kOpKinds>& by_kind() const { return by_kind_; }  // after finish()
 
@@ -38,12 +68,28 @@ class TraceSink final : public OpSink {
 
  private:
   void count(const Op& op);
+  const Op& measured(const Op& op);
+  bool wanted(const Op& op);
+  void rotate(int64_t now, const Losses& losses);
+  void rotation_failed(const std::string& why);
+  TraceClosing closing(int64_t end, const Losses& losses);
 
+  TraceHeader header_;
+  CompressionMeter meter_;
+  Op measured_;
+  const SinkOptions options_;
   int watch_fd_;  // for statfs
   std::unique_ptr<TraceWriter> writer_;
-  std::function<std::string()> closing_mountstats_;
-  std::atomic<uint64_t> operations_{0}, data_bytes_{0}, trace_bytes_{0};
-  std::array<uint64_t, kOpKinds> by_kind_{};
+  std::atomic<uint64_t> operations_{0}, filtered_{0}, data_bytes_{0}, trace_bytes_{0};
+  std::array<uint64_t, kOpKinds> by_kind_{}, filtered_by_kind_{};  // the latter of this piece
+  Losses told_;                                                    // by the pieces before
+  uint64_t closed_bytes_ = 0;                                      // of the pieces before
+  uint64_t rotate_at_ = 0;                                         // bytes of this piece
+  std::atomic<unsigned> piece_{1};
+  std::atomic<bool> rotation_requested_{false};
+  mutable std::mutex mutex_;
+  std::string rotation_failure_;
+  std::thread closer_;  // syncs the last piece and removes old ones
   int64_t end_ = 0;
 };
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A capture that goes on without the terminal it was started from, and a service manager's view of it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "output.hpp"
+
+namespace fsr {
+
+// Made before threads, files and other children: forks, and returns in the child. The parent prints what the child reports and
+// ends with status 0 once ready() was called, else, when the child has ended, with the child's. Until ready() messages of the
+// child go where the parent's go. Throws Fail.
+class Background {
+ public:
+  Background();
+  ~Background();
+  // Lets the parent go; from now on messages go to the log of `output`, and no directory is held but those captured and written.
+  void ready(const std::string& directory, const CaptureOutput& output);
+
+ private:
+  int report_fd_ = -1;
+};
+
+// Tells systemd (sd_notify(3), Type=notify) or whoever gave us $NOTIFY_SOCKET. Nothing without one.
+void notify_service_manager(const std::string& state);
+
+}  // namespace fsr

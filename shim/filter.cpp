@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "filter.hpp"
+
+#include <fnmatch.h>
+#include <linux/fs.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace fsr {
+
+namespace {
+
+constexpr int kMaxDepth = 4096;           // of a path; what the kernel takes as one is shorter
+constexpr size_t kKeptRemoved = 1 << 16;  // deleted objects that may still be open
+
+bool number_of(const std::string& text, uint64_t* out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+uint64_t user_id(const std::string& text) {
+  uint64_t id;
+  if (number_of(text, &id) && id <= UINT32_MAX) return id;
+  if (const passwd* entry = getpwnam(text.c_str())) return entry->pw_uid;
+  throw std::invalid_argument("uid=" + text + ": no such user");
+}
+
+}  // namespace
+
+void PathMap::put(ObjectId parent, std::string_view name, ObjectId object) {
+  if (!object || object == kRootObject || !parent || name.empty()) return;
+  Place& place = places_[object];
+  place.parent = parent;
+  place.name = name;
+  place.removed = false;
+}
+
+void PathMap::remove(ObjectId parent, std::string_view name, ObjectId object) {
+  auto at = places_.find(object);
+  if (at == places_.end() || at->second.removed || at->second.parent != parent || at->second.name != name) return;
+  at->second.removed = true;
+  removed_.push_back(object);
+  while (removed_.size() > kKeptRemoved) {
+    auto oldest = places_.find(removed_.front());
+    if (oldest != places_.end() && oldest->second.removed) places_.erase(oldest);
+    removed_.pop_front();
+  }
+}
+
+void PathMap::learn(const Op& op) {
+  if (op.error || op.has(kOpUnfinished)) return;
+  switch (op.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+      return put(op.parent, op.name, op.object);
+    case OpKind::link:
+      return put(op.parent2, op.name2, op.object);
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      return remove(op.parent, op.name, op.object);
+    case OpKind::rename:
+      if (!(op.flags & RENAME_EXCHANGE)) remove(op.parent2, op.name2, op.object2);
+      put(op.parent2, op.name2, op.object);
+      if (op.flags & RENAME_EXCHANGE) put(op.parent, op.name, op.object2);
+      return;
+    default:
+      return;
+  }
+}
+
+std::string PathMap::path(ObjectId object) const {
+  std::string out;
+  for (int depth = 0; depth < kMaxDepth; ++depth) {
+    if (object == kRootObject) return out.empty() ? "." : out;
+    auto at = places_.find(object);
+    if (at == places_.end()) break;
+    out = out.empty() ? at->second.name : at->second.name + "/" + out;
+    object = at->second.parent;
+  }
+  return {};
+}
+
+std::string PathMap::path(ObjectId parent, std::string_view name) const {
+  if (parent == kRootObject) return std::string(name);
+  std::string above = path(parent);
+  return above.empty() ? above : above + "/" + std::string(name);
+}
+
+void OpFilter::add(std::string_view given, bool exclude) {
+  const size_t equals = given.find('=');
+  const std::string key(given.substr(0, equals));
+  if (equals == std::string_view::npos || equals + 1 == given.size())
+    throw std::invalid_argument("expected uid=, process=, op= or path= and a value");
+  Rule rule{.key = Key::path, .exclude = exclude, .patterns = {}, .numbers = {}};
+  if (key == "uid")
+    rule.key = Key::uid;
+  else if (key == "process")
+    rule.key = Key::process;
+  else if (key == "op")
+    rule.key = Key::op;
+  else if (key != "path")
+    throw std::invalid_argument(key + ": can't be filtered by; expected uid, process, op or path");
+  std::string_view rest = given.substr(equals + 1);
+  while (!rest.empty()) {
+    // A path may hold commas.
+    const size_t comma = rule.key == Key::path ? rest.size() : std::min(rest.find(','), rest.size());
+    const std::string value(rest.substr(0, comma));
+    rest.remove_prefix(std::min(rest.size(), comma + 1));
+    uint64_t number;
+    OpKind kind;
+    if (rule.key == Key::uid) {
+      rule.numbers.push_back(user_id(value));
+    } else if (rule.key == Key::op) {
+      if (!op_from_name(value, &kind)) throw std::invalid_argument("op=" + value + ": no such kind of operation");
+      rule.numbers.push_back(uint64_t(kind));
+    } else if (rule.key == Key::process && number_of(value, &number)) {
+      rule.numbers.push_back(number);
+    } else {
+      rule.patterns.push_back(value);
+    }
+  }
+  text_ += (text_.empty() ? "" : " ") + std::string(exclude ? "--exclude " : "--only ") + std::string(given);
+  by_path_ |= rule.key == Key::path;
+  for (Rule& r : rules_) {
+    if (r.key != rule.key || r.exclude != exclude) continue;
+    r.patterns.insert(r.patterns.end(), rule.patterns.begin(), rule.patterns.end());
+    r.numbers.insert(r.numbers.end(), rule.numbers.begin(), rule.numbers.end());
+    return;
+  }
+  rules_.push_back(std::move(rule));
+}
+
+bool OpFilter::path_matches(const Rule& rule, const Op& op) const {
+  auto any = [&](const std::string& path) {
+    return !path.empty() && std::any_of(rule.patterns.begin(), rule.patterns.end(),
+                                        [&](const std::string& p) { return fnmatch(p.c_str(), path.c_str(), 0) == 0; });
+  };
+  switch (op.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      return any(paths_.path(op.parent, op.name));
+    case OpKind::rename:
+      return any(paths_.path(op.parent, op.name)) || any(paths_.path(op.parent2, op.name2));
+    case OpKind::link:
+      return any(paths_.path(op.object)) || any(paths_.path(op.parent2, op.name2));
+    case OpKind::tmpfile:
+      return any(paths_.path(op.parent));
+    case OpKind::copy_file_range:
+      return any(paths_.path(op.object)) || any(paths_.path(op.object2));
+    default:
+      return any(paths_.path(op.object));
+  }
+}
+
+bool OpFilter::matches(const Rule& rule, const Op& op) const {
+  auto number = [&](uint64_t n) { return std::find(rule.numbers.begin(), rule.numbers.end(), n) != rule.numbers.end(); };
+  switch (rule.key) {
+    case Key::uid:
+      return number(op.uid);
+    case Key::op:
+      return number(uint64_t(op.kind));
+    case Key::process: {
+      if (!op.who) return false;
+      if (number(uint64_t(op.who->pid))) return true;
+      const std::string command(op.who->command);
+      return std::any_of(rule.patterns.begin(), rule.patterns.end(),
+                         [&](const std::string& p) { return fnmatch(p.c_str(), command.c_str(), 0) == 0; });
+    }
+    case Key::path:
+      return path_matches(rule, op);
+  }
+  return false;
+}
+
+bool OpFilter::wants(const Op& op) const {
+  return std::all_of(rules_.begin(), rules_.end(), [&](const Rule& rule) { return matches(rule, op) != rule.exclude; });
+}
+
+}  // namespace fsr

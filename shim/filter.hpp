@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operations go into the trace: --only and --exclude.
+//
+// A rule is KEY=VALUES: uid=1000,nobody; process=4711,make,git*; op=read,write; path=GLOB. Values of one key are alternatives,
+// keys of --only must all be met, and none of --exclude may be. Names and paths are matched by fnmatch(3), paths relative to the
+// captured directory ("." itself) with * reaching across slashes. Rules are added first, by one thread; then the writer thread
+// alone asks: the request path does not know of filters.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "op.hpp"
+
+namespace fsr {
+
+// Where objects were last seen: as far as operations told. Deleted ones are forgotten after a while, their last users done.
+class PathMap {
+ public:
+  void learn(const Op& op);  // in order of effect
+  // "dir/file", "." for the captured directory; empty where it is not known.
+  std::string path(ObjectId object) const;
+  std::string path(ObjectId parent, std::string_view name) const;
+
+ private:
+  struct Place {
+    ObjectId parent = kNoObject;
+    std::string name;
+    bool removed = false;
+  };
+  void put(ObjectId parent, std::string_view name, ObjectId object);
+  void remove(ObjectId parent, std::string_view name, ObjectId object);
+  std::unordered_map<ObjectId, Place> places_;
+  std::deque<ObjectId> removed_;
+};
+
+class OpFilter {
+ public:
+  // Throw std::invalid_argument with one line.
+  void only(std::string_view rule) { add(rule, false); }
+  void exclude(std::string_view rule) { add(rule, true); }
+
+  bool empty() const { return rules_.empty(); }
+  const std::string& text() const { return text_; }  // the rules as given
+  // Whether to record it. It may still be under way.
+  bool wants(const Op& op) const;
+  // Every operation once its outcome is known, wanted or not.
+  void learn(const Op& op) {
+    if (by_path_) paths_.learn(op);
+  }
+
+ private:
+  enum class Key { uid, process, op, path };
+  struct Rule {
+    Key key;
+    bool exclude;
+    std::vector<std::string> patterns;  // process names, paths
+    std::vector<uint64_t> numbers;      // uids, pids, kinds
+  };
+  void add(std::string_view rule, bool exclude);
+  bool matches(const Rule& rule, const Op& op) const;
+  bool path_matches(const Rule& rule, const Op& op) const;
+
+  std::vector<Rule> rules_;
+  std::string text_;
+  bool by_path_ = false;
+  PathMap paths_;
+};
+
+}  // namespace fsr

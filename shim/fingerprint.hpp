@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// --content fingerprint: what was read or written, as a hash per block and how well it compresses.
+//
+// The request path hashes (XXH3, 64 bits; tests/bench/cost shows what that costs) and keeps a copy of one block in sixteen, and
+// of each file's first one. The writer thread compresses those samples and tells the other blocks' levels from them. Which blocks
+// are sampled depends on their hash alone otherwise, so that equal blocks are sampled or not wherever they turn up.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "op.hpp"
+
+struct ZSTD_CCtx_s;
+
+namespace fsr {
+
+enum class Content { none, fingerprint, full };
+const char* content_name(Content content);
+
+// One for each serving thread.
+class Fingerprinter {
+ public:
+  // Points op.blocks and op.data (the samples, one after the other) at its own memory, valid until the next call. op.offset says
+  // where in the file `data` lies.
+  void take(Op& op, const char* data, size_t bytes);
+
+ private:
+  std::vector<BlockPrint> blocks_;
+  std::string samples_;
+};
+
+// The writer thread's part.
+class CompressionMeter {
+ public:
+  CompressionMeter();
+  ~CompressionMeter();
+  // Takes what a Fingerprinter left in an operation on `object` and returns blocks with levels, valid until the next call. A
+  // sample's level is its size after zstd level 1, in eighths rounded up; other blocks get that of an equal block, else that
+  // of the object's last sample, else of the last sample of all.
+  std::span<const BlockPrint> levels(std::span<const BlockPrint> blocks, std::string_view samples, ObjectId object,
+                                     uint64_t offset, uint64_t bytes);
+
+ private:
+  struct Known {
+    uint64_t key = 0;
+    uint8_t level = 0;
+  };
+  uint8_t measure(std::string_view sample);
+  static Known& slot(std::vector<Known>& table, uint64_t key);
+
+  ZSTD_CCtx_s* zstd_;
+  std::string out_;
+  std::vector<BlockPrint> blocks_;
+  std::vector<Known> by_hash_, by_object_;  // direct-mapped: the last one wins
+  uint8_t last_ = 8;
+};
+
+}  // namespace fsr

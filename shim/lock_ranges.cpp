@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock_ranges.hpp"
+
+#include <limits>
+
+namespace fsr {
+
+namespace {
+
+bool overlap(const LockRange& a, const LockRange& b) { return a.first <= b.last && b.first <= a.last; }
+
+}  // namespace
+
+LockRange range_of(const struct flock& lock) {
+  LockRange range{uint64_t(lock.l_start), std::numeric_limits<uint64_t>::max(), lock.l_type == F_WRLCK, lock.l_pid};
+  if (lock.l_len != 0) range.last = range.first + uint64_t(lock.l_len) - 1;
+  return range;
+}
+
+void LockRanges::clear(const LockRange& range) {
+  std::vector<LockRange> kept;
+  for (const LockRange& r : held_) {
+    if (!overlap(r, range)) {
+      kept.push_back(r);
+      continue;
+    }
+    if (r.first < range.first) kept.push_back({r.first, range.first - 1, r.exclusive, r.pid});
+    if (r.last > range.last) kept.push_back({range.last + 1, r.last, r.exclusive, r.pid});
+  }
+  held_ = std::move(kept);
+}
+
+void LockRanges::set(const LockRange& range) {
+  clear(range);
+  held_.push_back(range);
+}
+
+const LockRange* LockRanges::conflict(const LockRange& wanted) const {
+  for (const LockRange& r : held_)
+    if (overlap(r, wanted) && (r.exclusive || wanted.exclusive)) return &r;
+  return nullptr;
+}
+
+}  // namespace fsr

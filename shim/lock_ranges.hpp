@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The POSIX lock ranges that one owner holds on one file. The lower file system decides who gets a lock; but since the locks are
+// taken by this process on its applications' behalf, it can't say which application holds one, nor notice that two wait for each
+// other: that is what these are for. Not thread-safe.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace fsr {
+
+struct LockRange {
+  uint64_t first = 0, last = 0;  // bytes, both included; last = UINT64_MAX: to the end, wherever that is
+  bool exclusive = false;
+  pid_t pid = 0;
+};
+
+LockRange range_of(const struct flock& lock);  // l_start counted from the start of the file, l_len not negative
+
+class LockRanges {
+ public:
+  void set(const LockRange& range);  // replaces what it overlaps, as fcntl(2) does
+  void clear(const LockRange& range);
+  // A range held here that keeps another owner from taking that one; null if there is none.
+  const LockRange* conflict(const LockRange& wanted) const;
+
+ private:
+  std::vector<LockRange> held_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "newer_requests.hpp"
+
+#include <linux/fuse.h>
+#include <sys/uio.h>
+
+#include <cstring>
+
+namespace fsr {
+
+namespace {
+
+constexpr uint32_t kTmpfile = 51, kStatx = 52;  // opcodes
+
+struct StatxIn {
+  fuse_getattr_in common;
+  uint32_t flags, mask;
+};
+
+struct StatxOut {
+  uint64_t valid_seconds;
+  uint32_t valid_nanoseconds, flags;
+  uint64_t spare[2];
+  struct statx statx;  // the kernel's own struct up to the device numbers, then spare
+};
+constexpr size_t kStatxKnown = offsetof(struct statx, stx_dev_minor) + sizeof(uint32_t);
+
+thread_local uint64_t t_statx = 0;  // unique number of the FUSE_STATX being served, 0: none
+thread_local StatxOut t_reply;
+
+}  // namespace
+
+ssize_t translate_request(char* message, ssize_t n) {
+  t_statx = 0;
+  fuse_in_header header;
+  if (n < ssize_t(sizeof header)) return n;
+  memcpy(&header, message, sizeof header);
+  if (header.opcode == kTmpfile) {
+    header.opcode = FUSE_CREATE;
+  } else if (header.opcode == kStatx && n == ssize_t(sizeof header + sizeof(StatxIn))) {
+    header.opcode = FUSE_GETATTR;
+    n = ssize_t(sizeof header + sizeof(fuse_getattr_in));
+    header.len = uint32_t(n);
+    t_statx = header.unique;
+  } else {
+    return n;
+  }
+  memcpy(message, &header, sizeof header);
+  return n;
+}
+
+bool serving_statx() { return t_statx != 0; }
+
+void note_statx(const struct statx& s) {
+  t_reply = {};
+  memcpy(&t_reply.statx, &s, kStatxKnown);
+}
+
+void translate_reply(iovec* parts, int count) {
+  if (t_statx == 0 || count != 2) return;
+  fuse_out_header header;
+  memcpy(&header, parts[0].iov_base, sizeof header);
+  if (header.unique != t_statx || header.error != 0) return;
+  t_statx = 0;
+  header.len = sizeof header + sizeof t_reply;
+  memcpy(parts[0].iov_base, &header, sizeof header);
+  parts[1] = {&t_reply, sizeof t_reply};
+}
+
+}  // namespace fsr

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// fsshim rotate DIR
+#include <cstdio>
+
+#include "control.hpp"
+#include "mount.hpp"
+#include "subcommands.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+int run_rotate(const std::string& given) {
+  const std::string written = escape_text(resolve_captured(given));
+  bool found = false;
+  int status = 0;
+  for (FoundCapture& capture : find_captures()) {
+    if (!capture.alive || capture.info["directory"] != written) continue;
+    found = true;
+    ControlFields answer;
+    if (!ask_capture(capture.pid, "rotate", &answer)) answer["failure"] = "does not answer";
+    if (!answer["failure"].empty()) {
+      fprintf(stderr, "fsshim: process %d: %s\n", int(capture.pid), answer["failure"].c_str());
+      status = 1;
+      continue;
+    }
+    printf("%s: piece %s begins\n", answer["trace"].c_str(), answer["pieces"].c_str());
+  }
+  if (!found) {
+    fprintf(stderr, "fsshim: %s: not captured (by this user)\n", written.c_str());
+    return 1;
+  }
+  return status;
+}
+
+}  // namespace fsr
