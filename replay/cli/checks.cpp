@@ -16,7 +16,6 @@
 #include "engine/clock.hpp"
 #include "engine/prepare.hpp"
 #include "targets/blocking_session.hpp"
-#include "trace/spool.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -43,11 +42,6 @@ std::string nfs_source(const std::string& url) {
 }
 
 }  // namespace
-
-std::unique_ptr<TraceReader> open_input(const std::string& input) {
-  if (input == "-") return std::make_unique<TraceReader>(spool_to_file(STDIN_FILENO), "standard input");
-  return std::make_unique<TraceReader>(input);
-}
 
 void refuse_captured_place(const std::string& url, const TraceHeader& header) {
   bool same = false;

@@ -2,17 +2,13 @@
 // What is looked at before a replay may touch anything. All throw std::runtime_error with one line that says what to do.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "plan/image.hpp"
 #include "targets/target.hpp"
 #include "trace/header.hpp"
-#include "trace/reader.hpp"
 
 namespace fsr {
-
-std::unique_ptr<TraceReader> open_input(const std::string& input);  // "-" = standard input
 
 // The place that was captured must not be overwritten by its own replay.
 void refuse_captured_place(const std::string& url, const TraceHeader& header);

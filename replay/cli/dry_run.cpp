@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "op_source.hpp"
 #include "targets/target.hpp"
-#include "trace/reader.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -23,13 +23,12 @@ struct Survey {
   double feasible_scale = 0;
 };
 
-Survey survey(const CommandLine& command, TraceReader& trace, Target& target) {
+Survey survey(const CommandLine& command, OpSource& source, Target& target) {
   Survey s;
   std::unordered_map<ThreadId, int64_t> busy;
   int64_t first = -1, last = 0;
-  trace.seek_time(command.run.from);
   OpBatch batch;
-  while (trace.next(batch))
+  while (source.next(batch))
     for (const Op& op : batch.ops) {
       if (op.start < command.run.from || op.start >= command.run.to) continue;
       if (first < 0) first = op.start;
@@ -50,9 +49,9 @@ Survey survey(const CommandLine& command, TraceReader& trace, Target& target) {
 
 }  // namespace
 
-int dry_run(const CommandLine& command, TraceReader& trace, Target& target, const Report& report) {
+int dry_run(const CommandLine& command, OpSource* source, Target& target, const Report& report) {
   const ImageSummary& image = report.image;
-  Survey s = survey(command, trace, target);
+  Survey s = source ? survey(command, *source, target) : Survey();
   Space space = target.space();
   bool fits = !space.total || image.bytes <= space.free;
   int status = s.all_impossible || !fits ? 1 : 0;
@@ -77,9 +76,14 @@ int dry_run(const CommandLine& command, TraceReader& trace, Target& target, cons
     fmt::print("{}\n", out.dump(2));
     return status;
   }
-  fmt::print("{} on {}: would issue {} operations of {} streams, recorded in {}\n", report.input, report.target,
-             format_count(image.operations * command.clones), format_count(image.streams * command.clones),
-             format_duration(image.last_end - image.first));
+  fmt::print("{} on {}: would issue ", report.input, report.target);
+  if (source)
+    fmt::print("{} operations of {} streams, recorded in {}\n", format_count(image.operations * command.clones),
+               format_count(image.streams * command.clones), format_duration(image.last_end - image.first));
+  else
+    fmt::print("the calls of a mix\n");
+  if (report.mix)
+    for (const std::string& note : report.mix->notes) fmt::print("mix        {}\n", note);
   fmt::print("image      {} directories, {} files, {} symlinks; {} to write", format_count(image.directories),
              format_count(image.files), format_count(image.symlinks), format_size(image.bytes));
   if (space.total) fmt::print(", {} free{}", format_size(space.free), fits ? "" : ": does not fit");

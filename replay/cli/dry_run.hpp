@@ -8,9 +8,10 @@
 namespace fsr {
 
 class Target;
-class TraceReader;
+class OpSource;
 
 // Prints to standard output. Status 1 when operations could not be issued or the image does not fit.
-int dry_run(const CommandLine& command, TraceReader& trace, Target& target, const Report& report);
+// `source`: the operations of the range, without clones; null for a synthesized load.
+int dry_run(const CommandLine& command, OpSource* source, Target& target, const Report& report);
 
 }  // namespace fsr

@@ -7,12 +7,14 @@
 #include <string>
 
 #include "engine/run.hpp"
+#include "inputs/workload_options.hpp"
 
 namespace fsr {
 
 struct CommandLine {
   std::string input, target;  // target empty: a fresh ./fsreplay-data
   RunOptions run;             // timing, order, scale, from, to, duration, workers
+  WorkloadOptions workload;   // of a mix; its duration is run.duration
   unsigned clones = 1;
   std::string uid = "self";  // self | recorded | map=FILE
   std::string results;       // SQLite file, empty: none

@@ -2,38 +2,12 @@
 #include "cli/progress_line.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "util/units.hpp"
 
 namespace fsr {
-
-ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO)) {}
-
-ProgressLine::~ProgressLine() { clear(); }
-
-void ProgressLine::clear() {
-  if (shown_) fputs("\r\x1b[K", stderr);
-  shown_ = false;
-}
-
-void ProgressLine::show(const std::string& text) {
-  if (!enabled_) return;
-  fmt::print(stderr, "\r\x1b[K{}", text);
-  fflush(stderr);
-  shown_ = true;
-}
-
-void ProgressLine::bar(const char* label, uint64_t done, uint64_t total) {
-  if (!enabled_) return;
-  double share = total ? std::min(1.0, double(done) / double(total)) : 0;
-  constexpr size_t kWidth = 30;
-  size_t full = size_t(share * kWidth);
-  show(fmt::format("{}  [{}{}] {:3.0f} %", label, std::string(full, '#'), std::string(kWidth - full, '.'), share * 100));
-}
 
 void ProgressLine::replay(const Progress& now, int64_t span, uint64_t operations) {
   if (!enabled_) return;

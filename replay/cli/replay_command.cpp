@@ -5,23 +5,27 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "cli/checks.hpp"
 #include "cli/dry_run.hpp"
 #include "cli/progress_line.hpp"
 #include "engine/clock.hpp"
-#include "engine/object_set.hpp"
 #include "engine/prepare.hpp"
-#include "plan/clones.hpp"
+#include "inputs/input.hpp"
 #include "plan/credentials.hpp"
 #include "plan/image.hpp"
 #include "report/report.hpp"
 #include "sql/results.hpp"
 #include "targets/target.hpp"
-#include "trace/live_state.hpp"
-#include "trace/reader.hpp"
+#include "util/memory.hpp"
+#include "util/object_set.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -36,121 +40,140 @@ int64_t wall_clock() {
 
 // The state of one replay while it passes through its stages.
 struct Replay {
-  const CommandLine& command;
+  CommandLine command;
   const std::atomic<int>& stop;
   ProgressLine line;
   MonotonicClock clock;
   std::unique_ptr<CredentialMap> credentials;
+  std::unique_ptr<Input> input;
   std::unique_ptr<Target> target;
+  ImageOptions image_options;
   Report report;
 
   Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet) {}
 
-  void open_target_for_run(const TraceHeader& header) {
+  void open_target_for_run() {
     if (command.uid == "recorded") credentials = std::make_unique<CredentialMap>();
     if (command.uid.rfind("map=", 0) == 0)
       credentials = std::make_unique<CredentialMap>(CredentialMap::from_file(command.uid.substr(4)));
     std::string url = command.target;
     if (url.empty()) url = "./fsreplay-data";
-    if (!command.force) refuse_captured_place(url, header);
+    if (!command.force) refuse_captured_place(url, input->header());
     target = open_target(url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr});
     report.target = target->name();
+    image_options = {.from = command.run.from,
+                     .to = command.run.to,
+                     .clones = command.clones,
+                     .privileged = command.privileged,
+                     .owners = credentials != nullptr,
+                     .memory = memory_budget()};
   }
 
-  Image analyze(TraceReader& trace) {
-    LiveState state;
-    if (command.run.from > 0) trace.load_state(command.run.from, state);
-    ImageOptions options{.from = command.run.from,
-                         .to = command.run.to,
-                         .clones = command.clones,
-                         .privileged = command.privileged,
-                         .owners = credentials != nullptr,
-                         .content = trace.header().content != "none"};
-    return Image::analyze(trace, std::move(state), options,
-                          [&](int64_t) { line.bar("reading", trace.position_bytes(), trace.file_bytes()); });
-  }
-
-  void note_damage(TraceReader& trace) {
-    report.damage = trace.damage();
-    const TraceClosing* closing = trace.closing();
-    report.trace_complete = closing && closing->clean && closing->dropped == 0;
-    if (!report.trace_complete || !report.damage.empty()) {
-      line.clear();
-      std::string why = !closing           ? "cut: the closing statement is missing"
-                        : closing->dropped ? format_count(closing->dropped) + " operations were dropped by the recorder"
-                        : !closing->clean  ? "the recording failed: " + closing->reason
-                                           : report.damage.front().what;
-      fmt::print(stderr, "fsreplay: {}: incomplete trace ({}); replaying the {} operations that can be read, until {}\n",
-                 command.input, why, format_count(report.image.operations), format_duration(report.image.last_end));
+  Image image() {
+    try {
+      Image made = input->image(*target, image_options, [&](uint64_t done, uint64_t total) { line.bar("reading", done, total); });
+      report.image = made.summary();
+      return made;
+    } catch (const std::length_error& e) {
+      throw std::runtime_error(command.input + ": " + e.what());
     }
   }
 
-  bool prepare_target(Image& image, ObjectSet& known) {
+  void note_damage() {
+    input->describe(report);
+    if (report.incomplete.empty()) return;
+    line.clear();
+    fmt::print(stderr, "fsreplay: {}: incomplete trace ({}); replaying the {} operations that can be read, until {}\n",
+               command.input, report.incomplete, format_count(report.image.operations), format_duration(report.image.last_end));
+  }
+
+  bool prepare_target(Image& made, ObjectSet& known) {
     PrepareOptions options{.trace_id = report.header.id,
                            .reuse = command.reuse,
+                           .ours = input->own_names(),
                            .workers = command.run.workers,
                            .credentials = credentials.get(),
                            .stop = &stop};
-    uint64_t total = plan_size(image);
+    uint64_t total = plan_size(made);
     options.progress = [&](const Progress& p) { line.bar("image  ", p.done, total); };
-    report.prepared = prepare(image, *target, clock, options, known);
+    report.prepared = prepare(made, *target, clock, options, known);
     line.clear();
     return report.prepared.failed == 0 && !report.prepared.stopped;
   }
 
-  void run_trace(TraceReader& trace, ObjectSet& known) {
-    trace.seek_op(0);
-    if (command.run.from > 0) trace.seek_time(command.run.from);
-    CloneSource clones(trace, command.clones);
+  void run_input(ObjectSet& known) {
     report.options = command.run;
+    OpSource& source = input->operations(image_options, report.options);
     report.options.known = &known;
     report.options.credentials = credentials.get();
     report.options.stop = &stop;
     uint64_t operations = report.image.operations * command.clones;
     int64_t span =
         command.run.timing == Timing::original ? int64_t(double(report.image.last - command.run.from) / command.run.scale) : 0;
+    if (report.synthesized) operations = command.workload.calls, span = report.options.duration;
+    report.intervals.clear();
     report.options.progress = [&](const Progress& p) {
       report.intervals.push_back(p);
       line.replay(p, span, operations);
     };
-    OpSource& source = command.clones > 1 ? static_cast<OpSource&>(clones) : trace;
     report.result = run(source, *target, clock, report.options);
     report.counters = target->counters();
+    input->describe(report);
     line.clear();
+    if (std::unique_ptr<OpSource> closing = input->closing(); closing && stop.load() < 2) {
+      RunOptions plain{.timing = Timing::asap, .workers = command.run.workers};
+      run(*closing, *target, clock, plain);
+    }
   }
+
+  bool ramp() const { return command.workload.loads.size() > 1; }
 
   int finish() {
     report.interrupted = stop.load() != 0;
     if (command.json)
       fputs(report_json(report).c_str(), stdout);
-    else
+    else if (!ramp() || report.curve.empty())
       fputs(report_text(report).c_str(), stdout);
     if (!command.results.empty()) report_database(report, command.results);
     return verdict(report).status;
   }
+
+  int add_point() {
+    report.interrupted = stop.load() != 0;
+    report.curve.push_back(curve_point(report));
+    if (ramp() && !command.json) {
+      fputs(curve_text(report.curve.back(), report.curve.size() == 1).c_str(), stdout);
+      for (const std::string& reason : verdict(report).reasons) fmt::print("{:>10} not clean: {}\n", "", reason);
+      fflush(stdout);
+    }
+    return report.curve.back().status;
+  }
+
+  bool save_drawing() {
+    const std::string& path = command.workload.svg;
+    std::string svg = curve_svg(report.curve, report.input + " on " + report.target);
+    FILE* file = fopen(path.c_str(), "w");
+    bool written = file && fwrite(svg.data(), 1, svg.size(), file) == svg.size();
+    if (file && fclose(file) != 0) written = false;
+    if (!written) fmt::print(stderr, "fsreplay: {}: {}\n", path, strerror(errno));
+    return written;
+  }
 };
 
-}  // namespace
-
-int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
-  Replay replay(command, stop);
-  if (!command.results.empty() && !results_replaceable(command.results) && !command.force)
-    throw std::runtime_error(command.results + ": exists and is no results database (--force replaces it)");
-  std::unique_ptr<TraceReader> trace = open_input(command.input);
+// Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
+std::optional<int> play_round(Replay& replay) {
+  const CommandLine& command = replay.command;
   Report& report = replay.report;
-  report.input = command.input;
-  report.header = trace->header();
-  report.clones = command.clones;
-  report.acting_as = command.uid;
-  report.started = wall_clock();
-  replay.open_target_for_run(report.header);
-  if (!command.dry_run) check_place(*replay.target, replay.clock, report.header.id, command.reuse, command.force);
-
-  Image image = replay.analyze(*trace);
-  report.image = image.summary();
-  replay.note_damage(*trace);
-  if (report.image.operations == 0) throw std::runtime_error(command.input + ": no operations in the range to replay");
-  if (command.dry_run) return dry_run(command, *trace, *replay.target, report);
+  Image image = replay.image();
+  replay.note_damage();
+  if (!report.synthesized && report.image.operations == 0)
+    throw std::runtime_error(command.input + ": no operations in the range to replay");
+  if (command.dry_run) {
+    ImageOptions plain = replay.image_options;
+    plain.clones = 1;
+    RunOptions ignored = command.run;
+    return dry_run(command, report.synthesized ? nullptr : &replay.input->operations(plain, ignored), *replay.target, report);
+  }
   check_space(*replay.target, report.image, command.force);
   check_writable(*replay.target, replay.clock);
 
@@ -163,12 +186,51 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
     fmt::print(stderr, "fsreplay: {} prepared: {} operations, {}, in {}\n", report.target,
                format_count(report.prepared.operations), format_size(report.prepared.bytes),
                format_duration(report.prepared.elapsed));
-    report.interrupted = stop.load() != 0;
+    report.interrupted = replay.stop.load() != 0;
     return verdict(report).status;
   }
   image = Image();  // its memory is not needed any more
-  replay.run_trace(*trace, known);
-  int status = replay.finish();
+  replay.run_input(known);
+  return std::nullopt;
+}
+
+// Options that mean nothing to a load that was never recorded.
+void refuse_options_of_traces(const CommandLine& command) {
+  const RunOptions& run = command.run;
+  if (command.clones != 1 || run.from != 0 || run.to != INT64_MAX || run.scale != 1 || run.timing != Timing::original ||
+      command.cleanup)
+    throw std::runtime_error(command.input +
+                             ": is a mix: --timing, --scale, --clones, --from, --to and --cleanup are for traces (see --load)");
+}
+
+}  // namespace
+
+int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
+  Replay replay(command, stop);
+  if (!command.results.empty() && !results_replaceable(command.results) && !command.force)
+    throw std::runtime_error(command.results + ": exists and is no results database (--force replaces it)");
+  replay.input = open_input(command.input, command.workload);
+  // Without the pieces before, a trace begins where they ended, with what its checkpoint knows.
+  replay.command.run.from = std::max(command.run.from, replay.input->begin_time());
+  const bool own_tree = !replay.input->own_names();
+  if (!own_tree) refuse_options_of_traces(command);
+  Report& report = replay.report;
+  report.input = command.input;
+  report.header = replay.input->header();
+  report.clones = command.clones;
+  report.acting_as = command.uid;
+  report.started = wall_clock();
+  replay.open_target_for_run();
+  if (!command.dry_run && own_tree) check_place(*replay.target, replay.clock, report.header.id, command.reuse, command.force);
+
+  int status = 0;
+  while (replay.input->next_round()) {
+    if (std::optional<int> early = play_round(replay)) return *early;
+    if (replay.ramp() || !command.workload.svg.empty()) status = std::max(status, replay.add_point());
+    if (stop.load()) break;
+  }
+  status = std::max(status, replay.finish());
+  if (!command.workload.svg.empty() && !replay.save_drawing()) status = 1;
   if (command.cleanup) remove_tree(*replay.target, replay.clock, report.header.id);
   return status;
 }

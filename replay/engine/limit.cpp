@@ -34,7 +34,8 @@ void find_limit(const RunOptions& options, RunResult& r) {
                       r.window_full ? fmt::format(", its window was full for {} operations", format_count(r.window_full)) : ""));
       return;
     }
-    if (slower * options.scale > 1.05 && slower > 1.05)
+    // A load that was never recorded has no service times of its own: its streams wait for the target alone.
+    if (r.recorded_service <= 0 || (slower * options.scale > 1.05 && slower > 1.05))
       set(r, Limit::target,
           fmt::format("the target did not keep up: its service time was on average {}{}",
                       format_duration(int64_t(r.service.mean())), compared));

@@ -7,7 +7,7 @@
 namespace fsr {
 
 size_t OpCopy::bytes(const Op& op, bool taught) {
-  size_t n = op.name.size() + op.name2.size() + op.data.size() + op.entries.size_bytes();
+  size_t n = op.name.size() + op.name2.size() + op.data.size() + op.entries.size_bytes() + op.blocks.size_bytes();
   for (const DirEntry& e : op.entries) n += e.name.size();
   if (op.set) n += sizeof(Attr);
   if (taught && op.attr) n += sizeof(Attr);
@@ -40,6 +40,9 @@ void OpCopy::assign(const Op& op, bool taught) {
   DirEntry* entries = reinterpret_cast<DirEntry*>(at);
   for (const DirEntry& e : op.entries) put(e);
   if (!op.entries.empty()) op_.entries = {entries, op.entries.size()};
+  BlockPrint* blocks = reinterpret_cast<BlockPrint*>(at);
+  for (const BlockPrint& b : op.blocks) put(b);
+  if (!op.blocks.empty()) op_.blocks = {blocks, op.blocks.size()};
   auto text = [&](std::string_view s) -> std::string_view {
     if (s.empty()) return {};
     memcpy(at, s.data(), s.size());

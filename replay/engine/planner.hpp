@@ -6,10 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/object_set.hpp"
 #include "engine/worker.hpp"
 #include "plan/dependencies.hpp"
 #include "plan/linearizer.hpp"
+#include "util/object_set.hpp"
 
 namespace fsr {
 

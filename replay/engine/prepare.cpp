@@ -10,10 +10,10 @@
 #include <stdexcept>
 
 #include "engine/clock.hpp"
-#include "engine/object_set.hpp"
 #include "engine/reconcile.hpp"
 #include "plan/image_source.hpp"
 #include "targets/blocking_session.hpp"
+#include "util/object_set.hpp"
 
 namespace fsr {
 
@@ -46,8 +46,8 @@ class Preparation {
     Reconciled found;
     bool marked = false;
     if (!target_.empty()) {
-      marked = find_marker(target_, clock_, options_.trace_id) == Marker::same;
-      found = reconcile(tree_, target_, clock_, marked && options_.reuse, known_);
+      marked = !options_.trace_id.empty() && find_marker(target_, clock_, options_.trace_id) == Marker::same;
+      found = reconcile(tree_, target_, clock_, {marked && options_.reuse, options_.ours}, known_);
       out_.kept = found.kept;
     }
     ImageContents contents(tree_, found.present, marked ? std::string() : options_.trace_id);

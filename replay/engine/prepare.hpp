@@ -17,8 +17,10 @@ namespace fsr {
 class Image;
 
 struct PrepareOptions {
-  std::string trace_id;  // written to the marker
+  std::string trace_id;  // written to the marker; empty: no marker, the target's root is shared with others
   bool reuse = false;    // keep what is already right
+  // In a shared root, what is ours by its name: kept where it is right, else removed. Everything else is left alone.
+  bool (*ours)(std::string_view name) = nullptr;
   unsigned workers = 0;
   const CredentialMap* credentials = nullptr;
   const std::atomic<int>* stop = nullptr;

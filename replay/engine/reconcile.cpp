@@ -23,7 +23,7 @@ struct Entry {
 
 class Reconciler {
  public:
-  Reconciler(const ImageTree& tree, Target& target, Clock& clock, bool ours, ObjectSet& known)
+  Reconciler(const ImageTree& tree, Target& target, Clock& clock, Ours ours, ObjectSet& known)
       : tree_(tree),
         session_(target, clock),
         ours_(ours),
@@ -70,7 +70,7 @@ class Reconciler {
         known_.insert(root);
         directory(root, n, false);
       }
-      if (!wanted && ours_) remove(kRootObject, e);
+      if (!wanted && ours_.removable(e.name)) remove(kRootObject, e);
     }
   }
 
@@ -84,17 +84,19 @@ class Reconciler {
       std::unordered_map<std::string_view, uint32_t> wanted;
       if (auto found = children_.find(folder.recorded); found != children_.end())
         for (uint32_t i : found->second) wanted.emplace(tree_.names[i].name, i);
+      // In the root of a target, names are everybody's.
+      const bool ours = ours_.everything || f > 0 || !has_marker;
       for (const Entry& e : list(folder.object)) {
         if (f == 0 && has_marker && e.name == kMarkerName) continue;
         auto name = wanted.find(e.name);
         if (name == wanted.end()) {
-          if (ours_) remove(folder.object, e);
+          if (ours && ours_.removable(e.name)) remove(folder.object, e);
           continue;
         }
         const ImageObject& o = tree_.objects[tree_.names[name->second].object];
         ObjectId object = tree_.object_id(o.id, clone);
         if (!right(o, object, folder.object, e)) {
-          if (ours_) remove(folder.object, e);
+          if (ours && ours_.removable(e.name)) remove(folder.object, e);
           continue;
         }
         known_.insert(object);
@@ -110,7 +112,7 @@ class Reconciler {
     Outcome seen = session_.perform({.kind = OpKind::lookup, .object = object, .parent = parent, .name = e.name});
     if (seen.error || (seen.attr.mode & S_IFMT) != o.type) return false;
     if (o.directory()) return true;
-    if (!ours_) return false;
+    if (!ours_.any()) return false;
     if (o.type == S_IFLNK) {
       const Outcome& link = session_.perform({.kind = OpKind::readlink, .object = object});
       return !link.error && (o.target.empty() || link.data == o.target);
@@ -139,7 +141,8 @@ class Reconciler {
     one(parent, e.name);
     for (size_t i = 0; i < folders.size(); ++i) {
       ObjectId object = folders[i].object;
-      for (const Entry& child : list(object)) one(object, child.name);
+      for (const Entry& child : list(object))
+        if (ours_.removable(child.name)) one(object, child.name);
     }
     for (size_t i = folders.size(); i-- > 0;)
       session_.perform(
@@ -148,7 +151,7 @@ class Reconciler {
 
   const ImageTree& tree_;
   BlockingSession session_;
-  bool ours_;
+  Ours ours_;
   ObjectSet& known_;
   ObjectId next_;
   HandleId handle_;
@@ -158,7 +161,7 @@ class Reconciler {
 
 }  // namespace
 
-Reconciled reconcile(const ImageTree& tree, Target& target, Clock& clock, bool ours, ObjectSet& known) {
+Reconciled reconcile(const ImageTree& tree, Target& target, Clock& clock, Ours ours, ObjectSet& known) {
   return Reconciler(tree, target, clock, ours, known).run();
 }
 

@@ -2,8 +2,8 @@
 // Finds out what of an initial image a target holds already, teaches the target the ids of that, and removes what is wrong.
 #pragma once
 
-#include "engine/object_set.hpp"
 #include "plan/image_source.hpp"
+#include "util/object_set.hpp"
 
 namespace fsr {
 
@@ -15,8 +15,15 @@ struct Reconciled {
   uint64_t kept = 0, removed = 0;
 };
 
-// With `ours` (the tree carries the marker of this trace) names that the image does not have, and objects that are not as the
-// image wants them, are removed; without it nothing is. Throws std::runtime_error when the target can't be asked.
-Reconciled reconcile(const ImageTree& tree, Target& target, Clock& clock, bool ours, ObjectSet& known);
+// What in the target may be removed: names that the image does not have, and objects that are not as the image wants them.
+struct Ours {
+  bool everything = false;                             // the tree carries the marker of this trace
+  bool (*name)(std::string_view component) = nullptr;  // else what has such a name; null: nothing
+  bool removable(std::string_view component) const { return everything || (name && name(component)); }
+  bool any() const { return everything || name; }
+};
+
+// Throws std::runtime_error when the target can't be asked.
+Reconciled reconcile(const ImageTree& tree, Target& target, Clock& clock, Ours ours, ObjectSet& known);
 
 }  // namespace fsr

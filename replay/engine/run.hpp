@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/histogram.hpp"
 #include "op.hpp"
+#include "util/histogram.hpp"
 
 namespace fsr {
 
@@ -115,6 +115,8 @@ struct RunResult {
   uint64_t auxiliary = 0;    // requests that the target added
   uint64_t window_full = 0;  // operations that were due before there was room to plan them
   uint64_t bytes_read = 0, bytes_written = 0;
+  uint64_t blocks_compared = 0;  // of reads with fingerprints
+  uint64_t blocks_unknown = 0;   // of those: overwritten in parts, what they should hold can't be told
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
   bool stopped = false;              // ended early by stop or duration

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "plan/print_data.hpp"
+
 namespace fsr {
 
 bool result_compared(OpKind kind) {
@@ -49,6 +51,24 @@ static bool wait_in_vain(const Op& op, const Outcome& got) {
   return (op.kind == OpKind::setlk || op.kind == OpKind::flock) && op.error == EINTR && got.error == EAGAIN;
 }
 
+bool Verifier::same_blocks(const Op& op, const Outcome& got) {
+  if (got.data.size() != op.result) return true;  // a target that keeps no data
+  bool same = true;
+  for_each_block(op.blocks, op.offset, op.result, [&](const BlockPrint& print, uint64_t from, size_t bytes) {
+    switch (compare_block(print, got.data.substr(from, bytes))) {
+      case BlockMatch::other:
+        same = false;
+        [[fallthrough]];
+      case BlockMatch::same:
+        ++blocks_compared_;
+        break;
+      case BlockMatch::unknown:
+        ++blocks_unknown_;
+    }
+  });
+  return same;
+}
+
 bool Verifier::same(const Op& op, const Outcome& got) {
   if (op.error != got.error) return wait_in_vain(op, got);
   if (op.error) return true;
@@ -61,6 +81,7 @@ bool Verifier::same(const Op& op, const Outcome& got) {
     case OpKind::read:
     case OpKind::getxattr:
       if (op.result != got.result) return false;
+      if (compare_data_ && !op.blocks.empty()) return same_blocks(op, got);
       return !compare_data_ || !op.has(kOpData) || op.data == got.data;
     default:
       return !result_compared(op.kind) || op.result == got.result;

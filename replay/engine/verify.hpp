@@ -22,6 +22,8 @@ class Verifier {
   Verdict check(const Op& op, const Outcome& got, bool other_user);
 
   uint64_t total() const { return total_; }
+  uint64_t blocks_compared() const { return blocks_compared_; }
+  uint64_t blocks_unknown() const { return blocks_unknown_; }
   std::vector<Mismatch>& mismatches() { return mismatches_; }
 
  private:
@@ -29,12 +31,13 @@ class Verifier {
     uint64_t expected = 0, got = 0;
   };
   bool same(const Op& op, const Outcome& got);
+  bool same_blocks(const Op& op, const Outcome& got);
   bool same_listing(const Op& op, const Outcome& got);
   void note(const Op& op, const Outcome& got);
 
   bool compare_data_;
   size_t keep_;
-  uint64_t total_ = 0;
+  uint64_t total_ = 0, blocks_compared_ = 0, blocks_unknown_ = 0;
   std::vector<Mismatch> mismatches_;
   std::unordered_map<HandleId, Listing> listings_;  // of open directories: a target may cut a listing elsewhere
   Listing listing_;                                 // totals of the latest listing compared

@@ -10,6 +10,7 @@
 
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
+#include "plan/print_data.hpp"
 
 namespace fsr {
 
@@ -126,12 +127,18 @@ bool Worker::issue(Node& node, int64_t now) {
     r.payload = {};
   } else if (op.has(kOpData) && op.data.size() == op.length) {
     r.payload = op.data;
+  } else if (!op.blocks.empty()) {
+    node.scratch.resize(op.length);
+    print_data(op.blocks, op.offset, {node.scratch.data(), node.scratch.size()});
+    r.payload = node.scratch;
+    node.large = true;
+    now = run_.clock.now();
   } else {
     r.payload = run_.payload.get(op.object, op.offset, op.length, node.scratch);
     node.large |= !node.scratch.empty();
     now = run_.clock.now();
   }
-  r.want_data = run_.options.compare_data && op.kind == OpKind::read && op.has(kOpData);
+  r.want_data = run_.options.compare_data && op.kind == OpKind::read && (op.has(kOpData) || !op.blocks.empty());
   r.outcome = Outcome{};
   node.issued = now;
   Submit submitted = session_->submit(r);
@@ -369,6 +376,8 @@ void Worker::merge_into(RunResult& r) {
   r.bytes_read += result_.bytes_read;
   r.bytes_written += result_.bytes_written;
   r.mismatches_total += verifier_.total();
+  r.blocks_compared += verifier_.blocks_compared();
+  r.blocks_unknown += verifier_.blocks_unknown();
   for (Mismatch& m : verifier_.mismatches()) r.mismatches.push_back(std::move(m));
 }
 

@@ -6,8 +6,8 @@
 
 #include <cerrno>
 
-#include "engine/object_set.hpp"
-#include "plan/linearizer.hpp"
+#include "plan/name_views.hpp"
+#include "util/object_set.hpp"
 
 namespace fsr {
 

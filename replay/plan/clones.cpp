@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/clones.hpp"
 
+#include <utility>
+
 namespace fsr {
 
 CloneSource::CloneSource(OpSource& source, unsigned clones) : source_(source), clones_(clones) {}
@@ -13,10 +15,11 @@ ObjectId CloneSource::object_of(ObjectId id, unsigned clone, unsigned clones) {
 bool CloneSource::next(OpBatch& batch) {
   batch.clear();
   if (!source_.next(input_)) return false;
+  std::swap(batch.arena, input_.arena);  // what the operations point to
   batch.ops.reserve(input_.ops.size() * clones_);
   for (const Op& op : input_.ops)
     for (unsigned n = 0; n < clones_; ++n) {
-      Op& copy = batch.ops.emplace_back(op);  // what it points to stays in input_, which lives as long as the batch
+      Op& copy = batch.ops.emplace_back(op);
       auto id = [&](uint64_t value) { return object_of(value, n, clones_); };
       copy.seq = op.seq * clones_ + n;
       copy.thread = op.thread * clones_ + n;

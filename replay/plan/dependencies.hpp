@@ -15,9 +15,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/object_set.hpp"
 #include "op.hpp"
 #include "plan/accesses.hpp"
+#include "util/object_set.hpp"
 
 namespace fsr {
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/image.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <queue>
 
-#include "engine/object_set.hpp"
 #include "plan/image_builder.hpp"
 #include "plan/linearizer.hpp"
+#include "util/object_set.hpp"
 
 namespace fsr {
 
@@ -65,6 +67,18 @@ Image Image::analyze(OpSource& source, LiveState state, const ImageOptions& opti
   ImageBuilder builder(tree, std::move(state));
   while (const Op* op = order.next()) builder.apply(*op);
   builder.finish();
+  return image;
+}
+
+Image Image::of(const std::function<void(ImageTree&)>& fill) {
+  Image image;
+  image.impl_ = std::make_unique<Impl>();
+  ImageTree& tree = image.impl_->tree;
+  ImageObject& root = tree.objects.emplace_back();
+  root.id = kRootObject;
+  root.type = S_IFDIR;
+  fill(tree);
+  tree.count();
   return image;
 }
 

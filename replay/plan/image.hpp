@@ -17,14 +17,16 @@
 namespace fsr {
 
 class LiveState;
+struct ImageTree;
 
 struct ImageOptions {
   int64_t from = 0;
   int64_t to = INT64_MAX;
   unsigned clones = 1;
-  bool privileged = false;  // keep device nodes, set-id bits, trusted and security xattrs
-  bool owners = false;      // set the recorded owner and group (needs privilege on the target)
-  bool content = true;      // keep captured content of files that are read before they are written
+  bool privileged = false;   // keep device nodes, set-id bits, trusted and security xattrs
+  bool owners = false;       // set the recorded owner and group (needs privilege on the target)
+  bool content = true;       // keep captured content of files that are read before they are written
+  size_t memory = SIZE_MAX;  // bytes that analyze() may take, about; std::length_error when that isn't enough
 };
 
 struct ImageSummary {
@@ -57,6 +59,10 @@ class Image {
   // (TraceReader::load_state), empty for a whole trace. `progress` gets the recorded time reached, now and then; may be empty.
   static Image analyze(OpSource& source, LiveState state, const ImageOptions& options,
                        const std::function<void(int64_t position)>& progress = {});
+
+  // An image that is known beforehand: `fill` gets a tree that holds the root alone, and adds objects, names (parents first) and
+  // opens.
+  static Image of(const std::function<void(ImageTree&)>& fill);
 
   const ImageSummary& summary() const;
 

@@ -7,8 +7,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <stdexcept>
 
-#include "plan/linearizer.hpp"
+#include "util/units.hpp"
+
+#include "plan/print_data.hpp"
 
 namespace fsr {
 
@@ -84,6 +87,7 @@ void ImageBuilder::discovered(ObjectId parent, std::string_view name, ObjectId i
     tree_.objects.emplace_back().type = type & S_IFMT;
   }
   tree_.names.push_back({.parent = parent, .name = std::string(name), .object = index});
+  text_ += name.size();
 }
 
 void ImageBuilder::learn(ImageObject& o, const Attr& attr) {
@@ -106,6 +110,13 @@ void ImageBuilder::apply(const Op& op) {
   for (ObjectId id : {op.object, op.object2, op.parent, op.parent2}) tree_.next_object = std::max(tree_.next_object, id + 1);
   tree_.next_handle = std::max({tree_.next_handle, op.handle + 1, op.handle2 + 1});
   state_.apply(op);
+  // Each object and name has an entry of an index as well.
+  constexpr size_t kIndexed = 48;
+  if (state_.memory() + tree_.objects.size() * (sizeof(ImageObject) + kIndexed) +
+          tree_.names.size() * (sizeof(ImageName) + kIndexed) + text_ >
+      tree_.options.memory)
+    throw std::length_error("the " + format_count(tree_.names.size()) + " names that existed before the replay take more than " +
+                            format_size(tree_.options.memory) + ", half of this machine's memory");
   if (op.error || op.has(kOpUnfinished)) return;
   handles(op);
   observe(op);
@@ -147,9 +158,18 @@ void ImageBuilder::overwritten(ImageObject& o, uint64_t from, uint64_t to, bool 
 
 void ImageBuilder::content(ImageObject& o, const Op& op) {
   if (!o.size_changed) o.read_end = std::max(o.read_end, op.offset + op.result);
-  if (!tree_.options.content || !op.has(kOpData)) return;
-  o.settled.add(op.offset, op.offset + op.data.size(), [&](uint64_t from, uint64_t to) {
-    o.extents.push_back({from, to - from, tree_.spill.append(op.data.substr(from - op.offset, to - from))});
+  if (!tree_.options.content) return;
+  std::string made;
+  std::string_view data = op.data;
+  if (!op.blocks.empty()) {
+    made.resize(op.result);
+    print_data(op.blocks, op.offset, {made.data(), made.size()});
+    data = made;
+  } else if (!op.has(kOpData)) {
+    return;
+  }
+  o.settled.add(op.offset, op.offset + data.size(), [&](uint64_t from, uint64_t to) {
+    o.extents.push_back({from, to - from, tree_.spill.append(data.substr(from - op.offset, to - from))});
   });
 }
 
@@ -163,6 +183,7 @@ void ImageBuilder::xattr(ImageObject& o, const Op& op) {
     x.size = op.result;
     if (op.has(kOpData)) x.value = op.data;
   }
+  text_ += sizeof(ImageXattr) + x.name.size() + x.value.size();
 }
 
 void ImageBuilder::observe(const Op& op) {

@@ -27,11 +27,11 @@ class ImageBuilder {
   void handles(const Op& op);
   void place_nameless();
   void order_names();
-  void count();
   bool special_refused(const ImageObject& o) const;
 
   ImageTree& tree_;
   LiveState state_;
+  size_t text_ = 0;  // bytes of names and extended attributes
   std::unordered_map<ObjectId, uint32_t> by_id_;
   std::unordered_map<uint64_t, uint32_t> by_name_;  // hash of parent and name
   std::unordered_set<HandleId> open_;

@@ -35,7 +35,7 @@ void ImageBuilder::finish() {
   }
   place_nameless();
   order_names();
-  count();
+  tree_.count();
   by_id_.clear();
   by_name_.clear();
   state_ = LiveState();
@@ -89,11 +89,11 @@ void ImageBuilder::order_names() {
   tree_.names = std::move(ordered);
 }
 
-void ImageBuilder::count() {
-  ImageSummary& s = tree_.summary;
-  uint64_t clones = std::max(1u, tree_.options.clones);
-  for (const ImageName& name : tree_.names) {
-    const ImageObject& o = tree_.objects[name.object];
+void ImageTree::count() {
+  ImageSummary& s = summary;
+  uint64_t clones = std::max(1u, options.clones);
+  for (const ImageName& name : names) {
+    const ImageObject& o = objects[name.object];
     if (name.link) {
       s.hard_links += clones;
       continue;
@@ -114,7 +114,7 @@ void ImageBuilder::count() {
         s.special += clones;
     }
   }
-  s.open_files = tree_.opens.size() * clones;
+  s.open_files = opens.size() * clones;
 }
 
 }  // namespace fsr

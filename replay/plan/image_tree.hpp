@@ -11,8 +11,8 @@
 
 #include "op.hpp"
 #include "plan/image.hpp"
-#include "plan/interval_set.hpp"
 #include "trace/live_state.hpp"
+#include "util/interval_set.hpp"
 
 namespace fsr {
 
@@ -76,6 +76,8 @@ struct ImageTree {
   Spill spill;
   ObjectId next_object = kRootObject + 1;  // above every id of the range
   HandleId next_handle = 1;
+
+  void count();  // what is to be made, into `summary`
 
   ObjectId object_id(ObjectId id, unsigned clone) const;  // on the target
   HandleId handle_id(HandleId id, unsigned clone) const;

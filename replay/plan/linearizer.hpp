@@ -3,11 +3,13 @@
 //
 // An operation takes effect between its start and its end. Most may pass at their start. What changes names (a create that made
 // its file, mkdir, mknod, symlink, link, unlink, rmdir, rename) and locks that may block are held until their recorded end. An
-// operation that saw a name in a state that a held change contradicts passes after that change, which then takes effect at the
-// latest at the observer's own end; otherwise it passes before. Where no outcome decides, an overlapping pair stays in the order
-// of the above rules, and dependencies leave it free.
+// operation that saw a name in another state than the names are in, or (where that is not known) than the changes that overlap it
+// found, is held too, and passes right after the change that brings that state about, whichever of the two started first. What is
+// held passes at its end, and if names are not then as its outcome says, after such held changes as bring that about. Where no
+// outcome decides, an overlapping pair stays in the order of these rules, and dependencies leave it free.
 //
-// Memory: the held operations, at most as many as were under way at the same time in the capture. One thread at a time.
+// Memory: the held operations, at most as many as were under way at the same time in the capture, a cache of the states of names,
+// and what is looked ahead (lookahead.hpp); bounded whatever the capture did. One thread at a time.
 #pragma once
 
 #include <array>
@@ -18,31 +20,11 @@
 #include <vector>
 
 #include "engine/op_copy.hpp"
-#include "op_source.hpp"
+#include "plan/lookahead.hpp"
+#include "plan/name_states.hpp"
+#include "plan/name_views.hpp"
 
 namespace fsr {
-
-// A change of a name that a successful operation made, or what an operation saw of it.
-struct NameState {
-  enum Kind : uint8_t { unknown, absent, present } kind = unknown;
-  ObjectId object = kNoObject;  // present: which, where known
-
-  bool contradicts(const NameState& other) const {
-    if (kind == unknown || other.kind == unknown) return false;
-    if (kind != other.kind) return true;
-    return kind == present && object && other.object && object != other.object;
-  }
-};
-struct NameView {
-  ObjectId parent = kNoObject;
-  std::string_view name;
-  NameState before;  // what the outcome says of the name before the operation took effect
-  NameState after;   // and after it
-};
-// The names (at most two) that an operation changed or saw; returns how many.
-unsigned name_views(const Op& op, NameView views[2]);
-// A successful change of the name space.
-bool changes_names(const Op& op);
 
 class Linearizer {
  public:
@@ -63,35 +45,43 @@ class Linearizer {
     OpCopy copy;
     int64_t release = 0;
     uint64_t rank = 0;  // order of arrival, decides between equal release times
-    NameView views[2];
+    NameView views[kMaxViews];
     unsigned view_count = 0;
     bool change = false;
+    bool asked = false;  // whether it may pass: ends circles
+
+    std::span<const NameView> seen() const { return {views, view_count}; }
   };
   struct Earlier {
     bool operator()(const Held* a, const Held* b) const {
       return a->release != b->release ? a->release < b->release : a->rank < b->rank;
     }
   };
+  using Index = std::unordered_multimap<uint64_t, Held*>;
 
-  enum class Place : uint8_t { free, held, at_once };
-
-  const Op* peek(size_t ahead = 0);
+  bool overlaps(const Op& op);
   bool must_hold(const Op& op);
-  void hold(const Op& op, int64_t release);
-  void set_release(Held& held, int64_t release);
-  Place follow_changes(const Op& op, int64_t* release);
-  const Op* emit_first();
+  void hold(const Op& op);
   void index(Held& held, bool add);
+  const Op* emit(Held& held);
+  void passed(const Op& op, std::span<const NameView> views);
 
-  OpSource& source_;
-  int64_t from_, to_;
+  // What is to come counts as well as what is held, but for an operation that is at its end.
+  bool fits(const Op& op, std::span<const NameView> views, bool at_end);
+  NameState state_for(const Op& op, const NameView& view, bool at_end);
+  bool name_fits(const Op& op, const NameView& view, bool at_end);
+  bool directory_fits(const Op& op, bool at_end);
+  void wake(uint64_t key, std::span<const NameView> changes);
+  Held& due(Held& held);
+  Held* bringing(Held& held);
+  static std::vector<Held*> found(const Index& in, uint64_t key);
+
+  Lookahead ahead_;
   bool by_start_;
-  bool ended_ = false;
-  OpBatch batch_;
-  size_t at_ = 0;
+  NameStates states_;
   std::set<Held*, Earlier> held_;
-  std::unordered_multimap<uint64_t, Held*> changes_;      // by name
-  std::unordered_multimap<ObjectId, Held*> directories_;  // by parent of a change
+  Index changes_;   // held ones, by each_key()
+  Index watchers_;  // held operations that are no changes, by what they look at
   std::vector<std::unique_ptr<Held>> pool_;
   std::vector<Held*> free_;
   Held* emitted_ = nullptr;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plan/name_views.hpp"
+
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <xxhash.h>
 
 #include <cerrno>
 
-#include "plan/linearizer.hpp"
-
 namespace fsr {
+
+uint64_t view_key(ObjectId parent, std::string_view name) { return XXH3_64bits_withSeed(name.data(), name.size(), parent); }
 
 bool changes_names(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return false;
@@ -26,72 +29,102 @@ bool changes_names(const Op& op) {
   }
 }
 
-static constexpr NameState kAbsent{NameState::absent, kNoObject};
-static NameState present(ObjectId object) { return {NameState::present, object}; }
-
-// What a failed attempt to make a name saw.
-static NameState seen_by_maker(const Op& op) {
-  if (op.error == EEXIST) return present(kNoObject);
-  return {};
-}
-// What a failed attempt on an existing name saw.
-static NameState seen_by_user(const Op& op) {
-  if (op.error == ENOENT) return kAbsent;
-  if (op.error == ENOTEMPTY || op.error == EISDIR || op.error == ENOTDIR) return present(op.object);
-  return {};
+bool looks_into_directory(const Op& op) {
+  if (!op.object || op.has(kOpUnfinished)) return false;
+  return op.kind == OpKind::rmdir ? !op.error || op.error == ENOTEMPTY : !op.entries.empty();
 }
 
-unsigned name_views(const Op& op, NameView v[2]) {
+namespace {
+
+constexpr NameState kAbsent{NameState::absent, kNoObject};
+NameState present(ObjectId object) { return {NameState::present, object}; }
+
+struct Views {
+  const Op& op;
+  NameView* views;
+  unsigned count = 0;
+
+  void add(ObjectId parent, std::string_view name, NameState before, NameState after) {
+    views[count++] = {parent, name, before, after};
+  }
+  void saw(ObjectId parent, std::string_view name, NameState state) { add(parent, name, state, state); }
+  bool gone() const { return op.error == ENOENT || op.error == ESTALE; }
+
+  // A name that was made, or an attempt at it, which fails where the name or no directory is.
+  void maker(ObjectId parent, std::string_view name) {
+    if (!op.error) return add(parent, name, kAbsent, present(op.object));
+    if (op.error == EEXIST) saw(parent, name, present(kNoObject));
+    if (gone()) saw(parent, {}, kAbsent);
+  }
+  void removal(ObjectId object) {
+    if (object) add(object, {}, present(object), kAbsent);
+  }
+  void remover() {
+    if (!op.error) {
+      add(op.parent, op.name, present(op.object), kAbsent);
+      removal(op.object);
+    } else if (gone()) {
+      saw(op.parent, op.name, kAbsent);
+    } else if (op.error == ENOTEMPTY || op.error == EISDIR || op.error == ENOTDIR) {
+      saw(op.parent, op.name, present(op.object));
+    }
+  }
+  void lookup() {
+    if (!op.error) saw(op.parent, op.name, present(op.object));
+    if (op.error == ENOENT) saw(op.parent, op.name, kAbsent);
+  }
+  void rename() {
+    if (op.error) {
+      if (op.error == ENOENT) saw(op.parent, op.name, kAbsent);
+      if (op.error == EEXIST || op.error == ENOTEMPTY) {
+        saw(op.parent, op.name, present(op.object));
+        saw(op.parent2, op.name2, present(kNoObject));
+      }
+      return;
+    }
+    const bool exchange = op.flags & RENAME_EXCHANGE;
+    add(op.parent, op.name, present(op.object), exchange ? present(op.object2) : kAbsent);
+    NameState target = op.object2 || exchange ? present(op.object2) : (op.flags & RENAME_NOREPLACE) ? kAbsent : NameState{};
+    add(op.parent2, op.name2, target, present(op.object));
+    if (!exchange) removal(op.object2);
+  }
+};
+
+}  // namespace
+
+unsigned name_views(const Op& op, NameView views[kMaxViews]) {
   if (op.has(kOpUnfinished)) return 0;
-  auto one = [&](ObjectId parent, std::string_view name, NameState before, NameState after) {
-    v[0] = {parent, name, before, after};
-    return 1u;
-  };
+  Views v{op, views};
   switch (op.kind) {
-    case OpKind::lookup: {
-      NameState s = op.error ? (op.error == ENOENT ? kAbsent : NameState{}) : present(op.object);
-      return one(op.parent, op.name, s, s);
-    }
-    case OpKind::create: {
-      if (!op.error && op.has(kOpCreated)) return one(op.parent, op.name, kAbsent, present(op.object));
-      NameState s = op.error ? seen_by_maker(op) : present(op.object);
-      if (op.error == ENOENT && !(op.open_flags & O_CREAT)) s = kAbsent;
-      return one(op.parent, op.name, s, s);
-    }
+    case OpKind::lookup:
+      v.lookup();
+      break;
+    case OpKind::create:
+      if (op.error ? op.error == EEXIST || (op.open_flags & O_CREAT) : op.has(kOpCreated))
+        v.maker(op.parent, op.name);
+      else
+        v.lookup();
+      break;
     case OpKind::mkdir:
     case OpKind::mknod:
-    case OpKind::symlink: {
-      if (!op.error) return one(op.parent, op.name, kAbsent, present(op.object));
-      NameState s = seen_by_maker(op);
-      return one(op.parent, op.name, s, s);
-    }
-    case OpKind::link: {
-      if (!op.error) return one(op.parent2, op.name2, kAbsent, present(op.object));
-      NameState s = seen_by_maker(op);
-      return one(op.parent2, op.name2, s, s);
-    }
+    case OpKind::symlink:
+      v.maker(op.parent, op.name);
+      break;
+    case OpKind::link:
+      v.maker(op.parent2, op.name2);
+      break;
     case OpKind::unlink:
-    case OpKind::rmdir: {
-      if (!op.error) return one(op.parent, op.name, present(op.object), kAbsent);
-      NameState s = seen_by_user(op);
-      return one(op.parent, op.name, s, s);
-    }
-    case OpKind::rename: {
-      if (op.error) {
-        NameState target = op.error == EEXIST || op.error == ENOTEMPTY ? present(kNoObject) : NameState{};
-        v[0] = {op.parent, op.name, {}, {}};
-        v[1] = {op.parent2, op.name2, target, target};
-        return 2;
-      }
-      bool exchange = op.flags & RENAME_EXCHANGE;
-      v[0] = {op.parent, op.name, present(op.object), exchange ? present(op.object2) : kAbsent};
-      NameState target = op.object2 || exchange ? present(op.object2) : (op.flags & RENAME_NOREPLACE) ? kAbsent : NameState{};
-      v[1] = {op.parent2, op.name2, target, present(op.object)};
-      return 2;
-    }
+    case OpKind::rmdir:
+      v.remover();
+      break;
+    case OpKind::rename:
+      v.rename();
+      break;
     default:
-      return 0;
+      // Whatever else fails for want of the object came after its removal.
+      if (op.object && v.gone()) v.saw(op.object, {}, kAbsent);
   }
+  return v.count;
 }
 
 }  // namespace fsr

@@ -62,6 +62,15 @@ void report_database(const Report& report, const std::string& path) {
     db.add("mismatches",
            {int64_t(m.seq), std::string(op_name(m.kind)), m.name, int64_t(m.object), int64_t(m.thread), m.expected, m.got});
   for (const auto& [name, value] : report.counters) db.add("counters", {name, int64_t(value)});
+  if (report.mix) {
+    run("mix_dialect", report.mix->dialect);
+    run("mix_deviation_percent", report.mix->deviation().total);
+    for (const MixRow& row : report.mix->rows)
+      db.add("mix", {row.name, row.asked, int64_t(row.issued), row.issued_share,
+                     report.mix->wire_known ? SqlValue(int64_t(row.wire)) : SqlValue(int64_t(-1)), row.wire_share});
+  }
+  for (const CurvePoint& p : report.curve)
+    db.add("curve", {p.asked, p.achieved, int64_t(p.calls), p.mean, p.p50, p.p90, p.p99, p.deviation});
   db.commit();
 }
 

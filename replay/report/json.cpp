@@ -50,6 +50,43 @@ json kinds(const RunResult& r) {
 
 }  // namespace
 
+namespace {
+
+json deviation(const MixDeviation& d) {
+  return {{"total_percent", d.total}, {"largest_percent", d.largest}, {"largest", d.where}};
+}
+
+json mix_json(const MixResult& mix) {
+  json procedures = json::object();
+  for (const MixRow& row : mix.rows) {
+    json& p = procedures[row.name] = {{"asked", row.asked}, {"issued", row.issued}, {"issued_share", row.issued_share}};
+    if (mix.wire_known) p.update({{"wire", row.wire}, {"wire_share", row.wire_share}});
+  }
+  json out = {{"dialect", json_text(mix.dialect)}, {"load", mix.load},   {"calls", mix.calls},  {"procedures", procedures},
+              {"issued", deviation(mix.issued)},   {"notes", mix.notes}, {"valid", mix.valid()}};
+  if (mix.wire_known)
+    out.update({{"wire", deviation(mix.wire)}, {"wire_calls", mix.wire_calls}, {"wire_internal", mix.wire_internal}});
+  return out;
+}
+
+json curve_json(const std::vector<CurvePoint>& curve) {
+  json out = json::array();
+  for (const CurvePoint& p : curve)
+    out.push_back({{"asked_per_s", p.asked},
+                   {"achieved_per_s", p.achieved},
+                   {"calls", p.calls},
+                   {"mean_ns", p.mean},
+                   {"p50_ns", p.p50},
+                   {"p90_ns", p.p90},
+                   {"p99_ns", p.p99},
+                   {"deviation_percent", p.deviation},
+                   {"limit", p.limit},
+                   {"exit_status", p.status}});
+  return out;
+}
+
+}  // namespace
+
 std::string report_json(const Report& report) {
   const RunResult& r = report.result;
   const ImageSummary& i = report.image;
@@ -100,6 +137,8 @@ std::string report_json(const Report& report) {
       {"free_pairs", r.free_pairs},
       {"window_full", r.window_full},
       {"auxiliary", r.auxiliary},
+      {"blocks_compared", r.blocks_compared},
+      {"blocks_unknown", r.blocks_unknown},
       {"streams", r.streams},
       {"objects", r.objects},
       {"bytes_read", r.bytes_read},
@@ -121,6 +160,8 @@ std::string report_json(const Report& report) {
       {"not_clean", v.reasons},
       {"exit_status", v.status},
   };
+  if (report.mix) out["mix"] = mix_json(*report.mix);
+  if (!report.curve.empty()) out["curve"] = curve_json(report.curve);
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

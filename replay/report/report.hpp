@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,8 +11,10 @@
 #include "engine/prepare.hpp"
 #include "engine/run.hpp"
 #include "plan/image.hpp"
+#include "report/curve.hpp"
 #include "trace/header.hpp"
 #include "trace/reader.hpp"
+#include "workloads/mix_result.hpp"
 
 namespace fsr {
 
@@ -20,8 +23,10 @@ struct Report {
   int64_t started = 0;  // wall clock, ns since the Unix epoch
   TraceHeader header;
   bool trace_complete = true;  // closing statement there, clean, nothing dropped
+  std::string incomplete;      // why not, or what is damaged; one line
   std::vector<TraceDamage> damage;
   std::vector<std::string> warnings;  // one line each
+  bool synthesized = false;           // no trace: outcomes are those that the workload expects
   unsigned clones = 1;
   std::string acting_as = "self";  // --uid
   RunOptions options;
@@ -31,6 +36,8 @@ struct Report {
   RunResult result;
   std::vector<Progress> intervals;
   std::vector<std::pair<std::string, uint64_t>> counters;  // the target's
+  std::optional<MixResult> mix;                            // of a synthesized load
+  std::vector<CurvePoint> curve;                           // of a ramp of loads: one for each
 };
 
 const char* timing_name(Timing timing);
@@ -44,6 +51,7 @@ struct Verdict {
 // or incomplete trace, an interrupted run.
 Verdict verdict(const Report& report);
 
+std::string mix_text(const MixResult& mix);  // asked, issued and wire side by side
 std::string report_text(const Report& report);
 std::string report_json(const Report& report);                        // one document, ends in a newline
 void report_database(const Report& report, const std::string& path);  // throws std::runtime_error

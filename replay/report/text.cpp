@@ -20,9 +20,9 @@ void histogram_line(Out out, const char* name, const Histogram& h) {
                  format_duration(int64_t(h.mean())));
 }
 
-void kinds_table(Out out, const RunResult& r) {
-  fmt::format_to(out, "\n{:<16} {:>11} {:>11} {:>9} {:>11} {:>11} {:>11}\n", "operation", "issued", "as recorded", "differed",
-                 "not issued", "p50", "p99");
+void kinds_table(Out out, const RunResult& r, const char* as) {
+  fmt::format_to(out, "\n{:<16} {:>11} {:>11} {:>9} {:>11} {:>11} {:>11}\n", "operation", "issued", as, "differed", "not issued",
+                 "p50", "p99");
   for (unsigned i = 0; i < kOpKinds; ++i) {
     const KindResult& k = r.kinds[i];
     uint64_t skipped = k.impossible + k.refused;
@@ -42,7 +42,7 @@ void load_lines(Out out, const Report& report) {
     fmt::format_to(out, ", read {}/s, written {}/s", format_size(uint64_t(double(r.bytes_read) / seconds)),
                    format_size(uint64_t(double(r.bytes_written) / seconds)));
   fmt::format_to(out, "\nduration   {}", format_duration(r.elapsed));
-  if (report.options.timing == Timing::original && r.planned > 0)
+  if (report.options.timing == Timing::original && r.planned > 0 && !report.synthesized)
     fmt::format_to(out, ", planned {} for the last operation to start; recorded {}", format_duration(r.planned),
                    format_duration(r.recorded));
   fmt::format_to(out, "\nworking set {} objects by {} streams on {} worker{}\n", format_count(r.objects), format_count(r.streams),
@@ -56,22 +56,30 @@ std::string report_text(const Report& report) {
   const RunResult& r = report.result;
   std::string text;
   Out out(text);
-  fmt::format_to(out, "{} on {}: timing {}, order {}, scale {:g}x", report.input, report.target,
-                 timing_name(report.options.timing), order_name(report.options.order), report.options.scale);
-  if (report.clones > 1) fmt::format_to(out, ", {} clones", report.clones);
+  const char* as = report.synthesized ? "as expected" : "as recorded";
+  text = report.input + " on " + report.target;
+  if (report.mix) {
+    fmt::format_to(out, ": {}", report.mix->dialect);
+    fmt::format_to(out, ", {}", report.mix->load > 0 ? fmt::format("{:g} calls/s", report.mix->load) : "as fast as possible");
+  } else if (!report.synthesized) {
+    fmt::format_to(out, ": timing {}, order {}, scale {:g}x", timing_name(report.options.timing),
+                   order_name(report.options.order), report.options.scale);
+    if (report.clones > 1) fmt::format_to(out, ", {} clones", report.clones);
+  }
   const ImageSummary& image = report.image;
   fmt::format_to(out, "\nimage      {} directories, {} files, {} symlinks, {}; {} in {}\n", format_count(image.directories),
                  format_count(image.files), format_count(image.symlinks), format_size(image.apparent),
                  report.prepared.kept ? fmt::format("{} objects kept, completed", format_count(report.prepared.kept)) : "made",
                  format_duration(report.prepared.elapsed));
-  kinds_table(out, r);
+  if (report.mix) text += mix_text(*report.mix);
+  kinds_table(out, r, as);
   uint64_t compared = r.matched() + r.differed();
   fmt::format_to(out, "{:<16} {:>11} {:>11} {:>9}", "all", format_count(r.issued()), format_count(r.matched()),
                  format_count(r.differed()));
   if (compared) {
     // Rounded down: 100 % must mean all.
     double share = double(uint64_t(double(r.matched()) / double(compared) * 1e5)) / 1e3;
-    fmt::format_to(out, "   {:.3f} % as recorded", r.differed() ? std::min(share, 99.999) : 100.0);
+    fmt::format_to(out, "   {:.3f} % {}", r.differed() ? std::min(share, 99.999) : 100.0, as);
   }
   fmt::format_to(out, "\n\n  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "", "p50", "p99", "p99.9", "max", "mean");
   histogram_line(out, "lateness", r.lateness);
@@ -81,23 +89,28 @@ std::string report_text(const Report& report) {
   load_lines(out, report);
   fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs left free\n", format_count(r.edges),
                  format_count(r.violations), format_count(r.free_pairs));
+  if (r.blocks_compared || r.blocks_unknown)
+    fmt::format_to(out, "content    {} blocks read compared by fingerprint, {} could not be\n", format_count(r.blocks_compared),
+                   format_count(r.blocks_unknown));
   if (r.auxiliary) fmt::format_to(out, "target     {} requests of its own\n", format_count(r.auxiliary));
   for (const auto& [name, value] : report.counters)
     if (value) fmt::format_to(out, "target     {} {}\n", format_count(value), name);
   for (const Mismatch& m : report.prepared.failures)
     fmt::format_to(out, "image failed: {} '{}': {}\n", op_name(m.kind), escape_text(m.name), m.got);
   for (const Mismatch& m : r.mismatches)
-    fmt::format_to(out, "differed: operation {} {} '{}' object {}: recorded {}, got {}\n", m.seq, op_name(m.kind),
-                   escape_text(m.name), m.object, m.expected, m.got);
+    fmt::format_to(out, "differed: operation {} {} '{}' object {}: {} {}, got {}\n", m.seq, op_name(m.kind), escape_text(m.name),
+                   m.object, report.synthesized ? "expected" : "recorded", m.expected, m.got);
   if (r.mismatches_total > r.mismatches.size())
     fmt::format_to(out, "differed: {} more\n", format_count(r.mismatches_total - r.mismatches.size()));
   for (const std::string& warning : report.warnings) fmt::format_to(out, "warning: {}\n", warning);
   Verdict v = verdict(report);
   for (const std::string& reason : v.reasons) fmt::format_to(out, "not clean: {}\n", reason);
-  if (r.stopped)
+  if (r.stopped && report.synthesized)
+    fmt::format_to(out, "ended by its time: {} calls that were planned were not issued\n", format_count(r.cancelled));
+  else if (r.stopped)
     fmt::format_to(out, "ended early: {} operations of the trace were not issued\n",
                    format_count(report.image.operations * report.clones - r.operations + r.cancelled));
-  if (v.reasons.empty()) fmt::format_to(out, "clean: every operation was issued and its outcome was as recorded\n");
+  if (v.reasons.empty()) fmt::format_to(out, "clean: every operation was issued and its outcome was {}\n", as);
   return text;
 }
 

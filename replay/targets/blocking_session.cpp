@@ -12,7 +12,7 @@ constexpr int64_t kPatience = 60'000'000'000;
 BlockingSession::BlockingSession(Target& target, Clock& clock)
     : target_(target), clock_(clock), session_(target.open_session()), request_(std::make_unique<Request>()) {}
 
-BlockingSession::~BlockingSession() = default;
+BlockingSession::~BlockingSession() { session_.reset(); }  // while what its operation refers to is still there
 
 const Outcome& BlockingSession::perform(const Op& op, std::string_view payload) {
   if (op_.kind != OpKind::null && !done_) {  // an earlier operation never answered: the session is lost

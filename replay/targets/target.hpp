@@ -112,12 +112,15 @@ class Target {
   virtual bool empty() { return true; }  // nothing in the root
   // What the target as a whole did beyond the operations: reconnects, retransmissions, silly renames, lost writes.
   virtual std::vector<std::pair<std::string, uint64_t>> counters() const { return {}; }
+  // Requests on the wire so far, by NFS procedure ("getattr"), whoever asked for them: what the target's own client sent, or the
+  // kernel's for the file system that a directory is on. Empty where that can't be told; never waits for anything.
+  virtual std::vector<std::pair<std::string, uint64_t>> requests() const { return {}; }
 };
 
 // One kind of target. `open` throws std::runtime_error for a bad URL, a refusal or no such server.
 struct TargetPlugin {
   const char* scheme;  // "nfs": URLs "nfs://..." and "nfs:..."
-  const char* help;    // one line for `fsreplay --help`
+  const char* help;    // one line for `fsreplay --help`; nullptr: told by another
   std::unique_ptr<Target> (*open)(const std::string& url, const TargetOptions& options);
 };
 

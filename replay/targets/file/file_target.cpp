@@ -13,6 +13,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "mount_requests.hpp"
 #include "session.hpp"
 
 namespace fsr {
@@ -44,6 +45,8 @@ class FileTarget final : public Target {
     std::lock_guard lock(mutex_);
     return shared_ ? shared_->tree.counters() : std::vector<std::pair<std::string, uint64_t>>();
   }
+
+  std::vector<std::pair<std::string, uint64_t>> requests() const override { return mount_requests(path_); }
 
   Space space() override {
     struct statvfs fs;

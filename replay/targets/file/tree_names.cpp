@@ -136,7 +136,7 @@ int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
   open->object = c.op.object;
   open->direct = (c.op.open_flags & O_DIRECT) != 0 && S_ISREG(type);
   int error = attributes ? stat_name(fd, "", c.request.outcome.attr) : 0;
-  objects_.add_open(c.op.handle, std::move(open));
+  if (c.op.handle) objects_.add_open(c.op.handle, std::move(open));  // without one: made, and closed again
   return error;
 }
 

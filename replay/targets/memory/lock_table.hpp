@@ -18,6 +18,7 @@ class LockTable {
   void clear(uint64_t owner, uint64_t start, uint64_t end);
   int set_flock(HandleId handle, bool exclusive);
   void clear_flock(HandleId handle) { flocks_.erase(handle); }
+  bool empty() const { return ranges_.empty() && flocks_.empty(); }
 
  private:
   struct Range {

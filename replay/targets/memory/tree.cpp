@@ -188,6 +188,7 @@ MemoryTree::NodePtr MemoryTree::new_node(Context& c, uint32_t mode) {
 }
 
 void MemoryTree::open_node(HandleId handle, const NodePtr& node, uint32_t open_flags) {
+  if (!handle) return;  // made, and closed again
   ++node->opens;
   uint32_t access = open_flags & O_ACCMODE;
   Open& opened = opens_[handle];

@@ -63,7 +63,10 @@ void start_getattr(Call& call) { send_plain(call, Proc::getattr, finish_attribut
 
 void start_readlink(Call& call) { send_plain(call, Proc::readlink, finish_readlink); }
 
-void start_statfs(Call& call) { send_plain(call, Proc::fsstat, finish_plain); }
+void start_statfs(Call& call) {
+  const uint32_t what = call.op().flags;
+  send_plain(call, what == kStatfsInfo ? Proc::fsinfo : what == kStatfsNames ? Proc::pathconf : Proc::fsstat, finish_plain);
+}
 
 void start_setattr(Call& call) {
   const Op& op = call.op();

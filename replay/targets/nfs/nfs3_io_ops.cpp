@@ -222,7 +222,9 @@ void start_write(Call& call) {
 void start_fsync(Call& call) {
   Open open;
   if (!find_open(call, &open)) return;
-  if (!call.state().needs_commit(open.object, &call.commit_upto)) return call.session->finish(call, 0);
+  // Without an open file the operation is a COMMIT by itself, from somebody who knows no opens.
+  const bool needed = call.state().needs_commit(open.object, &call.commit_upto);
+  if (!needed && call.op().handle) return call.session->finish(call, 0);
   call.object = open.object;
   Rpc& rpc = call.session->begin(call, Proc::commit, after_commit);
   XdrEncoder out(rpc.head);

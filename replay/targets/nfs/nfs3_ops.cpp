@@ -34,7 +34,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::create, start_create);        // CREATE: GUARDED with O_EXCL, else UNCHECKED
   set(OpKind::read, start_read);            // READ, as many as the server's limit asks for
   set(OpKind::write, start_write);          // WRITE, likewise: UNSTABLE, or as O_SYNC and O_DSYNC ask
-  set(OpKind::fsync, start_fsync);          // COMMIT if there are UNSTABLE writes, else nothing
+  set(OpKind::fsync, start_fsync);          // COMMIT if there are UNSTABLE writes or no open file, else nothing
   set(OpKind::flush, start_flush);          // nothing: data is committed when an fsync was recorded
   set(OpKind::release, start_release);      // nothing; REMOVE of hidden names (auxiliary)
   set(OpKind::opendir, start_open);         // ACCESS
@@ -50,7 +50,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::rmdir, start_rmdir);          // RMDIR
   set(OpKind::rename, start_rename);        // RENAME; over an open file: first RENAME of that (auxiliary)
   set(OpKind::setxattr, start_setattr);     // SETATTR, of an access list that is no more than a mode; else impossible
-  set(OpKind::statfs, start_statfs);        // FSSTAT
+  set(OpKind::statfs, start_statfs);        // FSSTAT, FSINFO or PATHCONF
   return r;
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();

@@ -88,6 +88,7 @@ Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
   rpc.proc = proc;
   rpc.then = then;
   rpc.idempotent = idempotent(proc);
+  state_->counters.requests[unsigned(proc)].fetch_add(1, std::memory_order_relaxed);
   rpc.retry_until = 0;
   channel_.open(rpc);
   begin_call(rpc.head, rpc.tag(), Procedure{kNfsProgram, kNfs3, uint32_t(proc)}, call.who);

@@ -4,6 +4,7 @@
 // and the counters.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -78,11 +79,12 @@ struct Open {
 
 struct Counters {
   wire::ChannelCounters wire;
-  std::atomic<uint64_t> delayed{0};      // NFS3ERR_JUKEBOX: asked again later
-  std::atomic<uint64_t> hidden{0};       // removals while open, done as a rename
-  std::atomic<uint64_t> hidden_left{0};  // hidden names that could not be removed
-  std::atomic<uint64_t> lost_writes{0};  // the server restarted with uncommitted data
-  std::atomic<uint64_t> unknown{0};      // operations on an object that nothing taught
+  std::atomic<uint64_t> delayed{0};                      // NFS3ERR_JUKEBOX: asked again later
+  std::atomic<uint64_t> hidden{0};                       // removals while open, done as a rename
+  std::atomic<uint64_t> hidden_left{0};                  // hidden names that could not be removed
+  std::atomic<uint64_t> lost_writes{0};                  // the server restarted with uncommitted data
+  std::atomic<uint64_t> unknown{0};                      // operations on an object that nothing taught
+  std::array<std::atomic<uint64_t>, kProcs> requests{};  // calls begun, by procedure; a call that is sent again is one
 };
 
 struct NfsOptions {

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "mix/procedures.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 #include "targets/nfs/nfs3_session.hpp"
 #include "targets/nfs/nfs_setup.hpp"
@@ -81,6 +82,12 @@ class NfsTarget final : public Target {
             {"hidden names left behind", c.hidden_left},
             {"files with lost writes", c.lost_writes},
             {"operations on unknown objects", c.unknown}};
+  }
+
+  std::vector<std::pair<std::string, uint64_t>> requests() const override {
+    std::vector<std::pair<std::string, uint64_t>> out;
+    for (unsigned i = 0; i < kProcs; ++i) out.emplace_back(nfs_procedures(kNfs3)[i], state_->counters.requests[i]);
+    return out;
   }
 
  private:

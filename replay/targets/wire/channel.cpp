@@ -86,8 +86,7 @@ void Channel::check_connect(int64_t now) {
 
 void Channel::connected() {
   state_ = State::connected;
-  if (once_connected_) ++counters_.reconnects;
-  once_connected_ = true;
+  if (connections_++ > 0) ++counters_.reconnects;
   down_since_ = 0;
   gave_up_ = false;
   blocked_ = heard_ = false;
@@ -116,21 +115,22 @@ void Channel::drop(int error) {
   last_error_ = error;
   rejected_ = false;
   retry_at_ = heard_ ? 0 : clock_.now() + kFirstRetry;  // a server that only accepts and closes is not asked in a tight loop
-  ExchangeList old = under_way_, failed;
+  ExchangeList old = under_way_, failed, unsent;
   under_way_ = ExchangeList();
   unsent_ = nullptr;
   sent_of_unsent_ = 0;
   while (Exchange* x = old.front()) {
     old.remove(x);
-    if (x->sendings_ == 0 || (x->idempotent && x->sendings_ < kMaxSendings)) {
+    if (!options_.stateful && (x->sendings_ == 0 || (x->idempotent && x->sendings_ < kMaxSendings))) {
       under_way_.push_back(x);
       if (!unsent_) unsent_ = x;
     } else {
       tags_.remove(x);
-      failed.push_back(x);
+      (x->sendings_ == 0 ? unsent : failed).push_back(x);
     }
   }
   fail(failed, ECONNRESET, counters_.broken);
+  fail(unsent, ENOTCONN, counters_.broken);
 }
 
 void Channel::fail(ExchangeList& list, int error, std::atomic<uint64_t>& counter) {
@@ -261,6 +261,19 @@ int64_t Channel::next_event(int64_t deadline) const {
   return deadline;
 }
 
+void Channel::forget(Exchange& x) {
+  if (unsent_ == &x) unsent_ = ExchangeList::after(&x);
+  under_way_.remove(&x);
+  tags_.remove(&x);
+}
+
+Channel::Interest Channel::interest(int64_t deadline) const {
+  short events = POLLOUT;
+  if (state_ != State::connecting) events = short(POLLIN | (unsent_ && blocked_ ? POLLOUT : 0));
+  const bool can_send = state_ == State::connected && unsent_ && !blocked_;
+  return {socket_, events, can_send ? 0 : next_event(deadline)};
+}
+
 Channel::Woken Channel::poll(int64_t deadline, int wake) {
   int64_t now = clock_.now();
   called_back_ = false;
@@ -271,10 +284,8 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   }
   if (state_ == State::connected) flush();
 
-  pollfd fds[2] = {{socket_, 0, 0}, {wake, POLLIN, 0}};
-  if (state_ == State::connecting) fds[0].events = POLLOUT;
-  if (state_ == State::connected) fds[0].events = short(POLLIN | (unsent_ && blocked_ ? POLLOUT : 0));
-  const int64_t next = next_event(deadline);
+  const auto [socket, events, next] = interest(deadline);
+  pollfd fds[2] = {{socket, events, 0}, {wake, POLLIN, 0}};
   const int64_t wait = called_back_ || next <= now ? 0 : next - now;
   timespec timeout = {time_t(wait / 1'000'000'000), long(wait % 1'000'000'000)};
   if (ppoll(fds, 2, &timeout, nullptr) <= 0) {

@@ -11,7 +11,12 @@
 // A request has one deadline, sendings and connecting included. One that misses it fails with ETIMEDOUT and takes the connection
 // down: on no protocol is it sure that a late reply does no harm. A server that stays unreachable for `give_up` fails everything
 // that is sent until a connection succeeds; attempts go on once a second. A malformed message takes the connection down.
+//
+// Where requests only mean something on the connection they were made for (ChannelOptions::stateful), none outlives it: those of
+// which a byte was sent fail with ECONNRESET, the others with ENOTCONN.
 #pragma once
+
+#include <errno.h>
 
 #include <atomic>
 #include <cstdint>
@@ -47,6 +52,7 @@ struct ChannelOptions {
   int64_t request_timeout = 60'000'000'000;  // ns
   int64_t connect_timeout = 5'000'000'000;   // ns, of one attempt
   int64_t give_up = 10'000'000'000;          // ns without a connection
+  bool stateful = false;                     // requests refer to what was said on the same connection
 };
 
 class Channel {
@@ -63,6 +69,7 @@ class Channel {
   bool full() const { return tags_.full(); }
   // Gives the exchange its tag, for its encoder. Not when full. send() must follow.
   void open(Exchange& x) { tags_.add(&x); }
+  void open(Exchange& x, uint32_t fixed_tag) { tags_.add_fixed(&x, fixed_tag); }  // never full; one at a time
   void send(Exchange& x);
 
   enum class Woken { no, yes };
@@ -72,6 +79,20 @@ class Channel {
 
   // From within a call back: the reply was not what the protocol says. The connection will be replaced.
   void reject();
+
+  // For protocols that can withdraw a request, and for those that wait for several channels or threads:
+  bool up() const { return state_ == State::connected; }
+  uint64_t connections() const { return connections_; }  // made so far
+  // No reply to this request, which was sent, will come: it is under way no longer, without a call back.
+  void forget(Exchange& x);
+  // Ends the connection as if it had broken.
+  void reset() { drop(ECONNRESET); }
+  struct Interest {
+    int socket;        // -1: none
+    short events;      // of poll(2)
+    int64_t deadline;  // ns; poll() has something to do then at the latest
+  };
+  Interest interest(int64_t deadline) const;
 
  private:
   enum class State { idle, connecting, connected };
@@ -106,7 +127,7 @@ class Channel {
   int64_t down_since_ = 0;  // first failure since the last connection, 0 = none
   bool gave_up_ = false;
   int last_error_ = 0;
-  bool once_connected_ = false;
+  uint64_t connections_ = 0;
   bool blocked_ = false;  // the socket takes no more for now
   bool rejected_ = false;
   bool heard_ = false;        // a message came on this connection

@@ -29,12 +29,22 @@ class TagTable {
     slots_[slot] = x;
     x->tag_ = ((counter_++ << slot_bits_) | slot) & mask_;
   }
+  // With a tag that add() never gives; one at a time.
+  void add_fixed(Exchange* x, uint32_t tag) {
+    fixed_ = x;
+    x->tag_ = tag;
+  }
   Exchange* find(uint32_t tag) const {
+    if (fixed_ && fixed_->tag_ == tag) return fixed_;
     uint32_t slot = slot_of(tag);
     Exchange* x = slot < slots_.size() ? slots_[slot] : nullptr;
     return x && x->tag_ == tag ? x : nullptr;
   }
   void remove(const Exchange* x) {
+    if (x == fixed_) {
+      fixed_ = nullptr;
+      return;
+    }
     slots_[slot_of(x->tag_)] = nullptr;
     free_.push_back(slot_of(x->tag_));
   }
@@ -46,6 +56,7 @@ class TagTable {
   const uint32_t mask_;
   uint32_t counter_;
   std::vector<Exchange*> slots_;
+  Exchange* fixed_ = nullptr;
   std::vector<uint32_t> free_;
 };
 

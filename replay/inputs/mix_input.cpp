@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/mix_input.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "engine/run.hpp"
+#include "report/report.hpp"
+#include "targets/target.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr int64_t kUsualDuration = 60'000'000'000;   // ns
+constexpr int64_t kLate = 100'000'000;               // ns
+constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;  // ids of one round are not used by another
+
+}  // namespace
+
+MixInput::MixInput(Mix mix, const WorkloadOptions& options)
+    : mix_(std::move(mix)),
+      options_(options),
+      sizes_(size_model(!options.sizes.empty()  ? options.sizes
+                        : mix_.nfs_version == 2 ? "nhfsstone"
+                                                : "sfs")) {
+  if (!options_.calls && !options_.duration) options_.duration = kUsualDuration;
+}
+
+bool MixInput::next_round() { return rounds_++ < std::max<size_t>(1, options_.loads.size()); }
+
+Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgress&) {
+  target_ = &target;
+  plan_ = plan_mix(mix_, target);
+  WorkingSetOptions wanted{.bytes = options_.working_set, .seed = options_.seed};
+  wanted.numbers = options_.numbers;
+  for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);
+  wanted.first_id = rounds_ * kIdsOfRound;
+  source_.reset();
+  set_ = std::make_unique<WorkingSet>(wanted, plan_, *sizes_);
+  return set_->image();
+}
+
+OpSource& MixInput::operations(const ImageOptions&, RunOptions& run) {
+  SynthesizerOptions options{
+      .arrival = options_.arrival, .calls = options_.calls, .duration = options_.duration, .seed = options_.seed};
+  if (options_.loads.empty()) {
+    options.arrival = Arrival::closed;
+    run.timing = Timing::asap;
+  } else {
+    const double load = options_.loads[rounds_ - 1];
+    // By number or by time: the load tells one from the other. With both, whatever is less.
+    if (options.duration) {
+      const auto fit = uint64_t(std::max(1.0, std::round(load * double(options.duration) / 1e9)));
+      options.calls = options.calls ? std::min(options.calls, fit) : fit;
+    }
+    options.duration = std::max<int64_t>(1, int64_t(double(options.calls) / load * 1e9));
+    run.timing = Timing::original;
+  }
+  // What is not issued by then is cancelled and counted: a server that can't keep up must not make the run endless. In an open
+  // loop the last calls are due at its very end, and may be a little late.
+  run.duration = options_.duration;
+  if (run.duration && !options_.loads.empty()) run.duration += std::max(kLate, run.duration / 50);
+  source_ = std::make_unique<Synthesizer>(options, plan_, *set_, *sizes_);
+  requests_before_ = target_->requests();
+  return *source_;
+}
+
+std::unique_ptr<OpSource> MixInput::closing() { return set_->closing(); }
+
+void MixInput::describe(Report& report) const {
+  report.synthesized = true;
+  report.mix.reset();
+  if (!set_) return;
+  MixResult& r = report.mix.emplace();
+  if (source_)
+    r = mix_result(plan_, source_->dealt(), report.result, requests_before_, target_->requests());
+  else
+    r.notes = plan_.notes;
+  r.dialect = mix_.dialect;
+  r.notes.insert(r.notes.begin(), mix_.notes.begin(), mix_.notes.end());
+  if (!options_.loads.empty()) r.load = options_.loads[rounds_ - 1];
+}
+
+namespace {
+
+constexpr std::string_view kByName = "mix:";
+
+bool is_mix(const std::string& name, std::string_view first_bytes) { return name.starts_with(kByName) || sniff_mix(first_bytes); }
+
+std::string contents(const std::string& name, int fd) {
+  std::string text;
+  char buffer[65536];
+  for (ssize_t n; (n = pread(fd, buffer, sizeof buffer, off_t(text.size()))) != 0;) {
+    if (n < 0) throw std::runtime_error(name + ": can't be read");
+    text.append(buffer, size_t(n));
+    if (text.size() > kMixFileMax) throw std::runtime_error(name + ": too large for a mixfile");
+  }
+  return text;
+}
+
+Mix mix_of(const std::string& name, int fd, const WorkloadOptions& options) {
+  if (name.starts_with(kByName)) {
+    const Mix* mix = built_in_mix(std::string_view(name).substr(kByName.size()));
+    if (!mix) throw std::runtime_error(name + ": no such mix; there are " + built_in_mix_names());
+    return *mix;
+  }
+  const MixReadOptions read{.nfs_version = options.nfs_version, .compat = options.compat};
+  if (!options.since.empty() && name != "-") return load_mix(name, read, options.since);
+  const std::string text = contents(name, fd);
+  return read_mix({text, name == "-" ? "standard input" : name}, read);
+}
+
+}  // namespace
+
+const InputPlugin mix_plugin = {"a mixfile (saved nfsstat output), or mix:NAME", is_mix,
+                                [](const std::string& name, int fd, const WorkloadOptions& options) -> std::unique_ptr<Input> {
+                                  struct Closer {
+                                    int fd;
+                                    ~Closer() {
+                                      if (fd >= 0) close(fd);
+                                    }
+                                  } closer{fd};
+                                  return std::make_unique<MixInput>(mix_of(name, fd, options), options);
+                                }};
+
+}  // namespace fsr

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a user says about a synthesized load. Plain data; parse_loads() throws std::invalid_argument, one line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/arrivals.hpp"
+
+namespace fsr {
+
+struct WorkloadOptions {
+  std::vector<double> loads;  // calls a second over all streams, one for each round; empty: as fast as possible
+  Arrival arrival = Arrival::exponential;
+  unsigned streams = 8;
+  uint64_t calls = 0;    // of a round; 0: no limit
+  int64_t duration = 0;  // of a round, ns; 0: no limit
+  uint64_t seed = 1;
+  std::string sizes;              // nhfsstone, sfs or a trace; empty: as the mix suggests
+  uint64_t working_set = 0;       // bytes of files over all streams, at least
+  unsigned nfs_version = 0;       // which mix of a file with several; 0: the one with the most calls
+  bool compat = false;            // whole percents, as the original nhfsstone
+  std::string since;              // an earlier snapshot of the same counters
+  std::vector<unsigned> numbers;  // of the streams' directories; empty: 0 to streams - 1
+  std::string svg;                // where the drawing of load against response goes; empty: none
+  bool given = false;             // one of these was on the command line
+};
+
+// "max", "2000", "2k/s", or a ramp FROM-TO,STEP: "100-2000,100".
+std::vector<double> parse_loads(std::string_view text);
+
+}  // namespace fsr

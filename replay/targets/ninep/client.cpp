@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/ninep/client.hpp"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "engine/clock.hpp"
+#include "targets/ninep/session.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+constexpr unsigned kDepth = 1000;                   // requests under way; not a power of two, so that no tag is kNoTag
+constexpr int64_t kCancelPatience = 2'000'000'000;  // ns for a Tflush at the end of a session
+
+}  // namespace
+
+Fid::~Fid() { client.drop(*this); }
+
+void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
+
+void Rpc::failed(int error) {
+  client->reply_.clear();
+  client->reply_.error = error;
+  if (error != ENOTCONN && !harmless && call) call->harmful = true;
+  client->conclude(*this);
+}
+
+wire::ChannelOptions Client::channel_options() const {
+  wire::ChannelOptions o;
+  o.max_message = settings.msize;
+  o.depth = kDepth;
+  o.request_timeout = 2 * settings.timeout;  // the second half is for Tflush
+  o.stateful = true;
+  return o;
+}
+
+uint32_t Client::transfer_size(const Fid& fid) const {
+  uint32_t most = msize_ - kTransferHead;
+  return fid.iounit ? std::min(fid.iounit, most) : most;
+}
+
+// --- requests ---
+
+Rpc& Client::request(Call* call, Type type, bool harmless) {
+  if (free_.empty()) {
+    free_.emplace_back();
+    free_.back().client = this;
+    free_.back().self = free_.begin();
+  }
+  busy_.splice(busy_.end(), free_, free_.begin());
+  Rpc& rpc = busy_.back();
+  rpc.call = call;
+  rpc.type = type;
+  rpc.harmless = harmless;
+  rpc.unsent = rpc.withdrawn = false;
+  rpc.clunks = kNoFid;
+  rpc.withdraws = nullptr;
+  rpc.waiter = nullptr;
+  rpc.serial = ++serials_;
+  rpc.begun = settings.clock->now();
+  rpc.payload = {};
+  rpc.out().begin(type);
+  return rpc;
+}
+
+void Client::start(Rpc& rpc) {
+  if (rpc.type != Type::version && channel_.full()) {
+    rpc.unsent = true;
+    backlog_.push_back(&rpc);
+    return;
+  }
+  open_and_send(rpc);
+}
+
+void Client::open_and_send(Rpc& rpc) {
+  rpc.unsent = false;
+  if (rpc.type == Type::version)
+    channel_.open(rpc, kNoTag);
+  else
+    channel_.open(rpc);
+  rpc.out().end(uint16_t(rpc.tag()), rpc.payload.size());
+  channel_.send(rpc);
+}
+
+void Client::pump() {
+  while (!backlog_.empty() && !channel_.full()) {
+    Rpc* next = backlog_.front();
+    backlog_.pop_front();
+    open_and_send(*next);
+  }
+}
+
+void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
+  if (!decode_reply(rpc.type, dialect_, message, &reply_)) {
+    channel_.reject();
+    reply_.clear();
+    reply_.error = EBADMSG;
+  }
+  conclude(rpc);
+}
+
+void Client::conclude(Rpc& rpc) {
+  std::coroutine_handle<> waiter = rpc.waiter;
+  if (rpc.clunks != kNoFid) free_numbers_.push_back(rpc.clunks);
+  Rpc* late = rpc.withdraws;
+  const bool withdrawn = late && reply_.error == 0 && late->serial == rpc.withdraws_serial && late->withdrawn;
+  rpc.serial = 0;
+  free_.splice(free_.end(), rpc.withdrawn ? withdrawn_ : busy_, rpc.self);
+  if (withdrawn) {  // the server promised to say nothing more of it
+    channel_.forget(*late);
+    ++counters.flushed;
+    end(*late, late->call && late->call->cancelled ? ECANCELED : ETIMEDOUT);
+  }
+  if (waiter) waiter.resume();
+  pump();
+}
+
+void Client::end(Rpc& rpc, int error) {
+  if (error == ETIMEDOUT) ++counters.wire.timeouts;
+  if (!rpc.harmless && rpc.call && !rpc.unsent) rpc.call->harmful = true;
+  reply_.clear();
+  reply_.error = error;
+  conclude(rpc);
+}
+
+void Client::withdraw(Rpc& rpc) {
+  if (rpc.unsent) {
+    std::erase(backlog_, &rpc);
+    return end(rpc, rpc.call && rpc.call->cancelled ? ECANCELED : ETIMEDOUT);
+  }
+  rpc.withdrawn = true;
+  withdrawn_.splice(withdrawn_.end(), busy_, rpc.self);
+  Rpc& flush = request(nullptr, Type::flush);
+  flush.withdraws = &rpc;
+  flush.withdraws_serial = rpc.serial;
+  flush.out().u16(uint16_t(rpc.tag()));
+  start(flush);
+}
+
+void Client::advance(int64_t now) {
+  while (!busy_.empty()) {
+    Rpc& oldest = busy_.front();
+    if (oldest.begun + settings.timeout > now || oldest.type == Type::flush || oldest.type == Type::version) break;
+    withdraw(oldest);
+  }
+  channel_.poll(now, -1);
+}
+
+wire::Channel::Interest Client::interest(int64_t deadline) const {
+  if (!busy_.empty() && busy_.front().type != Type::flush && busy_.front().type != Type::version)
+    deadline = std::min(deadline, busy_.front().begun + settings.timeout);
+  return channel_.interest(deadline);
+}
+
+void Client::cancel(const std::vector<Call*>& calls) {
+  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](Call* c) { return !c->finished; }); };
+  for (Call* c : calls) c->cancelled = true;
+  std::vector<Waiting> parked;
+  std::erase_if(parked_, [&](const Waiting& w) {
+    bool ours = w.call && w.call->cancelled;
+    if (ours) parked.push_back(w);
+    return ours;
+  });
+  for (const Waiting& w : parked) w.handle.resume();
+  std::vector<std::pair<Rpc*, uint64_t>> late;
+  for (Rpc& rpc : busy_)
+    if (rpc.call && rpc.call->cancelled) late.emplace_back(&rpc, rpc.serial);
+  for (auto [rpc, serial] : late)
+    if (rpc->serial == serial) withdraw(*rpc);
+  const int64_t until = settings.clock->now() + kCancelPatience;
+  while (under_way() && settings.clock->now() < until) channel_.poll(until, -1);
+  // What is half sent refers to memory of the caller.
+  if (under_way()) channel_.reset();
+}
+
+// --- fids ---
+
+FidRef Client::new_fid() {
+  uint32_t number;
+  if (free_numbers_.empty()) {
+    number = next_number_++;
+  } else {
+    number = free_numbers_.back();
+    free_numbers_.pop_back();
+  }
+  return std::make_shared<Fid>(*this, number, generation_, epoch);
+}
+
+void Client::drop(Fid& fid) {
+  if (fid.generation != generation_ || ending_) return;
+  if (!fid.live || !is_ready()) {
+    free_numbers_.push_back(fid.number);
+    return;
+  }
+  Rpc& rpc = request(nullptr, Type::clunk);
+  rpc.clunks = fid.number;
+  rpc.out().u32(fid.number);
+  start(rpc);
+}
+
+Task Client::clunk(Call* call, FidRef fid) {
+  if (!current(fid)) co_return 0;
+  fid->live = false;
+  Rpc& rpc = request(call, Type::clunk);
+  rpc.out().u32(fid->number);
+  const Reply& reply = co_await send(rpc);
+  co_return reply.error;
+}
+
+Task Client::walk(Call* call, FidRef from, std::span<const std::string_view> names, FidRef* found) {
+  FidRef at = from;
+  size_t done = 0;
+  do {
+    const size_t n = std::min<size_t>(names.size() - done, kMostNames);
+    FidRef next = new_fid();
+    Rpc& rpc = request(call, Type::walk);
+    Out out = rpc.out();
+    out.u32(at->number).u32(next->number).u16(uint16_t(n));
+    for (size_t i = 0; i < n; ++i) out.str(names[done + i]);
+    const Reply& reply = co_await send(rpc);
+    if (reply.error) {
+      // One that was withdrawn may have been performed.
+      next->live = reply.error == ETIMEDOUT || reply.error == ECANCELED;
+      co_return reply.error;
+    }
+    if (reply.walked < n) co_return ENOENT;
+    if (reply.walked > n) co_return EBADMSG;
+    next->live = true;
+    next->qid_type = n ? reply.qid_type : at->qid_type;
+    next->epoch = std::min(next->epoch, at->epoch);
+    at = next;
+    done += n;
+  } while (done < names.size());
+  *found = at;
+  co_return 0;
+}
+
+Task Client::root(Call* call, uint32_t uid, FidRef* found) {
+  if (dialect_ == Dialect::plain) uid = settings.uid;  // knows users by name only
+  auto known = roots_.find(uid);
+  if (known != roots_.end() && current(known->second)) {
+    *found = known->second;
+    co_return 0;
+  }
+  if (int error = co_await attach(call, uid, found)) co_return error;
+  roots_[uid] = *found;
+  co_return 0;
+}
+
+}  // namespace fsr::ninep

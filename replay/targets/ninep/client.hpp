@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// A 9P client's connection: version and attach, requests and their replies, fids, the end of what takes too long.
+//
+// All sessions of a target share one connection, as all processes of a host share a mount: fids, and with them open files and
+// locks, belong to a connection. Everything here happens under `mutex`, which a session holds while it submits and while it
+// handles replies, never while it waits.
+//
+// A request that gets no reply in time is withdrawn with Tflush; a server that does not answer that either loses the connection.
+// With a connection all fids are gone: they are remade, by name, as operations need them. Operations that a broken connection
+// interrupted begin again if nothing was asked of the server that it must not do twice; the others fail.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "targets/ninep/p9.hpp"
+#include "targets/ninep/task.hpp"
+#include "targets/wire/channel.hpp"
+
+namespace fsr::ninep {
+
+class Client;
+struct Call;
+
+struct Settings {
+  std::vector<wire::Address> server;
+  Clock* clock = nullptr;
+  std::string uname, aname;
+  uint32_t uid = 0, gid = 0;       // whom to act as where operations don't say, and whose group new files get
+  uint32_t msize = 0;              // the longest message we ask for
+  std::optional<Dialect> dialect;  // nothing: the best that the server speaks
+  int64_t timeout = 0;             // of a request, ns
+  bool privileged = false, impersonate = false;
+};
+
+struct Counters {
+  wire::ChannelCounters wire;
+  std::atomic<uint64_t> flushed{0};      // requests withdrawn
+  std::atomic<uint64_t> repeated{0};     // operations begun again after their connection broke
+  std::atomic<uint64_t> lost{0};         // operations that failed since their connection broke
+  std::atomic<uint64_t> moved{0};        // operations begun again since a name on their path was moved meanwhile
+  std::atomic<uint64_t> reopened{0};     // open files opened again on a new connection
+  std::atomic<uint64_t> lost_locks{0};   // files whose locks ended with a connection
+  std::atomic<uint64_t> hidden{0};       // removals while open, done as a rename
+  std::atomic<uint64_t> hidden_left{0};  // hidden names that could not be removed
+  std::atomic<uint64_t> unknown{0};      // operations on an object that nothing taught
+};
+
+// A file on the server, as long as somebody refers to it. Clunked with its last reference.
+struct Fid {
+  Fid(Client& c, uint32_t n, uint64_t g, uint64_t e) : client(c), number(n), generation(g), epoch(e) {}
+  ~Fid();
+  Fid(const Fid&) = delete;
+  Fid& operator=(const Fid&) = delete;
+  Client& client;
+  const uint32_t number;
+  const uint64_t generation;  // the connection
+  uint64_t epoch;             // see Tree::epoch
+  bool live = false;          // the server knows it
+  uint8_t qid_type = 0;
+  uint32_t iounit = 0;  // 0: as the message size allows
+};
+using FidRef = std::shared_ptr<Fid>;
+
+struct Rpc final : wire::Exchange {
+  Client* client = nullptr;
+  Call* call = nullptr;  // nullptr: ours
+  Type type = Type::version;
+  bool harmless = true;      // may be done twice
+  bool unsent = false;       // waits for a tag
+  bool withdrawn = false;    // a Tflush is under way
+  uint32_t clunks = kNoFid;  // the number is free afterwards
+  Rpc* withdraws = nullptr;
+  uint64_t serial = 0, withdraws_serial = 0;
+  int64_t begun = 0;
+  std::coroutine_handle<> waiter;
+  std::list<Rpc>::iterator self;
+
+  Out out() { return Out(head); }
+  void replied(std::span<const uint8_t> message) override;
+  void failed(int error) override;
+};
+
+class Client {
+ public:
+  // Connects, agrees on dialect and message size, attaches. Throws std::runtime_error, one line.
+  explicit Client(const Settings& s);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  std::mutex mutex;
+  const Settings settings;
+  Counters counters;
+
+  Dialect dialect() const { return dialect_; }
+  bool has_xattrs() const { return xattrs_; }
+  bool linux() const { return dialect_ == Dialect::l; }
+  uint32_t transfer_size(const Fid& fid) const;  // data bytes of one request
+
+  // Begins a request, to be filled in through out() and sent at once.
+  Rpc& request(Call* call, Type type, bool harmless = true);
+  struct Answer {  // co_await it: the reply, valid until the next co_await
+    Client& client;
+    Rpc& rpc;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) {
+      rpc.waiter = h;
+      client.start(rpc);
+    }
+    const Reply& await_resume() const { return client.reply_; }
+  };
+  Answer send(Rpc& rpc, std::string_view payload = {}) {
+    rpc.payload = payload;
+    return {*this, rpc};
+  }
+
+  // Waits for a connection that requests can be made on.
+  Task ready(Call& call);
+  bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
+  uint64_t generation() const { return generation_; }
+  bool current(const FidRef& fid) const { return fid && fid->live && fid->generation == generation_; }
+
+  FidRef new_fid();
+  Task walk(Call* call, FidRef from, std::span<const std::string_view> names, FidRef* found);  // no names: a copy
+  Task clunk(Call* call, FidRef fid);                                                          // waits for it
+  Task root(Call* call, uint32_t uid, FidRef* found);
+
+  // Sends and receives what there is, ends what is late.
+  void advance(int64_t now);
+  wire::Channel::Interest interest(int64_t deadline) const;
+  // The calls of a session that ends are finished when this returns.
+  void cancel(const std::vector<Call*>& calls);
+
+  // Of the tree, as it was at the set-up.
+  std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, available_bytes_}; }
+
+  uint64_t epoch = 0;  // new fids get it
+
+ private:
+  friend struct Rpc;
+  friend struct Fid;
+  struct Parked {
+    Client& client;
+    Call* call;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) { client.parked_.push_back({call, h}); }
+    void await_resume() const noexcept {}
+  };
+
+  void start(Rpc& rpc);
+  void open_and_send(Rpc& rpc);
+  void pump();
+  void answered(Rpc& rpc, std::span<const uint8_t> message);
+  void conclude(Rpc& rpc);
+  void withdraw(Rpc& rpc);
+  void end(Rpc& rpc, int error);  // one that never got onto the wire, or was withdrawn
+  void drop(Fid& fid);
+  Detached shake_hands();
+  Task agree();
+  Task attach(Call* call, uint32_t uid, FidRef* found);
+  Detached set_up(bool* done);
+  Task demands_authentication(bool* demands);
+
+  wire::ChannelOptions channel_options() const;
+
+  Dialect dialect_ = Dialect::l;
+  bool agreed_ = false;  // once
+  bool xattrs_ = false;
+  uint64_t total_bytes_ = 0, available_bytes_ = 0;
+  uint32_t msize_ = 0;
+  bool ready_ = false, shaking_ = false, ending_ = false;
+  int shake_error_ = 0;
+  uint64_t generation_ = 0;
+  std::string problem_;  // of the set-up
+
+  Reply reply_;
+  std::list<Rpc> busy_, withdrawn_, free_;  // busy: in the order begun
+  uint64_t serials_ = 0;
+  std::deque<Rpc*> backlog_;  // wait for a tag
+  struct Waiting {
+    Call* call;
+    std::coroutine_handle<> handle;
+  };
+  std::vector<Waiting> parked_;
+  uint32_t next_number_ = 0;
+  std::vector<uint32_t> free_numbers_;
+  std::unordered_map<uint32_t, FidRef> roots_;
+  std::unique_ptr<wire::Channel> owned_channel_;
+  wire::Channel& channel_;
+};
+
+const char* dialect_name(Dialect d);  // "9P2000.L"
+
+}  // namespace fsr::ninep

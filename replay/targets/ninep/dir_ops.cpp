@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Listings. A recorded readdir has its own buffer and cursor, which mean nothing to the server. Each takes as many entries as the
+// recorded one returned, from where the recorded cursor leads; what the server sent beyond that waits in the open instance.
+#include <errno.h>
+
+#include <algorithm>
+
+#include "targets/ninep/ops.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+constexpr uint64_t kSmallestBuffer = 4096;  // of a request, bytes
+constexpr uint64_t kMostEntries = 1u << 20;
+
+// Fetches what comes next in 9P2000.L, where every entry tells where the next one begins.
+Task fetch_linux(Call& call, const Open& open, uint32_t count) {
+  Listing& l = *open.listing;
+  const uint64_t from = l.position;
+  Rpc& rpc = call.ask(Type::readdir);
+  rpc.out().u32(open.fid->number).u64(from).u32(count);
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  l.kept.clear();
+  l.taken = 0;
+  l.eof = reply.entries.empty();
+  if (!l.eof && reply.entries.back().offset == from) co_return EBADMSG;  // it would go on forever
+  for (const Entry& e : reply.entries) l.kept.push_back({std::string(e.name), e.ino, e.offset, e.type});
+  co_return 0;
+}
+
+// The same in 9P2000 and .u, which can go on where the last Tread ended, or begin again.
+Task fetch_plain(Call& call, const Open& open, uint32_t count) {
+  Listing& l = *open.listing;
+  Rpc& rpc = call.ask(Type::read);
+  rpc.out().u32(open.fid->number).u64(l.read_bytes).u32(count);
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  if (reply.data.size() > count) co_return EBADMSG;
+  Reply entries;
+  if (!decode_stats(reply.data, call.client().dialect(), &entries)) co_return EBADMSG;
+  l.kept.clear();
+  l.taken = 0;
+  l.eof = reply.data.empty();
+  l.read_bytes += reply.data.size();
+  for (const Entry& e : entries.entries) {
+    const uint64_t number = l.read_entries++;
+    if (number >= l.position) l.kept.push_back({std::string(e.name), e.ino, number + 1, e.type});
+  }
+  co_return l.read_entries > kMostEntries * 16 ? EBADMSG : 0;
+}
+
+}  // namespace
+
+Task do_readdir(Call& call) {
+  const Op& op = call.op();
+  Open open;
+  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  if (!open.listing) co_return ENOTDIR;
+  Listing& l = *open.listing;
+  call.buffer.clear();
+  call.entries.clear();
+  call.name_sizes.clear();
+  const uint64_t at = l.cursor.locate(op.offset);
+  if (op.offset == 0 || at != l.position) l.restart(at);
+  const size_t wanted = readdir_limit(op);
+  const uint32_t most = call.client().transfer_size(*open.fid);
+  const uint32_t count = uint32_t(std::clamp<uint64_t>(op.length, std::min<uint64_t>(kSmallestBuffer, most), most));
+  while (call.entries.size() < wanted) {
+    if (l.taken == l.kept.size()) {
+      if (l.eof) break;
+      int error;
+      if (call.client().linux())
+        error = co_await fetch_linux(call, open, count);
+      else
+        error = co_await fetch_plain(call, open, count);
+      if (error) co_return error;
+      continue;
+    }
+    const Listing::Kept& e = l.kept[l.taken++];
+    l.position = e.cursor;
+    if (e.name == "." || e.name == ".." || is_own_entry(op.object, e.name) || call.tree().is_hidden(e.name)) continue;
+    call.buffer += e.name;
+    call.name_sizes.push_back(uint32_t(e.name.size()));
+    call.entries.push_back(DirEntry{.ino = e.ino, .type = e.type});
+  }
+  l.cursor.ended_at(l.position);
+  size_t begin = 0;
+  for (size_t i = 0; i < call.entries.size(); ++i) {
+    call.entries[i].name = std::string_view(call.buffer).substr(begin, call.name_sizes[i]);
+    begin += call.name_sizes[i];
+  }
+  call.request->outcome.entries = call.entries;
+  call.request->outcome.result = call.entries.size();
+  co_return 0;
+}
+
+}  // namespace fsr::ninep

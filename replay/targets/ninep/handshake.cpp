@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes before the first operation on a connection: Tversion, Tattach, and at the set-up what tells why one of them failed.
+#include <errno.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/clock.hpp"
+#include "targets/ninep/client.hpp"
+#include "targets/ninep/session.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+constexpr std::string_view kProbedXattr = "user.fsreplay.probe";
+
+std::optional<Dialect> dialect_of(std::string_view version) {
+  for (Dialect d : {Dialect::l, Dialect::u, Dialect::plain})
+    if (version == dialect_name(d)) return d;
+  return std::nullopt;
+}
+
+}  // namespace
+
+const char* dialect_name(Dialect d) {
+  switch (d) {
+    case Dialect::l:
+      return "9P2000.L";
+    case Dialect::u:
+      return "9P2000.u";
+    default:
+      return "9P2000";
+  }
+}
+
+Client::Client(const Settings& s)
+    : settings(s),
+      dialect_(s.dialect.value_or(Dialect::l)),
+      msize_(s.msize),
+      owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(), *s.clock, counters.wire)),
+      channel_(*owned_channel_) {
+  std::lock_guard lock(mutex);
+  bool done = false;
+  set_up(&done);
+  while (!done) {
+    advance(settings.clock->now());
+    if (!done) channel_.poll(interest(INT64_MAX).deadline, -1);
+  }
+  if (!problem_.empty()) {
+    ending_ = true;
+    roots_.clear();
+    throw std::runtime_error(problem_);
+  }
+}
+
+Client::~Client() {
+  std::lock_guard lock(mutex);
+  ending_ = true;
+  channel_.reset();  // ends a handshake under way
+  roots_.clear();
+}
+
+// Agrees on version and message size. The dialect stays what it was first: the names and fids of operations depend on it.
+Task Client::agree() {
+  std::string offered;
+  for (Dialect wanted : {Dialect::l, Dialect::u, Dialect::plain}) {
+    if (agreed_ || settings.dialect ? wanted != dialect_ : false) continue;
+    Rpc& rpc = request(nullptr, Type::version);
+    rpc.out().u32(settings.msize).str(dialect_name(wanted));
+    const Reply& reply = co_await send(rpc);
+    if (reply.error == ECONNRESET || reply.error == ETIMEDOUT || reply.error == ENOTCONN || reply.error == EBADMSG) {
+      problem_ =
+          reply.error == ETIMEDOUT ? "no answer to Tversion" : "it closes the connection or garbles Tversion: no 9P server?";
+      co_return reply.error;
+    }
+    std::optional<Dialect> got = reply.error ? std::nullopt : dialect_of(reply.data);
+    offered = reply.error && reply.data.empty() ? strerror(reply.error) : std::string(reply.data.substr(0, 64));
+    if (!got || *got > wanted || ((agreed_ || settings.dialect) && *got != wanted)) continue;
+    if (reply.size > settings.msize || reply.size < kLeastMsize) {
+      problem_ = "it wants messages of " + std::to_string(reply.size) + " bytes, which is not from " +
+                 std::to_string(kLeastMsize) + " to the " + std::to_string(settings.msize) + " that msize= allows";
+      co_return EPROTO;
+    }
+    dialect_ = *got;
+    msize_ = reply.size;
+    agreed_ = true;
+    co_return 0;
+  }
+  for (char& c : offered)
+    if (c < ' ' || c > '~') c = '?';
+  problem_ = settings.dialect ? std::string("it refuses the dialect ") + dialect_name(*settings.dialect)
+                              : "it speaks no dialect of 9P2000";
+  problem_ += " (its answer: '" + offered + "')";
+  co_return EPROTO;
+}
+
+Detached Client::shake_hands() {
+  shaking_ = true;
+  ready_ = false;
+  roots_.clear();
+  int error = co_await agree();
+  shaking_ = false;
+  shake_error_ = error;
+  if (!error) {
+    ready_ = true;
+    generation_ = channel_.connections();
+    next_number_ = 0;
+    free_numbers_.clear();
+  }
+  std::vector<Waiting> waiting;
+  waiting.swap(parked_);
+  for (const Waiting& w : waiting) w.handle.resume();
+}
+
+Task Client::ready(Call& call) {
+  if (call.cancelled) co_return ECANCELED;
+  if (is_ready()) co_return 0;
+  if (!shaking_) shake_hands();
+  if (shaking_) co_await Parked{*this, &call};
+  if (call.cancelled) co_return ECANCELED;
+  co_return is_ready() ? 0 : shake_error_ ? shake_error_ : ENOTCONN;
+}
+
+Task Client::attach(Call* call, uint32_t uid, FidRef* found) {
+  FidRef fid = new_fid();
+  Rpc& rpc = request(call, Type::attach);
+  Out out = rpc.out();
+  const bool self = uid == settings.uid;
+  out.u32(fid->number).u32(kNoFid).str(self ? std::string_view(settings.uname) : std::string_view()).str(settings.aname);
+  if (dialect_ != Dialect::plain) out.u32(uid);
+  const Reply& reply = co_await send(rpc);
+  if (reply.error) co_return reply.error;
+  fid->live = true;
+  fid->qid_type = reply.qid_type;
+  fid->epoch = UINT64_MAX;  // nothing moves the root
+  *found = fid;
+  co_return 0;
+}
+
+Task Client::demands_authentication(bool* demands) {
+  FidRef fid = new_fid();
+  Rpc& rpc = request(nullptr, Type::auth);
+  rpc.out().u32(fid->number).str(settings.uname).str(settings.aname);
+  if (dialect_ != Dialect::plain) rpc.out().u32(settings.uid);
+  const Reply& reply = co_await send(rpc);
+  *demands = reply.error == 0;
+  fid->live = reply.error == 0;
+  co_return 0;
+}
+
+Detached Client::set_up(bool* done) {
+  int error = co_await agree();
+  if (error) {
+    if (problem_.empty()) problem_ = strerror(error);
+    *done = true;
+    co_return;
+  }
+  ready_ = true;
+  generation_ = channel_.connections();
+  FidRef top;
+  error = co_await root(nullptr, settings.uid, &top);
+  if (error) {
+    problem_ = "it refuses to attach '" + settings.aname + "' for " + settings.uname + " (uid " + std::to_string(settings.uid) +
+               "): " + strerror(error);
+    bool demands = false;
+    if (error != ENOTCONN && error != ECONNRESET && error != ETIMEDOUT) co_await demands_authentication(&demands);
+    if (demands) problem_ = "it demands authentication for '" + settings.aname + "', and only servers without it are spoken to";
+    *done = true;
+    co_return;
+  }
+  if (!(top->qid_type & kQidDir)) {
+    problem_ = "'" + settings.aname + "' is not a directory";
+  } else if (dialect_ == Dialect::l) {
+    FidRef attribute = new_fid();
+    Rpc& rpc = request(nullptr, Type::xattrwalk);
+    rpc.out().u32(top->number).u32(attribute->number).str(kProbedXattr);
+    const Reply& reply = co_await send(rpc);
+    attribute->live = reply.error == 0;
+    xattrs_ = reply.error == 0 || reply.error == ENODATA;
+    Rpc& ask = request(nullptr, Type::statfs);
+    ask.out().u32(top->number);
+    const Reply& space = co_await send(ask);
+    total_bytes_ = space.total_bytes;
+    available_bytes_ = space.available_bytes;
+  }
+  *done = true;
+}
+
+}  // namespace fsr::ninep

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks, in 9P2000.L. As on a Linux mount a conflict among our own owners is found here; what is granted here is then asked of
+// the server, for the sake of its other clients.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "targets/ninep/ops.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+constexpr uint32_t kMayWait = 1;
+constexpr std::string_view kClientName = "fsreplay";
+
+struct Range {
+  uint64_t start = 0, length = 0;  // 0: to the end
+  uint64_t end() const { return length == 0 || length > UINT64_MAX - start ? UINT64_MAX : start + length - 1; }
+};
+
+// The fid on which the server holds our locks of an object: an open instance of its own, so that it outlives any other.
+Task lock_fid(Call& call, const Open& open, FidRef* fid) {
+  Object* o = call.tree().object(open.object);
+  if (!o) {
+    *fid = open.fid;
+    co_return 0;
+  }
+  if (!o->locks) o->locks = std::make_unique<Object::Locks>();
+  if (o->locks->fid && !call.client().current(o->locks->fid)) {
+    o->locks->fid = nullptr;
+    ++call.client().counters.lost_locks;
+  }
+  if (!o->locks->fid) {
+    FidRef file, opened;
+    call.auxiliary();
+    int error = co_await call.tree().find(call, open.object, &file);
+    if (!error) error = co_await open_copy(call, file, O_RDWR, &opened);
+    if (error == EACCES || error == EISDIR || error == EROFS) error = co_await open_copy(call, file, O_RDONLY, &opened);
+    if (error) opened = open.fid;  // without a name there is nothing else to open
+    o = call.tree().object(open.object);
+    if (!o || !o->locks) co_return ESTALE;
+    if (!o->locks->fid) o->locks->fid = opened;
+  }
+  *fid = o->locks->fid;
+  co_return 0;
+}
+
+// Tlock. 0, EAGAIN, or what else went wrong.
+Task ask_lock(Call& call, FidRef fid, uint8_t type, uint32_t flags, Range range, uint64_t owner) {
+  Rpc& rpc = call.ask(Type::lock);
+  rpc.out().u32(fid->number).u8(type).u32(flags).u64(range.start).u64(range.length).u32(uint32_t(owner)).str(kClientName);
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  co_return reply.status == kLocked ? 0 : reply.status == kLockBlocked || reply.status == kLockGrace ? EAGAIN : ENOLCK;
+}
+
+Task ask_getlock(Call& call, FidRef fid, uint8_t type, Range range, uint64_t owner) {
+  Rpc& rpc = call.ask(Type::getlock);
+  rpc.out().u32(fid->number).u8(type).u64(range.start).u64(range.length).u32(uint32_t(owner)).str(kClientName);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+Object::Locks* locks_of(Call& call, ObjectId object) {
+  Object* o = call.tree().object(object);
+  return o ? o->locks.get() : nullptr;
+}
+
+// The server's side of what was unlocked here. With the last lock of a file its fid for locks goes too.
+Task unlocked(Call& call, ObjectId object, FidRef fid, Range range, uint64_t owner) {
+  int error = co_await ask_lock(call, fid, kUnlock, 0, range, owner);
+  Object* o = call.tree().object(object);
+  if (o && o->locks && o->locks->table.empty()) o->locks.reset();
+  call.tree().lock_released();
+  co_return error;
+}
+
+}  // namespace
+
+Task unlock_all(Call& call, ObjectId object, uint64_t owner) {
+  call.tree().lock_released();
+  Object::Locks* locks = locks_of(call, object);
+  if (!locks || !call.client().current(locks->fid)) co_return 0;
+  call.auxiliary();
+  co_return co_await unlocked(call, object, locks->fid, {}, owner);
+}
+
+Task do_record_lock(Call& call) {
+  const Op& op = call.op();
+  if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
+  const Range range{op.offset, op.length > uint64_t(INT64_MAX) - std::min<uint64_t>(op.offset, INT64_MAX) ? 0 : op.length};
+  const uint8_t type = op.mode == F_RDLCK ? kLockRead : op.mode == F_WRLCK ? kLockWrite : kUnlock;
+  Open open;
+  FidRef fid;
+  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  for (;;) {
+    if (int error = co_await lock_fid(call, open, &fid)) co_return error;
+    Object::Locks* locks = locks_of(call, open.object);
+    if (!locks) co_return ESTALE;
+    if (op.kind == OpKind::getlk) {
+      if (locks->table.test(op.owner, range.start, range.end(), type == kLockWrite)) co_return 0;  // and who has it was found
+      co_return co_await ask_getlock(call, fid, type == kUnlock ? uint8_t(kLockWrite) : type, range, op.owner);
+    }
+    if (type == kUnlock) {
+      locks->table.clear(op.owner, range.start, range.end());
+      co_return co_await unlocked(call, open.object, fid, range, op.owner);
+    }
+    int error = locks->table.set(op.owner, range.start, range.end(), type == kLockWrite);
+    if (!error) {
+      error = co_await ask_lock(call, fid, type, op.has(kOpWait) ? kMayWait : 0, range, op.owner);
+      if (error && (locks = locks_of(call, open.object))) locks->table.clear(op.owner, range.start, range.end());
+    }
+    if (error != EAGAIN || !op.has(kOpWait)) co_return error;
+    co_await Tree::LockWait{call.tree()};
+    if (call.cancelled) co_return ECANCELED;
+  }
+}
+
+Task do_flock(Call& call) {
+  const Op& op = call.op();
+  const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
+  if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) co_return EINVAL;
+  Open open;
+  FidRef fid;
+  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  for (;;) {
+    if (int error = co_await lock_fid(call, open, &fid)) co_return error;
+    Object::Locks* locks = locks_of(call, open.object);
+    if (!locks) co_return ESTALE;
+    if (what == LOCK_UN) {
+      locks->table.clear_flock(op.handle);
+      co_return co_await unlocked(call, open.object, fid, {}, op.handle);
+    }
+    int error = locks->table.set_flock(op.handle, what == LOCK_EX);
+    if (!error) {
+      if (Open* now = call.tree().open(op.handle)) now->flocked = true;
+      error =
+          co_await ask_lock(call, fid, what == LOCK_EX ? kLockWrite : kLockRead, op.has(kOpWait) ? kMayWait : 0, {}, op.handle);
+      if (error && (locks = locks_of(call, open.object))) locks->table.clear_flock(op.handle);
+    }
+    if (error != EAGAIN || !op.has(kOpWait)) co_return error;
+    co_await Tree::LockWait{call.tree()};
+    if (call.cancelled) co_return ECANCELED;
+  }
+}
+
+}  // namespace fsr::ninep

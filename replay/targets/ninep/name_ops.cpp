@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that look up, make, move and remove names.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "targets/ninep/ops.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+Task find_parent(Call& call, FidRef* dir) {
+  if (int error = name_error(call.op().name)) co_return error;
+  co_return co_await call.tree().find_dir(call, call.op().parent, dir);
+}
+
+Task walk_one(Call& call, FidRef dir, std::string_view name, FidRef* found) {
+  const std::string_view names[] = {name};
+  co_return co_await call.client().walk(&call, dir, names, found);
+}
+
+void taught(Call& call, uint8_t qid_type, FidRef fid = nullptr) {
+  const Op& op = call.op();
+  call.tree().teach(op.object, op.parent, op.name, qid_type, call.uid, std::move(fid));
+}
+
+// The reply to what made a name in 9P2000.L; it holds no more than the qid.
+Task made(Call& call, Rpc& rpc) {
+  const Reply& reply = co_await call.client().send(rpc);
+  if (!reply.error) taught(call, reply.qid_type);
+  co_return reply.error;
+}
+
+// Makes something other than a file by Tcreate.
+Task make_special(Call& call, FidRef dir, uint32_t mode, std::string_view extension) {
+  FidRef fid;
+  if (int error = co_await create_in(call, dir, call.op().name, mode, kOpenRead, extension, &fid)) co_return error;
+  taught(call, fid->qid_type);
+  co_await call.client().clunk(&call, fid);
+  co_return 0;
+}
+
+bool unknown_to_server(int error) { return error == EOPNOTSUPP || error == ENOSYS; }
+
+// Tremove, for servers and dialects without Tunlinkat. Takes files and directories alike, so the type is looked at here.
+Task remove_by_fid(Call& call, FidRef dir, std::string_view name, bool want_dir) {
+  FidRef fid;
+  call.auxiliary();
+  if (int error = co_await walk_one(call, dir, name, &fid)) co_return error;
+  const bool is_dir = fid->qid_type & kQidDir;
+  if (is_dir != want_dir) co_return is_dir ? EISDIR : ENOTDIR;
+  Rpc& rpc = call.ask(Type::remove, false);
+  rpc.out().u32(fid->number);
+  fid->live = false;  // whatever the answer
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+Task rename_by_fid(Call& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
+  FidRef fid;
+  call.auxiliary();
+  if (int error = co_await walk_one(call, from, name, &fid)) co_return error;
+  Rpc& rpc = call.ask(Type::rename, false);
+  rpc.out().u32(fid->number).u32(to->number).str(name2);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+// Trenameat, or Trename for servers without.
+Task rename_linux(Call& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
+  if (call.tree().has_renameat) {
+    Rpc& rpc = call.ask(Type::renameat, false);
+    rpc.out().u32(from->number).str(name).u32(to->number).str(name2);
+    const Reply& reply = co_await call.client().send(rpc);
+    if (!unknown_to_server(reply.error)) co_return reply.error;
+    call.tree().has_renameat = false;
+  }
+  co_return co_await rename_by_fid(call, from, name, to, name2);
+}
+
+// Twstat of the name: within one directory, and not over an existing name by the letter, so that is removed first where a server
+// insists.
+Task rename_by_wstat(Call& call, FidRef from) {
+  const Op& op = call.op();
+  FidRef fid;
+  call.auxiliary();
+  if (int error = co_await walk_one(call, from, op.name, &fid)) co_return error;
+  Wstat set;
+  set.name = op.name2;
+  int error = co_await wstat(call, fid, set, false);
+  if (error != EEXIST || op.name == op.name2) co_return error;
+  call.auxiliary();
+  if (int failed = co_await remove_by_fid(call, from, op.name2, fid->qid_type & kQidDir)) co_return failed;
+  co_return co_await wstat(call, fid, set, false);
+}
+
+// Tunlinkat, or the above.
+Task remove_name(Call& call, FidRef dir, std::string_view name, bool want_dir) {
+  if (call.client().linux() && call.tree().has_unlinkat) {
+    Rpc& rpc = call.ask(Type::unlinkat, false);
+    rpc.out().u32(dir->number).str(name).u32(want_dir ? kRemoveDir : 0);
+    const Reply& reply = co_await call.client().send(rpc);
+    if (!unknown_to_server(reply.error)) co_return reply.error;
+    call.tree().has_unlinkat = false;
+  }
+  co_return co_await remove_by_fid(call, dir, name, want_dir);
+}
+
+// Can the server tell the attributes of an open file without a name? Asked once, with a file of our own.
+Task ask_nameless(Call& call, FidRef root) {
+  const std::string name = call.tree().hidden_name();
+  FidRef fid;
+  if (int error = co_await call.client().walk(&call, root, {}, &fid)) co_return error;
+  Rpc& rpc = call.ask(Type::lcreate);
+  rpc.out().u32(fid->number).str(name).u32(O_RDWR | 0300).u32(0600).u32(call.gid);
+  const Reply& reply = co_await call.client().send(rpc);
+  int error = reply.error;
+  Attr attr;
+  if (!error) error = co_await remove_name(call, root, name, false);
+  if (error) co_return error;
+  error = co_await stat(call, fid, &attr);
+  call.tree().stats_nameless = error ? Tree::Knows::no : Tree::Knows::yes;
+  co_return 0;
+}
+
+// Gives an open file that loses its name a hidden one, where the server needs that. An error: the server must be asked as ever.
+Task hide(Call& call, FidRef dir, std::string_view name, ObjectId object) {
+  FidRef root;
+  call.auxiliary();
+  if (int error = co_await call.client().root(&call, call.uid, &root)) co_return error;
+  if (call.tree().stats_nameless == Tree::Knows::unasked)
+    if (int error = co_await ask_nameless(call, root)) co_return error;
+  if (call.tree().stats_nameless == Tree::Knows::yes) co_return 0;
+  std::string hidden = call.tree().hidden_name();
+  if (int error = co_await rename_linux(call, dir, name, root, hidden)) co_return error;
+  ++call.client().counters.hidden;
+  call.tree().hid(object, hidden);
+  co_return 0;
+}
+
+}  // namespace
+
+Task remove_hidden(Call& call, const std::string& name) {
+  FidRef root;
+  call.auxiliary();
+  int error = co_await call.client().root(&call, call.uid, &root);
+  if (!error) error = co_await remove_name(call, root, name, false);
+  if (error) ++call.client().counters.hidden_left;
+  co_return error;
+}
+
+Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
+               FidRef* made) {
+  FidRef fid;
+  if (int error = co_await call.client().walk(&call, dir, {}, &fid)) co_return error;
+  Rpc& rpc = call.ask(Type::create, false);
+  rpc.out().u32(fid->number).str(name).u32(mode).u8(open_mode);
+  if (call.client().dialect() == Dialect::u) rpc.out().str(extension);
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  fid->qid_type = reply.qid_type;
+  fid->iounit = reply.size;
+  *made = fid;
+  co_return 0;
+}
+
+Task do_lookup(Call& call) {
+  FidRef dir, fid;
+  if (int error = co_await find_parent(call, &dir)) co_return error;
+  if (int error = co_await walk_one(call, dir, call.op().name, &fid)) co_return error;
+  if (int error = co_await stat(call, fid, &call.request->outcome.attr)) co_return error;
+  taught(call, fid->qid_type, fid);
+  co_return 0;
+}
+
+Task do_mkdir(Call& call) {
+  const Op& op = call.op();
+  FidRef dir;
+  if (int error = co_await find_parent(call, &dir)) co_return error;
+  const uint32_t mode = allowed_mode(call, (op.mode & 07777) | S_IFDIR);
+  if (!call.client().linux()) co_return co_await make_special(call, dir, kDirMode | (mode & 0777), "");
+  Rpc& rpc = call.ask(Type::mkdir, false);
+  rpc.out().u32(dir->number).str(op.name).u32(mode & 07777).u32(call.gid);
+  co_return co_await made(call, rpc);
+}
+
+Task do_mknod(Call& call) {
+  const Op& op = call.op();
+  FidRef dir;
+  if (int error = co_await find_parent(call, &dir)) co_return error;
+  const uint32_t type = op.mode & S_IFMT ? op.mode & S_IFMT : uint32_t(S_IFREG);
+  const uint32_t mode = allowed_mode(call, type | (op.mode & 07777));
+  if (call.client().linux()) {
+    Rpc& rpc = call.ask(Type::mknod, false);
+    rpc.out().u32(dir->number).str(op.name).u32(mode).u32(major(op.flags)).u32(minor(op.flags)).u32(call.gid);
+    co_return co_await made(call, rpc);
+  }
+  std::string extension;
+  uint32_t plan9_mode = mode & 0777;
+  if (type == S_IFIFO) plan9_mode |= kPipeMode;
+  if (type == S_IFSOCK) plan9_mode |= kSocketMode;
+  if (type == S_IFCHR || type == S_IFBLK) {
+    plan9_mode |= kDeviceMode;
+    extension = (type == S_IFCHR ? "c " : "b ") + std::to_string(major(op.flags)) + " " + std::to_string(minor(op.flags));
+  }
+  co_return co_await make_special(call, dir, plan9_mode, extension);
+}
+
+Task do_symlink(Call& call) {
+  const Op& op = call.op();
+  FidRef dir;
+  if (int error = co_await find_parent(call, &dir)) co_return error;
+  if (op.data.size() > kLongestTarget) co_return ENAMETOOLONG;
+  if (!call.client().linux()) co_return co_await make_special(call, dir, kSymlinkMode | 0777, op.data);
+  Rpc& rpc = call.ask(Type::symlink, false);
+  rpc.out().u32(dir->number).str(op.name).str(op.data).u32(call.gid);
+  co_return co_await made(call, rpc);
+}
+
+Task do_link(Call& call) {
+  const Op& op = call.op();
+  if (int error = name_error(op.name2)) co_return error;
+  FidRef file, dir;
+  if (int error = co_await call.tree().find(call, op.object, &file)) co_return error;
+  if (int error = co_await call.tree().find_dir(call, op.parent2, &dir)) co_return error;
+  int error;
+  if (call.client().linux()) {
+    Rpc& rpc = call.ask(Type::link, false);
+    rpc.out().u32(dir->number).u32(file->number).str(op.name2);
+    const Reply& reply = co_await call.client().send(rpc);
+    error = reply.error;
+  } else {
+    FidRef fid;
+    const std::string extension = std::to_string(file->number) + "\n";
+    error = co_await create_in(call, dir, op.name2, kLinkMode | 0777, kOpenRead, extension, &fid);
+    if (!error) co_await call.client().clunk(&call, fid);
+  }
+  if (!error) call.tree().teach(op.object, op.parent2, op.name2, file->qid_type, call.uid);
+  co_return error;
+}
+
+Task do_remove(Call& call) {
+  const Op& op = call.op();
+  const bool want_dir = op.kind == OpKind::rmdir;
+  FidRef dir;
+  if (int error = co_await find_parent(call, &dir)) co_return error;
+  if (!want_dir && call.tree().must_hide(op.object)) {
+    const int error = co_await hide(call, dir, op.name, op.object);
+    if (call.tree().is_hidden_object(op.object)) co_return error;
+  }
+  int error = co_await remove_name(call, dir, op.name, want_dir);
+  if (!error) call.tree().unlinked(op.object, op.parent, op.name);
+  co_return error;
+}
+
+Task do_rename(Call& call) {
+  const Op& op = call.op();
+  if (int error = name_error(op.name2)) co_return error;
+  FidRef from, to;
+  if (int error = co_await find_parent(call, &from)) co_return error;
+  if (int error = co_await call.tree().find_dir(call, op.parent2, &to)) co_return error;
+  call.tree().begin_rename();
+  int error;
+  if (!call.client().linux()) {
+    error = co_await rename_by_wstat(call, from);
+  } else {
+    if (op.object2 != op.object && call.tree().must_hide(op.object2)) co_await hide(call, to, op.name2, op.object2);
+    error = co_await rename_linux(call, from, op.name, to, op.name2);
+  }
+  call.tree().end_rename(op, error == 0);
+  co_return error;
+}
+
+}  // namespace fsr::ninep

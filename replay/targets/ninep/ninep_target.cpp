@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/ninep/ninep_target.hpp"
+
+#include <pwd.h>
+#include <strings.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/clock.hpp"
+#include "targets/blocking_session.hpp"
+#include "targets/ninep/ops.hpp"
+#include "targets/ninep/session.hpp"
+#include "targets/wire/url.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+constexpr uint32_t kDefaultMsize = 128 << 10;
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr HandleId kProbeHandle = HandleId(1) << 62;
+
+std::string user_name() {
+  char buffer[4096];
+  passwd entry{}, *found = nullptr;
+  if (getpwuid_r(geteuid(), &entry, buffer, sizeof buffer, &found) == 0 && found) return found->pw_name;
+  return "nobody";
+}
+
+wire::Address unix_address(const wire::Url& url) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (url.path.empty() || url.path == "/")
+    throw std::runtime_error("bad URL '" + url.text + "': expected 9p+unix:///path/of/socket");
+  if (url.path.size() >= sizeof address.sun_path)
+    throw std::runtime_error("bad URL '" + url.text + "': a socket's path has at most " +
+                             std::to_string(sizeof address.sun_path - 1) + " bytes");
+  url.path.copy(address.sun_path, url.path.size());
+  wire::Address a;
+  memcpy(&a.storage, &address, sizeof address);
+  a.length = socklen_t(offsetof(sockaddr_un, sun_path) + url.path.size() + 1);
+  return a;
+}
+
+std::optional<Dialect> wanted_dialect(const wire::Url& url) {
+  const std::string* given = url.option("dialect");
+  if (!given) return std::nullopt;
+  for (Dialect d : {Dialect::l, Dialect::u, Dialect::plain})
+    if (strcasecmp(given->c_str(), dialect_name(d)) == 0) return d;
+  throw std::runtime_error("bad URL '" + url.text + "': 'dialect' must be 9p2000.L, 9p2000.u or 9p2000");
+}
+
+Settings settings_of(const wire::Url& url, const TargetOptions& options, bool local) {
+  url.allow_options({"aname", "uname", "dfltuid", "dfltgid", "dialect", "msize", "timeout"});
+  Settings s;
+  s.clock = options.clock;
+  s.privileged = options.privileged;
+  s.impersonate = options.impersonate;
+  const std::string* uname = url.option("uname");
+  s.uname = uname ? *uname : !url.user.empty() ? url.user : user_name();
+  const std::string* aname = url.option("aname");
+  s.aname = aname ? *aname : local || url.path == "/" ? std::string() : url.path;
+  if (s.aname.size() > 1024 || s.uname.size() > 256)
+    throw std::runtime_error("bad URL '" + url.text + "': aname or uname is too long");
+  s.uid = uint32_t(url.number("dfltuid", 0, kNoUid - 1, geteuid()));
+  s.gid = uint32_t(url.number("dfltgid", 0, kNoUid - 1, getegid()));
+  s.dialect = wanted_dialect(url);
+  s.msize = uint32_t(url.number("msize", kLeastMsize, kMostMsize, kDefaultMsize));
+  s.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
+  if (local)
+    s.server = {unix_address(url)};
+  else
+    s.server = wire::resolve(url.host, url.port ? url.port : kPort);
+  return s;
+}
+
+class NinepTarget final : public Target {
+ public:
+  NinepTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
+
+  ~NinepTarget() override { remove_hidden_names(); }
+
+  std::string name() const override { return name_; }
+
+  Fidelity fidelity(const Op& op) const override {
+    const Client& c = shared_->client;
+    return ninep_fidelity(op, {c.dialect(), c.has_xattrs(), c.settings.privileged});
+  }
+
+  std::unique_ptr<Session> open_session() override { return std::make_unique<NinepSession>(shared_); }
+
+  Space space() override {
+    const auto [total, free] = shared_->client.space();
+    return {total, free};
+  }
+
+  bool empty() override {
+    BlockingSession session(*this, *shared_->client.settings.clock);
+    if (int error = session.perform({.kind = OpKind::opendir, .object = kRootObject, .handle = kProbeHandle}).error)
+      throw std::runtime_error(name_ + ": its root can't be listed: " + strerror(error));
+    Op list{.kind = OpKind::readdir, .object = kProbeObject, .handle = kProbeHandle, .length = 4096, .result = 1};
+    const Outcome& outcome = session.perform(list);
+    const int error = outcome.error;
+    const bool found = !outcome.entries.empty();
+    session.perform({.kind = OpKind::releasedir, .object = kRootObject, .handle = kProbeHandle});
+    if (error) throw std::runtime_error(name_ + ": its root can't be listed: " + strerror(error));
+    return !found;
+  }
+
+  std::vector<std::pair<std::string, uint64_t>> counters() const override {
+    const Counters& c = shared_->client.counters;
+    return {{"reconnects", c.wire.reconnects},
+            {"operations begun again after a reconnect", c.repeated},
+            {"operations lost with a connection", c.lost},
+            {"operations begun again after a rename", c.moved},
+            {"open files opened again", c.reopened},
+            {"files whose locks were lost", c.lost_locks},
+            {"requests lost with a connection", c.wire.broken},
+            {"requests without an answer", c.wire.timeouts},
+            {"requests withdrawn", c.flushed},
+            {"requests with no server to go to", c.wire.unreachable},
+            {"malformed replies", c.wire.malformed},
+            {"unexpected replies", c.wire.unexpected},
+            {"open files removed by renaming", c.hidden},
+            {"hidden names left behind", c.hidden_left},
+            {"operations on unknown objects", c.unknown}};
+  }
+
+ private:
+  // Removes what unreleased opens kept, as their releases would have.
+  void remove_hidden_names() {
+    const std::vector<std::string> names = shared_->tree.left_hidden();
+    if (names.empty()) return;
+    BlockingSession session(*this, *shared_->client.settings.clock);
+    for (const std::string& name : names) session.perform({.kind = OpKind::unlink, .parent = kRootObject, .name = name});
+  }
+
+  std::string name_;
+  std::shared_ptr<Shared> shared_;
+};
+
+std::unique_ptr<Target> open_ninep(const std::string& text, const TargetOptions& options, bool local) {
+  wire::Url url;
+  try {
+    // The form of a URL wants a host; a socket in the file system has none.
+    const std::string prefix = "9p+unix://";
+    if (local && text.compare(0, prefix.size() + 1, prefix + "/") != 0)
+      throw std::runtime_error("bad URL '" + text + "': expected 9p+unix:///path/of/socket");
+    url = wire::parse_url(local ? prefix + "localhost" + text.substr(prefix.size()) : text);
+    url.text = text;
+    const Settings s = settings_of(url, options, local);
+    const std::string name = text.substr(0, text.find('?'));
+    try {
+      return std::make_unique<NinepTarget>(name, s);
+    } catch (const std::runtime_error& e) {
+      throw std::runtime_error(name.substr(name.find("//") + 2) + ": " + e.what());
+    }
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error("9p: " + std::string(e.what()));
+  }
+}
+
+std::unique_ptr<Target> open_tcp(const std::string& url, const TargetOptions& o) { return open_ninep(url, o, false); }
+std::unique_ptr<Target> open_local(const std::string& url, const TargetOptions& o) { return open_ninep(url, o, true); }
+
+}  // namespace
+
+}  // namespace fsr::ninep
+
+namespace fsr {
+
+const TargetPlugin ninep_plugin{
+    "9p", "9p://host[:port]/?aname=/srv, 9p+unix:///socket?aname=/srv    a 9P server, over an own client", ninep::open_tcp};
+const TargetPlugin ninep_unix_plugin{"9p+unix", nullptr, ninep::open_local};
+
+}  // namespace fsr

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that begin and end open instances, and those that ask for what is written to be safe.
+#include <errno.h>
+#include <fcntl.h>
+
+#include "targets/ninep/ops.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+// As Linux numbers them, which x86's O_* are; given by number, since other machines' differ.
+enum LinuxFlag : uint32_t {
+  kCreate = 0100,
+  kExcl = 0200,
+  kTrunc = 01000,
+  kAppend = 02000,
+  kDsync = 010000,
+  kDirectory = 0200000,
+  kNoFollow = 0400000,
+  kSync = 04000000,
+};
+
+// Direct access is left out: nothing is cached on this side, and the server's alignment is not the recorded one.
+uint32_t linux_flags(uint32_t flags) {
+  uint32_t out = (flags & O_ACCMODE) | kNoFollow;
+  if (flags & O_EXCL) out |= kExcl;
+  if (flags & O_TRUNC) out |= kTrunc;
+  if (flags & O_APPEND) out |= kAppend;
+  if (flags & O_DIRECTORY) out |= kDirectory;
+  if ((flags & O_SYNC) == O_SYNC)
+    out |= kSync | kDsync;
+  else if (flags & O_DSYNC)
+    out |= kDsync;
+  return out;
+}
+
+uint8_t plain_mode(uint32_t flags) {
+  uint8_t mode = (flags & O_ACCMODE) == O_WRONLY ? kOpenWrite : (flags & O_ACCMODE) == O_RDWR ? kOpenBoth : kOpenRead;
+  return mode | (flags & O_TRUNC ? kOpenTruncate : 0);
+}
+
+void keep_open(Call& call, FidRef fid) {
+  const Op& op = call.op();
+  Open open{op.object, std::move(fid), op.open_flags, call.uid, false, nullptr};
+  if (op.kind == OpKind::opendir) open.listing = std::make_shared<Listing>();
+  call.tree().add_open(op.handle, std::move(open));
+}
+
+void created(Call& call, FidRef fid) {
+  const Op& op = call.op();
+  call.tree().teach(op.object, op.parent, op.name, fid->qid_type, call.uid);
+  keep_open(call, std::move(fid));
+}
+
+// 9P2000 and .u: Tcreate makes a new file or fails, Topen opens an old one.
+Task create_plain(Call& call, FidRef dir) {
+  const Op& op = call.op();
+  const uint32_t mode = allowed_mode(call, op.mode & 07777) & 0777;
+  for (unsigned attempt = 0;; ++attempt) {  // in a race the other may do what we did not expect
+    FidRef fid;
+    int error = ENOENT;
+    if (!(op.open_flags & O_EXCL)) {
+      const std::string_view names[] = {op.name};
+      error = co_await call.client().walk(&call, dir, names, &fid);
+      if (!error && (fid->qid_type & kQidDir)) error = EISDIR;
+      FidRef opened;
+      if (!error) error = co_await open_copy(call, fid, op.open_flags, &opened);
+      fid = opened;
+    }
+    if (error == ENOENT) {
+      error = co_await create_in(call, dir, op.name, mode, plain_mode(op.open_flags & ~uint32_t(O_TRUNC)), "", &fid);
+      if (error == EEXIST && !(op.open_flags & O_EXCL) && attempt < 3) continue;
+    }
+    if (!error) created(call, fid);
+    co_return error;
+  }
+}
+
+}  // namespace
+
+Task open_copy(Call& call, FidRef fid, uint32_t flags, FidRef* opened) {
+  FidRef copy;
+  if (int error = co_await call.client().walk(&call, fid, {}, &copy)) co_return error;
+  const bool linux = call.client().linux();
+  Rpc& rpc = call.ask(linux ? Type::lopen : Type::open);
+  rpc.out().u32(copy->number);
+  if (linux)
+    rpc.out().u32(linux_flags(flags & ~uint32_t(O_EXCL)));
+  else
+    rpc.out().u8(plain_mode(flags));
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  copy->iounit = reply.size;
+  *opened = copy;
+  co_return 0;
+}
+
+Task do_open(Call& call) {
+  const Op& op = call.op();
+  FidRef fid, opened;
+  if (int error = co_await call.tree().find(call, op.object, &fid)) co_return error;
+  if (fid->qid_type & kQidSymlink) co_return ELOOP;
+  if (op.kind == OpKind::opendir && !(fid->qid_type & kQidDir)) co_return ENOTDIR;
+  if (int error = co_await open_copy(call, fid, op.open_flags, &opened)) co_return error;
+  keep_open(call, opened);
+  co_return 0;
+}
+
+Task do_create(Call& call) {
+  const Op& op = call.op();
+  if (int error = name_error(op.name)) co_return error;
+  FidRef dir, fid;
+  if (int error = co_await call.tree().find_dir(call, op.parent, &dir)) co_return error;
+  if (!call.client().linux()) co_return co_await create_plain(call, dir);
+  if (int error = co_await call.client().walk(&call, dir, {}, &fid)) co_return error;
+  Rpc& rpc = call.ask(Type::lcreate, !(op.open_flags & O_EXCL));
+  rpc.out().u32(fid->number).str(op.name).u32(linux_flags(op.open_flags) | kCreate);
+  rpc.out().u32(allowed_mode(call, op.mode & 07777)).u32(call.gid);
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  fid->qid_type = reply.qid_type;
+  fid->iounit = reply.size;
+  created(call, fid);
+  co_return 0;
+}
+
+Task do_release(Call& call) {
+  const Op& op = call.op();
+  const Open* known = call.tree().open(op.handle);
+  if (!known) co_return EBADF;
+  if (known->flocked) {
+    if (Object* o = call.tree().object(known->object); o && o->locks) o->locks->table.clear_flock(op.handle);
+    co_await unlock_all(call, known->object, 0);
+  }
+  Open open;
+  if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
+  const int error = co_await call.client().clunk(&call, open.fid);
+  const Object* o = call.tree().object(open.object);
+  if (o && o->hidden && o->opens == 0) {
+    const std::string name = o->names.back().name;
+    call.tree().unlinked(open.object, kRootObject, name);
+    co_await remove_hidden(call, name);
+  }
+  co_return error;
+}
+
+Task do_fsync(Call& call) {
+  Open open;
+  if (int error = co_await call.tree().find_open(call, call.op().handle, &open)) co_return error;
+  if (!call.client().linux()) co_return co_await wstat(call, open.fid, Wstat(), true);
+  Rpc& rpc = call.ask(Type::fsync);
+  rpc.out().u32(open.fid->number).u32(call.op().flags & 1);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+Task do_flush(Call& call) {
+  const Op& op = call.op();
+  const Open* open = call.tree().open(op.handle);
+  if (!open) co_return EBADF;
+  const ObjectId object = open->object;
+  Object* o = call.tree().object(object);
+  if (op.owner == 0 || !o || !o->locks) co_return 0;
+  o->locks->table.clear(op.owner, 0, UINT64_MAX);
+  co_return co_await unlock_all(call, object, op.owner);
+}
+
+}  // namespace fsr::ninep

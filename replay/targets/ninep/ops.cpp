@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/ninep/ops.hpp"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include <array>
+
+#include "targets/posix_acl.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+using enum Fidelity;
+
+struct Rule {
+  Fidelity l = impossible, u = impossible, plain = impossible;
+  Task (*run)(Call& call) = nullptr;
+};
+
+// The one place that says what becomes of an operation, by dialect: 9P2000.L, 9P2000.u, 9P2000. Whatever is not here is
+// impossible: 9P has no holes, no space reservation, no ioctl, no unnamed files and no sync of everything.
+constexpr std::array<Rule, kOpKinds> rules() {
+  std::array<Rule, kOpKinds> r{};
+  auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Task (*run)(Call&)) {
+    r[unsigned(kind)] = {l, u, plain, run};
+  };
+  set(OpKind::null, exact, exact, exact, do_null);                               // Tflush of no request
+  set(OpKind::lookup, exact, exact, exact, do_lookup);                           // Twalk, Tgetattr or Tstat
+  set(OpKind::getattr, exact, exact, exact, do_getattr);                         // Tgetattr or Tstat
+  set(OpKind::statx, exact, exact, exact, do_getattr);                           //
+  set(OpKind::setattr, exact, exact, exact, do_setattr);                         // Tsetattr or Twstat; see below
+  set(OpKind::access, approximate, approximate, approximate, do_access);         // Tgetattr or Tstat: mode bits, no access lists
+  set(OpKind::readlink, exact, exact, impossible, do_readlink);                  // Treadlink; .u: Tstat
+  set(OpKind::open, exact, exact, exact, do_open);                               // Twalk (a copy), Tlopen or Topen
+  set(OpKind::create, exact, exact, exact, do_create);                           // Twalk (a copy), Tlcreate or Tcreate
+  set(OpKind::read, exact, exact, exact, do_read);                               // Tread, as many as msize asks for
+  set(OpKind::write, exact, exact, exact, do_write);                             // Twrite, likewise
+  set(OpKind::copy_file_range, approximate, approximate, approximate, do_copy);  // Tread and Twrite
+  set(OpKind::fsync, exact, exact, exact, do_fsync);                             // Tfsync; else a Twstat that changes nothing
+  set(OpKind::flush, exact, exact, exact, do_flush);                             // Tlock if the owner has locks, else nothing
+  set(OpKind::release, exact, exact, exact, do_release);                         // Tclunk
+  set(OpKind::opendir, exact, exact, exact, do_open);                            // Twalk (a copy), Tlopen or Topen
+  set(OpKind::readdir, exact, exact, exact, do_readdir);                         // Treaddir or Tread
+  set(OpKind::readdirplus, approximate, exact, exact, do_readdir);               // Treaddir: no attributes; Tread: with them
+  set(OpKind::releasedir, exact, exact, exact, do_release);                      // Tclunk
+  set(OpKind::fsyncdir, exact, exact, exact, do_fsync);                          // as fsync
+  set(OpKind::mkdir, exact, exact, exact, do_mkdir);                             // Tmkdir or Tcreate
+  set(OpKind::mknod, exact, exact, impossible, do_mknod);                        // Tmknod or Tcreate; see below
+  set(OpKind::symlink, exact, exact, impossible, do_symlink);                    // Tsymlink or Tcreate
+  set(OpKind::link, exact, exact, impossible, do_link);                          // Tlink or Tcreate
+  set(OpKind::unlink, exact, exact, exact, do_remove);                           // Tunlinkat; else Twalk, Tremove
+  set(OpKind::rmdir, exact, exact, exact, do_remove);                            //
+  set(OpKind::rename, exact, approximate, approximate, do_rename);               // Trenameat, Trename or Twstat; see below
+  set(OpKind::statfs, exact, impossible, impossible, do_statfs);                 // Tstatfs
+  set(OpKind::getxattr, exact, impossible, impossible, do_getxattr);             // Txattrwalk, Tread, Tclunk
+  set(OpKind::setxattr, exact, impossible, impossible, do_setxattr);             // Txattrcreate, Twrite, Tclunk
+  set(OpKind::listxattr, exact, impossible, impossible, do_listxattr);           // Txattrwalk, Tread, Tclunk
+  set(OpKind::removexattr, exact, impossible, impossible, do_removexattr);       // Txattrcreate of no bytes, Tclunk
+  set(OpKind::getlk, exact, impossible, impossible, do_record_lock);             // Tgetlock
+  set(OpKind::setlk, exact, impossible, impossible, do_record_lock);             // Tlock
+  set(OpKind::flock, exact, impossible, impossible, do_flock);                   // Tlock of the whole file
+  return r;
+}
+constexpr std::array<Rule, kOpKinds> kRules = rules();
+
+constexpr size_t kLongestName = 4096;
+constexpr int64_t kBillion = 1'000'000'000;
+
+bool sets_ids(uint32_t mode) { return (mode & S_ISUID) || ((mode & S_ISGID) && !S_ISDIR(mode)); }
+bool guarded_xattr(std::string_view name) { return name.starts_with("trusted.") || name.starts_with("security."); }
+bool whole_second(const Attr& set, AttrField field, int64_t ns) {
+  return !(set.valid & field) || (ns >= 0 && ns % kBillion == 0 && ns / kBillion < UINT32_MAX);
+}
+
+// Twstat has no owner to set in 9P2000, seconds of 32 bits, and most servers leave the time of access alone.
+Fidelity wstat_fidelity(const Attr& set, Dialect dialect) {
+  constexpr uint32_t kOwner = kAttrUid | kAttrGid, kSettable = kAttrMode | kAttrSize | kAttrMtime | kAttrMtimeNow;
+  if (dialect == Dialect::plain && (set.valid & kOwner)) return set.valid & kSettable ? approximate : impossible;
+  if (set.valid & (kAttrAtime | kAttrAtimeNow)) return set.valid & (kSettable | kOwner) ? approximate : impossible;
+  return whole_second(set, kAttrMtime, set.mtime) && !(set.valid & kAttrMtimeNow) ? exact : approximate;
+}
+
+}  // namespace
+
+Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
+  if (unsigned(op.kind) >= kOpKinds) return impossible;
+  const Rule& rule = kRules[unsigned(op.kind)];
+  Fidelity fidelity = a.dialect == Dialect::l ? rule.l : a.dialect == Dialect::u ? rule.u : rule.plain;
+  const bool regular = S_ISREG(op.mode) || (op.mode & S_IFMT) == 0;
+  switch (op.kind) {
+    case OpKind::rename:
+      if (op.flags != 0) return impossible;
+      return a.dialect == Dialect::l || op.parent == op.parent2 ? fidelity : impossible;  // Twstat renames within a directory
+    case OpKind::mknod:
+      if ((S_ISCHR(op.mode) || S_ISBLK(op.mode)) && !a.privileged) return impossible;
+      if (a.dialect == Dialect::plain && regular) fidelity = exact;
+      [[fallthrough]];
+    case OpKind::create:
+    case OpKind::mkdir:
+      return fidelity == exact && sets_ids(op.mode) && !a.privileged ? approximate : fidelity;
+    case OpKind::write:
+      return op.has(kOpAppend) ? approximate : fidelity;  // another client's append may come between
+    case OpKind::setattr:
+      if (!op.set) return fidelity;
+      if (a.dialect != Dialect::l && wstat_fidelity(*op.set, a.dialect) != exact) return wstat_fidelity(*op.set, a.dialect);
+      return (op.set->valid & kAttrMode) && sets_ids(op.set->mode) && !a.privileged ? approximate : fidelity;
+    case OpKind::setxattr:
+      if (mode_of_minimal_acl(op) && !a.xattrs) return approximate;
+      if (op.data.size() < op.length) return op.name.starts_with("user.") && a.xattrs ? approximate : impossible;
+      [[fallthrough]];
+    case OpKind::removexattr:
+      if (guarded_xattr(op.name) && !a.privileged) return impossible;
+      [[fallthrough]];
+    case OpKind::getxattr:
+    case OpKind::listxattr:
+      return a.xattrs ? fidelity : impossible;
+    default:
+      return fidelity;
+  }
+}
+
+Task perform(Call& call) {
+  const Client& client = call.client();
+  const Abilities abilities{client.dialect(), client.has_xattrs(), client.settings.privileged};
+  if (ninep_fidelity(call.op(), abilities) == impossible) co_return EOPNOTSUPP;
+  co_return co_await kRules[unsigned(call.op().kind)].run(call);
+}
+
+int name_error(std::string_view name) {
+  if (name.size() > kLongestName) return ENAMETOOLONG;  // from 256 bytes on the server says so itself
+  if (name.size() <= 255) return valid_component(name) ? 0 : EINVAL;
+  return name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos ? EINVAL : 0;
+}
+
+uint32_t allowed_mode(const Call& call, uint32_t mode) {
+  if (call.client().settings.privileged) return mode;
+  return mode & ~(S_ISUID | (S_ISDIR(mode) ? 0u : uint32_t(S_ISGID)));
+}
+
+}  // namespace fsr::ninep

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/ninep/tree.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+#include "targets/ninep/ops.hpp"
+#include "targets/ninep/session.hpp"
+
+namespace fsr::ninep {
+
+namespace {
+
+constexpr size_t kMostFids = 1024;  // kept for objects that nothing uses now
+constexpr size_t kMostKnownNames = 8;
+constexpr size_t kDeepest = 4096;           // names of a path
+constexpr int64_t kLockRetry = 50'000'000;  // ns
+
+}  // namespace
+
+Tree::Tree(Client& client) : client_(client) {
+  std::random_device random;
+  char prefix[32];
+  snprintf(prefix, sizeof prefix, ".9p%08x%08x.", random(), random());
+  hidden_prefix_ = prefix;
+}
+
+Object* Tree::object(ObjectId id) {
+  auto it = objects_.find(id);
+  return it == objects_.end() ? nullptr : &it->second;
+}
+
+Open* Tree::open(HandleId id) {
+  auto it = opens_.find(id);
+  return it == opens_.end() ? nullptr : &it->second;
+}
+
+// --- fids of objects ---
+
+FidRef Tree::cached(ObjectId id, uint32_t uid) {
+  auto it = by_object_.find({id, uid});
+  if (it == by_object_.end()) return nullptr;
+  if (!client_.current(it->second->fid) || it->second->fid->epoch < client_.epoch) {
+    fids_.erase(it->second);
+    by_object_.erase(it);
+    return nullptr;
+  }
+  fids_.splice(fids_.begin(), fids_, it->second);
+  return it->second->fid;
+}
+
+void Tree::keep(ObjectId id, uint32_t uid, FidRef fid) {
+  if (id == kNoObject || id == kRootObject || !client_.current(fid)) return;
+  auto [it, added] = by_object_.try_emplace(Key{id, uid});
+  if (added) {
+    fids_.push_front({{id, uid}, std::move(fid)});
+    it->second = fids_.begin();
+  } else {
+    it->second->fid = std::move(fid);
+    fids_.splice(fids_.begin(), fids_, it->second);
+  }
+  while (fids_.size() > kMostFids) {
+    by_object_.erase(fids_.back().key);
+    fids_.pop_back();
+  }
+}
+
+void Tree::forget_fids(ObjectId id) {
+  // One user as a rule; others' fids are found by looking at all, where operations are performed as their users.
+  if (!client_.settings.impersonate) {
+    auto it = by_object_.find({id, client_.settings.uid});
+    if (it == by_object_.end()) return;
+    fids_.erase(it->second);
+    by_object_.erase(it);
+    return;
+  }
+  for (auto it = fids_.begin(); it != fids_.end();) {
+    auto next = std::next(it);
+    if (it->key.object == id) {
+      by_object_.erase(it->key);
+      fids_.erase(it);
+    }
+    it = next;
+  }
+}
+
+Task Tree::walk_to(Call& call, ObjectId id, const Object::Name& last, FidRef* found) {
+  std::vector<std::string> path{last.name};
+  FidRef from;
+  for (ObjectId at = last.parent; !from;) {
+    if (at == kRootObject) {
+      if (int error = co_await client_.root(&call, call.uid, &from)) co_return error;
+      break;
+    }
+    from = cached(at, call.uid);
+    if (from) break;
+    const Object* o = object(at);
+    if (!o || o->names.empty()) co_return ENOENT;
+    path.push_back(o->names.back().name);
+    at = o->names.back().parent;
+    if (path.size() > kDeepest) co_return ELOOP;
+  }
+  std::vector<std::string_view> names(path.rbegin(), path.rend());
+  call.auxiliary();
+  if (int error = co_await client_.walk(&call, from, names, found)) co_return error;
+  keep(id, call.uid, *found);
+  co_return 0;
+}
+
+Task Tree::find(Call& call, ObjectId id, FidRef* found, bool open_will_do) {
+  if (id == kRootObject) co_return co_await client_.root(&call, call.uid, found);
+  if ((*found = cached(id, call.uid))) co_return 0;
+  const Object* o = object(id);
+  if (!o) {
+    ++client_.counters.unknown;
+    co_return ESTALE;
+  }
+  if (o->names.empty()) {
+    const Open* opened = open_will_do ? open(o->last_open) : nullptr;
+    if (!opened || !client_.current(opened->fid)) co_return ENOENT;
+    *found = opened->fid;
+    co_return 0;
+  }
+  // A name may have been taken away by an operation that did not say whose it was.
+  const std::vector<Object::Name> names = o->names;
+  int error = ENOENT;
+  for (size_t i = names.size(); i-- > 0 && error == ENOENT;) error = co_await walk_to(call, id, names[i], found);
+  co_return error;
+}
+
+Task Tree::find_dir(Call& call, ObjectId id, FidRef* found) {
+  if (int error = co_await find(call, id, found)) co_return error;
+  co_return (*found)->qid_type& kQidDir ? 0 : ENOTDIR;
+}
+
+Task Tree::find_open(Call& call, HandleId handle, Open* found) {
+  const Open* known = open(handle);
+  if (!known) co_return EBADF;
+  *found = *known;
+  if (client_.current(found->fid)) co_return 0;
+  const Object* o = object(found->object);
+  if (!o || o->names.empty()) co_return ESTALE;  // its last name was gone: so is the file now
+  FidRef fid;
+  if (int error = co_await find(call, found->object, &fid)) co_return error;
+  if (int error = co_await open_copy(call, fid, found->flags & ~uint32_t(O_TRUNC | O_EXCL | O_CREAT), &found->fid))
+    co_return error;
+  ++client_.counters.reopened;
+  if (Open* now = open(handle)) now->fid = found->fid;
+  co_return 0;
+}
+
+// --- names ---
+
+void Tree::teach(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid) {
+  if (id == kNoObject || id == kRootObject) return;
+  Object& o = objects_[id];
+  o.type_known = true;
+  o.qid_type = qid_type;
+  auto it = std::find_if(o.names.begin(), o.names.end(), [&](const auto& n) { return n.parent == parent && n.name == name; });
+  if (it != o.names.end()) {
+    std::rotate(it, it + 1, o.names.end());
+  } else {
+    if (o.names.size() >= kMostKnownNames) o.names.erase(o.names.begin());
+    o.names.push_back({parent, std::string(name)});
+  }
+  if (fid) keep(id, uid, std::move(fid));
+}
+
+void Tree::forget_if_unused(ObjectId id) {
+  auto it = objects_.find(id);
+  if (it == objects_.end() || !it->second.names.empty() || it->second.opens > 0) return;
+  forget_fids(id);
+  objects_.erase(it);
+}
+
+void Tree::unlinked(ObjectId id, ObjectId parent, std::string_view name) {
+  Object* o = object(id);
+  if (!o) return;
+  std::erase_if(o->names, [&](const auto& n) { return n.parent == parent && n.name == name; });
+  forget_fids(id);
+  forget_if_unused(id);
+}
+
+bool Tree::must_hide(ObjectId id) {
+  const Object* o = object(id);
+  return client_.linux() && stats_nameless != Knows::yes && o && o->opens > 0 && o->names.size() <= 1 && !o->hidden &&
+         !o->is_dir();
+}
+
+std::string Tree::hidden_name() { return hidden_prefix_ + std::to_string(hidden_names_++); }
+
+bool Tree::is_hidden(std::string_view name) const { return name.starts_with(hidden_prefix_); }
+
+void Tree::hid(ObjectId id, std::string name) {
+  Object* o = object(id);
+  if (!o) return;
+  o->names.clear();
+  o->names.push_back({kRootObject, std::move(name)});
+  o->hidden = true;
+  forget_fids(id);
+}
+
+std::vector<std::string> Tree::left_hidden() const {
+  std::vector<std::string> names;
+  for (const auto& [id, o] : objects_)
+    if (o.hidden && !o.names.empty()) names.push_back(o.names.back().name);
+  return names;
+}
+
+void Tree::end_rename(const Op& op, bool done) {
+  ++moves;
+  --renaming_;
+  if (!done) return;
+  Object* o = object(op.object);
+  if (op.object2 != op.object || op.object == kNoObject) unlinked(op.object2, op.parent2, op.name2);
+  if (!o || o->is_dir()) ++client_.epoch;
+  if (!o) return;
+  std::erase_if(o->names, [&](const auto& n) { return n.parent == op.parent && n.name == op.name; });
+  forget_fids(op.object);
+  o->names.push_back({op.parent2, std::string(op.name2)});
+}
+
+// --- open instances ---
+
+void Tree::add_open(HandleId handle, Open opened) {
+  if (handle == 0) return;
+  auto [it, added] = opens_.insert_or_assign(handle, std::move(opened));
+  if (it->second.object == kNoObject) return;
+  Object& o = objects_[it->second.object];
+  if (added) ++o.opens;
+  o.last_open = handle;
+}
+
+bool Tree::take_open(HandleId handle, Open* taken) {
+  auto it = opens_.find(handle);
+  if (it == opens_.end()) return false;
+  *taken = std::move(it->second);
+  opens_.erase(it);
+  if (Object* o = object(taken->object)) {
+    if (o->opens > 0) --o->opens;
+    forget_if_unused(taken->object);
+  }
+  return true;
+}
+
+// --- waiting for locks ---
+
+void Tree::retry_waits(int64_t now) {
+  if (waits_.empty() || now < retry_at_) return;
+  retry_at_ = now + kLockRetry;
+  std::vector<std::coroutine_handle<>> waits;
+  waits.swap(waits_);
+  for (auto handle : waits) handle.resume();
+}
+
+int64_t Tree::next_retry(int64_t deadline) const { return waits_.empty() ? deadline : std::min(deadline, retry_at_); }
+
+void Tree::cancel_waits() {
+  std::vector<std::coroutine_handle<>> waits;
+  waits.swap(waits_);
+  for (auto handle : waits) handle.resume();  // those of others wait again
+}
+
+}  // namespace fsr::ninep

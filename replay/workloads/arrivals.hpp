@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// When calls are due. Open loop: at a rate of their own, whatever the server does. Closed loop: as soon as the stream is free.
+// Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "workloads/random.hpp"
+
+namespace fsr {
+
+enum class Arrival : uint8_t {
+  exponential,    // a Poisson process: calls of many independent clients
+  uniform,        // gaps between 0 and twice the mean, as nhfsstone sleeps
+  deterministic,  // equal gaps
+  closed,
+};
+
+// `calls` calls in `span` ns. Random ones come out as exactly so many, too: given their number, the calls of a Poisson process
+// are that many points anywhere in the span, here in order, one from the other (Bentley and Saxe, ACM TOMS 6, 1980); uniform gaps
+// follow the mean of what is left.
+class Arrivals {
+ public:
+  Arrivals(Arrival kind, uint64_t calls, int64_t span, uint64_t seed)
+      : kind_(kind), calls_(calls), span_(double(span)), random_(seed, 1) {}
+
+  int64_t next() {  // ns since the start, never less than before; at most `calls` times, but for closed
+    const double left = double(calls_ - count_);
+    switch (kind_) {
+      case Arrival::exponential:
+        at_ += (span_ - at_) * -std::expm1(std::log1p(-random_.unit()) / left);
+        break;
+      case Arrival::uniform:
+        at_ += (span_ - at_) / left * 2 * random_.unit();
+        break;
+      case Arrival::deterministic:
+        at_ = span_ * (double(count_) / double(calls_));  // no sum of rounding errors
+        break;
+      case Arrival::closed:
+        break;
+    }
+    at_ = std::min(at_, span_);
+    ++count_;
+    return int64_t(at_);
+  }
+
+ private:
+  Arrival kind_;
+  uint64_t calls_;
+  double span_, at_ = 0;
+  uint64_t count_ = 0;
+  Random random_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deals what to do next, so that the shares come out as asked after few calls already, and yet in no regular order.
+//
+// Cards come in rounds of kRound. A round holds each card as often as its share says; what is lost by rounding counts for the
+// next round. Within a round the n cards of one kind fall each at random into one of n equal stretches. All streams draw from one
+// deck, so few calls of many streams have the shares, too; a card that one stream can't play is left for the next. Not
+// thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "workloads/random.hpp"
+
+namespace fsr {
+
+class Deck {
+ public:
+  static constexpr unsigned kRound = 200;
+
+  // `shares` sum to 1.
+  Deck(std::span<const double> shares, Random random) : shares_(shares.begin(), shares.end()), random_(random) {
+    for (double share : shares) owed_.push_back(share > 0 ? 0.5 : 0);  // rounded, not cut
+  }
+
+  // The first card that `playable(card)` accepts: a number below shares.size(). When a whole round holds none, `fallback`.
+  template <class Playable>
+  unsigned deal(Playable playable, unsigned fallback) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      for (size_t i = at_; i < cards_.size(); ++i) {
+        const unsigned card = cards_[i];
+        if (!playable(card)) continue;
+        // What was passed over comes next.
+        std::rotate(cards_.begin() + ptrdiff_t(at_), cards_.begin() + ptrdiff_t(i), cards_.begin() + ptrdiff_t(i) + 1);
+        ++at_;
+        return card;
+      }
+      shuffle();
+    }
+    return fallback;
+  }
+
+ private:
+  void shuffle() {
+    // Unplayable ones go back, to be dealt again.
+    for (; at_ < cards_.size(); ++at_) owed_[cards_[at_]] += 1;
+    std::vector<std::pair<double, unsigned>> placed;
+    for (unsigned card = 0; card < shares_.size(); ++card) {
+      owed_[card] += shares_[card] * kRound;
+      // A hair more than asked, so that sums of exact shares are not rounded down.
+      const auto n = unsigned(std::max(0.0, owed_[card] + 1e-9));
+      owed_[card] -= n;
+      for (unsigned i = 0; i < n; ++i) placed.push_back({(i + random_.unit()) / n, card});
+    }
+    std::sort(placed.begin(), placed.end());
+    cards_.clear();
+    at_ = 0;
+    for (const auto& [place, card] : placed) cards_.push_back(card);
+  }
+
+  std::vector<double> shares_, owed_;
+  Random random_;
+  std::vector<unsigned> cards_;
+  size_t at_ = 0;
+};
+
+}  // namespace fsr

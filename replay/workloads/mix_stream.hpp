@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// One stream of synthesized calls: what exists in its directory, and the next operation for an action. Not thread-safe.
+//
+// Each call is one operation and, over NFS, one request. Names come and go, but their number stays about as it was: an action
+// that has nothing to work on is not playable, and waits for its counterpart.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "op_source.hpp"
+#include "workloads/mix_plan.hpp"
+#include "workloads/random.hpp"
+#include "workloads/sizes.hpp"
+#include "workloads/working_set.hpp"
+
+namespace fsr {
+
+class MixStream {
+ public:
+  // `files`, `sizes` and the counters of fresh ids, which are shared by the streams, must outlive this.
+  MixStream(const StreamFiles& files, const SizeModel& sizes, bool removes, Random random, ObjectId& next_object,
+            HandleId& next_handle);
+
+  bool playable(Action action) const;
+  // Fills in everything of `op` but number and time. Strings are copied to `arena`.
+  void play(Action action, Op& op, Arena& arena);
+
+ private:
+  // Things of one kind that calls make and remove: the oldest goes first.
+  struct Shelf {
+    std::deque<Spare> there;
+    size_t usual = 0;
+    uint64_t last = 0;  // number of the newest name
+    int64_t excess() const { return int64_t(there.size()) - int64_t(usual); }
+  };
+  struct Progress {  // of a transfer
+    uint32_t file = 0;
+    uint64_t at = 0, end = 0;
+    uint32_t block = 0;
+  };
+
+  const WorkingFile& any_file() { return files_.files[random_.below(files_.files.size())]; }
+  const WorkingFile& open_file() { return files_.files[random_.below(kOpenFiles)]; }
+  void subject(Op& op, const WorkingFile& file);
+  void transfer(Op& op, Progress& progress, bool writes);
+  Progress begin(bool writes);
+  void name(Op& op, Arena& arena, ObjectId parent, std::string_view text);
+  void make(Op& op, Arena& arena, OpKind kind, Shelf& shelf, ObjectId parent, std::string_view suffix);
+  void create(Op& op, Arena& arena, bool open);
+  void remove(Op& op, Arena& arena, bool directories);
+  void remove_from(Op& op, Arena& arena, Shelf& shelf, OpKind kind);
+  void link(Op& op, Arena& arena);
+  void rename(Op& op, Arena& arena);
+  void open(Op& op, Arena& arena);
+  void close(Op& op);
+  void list(Op& op, OpKind kind);
+  void lock(Op& op, OpKind kind, uint32_t mode);
+  uint64_t entries() const;
+  int64_t all_excess() const;
+  Shelf* fullest(bool directories);
+
+  const StreamFiles& files_;
+  const SizeModel& sizes_;
+  const bool removes_;
+  Random random_;
+  ObjectId& next_object_;
+  HandleId& next_handle_;
+  std::vector<uint32_t> by_size_;  // of files_.files that may be written, the smallest first
+  Progress reading_, writing_;
+  uint32_t written_ = 0;  // file of the latest write
+  Shelf spare_files_, links_, symlinks_, pipes_, directories_;
+  struct OpenedFile {
+    ObjectId object;
+    HandleId handle;
+  };
+  std::deque<OpenedFile> opened_;
+  bool renamed_ = false;  // it is rename2 now
+};
+
+}  // namespace fsr

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/working_set.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "plan/image_tree.hpp"
+#include "trace/live_state.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr size_t kMostFiles = 4'000'000;  // of a stream
+constexpr unsigned kSpares = 20;          // of a kind that calls make and remove: more than a round of calls may remove at once
+
+class Filling {
+ public:
+  Filling(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes, ObjectId& objects, HandleId& handles)
+      : options_(options), plan_(plan), sizes_(sizes), objects_(objects), handles_(handles) {}
+
+  StreamFiles fill(unsigned number, ThreadId thread) {
+    StreamFiles s;
+    s.number = number;
+    s.thread = thread;
+    s.directory = objects_++;
+    s.listing = handles_++;
+    s.directories = objects_++;
+    s.symlinks = objects_++;
+    s.links = objects_++;
+    s.renamed = objects_++;
+    s.linked = objects_++;
+    Random random(options_.seed, number);
+    uint64_t bytes = set_of_files(s, s.directory, random, true);
+    while (bytes < options_.bytes / options_.numbers.size()) {
+      if (s.files.size() >= kMostFiles)
+        throw std::runtime_error(
+            fmt::format("a working set of so many bytes has more than {} files of these sizes in a stream", kMostFiles));
+      s.folders.push_back(objects_++);
+      bytes += set_of_files(s, s.folders.back(), random, false);
+    }
+    spares(s);
+    return s;
+  }
+
+ private:
+  uint64_t set_of_files(StreamFiles& s, ObjectId parent, Random& random, bool open) {
+    uint64_t bytes = 0;
+    for (unsigned i = 1; i <= kOpenFiles; ++i) {
+      WorkingFile& f = s.files.emplace_back();
+      f.object = objects_++;
+      f.parent = parent;
+      if (open) f.handle = handles_++;
+      f.name = fmt::format("{:03}{}", i, kFileSuffix);
+      f.size = sizes_.file(random);
+      // Calls never change a size; so that the longest transfer finds room, one file has it.
+      if (open && i == 1) f.size = std::max(f.size, sizes_.longest());
+      bytes += f.size;
+    }
+    return bytes;
+  }
+
+  void spares(StreamFiles& s) {
+    auto some = [&](std::initializer_list<Action> actions, unsigned otherwise) {
+      return std::any_of(actions.begin(), actions.end(), [&](Action a) { return plan_.share(a) > 0; }) ? kSpares : otherwise;
+    };
+    const bool four = plan_.nfs_version == 4;
+    const unsigned files = four ? some({Action::remove_any, Action::open}, 0) : some({Action::remove, Action::create}, 0);
+    const unsigned symlinks = some({Action::symlink}, some({Action::readlink}, 0) ? 1 : 0);
+    for (unsigned i = 1; i <= files; ++i)
+      s.spare_files.push_back({objects_++, s.directory, fmt::format("{:03}{}", kOpenFiles + i, kFileSuffix)});
+    for (unsigned i = 1; i <= symlinks; ++i) s.spare_symlinks.push_back({objects_++, s.symlinks, fmt::format("{:03}", i)});
+    for (unsigned i = 1; i <= some({Action::mkdir, Action::make}, 0); ++i)
+      s.spare_directories.push_back({objects_++, s.directories, fmt::format("{:03}", i)});
+    for (unsigned i = 1; i <= some({Action::link}, 0); ++i) s.spare_links.push_back({s.linked, s.links, fmt::format("{:03}", i)});
+    for (unsigned i = 0; i < some({Action::open, Action::close}, 0); ++i) s.opened.push_back(handles_++);
+  }
+
+  const WorkingSetOptions& options_;
+  const MixPlan& plan_;
+  const SizeModel& sizes_;
+  ObjectId& objects_;
+  HandleId& handles_;
+};
+
+}  // namespace
+
+WorkingSet::WorkingSet(const WorkingSetOptions& options, const MixPlan& plan, const SizeModel& sizes)
+    : next_object_(options.first_id), next_handle_(options.first_id) {
+  Filling filling(options, plan, sizes, next_object_, next_handle_);
+  for (unsigned number : options.numbers) streams_.push_back(filling.fill(number, ThreadId(streams_.size() + 1)));
+}
+
+Image WorkingSet::image() const {
+  return Image::of([&](ImageTree& tree) {
+    auto add = [&](ObjectId parent, std::string name, ObjectId object, uint32_t type, uint32_t mode, uint64_t size) {
+      ImageObject& o = tree.objects.emplace_back();
+      o.id = object;
+      o.type = type;
+      o.attr.valid = kAttrMode | (type == S_IFREG ? uint32_t(kAttrSize) : 0);
+      o.attr.mode = type | mode;
+      o.attr.size = size;
+      if (type == S_IFLNK) o.target = kLinkText;
+      o.names = 1;
+      tree.names.push_back({.parent = parent, .name = std::move(name), .object = uint32_t(tree.objects.size() - 1)});
+      return tree.objects.size() - 1;
+    };
+    auto folder = [&](ObjectId parent, std::string name, ObjectId object) {
+      add(parent, std::move(name), object, S_IFDIR, kDirectoryMode, 0);
+    };
+    for (const StreamFiles& s : streams_) {
+      folder(kRootObject, fmt::format("testdir{}", s.number), s.directory);
+      folder(s.directory, "dir", s.directories);
+      folder(s.directory, "sym", s.symlinks);
+      folder(s.directory, "lin", s.links);
+      for (size_t i = 0; i < s.folders.size(); ++i) folder(s.directory, fmt::format("set{:03}", i + 1), s.folders[i]);
+      add(s.directory, "rename1", s.renamed, S_IFREG, kFileMode, 0);
+      const size_t linked = add(s.links, "000", s.linked, S_IFREG, kFileMode, 0);
+      for (const WorkingFile& f : s.files) add(f.parent, f.name, f.object, S_IFREG, kFileMode, f.size);
+      for (const Spare& spare : s.spare_files) add(spare.parent, spare.name, spare.object, S_IFREG, kFileMode, 0);
+      for (const Spare& spare : s.spare_symlinks) add(spare.parent, spare.name, spare.object, S_IFLNK, 0777, 0);
+      for (const Spare& spare : s.spare_directories) folder(spare.parent, spare.name, spare.object);
+      for (const Spare& spare : s.spare_links) {
+        tree.names.push_back({.parent = spare.parent, .name = spare.name, .object = uint32_t(linked), .link = true});
+        ++tree.objects[linked].names;
+      }
+      auto open = [&](ObjectId object, HandleId handle, bool directory) {
+        tree.opens.push_back({.handle = handle,
+                              .object = object,
+                              .open_flags = uint32_t(directory ? O_RDONLY | O_DIRECTORY : O_RDWR),
+                              .thread = s.thread,
+                              .directory = directory});
+      };
+      open(s.directory, s.listing, true);
+      for (const WorkingFile& f : s.files)
+        if (f.handle) open(f.object, f.handle, false);
+      for (size_t i = 0; i < s.opened.size(); ++i) open(s.files[i].object, s.opened[i], false);
+    }
+    tree.next_object = next_object_;
+    tree.next_handle = next_handle_;
+  });
+}
+
+namespace {
+
+class Closing final : public OpSource {
+ public:
+  explicit Closing(const std::vector<StreamFiles>& streams) : streams_(streams) {}
+  bool next(OpBatch& batch) override {
+    batch.clear();
+    if (at_ == streams_.size()) return false;
+    const StreamFiles& s = streams_[at_++];
+    auto release = [&](OpKind kind, ObjectId object, HandleId handle) {
+      Op& op = batch.ops.emplace_back();
+      op.kind = kind;
+      op.seq = seq_++;
+      op.thread = s.thread;
+      op.object = object;
+      op.handle = handle;
+    };
+    release(OpKind::releasedir, s.directory, s.listing);
+    for (const WorkingFile& f : s.files)
+      if (f.handle) release(OpKind::release, f.object, f.handle);
+    return true;
+  }
+
+ private:
+  const std::vector<StreamFiles>& streams_;
+  size_t at_ = 0;
+  uint64_t seq_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<OpSource> WorkingSet::closing() const { return std::make_unique<Closing>(streams_); }
+
+bool is_working_name(std::string_view name) {
+  if (name == "rename1" || name == "rename2") return true;
+  const size_t digits = name.find_first_not_of("0123456789");
+  if (digits == std::string_view::npos) return name.size() >= 3;
+  return digits >= 3 && name.substr(digits) == kFileSuffix;
+}
+
+}  // namespace fsr
