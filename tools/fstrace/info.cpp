@@ -8,6 +8,7 @@
 #include <map>
 
 #include "json_out.hpp"
+#include "mix/mountstats.hpp"
 #include "subcommand.hpp"
 #include "util/units.hpp"
 
@@ -19,7 +20,7 @@ constexpr size_t kShownKinds = 12;
 constexpr size_t kShownCommands = 8;
 
 struct Options {
-  std::string file;
+  std::vector<std::string> files;
   bool json = false;
 };
 
@@ -82,10 +83,48 @@ std::vector<std::pair<std::string, uint64_t>> kinds_of(const Totals& t) {
   return largest(kinds);
 }
 
+// What the NFS mount below sent meanwhile, everything that used it included; empty without its statistics.
+std::vector<std::pair<std::string, uint64_t>> wire_of(const TraceReader& reader) {
+  Mountstats start, end;
+  if (!reader.closing() || !parse_mountstats(reader.header().nfs.mountstats, &start) ||
+      !parse_mountstats(reader.closing()->nfs.mountstats, &end))
+    return {};
+  std::map<std::string, uint64_t> calls;
+  for (const auto& [name, n] : end.calls) calls[name] += n;
+  for (const auto& [name, n] : start.calls) calls[name] -= std::min(n, calls[name]);
+  std::erase_if(calls, [](const auto& call) { return call.second == 0; });
+  return largest(calls);
+}
+
+std::string counts_text(const std::vector<std::pair<std::string, uint64_t>>& counts) {
+  std::string text;
+  for (size_t i = 0; i < std::min(counts.size(), kShownKinds); ++i)
+    text += fmt::format("{}{} {}",
+                        i == 0       ? ""
+                        : i % 6 == 0 ? "\n            "
+                                     : ", ",
+                        counts[i].first, format_count(counts[i].second));
+  if (counts.size() > kShownKinds) text += fmt::format(", {} more kinds", counts.size() - kShownKinds);
+  return text;
+}
+
 std::vector<std::pair<std::string, uint64_t>> commands_of(const Totals& t) {
   std::map<std::string, uint64_t> commands;
   for (const auto& [id, process] : t.processes) commands[process.command] += process.operations;
   return largest(commands);
+}
+
+uint64_t filtered_count(const TraceReader& reader) {
+  uint64_t n = 0;
+  if (const TraceClosing* c = reader.closing())
+    for (uint64_t kind : c->filtered) n += kind;
+  return n;
+}
+
+std::string filtered_text(const TraceReader& reader) {
+  if (reader.header().filter.empty()) return {};
+  return fmt::format("{}: {} operations left out", escape_text(reader.header().filter),
+                     reader.closing() ? format_count(filtered_count(reader)) : "an unknown number of");
 }
 
 void print_text(const Options& options, const TraceReader& reader, const Totals& t) {
@@ -94,11 +133,15 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
   auto line = [](const char* label, const std::string& text) {
     if (!text.empty()) fmt::print("{:<12}{}\n", label, text);
   };
-  const int64_t duration = std::max(c ? c->end : int64_t(0), t.last);
+  const int64_t duration = std::max(c ? c->end : int64_t(0), t.last) - reader.begin_time();
   const double seconds = double(duration) * 1e-9;
-  line("file",
-       fmt::format("{}  {}, {} blocks, {:.2f} bytes per operation", escape_text(options.file), format_size(reader.file_bytes()),
-                   format_count(reader.blocks()), t.operations ? double(reader.file_bytes()) / double(t.operations) : 0.0));
+  line("file", fmt::format("{}  {}, {} blocks, {:.2f} bytes per operation", escape_text(options.files[0]),
+                           format_size(reader.file_bytes()), format_count(reader.blocks()),
+                           t.operations ? double(reader.file_bytes()) / double(t.operations) : 0.0));
+  if (reader.files() > 1)
+    line("series", fmt::format("{} pieces, the first is number {}", reader.files(), h.piece));
+  else if (h.piece > 1)
+    line("series", fmt::format("piece {}, times from {} on", h.piece, format_duration(reader.begin_time())));
   std::string recorded = wall_clock(h.epoch);
   if (!h.program.empty()) recorded += " by " + escape_text(h.program);
   if (!h.host.empty()) recorded += " on " + escape_text(h.host);
@@ -108,25 +151,20 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
   if (!h.mount_type.empty())
     line("mounted",
          fmt::format("{} from {} ({})", escape_text(h.mount_type), escape_text(h.mount_source), escape_text(h.mount_options)));
+  for (const std::string& below : h.mounts_below) line("below it", escape_text(below));
   line("command", escape_text(h.command));
+  line("transport", escape_text(h.transport));
   line("captured", (h.visibility.empty() ? "" : escape_text(h.visibility) + "; ") +
                        fmt::format("content {}; times in {} ns", escape_text(h.content), h.clock_unit));
+  line("filtered", filtered_text(reader));
   line("duration", format_duration(duration));
   line("operations", fmt::format("{}, {} failed, {} unfinished", format_count(t.operations), format_count(t.failed),
                                  format_count(t.unfinished)) +
                          (seconds > 0 ? fmt::format(", {}/s", format_count(uint64_t(double(t.operations) / seconds))) : ""));
   line("data", fmt::format("{} read, {} written", format_size(t.read_bytes), format_size(t.written_bytes)));
+  line("kinds", counts_text(kinds_of(t)));
+  line("on the wire", counts_text(wire_of(reader)));
   std::string text;
-  auto kinds = kinds_of(t);
-  for (size_t i = 0; i < std::min(kinds.size(), kShownKinds); ++i)
-    text += fmt::format("{}{} {}",
-                        i == 0       ? ""
-                        : i % 6 == 0 ? "\n            "
-                                     : ", ",
-                        kinds[i].first, format_count(kinds[i].second));
-  if (kinds.size() > kShownKinds) text += fmt::format(", {} more kinds", kinds.size() - kShownKinds);
-  line("kinds", text);
-  text.clear();
   auto commands = commands_of(t);
   for (size_t i = 0; i < std::min(commands.size(), kShownCommands); ++i)
     text += fmt::format("{}{} {}", i ? ", " : "", escape_text(commands[i].first), format_count(commands[i].second));
@@ -136,6 +174,7 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
   for (size_t i = 0; i < std::min(h.not_seen.size(), kShownCommands); ++i) text += (i ? ", " : "") + escape_text(h.not_seen[i]);
   if (h.not_seen.size() > kShownCommands) text += fmt::format(", {} more", h.not_seen.size() - kShownCommands);
   line("not seen", text);
+  for (const std::string& edit : h.edits) line("edited", escape_text(edit));
   if (!c)
     line("complete", "NO: the closing statement is missing");
   else
@@ -149,14 +188,16 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
   fmt::memory_buffer out;
   JsonOut json(out);
   json.open('{');
-  json.member_text("file", options.file);
+  json.member_text("file", options.files[0]);
   json.member("bytes", reader.file_bytes());
   json.member("blocks", reader.blocks());
+  json.member("files", reader.files());
   json.key("header");
   json.open('{');
   json.member("version", h.version);
   json.member("epoch", h.epoch);
   json.member("clock_unit", h.clock_unit);
+  json.member("piece", h.piece);
   for (auto [name, value] : {std::pair{"id", &h.id},
                              {"program", &h.program},
                              {"host", &h.host},
@@ -167,13 +208,21 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
                              {"mount_options", &h.mount_options},
                              {"command", &h.command},
                              {"content", &h.content},
+                             {"filter", &h.filter},
                              {"visibility", &h.visibility},
-                             {"mountstats", &h.mountstats}})
+                             {"transport", &h.transport},
+                             {"mountstats", &h.nfs.mountstats},
+                             {"rpc_nfs", &h.nfs.rpc}})
     json.member_text(name, *value);
-  json.key("not_seen");
-  json.open('[');
-  for (const std::string& s : h.not_seen) json.text(s);
-  json.close(']');
+  auto list = [&json](const char* name, const std::vector<std::string>& values) {
+    json.key(name);
+    json.open('[');
+    for (const std::string& s : values) json.text(s);
+    json.close(']');
+  };
+  list("mounts_below", h.mounts_below);
+  list("not_seen", h.not_seen);
+  list("edits", h.edits);
   json.close('}');
   if (const TraceClosing* c = reader.closing()) {
     json.key("closing");
@@ -185,6 +234,11 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
     json.member("dropped", c->dropped);
     json.member("waited", c->waited);
     json.member("out_of_order", c->out_of_order);
+    json.key("filtered");
+    json.open('{');
+    for (unsigned i = 0; i < kOpKinds; ++i)
+      if (c->filtered[i]) json.member(op_name(OpKind(i)), c->filtered[i]);
+    json.close('}');
     json.close('}');
   }
   json.member("operations", t.operations);
@@ -197,6 +251,10 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
   json.key("by_kind");
   json.open('{');
   for (const auto& [name, n] : kinds_of(t)) json.member(name, n);
+  json.close('}');
+  json.key("on_the_wire");
+  json.open('{');
+  for (const auto& [name, n] : wire_of(reader)) json.member(name, n);
   json.close('}');
   json.key("processes");
   json.open('[');
@@ -219,7 +277,7 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
 }
 
 int info(const Options& options) {
-  auto reader = open_trace(options.file);
+  auto reader = open_trace(options.files);
   const Totals totals = count(*reader);
   (options.json ? print_json : print_text)(options, *reader, totals);
   return reader->damage().empty() ? 0 : 1;
@@ -229,7 +287,7 @@ int info(const Options& options) {
 
 Run add_info(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "the trace, or - for standard input")->required();
+  add_files(app, options->files);
   app.add_flag("--json", options->json, "JSON on standard output");
   return [options] { return info(*options); };
 }

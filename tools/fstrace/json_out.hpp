@@ -34,11 +34,12 @@ class JsonOut {
     fmt::format_to(std::back_inserter(out_), "{}", v);
   }
   // Bytes, as docs/trace-format.md describes: what is not UTF-8 becomes U+F700 + byte.
-  void text(std::string_view bytes) {
+  void text(std::string_view bytes) { utf8(json_text(bytes)); }
+  // What is valid UTF-8 already.
+  void utf8(std::string_view valid) {
     separate();
     out_.push_back('"');
-    const std::string utf8 = json_text(bytes);
-    for (char c : utf8) {
+    for (char c : valid) {
       if (c == '"' || c == '\\') out_.push_back('\\');
       if (uint8_t(c) < 0x20)
         fmt::format_to(std::back_inserter(out_), "\\u{:04x}", uint8_t(c));

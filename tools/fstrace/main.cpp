@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "subcommand.hpp"
+#include "trace/series.hpp"
 #include "trace/spool.hpp"
 
 namespace fsr::fstrace {
@@ -25,6 +26,13 @@ struct Entry {
 constexpr Entry kSubcommands[] = {
     {"info", "what is in a trace, on one screen", add_info},
     {"dump", "its operations, one per line", add_dump},
+    {"mix", "the mix of NFS requests that stands for it, as a mixfile", add_mix},
+    {"stat", "counts, bytes, latencies and sizes, by group and over time", add_stat},
+    {"sql", "what a query finds in it", add_sql},
+    {"cut", "the operations of a stretch of time, as a trace", add_cut},
+    {"filter", "those of some kinds, processes, users or paths, as a trace", add_filter},
+    {"merge", "traces of several clients, as one", add_merge},
+    {"convert", "the same trace, compressed in another way", add_convert},
     {"verify", "read all of it and say what is damaged or missing", add_verify},
 };
 
@@ -57,7 +65,16 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-std::unique_ptr<TraceReader> open_trace(const std::string& file) {
+void add_files(CLI::App& app, std::vector<std::string>& files) {
+  app.add_option("FILE", files, "the trace, its series' name, or all its pieces; - is standard input")->required();
+}
+
+std::unique_ptr<TraceReader> open_trace(const std::vector<std::string>& given) {
+  std::vector<std::string> files;
+  for (const std::string& name : given)
+    for (const std::string& file : series_files(name)) files.push_back(file);
+  if (files.size() > 1) return std::make_unique<TraceReader>(files);
+  const std::string& file = files[0];
   struct stat st;
   const bool standard_input = file == "-";
   if (!standard_input && (stat(file.c_str(), &st) < 0 || !S_ISFIFO(st.st_mode))) return std::make_unique<TraceReader>(file);

@@ -12,69 +12,11 @@
 
 namespace fsr::fstrace {
 
-constexpr int kMaxDepth = 128;     // of a path; a damaged trace may lead in circles
 constexpr size_t kShownData = 64;  // bytes of content in text
 
-void Paths::learn(ObjectId parent, std::string_view name, ObjectId object) {
-  if (object && object != kRootObject && parent && !name.empty()) places_[object] = {parent, std::string(name)};
-}
-
-void Paths::apply(const Op& op) {
-  if (op.error || op.has(kOpUnfinished)) return;
-  switch (op.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-      return learn(op.parent, op.name, op.object);
-    case OpKind::link:
-      return learn(op.parent2, op.name2, op.object);
-    case OpKind::rename:
-      learn(op.parent2, op.name2, op.object);
-      if (op.flags & RENAME_EXCHANGE) learn(op.parent, op.name, op.object2);
-      return;
-    default:
-      return;
-  }
-}
-
-std::string Paths::path(ObjectId object) const {
-  std::string out;
-  for (int depth = 0; depth < kMaxDepth; ++depth) {
-    if (object == kRootObject) return out.empty() ? "." : out;
-    auto it = places_.find(object);
-    std::string part = it == places_.end() ? fmt::format("#{}", object) : it->second.name;
-    out = out.empty() ? part : part + "/" + out;
-    if (it == places_.end()) return out;
-    object = it->second.parent;
-  }
-  return "…/" + out;
-}
-
-std::string Paths::path(ObjectId parent, std::string_view name) const {
-  return (parent == kRootObject ? "" : path(parent) + "/") + std::string(name);
-}
-
-static std::string error_name(int error) {
+std::string error_name(int error) {
   const char* name = strerrorname_np(error);
   return name ? name : fmt::format("E{}", error);
-}
-
-static bool has_name(OpKind kind) {
-  switch (kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-    case OpKind::unlink:
-    case OpKind::rmdir:
-    case OpKind::rename:
-      return true;
-    default:
-      return false;
-  }
 }
 
 static bool has_range(OpKind kind) {
@@ -107,7 +49,7 @@ void op_text(fmt::memory_buffer& out, const Op& op, const Paths& paths) {
   else
     fmt::format_to(to, "thread{}", op.thread);
   fmt::format_to(to, " {}", op_name(op.kind));
-  const bool named = has_name(op.kind);
+  const bool named = has_path_name(op.kind);
   if (named)
     fmt::format_to(to, " {}", escape_text(paths.path(op.parent, op.name)));
   else if (op.kind == OpKind::tmpfile)
@@ -149,6 +91,9 @@ void op_text(fmt::memory_buffer& out, const Op& op, const Paths& paths) {
   else
     fmt::format_to(to, "{}", op.result);
   if (!op.data.empty()) fmt::format_to(to, " {}", shown(op.data));
+  if (!op.blocks.empty()) fmt::format_to(to, " blocks");
+  for (const BlockPrint& b : op.blocks)
+    b.level ? fmt::format_to(to, " {:016x}/{}", b.hash, b.level) : fmt::format_to(to, " zero");
   for (const DirEntry& e : op.entries) fmt::format_to(to, " {}{}", escape_text(e.name), (e.type & S_IFMT) == S_IFDIR ? "/" : "");
   out.push_back('\n');
 }
@@ -201,7 +146,7 @@ void op_json(fmt::memory_buffer& out, const Op& op, const Paths& paths) {
   number("parent2", op.parent2);
   text("name2", op.name2);
   number("object2", op.object2);
-  if (has_name(op.kind))
+  if (has_path_name(op.kind))
     text("path", paths.path(op.parent, op.name));
   else if (op.object)
     text("path", paths.path(op.object));
@@ -228,6 +173,17 @@ void op_json(fmt::memory_buffer& out, const Op& op, const Paths& paths) {
   if (op.attr) {
     json.key("attr");
     attr_json(json, *op.attr);
+  }
+  if (!op.blocks.empty()) {
+    json.key("blocks");
+    json.open('[');
+    for (const BlockPrint& b : op.blocks) {
+      json.open('{');
+      json.member("level", unsigned(b.level));
+      if (b.level) json.member_text("hash", fmt::format("{:016x}", b.hash));
+      json.close('}');
+    }
+    json.close(']');
   }
   if (!op.entries.empty()) {
     json.key("entries");

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "trace/reader.hpp"
 
@@ -21,9 +22,20 @@ using Run = std::function<int()>;
 
 Run add_info(CLI::App& app);
 Run add_dump(CLI::App& app);
+Run add_mix(CLI::App& app);
+Run add_stat(CLI::App& app);
+Run add_sql(CLI::App& app);
+Run add_cut(CLI::App& app);
+Run add_filter(CLI::App& app);
+Run add_merge(CLI::App& app);
+Run add_convert(CLI::App& app);
 Run add_verify(CLI::App& app);
 
-// FILE as given; "-" and pipes are copied to a temporary file first. Throws std::exception, one line.
-std::unique_ptr<TraceReader> open_trace(const std::string& file);
+// Declares the argument FILE...
+void add_files(CLI::App& app, std::vector<std::string>& files);
+// FILE... as given: one trace, or (the pieces of) a series. "-" and pipes are copied to a temporary file first. Throws
+// std::exception, one line.
+std::unique_ptr<TraceReader> open_trace(const std::vector<std::string>& files);
+inline std::unique_ptr<TraceReader> open_trace(const std::string& file) { return open_trace(std::vector{file}); }
 
 }  // namespace fsr::fstrace

@@ -12,7 +12,7 @@ namespace fsr::fstrace {
 namespace {
 
 struct Options {
-  std::string file;
+  std::vector<std::string> files;
   bool json = false;
 };
 
@@ -23,7 +23,7 @@ std::string span(const TraceDamage& d) {
 }
 
 int verify(const Options& options) {
-  auto reader = open_trace(options.file);
+  auto reader = open_trace(options.files);
   uint64_t operations = 0, unfinished = 0;
   OpBatch batch;
   while (reader->next(batch))
@@ -48,7 +48,7 @@ int verify(const Options& options) {
     fmt::memory_buffer out;
     JsonOut json(out);
     json.open('{');
-    json.member_text("file", options.file);
+    json.member_text("file", options.files[0]);
     json.member("ok", problems.empty());
     json.member("closed", reader->closing() != nullptr);
     json.member("operations", operations);
@@ -73,9 +73,9 @@ int verify(const Options& options) {
     return problems.empty() ? 0 : 1;
   }
   for (const TraceDamage& d : problems)
-    fmt::print("{}: {}; {} bytes at offset {}; operations that started {} are affected\n", escape_text(options.file), d.what,
+    fmt::print("{}: {}; {} bytes at offset {}; operations that started {} are affected\n", escape_text(options.files[0]), d.what,
                d.file_bytes, d.file_offset, span(d));
-  fmt::print("{}: {} operations in {} blocks read, {} unfinished: {}\n", escape_text(options.file), format_count(operations),
+  fmt::print("{}: {} operations in {} blocks read, {} unfinished: {}\n", escape_text(options.files[0]), format_count(operations),
              format_count(reader->blocks()), format_count(unfinished),
              problems.empty() ? "complete" : fmt::format("{} problem{}", problems.size(), problems.size() == 1 ? "" : "s"));
   return problems.empty() ? 0 : 1;
@@ -85,7 +85,7 @@ int verify(const Options& options) {
 
 Run add_verify(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "the trace, or - for standard input")->required();
+  add_files(app, options->files);
   app.add_flag("--json", options->json, "JSON on standard output");
   return [options] { return verify(*options); };
 }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// fsbench: the workloads of older tools, with their options and their output, on any target.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "subcommand.hpp"
+
+namespace fsr::fsbench {
+
+namespace {
+
+std::atomic<int> stop{0};  // lock-free: set from the handler
+
+struct Entry {
+  const char* name;
+  const char* what;
+  Run (*add)(CLI::App&, const std::atomic<int>&);
+};
+
+constexpr Entry kPersonalities[] = {
+    {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
+};
+
+int run(int argc, char** argv) {
+  CLI::App app("Runs the workloads of older benchmarks, with their options and their output, on any target.", "fsbench");
+  app.set_version_flag("--version", "fsbench " FSR_VERSION);
+  app.require_subcommand(1);
+  Run chosen;
+  std::string name;
+  for (const Entry& e : kPersonalities) {
+    CLI::App* sub = app.add_subcommand(e.name, e.what);
+    sub->set_version_flag("--version", "fsbench " FSR_VERSION);
+    sub->callback([&chosen, &name, &e, run = e.add(*sub, stop)] {
+      chosen = run;
+      name = e.name;
+    });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    const std::string what = e.what();
+    fprintf(stderr, "fsbench: %s (--help lists the options)\n", what.substr(0, what.find('\n')).c_str());
+    return 2;
+  }
+  int status = 2;
+  try {
+    status = chosen();
+  } catch (const std::exception& e) {
+    fprintf(stderr, "fsbench %s: %s\n", name.c_str(), e.what());
+    return 2;
+  }
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fprintf(stderr, "fsbench: can't write the output\n");
+    return 1;
+  }
+  return status;
+}
+
+void on_signal(int) { stop.store(stop.load() == 0 ? 1 : 2); }
+
+}  // namespace
+
+}  // namespace fsr::fsbench
+
+int main(int argc, char** argv) {
+  struct sigaction action = {};
+  action.sa_handler = fsr::fsbench::on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return fsr::fsbench::run(argc, argv);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options, test directories, messages and output of nhfsstone 1.22 (Legato, 1990), over this project's own synthesizer: an
+// independent implementation that shares no algorithm with it.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/clock.hpp"
+#include "engine/prepare.hpp"
+#include "inputs/mix_input.hpp"
+#include "mix/mix.hpp"
+#include "report/report.hpp"
+#include "subcommand.hpp"
+#include "targets/target.hpp"
+#include "util/object_set.hpp"
+
+namespace fsr::fsbench {
+
+namespace {
+
+struct Options {
+  bool verbose = false;
+  uint64_t seconds = 0, calls = 0;  // 0: not given
+  double load = 30;
+  unsigned processes = 7;
+  std::string mix = "mix:nhfsstone";
+  std::vector<std::string> targets;
+};
+
+constexpr uint64_t kUsualCalls = 5000;
+
+// One of the targets, and the streams whose number modulo the number of targets leads there.
+struct Place {
+  std::unique_ptr<Target> target;
+  std::unique_ptr<MixInput> input;
+  OpSource* source = nullptr;
+  ObjectSet known;
+  Report report;
+  std::string error;
+};
+
+class Nhfsstone {
+ public:
+  Nhfsstone(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) {
+    if (options_.targets.empty()) options_.targets = {"."};
+    total_ = options_.calls     ? options_.calls
+             : options_.seconds ? uint64_t(double(options_.seconds) * options_.load)
+                                : kUsualCalls;
+    if (total_ == 0) total_ = 1;
+  }
+
+  int run() {
+    const Mix mix = load();
+    const size_t used = std::min<size_t>(options_.targets.size(), options_.processes);
+    for (size_t d = 0; d < used; ++d) open(mix, d);
+    for (Place& place : places_) prepare(place);
+    std::vector<std::thread> threads;
+    for (Place& place : places_) threads.emplace_back([this, &place] { perform(place); });
+    for (std::thread& t : threads) t.join();
+    for (const Place& place : places_)
+      if (!place.error.empty()) throw std::runtime_error(place.error);
+    return report();
+  }
+
+ private:
+  Mix load() const {
+    if (options_.mix.starts_with("mix:")) {
+      const Mix* known = built_in_mix(std::string_view(options_.mix).substr(4));
+      if (!known) throw std::runtime_error(options_.mix + ": no such mix; there are " + built_in_mix_names());
+      return *known;
+    }
+    return load_mix(options_.mix);
+  }
+
+  void open(const Mix& mix, size_t d) {
+    WorkloadOptions w;
+    const size_t used = std::min<size_t>(options_.targets.size(), options_.processes);
+    for (unsigned n = unsigned(d); n < options_.processes; n += unsigned(used)) w.numbers.push_back(n);
+    w.streams = unsigned(w.numbers.size());
+    const double share = double(w.streams) / options_.processes;
+    w.loads = {options_.load * share};
+    w.arrival = Arrival::uniform;
+    w.calls = uint64_t(std::llround(double(total_) * double(d + 1) / double(used))) -
+              uint64_t(std::llround(double(total_) * double(d) / double(used)));
+    if (w.calls == 0) w.calls = 1;
+    w.sizes = "nhfsstone";
+    Place& place = places_.emplace_back();
+    place.target = open_target(options_.targets[d], {.clock = &clock_});
+    place.input = std::make_unique<MixInput>(mix, w);
+    place.input->next_round();
+  }
+
+  void prepare(Place& place) {
+    Image image = place.input->image(*place.target, {}, {});
+    PrepareOptions p{.ours = place.input->own_names(), .stop = &stop_};
+    const PrepareResult made = fsr::prepare(image, *place.target, clock_, p, place.known);
+    if (made.stopped) throw std::runtime_error("interrupted");
+    if (made.failures.empty()) return;
+    const Mismatch& m = made.failures.front();
+    throw std::runtime_error(
+        fmt::format("{}: can't make test directory: {} '{}': {}", place.target->name(), op_name(m.kind), m.name, m.got));
+  }
+
+  void perform(Place& place) try {
+    Report& r = place.report;
+    r.options.stop = &stop_;
+    r.options.known = &place.known;
+    r.options.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
+    OpSource& source = place.input->operations({}, r.options);
+    r.result = fsr::run(source, *place.target, clock_, r.options);
+    place.input->describe(r);
+    RunOptions plain{.timing = Timing::asap, .workers = 1};
+    fsr::run(*place.input->closing(), *place.target, clock_, plain);
+  } catch (const std::exception& e) {
+    place.error = e.what();
+  }
+
+  // Of all targets together.
+  struct Sum {
+    uint64_t calls = 0, failed = 0;
+    double seconds = 0, service = 0;  // s, ms
+    std::vector<MixRow> rows;
+    Histogram services, responses;
+    double wire_calls = 0;
+    bool wire = true;
+  };
+
+  Sum sum() const {
+    Sum s;
+    for (const Place& place : places_) {
+      const MixResult& m = *place.report.mix;
+      const RunResult& r = place.report.result;
+      s.calls += m.calls;
+      s.failed += r.differed();
+      s.seconds += double(r.elapsed) / 1e9 / double(places_.size());
+      s.services.merge(r.service);
+      s.responses.merge(r.response);
+      s.wire = s.wire && m.wire_known;
+      for (const MixRow& row : m.rows) {
+        auto found = std::find_if(s.rows.begin(), s.rows.end(), [&](const MixRow& x) { return x.name == row.name; });
+        if (found == s.rows.end()) {
+          s.rows.push_back(row);
+          continue;
+        }
+        found->issued += row.issued;
+        found->wire += row.wire;
+        found->service += row.service;
+      }
+    }
+    for (const MixRow& row : s.rows) {
+      s.service += row.service / 1e6;
+      s.wire_calls += double(row.wire);
+    }
+    return s;
+  }
+
+  int report() const {
+    const Sum s = sum();
+    double off = 0;
+    // What the original calls got: the wire's where it can be told.
+    auto got = [&](const MixRow& row) {
+      const double all = s.wire ? s.wire_calls : double(s.calls);
+      return all > 0 ? double(s.wire ? row.wire : row.issued) / all : 0;
+    };
+    for (const MixRow& row : s.rows) off += std::abs(got(row) - row.asked) * 100;
+    const bool valid = off <= MixResult::kMostDeviation && s.calls > 0;
+    if (!valid) fmt::print("INVALID RUN, mix generated is off by {:.2f}%\n", off);
+    if (options_.verbose || !valid) {
+      fmt::print("op        want       got    calls      secs  msec/call    time %\n");
+      for (const MixRow& row : s.rows) {
+        const double per_call = row.issued ? row.service / 1e6 / double(row.issued) : 0;
+        fmt::print("{:<10}{:>3}%    {:>5.2f}%   {:>6}   {:>7.2f}    {:>7.2f}    {:>5.2f}%\n", row.name,
+                   std::lround(row.asked * 100), got(row) * 100, row.issued, row.service / 1e9, per_call,
+                   s.service > 0 ? row.service / 1e4 / s.service : 0);
+      }
+      percentiles("service", s.services);
+      percentiles("response", s.responses);
+      for (const Place& place : places_) {
+        for (const std::string& note : place.report.mix->notes) fmt::print("mix: {}\n", note);
+        fmt::print("{}: {}\n", place.target->name(), place.report.result.limit_text);
+      }
+    }
+    fmt::print("{} sec {} calls {:.2f} calls/sec {:.2f} msec/call\n", std::lround(std::floor(s.seconds)), s.calls,
+               s.seconds > 0 ? double(s.calls) / s.seconds : 0, s.calls ? s.service / double(s.calls) : 0);
+    return complain(s) && valid ? 0 : 1;
+  }
+
+  static void percentiles(const char* what, const Histogram& h) {
+    auto ms = [&](double q) { return double(h.quantile(q)) / 1e6; };
+    fmt::print("{:<10}p50 {:.3f} p90 {:.3f} p99 {:.3f} p99.9 {:.3f} max {:.3f} msec\n", what, ms(0.5), ms(0.9), ms(0.99),
+               ms(0.999), double(h.max()) / 1e6);
+  }
+
+  // False when anything went wrong.
+  bool complain(const Sum& s) const {
+    if (s.failed) {
+      for (const Place& place : places_)
+        if (!place.report.result.mismatches.empty()) {
+          const Mismatch& m = place.report.result.mismatches.front();
+          fmt::print(stderr, "fsbench nhfsstone: op failed: {} {} ({} failed in all)\n", op_name(m.kind), m.got, s.failed);
+          break;
+        }
+    }
+    if (stop_.load()) fmt::print(stderr, "fsbench nhfsstone: interrupted\n");
+    return !s.failed && !stop_.load();
+  }
+
+  Options options_;
+  const std::atomic<int>& stop_;
+  uint64_t total_ = 0;
+  MonotonicClock clock_;
+  std::vector<Place> places_;
+};
+
+// "illegal calls value x", as the original says it.
+template <class T>
+void add_number(CLI::App& app, const char* option, const char* what, T& value, uint64_t most, const char* help) {
+  app.add_option_function<std::string>(
+         option,
+         [&value, what, most](const std::string& text) {
+           uint64_t n = 0;
+           auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+           if (error != std::errc() || end != text.data() + text.size() || n == 0 || n > most)
+             throw CLI::ValidationError(fmt::format("illegal {} value {}", what, text));
+           value = T(n);
+         },
+         help)
+      ->option_text("N");
+}
+
+}  // namespace
+
+Run add_nhfsstone(CLI::App& app, const std::atomic<int>& stop) {
+  auto options = std::make_shared<Options>();
+  app.add_flag("-v", options->verbose, "a table of all procedures before the summary");
+  add_number(app, "-t", "time", options->seconds, 1'000'000'000, "seconds: calls = seconds x load");
+  add_number(app, "-c", "calls", options->calls, 1'000'000'000'000, "calls in all (default 5000); wins over -t");
+  add_number(app, "-l", "load", options->load, 1'000'000'000, "calls a second in all (default 30)");
+  add_number(app, "-p", "procs", options->processes, 10'000, "processes, each with a call under way (default 7)");
+  app.add_option("-m", options->mix, "mixfile: saved nfsstat output of any system, or mix:NAME")->option_text("FILE");
+  app.add_option("DIR", options->targets, "directories or URLs; process n uses number n modulo their number (default .)");
+  return [options, &stop] { return Nhfsstone(*options, stop).run(); };
+}
+
+}  // namespace fsr::fsbench

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The personalities of fsbench: one source file each, one line each in the table of main.cpp.
+//
+// add_*() declares a personality's options, those of the original tool, and returns what runs it: called once, after the command
+// line was understood, its value is the exit status. `stop` is raised by SIGINT and SIGTERM. Failures to start are std::exception
+// with one line.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace fsr::fsbench {
+
+using Run = std::function<int()>;
+
+Run add_nhfsstone(CLI::App& app, const std::atomic<int>& stop);
+
+}  // namespace fsr::fsbench

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace merge: traces of several clients as one, in the order of their clocks.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <numeric>
+
+#include "merge_ids.hpp"
+#include "subcommand.hpp"
+#include "trace_output.hpp"
+#include "util/status_line.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files, offsets;
+  std::string align = "clock";
+  bool apart = false;
+  OutputOptions output;
+};
+
+// One trace while it is read: its next operation, in merged time.
+struct Input {
+  std::string file;
+  std::unique_ptr<TraceReader> reader;
+  int64_t offset = 0;  // as told, ns
+  int64_t shift = 0;   // from its own time to merged time, ns
+  OpBatch batch;
+  size_t at = 0;
+
+  const Op* next() {
+    while (at >= batch.ops.size()) {
+      if (!reader->next(batch)) return nullptr;
+      at = 0;
+    }
+    return &batch.ops[at];
+  }
+  int64_t start() {
+    int64_t sum = 0;
+    if (__builtin_add_overflow(next()->end(), shift, &sum) || __builtin_add_overflow(next()->start, shift, &sum))
+      throw std::runtime_error(file + ": its time is out of range");
+    return sum;
+  }
+};
+
+// "2=+1.5ms": the second trace's clock is set forward by that much.
+void parse_offset(const std::string& text, std::vector<Input>& inputs) {
+  const size_t equals = text.find('=');
+  const std::string expected = fmt::format(
+      "--offset {}: expected the number of a trace (1 to {}) and a time, as in 2=+1.5ms or 2=-3s", text, inputs.size());
+  if (equals == std::string::npos || equals + 1 == text.size()) throw std::runtime_error(expected);
+  size_t number = 0;
+  for (char c : text.substr(0, equals))
+    number = c >= '0' && c <= '9' && number < 100'000 ? number * 10 + size_t(c - '0') : inputs.size() + 1;
+  if (number < 1 || number > inputs.size()) throw std::runtime_error(expected);
+  std::string time = text.substr(equals + 1);
+  const bool back = time[0] == '-';
+  if (back || time[0] == '+') time.erase(0, 1);
+  inputs[number - 1].offset = parse_duration(time) * (back ? -1 : 1);
+}
+
+int64_t wall_clock(const Input& in, const Options& options) {
+  int64_t at = 0;
+  if (__builtin_add_overflow(options.align == "clock" ? in.reader->header().epoch : 0, in.offset, &at))
+    throw std::runtime_error(in.file + ": its time is out of range");
+  return at;
+}
+
+// All traces in the time of the one that begins first. The header says who is which client.
+TraceHeader align(std::vector<Input>& inputs, const Options& options) {
+  const Input& first = *std::min_element(inputs.begin(), inputs.end(), [&](const Input& a, const Input& b) {
+    return wall_clock(a, options) < wall_clock(b, options);
+  });
+  const int64_t epoch = wall_clock(first, options);
+  TraceHeader header = first.reader->header();
+  uint64_t unit = 0;
+  header.host.clear();
+  header.nfs = {};
+  header.not_seen.clear();
+  header.edits.clear();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Input& in = inputs[i];
+    const TraceHeader& h = in.reader->header();
+    if (__builtin_sub_overflow(wall_clock(in, options), epoch, &in.shift))
+      throw std::runtime_error(in.file + ": its time is out of range");
+    unit = std::gcd(unit, std::gcd(uint64_t(h.clock_unit), uint64_t(in.shift)));
+    header.host += (i ? "," : "") + h.host;
+    if (h.directory != header.directory) header.directory = "various";
+    if (h.content != header.content) header.content = "none";
+    if (h.command != header.command) header.command.clear();
+    header.not_seen.insert(header.not_seen.end(), h.not_seen.begin(), h.not_seen.end());
+    std::string what =
+        fmt::format("merge: client {} is trace {} of {}", i + 1, h.id, h.host.empty() ? "an unknown host" : h.host);
+    if (in.offset)
+      what += ", its clock " + std::string(in.offset < 0 ? "back" : "forward") + " by " + format_duration(std::abs(in.offset));
+    header.edits.push_back(what);
+    for (const std::string& edit : h.edits) header.edits.push_back(fmt::format("client {}: {}", i + 1, edit));
+  }
+  header.version = kTraceVersion;
+  header.piece = 1;
+  header.id = random_trace_id();
+  header.epoch = options.align == "clock" ? epoch : first.reader->header().epoch;
+  header.clock_unit = uint32_t(std::clamp<uint64_t>(unit, 1, first.reader->header().clock_unit));
+  return header;
+}
+
+TraceClosing closing(const std::vector<Input>& inputs) {
+  TraceClosing out;
+  out.clean = true;
+  out.reason = "fstrace merge";
+  for (const Input& in : inputs) {
+    const TraceClosing one = closing_after(*in.reader, "merge");
+    if (out.clean && !one.clean) out.reason = one.reason;
+    out.clean &= one.clean;
+    out.dropped += one.dropped;
+    out.waited += one.waited;
+  }
+  return out;
+}
+
+int merge(const Options& options) {
+  std::vector<Input> inputs(options.files.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].file = options.files[i];
+    inputs[i].reader = open_trace(options.files[i]);
+  }
+  for (const std::string& text : options.offsets) parse_offset(text, inputs);
+  const TraceHeader header = align(inputs, options);
+
+  MergedIds ids(inputs.size(), options.apart);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    LiveState state;
+    inputs[i].reader->load_state(INT64_MIN, state);
+    ids.add_state(i, state);
+  }
+  LiveState initial;
+  if (!initial.restore(ids.state().serialize())) throw std::runtime_error("what the traces start with can't be merged");
+
+  TraceOutput output(options.output, header, std::move(initial));
+  StatusLine line(false);
+  uint64_t bytes = 0;
+  for (const Input& in : inputs) bytes += in.reader->file_bytes();
+  Arena arena;
+  for (uint64_t n = 0;; ++n) {
+    Input* earliest = nullptr;
+    for (Input& in : inputs)
+      if (in.next() && (!earliest || in.start() < earliest->start())) earliest = &in;
+    if (!earliest) break;
+    arena.clear();
+    Op op = ids.map(size_t(earliest - inputs.data()), *earliest->next(), arena);
+    op.start = earliest->start();
+    ++earliest->at;
+    output.add(op);
+    if (n % 2048) continue;
+    uint64_t read = 0;
+    for (const Input& in : inputs) read += in.reader->position_bytes();
+    line.bar("merge", read, bytes);
+  }
+  line.clear();
+  output.finish(closing(inputs));
+  report_output(options.output, output, output.operations());
+  int status = 0;
+  for (const Input& in : inputs) status |= report_damage(in.file, *in.reader);
+  return status;
+}
+
+}  // namespace
+
+Run add_merge(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FILES", options->files, "the traces, client 1 first")->required()->expected(2, 1000);
+  options->output.add(app);
+  app.add_option("--align", options->align, "clock: by their hosts' clocks; start: all begin together (default clock)")
+      ->check(CLI::IsMember({"clock", "start"}));
+  app.add_option("--offset", options->offsets, "N=TIME: set the clock of trace N forward, or back with a minus")
+      ->allow_extra_args(false);
+  app.add_flag("--apart", options->apart, "each client gets a tree of its own, client-N");
+  return [options] { return merge(*options); };
+}
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One set of identities for several traces: objects, open instances and threads of each get numbers of their own, but objects
+// that clients know under the same name are one. Memory follows the number of objects that the traces tell of. One thread.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "op_source.hpp"
+#include "trace/live_state.hpp"
+
+namespace fsr::fstrace {
+
+class MergedIds {
+ public:
+  // `apart`: each client's tree is a directory client-N of the merged one, and nothing is shared.
+  MergedIds(size_t clients, bool apart);
+
+  // What client `i` (from 0) knew before its first operation becomes part of the merged state. Before the first map().
+  void add_state(size_t i, const LiveState& state);
+  // The same operation in merged numbers. What it points to other than `who` stays where it is; `who` points into `arena`.
+  Op map(size_t i, const Op& op, Arena& arena);
+  const LiveState& state() const { return state_; }  // as of the operations mapped so far
+
+ private:
+  struct Client {
+    std::unordered_map<ObjectId, ObjectId> objects;
+    std::unordered_set<ObjectId> taken;  // values of `objects`
+    std::unordered_map<HandleId, HandleId> handles;
+    std::unordered_map<ThreadId, ThreadId> threads;
+  };
+  ObjectId object(Client& c, ObjectId id);
+  // The object that a name leads to for this client: the one that others know there already, if it can be the same.
+  ObjectId named(Client& c, ObjectId id, ObjectId parent, std::string_view name);
+  HandleId handle(Client& c, HandleId id);
+  ThreadId thread(Client& c, ThreadId id);
+  uint64_t owner(size_t i, uint64_t owner) const { return owner ? owner * clients_.size() + i : 0; }
+
+  std::vector<Client> clients_;
+  LiveState state_;
+  ObjectId next_object_ = kRootObject + 1;
+  HandleId next_handle_ = 1;
+  ThreadId next_thread_ = 1;
+};
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection.hpp"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+template <class Number>
+bool whole_number(const std::string& text, Number* out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+void Selection::add_time_options(CLI::App& app) {
+  app.add_option("--from", given_.from, "begin at this time since the start (30s, 5m)");
+  app.add_option("--to", given_.to, "end before this time since the start");
+}
+
+void Selection::add_options(CLI::App& app) {
+  app.add_option("--op", given_.kinds, "only operations of these kinds (read,write)")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--process", given_.processes, "only of these processes: numbers or globs of commands")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--uid", given_.uids, "only of these users, by number")->delimiter(',')->allow_extra_args(false);
+  app.add_option("--path", given_.paths, "only on paths that match this glob; * also matches /")->allow_extra_args(false);
+}
+
+void Selection::parse() {
+  if (!given_.from.empty()) from_ = parse_duration(given_.from);
+  if (!given_.to.empty()) to_ = parse_duration(given_.to);
+  if (from_ >= to_) throw std::runtime_error("--from " + given_.from + " --to " + given_.to + ": nothing lies between them");
+  for (const std::string& name : given_.kinds) {
+    OpKind kind;
+    if (!op_from_name(name, &kind))
+      throw std::runtime_error("--op " + name + ": no such kind of operation (fstrace info lists those in a trace)");
+    kinds_.set(size_t(kind));
+  }
+  for (const std::string& text : given_.processes) {
+    int32_t pid;
+    if (whole_number(text, &pid))
+      pids_.push_back(pid);
+    else
+      commands_.push_back(text);
+  }
+  for (const std::string& text : given_.uids) {
+    uint32_t uid;
+    if (!whole_number(text, &uid)) throw std::runtime_error("--uid " + text + ": expected a number");
+    uids_.push_back(uid);
+  }
+  paths_ = given_.paths;
+}
+
+bool Selection::path_matches(const std::string& path) const {
+  return std::any_of(paths_.begin(), paths_.end(),
+                     [&](const std::string& glob) { return fnmatch(glob.c_str(), path.c_str(), 0) == 0; });
+}
+
+bool Selection::matches(const Op& op, const Paths& paths) const {
+  if (kinds_.any() && !kinds_.test(size_t(op.kind))) return false;
+  if (!uids_.empty() && std::find(uids_.begin(), uids_.end(), op.uid) == uids_.end()) return false;
+  if (!pids_.empty() || !commands_.empty()) {
+    if (!op.who) return false;
+    bool wanted = std::find(pids_.begin(), pids_.end(), op.who->pid) != pids_.end();
+    if (!wanted && !commands_.empty()) {
+      const std::string command(op.who->command);
+      wanted = std::any_of(commands_.begin(), commands_.end(),
+                           [&](const std::string& glob) { return fnmatch(glob.c_str(), command.c_str(), 0) == 0; });
+    }
+    if (!wanted) return false;
+  }
+  if (paths_.empty()) return true;
+  if (has_path_name(op.kind)) {
+    if (path_matches(paths.path(op.parent, op.name))) return true;
+  } else if (op.object && path_matches(paths.path(op.object))) {
+    return true;
+  }
+  if (op.kind == OpKind::copy_file_range && op.object2 && path_matches(paths.path(op.object2))) return true;
+  return !op.name2.empty() && path_matches(paths.path(op.parent2, op.name2));
+}
+
+std::string Selection::words() const {
+  std::string out;
+  auto add = [&](const char* option, const std::string& value) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : " ", option, value);
+  };
+  if (!given_.from.empty()) add("--from", given_.from);
+  if (!given_.to.empty()) add("--to", given_.to);
+  for (const std::string& s : given_.kinds) add("--op", s);
+  for (const std::string& s : given_.processes) add("--process", s);
+  for (const std::string& s : given_.uids) add("--uid", s);
+  for (const std::string& s : given_.paths) add("--path", s);
+  return out;
+}
+
+void seek(TraceReader& reader, const Selection& selection, Paths* paths) {
+  if (!paths) {
+    reader.seek_time(selection.from());
+    return;
+  }
+  LiveState state;
+  reader.load_state(selection.from(), state);
+  state.each_name([&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths->learn(parent, name, object); });
+}
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace stat: counts, bytes, latencies, sizes and sequentiality, by group and over time, in one pass.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "selection.hpp"
+#include "stat_output.hpp"
+#include "subcommand.hpp"
+#include "util/status_line.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string interval, sort = "operations";
+  std::vector<std::string> by{"op"};
+  size_t top = 0;
+  bool json = false, csv = false;
+  Selection selection;
+};
+
+uint64_t rank(const Measure& m, const std::string& sort) {
+  if (sort == "bytes") return m.read_bytes + m.written_bytes;
+  return sort == "time" ? uint64_t(m.latency.sum()) : m.operations;
+}
+
+class Stat {
+ public:
+  Stat(const Options& options, const StatShape& shape)
+      : options_(options),
+        shape_(shape),
+        groups_(shape.by),
+        output_(options.json  ? stat_json(shape)
+                : options.csv ? stat_csv(shape)
+                              : stat_text(shape)) {}
+
+  void run(TraceReader& reader) {
+    const Selection& selection = options_.selection;
+    const bool by_file = std::find(shape_.by.begin(), shape_.by.end(), Dimension::file) != shape_.by.end();
+    names_ = by_file || selection.by_path();
+    seek(reader, selection, names_ ? &paths_ : nullptr);
+    StatusLine line(false);
+    OpBatch batch;
+    for (bool more = true; more && reader.next(batch);) {
+      groups_.begin_batch();
+      for (const Op& op : batch.ops) {
+        if (!(more = op.start < selection.to())) break;
+        add(op);
+      }
+      line.bar("stat", reader.position_bytes(), reader.file_bytes());
+    }
+    line.clear();
+    finish();
+  }
+
+ private:
+  void add(const Op& op) {
+    if (names_ && op.kind != OpKind::rename) paths_.apply(op);
+    if (options_.selection.everything() || options_.selection.matches(op, paths_)) count(op);
+    if (names_ && op.kind == OpKind::rename) paths_.apply(op);
+  }
+
+  void count(const Op& op) {
+    if (!seen_++) first_ = op.start;
+    last_ = std::max(last_, op.end());
+    if (shape_.interval && op.start >= interval_end_) {
+      flush();
+      // The interval that the operation starts in, counted from the start of the trace.
+      int64_t begin = op.start - op.start % shape_.interval;
+      if (op.start < 0 && begin > op.start) begin -= shape_.interval;
+      interval_start_ = begin;
+      if (__builtin_add_overflow(begin, shape_.interval, &interval_end_)) interval_end_ = INT64_MAX;
+    }
+    groups_.add(op);
+  }
+
+  // Prints the groups so far and begins new ones.
+  void flush() {
+    if (groups_.groups().empty()) return;
+    std::vector<const StatGroups::Group*> sorted;
+    for (const StatGroups::Group& g : groups_.groups()) {
+      total_.merge(g.measure);
+      sorted.push_back(&g);
+    }
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](auto* a, auto* b) { return rank(a->measure, options_.sort) > rank(b->measure, options_.sort); });
+    const size_t shown = options_.top ? std::min(options_.top, sorted.size()) : sorted.size();
+    std::vector<StatRow> rows;
+    for (size_t i = 0; i < shown; ++i) rows.push_back({groups_.labels(*sorted[i], paths_), &sorted[i]->measure});
+    if (shape_.interval)
+      output_->table(interval_start_, interval_end_, rows, sorted.size() - shown);
+    else
+      output_->table(begin(), end(), rows, sorted.size() - shown);
+    groups_.clear();
+  }
+
+  void finish() {
+    flush();
+    output_->end(begin(), end(), total_);
+  }
+
+  // The time that was looked at, as far as operations tell.
+  int64_t begin() const {
+    return options_.selection.from() != INT64_MIN ? options_.selection.from() : std::min<int64_t>(first_, 0);
+  }
+  int64_t end() const { return std::max(begin(), std::min(options_.selection.to(), last_)); }
+
+  const Options& options_;
+  const StatShape shape_;
+  StatGroups groups_;
+  std::unique_ptr<StatOutput> output_;
+  Paths paths_;
+  bool names_ = false;
+  uint64_t seen_ = 0;
+  int64_t first_ = 0, last_ = INT64_MIN;
+  int64_t interval_start_ = INT64_MIN, interval_end_ = INT64_MIN;
+  Measure total_;
+};
+
+int stat(Options& options) {
+  options.selection.parse();
+  StatShape shape{.file = options.files[0], .by = {}, .interval = 0};
+  for (const std::string& name : options.by) {
+    const Dimension d = dimension_from_name(name);
+    if (std::find(shape.by.begin(), shape.by.end(), d) != shape.by.end())
+      throw std::runtime_error("--by " + name + ": given twice");
+    shape.by.push_back(d);
+  }
+  if (!options.interval.empty()) {
+    shape.interval = parse_duration(options.interval);
+    if (shape.interval <= 0) throw std::runtime_error("--interval " + options.interval + ": expected a time above 0");
+  }
+  auto reader = open_trace(options.files);
+  Stat(options, shape).run(*reader);
+  fflush(stdout);
+  for (const TraceDamage& d : reader->damage()) fprintf(stderr, "fstrace: %s: %s\n", options.files[0].c_str(), d.what.c_str());
+  return reader->damage().empty() ? 0 : 1;
+}
+
+}  // namespace
+
+Run add_stat(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_files(app, options->files);
+  app.add_option("--by", options->by, "what to group by: op, process, command, thread, user, client, outcome, file (default op)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--interval", options->interval, "a table for each such stretch of time (1s, 5m)");
+  app.add_option("--sort", options->sort, "largest first by operations, bytes or time (default operations)")
+      ->check(CLI::IsMember({"operations", "bytes", "time"}));
+  app.add_option("--top", options->top, "only so many groups of each table");
+  CLI::Option* json = app.add_flag("--json", options->json, "JSON on standard output");
+  app.add_flag("--csv", options->csv, "comma-separated values on standard output")->excludes(json);
+  options->selection.add_time_options(app);
+  options->selection.add_options(app);
+  return [options] { return stat(*options); };
+}
+
+}  // namespace fsr::fstrace

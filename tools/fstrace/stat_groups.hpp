@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations counted in groups: by kind, process, user, file and so on. One thread; memory follows the number of groups, of open
+// instances and of threads, not the number of operations.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "op_text.hpp"
+#include "trace/live_tables.hpp"
+#include "util/histogram.hpp"
+
+namespace fsr::fstrace {
+
+// What is told of each group. Bytes are those that were moved; sizes those that were asked for.
+struct Measure {
+  uint64_t operations = 0, failed = 0, unfinished = 0;
+  uint64_t reads = 0, writes = 0, read_bytes = 0, written_bytes = 0;
+  // Reads and writes that were not the first of their open instance, and those of them that began where the last one ended.
+  uint64_t successive = 0, sequential = 0;
+  Histogram latency;  // ns, of what finished
+  Histogram size;     // bytes, of reads and writes
+  void merge(const Measure& other);
+};
+
+enum class Dimension : uint8_t { op, process, command, thread, user, client, outcome, file };
+Dimension dimension_from_name(const std::string& name);  // throws std::runtime_error, one line
+const char* dimension_name(Dimension d);
+
+// One member of what a group is called: "pid" 4711, "op" "read".
+struct Label {
+  const char* name;
+  std::string text;
+  bool number = false;
+};
+// The names of a dimension's labels, in order.
+std::vector<const char*> label_names(Dimension d);
+
+class StatGroups {
+ public:
+  static constexpr size_t kMaxDimensions = 8;
+  using Key = std::array<uint32_t, kMaxDimensions>;
+  struct Group {
+    Key key{};
+    Measure measure;
+  };
+
+  explicit StatGroups(std::vector<Dimension> by) : by_(std::move(by)) {}
+
+  void begin_batch() { ++batch_; }  // what ThreadInfo pointers point to has changed
+  void add(const Op& op);
+  const std::vector<Group>& groups() const { return groups_; }
+  void clear();  // groups, not what is known of threads and open instances
+  // `paths`: for Dimension::file.
+  std::vector<Label> labels(const Group& group, const Paths& paths) const;
+
+ private:
+  struct Process {
+    uint32_t client = 0;
+    int32_t pid = 0;
+    std::string command;
+  };
+  struct Thread {
+    ThreadId id = 0;
+    uint64_t batch = 0;  // in which it was looked up last
+    uint32_t process = 0, command = 0;
+    int32_t tid = 0;
+    uint32_t client = 0;
+  };
+  struct Position {
+    HandleId handle = 0;
+    uint64_t next = 0;
+  };
+
+  Group& group_of(const Op& op);
+  uint32_t thread_of(const Op& op);
+  uint32_t file_of(ObjectId object);
+  void count_data(Measure& m, const Op& op);
+  std::vector<Label> label(Dimension d, uint32_t id, const Paths& paths) const;
+
+  const std::vector<Dimension> by_;
+  std::vector<Group> groups_;
+  SlotTable group_table_;
+  uint64_t batch_ = 0;
+  std::vector<Thread> threads_;
+  SlotTable thread_table_;
+  std::vector<Process> processes_;
+  std::map<std::pair<uint32_t, int32_t>, uint32_t> process_ids_;
+  std::vector<std::string> commands_;
+  std::map<std::string, uint32_t, std::less<>> command_ids_;
+  std::vector<ObjectId> files_;
+  SlotTable file_table_;
+  LiveSlab<Position> positions_;
+};
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace_output.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "trace/model.hpp"
+#include "trace/reader.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+constexpr int64_t kLong = 1'000'000'000;    // ns: what lasts longer is written as start and end
+constexpr int64_t kBlock = 10'000'000'000;  // ns that one block may span
+constexpr int kArchiveLevel = 19;
+
+void OutputOptions::add(CLI::App& app) {
+  app.add_option("-o,--output", file, "the trace to write")->required();
+  app.add_flag("--force", force, "replace it if it exists");
+  CLI::Option* smallest = app.add_flag("--archive", archive, "as small as possible: slow, in large blocks");
+  app.add_option("--level", level, "zstd level (default 3)")->check(CLI::Range(1, 22))->excludes(smallest);
+}
+
+WriterOptions OutputOptions::writer() const {
+  WriterOptions w;
+  w.block_ns = kBlock;
+  if (level) w.level = level;
+  if (archive) {
+    w.level = kArchiveLevel;
+    w.block_ops = 65536;
+    w.block_bytes = 16 << 20;
+    w.block_ns = 60 * kBlock;
+  }
+  return w;
+}
+
+TraceOutput::TraceOutput(const OutputOptions& options, const TraceHeader& header, LiveState initial)
+    : file_(options.file, options.force),
+      writer_(std::make_unique<TraceWriter>(file_.take_fd(), header, options.writer(), std::move(initial))) {}
+
+// What was not known yet when the operation began.
+static Op begun(Op op) {
+  const uint16_t traits = kind_traits(op.kind);
+  op.duration = 0;
+  op.error = 0;
+  op.result = 0;
+  op.op_flags &= uint16_t(~(kOpUnfinished | kOpCreated));
+  op.attr = nullptr;
+  op.entries = {};
+  if (traits & kMakesHandle) op.handle = 0;
+  if (traits & kMakesObject || op.kind == OpKind::lookup) op.object = kNoObject;
+  if (op.kind == OpKind::read || op.kind == OpKind::readlink || op.kind == OpKind::getxattr) {
+    op.data = {};
+    op.blocks = {};
+    op.op_flags &= uint16_t(~kOpData);
+  }
+  return op;
+}
+
+void TraceOutput::end_until(int64_t time) {
+  while (!under_way_.empty() && under_way_.top().end() <= time) {
+    const LongOp& first = under_way_.top();
+    writer_->add_end(first.seq, first.batch->ops[0]);
+    under_way_.pop();
+  }
+}
+
+void TraceOutput::add(const Op& op) {
+  end_until(op.start);
+  writer_->tick(op.start);
+  end_ = std::max(end_, op.end());
+  if (op.has(kOpUnfinished)) {
+    writer_->add_start(begun(op));
+  } else if (op.duration > kLong) {
+    LongOp lasting{.seq = writer_->add_start(begun(op)), .batch = std::make_unique<OpBatch>()};
+    lasting.batch->ops.push_back(copy_op(op, lasting.batch->arena));
+    under_way_.push(std::move(lasting));
+  } else {
+    writer_->add(op);
+  }
+}
+
+void TraceOutput::finish(TraceClosing closing) {
+  end_until(INT64_MAX);
+  closing.end = std::max(closing.end, end_);
+  writer_->finish(std::move(closing));
+  file_.commit();
+}
+
+TraceHeader edited(const TraceHeader& original, const std::string& what) {
+  TraceHeader h = original;
+  h.version = kTraceVersion;
+  h.piece = 1;
+  h.id = random_trace_id();
+  h.edits.push_back(what + (original.id.empty() ? "" : " of trace " + original.id));
+  return h;
+}
+
+TraceClosing closing_after(const TraceReader& reader, const std::string& subcommand) {
+  TraceClosing out;
+  out.clean = true;
+  out.reason = "fstrace " + subcommand;
+  const TraceClosing* was = reader.closing();
+  if (!was || !was->clean || !reader.damage().empty()) {
+    out.clean = false;
+    out.reason += "; the original was " + (!was                       ? std::string("cut")
+                                           : !reader.damage().empty() ? "damaged: " + reader.damage().front().what
+                                                                      : "not complete: " + was->reason);
+  }
+  if (was) {
+    out.dropped = was->dropped;
+    out.filtered = was->filtered;
+    out.waited = was->waited;
+  }
+  return out;
+}
+
+int report_damage(const std::string& file, const TraceReader& reader) {
+  for (const TraceDamage& d : reader.damage()) fmt::print(stderr, "fstrace: {}: {}\n", file, d.what);
+  return reader.damage().empty() ? 0 : 1;
+}
+
+void report_output(const OutputOptions& options, const TraceOutput& output, uint64_t seen) {
+  const bool all = output.operations() == seen;
+  fmt::print("{}: {}{} operations, {}\n", escape_text(options.file), format_count(output.operations()),
+             all ? "" : " of " + format_count(seen), format_size(output.bytes()));
+}
+
+}  // namespace fsr::fstrace

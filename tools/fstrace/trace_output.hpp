@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where subcommands that make traces write them: the options for it, and a writer whose file appears whole or not at all.
+#pragma once
+
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "op_source.hpp"
+#include "trace/writer.hpp"
+#include "util/output_file.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace fsr {
+class TraceReader;
+}
+
+namespace fsr::fstrace {
+
+struct OutputOptions {
+  std::string file;
+  bool force = false, archive = false;
+  int level = 0;  // zstd, 0: not told
+
+  void add(CLI::App& app);
+  WriterOptions writer() const;
+};
+
+class TraceOutput {
+ public:
+  // Throws std::exception, one line, where the file exists or can't be made.
+  TraceOutput(const OutputOptions& options, const TraceHeader& header, LiveState initial);
+
+  // In order of start. Operations that lasted longer than a block are parted into start and end again, so that checkpoints in
+  // between know that they are under way.
+  void add(const Op& op);
+  // Writes the closing statement and gives the file its name. `end` and counts are filled in here.
+  void finish(TraceClosing closing);
+  uint64_t operations() const { return writer_->operations(); }
+  uint64_t bytes() const { return writer_->bytes_written(); }
+
+ private:
+  struct LongOp {
+    uint64_t seq = 0;
+    std::unique_ptr<OpBatch> batch;  // holds the operation
+    int64_t end() const { return batch->ops[0].end(); }
+    bool operator>(const LongOp& other) const { return end() > other.end(); }
+  };
+  void end_until(int64_t time);
+
+  OutputFile file_;
+  std::unique_ptr<TraceWriter> writer_;
+  std::priority_queue<LongOp, std::vector<LongOp>, std::greater<>> under_way_;
+  int64_t end_ = 0;
+};
+
+// The header of a trace made out of another one: a new id, and a word about what was done.
+TraceHeader edited(const TraceHeader& original, const std::string& what);
+// Of a trace made out of this one, which was read to its end.
+TraceClosing closing_after(const TraceReader& reader, const std::string& subcommand);
+// Prints what is wrong with `reader` on stderr; the exit status that follows from it.
+int report_damage(const std::string& file, const TraceReader& reader);
+// "out.zst: 12 of 345 operations, 1.2 KiB" on standard output.
+void report_output(const OutputOptions& options, const TraceOutput& output, uint64_t seen);
+
+}  // namespace fsr::fstrace
