@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_trace FILE [--ops N] [--rate N/S] [--files N] [--threads N] [--unit DURATION]
+// make_trace FILE [--ops N] [--rate N/S] [--files N] [--threads N] [--unit DURATION] [--look-first] [--checkpoint SIZE]
 //
 // A synthetic trace for benches and tests of timing and scale: operations start at exact, equal distances, on threads in turn,
 // each working through small sequences (look up and stat, open-read-close, open-write-close, make and remove a temporary file)
-// over a fixed set of files. Always the same for the same options. Makes FILE, never over an existing one.
+// over a fixed set of files. With --look-first each file is looked up once before that, so that all are alive from then on.
+// Always the same for the same options. Makes FILE, never over an existing one.
 #include <fcntl.h>
 #include <getopt.h>
 #include <sys/stat.h>
@@ -44,7 +45,11 @@ class Application {
     name_.resize(32);
   }
 
-  // Valid until the next call.
+  // Both valid until the next call.
+  Op look(uint64_t file) {
+    file_ = file;
+    return build({Kind::lookup});
+  }
   Op next() {
     if (steps_.empty()) choose();
     Step step = steps_.front();
@@ -168,6 +173,8 @@ struct Options {
   uint64_t ops = 600'000, files = 1000, threads = 16;
   double rate = 10'000;
   int64_t unit = 100;
+  bool look_first = false;
+  uint64_t checkpoint = WriterOptions().checkpoint_bytes;
 };
 
 uint64_t parse_count(const char* text) {
@@ -180,9 +187,10 @@ uint64_t parse_count(const char* text) {
 }
 
 Options parse(int argc, char** argv) {
-  static const option kOptions[] = {{"ops", required_argument, nullptr, 'n'},   {"rate", required_argument, nullptr, 'r'},
-                                    {"files", required_argument, nullptr, 'f'}, {"threads", required_argument, nullptr, 't'},
-                                    {"unit", required_argument, nullptr, 'u'},  {nullptr, 0, nullptr, 0}};
+  static const option kOptions[] = {{"ops", required_argument, nullptr, 'n'},        {"rate", required_argument, nullptr, 'r'},
+                                    {"files", required_argument, nullptr, 'f'},      {"threads", required_argument, nullptr, 't'},
+                                    {"unit", required_argument, nullptr, 'u'},       {"look-first", no_argument, nullptr, 'l'},
+                                    {"checkpoint", required_argument, nullptr, 'c'}, {nullptr, 0, nullptr, 0}};
   Options options;
   for (int c; (c = getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) switch (c) {
       case 'n':
@@ -200,6 +208,12 @@ Options parse(int argc, char** argv) {
       case 'u':
         options.unit = parse_duration(optarg);
         break;
+      case 'l':
+        options.look_first = true;
+        break;
+      case 'c':
+        options.checkpoint = parse_size(optarg);
+        break;
       default:
         throw std::invalid_argument("see the head of make_trace.cpp for its options");
     }
@@ -216,7 +230,7 @@ void make_trace(const Options& options) {
   header.clock_unit = uint32_t(options.unit);
   header.program = "make_trace " FSR_VERSION;
   header.directory = "/synthetic";
-  TraceWriter writer(fd, header);
+  TraceWriter writer(fd, header, {.checkpoint_bytes = options.checkpoint});
 
   ObjectId next_object = kRootObject + 1 + kDirectories + options.files;
   HandleId next_handle = 0;
@@ -244,6 +258,8 @@ void make_trace(const Options& options) {
          .attr = &directory,
          .who = &first});
   }
+  for (uint64_t i = 0; options.look_first && i < options.files && written < options.ops; ++i)
+    add(threads[written % threads.size()].look(i));
   while (written < options.ops) add(threads[written % threads.size()].next());
   writer.finish({.clean = true, .reason = "made", .end = int64_t(double(written) * distance)});
 }

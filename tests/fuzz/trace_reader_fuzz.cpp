@@ -2,30 +2,18 @@
 // The trace reader on foreign files. Checksums would keep a fuzzer out, so the sections' are made right before reading.
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
-#include "trace/frame.hpp"
+#include "mend_sections.hpp"
 #include "trace/live_state.hpp"
 #include "trace/reader.hpp"
 
 using namespace fsr;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-
-static void mend_sections(std::string& bytes) {
-  for (size_t at = 0; at + kSectionOverhead <= bytes.size(); ++at) {
-    uint64_t length = section_length(std::string_view(bytes).substr(at, kSectionOverhead));
-    if (!length || length > bytes.size() - at) continue;
-    const uint64_t seed = uint64_t(uint8_t(bytes[at + 12])) << 8 | uint8_t(bytes[at + 13]);
-    const uint64_t sum = XXH64(bytes.data() + at + kSectionOverhead, length - kSectionOverhead, seed);
-    memcpy(bytes.data() + at + 16, &sum, sizeof sum);
-  }
-}
 
 static void read_everything(const std::string& bytes) {
   int fd = memfd_create("fuzz", MFD_CLOEXEC);

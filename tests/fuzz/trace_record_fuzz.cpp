@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is inside a trace's zstd frames: records of operations, and checkpoints. zstd's own checksum keeps a fuzzer of whole files
-// out of here.
+// What is inside a trace's zstd frames: records of operations, which a modelled NFS client sees too, and checkpoints. zstd's own
+// checksum keeps a fuzzer of whole files out of here.
 #include <cstdlib>
 #include <string_view>
 
+#include "mix/linux_client.hpp"
 #include "trace/block_decoder.hpp"
 #include "trace/live_state.hpp"
 
@@ -31,12 +32,14 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!decoder.begin(record)) return 0;
   OpBatch batch;
   LiveState state;
+  LinuxClient client({});
   Row row;
   for (;;) {
     Op op;
     if (!decoder.next(&op, &row, batch.arena)) break;
     if (unsigned(op.kind) >= kOpKinds || op.duration < 0) abort();
     if (row.usable) state.apply(op);
+    if (row.usable) client.apply(op);
   }
   return 0;
 }

@@ -34,6 +34,7 @@ refused 'scale of no number' 'factor above 0' fsreplay good.zst t --scale fast
 refused 'a negative start' 'a time such as' fsreplay good.zst t --from=-5s
 refused 'an end before the start' 'later than --from' fsreplay good.zst t --from 5s --to 4s
 refused 'no clones' 'clones' fsreplay good.zst t --clones 0
+refused 'a fraction of a clone' 'clones 1.5: expected a whole number .* --scale' fsreplay good.zst t --clones 1.5
 refused 'an unknown timing' 'timing' fsreplay good.zst t --timing never
 refused 'an unknown order' 'order' fsreplay good.zst t --order random
 refused 'an unknown user' 'self, recorded or map' fsreplay good.zst t --uid root

@@ -55,6 +55,30 @@ check_status "verify names the damaged block and its time" 1 'block [0-9]+: .*op
 [ "$(fstrace dump flipped.zst 2>/dev/null | wc -l)" -ge 25 ] && ok "what is not damaged is dumped" ||
   not_ok "what is not damaged is dumped" "$(fstrace dump flipped.zst 2>&1 | tail -n 1)"
 
+# The mixfile of a trace: counts of its operations, in both layouts and as JSON.
+check_status "mix prints what nfsstat prints" 0 '^Server nfs v3:' fstrace mix "$golden"
+check_status "mix --layout sunos" 0 '^Server nfs:' fstrace mix --layout sunos "$golden"
+check_status "mix --nfs-version 4" 0 '^Server nfs v4 operations:' fstrace mix --nfs-version 4 "$golden"
+check_status "mix says what has no procedure" 0 '^fstrace: [0-9]+ of 46 operations have no procedure in NFSv3' fstrace mix "$golden"
+cat > mix.py <<'END'
+import json, sys
+kinds, none, linux = (json.load(open(name)) for name in sys.argv[1:])
+kinds = kinds["by_kind"]
+assert none["operations"] == linux["operations"] == 46, none
+for procedure, kind in (("write", "write"), ("lookup", "lookup"), ("rename", "rename"), ("remove", "unlink")):
+    assert none["procedures"][procedure] == kinds[kind], procedure
+assert none["calls"] + none["without_procedure"] == 46
+assert linux["procedures"]["write"] <= none["procedures"]["write"]
+assert linux["procedures"]["access"] > 0
+END
+fstrace info --json "$golden" > info.json
+fstrace mix --json "$golden" > none.json
+fstrace mix --json --client-model linux --rsize 64k --wsize 64k --acregmin 0 "$golden" > linux.json
+check "mix counts the operations" python3 mix.py info.json none.json linux.json
+check_status "mix: sunos has one version" 2 "^fstrace: --layout sunos: has NFSv2 only" fstrace mix --layout sunos --nfs-version 3 "$golden"
+check_status "mix: mount options need the model" 2 '^fstrace: mount options need --client-model linux' fstrace mix --rsize 64k "$golden"
+check_status "mix: a size that is none" 2 '^fstrace: .*--wsize 1' fstrace mix --client-model linux --wsize 1 "$golden"
+
 echo text > text
 check_status "no trace" 2 '^fstrace: text: not a trace' fstrace info text
 check_status "no file" 2 '^fstrace: nothing.zst: No such file' fstrace dump nothing.zst

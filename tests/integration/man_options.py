@@ -12,7 +12,7 @@ import sys
 
 SOURCE = os.environ["FSR_SOURCE"]
 BUILD = os.environ["FSR_BUILD"]
-PROGRAMS = {"fsshim": "shim/fsshim", "fsreplay": "replay/fsreplay", "fstrace": "tools/fstrace"}
+PROGRAMS = {"fsbench": "tools/fsbench", "fsshim": "shim/fsshim", "fsreplay": "replay/fsreplay", "fstrace": "tools/fstrace"}
 OPTION = re.compile(r"(?<![\w-])(--[a-z0-9][a-z0-9-]*|-[a-zA-Z0-9])(?![\w-])")
 failed = 0
 

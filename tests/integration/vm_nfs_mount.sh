@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Debian's stock kernel mounts NFS-Ganesha at /mnt/nfs, an application works there under fsshim, and its trace is replayed on the
-# host onto NFS and into memory.
+# host onto NFS and into memory. The modelled Linux client is held against what the kernel sent for the same application without fsshim.
 if [ "${1:-}" != --beside-server ]; then
   "$(dirname "$0")/../vm/fetch-kernel" >/dev/null || exit 1  # needs the network, which the server's namespace has not
   exec "$(dirname "$0")/../servers/ganesha" "$0" --beside-server
 fi
 . "$(dirname "$0")/common.sh"
 
-mkdir share "$NFS_VFS_DIR/work" "$NFS_VFS_DIR/again"
+mkdir share "$NFS_VFS_DIR/work" "$NFS_VFS_DIR/direct" "$NFS_VFS_DIR/again"
 
 # Runs in the guest, which has busybox and no bash.
 cat >share/app.sh <<'E'
@@ -32,11 +32,21 @@ dd if=/dev/zero of=sparse bs=4096 count=8 seek=64 conv=fsync 2>/dev/null
 E
 cat >job <<E
 #!/bin/sh
+mount_nfs() {
+  mount -t nfs -o vers=3,nolock,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=$MOUNT_PORT,addr=10.0.2.2 \\
+    10.0.2.2:$NFS_VFS_EXPORT/\$1 /mnt/nfs || { echo "not ok - guest: kernel NFS mount"; exit 1; }
+}
 mkdir /mnt/nfs
-mount -t nfs -o vers=3,nolock,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=$MOUNT_PORT,addr=10.0.2.2 \\
-  10.0.2.2:$NFS_VFS_EXPORT/work /mnt/nfs || { echo "not ok - guest: kernel NFS mount"; exit 1; }
-echo "ok - guest: kernel NFS mount"
 cp /share/app.sh /tmp/app.sh
+mount_nfs direct
+cat /proc/self/mountstats >/share/direct.before
+cd /mnt/nfs
+sh /tmp/app.sh >/dev/null || echo "not ok - guest: the application without capture"
+cat /proc/self/mountstats >/share/direct.after
+cd /
+umount /mnt/nfs
+mount_nfs work
+echo "ok - guest: kernel NFS mount"
 cd /mnt/nfs
 fsshim capture /mnt/nfs -o /tmp/t.zst -- sh /tmp/app.sh 2>/tmp/errors
 status=\$?; cat /tmp/errors
@@ -61,6 +71,32 @@ check "the trace is complete" fstrace verify share/t.zst
 check_status "the trace names the NFS mount as its source" 0 "10\.0\.2\.2:$NFS_VFS_EXPORT/work" fstrace info share/t.zst
 mix=$(ls share/*.mix 2>/dev/null)
 check_status "the mixfile counts the operations" 0 'Server nfs v3:' cat "$mix"
+fstrace mix share/t.zst >again.mix 2>errors
+check "a mixfile made from the trace equals the capture's own" cmp "$mix" again.mix
+
+# How far shares of procedures are apart, summed.
+check_status "model and mount are shown side by side" 0 '^total .* shares differ by [0-9.]+ % in all$' \
+  fstrace mix --client-model linux share/t.zst
+fstrace mix --client-model linux --json share/t.zst >model.json
+python3 - >verdict 2>&1 <<'E'
+import json, re
+def counts(name):
+    text = open(name).read()
+    nfs = text[text.index(" mounted on /mnt/nfs "):]
+    return {k.lower(): int(n) for k, n in re.findall(r"^\s+([A-Z]+): (\d+) ", nfs[nfs.index("per-op"):], re.M)}
+before, after = counts("share/direct.before"), counts("share/direct.after")
+real = {k: after[k] - before[k] for k in after}
+model = json.load(open("model.json"))["procedures"]
+sent, modelled = sum(real.values()), sum(model.values())
+off = sum(abs(real[k] / sent - model[k] / modelled) for k in real) * 100
+print(f"model {modelled}, kernel {sent} requests; shares differ by {off:.1f} % in all;",
+      ", ".join(f"{k} {model[k]}/{real[k]}" for k in real if real[k] or model[k]))
+assert off < 20 and 0.8 < modelled / sent < 1.25
+E
+if [ $? = 0 ]; then ok "the modelled Linux client is near the real one"; else
+  not_ok "the modelled Linux client is near the real one" "$(tail -n 1 verdict)"
+fi
+cat verdict
 
 # replayed NAME KINDS TARGET: the replay kept the order, issued everything but operations of KINDS, and at least 99.9 % of what it
 # issued of other kinds ended as recorded.

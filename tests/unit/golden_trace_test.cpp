@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace of each format version is kept and must be readable for ever: data/golden-vN.zst, and data/golden-vN.txt, what it
 // holds.
+#include <xxhash.h>
+
 #include <fstream>
 #include <string>
 
@@ -46,5 +48,38 @@ TEST_CASE("the golden trace of version 1 reads as it always did") {
   reader.load_state(1'000'000, state);
   reader.check_checkpoints();
   CHECK(state.objects() > 1);
+  CHECK(reader.damage().empty());
+}
+
+TEST_CASE("the golden trace with fingerprints reads as it always did") {
+  TraceReader reader(FSR_TEST_DATA "/golden-v1-blocks.zst");
+  CHECK(reader.header().content == "fingerprint");
+  REQUIRE(reader.closing());
+  std::string text(8192, 0);
+  for (size_t i = 0; i < text.size(); ++i) text[i] = "golden "[i % 7];
+  const uint64_t first = XXH3_64bits(text.data(), 4096), second = XXH3_64bits(text.data() + 4096, 4096);
+  uint64_t writes = 0, reads = 0;
+  OpBatch batch;
+  while (reader.next(batch))
+    for (const Op& op : batch.ops) {
+      if (op.kind == OpKind::write) {
+        ++writes;
+        REQUIRE(op.blocks.size() == 3);
+        CHECK(op.blocks[0].hash == first);
+        CHECK(op.blocks[0].level == 1);
+        CHECK(op.blocks[1].hash == second);
+        CHECK(op.blocks[2].hash == 0);
+        CHECK(op.blocks[2].level == 0);
+      } else if (op.kind == OpKind::read && op.result == 1000) {
+        ++reads;
+        REQUIRE(op.blocks.size() == 2);  // 500 bytes of the first block, 500 of the second
+        CHECK(op.blocks[0].hash == XXH3_64bits(text.data() + 3596, 500));
+        CHECK(op.blocks[1].hash == XXH3_64bits(text.data() + 4096, 500));
+      } else {
+        CHECK(op.blocks.empty());
+      }
+    }
+  CHECK(writes == 1);
+  CHECK(reads == 1);
   CHECK(reader.damage().empty());
 }

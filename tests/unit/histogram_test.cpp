@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/histogram.hpp"
+#include "util/histogram.hpp"
 
 #include "catch.hpp"
 
@@ -49,4 +49,27 @@ TEST_CASE("merged histograms are as if counted together") {
   CHECK(a.min() == both.min());
   CHECK(a.max() == both.max());
   CHECK(a.quantile(0.9) == both.quantile(0.9));
+}
+
+TEST_CASE("sizes are told exactly by the lower edge") {
+  Histogram h;
+  CHECK(h.quantile_low(0.5) == 0);
+  for (int64_t v : {512, 4096, 4096, 65536, 1 << 20}) h.add(v);
+  CHECK(h.quantile_low(0) == 512);
+  CHECK(h.quantile_low(0.5) == 4096);
+  CHECK(h.quantile_low(0.8) == 65536);
+  CHECK(h.quantile_low(1) == 1 << 20);
+}
+
+TEST_CASE("a range that grows at both ends keeps its counts") {
+  Histogram h;
+  for (int64_t v : {int64_t(1) << 30, int64_t(7), int64_t(1) << 50, int64_t(100'000)}) h.add(v);
+  uint64_t seen = 0;
+  h.each_bucket([&](int64_t low, int64_t high, uint64_t n) {
+    seen += n;
+    CHECK(((low <= 7 && high >= 7) || (low <= 100'000 && high >= 100'000) || (low <= 1 << 30 && high >= 1 << 30) ||
+           (low <= int64_t(1) << 50 && high >= int64_t(1) << 50)));
+  });
+  CHECK(seen == 4);
+  CHECK(h.quantile(0.25) == 7);
 }

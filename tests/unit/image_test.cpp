@@ -8,7 +8,6 @@
 
 #include "catch.hpp"
 #include "engine/clock.hpp"
-#include "engine/object_set.hpp"
 #include "engine/prepare.hpp"
 #include "op_list.hpp"
 #include "plan/clones.hpp"
@@ -16,6 +15,7 @@
 #include "targets/blocking_session.hpp"
 #include "targets/target.hpp"
 #include "trace/live_state.hpp"
+#include "util/object_set.hpp"
 
 using namespace fsr;
 

@@ -2,6 +2,7 @@
 #include "plan/linearizer.hpp"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/file.h>
 
 #include <cerrno>
@@ -32,17 +33,126 @@ TEST_CASE("the range leaves out what started before and after") {
               2000, 4000) == Order{1});
 }
 
-TEST_CASE("of two exclusive creations, the one that failed comes second though it started first") {
-  Op loser = create_op({0, 10, 1}, 1, "a", 0, 0);
-  loser.error = EEXIST;
-  loser.op_flags = 0;
-  CHECK(order({loser, create_op({1, 5, 2}, 1, "a", 10, 1)}) == Order{0, 1});  // passed already: nothing held when it started
-  CHECK(order({create_op({0, 20, 2}, 1, "a", 10, 1), [&] {
-                 Op late = loser;
-                 late.start = 1000;
-                 late.duration = 4000;
-                 return late;
-               }()}) == Order{0, 1});
+static Op failed_create(When when, int error) {
+  Op op = create_op(when, 1, "a", 0, 0);
+  op.error = error;
+  op.op_flags = 0;
+  return op;
+}
+static Op lookup_op(When when, ObjectId object, int error = 0) { return name_op(when, OpKind::lookup, 1, "a", object, error); }
+
+TEST_CASE("of two exclusive creations, the one that failed comes second whichever started first") {
+  CHECK(order({create_op({0, 20, 2}, 1, "a", 10, 1), failed_create({1, 5, 1}, EEXIST)}) == Order{0, 1});
+  CHECK(order({failed_create({0, 10, 1}, EEXIST), create_op({1, 5, 2}, 1, "a", 10, 1)}) == Order{1, 0});
+  CHECK(order({failed_create({0, 10, 1}, EEXIST), create_op({1, 20, 2}, 1, "a", 10, 1)}) == Order{1, 0});
+  // The creation took effect by 10, and what started later sees that.
+  CHECK(order({failed_create({0, 10, 1}, EEXIST), create_op({1, 20, 2}, 1, "a", 10, 1), lookup_op({11, 12, 3}, 10)}) ==
+        Order{1, 0, 2});
+  // It failed before the creation started: on a file that was there.
+  CHECK(order({failed_create({0, 5, 1}, EEXIST), create_op({6, 8, 2}, 1, "a", 10, 1)}) == Order{0, 1});
+}
+
+TEST_CASE("what looked first and saw a creation that started later passes after it") {
+  Op create = create_op({5, 12, 2}, 1, "a", 10, 1);
+  CHECK(order({lookup_op({0, 20, 1}, 10), create}) == Order{1, 0});
+  CHECK(order({lookup_op({0, 8, 1}, 10), create}) == Order{1, 0});
+  CHECK(order({lookup_op({0, 20, 1}, 0, ENOENT), create}) == Order{0, 1});
+  CHECK(order({lookup_op({0, 4, 1}, 0, ENOENT), create}) == Order{0, 1});
+  CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 11), create}) == Order{0, 1});
+  CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 2, "a", 11), create}) == Order{0, 1});
+  // What only found the file.
+  Op open = create_op({0, 20, 1}, 1, "a", 10, 2);
+  open.op_flags = 0;
+  open.open_flags = O_CREAT | O_RDWR;
+  CHECK(order({open, create}) == Order{1, 0});
+  // A file that was there, replaced by one of the same name.
+  CHECK(order({lookup_op({0, 20, 1}, 9), name_op({1, 3, 2}, OpKind::unlink, 1, "a", 9), create}) == Order{0, 1, 2});
+  CHECK(order({lookup_op({0, 20, 1}, 10), name_op({1, 3, 2}, OpKind::unlink, 1, "a", 9), create}) == Order{1, 2, 0});
+  CHECK(order({lookup_op({0, 20, 1}, 0, ENOENT), name_op({1, 3, 2}, OpKind::unlink, 1, "a", 9), create}) == Order{1, 0, 2});
+}
+
+TEST_CASE("what looked first and missed a name that a later operation took away passes after that") {
+  Op unlink = name_op({5, 12, 2}, OpKind::unlink, 1, "a", 10);
+  CHECK(order({lookup_op({0, 20, 1}, 0, ENOENT), unlink}) == Order{1, 0});
+  CHECK(order({lookup_op({0, 8, 1}, 0, ENOENT), unlink}) == Order{1, 0});
+  CHECK(order({lookup_op({0, 20, 1}, 10), unlink}) == Order{0, 1});
+  CHECK(order({lookup_op({0, 5, 1}, 0, ENOENT), unlink}) == Order{0, 1});
+  CHECK(order({name_op({0, 20, 1}, OpKind::unlink, 1, "a", 0, ENOENT), unlink}) == Order{1, 0});
+  CHECK(order({object_op({0, 20, 1}, OpKind::getattr, 10), unlink}) == Order{0, 1});
+  Op stale = object_op({0, 20, 1}, OpKind::getattr, 10);
+  for (int error : {ENOENT, ESTALE}) {
+    stale.error = error;
+    CHECK(order({stale, unlink}) == Order{1, 0});
+  }
+  Op rename = name_op({5, 12, 2}, OpKind::rename, 1, "a", 10);
+  rename.parent2 = 1;
+  rename.name2 = "b";
+  rename.flags = RENAME_NOREPLACE;
+  CHECK(order({lookup_op({0, 20, 1}, 0, ENOENT), rename}) == Order{1, 0});
+  CHECK(order({lookup_op({0, 20, 1}, 10), rename}) == Order{0, 1});
+  CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 10), rename}) == Order{1, 0});
+  CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 0, ENOENT), rename}) == Order{0, 1});
+  // Two that move the same name: one is too late.
+  Op late = rename;
+  late.start = 0;
+  late.duration = 20'000;
+  late.thread = 1;
+  late.error = ENOENT;
+  CHECK(order({late, rename}) == Order{1, 0});
+}
+
+TEST_CASE("several that looked first, and changes that follow one another") {
+  // Made at 2..9 and taken away at 5..30, by whoever looked meanwhile.
+  Op create = create_op({2, 9, 8}, 1, "a", 10, 1);
+  Op unlink = name_op({5, 30, 9}, OpKind::unlink, 1, "a", 10);
+  CHECK(order({lookup_op({0, 20, 1}, 10), lookup_op({1, 20, 2}, 0, ENOENT), create, unlink}) == Order{1, 2, 0, 3});
+  CHECK(order({lookup_op({0, 20, 1}, 10), lookup_op({1, 8, 2}, 10), create, unlink}) == Order{2, 0, 1, 3});
+  CHECK(order({lookup_op({0, 20, 1}, 10), create, unlink, lookup_op({10, 20, 3}, 0, ENOENT)}) == Order{1, 0, 2, 3});
+  // Both ended before the one that looked did, which then stands between them.
+  unlink.duration = 2000;
+  CHECK(order({lookup_op({0, 20, 1}, 10), create, unlink}) == Order{1, 0, 2});
+  CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 0, ENOENT), create, unlink}) == Order{0, 1, 2});
+}
+
+TEST_CASE("what an observer draws forward takes along what came before it") {
+  Op rename = name_op({2, 28, 2}, OpKind::rename, 1, "a", 10);
+  rename.parent2 = 1;
+  rename.name2 = "b";
+  rename.flags = RENAME_NOREPLACE;
+  CHECK(order({create_op({0, 30, 1}, 1, "a", 10, 1), rename, name_op({3, 8, 3}, OpKind::lookup, 1, "b", 10)}) == Order{0, 1, 2});
+  CHECK(order({create_op({0, 30, 1}, 1, "a", 10, 1), rename, name_op({3, 8, 3}, OpKind::lookup, 1, "b", 10),
+               lookup_op({4, 7, 4}, 10)}) == Order{0, 3, 1, 2});
+}
+
+TEST_CASE("directories: what was in them decides") {
+  Op create = create_op({5, 12, 2}, 5, "x", 10, 1);
+  DirEntry entry{.name = "x"};
+  Op list = object_op({0, 20, 1}, OpKind::readdir, 5, 3);
+  list.entries = {&entry, 1};
+  CHECK(order({list, create}) == Order{1, 0});
+  Op rmdir = name_op({0, 20, 1}, OpKind::rmdir, 1, "d", 5, ENOTEMPTY);
+  CHECK(order({rmdir, create}) == Order{1, 0});
+  CHECK(order({rmdir, create, name_op({13, 15, 2}, OpKind::unlink, 5, "x", 10)}) == Order{1, 0, 2});
+  // Its last name went while its removal was under way.
+  CHECK(order({name_op({0, 8, 1}, OpKind::rmdir, 1, "d", 5), name_op({2, 30, 2}, OpKind::unlink, 5, "x", 10)}) == Order{1, 0});
+  // Nothing is made in a directory that is gone.
+  Op gone = rmdir;
+  gone.error = 0;
+  gone.start = 2000;
+  Op mkdir = name_op({0, 20, 3}, OpKind::mkdir, 5, "y", 0, ENOENT);
+  CHECK(order({mkdir, gone}) == Order{1, 0});
+}
+
+TEST_CASE("an observer is not held up by what does not concern it") {
+  // A creation that takes long, and much that happens meanwhile.
+  std::vector<Op> ops{create_op({0, 1000, 1}, 1, "other", 10, 1)};
+  Order expected;
+  for (int64_t i = 1; i < 500; ++i) {
+    ops.push_back(name_op({i, i + 400, ThreadId(1 + i)}, OpKind::lookup, 1, "a", 0, i % 2 ? ENOENT : EACCES));
+    expected.push_back(uint64_t(i));
+  }
+  expected.push_back(0);
+  CHECK(order(ops) == expected);
 }
 
 TEST_CASE("a lookup that overlaps a creation passes where its outcome was true") {
@@ -79,7 +189,7 @@ TEST_CASE("rename: both names") {
   rename.name2 = "b";
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 1, "a", 0, ENOENT)}) == Order{0, 1});
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 1, "a", 10)}) == Order{1, 0});
-  CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 10)}) == Order{1, 0});  // not known what was there before
+  CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 10)}) == Order{0, 1});  // the very file that was moved there
   rename.object2 = 12;
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 10)}) == Order{0, 1});
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 12)}) == Order{1, 0});

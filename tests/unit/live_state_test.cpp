@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "catch.hpp"
@@ -299,4 +301,42 @@ TEST_CASE("live state: a checkpoint of several parts is read whole, or the one b
     CHECK(reader.damage().size() <= 1);
   }
   CHECK(blocks >= 6);
+}
+
+TEST_CASE("live state: a limit of its memory holds, whatever a few bytes of input ask for") {
+  constexpr size_t kLimit = 1 << 20;
+  LiveState state;
+  state.limit(kLimit);
+  std::vector<std::string> names;
+  for (int i = 0; i < 20'000; ++i) names.push_back(fmt::format("{}", i));
+  std::vector<DirEntry> entries;
+  for (const std::string& name : names) entries.push_back({.name = name, .type = S_IFREG});
+  SECTION("names of a listing") {
+    CHECK_THROWS_WITH(state.apply({.kind = K::readdir, .object = 1, .result = entries.size(), .entries = entries}),
+                      Catch::Contains("more than 1.0 MiB"));
+  }
+  SECTION("a checkpoint") {
+    LiveState large;
+    large.apply({.kind = K::readdir, .object = 1, .result = entries.size(), .entries = entries});
+    CHECK(large.memory() > kLimit);
+    CHECK_THROWS_AS(state.restore(large.serialize()), std::length_error);
+    CHECK(state.memory() < kLimit);
+  }
+  SECTION("locks") {
+    auto lock = [&](uint64_t n) {
+      state.apply({.kind = K::setlk, .mode = F_WRLCK, .object = 2, .offset = 10 * n, .length = 1, .owner = 1});
+    };
+    CHECK_THROWS_AS(
+        [&] {
+          for (uint64_t n = 0; n < 10'000; ++n) lock(n);
+        }(),
+        std::length_error);
+  }
+  SECTION("symlink targets") {
+    const std::string target(600 << 10, 'x');
+    state.apply({.kind = K::symlink, .object = 2, .parent = 1, .name = "a", .data = target});
+    state.apply({.kind = K::unlink, .object = 2, .parent = 1, .name = "a"});
+    state.apply({.kind = K::symlink, .object = 3, .parent = 1, .name = "a", .data = target});
+    CHECK_THROWS_AS(state.apply({.kind = K::symlink, .object = 4, .parent = 1, .name = "b", .data = target}), std::length_error);
+  }
 }

@@ -6,6 +6,9 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "mix/mix.hpp"
+#include "mix/op_procedures.hpp"
+#include "mix/procedures.hpp"
 
 using namespace fsr;
 
@@ -57,13 +60,44 @@ TEST_CASE("a mixfile is what nfsstat -s -3 prints") {
   CHECK(nfsstat_text(counts) == expected);
 }
 
-TEST_CASE("every procedure but fsinfo and pathconf stands for an operation") {
+TEST_CASE("every procedure of NFSv3 but fsinfo and pathconf stands for an operation") {
   std::set<int> procedures;
-  for (unsigned kind = 0; kind < kOpKinds; ++kind) procedures.insert(nfs3_procedure(OpKind(kind)));
+  for (unsigned kind = 0; kind < kOpKinds; ++kind) procedures.insert(nfs_procedure_of(3, OpKind(kind)));
   procedures.erase(-1);
-  CHECK(procedures.size() == kNfs3Procedures - 2);
-  CHECK(procedures.count(19) == 0);
-  CHECK(procedures.count(20) == 0);
+  CHECK(procedures.size() == nfs_procedures(3).size() - 2);
+  CHECK(procedures.count(nfs_procedure_index(3, "fsinfo")) == 0);
+  CHECK(procedures.count(nfs_procedure_index(3, "pathconf")) == 0);
+}
+
+TEST_CASE("what is written is read again as the same numbers") {
+  for (unsigned version : {2u, 3u, 4u}) {
+    INFO("version " << version);
+    // Small, rounded away, and so many digits that cells overflow.
+    for (uint64_t scale : {uint64_t(1), uint64_t(1'000'003), uint64_t(100'000'000'000)}) {
+      std::vector<uint64_t> calls;
+      for (size_t i = 0; i < nfs_procedures(version).size(); ++i) calls.push_back(i % 5 == 3 ? 0 : (i * i + 1) * scale);
+      std::vector<std::string> texts = {linux_nfsstat_text(version, calls, 7)};
+      if (version == 2) texts.push_back(sunos_nfsstat_text(calls));
+      for (const std::string& text : texts) {
+        INFO(text);
+        const Mix mix = read_mix({text, "written"});
+        CHECK(mix.nfs_version == version);
+        std::vector<uint64_t> counts;
+        for (const MixProcedure& p : mix.procedures) counts.push_back(p.count);
+        CHECK(counts == calls);
+      }
+    }
+    std::vector<uint64_t> one(nfs_procedures(version).size());
+    one[4] = 123'456'789;
+    CHECK(read_mix({linux_nfsstat_text(version, one, 1), "written"}).procedures[4].count == 123'456'789);
+  }
+}
+
+TEST_CASE("the SunOS layout, as the original reads it") {
+  const std::vector<uint64_t> calls = {2, 13000, 1000, 0, 34000, 8000, 22000, 0, 15000, 2000, 1000, 0, 0, 0, 0, 0, 3000, 998};
+  std::string expected = test_data("mix/sunos-s.txt");
+  expected.replace(expected.find("7          0          0          7"), 35, "0          0          0          0 ");
+  CHECK(sunos_nfsstat_text(calls) == expected);
 }
 
 TEST_CASE("a mixfile of nothing and of very much stays readable") {

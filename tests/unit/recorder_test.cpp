@@ -23,7 +23,7 @@ struct KeepingSink final : OpSink {
   std::map<uint64_t, Op> ended;  // by the number that add_start gave
   std::string ask_to_stop, reason;
   size_t fail_after = SIZE_MAX;
-  bool clean = false, finished = false;
+  bool stop_is_failure = true, clean = false, finished = false;
   uint64_t dropped = 0, waited = 0;
 
   void add(const Op& op) override {
@@ -36,13 +36,13 @@ struct KeepingSink final : OpSink {
     return ops.size() - 1;
   }
   void add_end(uint64_t seq, const Op& op) override { ended[seq] = copy_op(op, arena); }
-  std::string tick(int64_t) override { return ask_to_stop; }
-  void finish(bool was_clean, const std::string& why, int64_t, uint64_t drops, uint64_t waits) override {
+  SinkState tick(int64_t, const Losses&) override { return {ask_to_stop, stop_is_failure}; }
+  void finish(bool was_clean, const std::string& why, int64_t, const Losses& losses) override {
     finished = true;
     clean = was_clean;
     reason = why;
-    dropped = drops;
-    waited = waits;
+    dropped = losses.dropped;
+    waited = losses.waited;
   }
   bool in_order() const {
     return std::is_sorted(ops.begin(), ops.end(), [](const Op& a, const Op& b) { return a.start < b.start; });
@@ -250,6 +250,46 @@ TEST_CASE("a full ring makes the request wait, and that is counted", "[threads]"
   CHECK(sink.ops.size() == 2000);
   CHECK(sink.waited > 0);
   CHECK(sink.waited == recorder.waited());
+}
+
+TEST_CASE("a full ring drops operations where that was asked for, and counts them", "[threads]") {
+  KeepingSink sink;
+  Recorder recorder(sink, 4096, 0, Overflow::drop);
+  Ring* ring = recorder.borrow();
+  const std::string name(1000, 'x'), data(8192, 'y');
+  constexpr int kOps = 20'000;
+  int taken = 0;
+  for (int i = 0; i < kOps; ++i) {
+    Op op{.name = name};
+    if (!recorder.begin(ring, op)) continue;
+    // More than a ring holds can only be dropped at its end.
+    if (i % 100 == 0) op.data = data;
+    recorder.end(*ring, op);
+    ++taken;
+  }
+  recorder.stop("done");
+  CHECK(sink.clean);
+  CHECK(recorder.waited() == 0);
+  CHECK(recorder.dropped() >= uint64_t(kOps - taken));
+  CHECK(recorder.dropped() > 0);
+  CHECK(sink.dropped == recorder.dropped());
+  uint64_t whole = 0;
+  for (const Op& op : sink.ops) whole += !op.has(kOpUnfinished) || sink.ended.contains(uint64_t(&op - sink.ops.data()));
+  CHECK(whole + recorder.dropped() == kOps);
+  CHECK(recorder.failure().empty());
+}
+
+TEST_CASE("a limit that was asked for ends recording without a failure", "[threads]") {
+  KeepingSink sink;
+  sink.ask_to_stop = "large enough";
+  sink.stop_is_failure = false;
+  Recorder recorder(sink, 65536, 0);
+  while (recorder.recording()) std::this_thread::yield();
+  recorder.stop("done");
+  CHECK(recorder.failure().empty());
+  CHECK(recorder.reason() == "large enough");
+  CHECK(sink.clean);
+  CHECK(sink.reason == "large enough");
 }
 
 TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]") {

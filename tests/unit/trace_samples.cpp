@@ -27,7 +27,7 @@ TraceHeader sample_header(uint32_t clock_unit) {
   h.mount_options = "rw,vers=3";
   h.command = "make -j2";
   h.visibility = "every call";
-  h.mountstats = "opts:\trw\n";
+  h.nfs.mountstats = "opts:\trw\n";
   h.not_seen = {"1234 postgres"};
   return h;
 }
@@ -270,6 +270,7 @@ std::string describe(const Op& o) {
       o.start, o.duration, op_name(o.kind), o.op_flags, o.error, o.thread, o.uid, o.gid, o.mode, o.flags, o.open_flags, o.object,
       o.parent, o.parent2, o.object2, o.handle, o.handle2, o.offset, o.offset2, o.length, o.result, o.owner, o.name, o.name2,
       o.data);
+  for (const BlockPrint& b : o.blocks) s += fmt::format(" <{:x} {}>", b.hash, b.level);
   for (const DirEntry& e : o.entries) s += fmt::format(" [{} {} {:o}]", e.name, e.ino, e.type);
   s += describe("set", o.set) + describe("attr", o.attr);
   if (o.who)

@@ -60,7 +60,7 @@ TEST_CASE("header and closing statement come back") {
   CHECK(reader.header().epoch == h.epoch);
   CHECK(reader.header().clock_unit == 100);
   CHECK(reader.header().directory == h.directory);
-  CHECK(reader.header().mountstats == h.mountstats);
+  CHECK(reader.header().nfs.mountstats == h.nfs.mountstats);
   CHECK(reader.header().not_seen == h.not_seen);
   REQUIRE(reader.closing());
   CHECK(reader.closing()->clean);

@@ -144,11 +144,11 @@ def inode_flags():
 def immutable_file():
     put("f")
     fd = os.open("f", os.O_RDONLY)
-    done = attempt(fcntl.ioctl, fd, 0x40086602, struct.pack("q", 0x10))
+    done = set_inode_flag(fd, 0x10)
     answer = attempt(os.open, "f", os.O_WRONLY), attempt(os.unlink, "f"), attempt(os.chmod, "f", 0o600)
     attempt(fcntl.ioctl, fd, 0x40086602, struct.pack("q", 0))
     os.close(fd)
-    return done if isinstance(done, str) else "set", answer
+    return done, answer
 
 
 # --- who

@@ -151,14 +151,22 @@ def whole_file_locks():
     fcntl.flock(a, fcntl.LOCK_SH)
     two = attempt(fcntl.flock, b, fcntl.LOCK_SH | fcntl.LOCK_NB), attempt(fcntl.flock, b, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(a)
-    # FUSE tells of the last close only after close() has returned: the lock goes a moment later than on the directory itself.
-    for _ in range(100):
-        three = attempt(fcntl.flock, b, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if three != "EAGAIN":
-            break
-        time.sleep(0.01)
+    three = attempt(fcntl.flock, b, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(b)
     return one, two, three
+
+
+@probe
+def whole_file_lock_outlives_a_duplicate():
+    put("f")
+    a, b = os.open("f", os.O_RDWR), os.open("f", os.O_RDONLY)
+    fcntl.flock(a, fcntl.LOCK_EX)
+    os.close(os.dup(a))
+    one = attempt(fcntl.flock, b, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(a)
+    two = attempt(fcntl.flock, b, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(b)
+    return one, two
 
 
 @probe
@@ -174,3 +182,127 @@ def whole_file_lock_waits():
     t.join(5)
     os.close(b)
     return early, box
+
+
+def lock_of(fd, kind, command=fcntl.F_GETLK):
+    return struct.unpack("hhqqi4x", fcntl.fcntl(fd, command, lock_record(kind)))
+
+
+@probe
+def holder_of_a_lock():
+    put("f", b"0" * 100)
+    fd = os.open("f", os.O_RDWR)
+    fcntl.lockf(fd, fcntl.LOCK_EX, 10, 5)
+    me = os.getpid()
+
+    def other():
+        kind, whence, start, length, pid = lock_of(os.open("f", os.O_RDWR), fcntl.F_WRLCK)
+        return kind, whence, start, length, pid == me
+    first = as_user(0, other)
+    fcntl.lockf(fd, fcntl.LOCK_SH, 4, 8)
+    return first, as_user(0, other), lock_of(fd, fcntl.F_WRLCK)[0]
+
+
+@probe
+def holder_of_a_description_lock():
+    put("f")
+    a, b = os.open("f", os.O_RDWR), os.open("f", os.O_RDWR)
+    fcntl.fcntl(a, 37, lock_record(fcntl.F_WRLCK))
+    return lock_of(b, fcntl.F_WRLCK, 36), as_user(0, lambda: lock_of(os.open("f", os.O_RDWR), fcntl.F_RDLCK))
+
+
+@probe
+def deadlock_is_noticed():
+    put("f", b"0" * 100)
+    a = os.open("f", os.O_RDWR)
+    fcntl.lockf(a, fcntl.LOCK_EX, 1, 0)
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        b = os.open("f", os.O_RDWR)
+        fcntl.lockf(b, fcntl.LOCK_EX, 1, 1)
+        os.write(w, b"ready")
+        attempt(fcntl.lockf, b, fcntl.LOCK_EX, 1, 0)
+        os._exit(0)
+    os.read(r, 5)
+    time.sleep(0.2)
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 3)
+    result = libc.fcntl(a, fcntl.F_SETLKW, lock_record(fcntl.F_WRLCK, 1, 1)), errno.errorcode.get(ctypes.get_errno())
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    os.close(a)
+    os.waitpid(pid, 0)
+    return result
+
+
+@probe
+def lock_ranges_split_and_join():
+    put("f", b"0" * 100)
+    fd = os.open("f", os.O_RDWR)
+    fcntl.lockf(fd, fcntl.LOCK_EX, 30, 0)
+    fcntl.lockf(fd, fcntl.LOCK_UN, 10, 10)
+    fcntl.lockf(fd, fcntl.LOCK_SH, 5, 22)
+
+    def other():
+        o = os.open("f", os.O_RDWR)
+        kinds = [fcntl.LOCK_SH | fcntl.LOCK_NB, fcntl.LOCK_EX | fcntl.LOCK_NB]
+        answers = []
+        for at in range(0, 35, 3):
+            answers.append([attempt(fcntl.lockf, o, kind, 1, at) for kind in kinds])
+            fcntl.lockf(o, fcntl.LOCK_UN, 1, at)
+        return answers
+    return as_user(0, other)
+
+
+@probe
+def lock_to_the_end_and_backwards():
+    put("f", b"0" * 100)
+    fd = os.open("f", os.O_RDWR)
+    answers = [attempt(fcntl.fcntl, fd, fcntl.F_SETLK, lock_record(fcntl.F_WRLCK, *at)) for at in ((50, 0), (40, -10), (5, -10), (-1, 5))]
+    record = lambda at: lock_record(fcntl.F_WRLCK, at, 1)
+    held = as_user(0, lambda: [struct.unpack("hhqqi4x", fcntl.fcntl(os.open("f", os.O_RDWR), fcntl.F_GETLK, record(at)))[:4]
+                               for at in (29, 30, 39, 40, 49, 50, 1 << 40)])
+    return [a if isinstance(a, str) else "set" for a in answers], held
+
+
+@probe
+def locks_and_children():
+    put("f")
+    fd = os.open("f", os.O_RDWR)
+    fcntl.lockf(fd, fcntl.LOCK_EX)
+    flocked = os.open("f", os.O_RDWR)
+    fcntl.flock(flocked, fcntl.LOCK_EX)
+    # A child does not have its parent's record locks, but shares the whole-file lock of an inherited descriptor.
+    return as_user(0, lambda: (attempt(fcntl.lockf, fd, fcntl.LOCK_EX | fcntl.LOCK_NB), attempt(fcntl.flock, flocked, fcntl.LOCK_EX | fcntl.LOCK_NB),
+                               attempt(fcntl.flock, os.open("f", os.O_RDWR), fcntl.LOCK_SH | fcntl.LOCK_NB)))
+
+
+@probe
+def record_and_description_locks_conflict():
+    put("f", b"0" * 10)
+    a, b = os.open("f", os.O_RDWR), os.open("f", os.O_RDWR)
+    fcntl.lockf(a, fcntl.LOCK_EX, 5)
+    one = attempt(fcntl.fcntl, b, 37, lock_record(fcntl.F_WRLCK, 0, 1))
+    two = attempt(fcntl.fcntl, b, 37, lock_record(fcntl.F_WRLCK, 6, 1))
+    return one, isinstance(two, bytes), attempt(fcntl.lockf, a, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 6), attempt(fcntl.flock, b, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@probe
+def lock_wait_goes_on_after_a_signal():
+    put("f")
+    fd = os.open("f", os.O_RDWR)
+    fcntl.lockf(fd, fcntl.LOCK_EX)
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, lambda *_: None)
+        signal.siginterrupt(signal.SIGALRM, False)
+        signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+        o = os.open("f", os.O_RDWR)
+        os.write(w, repr(libc.fcntl(o, fcntl.F_SETLKW, lock_record(fcntl.F_WRLCK))).encode())
+        os._exit(0)
+    time.sleep(0.5)
+    fcntl.lockf(fd, fcntl.LOCK_UN)
+    answer = os.read(r, 100)
+    os.waitpid(pid, 0)
+    return answer

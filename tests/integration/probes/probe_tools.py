@@ -2,7 +2,9 @@
 """What the probes of shim_probes.py share."""
 import ctypes
 import errno
+import fcntl
 import os
+import struct
 import threading
 
 PROBES = []
@@ -56,6 +58,14 @@ def mode(name):
 def owner(name):
     s = os.lstat(name)
     return s.st_uid, s.st_gid
+
+
+def set_inode_flag(fd, flag):
+    """Beside those the file has. The result, or the name of the errno."""
+    word = bytearray(8)
+    attempt(fcntl.ioctl, fd, 0x80086601, word)  # FS_IOC_GETFLAGS
+    done = attempt(fcntl.ioctl, fd, 0x40086602, struct.pack("q", word[0] + (word[1] << 8) + (word[2] << 16) | flag))
+    return done if isinstance(done, str) else "set"
 
 
 def in_thread(function):

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Content as fingerprints: taken, measured, stored, and turned into data again.
+#include "fingerprint.hpp"
+
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <random>
+#include <string>
+
+#include "catch.hpp"
+#include "plan/print_data.hpp"
+#include "ring.hpp"
+#include "trace/reader.hpp"
+#include "trace_samples.hpp"
+
+using namespace fsr;
+
+namespace {
+
+std::string noise(size_t bytes, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::string out(bytes, 0);
+  for (char& c : out) c = char(random());
+  return out;
+}
+
+std::string text(size_t bytes) {
+  std::string out;
+  for (unsigned i = 0; out.size() < bytes; ++i) out += "line " + std::to_string(i % 100) + " of a log that says little\n";
+  out.resize(bytes);
+  return out;
+}
+
+Op io(OpKind kind, uint64_t offset, const std::string& data) {
+  return {.kind = kind, .object = 2, .handle = 1, .offset = offset, .length = data.size(), .result = data.size()};
+}
+
+size_t compressed(std::string_view data) {
+  std::string out(ZSTD_compressBound(data.size()), 0);
+  return ZSTD_compress(out.data(), out.size(), data.data(), data.size(), 3);
+}
+
+}  // namespace
+
+TEST_CASE("blocks are those of the file, hashed alone, zeros marked") {
+  std::string data = noise(1000, 1) + std::string(4096, 0) + noise(5000, 2);
+  Op op = io(OpKind::write, 4096 - 1000, data);
+  Fingerprinter prints;
+  prints.take(op, data.data(), data.size());
+  REQUIRE(op.blocks.size() == 4);
+  CHECK(op.blocks[0].hash == XXH3_64bits(data.data(), 1000));
+  CHECK(op.blocks[1].level == 0);
+  CHECK(op.blocks[1].hash == 0);
+  CHECK(op.blocks[2].hash == XXH3_64bits(data.data() + 5096, 4096));
+  CHECK(op.blocks[3].hash == XXH3_64bits(data.data() + 9192, 904));
+  // An empty read has none.
+  prints.take(op, data.data(), 0);
+  CHECK(op.blocks.empty());
+}
+
+TEST_CASE("levels follow from samples; equal blocks keep theirs") {
+  Fingerprinter prints;
+  CompressionMeter meter;
+  auto levels = [&](ObjectId object, const std::string& data) {
+    Op op = io(OpKind::write, 0, data);
+    prints.take(op, data.data(), data.size());
+    auto found = meter.levels(op.blocks, op.data, object, op.offset, op.result);
+    return std::vector<BlockPrint>(found.begin(), found.end());
+  };
+  std::vector<BlockPrint> random = levels(2, noise(256 * 4096, 3));
+  size_t incompressible = 0;
+  for (const BlockPrint& p : random) incompressible += p.level == 8;
+  CHECK(incompressible == random.size());
+  std::string log;
+  for (unsigned i = 0; i < 256; ++i) log += "block " + std::to_string(i) + text(4090).substr(0, 4090 - std::to_string(i).size());
+  std::vector<BlockPrint> plain = levels(3, log);
+  REQUIRE(plain.size() == 256);
+  CHECK(plain.back().level >= 1);
+  CHECK(plain.back().level <= 3);
+  // What was told once is told again, whatever else the object holds.
+  std::vector<BlockPrint> again = levels(3, log);
+  CHECK(again.front().level == plain.front().level);
+  std::string mixed = noise(4096, 3);
+  CHECK(levels(3, mixed)[0].level == 8);
+}
+
+TEST_CASE("fingerprints pass the ring and the trace") {
+  std::string data = noise(3 * 4096, 4), other = text(700);
+  Fingerprinter prints;
+  Ring ring(65536);
+  Ring::View view;
+  Op op = io(OpKind::write, 100, data);
+  op.name = "name";
+  ring.enter();
+  ring.start(op);
+  prints.take(op, data.data(), data.size());
+  REQUIRE(ring.room(Ring::need_end(op)));
+  ring.finish(op);
+  std::vector<BlockPrint> taken(op.blocks.begin(), op.blocks.end());
+  const std::string samples(op.data);
+  prints.take(op, other.data(), other.size());
+  ring.read(*ring.front(), view);
+  REQUIRE(view.op.blocks.size() == 4);
+  for (size_t i = 0; i < 4; ++i) CHECK(view.op.blocks[i].hash == taken[i].hash);
+  CHECK(view.op.data == samples);
+  CHECK(view.op.name == "name");
+
+  CompressionMeter meter;
+  Op stored = view.op;
+  stored.blocks = meter.levels(view.op.blocks, view.op.data, 2, 100, data.size());
+  stored.data = {};
+  stored.name = {};
+  Op empty = io(OpKind::read, 0, "");
+  int fd = memory_file(), keep = dup(fd);
+  TraceWriter writer(fd, sample_header(1));
+  writer.add(stored);
+  writer.add(empty);
+  writer.finish({.clean = true});
+  TraceReader reader(file_with(contents(keep)), "memory");
+  close(keep);
+  OpBatch batch;
+  REQUIRE(reader.next(batch));
+  REQUIRE(batch.ops.size() == 2);
+  CHECK(describe(batch.ops[0]) == describe(rounded(stored, 1)));
+  CHECK(batch.ops[1].blocks.empty());
+  Arena arena;
+  CHECK(describe(copy_op(batch.ops[0], arena)) == describe(batch.ops[0]));
+}
+
+TEST_CASE("data made from fingerprints has their zeros, their duplicates and about their compressibility") {
+  std::vector<BlockPrint> blocks;
+  for (unsigned level = 0; level <= 8; ++level) blocks.push_back({level ? 1000 + level : 0, uint8_t(level)});
+  blocks.push_back(blocks[4]);
+  std::string data(blocks.size() * 4096 + 50, 'x');
+  print_data(blocks, 0, {data.data(), data.size()});
+  auto block = [&](size_t i) { return std::string_view(data).substr(i * 4096, 4096); };
+  CHECK(block(0) == std::string(4096, 0));
+  CHECK(block(9) == block(4));
+  CHECK(block(3) != block(4));
+  CHECK(std::string_view(data).substr(blocks.size() * 4096) == std::string(50, 0));
+  for (unsigned level = 1; level <= 8; ++level) {
+    const size_t size = compressed(block(level));
+    CHECK(size > 4096 * (level - 1) / 8);
+    CHECK(size < 4096 * level / 8 + 100);
+  }
+}
+
+TEST_CASE("a block that was read is the expected one, another, or none of ours") {
+  const BlockPrint one{0x1234, 3}, other{0x5678, 8}, zero{};
+  std::string got(4096, 'x');
+  auto make = [&](const BlockPrint& p) {
+    print_data({&p, 1}, 0, {got.data(), got.size()});
+    return std::string_view(got);
+  };
+  CHECK(compare_block(one, make(one)) == BlockMatch::same);
+  CHECK(compare_block(one, make(other)) == BlockMatch::other);
+  CHECK(compare_block(zero, make(one)) == BlockMatch::other);
+  CHECK(compare_block(zero, make(zero)) == BlockMatch::same);
+  CHECK(compare_block(one, make({0x1234, 5})) == BlockMatch::same);
+  CHECK(compare_block(one, make(zero)) == BlockMatch::unknown);
+  CHECK(compare_block(one, noise(4096, 9)) == BlockMatch::unknown);
+  CHECK(compare_block(one, "short") == BlockMatch::unknown);
+  make(one);
+  got[4000] = 'y';
+  CHECK(compare_block(one, got) == BlockMatch::unknown);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lock_ranges.hpp"
+
+#include "catch.hpp"
+
+using namespace fsr;
+
+TEST_CASE("lock ranges: what is taken conflicts with other owners' wishes") {
+  LockRanges held;
+  held.set({10, 19, true, 7});
+  CHECK_FALSE(held.conflict({0, 9, true, 0}));
+  CHECK_FALSE(held.conflict({20, 30, true, 0}));
+  REQUIRE(held.conflict({19, 19, false, 0}));
+  CHECK(held.conflict({0, UINT64_MAX, false, 0})->pid == 7);
+}
+
+TEST_CASE("lock ranges: shared ones conflict with exclusive ones only") {
+  LockRanges held;
+  held.set({10, 19, false, 7});
+  CHECK_FALSE(held.conflict({10, 19, false, 0}));
+  CHECK(held.conflict({10, 19, true, 0}));
+}
+
+TEST_CASE("lock ranges: a hole splits a range, and a new type replaces the old one") {
+  LockRanges held;
+  held.set({0, UINT64_MAX, true, 1});
+  held.clear({10, 19, false, 0});
+  CHECK(held.conflict({9, 9, true, 0}));
+  CHECK_FALSE(held.conflict({10, 19, true, 0}));
+  CHECK(held.conflict({20, 20, true, 0}));
+  held.set({5, 9, false, 2});
+  CHECK_FALSE(held.conflict({5, 9, false, 0}));
+  CHECK(held.conflict({4, 9, false, 0})->pid == 1);
+  held.clear({0, UINT64_MAX, false, 0});
+  CHECK_FALSE(held.conflict({0, UINT64_MAX, true, 0}));
+}
+
+TEST_CASE("lock ranges: length 0 reaches to the end") {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_start = 5;
+  CHECK(range_of(lock).last == UINT64_MAX);
+  lock.l_len = 1;
+  CHECK(range_of(lock).last == 5);
+}

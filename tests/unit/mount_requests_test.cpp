@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/file/mount_requests.hpp"
+
+#include <map>
+
+#include "catch.hpp"
+
+using namespace fsr;
+
+static const std::string kMountstats =
+    "device proc mounted on /proc with fstype proc\n"
+    "device srv:/a mounted on /mnt with fstype nfs statvers=1.1\n"
+    "\topts:\trw,vers=3,rsize=1048576\n"
+    "\tper-op statistics\n"
+    "\t        NULL: 1 1 0 44 24 0 0 0\n"
+    "\t     GETATTR: 20 20 0 1 1 0 0 0\n"
+    "device srv:/b mounted on /mnt/deep with fstype nfs4 statvers=1.1\n"
+    "\topts:\trw,vers=4.2,rsize=1048576\n"
+    "\tper-op statistics\n"
+    "\t        OPEN: 3 3 0 1 1 0 0 0\n"
+    "\t OPEN_NOATTR: 4 4 0 1 1 0 0 0\n"
+    "\t OPEN_NOAT: 0 0 0 1 1 0 0 0\n"
+    "\t SERVER_CAPS: 5 5 0 1 1 0 0 0\n"
+    "\t     GETATTR: 6 6 0 1 1 0 0 0\n";
+
+static std::map<std::string, uint64_t> as_map(const std::vector<std::pair<std::string, uint64_t>>& list) {
+  return {list.begin(), list.end()};
+}
+
+TEST_CASE("requests of the mount that a directory is on") {
+  auto three = as_map(requests_of_mountstats(kMountstats, "/mnt/x"));
+  CHECK(three == std::map<std::string, uint64_t>{{"null", 1}, {"getattr", 20}});
+  CHECK(as_map(requests_of_mountstats(kMountstats, "/mnt/deeper")) == three);
+  auto four = as_map(requests_of_mountstats(kMountstats, "/mnt/deep/y/z"));
+  CHECK(four["getattr"] == 11);
+  CHECK(four["open"] >= 3);
+  CHECK(requests_of_mountstats(kMountstats, "/srv").empty());
+  CHECK(requests_of_mountstats("", "/mnt").empty());
+  CHECK(requests_of_mountstats("device a mounted on / with fstype nfs", "/mnt").empty());
+}
+
+TEST_CASE("requests of the whole client, where mounts are not told apart") {
+  auto all = as_map(requests_of_client("net 1 0 1 0\nrpc 9 0 0\nproc2 18 0 1 0 0 2\nproc3 22 0 5 0 7\nproc4 2 9 9\n"));
+  CHECK(all["getattr"] == 6);
+  CHECK(all["lookup"] == 9);
+  CHECK(requests_of_client("proc3 x\nproc3").empty());
+}
