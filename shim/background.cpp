@@ -35,7 +35,7 @@ Background::Background() {
   // Other children of the child hold the pipe, too: its end comes only if all of them end.
   for (ssize_t n; !line.ends_with('\n') && (n = read(ends[0], buffer, sizeof buffer)) > 0;) line.append(buffer, size_t(n));
   if (!line.empty()) {
-    fputs(line.c_str(), stderr);
+    dprintf(STDERR_FILENO, "%s", line.c_str());
     _exit(0);
   }
   int status = 0;

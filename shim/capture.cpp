@@ -219,13 +219,13 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
   std::string more;
   if (sink.piece() > 1) more += " in " + std::to_string(sink.piece()) + " pieces";
   if (sink.filtered()) more += ", " + format_count(sink.filtered()) + " filtered out";
-  fprintf(stderr, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation)%s, %s not recorded, %s waits for room\n",
+  dprintf(STDERR_FILENO, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation)%s, %s not recorded, %s waits for room\n",
           format_count(operations).c_str(), format_duration(sink.end()).c_str(), escape_text(output.trace()).c_str(),
           format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0, more.c_str(),
           format_count(recorder.dropped() + recorder.unrecorded() + sink.lost()).c_str(),
           format_count(recorder.waited()).c_str());
   for (unsigned kind = 0; verbose && kind < kOpKinds; ++kind)
-    if (uint64_t n = sink.by_kind()[kind]) fprintf(stderr, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
+    if (uint64_t n = sink.by_kind()[kind]) dprintf(STDERR_FILENO, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
 }
 
 }  // namespace
@@ -261,13 +261,13 @@ int run_capture(CaptureOptions& options) {
   struct statvfs own;
   constexpr unsigned long kUnsafe = MS_NOSUID | MS_NODEV;
   if (unsigned long more = fstatvfs(root.value, &own) == 0 ? restrictions(root.value, directory) & kUnsafe & ~own.f_flag : 0)
-    fprintf(stderr, "fsshim: %s: all of it is %s during the capture, because of a file system mounted inside\n",
+    dprintf(STDERR_FILENO, "fsshim: %s: all of it is %s during the capture, because of a file system mounted inside\n",
             escape_text(directory).c_str(),
             more == kUnsafe     ? "nosuid and nodev"
             : more == MS_NOSUID ? "nosuid"
                                 : "nodev");
   for (const std::string& process : header.not_seen = processes_below(directory))
-    fprintf(stderr, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
+    dprintf(STDERR_FILENO, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;
@@ -325,7 +325,7 @@ int run_capture(CaptureOptions& options) {
   if (parent) parent->ready(directory, output);
   notify_service_manager("READY=1");
   if (options.verbose)
-    fprintf(stderr, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(directory).c_str(), below->type.c_str(),
+    dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(directory).c_str(), below->type.c_str(),
             header.transport.c_str(), escape_text(output.trace()).c_str());
 
   auto detach = [&] {
@@ -349,7 +349,7 @@ int run_capture(CaptureOptions& options) {
   CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields});
   int status = loop.run();
   if (!failure.empty()) {
-    fprintf(stderr, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());
+    dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());
     if (status == 0) status = 1;
   }
   return status;

@@ -73,18 +73,18 @@ void CaptureLoop::on_progress() {
   std::string failure = parts_.recorder.failure();
   if (!failure.empty() && !told_failure_) {
     live_.clear();
-    fprintf(stderr, "fsshim: recording stopped: %s; applications go on\n", failure.c_str());
+    dprintf(STDERR_FILENO, "fsshim: recording stopped: %s; applications go on\n", failure.c_str());
     told_failure_ = true;
   } else if (!closed_ && !parts_.recorder.recording() && !told_failure_) {
     // A limit was reached. A command has no part in that; applications below an over-mount get their directory back.
     live_.clear();
-    fprintf(stderr, "fsshim: recording ended: %s\n", parts_.recorder.reason().c_str());
+    dprintf(STDERR_FILENO, "fsshim: recording ended: %s\n", parts_.recorder.reason().c_str());
     told_failure_ = true;
     if (!parts_.command && stop_reason_.empty()) stop_reason_ = parts_.recorder.reason();
   }
   if (std::string why = parts_.sink.rotation_failure(); why != rotation_failure_) {
     live_.clear();
-    fprintf(stderr, "fsshim: no new piece of the trace: %s; recording goes on in the old one\n", escape_text(why).c_str());
+    dprintf(STDERR_FILENO, "fsshim: no new piece of the trace: %s; recording goes on in the old one\n", escape_text(why).c_str());
     rotation_failure_ = why;
   }
   answer_rotators();
@@ -202,7 +202,7 @@ void CaptureLoop::serve_leftovers() {
     std::lock_guard lock(parts_.shim.handles_mutex);
     files = parts_.shim.handles.size();
   }
-  fprintf(stderr, "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n",
+  dprintf(STDERR_FILENO, "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n",
           files);
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
@@ -219,7 +219,7 @@ void CaptureLoop::end_command() {
   bool cut = left_behind();
   parts_.detach();
   for (int waited = 0; waited < kGraceMs && !parts_.session.ended(); waited += 20) wait(20);
-  if (cut && !parts_.session.ended()) fprintf(stderr, "fsshim: processes that the command left behind lose their open files\n");
+  if (cut && !parts_.session.ended()) dprintf(STDERR_FILENO, "fsshim: processes that the command left behind lose their open files\n");
   while (!command_ended_) wait(200);  // the mount went first
   close_trace(status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128) : "command ended");
 }

@@ -65,6 +65,7 @@ void thread_umask(mode_t mask) {
 
 void prepare_thread(int proc_fd) {
   if (unshare(CLONE_FS) == 0) (void)!fchdir(proc_fd);
+  umask(0);  // it begins with that of the worker that made it, which may be just serving a caller
 }
 
 }  // namespace fsr

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stops a capture from starting, as the one line that the user sees.
+// What stops a capture from starting, as the one line that the user sees. Messages go out by dprintf(3), never through stdio:
+// libfuse cancels its workers, and one that was just in perror(3) keeps stderr's lock for good.
 #pragma once
 
 #include <cstring>

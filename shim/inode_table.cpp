@@ -33,7 +33,8 @@ uint64_t shown_ino(uint64_t dev, uint64_t ino) {
 }
 
 FileKey key_of(const struct statx& s) {
-  return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, s.stx_btime.tv_sec * 1'000'000'000 + s.stx_btime.tv_nsec};
+  uint64_t birth = uint64_t(s.stx_btime.tv_sec) * 1'000'000'000 + s.stx_btime.tv_nsec;  // wraps in 2554: still tells files apart
+  return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, int64_t(birth)};
 }
 
 // Stands for a time of birth where the file system tells none (NFS): a file's handle holds its generation. 0 without handles.

@@ -20,16 +20,15 @@ void LiveStatus::show(const Now& now) {
   if (!terminal_ || seconds <= 0) return;
   auto rate = uint64_t(double(now.operations - last_.operations) / seconds);
   double megabytes = double(now.data_bytes - last_.data_bytes) / seconds / 1e6;
-  fprintf(stderr, "\r\033[K%s  %s op/s  %.1f MB/s  trace %s  ring %.0f %%%s", format_duration(now.time).c_str(),
+  dprintf(STDERR_FILENO, "\r\033[K%s  %s op/s  %.1f MB/s  trace %s  ring %.0f %%%s", format_duration(now.time).c_str(),
           format_count(rate).c_str(), megabytes, format_size(now.trace_bytes).c_str(), now.ring_fill * 100,
           now.recording ? "" : "  NOT RECORDING");
-  fflush(stderr);
   last_ = now;
   shown_ = true;
 }
 
 void LiveStatus::clear() {
-  if (shown_) fputs("\r\033[K", stderr);
+  if (shown_) dprintf(STDERR_FILENO, "\r\033[K");
   shown_ = false;
 }
 

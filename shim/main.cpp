@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
     app.parse(own, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    fprintf(stderr, "fsshim: %s (see fsshim --help)\n", e.what());
+    dprintf(STDERR_FILENO, "fsshim: %s (see fsshim --help)\n", e.what());
     return 2;
   }
   try {
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     return run_capture(capture);
   } catch (const std::exception& e) {
     // File names in it may hold line breaks and terminal controls.
-    fprintf(stderr, "fsshim: %s\n", escape_text(e.what()).c_str());
+    dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(e.what()).c_str());
     const auto* not_run = dynamic_cast<const NotRun*>(&e);
     return not_run ? not_run->status : 2;
   }

@@ -24,7 +24,7 @@ struct ThreadRing {
   }
 };
 
-int64_t ns(const statx_timestamp& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
+int64_t ns(const statx_timestamp& t) { return time_in_ns(t.tv_sec, t.tv_nsec); }
 
 timespec to_timespec(const statx_timestamp& t) { return {t.tv_sec, long(t.tv_nsec)}; }
 

@@ -26,6 +26,13 @@
 
 namespace fsr {
 
+// As traces hold times of files: ns since 1970, the nearest that 64 bits can say for times before 1677 and after 2262.
+inline int64_t time_in_ns(int64_t seconds, int64_t nanoseconds) {
+  int64_t ns;
+  if (!__builtin_mul_overflow(seconds, 1'000'000'000, &ns) && !__builtin_add_overflow(ns, nanoseconds, &ns)) return ns;
+  return seconds < 0 ? INT64_MIN : INT64_MAX;
+}
+
 // An open instance. Its lower descriptor has the flags that the application chose.
 struct OpenHandle {
   int fd = -1;

@@ -16,7 +16,7 @@ namespace fsr {
 
 namespace {
 
-int64_t ns(const timespec& t) { return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec; }
+int64_t ns(const timespec& t) { return time_in_ns(t.tv_sec, t.tv_nsec); }
 
 // getattr and statx up to their replies, which differ. True: `s` is filled and the operation recorded; false: replied.
 bool attributes(Request& r, fuse_ino_t ino, fuse_file_info* fi, struct statx* s) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsshim rotate DIR
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "control.hpp"
@@ -19,14 +21,14 @@ int run_rotate(const std::string& given) {
     ControlFields answer;
     if (!ask_capture(capture.pid, "rotate", &answer)) answer["failure"] = "does not answer";
     if (!answer["failure"].empty()) {
-      fprintf(stderr, "fsshim: process %d: %s\n", int(capture.pid), answer["failure"].c_str());
+      dprintf(STDERR_FILENO, "fsshim: process %d: %s\n", int(capture.pid), answer["failure"].c_str());
       status = 1;
       continue;
     }
     printf("%s: piece %s begins\n", answer["trace"].c_str(), answer["pieces"].c_str());
   }
   if (!found) {
-    fprintf(stderr, "fsshim: %s: not captured (by this user)\n", written.c_str());
+    dprintf(STDERR_FILENO, "fsshim: %s: not captured (by this user)\n", written.c_str());
     return 1;
   }
   return status;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsshim stop DIR
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 
@@ -16,7 +18,7 @@ namespace {
 int stop_running(const FoundCapture& capture) {
   ControlFields answer;
   if (!ask_capture(capture.pid, "stop", &answer)) {
-    fprintf(stderr, "fsshim: process %d does not answer\n", int(capture.pid));
+    dprintf(STDERR_FILENO, "fsshim: process %d does not answer\n", int(capture.pid));
     return 1;
   }
   printf("stopped: %s operations in %s\n", answer["operations"].c_str(), answer["trace"].c_str());
@@ -48,7 +50,7 @@ int run_stop(const std::string& given) {
     found = true;
   }
   if (!found) {
-    fprintf(stderr, "fsshim: %s: not captured (by this user)\n", written.c_str());
+    dprintf(STDERR_FILENO, "fsshim: %s: not captured (by this user)\n", written.c_str());
     return 1;
   }
   return status;
