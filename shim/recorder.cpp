@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recorder.hpp"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -106,12 +109,11 @@ void Recorder::write_all() {
   for (;;) {
     bool stopping = stop_.load(std::memory_order_acquire);
     int64_t t = now();
-    size_t known = known_rings_;
     {
       std::lock_guard lock(mutex_);
       for (; known_rings_ < rings_.size(); ++known_rings_) merger_.add_ring(*rings_[known_rings_]);
     }
-    size_t written = merger_.round(t);
+    merger_.round(t);
     SinkState state = sink_.tick(t, {dropped(), waited()});
     if (!state.end.empty()) {
       std::lock_guard lock(mutex_);
@@ -120,11 +122,7 @@ void Recorder::write_all() {
       return;
     }
     if (stopping) return;
-    if (written != 0 || known != known_rings_) {
-      // Come back soon, but let a batch gather: a wake-up costs more than writing an operation.
-      std::this_thread::sleep_for(1ms);
-      continue;
-    }
+    // A batch gathers meanwhile: a wake-up costs more than writing an operation. A ring that fills ends the wait.
     std::unique_lock lock(mutex_);
     sleeping_.store(true, std::memory_order_relaxed);
     wake_.wait_for(lock, 10ms);
@@ -133,6 +131,9 @@ void Recorder::write_all() {
 }
 
 void Recorder::run() {
+  // Its waking must not push aside a worker or an application in the middle of a request.
+  sched_param none{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   bool clean = true;
   std::string reason;
   try {
