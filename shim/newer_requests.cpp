@@ -27,14 +27,16 @@ constexpr size_t kStatxKnown = offsetof(struct statx, stx_dev_minor) + sizeof(ui
 
 thread_local uint64_t t_statx = 0;  // unique number of the FUSE_STATX being served, 0: none
 thread_local StatxOut t_reply;
+thread_local uint64_t t_open = 0;  // the same of a request that opens a file
 
 }  // namespace
 
 ssize_t translate_request(char* message, ssize_t n) {
-  t_statx = 0;
+  t_statx = t_open = 0;
   fuse_in_header header;
   if (n < ssize_t(sizeof header)) return n;
   memcpy(&header, message, sizeof header);
+  if (header.opcode == FUSE_OPEN || header.opcode == FUSE_CREATE || header.opcode == kTmpfile) t_open = header.unique;
   if (header.opcode == kTmpfile) {
     header.opcode = FUSE_CREATE;
   } else if (header.opcode == kStatx && n == ssize_t(sizeof header + sizeof(StatxIn))) {
@@ -56,11 +58,23 @@ void note_statx(const struct statx& s) {
   memcpy(&t_reply.statx, &s, kStatxKnown);
 }
 
+// fuse_open_out comes last, in the reply to FUSE_CREATE after the entry. Older kernels ignore the flag.
+static void allow_parallel_writes(const iovec& body) {
+  fuse_open_out out;
+  if (body.iov_len < sizeof out) return;
+  char* place = static_cast<char*>(body.iov_base) + body.iov_len - sizeof out;
+  memcpy(&out, place, sizeof out);
+  if (out.open_flags & FOPEN_DIRECT_IO) out.open_flags |= FOPEN_PARALLEL_DIRECT_WRITES;
+  memcpy(place, &out, sizeof out);
+}
+
 void translate_reply(iovec* parts, int count) {
-  if (t_statx == 0 || count != 2) return;
+  if ((t_statx == 0 && t_open == 0) || count != 2) return;
   fuse_out_header header;
   memcpy(&header, parts[0].iov_base, sizeof header);
-  if (header.unique != t_statx || header.error != 0) return;
+  if (header.error != 0) return;
+  if (header.unique == t_open) return allow_parallel_writes(parts[1]);
+  if (header.unique != t_statx) return;
   t_statx = 0;
   header.len = sizeof header + sizeof t_reply;
   memcpy(parts[0].iov_base, &header, sizeof header);

@@ -28,6 +28,9 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   add_handle(r, fd, inode, fi);
   fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(inode->name);
   fi->keep_cache = 0;
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 15)
+  fi->parallel_direct_writes = fi->direct_io;
+#endif
 }
 
 // The reply could not be delivered (the caller was killed): nobody will ever release the handle.
