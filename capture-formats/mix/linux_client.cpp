@@ -111,7 +111,7 @@ void LinuxClient::changed_entries(ObjectId parent, int64_t now) {
   refresh(dir, now);
 }
 
-// As in nfs_lookup(): no LOOKUP for a name that is about to be made exclusively, or to be renamed to.
+// No LOOKUP for a name that is about to be made exclusively, or to be renamed to: inferred from the kernel's nfs_lookup().
 bool LinuxClient::spares_lookup(const Thread& thread, const Op& next) const {
   auto same = [&](ObjectId parent, std::string_view name) { return parent == thread.parent && name == thread.name; };
   switch (next.kind) {

@@ -76,7 +76,7 @@ int dry_run(const CommandLine& command, OpSource* source, Target& target, const 
     fmt::print("{}\n", out.dump(2));
     return status;
   }
-  fmt::print("{} on {}: would issue ", report.input, report.target);
+  fmt::print("{} on {} would issue ", report.input, report.target);
   if (source)
     fmt::print("{} operations of {} streams, recorded in {}\n", format_count(image.operations * command.clones),
                format_count(image.streams * command.clones), format_duration(image.last_end - image.first));

@@ -59,10 +59,10 @@ std::string report_text(const Report& report) {
   const char* as = report.synthesized ? "as expected" : "as recorded";
   text = report.input + " on " + report.target;
   if (report.mix) {
-    fmt::format_to(out, ": {}", report.mix->dialect);
+    fmt::format_to(out, ", {}", report.mix->dialect);
     fmt::format_to(out, ", {}", report.mix->load > 0 ? fmt::format("{:g} calls/s", report.mix->load) : "as fast as possible");
   } else if (!report.synthesized) {
-    fmt::format_to(out, ": timing {}, order {}, scale {:g}x", timing_name(report.options.timing),
+    fmt::format_to(out, ", timing {}, order {}, scale {:g}x", timing_name(report.options.timing),
                    order_name(report.options.order), report.options.scale);
     if (report.clones > 1) fmt::format_to(out, ", {} clones", report.clones);
   }
