@@ -2,6 +2,8 @@
 #include "targets/blocking_session.hpp"
 
 #include <cerrno>
+#include <cstring>
+#include <stdexcept>
 
 #include "engine/clock.hpp"
 
@@ -45,6 +47,20 @@ void BlockingSession::keep() {
   o.data = copy.data;
   o.entries = copy.entries;
   done_ = true;
+}
+
+bool root_is_empty(Target& target, Clock& clock) {
+  constexpr HandleId kProbeHandle = HandleId(1) << 62;
+  BlockingSession session(target, clock);
+  auto fail = [&](int error) { throw std::runtime_error(target.name() + ": its root can't be listed: " + strerror(error)); };
+  if (int error = session.perform({.kind = OpKind::opendir, .object = kRootObject, .handle = kProbeHandle}).error) fail(error);
+  const Outcome& outcome =
+      session.perform({.kind = OpKind::readdir, .object = kProbeObject, .handle = kProbeHandle, .length = 4096, .result = 1});
+  const int error = outcome.error;
+  const bool found = !outcome.entries.empty();
+  session.perform({.kind = OpKind::releasedir, .object = kRootObject, .handle = kProbeHandle});
+  if (error) fail(error);
+  return !found;
 }
 
 }  // namespace fsr

@@ -33,4 +33,7 @@ class BlockingSession final : private Completion {
   Arena arena_;
 };
 
+// Whether nothing is in the target's root, not even our own marker. Throws std::runtime_error if it can't be listed.
+bool root_is_empty(Target& target, Clock& clock);
+
 }  // namespace fsr

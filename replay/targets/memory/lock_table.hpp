@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "op.hpp"
@@ -12,19 +13,20 @@ namespace fsr {
 
 class LockTable {
  public:
+  struct Range {
+    uint64_t owner, start, end;
+    bool exclusive;
+  };
   // [start, end], both inclusive; end UINT64_MAX = to the end of file. Each returns 0 or EAGAIN, and never waits.
   int test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const;
   int set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive);
   void clear(uint64_t owner, uint64_t start, uint64_t end);
   int set_flock(HandleId handle, bool exclusive);
   void clear_flock(HandleId handle) { flocks_.erase(handle); }
+  std::span<const Range> ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty() && flocks_.empty(); }
 
  private:
-  struct Range {
-    uint64_t owner, start, end;
-    bool exclusive;
-  };
   std::vector<Range> ranges_;
   std::map<HandleId, bool> flocks_;  // exclusive?
 };

@@ -19,9 +19,9 @@ namespace fsr::nfs {
 
 constexpr uint16_t kNfsPort = 2049;
 constexpr uint32_t kNfsProgram = 100003, kNfs3 = 3;
-constexpr size_t kLongestHandle = 64;
+constexpr size_t kLongestHandle3 = 64, kLongestHandle = 128;  // version 3, any
 
-// At most 64 opaque bytes that name a file.
+// Opaque bytes that name a file.
 struct FileHandle {
   uint8_t size = 0;
   std::array<char, kLongestHandle> bytes;
@@ -60,14 +60,6 @@ bool idempotent(Proc proc);
 enum Status : uint32_t { kOk = 0, kStatusNotFound = 2, kStatusJukebox = 10008 };
 int status_errno(uint32_t status);  // 0 for kOk
 
-enum AccessBit : uint32_t {
-  kAccessRead = 0x01,
-  kAccessLookup = 0x02,
-  kAccessModify = 0x04,
-  kAccessExtend = 0x08,
-  kAccessDelete = 0x10,
-  kAccessExecute = 0x20,
-};
 enum class Stable : uint32_t { unstable, data, file };
 enum class CreateMode : uint32_t { unchecked, guarded };
 
@@ -97,7 +89,7 @@ struct Reply {
 
 // Reads the results of `proc`. False: malformed, `reply` holds nothing of use.
 bool decode_results(Proc proc, XdrDecoder& in, Reply* reply);
-bool decode_handle(XdrDecoder& in, FileHandle* handle);
+bool decode_handle(XdrDecoder& in, FileHandle* handle, size_t longest = kLongestHandle3);
 
 void encode_handle(XdrEncoder& out, const FileHandle& handle);                    // GETATTR READLINK FSSTAT FSINFO PATHCONF
 void encode_name(XdrEncoder& out, const FileHandle& dir, std::string_view name);  // LOOKUP REMOVE RMDIR

@@ -17,7 +17,7 @@ void finish_attributes(Call& call, const Rpc& rpc, const Reply& reply, int error
 }
 
 void finish_access(Call& call, const Rpc& rpc, const Reply& reply, int error) {
-  if (!error && !access_granted(call.op().mode, reply)) error = EACCES;
+  if (!error && !access_granted(call.op().mode, reply.access)) error = EACCES;
   finish_plain(call, rpc, reply, error);
 }
 
@@ -39,23 +39,6 @@ void send_plain(Call& call, Proc proc, Then then) {
 }
 
 }  // namespace
-
-uint32_t access_request(uint32_t mask) {
-  uint32_t bits = 0;
-  if (mask & R_OK) bits |= kAccessRead;
-  if (mask & W_OK) bits |= kAccessModify | kAccessExtend;
-  if (mask & X_OK) bits |= kAccessLookup | kAccessExecute;
-  return bits;
-}
-
-bool access_granted(uint32_t mask, const Reply& reply) {
-  auto any = [&](uint32_t bits) { return (reply.access & bits) != 0; };
-  if ((mask & R_OK) && !any(kAccessRead)) return false;
-  if ((mask & W_OK) && !any(kAccessModify | kAccessExtend)) return false;
-  // Searching a directory is LOOKUP, running a file EXECUTE; servers leave out the bit that does not apply.
-  if ((mask & X_OK) && !any(kAccessLookup | kAccessExecute)) return false;
-  return true;
-}
 
 void start_null(Call& call) { call.session->send(call.session->begin(call, Proc::null, finish_plain)); }
 

@@ -186,8 +186,8 @@ void Reply::clear() {
   entries = std::move(kept);
 }
 
-bool decode_handle(XdrDecoder& in, FileHandle* handle) {
-  std::string_view bytes = in.opaque(kLongestHandle);
+bool decode_handle(XdrDecoder& in, FileHandle* handle, size_t longest) {
+  std::string_view bytes = in.opaque(longest);
   if (bytes.empty()) {
     in.fail();
     return false;

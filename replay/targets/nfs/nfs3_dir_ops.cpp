@@ -1,58 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listings. A recorded readdir has its own buffer and cursor, which mean nothing to the server. Each takes as many entries as the
-// recorded one returned, from where the recorded cursor leads; what the server sent beyond that waits in the open instance, as in
-// a client's page cache, so that a recorded listing in any number of calls lists everything once.
+// Listings: see listing.hpp.
 #include <errno.h>
 
 #include <algorithm>
 
-#include "targets/dir_cursor.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 
 namespace fsr::nfs {
 
 namespace {
-
-constexpr size_t kSmallestBuffer = 4096;  // of a request, bytes
-
-// Takes an entry if the operation still wants one. Entries that no operation knows are passed over.
-bool take(Call& call, std::string_view name, uint64_t fileid, uint32_t type, uint64_t cookie) {
-  if (name == "." || name == ".." || call.state().is_hidden(name) || is_own_entry(call.object, name)) {
-    call.cookie = cookie;
-    return true;
-  }
-  if (call.entries.size() >= call.wanted) return false;
-  call.buffer += name;
-  call.name_sizes.push_back(uint32_t(name.size()));
-  call.entries.push_back(DirEntry{.ino = fileid, .type = type});
-  call.cookie = cookie;
-  return true;
-}
-
-// Takes what the last reply left over. True: nothing more is wanted, or there is nothing more.
-bool take_kept(Call& call, Listing& listing) {
-  if (listing.entries_after != call.cookie) return false;
-  while (listing.taken < listing.entries.size()) {
-    const Listing::Kept& e = listing.entries[listing.taken];
-    std::string_view name = std::string_view(listing.names).substr(listing.taken_names, e.name_size);
-    if (!take(call, name, e.fileid, e.type, e.cookie)) return true;
-    ++listing.taken;
-    listing.taken_names += e.name_size;
-    listing.entries_after = e.cookie;
-  }
-  return listing.eof || call.entries.size() >= call.wanted;
-}
-
-void finish_listing(Call& call, Listing& listing) {
-  listing.cursor.ended_at(call.cookie);
-  size_t at = 0;
-  for (size_t i = 0; i < call.entries.size(); ++i) {
-    call.entries[i].name = std::string_view(call.buffer).substr(at, call.name_sizes[i]);
-    at += call.name_sizes[i];
-  }
-  call.request->outcome.entries = call.entries;
-  call.request->outcome.result = call.entries.size();
-}
 
 void send_readdir(Call& call, uint64_t verifier);
 
@@ -62,17 +18,8 @@ void after_readdir(Call& call, const Rpc&, const Reply& reply, int error) {
   bool done;
   {
     std::lock_guard lock(call.listing->mutex);
-    Listing& listing = *call.listing;
-    listing.forget();
-    listing.verifier = reply.verifier;
-    listing.entries_after = call.cookie;
-    listing.eof = reply.eof;
-    for (const Entry& e : reply.entries) {
-      listing.names += e.name;
-      listing.entries.push_back({uint32_t(e.name.size()), e.type, e.fileid, e.cookie});
-    }
-    done = take_kept(call, listing);
-    if (done) finish_listing(call, listing);
+    done = call.batch.take_reply(*call.listing, reply.entries, reply.verifier, reply.eof);
+    if (done) call.batch.finish(*call.listing, call.request->outcome);
   }
   if (done) return call.session->finish(call, 0);
   send_readdir(call, reply.verifier);
@@ -80,11 +27,12 @@ void after_readdir(Call& call, const Rpc&, const Reply& reply, int error) {
 
 void send_readdir(Call& call, uint64_t verifier) {
   const NfsOptions& o = call.state().options;
+  const uint64_t cookie = call.batch.cookie;
   bool plus = call.op().kind == OpKind::readdirplus;
-  uint32_t count = uint32_t(std::clamp<uint64_t>(call.op().length, kSmallestBuffer, o.readdir_max));
+  uint32_t count = uint32_t(std::clamp<uint64_t>(call.op().length, kSmallestReaddir, o.readdir_max));
   Rpc& rpc = call.session->begin(call, plus ? Proc::readdirplus : Proc::readdir, after_readdir);
   XdrEncoder out(rpc.head);
-  (plus ? encode_readdirplus : encode_readdir)(out, call.handle, call.cookie, call.cookie ? verifier : 0, count);
+  (plus ? encode_readdirplus : encode_readdir)(out, call.handle, cookie, cookie ? verifier : 0, count);
   call.session->send(rpc);
 }
 
@@ -101,20 +49,15 @@ void start_readdir(Call& call) {
     return call.session->finish(call, EBADF);
   }
   call.handle = open.handle;
-  call.object = open.object;
+  call.batch.object = open.object;
+  call.batch.hidden_prefix = call.state().hidden_prefix();
   call.listing = std::move(open.listing);
-  call.entries.clear();
-  call.name_sizes.clear();
-  call.buffer.clear();
-  call.wanted = readdir_limit(op);
   uint64_t verifier;
   {
     std::lock_guard lock(call.listing->mutex);
-    call.cookie = call.listing->cursor.locate(op.offset);
-    if (op.offset == 0) call.listing->forget();
     verifier = call.listing->verifier;
-    if (take_kept(call, *call.listing)) {
-      finish_listing(call, *call.listing);
+    if (call.batch.begin(*call.listing, op)) {
+      call.batch.finish(*call.listing, call.request->outcome);
       return call.session->finish(call, 0);
     }
   }

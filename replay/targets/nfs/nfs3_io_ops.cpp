@@ -7,12 +7,11 @@
 #include <algorithm>
 
 #include "targets/nfs/nfs3_ops.hpp"
+#include "targets/transfer.hpp"
 
 namespace fsr::nfs {
 
 namespace {
-
-constexpr uint64_t kLongestTransfer = 0x7ffff000;  // what Linux moves in one system call
 
 void finish_open(Call& call) {
   const Op& op = call.op();
@@ -26,20 +25,9 @@ void after_truncate(Call& call, const Rpc&, const Reply& reply, int error) {
   finish_open(call);
 }
 
-uint32_t open_mask(const Op& op) {
-  switch (op.open_flags & O_ACCMODE) {
-    case O_WRONLY:
-      return W_OK;
-    case O_RDWR:
-      return R_OK | W_OK;
-    default:
-      return R_OK;
-  }
-}
-
 void after_access(Call& call, const Rpc&, const Reply& reply, int error) {
   const Op& op = call.op();
-  if (!error && !access_granted(open_mask(op), reply)) error = EACCES;
+  if (!error && !access_granted(open_mask(op.open_flags), reply.access)) error = EACCES;
   if (error) return call.session->finish(call, error);
   call.state().learn_links(op.object, reply.attr);
   if (op.kind == OpKind::opendir || !(op.open_flags & O_TRUNC)) {
@@ -188,7 +176,7 @@ void start_open(Call& call) {
   if (!find_object(call, call.op().object, &call.handle)) return;
   Rpc& rpc = call.session->begin(call, Proc::access, after_access);
   XdrEncoder out(rpc.head);
-  encode_access(out, call.handle, access_request(open_mask(call.op())));
+  encode_access(out, call.handle, access_request(open_mask(call.op().open_flags)));
   call.session->send(rpc);
 }
 

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "targets/guards.hpp"
 #include "targets/posix_acl.hpp"
 
 namespace fsr::nfs {
@@ -55,12 +56,9 @@ constexpr std::array<Rule, kOpKinds> rules() {
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
 
-constexpr size_t kLongestName = 4096;
 constexpr int64_t kLastTime = int64_t(UINT32_MAX) * 1'000'000'000;
 
 bool time_fits(const Attr& set, AttrField field, int64_t ns) { return !(set.valid & field) || (ns >= 0 && ns <= kLastTime); }
-
-bool sets_ids(uint32_t mode) { return (mode & S_ISUID) || ((mode & S_ISGID) && !S_ISDIR(mode)); }
 
 }  // namespace
 
@@ -74,12 +72,12 @@ Fidelity nfs3_fidelity(const Op& op, bool privileged) {
       if ((S_ISCHR(op.mode) || S_ISBLK(op.mode)) && !privileged) return Fidelity::impossible;
       [[fallthrough]];
     case OpKind::create:
-      return sets_ids(op.mode) && !privileged ? Fidelity::approximate : fidelity;
+      return set_id_bits(op.mode) && !privileged ? Fidelity::approximate : fidelity;
     case OpKind::write:
       return op.has(kOpAppend) ? Fidelity::approximate : fidelity;  // another client's append may come between
     case OpKind::setattr:
       if (!op.set) return fidelity;
-      if ((op.set->valid & kAttrMode) && sets_ids(op.set->mode) && !privileged) return Fidelity::approximate;
+      if ((op.set->valid & kAttrMode) && set_id_bits(op.set->mode) && !privileged) return Fidelity::approximate;
       if (!time_fits(*op.set, kAttrAtime, op.set->atime) || !time_fits(*op.set, kAttrMtime, op.set->mtime))
         return Fidelity::approximate;
       return fidelity;
@@ -103,20 +101,13 @@ bool find_object(Call& call, ObjectId object, FileHandle* handle) {
 }
 
 bool check_name(Call& call, std::string_view name) {
-  int error = 0;
-  if (name.size() > kLongestName)
-    error = ENAMETOOLONG;  // from 256 bytes on the server says so itself
-  else if (name.size() <= 255 && !valid_component(name))
-    error = EINVAL;
-  else if (name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos)
-    error = EINVAL;
+  const int error = name_error(name);
   if (error) call.session->finish(call, error);
   return error == 0;
 }
 
 uint32_t allowed_mode(const Call& call, uint32_t mode) {
-  if (call.state().options.privileged) return mode;
-  return mode & ~(S_ISUID | (S_ISDIR(mode) ? 0u : uint32_t(S_ISGID)));
+  return call.state().options.privileged ? mode : mode & ~set_id_bits(mode);
 }
 
 void finish_plain(Call& call, const Rpc&, const Reply& reply, int error) {

@@ -3,6 +3,7 @@
 // nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp and nfs3_dir_ops.cpp.
 #pragma once
 
+#include "targets/nfs/access.hpp"
 #include "targets/nfs/nfs3_session.hpp"
 
 namespace fsr::nfs {
@@ -46,9 +47,6 @@ bool check_name(Call& call, std::string_view name);
 uint32_t allowed_mode(const Call& call, uint32_t mode);
 // The last reply of an operation that needs nothing of it but the attributes.
 void finish_plain(Call& call, const Rpc& rpc, const Reply& reply, int error);
-// What ACCESS must grant for R_OK | W_OK | X_OK, as bits to ask for; and whether an answer does.
-uint32_t access_request(uint32_t mask);
-bool access_granted(uint32_t mask, const Reply& reply);
 // Removes call.hidden one after the other, then finishes the call successfully.
 void remove_hidden(Call& call);
 

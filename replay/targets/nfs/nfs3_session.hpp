@@ -51,21 +51,18 @@ struct Call {
   unsigned outstanding = 0;
   Stable stable = Stable::unstable;
   bool append = false;
-  ObjectId object = kNoObject;  // written to or listed
+  ObjectId object = kNoObject;  // written to
   uint64_t commit_upto = 0;
   // A listing.
   std::shared_ptr<Listing> listing;
-  uint64_t cookie = 0;
-  size_t wanted = 0;  // entries
-  std::vector<uint32_t> name_sizes;
-  std::vector<DirEntry> entries;
+  Batch batch;
   // Hiding an open file's name, and removing hidden names.
   HiddenName hiding;
   ObjectId hiding_object = kNoObject;
   void (*hidden_then)(Call& call, int error) = nullptr;
   std::vector<HiddenName> hidden;
 
-  std::string buffer;  // data read in pieces, names of a listing
+  std::string buffer;  // data read in pieces
 
   const Op& op() const { return *request->op; }
   NfsState& state() const;

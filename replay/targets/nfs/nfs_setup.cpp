@@ -71,12 +71,9 @@ class Setup {
 
 }  // namespace
 
-NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
-  url.allow_options({"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout"});
-  if (url.number("version", 0, 99, 3) != 3) throw std::runtime_error("bad URL '" + url.text + "': only version=3 is spoken");
+NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   if (url.path.size() > kLongestMountPath) throw std::runtime_error("bad URL '" + url.text + "': the path is too long");
   if (!url.user.empty()) throw std::runtime_error("bad URL '" + url.text + "': NFS has no user names, give uid= and gid=");
-
   NfsOptions o;
   o.clock = options.clock;
   o.privileged = options.privileged;
@@ -86,7 +83,12 @@ NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
   if (url.option("uid") || url.option("gid")) o.self.groups.clear();
   o.self.uid = uint32_t(url.number("uid", 0, UINT32_MAX, o.self.uid));
   o.self.gid = uint32_t(url.number("gid", 0, UINT32_MAX, o.self.gid));
+  return o;
+}
 
+NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
+  url.allow_options({"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout"});
+  NfsOptions o = common_options(url, options);
   Setup setup(url, *o.clock, o.timeout, o.self);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
   o.root = setup.mount();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a URL to a mounted export: portmapper, MOUNT, FSINFO. Blocking; throws std::runtime_error with one line that says which
-// step failed and what to do.
+// From a URL to a mounted export, in version 3: portmapper, MOUNT, FSINFO. Blocking; throws std::runtime_error with one line that
+// says which step failed and what to do.
 //
 //   nfs://host[:port]/export?option=value&...
-//     version=3           the protocol's version; 3 is the only one
-//     nfsport=, mountport= ports; without them (and without :port) the server's portmapper is asked
+//     version=            3, 4.1 or 4.2; default 3
+//     nfsport=, mountport= ports; without them (and without :port) the server's portmapper is asked. Version 4 has one port, 2049
 //     uid=, gid=          whom to act as, where operations are not performed as their recorded user; default: the caller
 //     rsize=, wsize=      bytes of one READ and WRITE, at most; default: what the server wants
 //     timeout=            seconds until a request has failed; default 60
@@ -15,6 +15,8 @@
 
 namespace fsr::nfs {
 
+// What the URL says for every version; the rest is still to be filled in.
+NfsOptions common_options(const wire::Url& url, const TargetOptions& options);
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options);
 
 }  // namespace fsr::nfs

@@ -38,6 +38,7 @@ void NfsState::teach(ObjectId object, const FileHandle& handle, const Attr& attr
   objects.update(object, [&](Object& o) {
     o.handle = handle;
     o.removed = false;
+    if (attr.valid & kAttrMode) o.type = attr.mode & S_IFMT;
     o.links = names_of(attr, o.links);
   });
 }
@@ -97,8 +98,6 @@ bool NfsState::hide(ObjectId object, HiddenName name) {
 }
 
 std::string NfsState::hidden_name() { return hidden_prefix_ + std::to_string(hidden_names_++); }
-
-bool NfsState::is_hidden(std::string_view name) const { return name.starts_with(hidden_prefix_); }
 
 void NfsState::begin_append(ObjectId object) {
   objects.visit(object, [](Object& o) { ++o.appends; });

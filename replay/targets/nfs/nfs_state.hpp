@@ -8,12 +8,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "targets/dir_cursor.hpp"
 #include "targets/id_map.hpp"
+#include "targets/nfs/listing.hpp"
 #include "targets/nfs/nfs3.hpp"
 #include "targets/target.hpp"
 #include "targets/wire/channel.hpp"
@@ -33,6 +32,7 @@ struct Object {
   uint32_t opens = 0;
   uint32_t links = 0;    // names, as last told; 0 = not known
   bool removed = false;  // its last name is gone or hidden: forgotten with its last open
+  uint32_t type = 0;     // S_IFMT bits, 0 = not told
   std::vector<HiddenName> hidden;
   // UNSTABLE writes: a server that restarts before their COMMIT shows another verifier and may have lost them.
   uint64_t unstable = 0;   // how many were ever done
@@ -42,31 +42,6 @@ struct Object {
   // Appends under way. Version 3 has none: each asks for the size and writes there, behind what others of ours already took.
   uint32_t appends = 0;
   uint64_t append_end = 0;
-};
-
-// The part of a listing that the server has sent and no operation has taken yet, and where the recorded cursors lead to.
-struct Listing {
-  std::mutex mutex;
-  DirCursor cursor;  // to the server's cookies
-  uint64_t verifier = 0;
-  std::string names;  // of `entries`, one after the other
-  struct Kept {
-    uint32_t name_size;
-    uint32_t type;
-    uint64_t fileid, cookie;
-  };
-  std::vector<Kept> entries;
-  size_t taken = 0, taken_names = 0;  // of entries, of names
-  uint64_t entries_after = 0;         // the cookie that entries[taken] follows
-  bool eof = false;                   // nothing follows `entries`
-
-  void forget() {  // what was kept of the server's answer
-    names.clear();
-    entries.clear();
-    taken = taken_names = 0;
-    entries_after = 0;
-    eof = false;
-  }
 };
 
 // One open instance.
@@ -119,8 +94,8 @@ class NfsState {
   void unlinked(ObjectId object);
   // One of its names became a hidden one. False: it is not open any more, the caller must remove the hidden name.
   bool hide(ObjectId object, HiddenName name);
-  std::string hidden_name();                    // fresh
-  bool is_hidden(std::string_view name) const;  // one of those
+  std::string hidden_name();                                         // fresh
+  std::string_view hidden_prefix() const { return hidden_prefix_; }  // of all of those
 
   void begin_append(ObjectId object);
   // Where `length` bytes go, now that the server told the size (as of some time since begin_append).

@@ -8,6 +8,7 @@
 #include "targets/nfs/nfs3_session.hpp"
 #include "targets/nfs/nfs_setup.hpp"
 #include "targets/nfs/rpc_client.hpp"
+#include "targets/nfs4/nfs4_target.hpp"
 
 namespace fsr::nfs {
 
@@ -118,8 +119,11 @@ class NfsTarget final : public Target {
 
 std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& options) {
   wire::Url url = wire::parse_url(text);
+  const std::string* version = url.option("version");
   try {
-    return std::make_unique<NfsTarget>(url, connect_nfs(url, options));
+    if (!version || *version == "3") return std::make_unique<NfsTarget>(url, connect_nfs(url, options));
+    if (*version == "4.1" || *version == "4.2") return nfs4::open_target(url, uint32_t(version->back() - '0'), options);
+    throw std::runtime_error("bad URL '" + url.text + "': only version=3, version=4.1 and version=4.2 are spoken");
   } catch (const std::runtime_error& e) {
     throw std::runtime_error("nfs: " + std::string(e.what()));
   }
@@ -131,6 +135,7 @@ std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& o
 
 namespace fsr {
 
-const TargetPlugin nfs_plugin{"nfs", "nfs://host[:port]/export?version=3    an NFS server, over an own client", nfs::open_nfs};
+const TargetPlugin nfs_plugin{"nfs", "nfs://host[:port]/export?version=3    an NFS server (3, 4.1, 4.2), over an own client",
+                              nfs::open_nfs};
 
 }  // namespace fsr

@@ -155,9 +155,8 @@ wire::Channel::Interest Client::interest(int64_t deadline) const {
   return channel_.interest(deadline);
 }
 
-void Client::cancel(const std::vector<Call*>& calls) {
-  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](Call* c) { return !c->finished; }); };
-  for (Call* c : calls) c->cancelled = true;
+void Client::cancel(const std::vector<SharedCall*>& calls) {
+  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
   std::vector<Waiting> parked;
   std::erase_if(parked_, [&](const Waiting& w) {
     bool ours = w.call && w.call->cancelled;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A 9P client's connection: version and attach, requests and their replies, fids, the end of what takes too long.
 //
-// All sessions of a target share one connection, as all processes of a host share a mount: fids, and with them open files and
-// locks, belong to a connection. Everything here happens under `mutex`, which a session holds while it submits and while it
-// handles replies, never while it waits.
+// All sessions of a target share one connection (shared_session.hpp): fids, and with them open files and locks, belong to it.
+// Everything here happens under its mutex.
 //
 // A request that gets no reply in time is withdrawn with Tflush; a server that does not answer that either loses the connection.
 // With a connection all fids are gone: they are remade, by name, as operations need them. Operations that a broken connection
@@ -15,7 +14,6 @@
 #include <deque>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +21,7 @@
 #include <vector>
 
 #include "targets/ninep/p9.hpp"
-#include "targets/ninep/task.hpp"
-#include "targets/wire/channel.hpp"
+#include "targets/shared_session.hpp"
 
 namespace fsr::ninep {
 
@@ -98,7 +95,6 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  std::mutex mutex;
   const Settings settings;
   Counters counters;
 
@@ -139,7 +135,7 @@ class Client {
   void advance(int64_t now);
   wire::Channel::Interest interest(int64_t deadline) const;
   // The calls of a session that ends are finished when this returns.
-  void cancel(const std::vector<Call*>& calls);
+  void cancel(const std::vector<SharedCall*>& calls);
 
   // Of the tree, as it was at the set-up.
   std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, available_bytes_}; }

@@ -4,111 +4,54 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "targets/ninep/ops.hpp"
+#include "targets/transfer.hpp"
 
 namespace fsr::ninep {
 
 namespace {
 
-constexpr uint64_t kLongestTransfer = 0x7ffff000;  // what Linux moves in one system call
-constexpr unsigned kParallel = 8;                  // requests of one operation
-
-// Bytes [next, end) are not yet asked for; [start, short_at) are done once no lane is left.
-struct Transfer {
+struct Moving {
   Call& call;
   FidRef fid;
   bool out;  // a write
-  uint64_t start, next, end, short_at;
-  uint32_t piece;
-  int error = 0;
-  unsigned lanes = 0;
-  std::coroutine_handle<> waiter;
-
-  // It ends at `offset`: there is the end of the file, or an error. The first end counts.
-  void stop(uint64_t offset, int why) {
-    if (offset > short_at || (offset == short_at && (error || !why))) return;
-    short_at = offset;
-    error = why;
-  }
+  uint64_t start;
 };
 
-// One request. *moved: bytes.
-Task move(Transfer& t, uint64_t offset, uint32_t size, uint32_t* moved) {
-  Call& call = t.call;
-  Rpc& rpc = call.ask(t.out ? Type::write : Type::read);
-  rpc.out().u32(t.fid->number).u64(offset).u32(size);
-  const size_t at = size_t(offset - t.start);
+Task move(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+  auto& [call, fid, out, start] = *static_cast<Moving*>(context);
+  Rpc& rpc = call.ask(out ? Type::write : Type::read);
+  rpc.out().u32(fid->number).u64(offset).u32(size);
+  const size_t at = size_t(offset - start);
   std::string_view payload;
-  if (t.out) payload = call.request->payload.substr(at, size);
+  if (out) payload = call.request->payload.substr(at, size);
   const Reply& reply = co_await call.client().send(rpc, payload);
   if (reply.error) co_return reply.error;
-  *moved = t.out ? reply.size : uint32_t(reply.data.size());
-  if (*moved > size) co_return EBADMSG;
-  if (t.out && *moved == 0 && size > 0) co_return EIO;
-  if (!t.out && call.request->want_data) {
-    if (call.buffer.size() < at + *moved) call.buffer.resize(at + *moved);
-    reply.data.copy(call.buffer.data() + at, *moved);
+  const uint32_t bytes = out ? reply.size : uint32_t(reply.data.size());
+  if (bytes > size) co_return EBADMSG;
+  if (out && bytes == 0 && size > 0) co_return EIO;
+  if (!out && call.request->want_data) {
+    if (call.buffer.size() < at + bytes) call.buffer.resize(at + bytes);
+    reply.data.copy(call.buffer.data() + at, bytes);
   }
+  moved->bytes = bytes;
   co_return 0;
 }
-
-Task lane_work(Transfer& t) {
-  while (t.next < t.short_at) {
-    uint64_t offset = t.next;
-    uint32_t left = uint32_t(std::min<uint64_t>(t.piece, t.short_at - t.next));
-    t.next += left;
-    while (left > 0) {
-      uint32_t moved = 0;
-      int error = co_await move(t, offset, left, &moved);
-      if (error || moved == 0) {
-        t.stop(offset, error);
-        break;
-      }
-      offset += moved;
-      left -= moved;
-    }
-  }
-  co_return 0;
-}
-
-Detached lane(Transfer& t) {
-  co_await lane_work(t);
-  if (--t.lanes == 0 && t.waiter) t.waiter.resume();
-}
-
-struct AllLanes {
-  Transfer& t;
-  bool await_ready() const noexcept { return t.lanes == 0; }
-  void await_suspend(std::coroutine_handle<> h) { t.waiter = h; }
-  void await_resume() const noexcept {}
-};
 
 // Moves `length` bytes; their number becomes the result.
 Task transfer(Call& call, FidRef fid, bool out, uint64_t offset, uint64_t length) {
-  length = std::min({length, kLongestTransfer, UINT64_MAX - offset});
   call.buffer.clear();
-  Transfer t{call, fid, out, offset, offset, offset + length, offset + length, call.client().transfer_size(*fid), 0, 0, nullptr};
-  if (length <= t.piece) {
-    if (length == 0) {  // is one empty request
-      uint32_t moved = 0;
-      t.error = co_await move(t, offset, 0, &moved);
-    } else {
-      co_await lane_work(t);
-    }
-  } else {
-    t.lanes = unsigned(std::min<uint64_t>(kParallel, (length + t.piece - 1) / t.piece));
-    for (unsigned i = t.lanes; i > 0; --i) lane(t);
-    co_await AllLanes{t};
-  }
-  const uint64_t done = t.short_at - t.start;
+  Moving moving{call, fid, out, offset};
+  Transfer t(move, &moving, offset, length, call.client().transfer_size(*fid));
+  const int error = co_await t.run();
+  const uint64_t done = t.moved();
   Outcome& outcome = call.request->outcome;
   outcome.result = done;
   if (!out && call.request->want_data) outcome.data = std::string_view(call.buffer).substr(0, size_t(done));
   // What was moved counts, unless the operation is going to begin again.
-  const bool broken = t.error == ECONNRESET || t.error == ENOTCONN;
-  co_return done && !broken ? 0 : t.error;
+  const bool broken = error == ECONNRESET || error == ENOTCONN;
+  co_return done && !broken ? 0 : error;
 }
 
 // The fid of an operation that may name an open instance.

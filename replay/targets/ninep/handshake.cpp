@@ -40,7 +40,6 @@ Client::Client(const Settings& s)
       msize_(s.msize),
       owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(), *s.clock, counters.wire)),
       channel_(*owned_channel_) {
-  std::lock_guard lock(mutex);
   bool done = false;
   set_up(&done);
   while (!done) {
@@ -55,7 +54,6 @@ Client::Client(const Settings& s)
 }
 
 Client::~Client() {
-  std::lock_guard lock(mutex);
   ending_ = true;
   channel_.reset();  // ends a handshake under way
   roots_.clear();

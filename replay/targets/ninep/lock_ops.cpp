@@ -72,14 +72,14 @@ Task unlocked(Call& call, ObjectId object, FidRef fid, Range range, uint64_t own
   int error = co_await ask_lock(call, fid, kUnlock, 0, range, owner);
   Object* o = call.tree().object(object);
   if (o && o->locks && o->locks->table.empty()) o->locks.reset();
-  call.tree().lock_released();
+  call.tree().lock_waits.released();
   co_return error;
 }
 
 }  // namespace
 
 Task unlock_all(Call& call, ObjectId object, uint64_t owner) {
-  call.tree().lock_released();
+  call.tree().lock_waits.released();
   Object::Locks* locks = locks_of(call, object);
   if (!locks || !call.client().current(locks->fid)) co_return 0;
   call.auxiliary();
@@ -112,7 +112,7 @@ Task do_record_lock(Call& call) {
       if (error && (locks = locks_of(call, open.object))) locks->table.clear(op.owner, range.start, range.end());
     }
     if (error != EAGAIN || !op.has(kOpWait)) co_return error;
-    co_await Tree::LockWait{call.tree()};
+    co_await call.tree().lock_waits.wait();
     if (call.cancelled) co_return ECANCELED;
   }
 }
@@ -140,7 +140,7 @@ Task do_flock(Call& call) {
       if (error && (locks = locks_of(call, open.object))) locks->table.clear_flock(op.handle);
     }
     if (error != EAGAIN || !op.has(kOpWait)) co_return error;
-    co_await Tree::LockWait{call.tree()};
+    co_await call.tree().lock_waits.wait();
     if (call.cancelled) co_return ECANCELED;
   }
 }

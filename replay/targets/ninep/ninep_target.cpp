@@ -22,7 +22,6 @@ namespace {
 
 constexpr uint32_t kDefaultMsize = 128 << 10;
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr HandleId kProbeHandle = HandleId(1) << 62;
 
 std::string user_name() {
   char buffer[4096];
@@ -98,18 +97,7 @@ class NinepTarget final : public Target {
     return {total, free};
   }
 
-  bool empty() override {
-    BlockingSession session(*this, *shared_->client.settings.clock);
-    if (int error = session.perform({.kind = OpKind::opendir, .object = kRootObject, .handle = kProbeHandle}).error)
-      throw std::runtime_error(name_ + ": its root can't be listed: " + strerror(error));
-    Op list{.kind = OpKind::readdir, .object = kProbeObject, .handle = kProbeHandle, .length = 4096, .result = 1};
-    const Outcome& outcome = session.perform(list);
-    const int error = outcome.error;
-    const bool found = !outcome.entries.empty();
-    session.perform({.kind = OpKind::releasedir, .object = kRootObject, .handle = kProbeHandle});
-    if (error) throw std::runtime_error(name_ + ": its root can't be listed: " + strerror(error));
-    return !found;
-  }
+  bool empty() override { return root_is_empty(*this, *shared_->client.settings.clock); }
 
   std::vector<std::pair<std::string, uint64_t>> counters() const override {
     const Counters& c = shared_->client.counters;

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "targets/guards.hpp"
 #include "targets/posix_acl.hpp"
 
 namespace fsr::ninep {
@@ -65,11 +66,8 @@ constexpr std::array<Rule, kOpKinds> rules() {
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
 
-constexpr size_t kLongestName = 4096;
 constexpr int64_t kBillion = 1'000'000'000;
 
-bool sets_ids(uint32_t mode) { return (mode & S_ISUID) || ((mode & S_ISGID) && !S_ISDIR(mode)); }
-bool guarded_xattr(std::string_view name) { return name.starts_with("trusted.") || name.starts_with("security."); }
 bool whole_second(const Attr& set, AttrField field, int64_t ns) {
   return !(set.valid & field) || (ns >= 0 && ns % kBillion == 0 && ns / kBillion < UINT32_MAX);
 }
@@ -99,19 +97,19 @@ Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
       [[fallthrough]];
     case OpKind::create:
     case OpKind::mkdir:
-      return fidelity == exact && sets_ids(op.mode) && !a.privileged ? approximate : fidelity;
+      return fidelity == exact && set_id_bits(op.mode) != 0 && !a.privileged ? approximate : fidelity;
     case OpKind::write:
       return op.has(kOpAppend) ? approximate : fidelity;  // another client's append may come between
     case OpKind::setattr:
       if (!op.set) return fidelity;
       if (a.dialect != Dialect::l && wstat_fidelity(*op.set, a.dialect) != exact) return wstat_fidelity(*op.set, a.dialect);
-      return (op.set->valid & kAttrMode) && sets_ids(op.set->mode) && !a.privileged ? approximate : fidelity;
+      return (op.set->valid & kAttrMode) && set_id_bits(op.set->mode) && !a.privileged ? approximate : fidelity;
     case OpKind::setxattr:
       if (mode_of_minimal_acl(op) && !a.xattrs) return approximate;
       if (op.data.size() < op.length) return op.name.starts_with("user.") && a.xattrs ? approximate : impossible;
       [[fallthrough]];
     case OpKind::removexattr:
-      if (guarded_xattr(op.name) && !a.privileged) return impossible;
+      if (is_guarded_xattr(op.name) && !a.privileged) return impossible;
       [[fallthrough]];
     case OpKind::getxattr:
     case OpKind::listxattr:
@@ -128,15 +126,8 @@ Task perform(Call& call) {
   co_return co_await kRules[unsigned(call.op().kind)].run(call);
 }
 
-int name_error(std::string_view name) {
-  if (name.size() > kLongestName) return ENAMETOOLONG;  // from 256 bytes on the server says so itself
-  if (name.size() <= 255) return valid_component(name) ? 0 : EINVAL;
-  return name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos ? EINVAL : 0;
-}
-
 uint32_t allowed_mode(const Call& call, uint32_t mode) {
-  if (call.client().settings.privileged) return mode;
-  return mode & ~(S_ISUID | (S_ISDIR(mode) ? 0u : uint32_t(S_ISGID)));
+  return call.client().settings.privileged ? mode : mode & ~set_id_bits(mode);
 }
 
 }  // namespace fsr::ninep

@@ -3,6 +3,7 @@
 // attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
 #pragma once
 
+#include "targets/guards.hpp"
 #include "targets/ninep/session.hpp"
 
 namespace fsr::ninep {
@@ -46,8 +47,6 @@ Task do_record_lock(Call& call);
 Task do_flock(Call& call);
 
 // --- what they share ---
-// The name could leave its directory or is absurdly long: its errno.
-int name_error(std::string_view name);
 uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
 Task stat(Call& call, FidRef fid, Attr* attr);
 // Tcreate in a copy of the directory's fid, which becomes that of what was made, open (9P2000 and .u).

@@ -8,29 +8,35 @@
 
 #include "targets/ninep/client.hpp"
 #include "targets/ninep/tree.hpp"
-#include "targets/target.hpp"
-#include "targets/wait.hpp"
+#include "targets/shared_session.hpp"
 
 namespace fsr::ninep {
 
 class NinepSession;
 
 // What the sessions of a target share.
-struct Shared {
+struct Shared final : SharedConnection {
   explicit Shared(const Settings& s) : client(s), tree(client) {}
   Client client;
   Tree tree;  // refers to fids of the client
-  std::vector<NinepSession*> sessions;
+
+  Clock& clock() const override { return *client.settings.clock; }
+  void advance(int64_t now) override {
+    client.advance(now);
+    tree.lock_waits.retry(now);
+  }
+  wire::Channel::Interest interest(int64_t deadline) const override { return client.interest(tree.lock_waits.next(deadline)); }
+  uint64_t generation() const override { return client.generation(); }
+  void cancel(const std::vector<SharedCall*>& calls) override {
+    tree.lock_waits.wake();
+    client.cancel(calls);
+  }
 };
 
 // One operation under way.
-struct Call {
+struct Call final : SharedCall {
   Shared* shared = nullptr;
-  NinepSession* session = nullptr;
-  Request* request = nullptr;
   uint32_t uid = 0, gid = 0;
-  bool submitting = false, finished = true;
-  bool cancelled = false;
   bool harmful = false;  // a request that must not be made twice may have been performed
   unsigned attempts = 0;
   uint64_t moves = 0;  // Tree::moves when it began
@@ -38,35 +44,22 @@ struct Call {
   std::vector<uint32_t> name_sizes;
   std::vector<DirEntry> entries;
 
-  const Op& op() const { return *request->op; }
   Client& client() const { return shared->client; }
   Tree& tree() const { return shared->tree; }
-  void auxiliary() { ++request->outcome.auxiliary; }
   Rpc& ask(Type type, bool harmless = true) { return client().request(this, type, harmless); }
 };
 
-class NinepSession final : public Session {
+class NinepSession final : public SharedSession {
  public:
-  static constexpr unsigned kMostCalls = 128;
-
-  explicit NinepSession(std::shared_ptr<Shared> shared);
-  ~NinepSession() override;
-  Submit submit(Request& request) override;
-  void poll(int64_t deadline, int wake, Completion& sink) override;
+  explicit NinepSession(std::shared_ptr<Shared> shared) : SharedSession(*shared), shared_(std::move(shared)) {}
+  ~NinepSession() override { end(); }
 
  private:
+  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<Call>(); }
+  void begin(SharedCall& call) override;
   Detached run(Call& call);
-  void finish(Call& call, int error);
-  unsigned deliver(Completion& sink);
 
   std::shared_ptr<Shared> shared_;
-  // Under the client's mutex:
-  std::vector<std::unique_ptr<Call>> calls_;
-  std::vector<Call*> free_calls_, done_;
-  bool polling_ = false;  // this session's thread handles replies now
-  // The thread's own:
-  std::vector<Call*> delivering_;
-  Bell bell_;
 };
 
 }  // namespace fsr::ninep

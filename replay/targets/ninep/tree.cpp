@@ -17,8 +17,7 @@ namespace {
 
 constexpr size_t kMostFids = 1024;  // kept for objects that nothing uses now
 constexpr size_t kMostKnownNames = 8;
-constexpr size_t kDeepest = 4096;           // names of a path
-constexpr int64_t kLockRetry = 50'000'000;  // ns
+constexpr size_t kDeepest = 4096;  // names of a path
 
 }  // namespace
 
@@ -245,24 +244,6 @@ bool Tree::take_open(HandleId handle, Open* taken) {
     forget_if_unused(taken->object);
   }
   return true;
-}
-
-// --- waiting for locks ---
-
-void Tree::retry_waits(int64_t now) {
-  if (waits_.empty() || now < retry_at_) return;
-  retry_at_ = now + kLockRetry;
-  std::vector<std::coroutine_handle<>> waits;
-  waits.swap(waits_);
-  for (auto handle : waits) handle.resume();
-}
-
-int64_t Tree::next_retry(int64_t deadline) const { return waits_.empty() ? deadline : std::min(deadline, retry_at_); }
-
-void Tree::cancel_waits() {
-  std::vector<std::coroutine_handle<>> waits;
-  waits.swap(waits_);
-  for (auto handle : waits) handle.resume();  // those of others wait again
 }
 
 }  // namespace fsr::ninep

@@ -7,7 +7,6 @@
 // new one: older fids are walked to again. An object whose last name is gone is reached by what has it open, as on a Linux mount.
 #pragma once
 
-#include <coroutine>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -19,6 +18,7 @@
 #include "targets/dir_cursor.hpp"
 #include "targets/memory/lock_table.hpp"
 #include "targets/ninep/client.hpp"
+#include "targets/retry_waits.hpp"
 
 namespace fsr::ninep {
 
@@ -118,17 +118,7 @@ class Tree {
   void end_rename(const Op& op, bool done);
   void forget_fids(ObjectId id);
 
-  // Waits until a lock was released, or for a while: another client may have released one.
-  struct LockWait {
-    Tree& tree;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> h) { tree.waits_.push_back(h); }
-    void await_resume() const noexcept {}
-  };
-  void lock_released() { retry_at_ = 0; }
-  void retry_waits(int64_t now);
-  int64_t next_retry(int64_t deadline) const;
-  void cancel_waits();
+  RetryWaits lock_waits;
 
  private:
   struct Key {
@@ -157,8 +147,6 @@ class Tree {
   unsigned renaming_ = 0;
   std::string hidden_prefix_;  // tells this run's from another's
   uint64_t hidden_names_ = 0;
-  std::vector<std::coroutine_handle<>> waits_;
-  int64_t retry_at_ = 0;
 };
 
 }  // namespace fsr::ninep

@@ -27,6 +27,7 @@ class Exchange {
   virtual void failed(int error) = 0;
 
   uint32_t tag() const { return tag_; }
+  unsigned sendings() const { return sendings_; }  // connections on which at least a byte of it was sent
 
  protected:
   Exchange() = default;
@@ -44,7 +45,7 @@ class Exchange {
   Exchange* next_ = nullptr;
   int64_t deadline_ = 0;
   uint32_t tag_ = 0;
-  uint8_t sendings_ = 0;  // connections on which at least a byte of it was sent
+  uint8_t sendings_ = 0;
 };
 
 // Exchanges in the order in which they were sent. Does not own them.

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-namespace fsr::ninep {
+namespace fsr {
 
 class [[nodiscard]] Task {
  public:
@@ -58,4 +58,4 @@ struct Detached {
   };
 };
 
-}  // namespace fsr::ninep
+}  // namespace fsr

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on an object's attributes.
+#include <errno.h>
+#include <unistd.h>
+
+#include "targets/nfs4/ops.hpp"
+#include "targets/posix_acl.hpp"
+
+namespace fsr::nfs4 {
+
+Task do_null(Call& call) {
+  const Reply& reply = co_await call.send(call.ask());
+  co_return reply.error;
+}
+
+Task do_getattr(Call& call) {
+  FileHandle handle;
+  if (int error = find_object(call, call.op().object, &handle)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(handle).getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  call.files().learn_links(call.op().object, reply.attr);
+  call.request->outcome.attr = reply.attr;
+  co_return 0;
+}
+
+Task do_setattr(Call& call) {
+  const Op& op = call.op();
+  Attr set = op.set ? *op.set : Attr();
+  if (auto mode = mode_of_minimal_acl(op)) set = {.valid = kAttrMode, .mode = *mode};
+  set.mode = allowed_mode(call, set.mode);
+  File file;
+  // A new size is a write, and goes through what is open for writing.
+  const OpenState* open = set.valid & kAttrSize ? call.states().open(op.handle) : nullptr;
+  const bool through = open && (open->access & kShareWrite);
+  if (int error = find_file(call, through ? op.handle : 0, op.object, &file)) co_return error;
+  Rpc& rpc = call.ask(through ? file.who : call.who);
+  rpc.compound.putfh(file.handle).setattr(file.stateid, set).getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (!reply.error) call.request->outcome.attr = reply.attr;
+  co_return reply.error;
+}
+
+Task do_access(Call& call) {
+  FileHandle handle;
+  if (int error = find_object(call, call.op().object, &handle)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(handle).access(nfs::access_request(call.op().mode)).getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  call.request->outcome.attr = reply.attr;
+  co_return nfs::access_granted(call.op().mode, reply.access) ? 0 : EACCES;
+}
+
+Task do_readlink(Call& call) {
+  FileHandle handle;
+  if (int error = find_object(call, call.op().object, &handle)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(handle).readlink();
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  call.buffer = reply.data;
+  call.request->outcome.data = call.buffer;
+  call.request->outcome.result = call.buffer.size();
+  co_return 0;
+}
+
+Task do_statfs(Call& call) {
+  FileHandle handle;
+  if (int error = find_object(call, call.op().object, &handle)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(handle).getattr(kSpaceAttributes);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
+}  // namespace fsr::nfs4

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/nfs4/client.hpp"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "engine/clock.hpp"
+#include "targets/nfs4/session.hpp"
+
+namespace fsr::nfs4 {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2 * kSecond;  // ns
+constexpr int64_t kCancelPatience = 2 * kSecond;
+
+// The first operation that must not be done twice.
+size_t effect_of(std::span<const OpNum> ops, bool guarded) {
+  for (size_t i = 0; i < ops.size(); ++i) switch (ops[i]) {
+      case OpNum::create:
+      case OpNum::remove:
+      case OpNum::rename:
+      case OpNum::link:
+      case OpNum::removexattr:
+        return i;
+      case OpNum::open:
+      case OpNum::setxattr:
+        if (guarded) return i;
+        break;
+      default:
+        break;
+    }
+  return SIZE_MAX;
+}
+
+}  // namespace
+
+void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
+
+void Rpc::failed(int error) {
+  if (slot != kNoSlot) sendings() ? client->retire(*this) : client->release(*this, false);
+  if (call && sendings() && !harmless()) call->harmful = true;
+  client->end(*this, error);
+}
+
+Rpc& Client::bare_request() {
+  if (free_.empty()) {
+    free_.emplace_back();
+    free_.back().client = this;
+    free_.back().self = free_.begin();
+  }
+  busy_.splice(busy_.end(), free_, free_.begin());
+  Rpc& rpc = busy_.back();
+  rpc.call = nullptr;
+  rpc.guarded = rpc.waits = false;
+  rpc.slot = Rpc::kNoSlot;
+  rpc.serial = ++serials_;
+  rpc.epoch = epoch_;
+  rpc.retry_until = 0;
+  rpc.waiter = nullptr;
+  rpc.payload = {};
+  rpc.padding = 0;
+  rpc.idempotent = true;  // what is not is told apart by its slot
+  rpc.compound.begin(rpc.head, options.self, minor_version);
+  return rpc;
+}
+
+Rpc& Client::request(Call* call, const Identity& who) {
+  Rpc& rpc = bare_request();
+  rpc.call = call;
+  rpc.compound.begin(rpc.head, who, minor_version);
+  rpc.compound.sequence();
+  return rpc;
+}
+
+void Client::begin(Rpc& rpc) {
+  rpc.effect = effect_of(rpc.compound.ops(), rpc.guarded);
+  start(rpc);
+}
+
+void Client::start(Rpc& rpc) {
+  rpc.waits = rpc.compound.sequenced();
+  // Operations hold what the server's last state was; those that are part of a recovery go on.
+  if (rpc.waits && rpc.call && (!up_ || rpc.epoch != epoch_)) return end(rpc, ENOTCONN);
+  if (rpc.waits && (free_slots_.empty() || channel_.full())) return backlog_.push_back(&rpc);
+  transmit(rpc);
+}
+
+void Client::transmit(Rpc& rpc) {
+  rpc.waits = false;
+  if (rpc.compound.sequenced()) {
+    if (rpc.slot == Rpc::kNoSlot) {
+      rpc.slot = free_slots_.back();
+      free_slots_.pop_back();
+      rpc.session = session_number_;
+    }
+    rpc.compound.place(session_, slots_[rpc.slot].sequence, rpc.slot, uint32_t(slots_.size() - 1), !rpc.harmless());
+  }
+  channel_.open(rpc);
+  rpc.compound.end(rpc.tag(), rpc.payload.size() + rpc.padding);
+  channel_.send(rpc);
+}
+
+void Client::pump() {
+  while (!backlog_.empty() && !free_slots_.empty() && !channel_.full()) {
+    Rpc* next = backlog_.front();
+    backlog_.pop_front();
+    start(*next);
+  }
+}
+
+// The slot is free; `used`: its sequence number was.
+void Client::release(Rpc& rpc, bool used) {
+  if (rpc.session == session_number_) {
+    if (used) ++slots_[rpc.slot].sequence;
+    free_slots_.push_back(rpc.slot);
+  }
+  rpc.slot = Rpc::kNoSlot;
+}
+
+// Whether the server has seen the slot's sequence number isn't known: the slot is not used again.
+void Client::retire(Rpc& rpc) {
+  rpc.slot = Rpc::kNoSlot;
+  if (rpc.session == session_number_ && ++retired_ * 2 > slots_.size()) lose_session();
+}
+
+void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
+  if (!decode_reply(message, rpc.compound.ops(), &reply_)) {
+    channel_.reject();
+    if (rpc.slot != Rpc::kNoSlot) retire(rpc);
+    if (rpc.call && !rpc.harmless()) rpc.call->harmful = true;
+    return end(rpc, EBADMSG);
+  }
+  if (rpc.slot == Rpc::kNoSlot) {  // what makes a session
+    if (reply_.status == kDelay && delay(rpc, options.timeout)) return;
+    return conclude(rpc);
+  }
+  if (reply_.rpc != nfs::RpcStatus::success) {
+    release(rpc, false);
+    return conclude(rpc);
+  }
+  if (reply_.done == 0) return sequence_failed(rpc);
+  release(rpc, true);
+  renewed_ = options.clock->now();
+  if (reply_.sequence_flags & (kStateRevoked | kRestartReclaimNeeded)) suspect(rpc.epoch);
+  const bool grace = reply_.status == kGrace;
+  if ((grace || reply_.status == kDelay) && reply_.done <= rpc.effect) {
+    ++(grace ? counters.grace : counters.delayed);
+    // A server that restarted waits for its clients for as long as a lease, or somewhat longer.
+    if (delay(rpc, options.timeout + (grace ? 2 * int64_t(lease_) * kSecond : 0))) return pump();
+  }
+  conclude(rpc);
+}
+
+void Client::sequence_failed(Rpc& rpc) {
+  switch (reply_.status) {
+    case kDelay:  // the slot stays with the request
+      ++counters.delayed;
+      if (delay(rpc, options.timeout)) return;
+      release(rpc, false);
+      return conclude(rpc);
+    case kRetryUncached:  // done, its reply not kept: it may be done again
+      release(rpc, true);
+      return interrupted(rpc);
+    case kBadSession:
+    case kDeadSession:
+    case kConnectionNotBound:
+    case kBadSlot:
+    case kBadHighSlot:
+    case kSequenceMisordered:
+    case kFalseRetry:
+    case kExpired:
+    case kStaleClientid:
+      rpc.slot = Rpc::kNoSlot;  // of a session that is gone, or of no use any more
+      if (rpc.session == session_number_) lose_session();
+      return interrupted(rpc);
+    default:
+      release(rpc, false);
+      conclude(rpc);
+  }
+}
+
+// The session ended with the request under way.
+void Client::interrupted(Rpc& rpc) {
+  const bool done_perhaps = rpc.sendings() > 1 && !rpc.harmless();
+  if (rpc.call && done_perhaps) rpc.call->harmful = true;
+  end(rpc, done_perhaps ? ECONNRESET : ENOTCONN);
+}
+
+void Client::end(Rpc& rpc, int error) {
+  reply_.clear();
+  reply_.error = error;
+  conclude(rpc);
+}
+
+void Client::conclude(Rpc& rpc) {
+  std::coroutine_handle<> waiter = rpc.waiter;
+  rpc.serial = 0;
+  free_.splice(free_.end(), busy_, rpc.self);
+  if (waiter) waiter.resume();
+  pump();
+}
+
+// The server is not ready yet for this request: it is sent again after a pause. False: that has gone on for too long.
+bool Client::delay(Rpc& rpc, int64_t patience) {
+  const int64_t now = options.clock->now();
+  if (rpc.retry_until == 0) {
+    rpc.retry_until = now + patience;
+    rpc.retry_delay = kFirstDelay;
+  }
+  if (now >= rpc.retry_until || (rpc.call && rpc.call->cancelled)) return false;
+  rpc.retry_at = now + rpc.retry_delay;
+  rpc.retry_delay = std::min(rpc.retry_delay * 2, kLastDelay);
+  delayed_.push_back(&rpc);
+  return true;
+}
+
+void Client::send_delayed(int64_t now) {
+  std::vector<Rpc*> due;
+  std::erase_if(delayed_, [&](Rpc* rpc) {
+    if (rpc->retry_at > now) return false;
+    due.push_back(rpc);
+    return true;
+  });
+  for (Rpc* rpc : due) {
+    if (rpc->slot != Rpc::kNoSlot && rpc->session == session_number_) {
+      transmit(*rpc);
+    } else {
+      rpc->slot = Rpc::kNoSlot;
+      start(*rpc);
+    }
+  }
+}
+
+// --- time ---
+
+// When the lease must be renewed if nothing else is asked; with time left to notice and to try again.
+int64_t Client::renewal() const { return up_ && !renewing_ ? renewed_ + int64_t(lease_) * kSecond / 3 : INT64_MAX; }
+
+Detached Client::renew() {
+  renewing_ = true;
+  renewed_ = options.clock->now();  // the next attempt comes a while later
+  ++counters.renewals;
+  Rpc& rpc = request(nullptr, options.self);
+  co_await send(rpc);
+  renewing_ = false;
+  if (!up_ && !recovering_ && !ending_) recover();
+}
+
+void Client::advance(int64_t now) {
+  send_delayed(now);
+  if (now >= renewal()) renew();
+  channel_.poll(now, -1);
+}
+
+wire::Channel::Interest Client::interest(int64_t deadline) const {
+  for (const Rpc* rpc : delayed_) deadline = std::min(deadline, rpc->retry_at);
+  return channel_.interest(std::min(deadline, renewal()));
+}
+
+// --- the end ---
+
+// Ends requests wherever they are. What of them is sent must be whole, or the connection given up before.
+template <class Which>
+void Client::end_all(Which which, int error) {
+  std::vector<std::pair<Rpc*, uint64_t>> found;
+  for (Rpc& rpc : busy_)
+    if (which(rpc)) found.emplace_back(&rpc, rpc.serial);
+  for (auto [rpc, serial] : found) {
+    if (rpc->serial != serial) continue;
+    const bool waited = std::erase(backlog_, rpc) + std::erase(delayed_, rpc) > 0;
+    if (!waited) channel_.forget(*rpc);
+    if (rpc->slot != Rpc::kNoSlot) retire(*rpc);
+    end(*rpc, error);
+  }
+}
+
+void Client::cancel(const std::vector<SharedCall*>& calls) {
+  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
+  auto ours = [](const Rpc& rpc) { return rpc.call && rpc.call->cancelled; };
+  std::vector<Waiting> parked;
+  std::erase_if(parked_, [&](const Waiting& w) {
+    if (w.call->cancelled) parked.push_back(w);
+    return w.call->cancelled;
+  });
+  for (const Waiting& w : parked) w.handle.resume();
+  end_all(
+      [&](const Rpc& rpc) {
+        return ours(rpc) && (rpc.waits || std::find(delayed_.begin(), delayed_.end(), &rpc) != delayed_.end());
+      },
+      ECANCELED);
+  const int64_t until = options.clock->now() + kCancelPatience;
+  while (under_way() && options.clock->now() < until) channel_.poll(until, -1);
+  if (!under_way()) return;
+  channel_.reset();  // what is half sent refers to memory of the caller
+  end_all(ours, ECANCELED);
+}
+
+void Client::end_everything() {
+  ending_ = true;
+  up_ = false;
+  channel_.reset();
+  while (!busy_.empty() || !parked_.empty()) {
+    std::vector<Waiting> parked;
+    parked.swap(parked_);
+    for (const Waiting& w : parked) w.handle.resume();
+    end_all([](const Rpc&) { return true; }, ECANCELED);
+  }
+}
+
+}  // namespace fsr::nfs4

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers, holes and copies.
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "targets/nfs4/ops.hpp"
+#include "targets/transfer.hpp"
+
+namespace fsr::nfs4 {
+
+namespace {
+
+struct Moving {
+  Call& call;
+  const File& file;
+  uint64_t start;
+};
+
+Task read_piece(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+  auto& [call, file, start] = *static_cast<Moving*>(context);
+  Rpc& rpc = call.ask(file.who);
+  rpc.compound.putfh(file.handle).read(file.stateid, offset, size);
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  if (reply.data.size() > size) co_return EBADMSG;
+  *moved = {uint32_t(reply.data.size()), reply.eof};
+  if (!call.request->want_data) co_return 0;
+  const size_t at = size_t(offset - start);
+  if (call.buffer.size() < at + moved->bytes) call.buffer.resize(at + moved->bytes);
+  reply.data.copy(call.buffer.data() + at, moved->bytes);
+  co_return 0;
+}
+
+Stable stability(uint32_t flags) {
+  return (flags & O_SYNC) == O_SYNC ? Stable::file : flags & O_DSYNC ? Stable::data : Stable::unstable;
+}
+
+// WRITE of some bytes.
+Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view bytes, uint32_t* written) {
+  Rpc& rpc = call.ask(file.who);
+  rpc.compound.putfh(file.handle).write(file.stateid, offset, stability(file.flags), uint32_t(bytes.size()));
+  const Reply& reply = co_await call.send(rpc, bytes);
+  if (reply.error) co_return reply.error;
+  if (reply.count > bytes.size()) co_return EBADMSG;
+  if (reply.count == 0 && !bytes.empty()) co_return EIO;
+  if (reply.committed == Stable::unstable) call.files().wrote(file.object, reply.verifier);
+  *written = uint32_t(reply.count);
+  co_return 0;
+}
+
+Task write_piece(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+  auto& [call, file, start] = *static_cast<Moving*>(context);
+  co_return co_await write_bytes(call, file, offset, call.request->payload.substr(size_t(offset - start), size), &moved->bytes);
+}
+
+// Moves `length` bytes; their number becomes the result.
+Task transfer(Call& call, const File& file, Transfer::Move move, uint64_t offset, uint64_t length, uint32_t piece) {
+  call.buffer.clear();
+  Moving moving{call, file, offset};
+  Transfer t(move, &moving, offset, length, piece);
+  const int error = co_await t.run();
+  call.request->outcome.result = t.moved();
+  // What was moved counts, unless the operation is going to begin again.
+  const bool again = error == ECONNRESET || error == ENOTCONN || error == kStateLost;
+  co_return t.moved() > 0 && !again ? 0 : error;
+}
+
+// Version 4 has no append: each asks for the size and writes there, behind what others of ours already took.
+Task append(Call& call, const File& file, uint64_t length) {
+  call.files().begin_append(file.object);
+  call.auxiliary();
+  Rpc& rpc = call.ask(file.who);
+  rpc.compound.putfh(file.handle).getattr(AttrMask{kSize});
+  const Reply& reply = co_await call.send(rpc);
+  int error = reply.error;
+  if (!error) {
+    const uint64_t offset = call.files().place_append(file.object, reply.attr.size, length);
+    error = co_await transfer(call, file, write_piece, offset, length, call.client().options.write_max);
+    if (error) call.harmful = true;  // where the file ends now is not known
+  }
+  call.files().end_append(file.object);
+  co_return error;
+}
+
+// Where the server copies nothing: the data comes here and goes back.
+Task copy_through(Call& call, const File& from, const File& to, uint64_t* done) {
+  const Op& op = call.op();
+  const nfs::NfsOptions& o = call.client().options;
+  const uint64_t length = std::min(op.length, kLongestTransfer), piece = std::min(o.read_max, o.write_max);
+  while (*done < length) {
+    Rpc& rpc = call.ask(from.who);
+    const uint32_t size = uint32_t(std::min(piece, length - *done));
+    rpc.compound.putfh(from.handle).read(from.stateid, op.offset + *done, size);
+    const Reply& reply = co_await call.send(rpc);
+    if (reply.error || reply.data.empty()) co_return reply.error;
+    if (reply.data.size() > size) co_return EBADMSG;
+    call.buffer = reply.data;
+    uint32_t written = 0;
+    if (int error = co_await write_bytes(call, to, op.offset2 + *done, call.buffer, &written)) co_return error;
+    *done += written;
+  }
+  co_return 0;
+}
+
+Task copy_within(Call& call, const File& from, const File& to, uint64_t* done) {
+  const Op& op = call.op();
+  const uint64_t length = std::min(op.length, kLongestTransfer);
+  while (*done < length) {
+    Rpc& rpc = call.ask(from.who);
+    rpc.compound.putfh(from.handle).savefh().putfh(to.handle);
+    rpc.compound.copy(from.stateid, to.stateid, op.offset + *done, op.offset2 + *done, length - *done);
+    const Reply& reply = co_await call.send(rpc);
+    if (reply.error || reply.count == 0) co_return reply.error;
+    if (reply.count > length - *done || !reply.synchronous) co_return EBADMSG;
+    if (reply.committed == Stable::unstable) call.files().wrote(to.object, reply.verifier);
+    *done += reply.count;
+  }
+  co_return 0;
+}
+
+}  // namespace
+
+Task do_read(Call& call) {
+  const Op& op = call.op();
+  File file;
+  if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
+  const int error = co_await transfer(call, file, read_piece, op.offset, op.length, call.client().options.read_max);
+  call.request->outcome.data = std::string_view(call.buffer).substr(0, size_t(call.request->outcome.result));
+  co_return error;
+}
+
+Task do_write(Call& call) {
+  const Op& op = call.op();
+  File file;
+  if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
+  const uint64_t length = std::min<uint64_t>(op.length, call.request->payload.size());
+  if (op.has(kOpAppend) || (file.flags & O_APPEND)) co_return co_await append(call, file, length);
+  co_return co_await transfer(call, file, write_piece, op.offset, length, call.client().options.write_max);
+}
+
+Task do_copy(Call& call) {
+  const Op& op = call.op();
+  File from, to;
+  if (int error = find_file(call, op.handle, op.object, &from)) co_return error;
+  if (int error = find_file(call, op.handle2, op.object2, &to)) co_return error;
+  uint64_t done = 0;
+  int error;
+  if (call.client().offers().copy == kOk)
+    error = co_await copy_within(call, from, to, &done);
+  else
+    error = co_await copy_through(call, from, to, &done);
+  call.request->outcome.result = done;
+  const bool again = error == ECONNRESET || error == ENOTCONN || error == kStateLost;
+  co_return done > 0 && !again ? 0 : error;
+}
+
+Task do_fallocate(Call& call) {
+  const Op& op = call.op();
+  File file;
+  if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
+  Rpc& rpc = call.ask(file.who);
+  rpc.compound.putfh(file.handle);
+  op.mode ? rpc.compound.deallocate(file.stateid, op.offset, op.length)
+          : rpc.compound.allocate(file.stateid, op.offset, op.length);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
+Task do_lseek(Call& call) {
+  const Op& op = call.op();
+  if (op.mode != SEEK_DATA && op.mode != SEEK_HOLE) co_return EINVAL;
+  File file;
+  if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
+  Rpc& rpc = call.ask(file.who);
+  rpc.compound.putfh(file.handle).seek(file.stateid, op.offset, op.mode == SEEK_HOLE);
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  if (reply.eof && op.mode == SEEK_DATA) co_return ENXIO;
+  call.request->outcome.result = reply.offset;
+  co_return 0;
+}
+
+}  // namespace fsr::nfs4

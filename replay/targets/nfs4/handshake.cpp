@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes before the first operation, and again when the server has forgotten us: client id, session, the export, state.
+#include <errno.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+
+#include "engine/clock.hpp"
+#include "targets/nfs4/client.hpp"
+#include "targets/nfs4/session.hpp"
+
+namespace fsr::nfs4 {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kSetUpPatience = 10 * kSecond, kEndPatience = 5 * kSecond;
+constexpr uint32_t kSlots = 64;            // what Linux asks for (max_session_slots)
+constexpr uint32_t kOverhead = 4096;       // of a request or reply, beside its data
+constexpr uint32_t kLongestCached = 4096;  // of what a slot keeps: replies without data
+constexpr uint32_t kLeastTransfer = 1024;
+constexpr size_t kNamesAtOnce = 8;  // of the export's path, in one request
+constexpr unsigned kMostAttempts = 3;
+constexpr std::string_view kProbedXattr = "fsreplay.probe";
+
+bool of_no_use(uint32_t status) { return status == kNotSupported || status == kIllegalOp; }
+
+}  // namespace
+
+Client::Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path)
+    : options(o),
+      minor_version(minor),
+      owned_channel_(std::make_unique<wire::Channel>(o.server, nfs::kRpcProtocol, channel_options(), *o.clock, counters.wire)),
+      channel_(*owned_channel_) {
+  std::random_device random;
+  verifier_ = uint64_t(random()) << 32 | random();
+  owner_id_ = "fsreplay." + std::to_string(verifier_) + std::to_string(random());
+  const int64_t until = o.clock->now() + std::min(o.timeout, kSetUpPatience);
+  bool done = false;
+  set_up(path, &done);
+  while (!done && o.clock->now() < until) {
+    advance(o.clock->now());
+    if (!done) channel_.poll(interest(until).deadline, -1);
+  }
+  if (!done) problem_ = "no answer";
+  if (problem_.empty()) return;
+  if (done && clientid_) shut_down();
+  const std::string problem = problem_;
+  end_everything();
+  throw std::runtime_error(problem);
+}
+
+Client::~Client() { end_everything(); }
+
+wire::ChannelOptions Client::channel_options() const {
+  wire::ChannelOptions c;
+  c.max_message = std::max(options.read_max, options.readdir_max) + kOverhead;
+  c.depth = 2 * kSlots + 16;  // also while requests of a lost session are still under way
+  c.request_timeout = options.timeout;
+  return c;
+}
+
+// EXCHANGE_ID and CREATE_SESSION. *new_client: the server does not know us, and nothing of what we had.
+Task Client::make_session(bool* new_client) {
+  for (unsigned attempt = 0;; ++attempt) {
+    Rpc& exchange = bare_request();
+    exchange.compound.exchange_id(verifier_, owner_id_);
+    const Reply& known = co_await send(exchange);
+    if (known.error) co_return known.error;
+    *new_client = known.clientid != clientid_ || !(known.flags & kConfirmed);
+    clientid_ = known.clientid;
+    const uint32_t size = std::max({options.read_max, options.write_max, options.readdir_max}) + kOverhead;
+    Rpc& create = bare_request();
+    create.compound.create_session(clientid_, known.sequenceid, {size, size, kLongestCached, Compound::kMostOps, kSlots});
+    const Reply& made = co_await send(create);
+    if (made.status == kStaleClientid && attempt + 1 < kMostAttempts) continue;
+    if (made.error) co_return made.error;
+    if (made.fore.max_slots == 0 || made.fore.max_operations < Compound::kMostOps / 2 ||
+        std::min(made.fore.max_request, made.fore.max_response) < kLeastTransfer + kOverhead)
+      co_return EPROTO;
+    if (session_number_++ > 0) ++counters.sessions;
+    session_ = made.session;
+    limits_ = made.fore;
+    slots_.assign(std::min(made.fore.max_slots, kSlots), Slot());
+    free_slots_.clear();
+    for (uint32_t i = uint32_t(slots_.size()); i-- > 0;) free_slots_.push_back(i);
+    retired_ = 0;
+    renewed_ = options.clock->now();
+    co_return 0;
+  }
+}
+
+// What else we knew is given up: the server may let others have it.
+Task Client::complete_reclaim() {
+  Rpc& rpc = request(nullptr, options.self);
+  rpc.compound.reclaim_complete();
+  const Reply& reply = co_await send(rpc);
+  co_return reply.status == kCompleteAlready ? 0 : reply.error;
+}
+
+Detached Client::recover() {
+  recovering_ = true;
+  bool new_client = false;
+  int error = co_await make_session(&new_client);
+  const bool anew = new_client || suspicious_;
+  if (!error && anew && recovery) error = co_await recovery->recover(new_client);
+  if (!error && new_client) error = co_await complete_reclaim();
+  recovering_ = false;
+  recovery_error_ = error;
+  if (!error) {
+    up_ = !ending_;
+    suspicious_ = false;
+    if (anew) ++epoch_;
+  }
+  std::vector<Waiting> waiting;
+  waiting.swap(parked_);
+  for (const Waiting& w : waiting) w.handle.resume();
+}
+
+Task Client::ready(Call& call) {
+  for (unsigned attempt = 0; attempt < kMostAttempts && !up_; ++attempt) {
+    if (call.cancelled || ending_) co_return ECANCELED;
+    if (!recovering_) recover();
+    if (recovering_) co_await Parked{*this, &call};
+    if (!up_ && recovery_error_ != ENOTCONN) break;
+  }
+  if (call.cancelled) co_return ECANCELED;
+  co_return up_ ? 0 : recovery_error_ ? recovery_error_ : ENOTCONN;
+}
+
+void Client::suspect(uint64_t epoch) {
+  if (epoch != epoch_ || !up_) return;
+  suspicious_ = true;
+  lose_session();
+}
+
+// --- set-up ---
+
+// The export: a walk from the server's root.
+Task Client::mount(const std::string& path) {
+  FileHandle at;
+  size_t begin = 0;
+  std::vector<std::string_view> names;
+  while (begin < path.size()) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) names.push_back(std::string_view(path).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  for (size_t done = 0; done == 0 || done < names.size(); done += kNamesAtOnce) {
+    Rpc& rpc = request(nullptr, options.self);
+    done == 0 ? rpc.compound.putrootfh() : rpc.compound.putfh(at);
+    for (size_t i = done; i < std::min(done + kNamesAtOnce, names.size()); ++i) rpc.compound.lookup(names[i]);
+    rpc.compound.getfh();
+    const Reply& reply = co_await send(rpc);
+    if (reply.error) {
+      problem_ = reply.error == ENOENT            ? "no such export"
+                 : reply.error == EACCES          ? "access denied by the server"
+                 : reply.status == kWrongSecurity ? "the server demands other security than AUTH_SYS"
+                                                  : strerror(reply.error);
+      problem_ = "'" + path + "': " + problem_ + (reply.status ? " (" + status_name(reply.status) + ")" : "");
+      co_return reply.error;
+    }
+    at = reply.handle;
+  }
+  options.root = at;
+  Rpc& rpc = request(nullptr, options.self);
+  rpc.compound.putfh(at).getattr(kServerAttributes);
+  const Reply& reply = co_await send(rpc);
+  if (reply.error) co_return reply.error;
+  if (!S_ISDIR(reply.attr.mode)) problem_ = "'" + path + "' is not a directory";
+  set_limits(reply);
+  co_return 0;
+}
+
+void Client::set_limits(const Reply& root) {
+  auto limit = [](uint32_t* most, uint64_t server, uint32_t session) {
+    if (server == 0) server = UINT32_MAX;  // it did not say
+    *most = std::max(kLeastTransfer, uint32_t(std::min<uint64_t>({*most, server, session - kOverhead})));
+  };
+  limit(&options.read_max, root.server.max_read, limits_.max_response);
+  limit(&options.write_max, root.server.max_write, limits_.max_request);
+  options.readdir_max = std::min(options.readdir_max, limits_.max_response - kOverhead);
+  if (root.server.lease_time) lease_ = std::clamp(root.server.lease_time, 3u, 3600u);
+  total_bytes_ = root.server.total_bytes;
+  available_bytes_ = root.server.available_bytes;
+  offers_.xattrs = root.server.xattrs ? kOk : uint32_t(kNotSupported);
+}
+
+// What is optional is tried on the root, where it must fail, but for its own reasons.
+Task Client::probe() {
+  auto on_root = [&]() -> Rpc& {
+    Rpc& rpc = request(nullptr, options.self);
+    rpc.compound.putfh(options.root);
+    return rpc;
+  };
+  auto answer = [](const Reply& reply) { return of_no_use(reply.status) ? reply.status : uint32_t(kOk); };
+  Rpc& seek = on_root();
+  seek.compound.seek(kAnonymous, 0, false);
+  const Reply& seeks = co_await send(seek);
+  offers_.seek = answer(seeks);
+  Rpc& allocate = on_root();
+  allocate.compound.allocate(kAnonymous, 0, 1);
+  const Reply& allocates = co_await send(allocate);
+  offers_.allocate = answer(allocates);
+  Rpc& copy = on_root();
+  copy.compound.savefh().copy(kAnonymous, kAnonymous, 0, 0, 1);
+  const Reply& copies = co_await send(copy);
+  offers_.copy = answer(copies);
+  if (offers_.xattrs == kOk) {
+    Rpc& xattr = on_root();
+    xattr.compound.getxattr(kProbedXattr);
+    const Reply& xattrs = co_await send(xattr);
+    offers_.xattrs = answer(xattrs);
+    co_return xattrs.error == ENOTCONN ? ENOTCONN : 0;
+  }
+  co_return 0;
+}
+
+Detached Client::set_up(std::string path, bool* done) {
+  const std::string version = "4." + std::to_string(minor_version);
+  bool new_client = false;
+  int error = co_await make_session(&new_client);
+  if (error) {
+    problem_ = reply_.rpc != nfs::RpcStatus::success    ? nfs::rpc_message(reply_.rpc)
+               : reply_.status == kMinorVersionMismatch ? "the server does not speak version " + version
+               : error == ECONNRESET                    ? "it closes the connection: not an RPC service?"
+               : error == ETIMEDOUT                     ? "no answer"
+               : error == EPROTO                        ? "the server allows too little in a session"
+               : reply_.status                          ? "no session: " + status_name(reply_.status)
+                                                        : strerror(error);
+  } else {
+    error = co_await complete_reclaim();
+    if (!error) error = co_await mount(path);
+    if (!error && minor_version >= 2) error = co_await probe();
+    if (error && problem_.empty()) problem_ = strerror(error);
+  }
+  up_ = !error;
+  *done = true;
+}
+
+// --- the end ---
+
+Detached Client::say_goodbye(bool* done) {
+  if (recovery) co_await recovery->close_all();
+  Rpc& session = bare_request();
+  session.compound.destroy_session(session_);
+  co_await send(session);
+  Rpc& client = bare_request();
+  client.compound.destroy_clientid(clientid_);
+  co_await send(client);
+  *done = true;
+}
+
+void Client::shut_down() {
+  ending_ = true;
+  if (session_number_ == 0 || !channel_.up()) return;
+  const int64_t until = options.clock->now() + kEndPatience;
+  bool done = false;
+  say_goodbye(&done);
+  while (!done && options.clock->now() < until) {
+    advance(options.clock->now());
+    if (!done) channel_.poll(interest(until).deadline, -1);
+  }
+  end_everything();  // while `done` is there
+}
+
+}  // namespace fsr::nfs4

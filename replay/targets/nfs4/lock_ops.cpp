@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Byte-range locks. The server decides, also between our own owners; who must wait asks again when one of ours was released, or
+// after a while. flock is a lock of the whole file by the open instance, as on a Linux mount.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+
+#include "targets/nfs4/ops.hpp"
+
+namespace fsr::nfs4 {
+
+namespace {
+
+// LOCK. 0, EAGAIN, or what else went wrong.
+Task ask_lock(Call& call, HandleId handle, const Owner& owner, uint64_t start, uint64_t end, bool write) {
+  const OpenState* known = call.states().open(handle);
+  if (!known) co_return EBADF;
+  const OpenState open = *known;
+  const LockState* lock = call.states().locks(open.object, owner);
+  const bool waits = call.op().has(kOpWait);
+  const LockType type = write ? (waits ? LockType::write_wait : LockType::write) : (waits ? LockType::read_wait : LockType::read);
+  Rpc& rpc = call.ask(open.who);
+  rpc.compound.putfh(open.handle);
+  if (lock)
+    rpc.compound.lock(type, false, start, lock_length(start, end), lock->stateid);
+  else
+    rpc.compound.first_lock(type, false, start, lock_length(start, end), open.stateid, owner);
+  const Reply& reply = co_await call.send(rpc);
+  if (!reply.error) call.states().locked(open.object, owner, handle, reply.stateid, start, end, write);
+  co_return reply.error;
+}
+
+// Asks until the lock is granted, or once.
+Task set_lock(Call& call, const Owner& owner, uint64_t start, uint64_t end, bool write) {
+  for (;;) {
+    const int error = co_await ask_lock(call, call.op().handle, owner, start, end, write);
+    if (error != EAGAIN || !call.op().has(kOpWait)) co_return error;
+    co_await call.states().waits.wait();
+    if (call.cancelled) co_return ECANCELED;
+  }
+}
+
+Task test_lock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end, bool write) {
+  Rpc& rpc = call.ask(open.who);
+  const FileHandle handle = open.handle;
+  rpc.compound.putfh(handle).lockt(write ? LockType::write : LockType::read, start, lock_length(start, end), owner);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.status == kDenied ? 0 : reply.error;  // who has it was found
+}
+
+}  // namespace
+
+Task unlock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end) {
+  const ObjectId object = open.object;
+  const LockState* lock = call.states().locks(object, owner);
+  if (!lock) co_return 0;
+  Rpc& rpc = call.ask(open.who);
+  rpc.compound.putfh(open.handle).locku(start, lock_length(start, end), lock->stateid);
+  const Reply& reply = co_await call.send(rpc);
+  if (!reply.error) call.states().unlocked(object, owner, start, end);
+  co_return reply.error;
+}
+
+Task do_record_lock(Call& call) {
+  const Op& op = call.op();
+  if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
+  const OpenState* known = call.states().open(op.handle);
+  if (!known) co_return EBADF;
+  const OpenState open = *known;
+  const bool to_end = op.length == 0 || op.length > uint64_t(INT64_MAX) - std::min<uint64_t>(op.offset, INT64_MAX);
+  const uint64_t end = to_end ? UINT64_MAX : op.offset + op.length - 1;
+  const Owner owner{op.owner, Owner::record};
+  if (op.kind == OpKind::getlk) co_return co_await test_lock(call, open, owner, op.offset, end, op.mode != F_RDLCK);
+  if (op.mode == F_UNLCK) co_return co_await unlock(call, open, owner, op.offset, end);
+  co_return co_await set_lock(call, owner, op.offset, end, op.mode == F_WRLCK);
+}
+
+Task do_flock(Call& call) {
+  const Op& op = call.op();
+  const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
+  if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) co_return EINVAL;
+  const OpenState* known = call.states().open(op.handle);
+  if (!known) co_return EBADF;
+  const OpenState open = *known;
+  const Owner owner{op.handle, Owner::flock};
+  if (what == LOCK_UN) co_return co_await unlock(call, open, owner, 0, UINT64_MAX);
+  co_return co_await set_lock(call, owner, 0, UINT64_MAX, what == LOCK_EX);
+}
+
+}  // namespace fsr::nfs4

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that look up, make, move and remove names.
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "targets/nfs4/ops.hpp"
+
+namespace fsr::nfs4 {
+
+namespace {
+
+Task make(Call& call, Attr set, std::string_view target = {}) {
+  FileHandle dir;
+  if (int error = find_parent(call, &dir)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(dir).create(call.op().name, set, target).getfh().getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (!reply.error) taught(call, reply);
+  co_return reply.error;
+}
+
+Task rename_name(Call& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2) {
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(from).savefh().putfh(to).rename(name, name2);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
+// A file that is open loses its name: it gets a hidden one until its last release, as on a Linux mount, since a server need not
+// keep what has no name. That is in the root, where it does not keep its directory from being removed, or where that is
+// forbidden, beside the old name.
+Task hide(Call& call, const FileHandle& dir, std::string_view name, ObjectId object) {
+  nfs::HiddenName hiding{call.client().options.root, call.files().hidden_name(), call.who};
+  int error = co_await rename_name(call, dir, name, hiding.dir, hiding.name);
+  if (error == EACCES || error == EPERM || error == EXDEV) {
+    call.auxiliary();
+    hiding.dir = dir;
+    error = co_await rename_name(call, dir, name, dir, hiding.name);
+  }
+  if (error) co_return error;
+  ++call.files().counters.hidden;
+  if (!call.files().hide(object, hiding)) {
+    std::vector<nfs::HiddenName> names{hiding};
+    co_await remove_hidden(call, names);
+  }
+  co_return 0;
+}
+
+// REMOVE takes files and directories alike. Where the object's type is not known to be the right one, the server looks first.
+Task remove_name(Call& call, const FileHandle& dir) {
+  const Op& op = call.op();
+  const bool want_dir = op.kind == OpKind::rmdir;
+  uint32_t type = 0;
+  call.files().objects.visit(op.object, [&](nfs::Object& o) { type = o.type; });
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(dir);
+  if (type == 0 || S_ISDIR(type) != want_dir) rpc.compound.lookup(op.name).verify_type(want_dir, S_IFDIR).putfh(dir);
+  rpc.compound.remove(op.name);
+  const Reply& reply = co_await call.send(rpc);
+  if (!reply.error) call.files().unlinked(op.object);
+  co_return reply.error;
+}
+
+}  // namespace
+
+Task remove_hidden(Call& call, std::vector<nfs::HiddenName>& names) {
+  for (const nfs::HiddenName& name : names) {
+    call.auxiliary();
+    Rpc& rpc = call.ask(name.who);
+    rpc.compound.putfh(name.dir).remove(name.name);
+    const Reply& reply = co_await call.send(rpc);
+    if (reply.error) ++call.files().counters.hidden_left;
+  }
+  co_return 0;
+}
+
+Task do_lookup(Call& call) {
+  FileHandle dir;
+  if (int error = find_parent(call, &dir)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(dir).lookup(call.op().name).getfh().getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (!reply.error) taught(call, reply);
+  co_return reply.error;
+}
+
+Task do_mkdir(Call& call) {
+  const uint32_t mode = allowed_mode(call, (call.op().mode & 07777) | S_IFDIR);
+  return make(call, {.valid = kAttrMode, .mode = mode});
+}
+
+Task do_symlink(Call& call) { return make(call, {.valid = kAttrMode, .mode = S_IFLNK | 0777}, call.op().data); }
+
+Task do_mknod(Call& call) {
+  const Op& op = call.op();
+  const bool regular = S_ISREG(op.mode) || (op.mode & S_IFMT) == 0;
+  const Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode), .rdev = op.flags};
+  if (!regular) co_return co_await make(call, set);
+  FileHandle dir;
+  if (int error = find_parent(call, &dir)) co_return error;
+  co_return co_await create_file(call, dir, set, CreateHow::guarded);
+}
+
+Task do_link(Call& call) {
+  const Op& op = call.op();
+  FileHandle file, dir;
+  if (int error = name_error(op.name2)) co_return error;
+  if (int error = find_object(call, op.object, &file)) co_return error;
+  if (int error = find_object(call, op.parent2, &dir)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(file).savefh().putfh(dir).link(op.name2).restorefh().getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  call.files().learn_links(op.object, reply.attr);
+  call.request->outcome.attr = reply.attr;
+  co_return 0;
+}
+
+Task do_remove(Call& call) {
+  const Op& op = call.op();
+  FileHandle dir;
+  if (int error = find_parent(call, &dir)) co_return error;
+  if (op.kind == OpKind::unlink && call.files().is_open(op.object)) co_return co_await hide(call, dir, op.name, op.object);
+  co_return co_await remove_name(call, dir);
+}
+
+Task do_rename(Call& call) {
+  const Op& op = call.op();
+  FileHandle from, to;
+  if (int error = find_parent(call, &from)) co_return error;
+  if (int error = name_error(op.name2)) co_return error;
+  if (int error = find_object(call, op.parent2, &to)) co_return error;
+  bool hidden = false;
+  if (op.object2 != op.object && call.files().is_open(op.object2)) {
+    call.auxiliary();
+    hidden = co_await hide(call, to, op.name2, op.object2) == 0;  // else the server's answer to the rename itself decides
+  }
+  const int error = co_await rename_name(call, from, op.name, to, op.name2);
+  if (!error && op.object2 != op.object && !hidden) call.files().unlinked(op.object2);
+  co_return error;
+}
+
+}  // namespace fsr::nfs4

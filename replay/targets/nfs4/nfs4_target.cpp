@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/nfs4/nfs4_target.hpp"
+
+#include <stdexcept>
+
+#include "targets/blocking_session.hpp"
+#include "targets/nfs/nfs_setup.hpp"
+#include "targets/nfs4/ops.hpp"
+
+namespace fsr::nfs4 {
+
+namespace {
+
+constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 1 << 20;  // bytes; the most is Linux's own
+constexpr uint32_t kReaddirSize = 65536;
+
+class Nfs4Target final : public Target {
+ public:
+  Nfs4Target(std::string name, const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path)
+      : name_(std::move(name)), shared_(std::make_shared<Shared>(o, minor_version, path)) {}
+
+  std::string name() const override { return name_; }
+
+  Fidelity fidelity(const Op& op) const override {
+    return nfs4_fidelity(op, shared_->client.offers(), shared_->client.options.privileged);
+  }
+
+  std::unique_ptr<Session> open_session() override { return std::make_unique<Nfs4Session>(shared_); }
+
+  Space space() override {
+    const auto [total, free] = shared_->client.space();
+    return {total, free};
+  }
+
+  bool empty() override { return root_is_empty(*this, *shared_->client.options.clock); }
+
+  std::vector<std::pair<std::string, uint64_t>> counters() const override {
+    const Counters& c = shared_->client.counters;
+    const nfs::Counters& f = shared_->files.counters;
+    std::vector<std::pair<std::string, uint64_t>> all = {{"reconnects", c.wire.reconnects},
+                                                         {"requests sent again", c.wire.resent},
+                                                         {"sessions made again", c.sessions},
+                                                         {"operations begun again", c.repeated},
+                                                         {"operations lost with a session", c.lost},
+                                                         {"open files and locks reclaimed", c.reclaimed},
+                                                         {"open files opened again", c.reopened},
+                                                         {"open files lost", c.lost_opens},
+                                                         {"locks lost", c.lost_locks},
+                                                         {"requests lost with a connection", c.wire.broken},
+                                                         {"requests without an answer", c.wire.timeouts},
+                                                         {"requests with no server to go to", c.wire.unreachable},
+                                                         {"malformed replies", c.wire.malformed},
+                                                         {"unexpected replies", c.wire.unexpected},
+                                                         {"requests delayed by the server", c.delayed},
+                                                         {"requests delayed by its grace period", c.grace},
+                                                         {"delegations returned", c.delegations},
+                                                         {"lease renewals", c.renewals},
+                                                         {"open files removed by renaming", f.hidden},
+                                                         {"hidden names left behind", f.hidden_left},
+                                                         {"files with lost writes", f.lost_writes},
+                                                         {"operations on unknown objects", f.unknown}};
+    if (shared_->client.minor_version >= 2) add_refusals(all);
+    return all;
+  }
+
+ private:
+  // What 4.2 knows and this server does not, with its answer.
+  void add_refusals(std::vector<std::pair<std::string, uint64_t>>& all) const {
+    const Client::Offers& o = shared_->client.offers();
+    for (auto [what, status] :
+         {std::pair("ALLOCATE, DEALLOCATE", o.allocate), {"SEEK", o.seek}, {"COPY", o.copy}, {"extended attributes", o.xattrs}})
+      if (status != kOk)
+        all.emplace_back(std::string("not offered by the server: ") + what + " (" + status_name(status) + ")", 1);
+  }
+
+  const std::string name_;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
+  url.allow_options({"version", "nfsport", "uid", "gid", "rsize", "wsize", "timeout"});
+  nfs::NfsOptions o = nfs::common_options(url, options);
+  o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
+  o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));
+  o.readdir_max = kReaddirSize;
+  const uint16_t port = url.port ? url.port : uint16_t(url.number("nfsport", 1, 65535, nfs::kNfsPort));
+  o.server = wire::resolve(url.host, port);
+  try {
+    return std::make_unique<Nfs4Target>(url.text.substr(0, url.text.find('?')), o, minor_version, url.path);
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(url.host + ":" + std::to_string(port) + ": NFS version 4." + std::to_string(minor_version) + ": " +
+                             e.what());
+  }
+}
+
+}  // namespace fsr::nfs4

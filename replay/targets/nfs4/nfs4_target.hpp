@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target nfs:// with version=4.1 or version=4.2: see ../nfs/nfs_setup.hpp for the URL and ops.cpp for what becomes of
+// operations. The export's path is looked up from the server's root; there is no portmapper and no MOUNT.
+#pragma once
+
+#include <memory>
+
+#include "targets/target.hpp"
+#include "targets/wire/url.hpp"
+
+namespace fsr::nfs4 {
+
+// Throws std::runtime_error, one line.
+std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options);
+
+}  // namespace fsr::nfs4

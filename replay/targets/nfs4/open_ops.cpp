@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that begin and end open instances, and those that ask for what is written to be safe.
+#include <errno.h>
+#include <fcntl.h>
+
+#include "targets/nfs4/ops.hpp"
+
+namespace fsr::nfs4 {
+
+namespace {
+
+constexpr size_t kOpenAt = 2;  // behind SEQUENCE and PUTFH
+
+uint32_t share_access(uint32_t flags) {
+  const uint32_t mask = nfs::open_mask(flags);
+  return (mask & R_OK ? kShareRead : 0u) | (mask & W_OK ? kShareWrite : 0u);
+}
+
+// We ask for none, and offer no way to recall one.
+Task return_delegation(Call& call, const FileHandle& handle, const Stateid& delegation) {
+  ++call.client().counters.delegations;
+  call.auxiliary();
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(handle).delegreturn(delegation);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
+// An OPEN was answered, as a part of what `reply` says: the open instance is kept, or given up where the rest failed.
+Task keep_open(Call& call, const Reply& reply, FileHandle handle) {
+  const Op& op = call.op();
+  const int error = reply.error;
+  const bool delegated = reply.delegated;
+  const Stateid delegation = reply.delegation;
+  const OpenState state{op.object, handle, reply.stateid, share_access(op.open_flags), call.who};
+  if (error) {
+    call.auxiliary();
+    co_await call.states().close(&call, state);
+    co_return error;
+  }
+  call.states().opened(op.handle, state);
+  call.files().opened(op.handle, op.object, handle, op.open_flags, false);
+  if (delegated) co_await return_delegation(call, handle, delegation);
+  co_return 0;
+}
+
+}  // namespace
+
+Task do_open(Call& call) {
+  const Op& op = call.op();
+  FileHandle handle;
+  if (int error = find_object(call, op.object, &handle)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(handle).open_handle(share_access(op.open_flags), {op.handle});
+  if (op.open_flags & O_TRUNC) rpc.compound.setattr(kCurrent, {.valid = kAttrSize, .size = 0});
+  rpc.compound.getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.done <= kOpenAt) co_return reply.error;
+  call.files().learn_links(op.object, reply.attr);
+  call.request->outcome.attr = reply.attr;
+  co_return co_await keep_open(call, reply, handle);
+}
+
+Task do_opendir(Call& call) {
+  const Op& op = call.op();
+  FileHandle handle;
+  if (int error = find_object(call, op.object, &handle)) co_return error;
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(handle).access(nfs::access_request(R_OK)).getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  if (!nfs::access_granted(R_OK, reply.access)) co_return EACCES;
+  call.request->outcome.attr = reply.attr;
+  call.files().opened(op.handle, op.object, handle, op.open_flags, true);
+  co_return 0;
+}
+
+Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how) {
+  const Op& op = call.op();
+  const bool stays = op.handle != 0;
+  const uint32_t access = op.kind == OpKind::create ? share_access(op.open_flags) : uint32_t(kShareWrite);
+  const Owner owner = stays ? Owner{op.handle} : Owner{++call.shared->temporary_opens, Owner::temporary};
+  Rpc& rpc = call.ask();
+  rpc.guarded = how == CreateHow::guarded;
+  rpc.compound.putfh(dir).open_name(access, owner, op.name, how, call.client().fresh_verifier(), set);
+  // The server may keep the verifier in the file's times.
+  if (how == CreateHow::exclusive) rpc.compound.setattr(kCurrent, {.valid = kAttrAtimeNow | kAttrMtimeNow});
+  rpc.compound.getfh().getattr();
+  if (!stays) rpc.compound.close(kCurrent);
+  const Reply& reply = co_await call.send(rpc);
+  if (!reply.error) taught(call, reply);
+  if (reply.done <= kOpenAt || !stays) co_return reply.error;
+  if (reply.handle.size == 0) co_return reply.error ? reply.error : EBADMSG;  // what to close isn't known
+  co_return co_await keep_open(call, reply, reply.handle);
+}
+
+// O_EXCL is EXCLUSIVE4_1, whose verifier makes a repetition after a restart of the server find its own file.
+Task do_create(Call& call) {
+  const Op& op = call.op();
+  FileHandle dir;
+  if (int error = find_parent(call, &dir)) co_return error;
+  Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode & 07777)};
+  const bool exclusive = op.open_flags & O_EXCL;
+  if (!exclusive && (op.open_flags & O_TRUNC)) set.valid |= kAttrSize;  // to 0
+  co_return co_await create_file(call, dir, set, exclusive ? CreateHow::exclusive : CreateHow::unchecked);
+}
+
+Task do_release(Call& call) {
+  const Op& op = call.op();
+  const OpenState* known = call.states().open(op.handle);
+  if (!known) co_return EBADF;
+  const OpenState open = *known;
+  for (const Owner& owner : call.states().lock_owners(op.handle)) {  // CLOSE would be refused
+    if (owner.kind != Owner::flock) call.auxiliary();
+    co_await unlock(call, open, owner, 0, UINT64_MAX);
+  }
+  const int error = co_await call.states().close(&call, open);
+  if (error == kStateLost || error == ENOTCONN) co_return error;
+  call.states().closed(op.handle);
+  std::vector<nfs::HiddenName> hidden;
+  call.files().released(op.handle, &hidden);
+  co_await remove_hidden(call, hidden);
+  co_return error;
+}
+
+Task do_releasedir(Call& call) {
+  std::vector<nfs::HiddenName> none;
+  co_return call.files().released(call.op().handle, &none) ? 0 : EBADF;
+}
+
+Task do_fsync(Call& call) {
+  const Op& op = call.op();
+  File file;
+  if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
+  uint64_t upto = 0;
+  // Without an open file the operation is a COMMIT by itself, from somebody who knows no opens.
+  if (!call.files().needs_commit(file.object, &upto) && op.handle) co_return 0;
+  Rpc& rpc = call.ask(file.who);
+  rpc.compound.putfh(file.handle).commit();
+  const Reply& reply = co_await call.send(rpc);
+  if (reply.error) co_return reply.error;
+  co_return call.files().committed(file.object, upto, reply.verifier) ? 0 : EIO;
+}
+
+Task do_flush(Call& call) {
+  const Op& op = call.op();
+  const OpenState* known = call.states().open(op.handle);
+  if (!known) co_return EBADF;
+  const OpenState open = *known;
+  const Owner owner{op.owner, Owner::record};
+  if (op.owner == 0 || !call.states().locks(open.object, owner)) co_return 0;
+  co_return co_await unlock(call, open, owner, 0, UINT64_MAX);
+}
+
+Task do_fsyncdir(Call& call) {
+  nfs::Open open;
+  if (call.op().handle && !call.files().opens.get(call.op().handle, &open)) co_return EBADF;
+  co_return 0;
+}
+
+}  // namespace fsr::nfs4

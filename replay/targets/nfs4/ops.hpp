@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations as COMPOUNDs: what is exact, approximate and impossible stands in ops.cpp, how each is done in attr_ops.cpp,
+// name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
+#pragma once
+
+#include "targets/guards.hpp"
+#include "targets/nfs/access.hpp"
+#include "targets/nfs4/session.hpp"
+
+namespace fsr::nfs4 {
+
+Fidelity nfs4_fidelity(const Op& op, const Client::Offers& offers, bool privileged);
+Task perform(Call& call);
+
+Task do_null(Call& call);
+Task do_getattr(Call& call);
+Task do_setattr(Call& call);
+Task do_access(Call& call);
+Task do_readlink(Call& call);
+Task do_statfs(Call& call);
+Task do_lookup(Call& call);
+Task do_mkdir(Call& call);
+Task do_mknod(Call& call);
+Task do_symlink(Call& call);
+Task do_link(Call& call);
+Task do_remove(Call& call);
+Task do_rename(Call& call);
+Task do_open(Call& call);
+Task do_opendir(Call& call);
+Task do_create(Call& call);
+Task do_release(Call& call);
+Task do_releasedir(Call& call);
+Task do_read(Call& call);
+Task do_write(Call& call);
+Task do_copy(Call& call);
+Task do_fallocate(Call& call);
+Task do_lseek(Call& call);
+Task do_fsync(Call& call);
+Task do_flush(Call& call);
+Task do_fsyncdir(Call& call);
+Task do_readdir(Call& call);
+Task do_getxattr(Call& call);
+Task do_setxattr(Call& call);
+Task do_listxattr(Call& call);
+Task do_removexattr(Call& call);
+Task do_record_lock(Call& call);
+Task do_flock(Call& call);
+
+// --- what they share ---
+// The object's file handle. ESTALE: nothing taught it.
+int find_object(Call& call, ObjectId object, FileHandle* handle);
+// The directory of the operation's name, which is looked at too.
+int find_parent(Call& call, FileHandle* dir);
+uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
+// Keeps what a reply told about an object that was found or made.
+void taught(Call& call, const Reply& reply);
+// What an operation on an open file, or on a file as nobody's open, sends its requests with.
+struct File {
+  ObjectId object = kNoObject;
+  FileHandle handle;
+  Stateid stateid;  // kAnonymous without an open instance
+  Identity who;
+  uint32_t flags = 0;  // O_*
+};
+int find_file(Call& call, HandleId handle, ObjectId object, File* file);
+// Makes a regular file by OPEN; it stays open if the operation has a handle.
+Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how);
+Task remove_hidden(Call& call, std::vector<nfs::HiddenName>& names);  // failures are counted
+Task unlock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end);
+
+}  // namespace fsr::nfs4

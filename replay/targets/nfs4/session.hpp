@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of one thread on the shared client.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "targets/nfs4/client.hpp"
+#include "targets/nfs4/states.hpp"
+#include "targets/shared_session.hpp"
+
+namespace fsr::nfs4 {
+
+// What the sessions of a target share.
+struct Shared final : SharedConnection {
+  Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
+  ~Shared() override { client.shut_down(); }
+  Client client;
+  nfs::NfsState files;
+  States states;
+  uint64_t temporary_opens = 0;  // opens without a handle so far
+
+  Clock& clock() const override { return *client.options.clock; }
+  void advance(int64_t now) override {
+    client.advance(now);
+    states.waits.retry(now);
+  }
+  wire::Channel::Interest interest(int64_t deadline) const override { return client.interest(states.waits.next(deadline)); }
+  uint64_t generation() const override { return client.generation(); }
+  void cancel(const std::vector<SharedCall*>& calls) override {
+    states.waits.wake();
+    client.cancel(calls);
+  }
+};
+
+// One operation under way.
+struct Call final : SharedCall {
+  Shared* shared = nullptr;
+  Identity who;
+  bool harmful = false;  // a request that must not be made twice may have been performed
+  unsigned attempts = 0;
+  std::string buffer;  // what the outcome's data refers to
+  nfs::Batch batch;    // of a listing
+
+  Client& client() const { return shared->client; }
+  nfs::NfsState& files() const { return shared->files; }
+  States& states() const { return shared->states; }
+  Rpc& ask() { return ask(who); }
+  Rpc& ask(const Identity& as) { return client().request(this, as); }
+  Client::Answer send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }
+};
+
+class Nfs4Session final : public SharedSession {
+ public:
+  explicit Nfs4Session(std::shared_ptr<Shared> shared) : SharedSession(*shared), shared_(std::move(shared)) {}
+  ~Nfs4Session() override { end(); }
+
+ private:
+  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<Call>(); }
+  void begin(SharedCall& call) override;
+  Detached run(Call& call);
+
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace fsr::nfs4

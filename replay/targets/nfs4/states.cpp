@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/nfs4/states.hpp"
+
+#include <errno.h>
+
+namespace fsr::nfs4 {
+
+namespace {
+
+// A lock table knows an owner by one number; those of flock are told from those of fcntl by its highest bit.
+uint64_t key(const Owner& owner) { return owner.id ^ (owner.kind == Owner::flock ? 1ull << 63 : 0); }
+
+bool refused_in_time(uint32_t status) { return status == kNoGrace || status == kReclaimBad || status == kReclaimConflict; }
+
+}  // namespace
+
+OpenState* States::open(HandleId id) {
+  auto it = opens_.find(id);
+  return it == opens_.end() ? nullptr : &it->second;
+}
+
+void States::closed(HandleId id) {
+  auto it = opens_.find(id);
+  if (it == opens_.end()) return;
+  auto locks = locks_.find(it->second.object);
+  if (locks != locks_.end()) {
+    for (const Owner& owner : lock_owners(id)) {
+      locks->second.held.clear(key(owner), 0, UINT64_MAX);
+      locks->second.owners.erase(owner);
+    }
+    if (locks->second.owners.empty()) locks_.erase(locks);
+  }
+  opens_.erase(it);
+  waits.released();
+}
+
+LockState* States::locks(ObjectId object, const Owner& owner) {
+  auto it = locks_.find(object);
+  if (it == locks_.end()) return nullptr;
+  auto found = it->second.owners.find(owner);
+  return found == it->second.owners.end() ? nullptr : &found->second;
+}
+
+void States::locked(ObjectId object, const Owner& owner, HandleId open, const Stateid& stateid, uint64_t start, uint64_t end,
+                    bool write) {
+  ObjectLocks& locks = locks_[object];
+  locks.owners.try_emplace(owner, LockState{open, stateid});
+  locks.held.clear(key(owner), start, end);
+  locks.held.set(key(owner), start, end, write);
+}
+
+void States::unlocked(ObjectId object, const Owner& owner, uint64_t start, uint64_t end) {
+  auto it = locks_.find(object);
+  if (it != locks_.end()) it->second.held.clear(key(owner), start, end);
+  waits.released();
+}
+
+std::vector<Owner> States::lock_owners(HandleId open) {
+  std::vector<Owner> owners;
+  const OpenState* state = this->open(open);
+  auto it = state ? locks_.find(state->object) : locks_.end();
+  if (it == locks_.end()) return owners;
+  for (const auto& [owner, lock] : it->second.owners)
+    if (lock.open == open) owners.push_back(owner);
+  return owners;
+}
+
+// --- recovery ---
+
+// Asks a restarted server to take the open file back; where it will not, or has not restarted, opens it anew.
+Task States::open_again(HandleId id, bool reclaim) {
+  const OpenState known = *open(id);
+  Rpc& rpc = client_.request(nullptr, known.who);
+  rpc.compound.putfh(known.handle);
+  reclaim ? rpc.compound.open_again(known.access, {id}) : rpc.compound.open_handle(known.access, {id});
+  const Reply& reply = co_await client_.send(rpc);
+  if (reclaim && refused_in_time(reply.status)) co_return co_await open_again(id, false);
+  if (reply.error && reply.status == kOk) co_return reply.error;  // no answer
+  OpenState* state = open(id);
+  if (!state) co_return 0;
+  if (reply.error) {
+    state->lost = true;
+    ++client_.counters.lost_opens;
+  } else {
+    state->stateid = reply.stateid;
+    ++(reclaim ? client_.counters.reclaimed : client_.counters.reopened);
+  }
+  co_return 0;
+}
+
+Task States::lock_again(ObjectId object, Owner owner, LockTable::Range range, bool reclaim, bool* first) {
+  LockState* lock = locks(object, owner);
+  const OpenState* through = lock ? open(lock->open) : nullptr;
+  if (!through) co_return 0;
+  const LockType type = range.exclusive ? LockType::write : LockType::read;
+  const uint64_t length = lock_length(range.start, range.end);
+  Rpc& rpc = client_.request(nullptr, through->who);
+  rpc.compound.putfh(through->handle);
+  *first ? rpc.compound.first_lock(type, reclaim, range.start, length, through->stateid, owner)
+         : rpc.compound.lock(type, reclaim, range.start, length, lock->stateid);
+  const Reply& reply = co_await client_.send(rpc);
+  if (reclaim && refused_in_time(reply.status)) co_return co_await lock_again(object, owner, range, false, first);
+  if (reply.error && reply.status == kOk) co_return reply.error;
+  if (reply.error) {
+    unlocked(object, owner, range.start, range.end);
+    ++client_.counters.lost_locks;
+    co_return 0;
+  }
+  *first = false;
+  if ((lock = locks(object, owner))) lock->stateid = reply.stateid;
+  if (reclaim) ++client_.counters.reclaimed;
+  co_return 0;
+}
+
+Task States::lock_all_again(bool reclaim) {
+  struct Held {
+    ObjectId object;
+    Owner owner;
+    LockTable::Range range;
+  };
+  std::vector<Held> all;
+  for (auto& [object, locks] : locks_)
+    for (auto& [owner, lock] : locks.owners) {
+      const size_t before = all.size();
+      for (const LockTable::Range& range : locks.held.ranges())
+        if (range.owner == key(owner)) all.push_back({object, owner, range});
+      if (all.size() == before) lock.open = 0;  // nothing held: the owner begins anew
+    }
+  for (auto& [object, locks] : locks_) std::erase_if(locks.owners, [](const auto& entry) { return entry.second.open == 0; });
+  bool first = true;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i == 0 || all[i].object != all[i - 1].object || !(all[i].owner == all[i - 1].owner)) first = true;
+    if (int error = co_await lock_again(all[i].object, all[i].owner, all[i].range, reclaim, &first)) co_return error;
+  }
+  co_return 0;
+}
+
+Task States::recover(bool reclaim) {
+  std::vector<HandleId> ids;
+  for (const auto& [id, state] : opens_)
+    if (!state.lost) ids.push_back(id);
+  for (HandleId id : ids) {
+    if (!open(id)) continue;
+    if (int error = co_await open_again(id, reclaim)) co_return error;
+  }
+  co_return co_await lock_all_again(reclaim);
+}
+
+// --- the end ---
+
+Task States::close(Call* call, const OpenState& state) {
+  if (state.lost) co_return 0;
+  Rpc& rpc = client_.request(call, state.who);
+  rpc.compound.putfh(state.handle).close(state.stateid);
+  const Reply& reply = co_await client_.send(rpc);
+  co_return reply.error;
+}
+
+Task States::remove(const nfs::HiddenName& name) {
+  Rpc& rpc = client_.request(nullptr, name.who);
+  rpc.compound.putfh(name.dir).remove(name.name);
+  const Reply& reply = co_await client_.send(rpc);
+  if (reply.error) ++files_.counters.hidden_left;
+  co_return reply.error;
+}
+
+Task States::close_all() {
+  std::unordered_map<HandleId, OpenState> opens;
+  opens.swap(opens_);
+  for (const auto& [id, state] : opens)
+    if (int error = co_await close(nullptr, state); error == ENOTCONN || error == ETIMEDOUT) co_return error;
+  std::vector<nfs::HiddenName> left;
+  files_.objects.for_each([&](uint64_t, nfs::Object& o) {
+    left.insert(left.end(), o.hidden.begin(), o.hidden.end());
+    o.hidden.clear();
+  });
+  for (const nfs::HiddenName& name : left)
+    if (int error = co_await remove(name); error == ENOTCONN || error == ETIMEDOUT) co_return error;
+  co_return 0;
+}
+
+}  // namespace fsr::nfs4

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server holds for us: open files and locks, by the state ids that it gave them, and how to get them back when it has
+// forgotten them. Belongs to the connection's mutex.
+//
+// Each open instance has an open owner of its own. A kernel client has one for each user and merges a user's opens of a file into
+// one state; apart from each other they are as many OPENs and CLOSEs as were recorded, and none must wait for another.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "targets/memory/lock_table.hpp"
+#include "targets/nfs4/client.hpp"
+#include "targets/retry_waits.hpp"
+
+namespace fsr::nfs4 {
+
+struct OpenState {
+  ObjectId object = kNoObject;
+  FileHandle handle;
+  Stateid stateid;
+  uint32_t access = 0;  // ShareAccess
+  Identity who;         // whom the file was opened as, and is used as
+  bool lost = false;    // the server forgot it and would not have it again
+};
+
+struct LockState {
+  HandleId open = 0;  // through which the owner's first lock was made
+  Stateid stateid;
+};
+
+class States final : public Recovery {
+ public:
+  States(Client& client, nfs::NfsState& files) : client_(client), files_(files) {}
+
+  OpenState* open(HandleId id);
+  void opened(HandleId id, const OpenState& state) { opens_[id] = state; }
+  void closed(HandleId id);  // and the locks made through it
+
+  // The owner's locks of an object. nullptr: it has had none.
+  LockState* locks(ObjectId object, const Owner& owner);
+  void locked(ObjectId object, const Owner& owner, HandleId open, const Stateid& stateid, uint64_t start, uint64_t end,
+              bool write);
+  void unlocked(ObjectId object, const Owner& owner, uint64_t start, uint64_t end);
+  std::vector<Owner> lock_owners(HandleId open);  // whose first locks were made through it
+  RetryWaits waits;
+
+  Task recover(bool reclaim) override;
+  Task close_all() override;
+  Task close(Call* call, const OpenState& state);
+
+ private:
+  struct OwnerLess {
+    bool operator()(const Owner& a, const Owner& b) const { return a.kind != b.kind ? a.kind < b.kind : a.id < b.id; }
+  };
+  struct ObjectLocks {
+    std::map<Owner, LockState, OwnerLess> owners;
+    LockTable held;  // what to ask for again
+  };
+  Task open_again(HandleId id, bool reclaim);
+  Task lock_again(ObjectId object, Owner owner, LockTable::Range range, bool reclaim, bool* first);
+  Task lock_all_again(bool reclaim);
+  Task remove(const nfs::HiddenName& name);
+
+  Client& client_;
+  nfs::NfsState& files_;
+  std::unordered_map<HandleId, OpenState> opens_;
+  std::unordered_map<ObjectId, ObjectLocks> locks_;
+};
+
+// The length of a lock or of what is unlocked, up to and with `end`.
+inline uint64_t lock_length(uint64_t start, uint64_t end) { return end == UINT64_MAX ? UINT64_MAX : end - start + 1; }
+
+}  // namespace fsr::nfs4

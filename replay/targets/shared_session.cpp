@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/shared_session.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "engine/clock.hpp"
+
+namespace fsr {
+
+SharedSession::SharedSession(SharedConnection& connection) : connection_(connection) {
+  std::lock_guard lock(connection_.mutex);
+  connection_.sessions_.push_back(this);
+}
+
+SharedSession::~SharedSession() = default;
+
+void SharedSession::end() {
+  std::lock_guard lock(connection_.mutex);
+  std::vector<SharedCall*> calls;
+  for (auto& call : calls_)
+    if (!call->finished) calls.push_back(call.get());
+  if (!calls.empty()) {
+    for (SharedCall* call : calls) call->cancelled = true;
+    connection_.cancel(calls);
+  }
+  std::erase(connection_.sessions_, this);
+}
+
+Submit SharedSession::submit(Request& request) {
+  std::lock_guard lock(connection_.mutex);
+  if (free_calls_.empty()) {
+    if (calls_.size() == kMostCalls) return Submit::busy;
+    calls_.push_back(make_call());
+    free_calls_.push_back(calls_.back().get());
+  }
+  SharedCall& call = *free_calls_.back();
+  free_calls_.pop_back();
+  call.request = &request;
+  call.finished = call.cancelled = false;
+  call.submitting = true;
+  begin(call);
+  call.submitting = false;
+  if (!call.finished) return Submit::queued;
+  free_calls_.push_back(&call);
+  return Submit::completed;
+}
+
+void SharedSession::finish(SharedCall& call, int error) {
+  call.request->outcome.error = error;
+  call.request->outcome.completed = connection_.clock().now();
+  call.finished = true;
+  if (call.submitting) return;
+  done_.push_back(&call);
+  if (!polling_) bell_.ring();
+}
+
+void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
+  Clock& clock = connection_.clock();
+  for (;;) {
+    wire::Channel::Interest interest{};
+    {
+      std::lock_guard lock(connection_.mutex);
+      free_calls_.insert(free_calls_.end(), delivering_.begin(), delivering_.end());
+      delivering_.clear();
+      polling_ = true;
+      if (done_.empty()) {
+        const uint64_t generation = connection_.generation();
+        connection_.advance(clock.now());
+        if (generation != connection_.generation())  // the others wait for a socket that is gone
+          for (SharedSession* other : connection_.sessions_)
+            if (other != this) other->bell_.ring();
+      }
+      polling_ = false;
+      delivering_.swap(done_);
+      interest = connection_.interest(deadline);
+    }
+    for (SharedCall* call : delivering_) sink.completed(*call->request);
+    if (!delivering_.empty() || clock.now() >= deadline) return;
+    if (interest.deadline <= 0) continue;  // there is something to send
+    pollfd fds[] = {{interest.socket, interest.events, 0}, {bell_.fd(), POLLIN, 0}, {wake, POLLIN, 0}};
+    wait_for_events(clock, fds, interest.deadline);
+    if (fds[1].revents) bell_.hush();
+    if (fds[2].revents) return;
+  }
+}
+
+}  // namespace fsr

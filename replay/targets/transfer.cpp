@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/transfer.hpp"
+
+#include <algorithm>
+
+namespace fsr {
+
+namespace {
+
+constexpr unsigned kParallel = 8;  // requests of one operation
+
+}  // namespace
+
+struct Transfer::AllLanes {
+  Transfer& t;
+  bool await_ready() const noexcept { return t.lanes_ == 0; }
+  void await_suspend(std::coroutine_handle<> h) { t.waiter_ = h; }
+  void await_resume() const noexcept {}
+};
+
+Transfer::Transfer(Move move, void* context, uint64_t offset, uint64_t length, uint32_t piece)
+    : move_(move),
+      context_(context),
+      start_(offset),
+      next_(offset),
+      end_(offset + std::min({length, kLongestTransfer, UINT64_MAX - offset})),
+      short_at_(end_),
+      piece_(piece) {}
+
+// It ends at `offset`: there is the end of the file, or an error. The first end counts.
+void Transfer::stop(uint64_t offset, int why) {
+  if (offset > short_at_ || (offset == short_at_ && (error_ || !why))) return;
+  short_at_ = offset;
+  error_ = why;
+}
+
+Task Transfer::work() {
+  while (next_ < short_at_) {
+    uint64_t offset = next_;
+    uint32_t left = uint32_t(std::min<uint64_t>(piece_, short_at_ - next_));
+    next_ += left;
+    while (left > 0) {
+      Moved moved;
+      const int error = co_await move_(context_, offset, left, &moved);
+      if (error || moved.bytes == 0) {
+        stop(offset, error);
+        break;
+      }
+      offset += moved.bytes;
+      left -= moved.bytes;
+      if (moved.end) {
+        stop(offset, 0);
+        break;
+      }
+    }
+  }
+  co_return 0;
+}
+
+Detached Transfer::lane() {
+  co_await work();
+  if (--lanes_ == 0 && waiter_) waiter_.resume();
+}
+
+Task Transfer::run() {
+  const uint64_t length = end_ - start_;
+  if (length == 0) {
+    Moved moved;
+    error_ = co_await move_(context_, start_, 0, &moved);
+  } else if (length <= piece_) {
+    co_await work();
+  } else {
+    lanes_ = unsigned(std::min<uint64_t>(kParallel, (length + piece_ - 1) / piece_));
+    for (unsigned i = lanes_; i > 0; --i) lane();
+    co_await AllLanes{*this};
+  }
+  co_return error_;
+}
+
+}  // namespace fsr
