@@ -186,7 +186,6 @@ void Client::set_limits(const Reply& root) {
   if (root.server.lease_time) lease_ = std::clamp(root.server.lease_time, 3u, 3600u);
   total_bytes_ = root.server.total_bytes;
   available_bytes_ = root.server.available_bytes;
-  offers_.xattrs = root.server.xattrs ? kOk : uint32_t(kNotSupported);
 }
 
 // What is optional is tried on the root, where it must fail, but for its own reasons.
@@ -209,14 +208,11 @@ Task Client::probe() {
   copy.compound.savefh().copy(kAnonymous, kAnonymous, 0, 0, 1);
   const Reply& copies = co_await send(copy);
   offers_.copy = answer(copies);
-  if (offers_.xattrs == kOk) {
-    Rpc& xattr = on_root();
-    xattr.compound.getxattr(kProbedXattr);
-    const Reply& xattrs = co_await send(xattr);
-    offers_.xattrs = answer(xattrs);
-    co_return xattrs.error == ENOTCONN ? ENOTCONN : 0;
-  }
-  co_return 0;
+  Rpc& xattr = on_root();
+  xattr.compound.getxattr(kProbedXattr);
+  const Reply& xattrs = co_await send(xattr);
+  offers_.xattrs = answer(xattrs);
+  co_return xattrs.error&& xattrs.status == kOk ? xattrs.error : 0;  // no answer
 }
 
 Detached Client::set_up(std::string path, bool* done) {

@@ -145,7 +145,6 @@ enum AttrNumber : uint32_t {
   kTimeMetadata = 52,
   kTimeModify = 53,
   kTimeModifySet = 54,
-  kXattrSupport = 82,
 };
 struct AttrMask {
   std::array<uint32_t, 3> words{};
@@ -157,7 +156,7 @@ struct AttrMask {
 inline constexpr AttrMask kFileAttributes{kType,      kSize,      kMode,       kNumLinks,     kOwner,     kOwnerGroup,
                                           kRawDevice, kSpaceUsed, kTimeAccess, kTimeMetadata, kTimeModify};
 inline constexpr AttrMask kEntryAttributes{kType, kReaddirError, kFileid};
-inline constexpr AttrMask kServerAttributes{kType, kLeaseTime, kMaxRead, kMaxWrite, kSpaceAvailable, kSpaceTotal, kXattrSupport};
+inline constexpr AttrMask kServerAttributes{kType, kLeaseTime, kMaxRead, kMaxWrite, kSpaceAvailable, kSpaceTotal};
 inline constexpr AttrMask kSpaceAttributes{kSpaceAvailable, kSpaceTotal};
 
 void encode_mask(XdrEncoder& out, const AttrMask& mask);
@@ -172,7 +171,6 @@ struct ServerAttr {
   uint64_t max_read = 0, max_write = 0;
   uint64_t total_bytes = 0, available_bytes = 0;
   uint32_t lease_time = 0;  // s
-  bool xattrs = false;
 };
 // Reads an fattr4; only what the masks above ask for may be in it.
 void decode_attributes(XdrDecoder& in, Attr* attr, ServerAttr* server);

@@ -91,9 +91,6 @@ void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_
     case kTimeModify:
       a->mtime = decode_time(in);
       return told(kAttrMtime);
-    case kXattrSupport:
-      s->xattrs = in.boolean();
-      return;
     default:  // what its value looks like is not known
       return in.fail();
   }
