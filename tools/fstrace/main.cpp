@@ -33,6 +33,7 @@ constexpr Entry kSubcommands[] = {
     {"filter", "those of some kinds, processes, users or paths, as a trace", add_filter},
     {"merge", "traces of several clients, as one", add_merge},
     {"convert", "the same trace, compressed in another way", add_convert},
+    {"import", "what another tool has recorded, as a trace", add_import},
     {"verify", "read all of it and say what is damaged or missing", add_verify},
 };
 

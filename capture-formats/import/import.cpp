@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import.hpp"
+
+namespace fsr {
+
+// In the order in which they are tried: what is more particular first.
+static const Importer* const kImporters[] = {
+    &kFioIologImporter,
+    &kMsrImporter,
+    &kBlkparseImporter,
+    &kStraceImporter,
+};
+
+std::span<const Importer* const> importers() { return kImporters; }
+
+const Importer* find_importer(std::string_view name) {
+  for (const Importer* i : kImporters)
+    if (name == i->name) return i;
+  return nullptr;
+}
+
+const Importer* sniff_importer(std::string_view head) {
+  for (const Importer* i : kImporters)
+    if (i->sniff(head)) return i;
+  return nullptr;
+}
+
+uint64_t ImportNotes::total(Kind kind) const {
+  uint64_t n = 0;
+  for (const auto& [why, c] : counts[kind]) n += c.count;
+  return n;
+}
+
+}  // namespace fsr

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traces of other tools, read into operations. An importer is one source file (group) of this folder and one line in the table of
+// import.cpp.
+//
+// An importer reads its input once, from the front, and hands each operation to the sink, roughly in order of start; the sink
+// sorts within a window. Memory follows what is live (files, descriptors, requests under way), not the length. What is foreign is
+// never trusted: nothing that an input says makes an importer throw but ImportError, and names are valid components or the
+// operation is counted as lost.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "import_input.hpp"
+#include "op.hpp"
+
+namespace fsr {
+
+struct ImportOptions {
+  std::string directory = "/";  // absolute: operations on what lies below it are imported, it becomes the root
+};
+
+// What became of the input that did not become operations just so, by reason.
+struct ImportNotes {
+  enum Kind {
+    lost,     // an operation that the trace lacks
+    changed,  // an operation that is in the trace otherwise than it was
+    ignored,  // no operation on a file: nothing is missing
+  };
+  struct Count {
+    uint64_t count = 0;
+    std::string first;  // place of the first, "strace.log:12"
+  };
+  std::map<std::string, Count, std::less<>> counts[3];
+  uint64_t total(Kind kind) const;
+};
+
+// Where importers put operations. Times are ns since the Unix epoch, or since anything where the input has no wall clock.
+class ImportSink {
+ public:
+  virtual ~ImportSink() = default;
+  // Copies what `op` points to, except `op.who`, which must come from thread().
+  virtual void add(const Op& op) = 0;
+  // No operation that starts before `start` will be added any more.
+  virtual void passed(int64_t start) = 0;
+  // A thread of its own number; the result stays valid as long as the sink.
+  virtual const ThreadInfo* thread(int32_t tid, int32_t pid, int32_t ppid, std::string_view command) = 0;
+  // `why` is one line; the place is where the input stands.
+  virtual void note(ImportNotes::Kind kind, std::string_view why, uint64_t count = 1) = 0;
+};
+
+struct Importer {
+  const char* name;   // "strace"
+  const char* what;   // "strace -f -ttt -T, with or without -y"
+  const char* clock;  // which clock its times are in, and how fine
+  const char* cannot_know;
+  bool (*sniff)(std::string_view head);  // the input's first bytes
+  void (*run)(ImportInput& input, const ImportOptions& options, ImportSink& sink);
+};
+
+std::span<const Importer* const> importers();
+const Importer* find_importer(std::string_view name);   // null: no such
+const Importer* sniff_importer(std::string_view head);  // null: looks like none
+
+extern const Importer kBlkparseImporter;
+extern const Importer kFioIologImporter;
+extern const Importer kMsrImporter;
+extern const Importer kStraceImporter;
+
+}  // namespace fsr

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Foreign input of any kind, read once from the front: as lines, or as bytes. A file, a pipe or standard input. Memory follows
+// the longest line or piece. One thread.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace fsr {
+
+// What an importer can't go on from; one line, with the place in front: "strace.log:12: expected ...".
+struct ImportError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class ImportInput {
+ public:
+  static constexpr size_t kHead = 64 << 10;
+  static constexpr size_t kLongestLine = 32 << 20;  // bytes; what is longer is read in parts of this size
+
+  ImportInput(int fd, std::string name);         // takes over `fd`; `name` is for messages
+  explicit ImportInput(std::string_view bytes);  // of the caller's, which must stay
+  ~ImportInput();
+  ImportInput(const ImportInput&) = delete;
+  ImportInput& operator=(const ImportInput&) = delete;
+
+  const std::string& name() const { return name_; }
+  std::string_view head();  // the first kHead bytes, or all; before anything was read
+
+  // The next line, without its end (\n or \r\n): valid until the next call. False at the end of the input.
+  bool line(std::string_view* out);
+  uint64_t line_number() const { return lines_; }  // of the line returned last, from 1; 0 where lines are not read
+  bool last_line_open() const { return open_; }    // it ended with the input, not with a line end
+
+  // Exactly `size` bytes, valid until the next call. False, and nothing consumed, where the input has fewer.
+  bool bytes(size_t size, std::string_view* out);
+  uint64_t offset() const { return offset_; }  // bytes consumed
+  std::string place() const;                   // "strace.log:12", "x.pcap: byte 4711"
+
+ private:
+  bool fill(size_t wanted);  // at least so many bytes in the buffer, unless the input ends
+  std::string_view rest() const { return std::string_view(buffer_).substr(at_); }
+
+  int fd_ = -1;
+  std::string name_, buffer_;
+  size_t at_ = 0;
+  uint64_t offset_ = 0, lines_ = 0;
+  bool ended_ = false, open_ = false;
+};
+
+}  // namespace fsr

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings operations that come roughly in order of start into it, within a window. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "op_source.hpp"
+
+namespace fsr {
+
+class OpOrder {
+ public:
+  using Next = std::function<void(const Op& op)>;
+  // `next` gets them in order. At most `window` operations are held back.
+  OpOrder(size_t window, Next next) : window_(window), next_(std::move(next)) {}
+
+  // Copies what `op` points to, except `op.who`. False: it started before one that had to be passed on already; its start is
+  // moved there, its end stays where that is possible.
+  bool add(Op op);
+  void passed(int64_t start);  // nothing that starts before will come
+  void finish() { passed(INT64_MAX); }
+
+ private:
+  struct Held {
+    Op op;
+    Attr set, attr;
+    std::unique_ptr<char[]> text;  // names and data
+    std::vector<DirEntry> entries;
+  };
+  void pass_first();
+
+  const size_t window_;
+  const Next next_;
+  std::multimap<int64_t, Held> held_;  // those of one start in the order in which they came
+  int64_t last_ = INT64_MIN;
+};
+
+}  // namespace fsr

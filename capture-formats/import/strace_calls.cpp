@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all handlers use: from arguments to files and open files.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "strace_import.hpp"
+
+namespace fsr::strace {
+
+using Notes = ImportNotes;
+
+Op Calls::begin(OpKind kind) const {
+  Op op{.start = start_, .duration = std::max<int64_t>(end_ - start_, 0), .kind = kind, .error = call_.error};
+  op.who = thread_->who;
+  op.thread = op.who->id;
+  return op;
+}
+
+void Calls::add(Op op, NodeId object) {
+  if (object) {
+    tree_.teach(object, op, sink_);
+    op.object = tree_.node(object).object;
+  }
+  add(op);
+}
+
+int64_t Calls::number(int n) const {
+  int64_t value = 0;
+  parse_number(arg(n), &value);
+  return value;
+}
+
+void Calls::learn(NodeId id, const Attr& attr) {
+  ImportNode& n = tree_.node(id);
+  if (attr.valid & kAttrMode) n.type = attr.mode & S_IFMT;
+  if (!(attr.valid & kAttrSize)) return;
+  n.size = attr.size;
+  n.size_known = true;
+}
+
+bool Calls::refused_by_kernel() {
+  switch (call_.error) {
+    case EBADF:
+    case EFAULT:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EMFILE:
+    case ENFILE:
+    case ENOTDIR:
+    case EINTR:
+    case EAGAIN:
+      note(Notes::ignored, "calls that the kernel refused before a file system was asked");
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Calls::base_of(int dir, NodeId* base) {
+  *base = thread_->directory->cwd;
+  if (dir < 0) return true;
+  int fd;
+  std::string path;
+  if (!parse_descriptor(arg(dir), &fd, &path)) return false;
+  if (!path.starts_with('/')) {
+    if (fd == AT_FDCWD) return true;
+    auto it = thread_->files->find(fd);
+    if (it == thread_->files->end() || !it->second.open) return false;
+    *base = it->second.open->node;
+    return true;
+  }
+  // strace -y tells: of the working directory, it is right where we had to guess.
+  ImportTree::Found found = tree_.find(kTopNode, path, false, true);
+  if (found.bad) return false;
+  if (!found.node) found.node = tree_.make(found.parent, found.name, S_IFDIR);
+  *base = found.node;
+  if (fd == AT_FDCWD) processes_.set_cwd(*thread_, found.node);
+  return true;
+}
+
+bool Calls::locate(int dir, int path_arg, bool follow, ImportTree::Found* found) {
+  if (refused_by_kernel()) return false;
+  std::string path;
+  bool cut = false;
+  NodeId base;
+  if (!parse_string(arg(path_arg), &path, &cut) || cut)
+    return note(Notes::lost, "paths that the log does not show or does not show whole"), false;
+  if (!path.starts_with('/') || dir >= 0) {
+    if (!base_of(path.starts_with('/') ? -1 : dir, &base))
+      return note(Notes::lost, "paths below directories that the log does not name (strace -y does)"), false;
+  }
+  *found = tree_.find(path.starts_with('/') ? kTopNode : base, path, follow, call_.error != ENOENT);
+  return accounted(*found);
+}
+
+bool Calls::accounted(const ImportTree::Found& found) {
+  if (found.bad) return note(Notes::lost, "paths with names that are none, or in circles"), false;
+  if (!tree_.inside(found.node ? found.node : found.parent))
+    return note(Notes::ignored, "calls on files outside of the directory"), false;
+  if (!found.early) return true;
+  // The kernel looked up one name after the other and stopped at the first that was not there.
+  Op op = begin(OpKind::lookup);
+  op.op_flags |= kOpInferred;
+  op.parent = tree_.node(found.parent).object;
+  op.name = found.name;
+  tree_.teach(found.parent, op, sink_);
+  add(op);
+  tree_.unbind(found.parent, found.name);
+  return false;
+}
+
+NodeId Calls::file(ImportTree::Found& found, uint32_t type) {
+  if (call_.error == ENOENT) {
+    Op op = begin(OpKind::lookup);
+    op.parent = tree_.node(found.parent).object;
+    op.name = found.name;
+    tree_.teach(found.parent, op, sink_);
+    add(op);
+    tree_.unbind(found.parent, found.name);
+    return 0;
+  }
+  if (!found.node) found.node = tree_.make(found.parent, found.name, type);
+  if (type && !tree_.node(found.node).type) tree_.node(found.node).type = type;
+  return found.node;
+}
+
+NodeId Calls::file_at(const CallSpec& spec, bool follow) {
+  std::string path;
+  // An empty path stands for the descriptor itself (AT_EMPTY_PATH), and so does none.
+  const bool itself =
+      spec.at.path >= 0 && (arg(spec.at.path) == "NULL" || (parse_string(arg(spec.at.path), &path) && path.empty()));
+  if (spec.at.fd >= 0 || (itself && spec.at.dir >= 0 && !arg(spec.at.dir).starts_with("AT_FDCWD"))) {
+    const auto open = opened(spec.at.fd >= 0 ? spec.at.fd : spec.at.dir);
+    return open ? open->node : 0;
+  }
+  ImportTree::Found found;
+  return locate(spec, follow, &found) ? file(found) : 0;
+}
+
+std::shared_ptr<Description> Calls::opened(int n) {
+  int fd;
+  std::string path;
+  if (refused_by_kernel()) return nullptr;
+  if (!parse_descriptor(arg(n), &fd, &path)) return note(Notes::lost, "lines that are cut or not understood"), nullptr;
+  Descriptors& files = *thread_->files;
+  auto it = files.find(fd);
+  if (it == files.end()) {
+    if (path.empty()) return note(Notes::lost, "calls on descriptors of unknown origin (strace -y names them)"), nullptr;
+    if (!path.starts_with('/')) {
+      it = files.emplace(fd, Descriptor{}).first;
+    } else {
+      // Open when the log began: what strace -y says of it is all there is to know.
+      ImportTree::Found found = tree_.find(kTopNode, path, false, true);
+      if (found.bad) return note(Notes::lost, "paths with names that are none, or in circles"), nullptr;
+      if (!found.node) found.node = tree_.make(found.parent, found.name, 0);
+      auto open = std::make_shared<Description>();
+      open->node = found.node;
+      open->flags = O_RDWR;
+      open->directory = tree_.node(found.node).type == S_IFDIR;
+      if (tree_.inside(open->node)) open->handle = next_handle_++;
+      tree_.hold(open->node);
+      it = files.emplace(fd, Descriptor{std::move(open)}).first;
+    }
+  }
+  const auto& open = it->second.open;
+  if (open && tree_.inside(open->node)) return open;
+  note(Notes::ignored, open ? "calls on files outside of the directory" : "calls on pipes, sockets and the like");
+  return nullptr;
+}
+
+void Calls::release(const std::shared_ptr<Description>& open, const Op& like) {
+  if (open.use_count() > 1) return;
+  if (open->handle) {
+    Op op{
+        .start = like.end(), .kind = open->directory ? OpKind::releasedir : OpKind::release, .op_flags = kOpKernel | kOpInferred};
+    op.who = like.who;
+    op.thread = like.thread;
+    op.handle = open->handle;
+    add(op, open->node);
+  }
+  tree_.drop(open->node);
+}
+
+// A descriptor that goes without a call of its own. A close that is one adds its flush itself.
+void Calls::close_descriptor(Descriptors& files, int fd, const Op& like) {
+  auto it = files.find(fd);
+  if (it == files.end()) return;
+  const std::shared_ptr<Description> open = std::move(it->second.open);
+  files.erase(it);
+  if (!open) return;
+  if (open->handle && !open->directory && like.kind != OpKind::flush) {
+    Op op{.start = like.start, .kind = OpKind::flush, .op_flags = kOpInferred};
+    op.who = like.who;
+    op.thread = like.thread;
+    op.handle = open->handle;
+    op.owner = uint64_t(like.who->pid);
+    add(op, open->node);
+  }
+  release(open, like);
+}
+
+void Calls::close_all(Thread& thread, const Op& like, bool on_exec_only) {
+  for (auto it = thread.files->begin(); it != thread.files->end();) {
+    const int fd = it->first;
+    const bool closes = !on_exec_only || it->second.close_on_exec;
+    ++it;
+    if (closes) close_descriptor(*thread.files, fd, like);
+  }
+}
+
+void Calls::set_descriptor(int fd, std::shared_ptr<Description> open, bool close_on_exec) {
+  close_descriptor(*thread_->files, fd, begin(OpKind::null));
+  (*thread_->files)[fd] = {std::move(open), close_on_exec};
+}
+
+void Calls::ended() {
+  call_ = {};
+  if (!thread_->pending.empty()) {
+    const bool waits = thread_->pending.starts_with("exit");
+    if (!waits) note(Notes::lost, "calls that never returned");
+    thread_->pending.clear();
+  }
+  if (processes_.last_user(*thread_)) close_all(*thread_, begin(OpKind::null), false);
+}
+
+void Calls::execute(const CallSpec& spec) {
+  if (call_.error) return note(Notes::ignored, "failed execs");
+  std::string path;
+  parse_string(arg(spec.at.path), &path);
+  call_.error = 0;
+  ImportTree::Found found;
+  if (locate(spec, true, &found)) note(Notes::lost, "execs of files in the directory: what the kernel read of them");
+  // Threads share descriptors until an exec, which gives the process its own.
+  if (thread_->files.use_count() > 1) thread_->files = std::make_shared<Descriptors>(*thread_->files);
+  close_all(*thread_, begin(OpKind::null), true);
+  processes_.renamed(*thread_, std::string_view(path).substr(path.rfind('/') + 1));
+}
+
+void Calls::clone(const CallSpec&) {
+  if (call_.error || call_.result <= 0) return;
+  std::string arguments;
+  for (std::string_view a : call_.args) arguments += a;
+  processes_.cloned(*thread_, int32_t(call_.result), arguments);
+}
+
+}  // namespace fsr::strace

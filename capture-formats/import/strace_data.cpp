@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls on the data of open files.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "import_text.hpp"
+#include "strace_import.hpp"
+
+namespace fsr::strace {
+
+using Notes = ImportNotes;
+
+// Of an iovec, the sum of its lengths; false where strace has cut it short.
+static bool vector_length(std::string_view vector, uint64_t* sum) {
+  *sum = 0;
+  for (std::string_view part : list(vector)) {
+    int64_t bytes;
+    if (!parse_number(field(part, "iov_len"), &bytes) || bytes < 0) return false;
+    *sum += uint64_t(bytes);
+  }
+  return true;
+}
+
+// Where the transfer began, from the argument or the descriptor's position.
+void Calls::range_of(const CallSpec& spec, Description& open, Op* op) {
+  ImportNode& n = tree_.node(open.node);
+  const bool append = op->kind == OpKind::write && open.flags & O_APPEND;
+  const bool positioned = spec.at.b >= 0 && number(spec.at.b) != -1;
+  op->offset = positioned ? uint64_t(number(spec.at.b)) : open.offset;
+  if (append) {
+    op->op_flags |= kOpAppend;
+    if (!n.size_known) op->op_flags |= kOpInferred;
+    op->offset = n.size;
+  }
+  if (call_.error) return;
+  op->result = uint64_t(call_.result);
+  const uint64_t end = op->offset + op->result;
+  if (!positioned) open.offset = end;
+  if (op->kind == OpKind::write) n.size = std::max(n.size, end);
+}
+
+void Calls::transfer(const CallSpec& spec) {
+  const auto open = opened(spec.at.fd);
+  if (!open) return;
+  if (open->directory || !open->handle)
+    return note(Notes::ignored, "calls that the kernel refused before a file system was asked");
+  Op op = begin(spec.kind);
+  op.handle = open->handle;
+  if (!arg(spec.at.a).starts_with('[')) {
+    op.length = uint64_t(number(spec.at.a));
+  } else if (!vector_length(arg(spec.at.a), &op.length)) {
+    op.length = uint64_t(call_.result);
+    op.op_flags |= kOpInferred;
+  }
+  if (call_.error == 0 && (call_.result < 0 || uint64_t(call_.result) > op.length))
+    return note(Notes::lost, "lines that are cut or not understood");
+  range_of(spec, *open, &op);
+  add(op, open->node);
+}
+
+void Calls::seek(const CallSpec& spec) {
+  const auto open = opened(spec.at.fd);
+  if (!open) return;
+  const uint64_t whence = parse_flags(arg(spec.at.b));
+  if (!call_.error) open->offset = uint64_t(call_.result);
+  if (whence != SEEK_DATA && whence != SEEK_HOLE) return note(Notes::ignored, "lseek: positions are the kernel's own");
+  Op op = begin(OpKind::lseek);
+  op.handle = open->handle;
+  op.offset = uint64_t(number(spec.at.a));
+  op.mode = uint32_t(whence);
+  if (!call_.error) op.result = uint64_t(call_.result);
+  add(op, open->node);
+}
+
+void Calls::sync(const CallSpec& spec) {
+  const auto open = opened(spec.at.fd);
+  if (!open || !open->handle) return;
+  Op op = begin(open->directory ? OpKind::fsyncdir : OpKind::fsync);
+  op.handle = open->handle;
+  op.flags = spec.at.a >= 0;
+  add(op, open->node);
+}
+
+void Calls::allocate(const CallSpec& spec) {
+  const auto open = opened(spec.at.fd);
+  if (!open || !open->handle) return;
+  Op op = begin(OpKind::fallocate);
+  op.handle = open->handle;
+  op.mode = uint32_t(parse_flags(arg(1)));
+  op.offset = uint64_t(number(2));
+  op.length = uint64_t(number(3));
+  tree_.node(open->node).size_known = false;
+  add(op, open->node);
+}
+
+void Calls::list_directory(const CallSpec& spec) {
+  const auto open = opened(spec.at.fd);
+  if (!open || !open->handle) return;
+  open->directory = true;
+  Op op = begin(OpKind::readdir);
+  op.handle = open->handle;
+  op.offset = open->entries;
+  op.length = uint64_t(number(2));
+  std::vector<std::string> names;
+  std::vector<DirEntry> entries;
+  const std::string_view shown = arg(1);
+  uint64_t count = 0, dots = 0;
+  if (shown.starts_with('[')) {  // strace -v
+    for (std::string_view part : list(shown)) {
+      int64_t ino = 0;
+      if (!parse_string(field(part, "d_name"), &names.emplace_back())) continue;
+      ++count;
+      dots += names.back() == "." || names.back() == "..";
+      if (!valid_component(names.back())) continue;
+      parse_number(field(part, "d_ino"), &ino);
+      entries.push_back({.ino = uint64_t(ino)});
+      names.back().swap(names[entries.size() - 1]);
+    }
+    for (size_t i = 0; i < entries.size(); ++i) entries[i].name = names[i];
+  } else if (const size_t at = shown.find("/* "); at != std::string_view::npos) {  // 0x5581 /* 12 entries */
+    int64_t told = 0;
+    parse_number(shown.substr(at + 3), &told);
+    count = uint64_t(std::max<int64_t>(told, 0));
+    dots = open->entries == 0 ? std::min<uint64_t>(count, 2) : 0;
+    op.op_flags |= kOpInferred;  // that "." and ".." come first, as they do almost everywhere
+  }
+  open->entries += count;
+  op.entries = entries;
+  op.result = count - dots;
+  add(op, open->node);
+}
+
+// [10], or [10] => [20]: where a transfer began. NULL: at the descriptor's position.
+static bool given_offset(std::string_view arg, uint64_t* offset) {
+  int64_t value;
+  if (!arg.starts_with('[') || !parse_number(arg.substr(1), &value)) return false;
+  *offset = uint64_t(value);
+  return true;
+}
+
+void Calls::copy_range(const CallSpec& spec) {
+  const auto in = opened(0), out = opened(2);
+  if (!in || !out || !in->handle || !out->handle) return;
+  Op op = begin(OpKind::copy_file_range);
+  op.length = uint64_t(number(4));
+  if (call_.result < 0 || uint64_t(call_.result) > op.length) call_.result = 0;
+  op.result = call_.error ? 0 : uint64_t(call_.result);
+  op.offset = in->offset;
+  op.offset2 = out->offset;
+  if (!given_offset(arg(1), &op.offset)) in->offset += op.result;
+  if (!given_offset(arg(3), &op.offset2)) out->offset += op.result;
+  ImportNode& target = tree_.node(out->node);
+  target.size = std::max(target.size, op.offset2 + op.result);
+  op.handle = in->handle;
+  op.handle2 = out->handle;
+  tree_.teach(out->node, op, sink_);
+  op.object2 = target.object;
+  add(op, in->node);
+}
+
+// To a file system it is a read of one file and a write of the other.
+void Calls::send_file(const CallSpec& spec) {
+  const auto in = opened(1), out = opened(0);
+  for (const auto& open : {in, out}) {
+    if (!open || !open->handle) continue;
+    Op op = begin(open == in ? OpKind::read : OpKind::write);
+    op.op_flags |= kOpInferred;
+    op.handle = open->handle;
+    op.length = uint64_t(number(3));
+    range_of({.name = spec.name, .handle = nullptr, .kind = op.kind}, *open, &op);
+    uint64_t from;
+    if (open == in && given_offset(arg(2), &from)) {
+      open->offset -= op.result;
+      op.offset = from;
+    }
+    add(op, open->node);
+  }
+}
+
+void Calls::map(const CallSpec& spec) {
+  if (call_.error || arg(spec.at.fd) == "-1") return note(Notes::ignored, "system calls that concern no file");
+  if (opened(spec.at.fd)) note(Notes::lost, "mmap of files: what is read and written through a mapping");
+}
+
+void Calls::control_device(const CallSpec& spec) {
+  if (call_.error == ENOTTY) return note(Notes::ignored, "ioctl: a file was asked whether it is a terminal");
+  if (opened(spec.at.fd)) note(Notes::lost, "ioctl: can't be expressed from what strace shows");
+}
+
+}  // namespace fsr::strace

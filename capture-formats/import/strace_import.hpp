@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// From system calls in a strace log to operations. What maps to what is in docs/import.md.
+#pragma once
+
+#include "strace_line.hpp"
+#include "strace_processes.hpp"
+
+namespace fsr::strace {
+
+class Calls;
+
+// Where a call's arguments are; -1: it has none such.
+struct Places {
+  int dir = -1;  // descriptor that `path` is relative to
+  int path = -1;
+  int fd = -1;
+  int a = -1, b = -1, c = -1;  // as the handler says
+};
+
+// A system call and the operation that it is.
+struct CallSpec {
+  const char* name;
+  void (Calls::*handle)(const CallSpec&);
+  OpKind kind;
+  Places at = {};
+};
+
+class Calls {
+ public:
+  Calls(const ImportOptions& options, ImportSink& sink) : tree_(options.directory), sink_(sink), processes_(tree_, sink) {}
+
+  void line(const Line& line);
+  void finish();  // at the end of the log
+
+ private:
+  friend struct CallTable;
+  // What a call's path leads to. False: there is nothing to import, and it is accounted for.
+  bool locate(const CallSpec& spec, bool follow, ImportTree::Found* found) {
+    return locate(spec.at.dir, spec.at.path, follow, found);
+  }
+  bool locate(int dir, int path, bool follow, ImportTree::Found* found);
+  bool base_of(int dir, NodeId* base);
+  bool accounted(const ImportTree::Found& found);
+  // The file itself, which the trace gets to know if it did not; 0: as locate().
+  NodeId file_at(const CallSpec& spec, bool follow);
+  NodeId file(ImportTree::Found& found, uint32_t type = 0);
+  // The open file behind an argument. Null: none that is imported, and it is accounted for.
+  std::shared_ptr<Description> opened(int arg);
+  bool refused_by_kernel();  // before a file system was asked; accounted for
+
+  Op begin(OpKind kind) const;
+  void add(Op op, NodeId object);  // the file is taught first
+  void add(const Op& op) { sink_.add(op); }
+  void note(ImportNotes::Kind kind, std::string_view why) { sink_.note(kind, why); }
+  std::string_view arg(int n) const {
+    return n >= 0 && size_t(n) < call_.args.size() ? call_.args[size_t(n)] : std::string_view();
+  }
+  int64_t number(int n) const;
+  void learn(NodeId node, const Attr& attr);
+
+  void call();
+  void set_descriptor(int fd, std::shared_ptr<Description> open, bool close_on_exec);
+  void close_descriptor(Descriptors& files, int fd, const Op& like);
+  void close_all(Thread& thread, const Op& like, bool on_exec_only);
+  void release(const std::shared_ptr<Description>& open, const Op& like);
+  void ended();
+  void range_of(const CallSpec& spec, Description& open, Op* op);
+  void split_transfer(Op op, int in, int in_offset, int out, int out_offset);
+
+  // Handlers, one for calls of one shape. strace_files.cpp
+  void open(const CallSpec& spec);      // a: flags, b: mode
+  void open_how(const CallSpec& spec);  // a: struct open_how
+  void close(const CallSpec& spec);
+  void close_range(const CallSpec& spec);
+  void duplicate(const CallSpec& spec);  // a: the new one, b: flags
+  void control(const CallSpec& spec);    // fcntl
+  void no_file(const CallSpec& spec);    // returns descriptors that are none of files
+  void lock(const CallSpec& spec);       // flock; a: operation
+  void record_lock(OpKind kind, int64_t command, bool wait, bool ofd);
+  // strace_data.cpp
+  void transfer(const CallSpec& spec);  // a: length or iovec, b: offset
+  void seek(const CallSpec& spec);
+  void sync(const CallSpec& spec);  // a: 1 where data only
+  void allocate(const CallSpec& spec);
+  void list_directory(const CallSpec& spec);
+  void copy_range(const CallSpec& spec);
+  void send_file(const CallSpec& spec);
+  void map(const CallSpec& spec);
+  void control_device(const CallSpec& spec);
+  // strace_names.cpp
+  void make(const CallSpec& spec);          // a: mode, b: device
+  void make_symlink(const CallSpec& spec);  // a: target
+  void make_link(const CallSpec& spec);     // a, b: new directory and path; c: flags
+  void remove(const CallSpec& spec);        // a: flags
+  void rename(const CallSpec& spec);        // a, b: new directory and path; c: flags
+  void read_link(const CallSpec& spec);     // a: buffer, b: its size
+  void change_directory(const CallSpec& spec);
+  void change_umask(const CallSpec& spec);
+  // strace_attributes.cpp
+  void stat(const CallSpec& spec);          // a: structure, b: flags
+  void check_access(const CallSpec& spec);  // a: mode, b: flags
+  void set_mode(const CallSpec& spec);      // a: mode, b: flags
+  void set_owner(const CallSpec& spec);     // a: uid, b: gid, c: flags
+  void set_size(const CallSpec& spec);      // a: size
+  void set_times(const CallSpec& spec);     // a: times, b: flags
+  void set(const CallSpec& spec, const Attr& attr, bool follow);
+  void file_system(const CallSpec& spec);  // statfs, syncfs
+  void attribute(const CallSpec& spec);    // xattr; a: name, b: value, c: size
+  // strace_processes
+  void execute(const CallSpec& spec);
+  void clone(const CallSpec& spec);
+  void lose(const CallSpec& spec);  // what concerns files and can't be expressed
+
+  static const CallSpec* find(std::string_view name);
+
+  ImportTree tree_;
+  ImportSink& sink_;
+  Processes processes_;
+  HandleId next_handle_ = 1;
+  Call call_;
+  Thread* thread_ = nullptr;
+  int64_t start_ = 0, end_ = 0;
+};
+
+}  // namespace fsr::strace

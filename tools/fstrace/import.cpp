@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace import: what other tools have recorded, as a trace.
+#include "import/import.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <deque>
+#include <system_error>
+
+#include "import/op_order.hpp"
+#include "subcommand.hpp"
+#include "trace_output.hpp"
+#include "util/status_line.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+constexpr size_t kWindow = 1 << 16;  // operations that may be out of order
+
+struct Options {
+  std::string input, format;
+  ImportOptions import;
+  OutputOptions output;
+};
+
+class TraceSink final : public ImportSink {
+ public:
+  TraceSink(const Options& options, const Importer& importer, const ImportInput& input, uint64_t size)
+      : options_(options), importer_(importer), input_(input), size_(size), order_(kWindow, [this](const Op& op) {
+          write(op);
+        }) {}
+
+  void add(const Op& op) override {
+    if (!order_.add(op)) note(ImportNotes::changed, "operations that came long after later ones: their start was moved", 1);
+    if (++added_ % 4096 == 0) line_.bar("importing", input_.offset(), size_);
+  }
+  void passed(int64_t start) override { order_.passed(start); }
+  const ThreadInfo* thread(int32_t tid, int32_t pid, int32_t ppid, std::string_view command) override {
+    commands_.emplace_back(command.substr(0, 15));
+    threads_.push_back({.id = ThreadId(threads_.size() + 1), .tid = tid, .pid = pid, .ppid = ppid, .command = commands_.back()});
+    return &threads_.back();
+  }
+  void note(ImportNotes::Kind kind, std::string_view why, uint64_t count) override {
+    auto it = notes_.counts[kind].find(why);
+    if (it == notes_.counts[kind].end()) it = notes_.counts[kind].emplace(why, ImportNotes::Count{.first = input_.place()}).first;
+    it->second.count += count;
+  }
+
+  int finish() {
+    order_.finish();
+    line_.clear();
+    if (output_) {
+      const std::string lacks = words(ImportNotes::lost), otherwise = words(ImportNotes::changed);
+      TraceClosing closing{.clean = true, .reason = "fstrace import " + std::string(importer_.name)};
+      if (!lacks.empty()) closing.reason += "; lost: " + lacks;
+      if (!otherwise.empty()) closing.reason += "; changed: " + otherwise;
+      closing.dropped = notes_.total(ImportNotes::lost);
+      output_->finish(std::move(closing));
+      report_output(options_.output, *output_, output_->operations());
+    }
+    report("lost", ImportNotes::lost);
+    report("changed", ImportNotes::changed);
+    report("left out", ImportNotes::ignored);
+    if (!output_)
+      throw std::runtime_error(escape_text(options_.input) + ": no operation on a file in this " + importer_.name + " input");
+    return notes_.total(ImportNotes::lost) + notes_.total(ImportNotes::changed) == 0 ? 0 : 1;
+  }
+
+ private:
+  void write(const Op& given) {
+    if (!output_) {
+      epoch_ = given.start;
+      output_ = std::make_unique<TraceOutput>(options_.output, header(), LiveState());
+    }
+    Op op = given;
+    op.start -= epoch_;
+    output_->add(op);
+  }
+  TraceHeader header() const {
+    TraceHeader h;
+    h.id = random_trace_id();
+    h.epoch = epoch_;
+    h.clock_unit = 1;
+    h.program = "fstrace import " FSR_VERSION;
+    h.directory = options_.import.directory;
+    h.transport = fmt::format("{}; times: {}", importer_.what, importer_.clock);
+    h.visibility = fmt::format("not known: {}", importer_.cannot_know);
+    return h;
+  }
+  std::string words(ImportNotes::Kind kind) const {
+    std::string out;
+    for (const auto& [why, c] : notes_.counts[kind]) out += fmt::format("{}{} {}", out.empty() ? "" : "; ", c.count, why);
+    return out;
+  }
+  void report(const char* what, ImportNotes::Kind kind) const {
+    for (const auto& [why, c] : notes_.counts[kind])
+      fmt::print(stderr, "fstrace: {} {}: {} (first at {})\n", what, format_count(c.count), why, c.first);
+  }
+
+  const Options& options_;
+  const Importer& importer_;
+  const ImportInput& input_;
+  const uint64_t size_;
+  OpOrder order_;
+  StatusLine line_{false};
+  std::unique_ptr<TraceOutput> output_;
+  std::deque<ThreadInfo> threads_;
+  std::deque<std::string> commands_;
+  ImportNotes notes_;
+  uint64_t added_ = 0;
+  int64_t epoch_ = 0;
+};
+
+std::string names() {
+  std::string out;
+  for (const Importer* i : importers()) out += (out.empty() ? "" : ", ") + std::string(i->name);
+  return out;
+}
+
+int import(Options& options) {
+  if (!options.import.directory.starts_with('/'))
+    throw std::runtime_error("--directory " + options.import.directory + ": expected an absolute path");
+  const Importer* importer = options.format.empty() ? nullptr : find_importer(options.format);
+  if (!options.format.empty() && !importer)
+    throw std::runtime_error("--format " + options.format + ": no such format: expected one of " + names());
+  const bool standard_input = options.input == "-";
+  const int fd = standard_input ? dup(STDIN_FILENO) : open(options.input.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat st {};
+  if (fd < 0 || fstat(fd, &st) < 0) throw std::system_error(errno, std::generic_category(), options.input);
+  ImportInput input(fd, standard_input ? "standard input" : options.input);
+  const std::string_view head = input.head();
+  if (head.empty()) throw std::runtime_error(escape_text(input.name()) + ": is empty");
+  if (looks_like_trace(head)) throw std::runtime_error(escape_text(input.name()) + ": is a trace already");
+  if (!importer) importer = sniff_importer(head);
+  if (!importer)
+    throw std::runtime_error(escape_text(input.name()) + ": looks like none of " + names() + " (--format says which it is)");
+  TraceSink sink(options, *importer, input, uint64_t(st.st_size));
+  importer->run(input, options.import, sink);
+  return sink.finish();
+}
+
+}  // namespace
+
+Run add_import(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("INPUT", options->input, "the file; - is standard input")->required();
+  options->output.add(app);
+  app.add_option("--format", options->format, "what it is: " + names() + " (default: by content)");
+  app.add_option("--directory", options->import.directory, "import what lies below it, an absolute path (/)");
+  return [options] { return import(*options); };
+}
+
+}  // namespace fsr::fstrace
