@@ -71,7 +71,6 @@ class Requests {
   ImportSink& sink_;
   Map pending_;
   std::multimap<int64_t, int> starts_;
-  Op last_;
 };
 
 void Requests::queued(const Event& e) {
@@ -116,7 +115,6 @@ Requests::Map::iterator Requests::done(Map::iterator it, std::optional<int64_t> 
   if (files_.at("disk-" + disk, op, &file)) {
     files_.fill(file, &op);
     sink_.add(op);
-    last_ = op;
   }
   return pending_.erase(it);
 }
@@ -138,9 +136,7 @@ void Requests::event(const Event& e) {
 void Requests::finish() {
   if (!pending_.empty()) sink_.note(ImportNotes::changed, "requests without a completion, left as unfinished", pending_.size());
   while (!pending_.empty()) done(pending_.begin(), std::nullopt);
-  if (!last_.who) return;
-  last_.start = last_.end();
-  files_.close_all(last_);
+  files_.close_all();
 }
 
 bool sniff(std::string_view head) {
@@ -153,13 +149,12 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   std::string_view text;
   Event e;
   bool sums = false;  // blkparse ends with sums for each processor
-  while (input.line(&text)) {
+  while (next_text_line(input, sink, &text)) {
     sums |= text.starts_with("CPU") || text.starts_with("Total (");
-    if (text.empty()) continue;
     if (parse(text, &e))
       requests.event(e);
     else if (!sums)
-      sink.note(ImportNotes::lost, "lines that are cut or not understood");
+      sink.note(ImportNotes::lost, kNotUnderstood);
   }
   requests.finish();
 }

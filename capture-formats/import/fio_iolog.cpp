@@ -22,7 +22,7 @@ class Iolog {
     who_ = sink.thread(1, 1, 0, "fio");
   }
   bool line(std::string_view text);
-  void finish() { files_.close_all(op_at(OpKind::null)); }
+  void finish() { files_.close_all(); }
 
  private:
   Op op_at(OpKind kind) const {
@@ -108,8 +108,8 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   if (!input.line(&text) || (text != kVersion2 && text != kVersion3))
     throw ImportError(input.place() + ": expected 'fio version 2 iolog' or 'fio version 3 iolog'");
   Iolog log(text == kVersion3, options, sink);
-  while (input.line(&text))
-    if (!text.empty() && !log.line(text)) sink.note(ImportNotes::lost, "lines that are cut or not understood");
+  while (next_text_line(input, sink, &text))
+    if (!log.line(text)) sink.note(ImportNotes::lost, kNotUnderstood);
   log.finish();
 }
 

@@ -25,6 +25,15 @@ const Importer* sniff_importer(std::string_view head) {
   return nullptr;
 }
 
+bool next_text_line(ImportInput& input, ImportSink& sink, std::string_view* out) {
+  while (input.line(out)) {
+    if (out->empty()) continue;
+    if (out->find('\0') == std::string_view::npos && out->size() < ImportInput::kLongestLine) return true;
+    sink.note(ImportNotes::lost, "lines with NUL bytes, or longer than 32 MiB");
+  }
+  return false;
+}
+
 uint64_t ImportNotes::total(Kind kind) const {
   uint64_t n = 0;
   for (const auto& [why, c] : counts[kind]) n += c.count;

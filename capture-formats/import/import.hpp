@@ -61,6 +61,10 @@ struct Importer {
   void (*run)(ImportInput& input, const ImportOptions& options, ImportSink& sink);
 };
 
+// The next line of a text that is not empty; lines with NUL bytes are counted as lost. False: none.
+bool next_text_line(ImportInput& input, ImportSink& sink, std::string_view* out);
+constexpr std::string_view kNotUnderstood = "lines that are cut or not understood";
+
 std::span<const Importer* const> importers();
 const Importer* find_importer(std::string_view name);   // null: no such
 const Importer* sniff_importer(std::string_view head);  // null: looks like none

@@ -48,9 +48,10 @@ bool ImportInput::line(std::string_view* out) {
     searched = rest().size();
     if (searched >= kLongestLine || !fill(searched + 1)) break;
   }
-  open_ = end == std::string_view::npos;
-  if (open_) end = std::min(rest().size(), kLongestLine);
-  if (open_ && end == 0) return false;
+  const bool open = end == std::string_view::npos;
+  if (open) end = std::min(rest().size(), kLongestLine);
+  if (open && end == 0) return false;
+  open_ = open;
   *out = rest().substr(0, end);
   if (out->ends_with('\r')) out->remove_suffix(1);
   at_ += end + !open_;

@@ -38,6 +38,7 @@ bool ImportFiles::at(std::string_view path, const Op& like, File* out) {
     fill(it->second, &open);
     sink_.add(open);
   }
+  if (!last_.who || like.end() >= last_.end()) last_ = like;
   *out = it->second;
   return true;
 }
@@ -57,8 +58,9 @@ void ImportFiles::close(std::string_view path, const Op& like, bool inferred) {
   open_.erase(it);
 }
 
-void ImportFiles::close_all(const Op& like) {
-  for (const auto& [path, file] : open_) release(file, like, true);
+void ImportFiles::close_all() {
+  last_.start = last_.end();
+  for (const auto& [path, file] : open_) release(file, last_, true);
   open_.clear();
 }
 

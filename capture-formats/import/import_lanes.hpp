@@ -44,7 +44,7 @@ class ImportFiles {
     op->handle = file.handle;
   }
   void close(std::string_view path, const Op& like, bool inferred);
-  void close_all(const Op& like);
+  void close_all();  // when the last of all ends
 
  private:
   void release(const File& file, const Op& like, bool inferred);
@@ -53,6 +53,7 @@ class ImportFiles {
   ImportSink& sink_;
   std::map<std::string, File, std::less<>> open_;
   HandleId next_handle_ = 1;
+  Op last_;  // of all that used a file, the one that ended last
 };
 
 }  // namespace fsr

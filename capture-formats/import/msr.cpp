@@ -54,15 +54,14 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   ImportLanes lanes(sink);
   std::string_view text;
   Request r;
-  Op op;
-  while (input.line(&text)) {
-    if (text.empty() || text.starts_with("Timestamp,")) continue;
+  while (next_text_line(input, sink, &text)) {
+    if (text.starts_with("Timestamp,")) continue;
     ImportFiles::File file;
     if (!parse(text, &r)) {
-      sink.note(ImportNotes::lost, "lines that are cut or not understood");
+      sink.note(ImportNotes::lost, kNotUnderstood);
       continue;
     }
-    op = {.start = r.start, .duration = r.duration, .kind = r.write ? OpKind::write : OpKind::read};
+    Op op{.start = r.start, .duration = r.duration, .kind = r.write ? OpKind::write : OpKind::read};
     lanes.assign(op, int32_t(r.number) + 1, r.disk);
     if (!files.at(r.disk, op, &file)) {
       sink.note(ImportNotes::lost, "disks whose names can be no file's");
@@ -73,9 +72,7 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
     op.length = op.result = r.size;
     sink.add(op);
   }
-  if (!op.who) return;
-  op.start = op.end();
-  files.close_all(op);
+  files.close_all();
 }
 
 }  // namespace

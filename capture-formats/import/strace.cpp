@@ -179,7 +179,7 @@ void Calls::line(const Line& line) {
   end_ = call_.duration >= 0 ? start_ + call_.duration : line.time;
   thread_ = &thread;
   if (!good)
-    note(ImportNotes::lost, "lines that are cut or not understood");
+    note(ImportNotes::lost, kNotUnderstood);
   else
     call();
   sink_.passed(std::min(processes_.oldest_pending(), start_));
@@ -218,13 +218,13 @@ static bool sniff(std::string_view head) {
 static void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
   strace::Calls calls(options, sink);
   std::string_view text;
-  while (input.line(&text)) {
+  while (next_text_line(input, sink, &text)) {
     strace::Line line;
-    if (text.empty() || text.starts_with("strace: Process ")) continue;
+    if (text.starts_with("strace: Process ")) continue;
     if (strace::parse_line(text, &line))
       calls.line(line);
     else
-      sink.note(ImportNotes::lost, "lines that are cut or not understood");
+      sink.note(ImportNotes::lost, kNotUnderstood);
   }
   calls.finish();
 }

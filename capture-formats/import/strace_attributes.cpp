@@ -100,7 +100,7 @@ void Calls::set_times(const CallSpec& spec) {
     if (parse_time(both[0], &attr.atime, &now)) attr.valid |= now ? kAttrAtimeNow : kAttrAtime;
     if (parse_time(both[1], &attr.mtime, &now)) attr.valid |= now ? kAttrMtimeNow : kAttrMtime;
   } else {
-    return note(Notes::lost, "lines that are cut or not understood");
+    return note(Notes::lost, kNotUnderstood);
   }
   set(spec, attr, follows(call_, parse_flags(arg(spec.at.b))));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "import_text.hpp"
 #include "strace_import.hpp"
 
 namespace fsr::strace {
@@ -88,6 +89,17 @@ bool Calls::locate(int dir, int path_arg, bool follow, ImportTree::Found* found)
   NodeId base;
   if (!parse_string(arg(path_arg), &path, &cut) || cut)
     return note(Notes::lost, "paths that the log does not show or does not show whole"), false;
+  // What a descriptor stands for, with or without a file system to ask.
+  constexpr std::string_view kSelf = "/proc/self/fd/";
+  int fd;
+  if (path.starts_with(kSelf) && parse_whole(std::string_view(path).substr(kSelf.size()), &fd)) {
+    auto it = thread_->files->find(fd);
+    if (it != thread_->files->end() && it->second.open) {
+      const ImportNode& n = tree_.node(it->second.open->node);
+      *found = {.parent = n.parent, .name = n.name, .node = it->second.open->node};
+      return accounted(*found);
+    }
+  }
   if (!path.starts_with('/') || dir >= 0) {
     if (!base_of(path.starts_with('/') ? -1 : dir, &base))
       return note(Notes::lost, "paths below directories that the log does not name (strace -y does)"), false;
@@ -144,7 +156,7 @@ std::shared_ptr<Description> Calls::opened(int n) {
   int fd;
   std::string path;
   if (refused_by_kernel()) return nullptr;
-  if (!parse_descriptor(arg(n), &fd, &path)) return note(Notes::lost, "lines that are cut or not understood"), nullptr;
+  if (!parse_descriptor(arg(n), &fd, &path)) return note(Notes::lost, kNotUnderstood), nullptr;
   Descriptors& files = *thread_->files;
   auto it = files.find(fd);
   if (it == files.end()) {

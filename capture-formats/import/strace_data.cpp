@@ -57,7 +57,7 @@ void Calls::transfer(const CallSpec& spec) {
     op.op_flags |= kOpInferred;
   }
   if (call_.error == 0 && (call_.result < 0 || uint64_t(call_.result) > op.length))
-    return note(Notes::lost, "lines that are cut or not understood");
+    return note(Notes::lost, kNotUnderstood);
   range_of(spec, *open, &op);
   add(op, open->node);
 }
@@ -142,9 +142,30 @@ static bool given_offset(std::string_view arg, uint64_t* offset) {
   return true;
 }
 
-void Calls::copy_range(const CallSpec& spec) {
+// To a file system it is a read of one file and a write of the other, where the two do not both lie in it.
+void Calls::split_transfer(int in_arg, int in_offset, int out_arg, int out_offset, uint64_t length) {
+  const auto in = opened(in_arg), out = opened(out_arg);
+  for (const auto& open : {in, out}) {
+    if (!open || !open->handle) continue;
+    Op op = begin(open == in ? OpKind::read : OpKind::write);
+    op.op_flags |= kOpInferred;
+    op.handle = open->handle;
+    op.length = call_.error ? length : uint64_t(std::max<int64_t>(call_.result, 0));
+    const uint64_t position = open->offset;
+    uint64_t given;
+    const bool explicitly = given_offset(arg(open == in ? in_offset : out_offset), &given);
+    if (explicitly) open->offset = given;
+    range_of({.name = nullptr, .handle = nullptr, .kind = op.kind}, *open, &op);
+    if (explicitly) open->offset = position;
+    add(op, open->node);
+  }
+}
+
+void Calls::send_file(const CallSpec&) { split_transfer(1, 2, 0, -1, uint64_t(number(3))); }
+
+void Calls::copy_range(const CallSpec&) {
   const auto in = opened(0), out = opened(2);
-  if (!in || !out || !in->handle || !out->handle) return;
+  if (!in || !out || !in->handle || !out->handle) return split_transfer(0, 1, 2, 3, uint64_t(number(4)));
   Op op = begin(OpKind::copy_file_range);
   op.length = uint64_t(number(4));
   if (call_.result < 0 || uint64_t(call_.result) > op.length) call_.result = 0;
@@ -162,31 +183,14 @@ void Calls::copy_range(const CallSpec& spec) {
   add(op, in->node);
 }
 
-// To a file system it is a read of one file and a write of the other.
-void Calls::send_file(const CallSpec& spec) {
-  const auto in = opened(1), out = opened(0);
-  for (const auto& open : {in, out}) {
-    if (!open || !open->handle) continue;
-    Op op = begin(open == in ? OpKind::read : OpKind::write);
-    op.op_flags |= kOpInferred;
-    op.handle = open->handle;
-    op.length = uint64_t(number(3));
-    range_of({.name = spec.name, .handle = nullptr, .kind = op.kind}, *open, &op);
-    uint64_t from;
-    if (open == in && given_offset(arg(2), &from)) {
-      open->offset -= op.result;
-      op.offset = from;
-    }
-    add(op, open->node);
-  }
-}
-
 void Calls::map(const CallSpec& spec) {
   if (call_.error || arg(spec.at.fd) == "-1") return note(Notes::ignored, "system calls that concern no file");
   if (opened(spec.at.fd)) note(Notes::lost, "mmap of files: what is read and written through a mapping");
 }
 
 void Calls::control_device(const CallSpec& spec) {
+  if (call_.error == EOPNOTSUPP || call_.error == EXDEV)
+    return note(Notes::ignored, "ioctl: the file system has no such request");
   if (call_.error == ENOTTY) return note(Notes::ignored, "ioctl: a file was asked whether it is a terminal");
   if (opened(spec.at.fd)) note(Notes::lost, "ioctl: can't be expressed from what strace shows");
 }

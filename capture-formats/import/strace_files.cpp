@@ -65,6 +65,7 @@ void Calls::open(const CallSpec& spec) {
   const bool made = !nameless && !call_.error && flags & O_CREAT && (exclusive || !found.node);
   if (made) {
     op.kind = OpKind::create;
+    op.mode |= S_IFREG;
     op.op_flags |= kOpCreated;
     // It may have been there: nothing before has shown that it was not.
     if (!exclusive && !found.absent) op.op_flags |= kOpInferred;
@@ -114,7 +115,7 @@ void Calls::open(const CallSpec& spec) {
 void Calls::close(const CallSpec& spec) {
   int fd;
   std::string path;
-  if (!parse_descriptor(arg(spec.at.fd), &fd, &path)) return note(Notes::lost, "lines that are cut or not understood");
+  if (!parse_descriptor(arg(spec.at.fd), &fd, &path)) return note(Notes::lost, kNotUnderstood);
   // To close what was opened before the log began is no loss where nothing is known of it.
   if (!thread_->files->contains(fd) && path.empty()) return note(Notes::ignored, "closing descriptors of unknown origin");
   const auto open = opened(spec.at.fd).get();
@@ -219,7 +220,7 @@ void Calls::record_lock(OpKind kind, int64_t, bool wait, bool ofd) {
   const std::string_view range = arg(2);
   int64_t start = 0, length = 0;
   if (!parse_number(field(range, "l_start"), &start) || !parse_number(field(range, "l_len"), &length))
-    return note(Notes::lost, "lines that are cut or not understood");
+    return note(Notes::lost, kNotUnderstood);
   const ImportNode& n = tree_.node(open->node);
   const uint64_t whence = parse_flags(field(range, "l_whence"));
   if (whence == SEEK_CUR) start += int64_t(open->offset);

@@ -65,7 +65,7 @@ class Calls {
   void release(const std::shared_ptr<Description>& open, const Op& like);
   void ended();
   void range_of(const CallSpec& spec, Description& open, Op* op);
-  void split_transfer(Op op, int in, int in_offset, int out, int out_offset);
+  void split_transfer(int in, int in_offset, int out, int out_offset, uint64_t length);
 
   // Handlers, one for calls of one shape. strace_files.cpp
   void open(const CallSpec& spec);      // a: flags, b: mode

@@ -153,11 +153,13 @@ void ImageBuilder::handles(const Op& op) {
 
 void ImageBuilder::overwritten(ImageObject& o, uint64_t from, uint64_t to, bool keeps_size) {
   if (tree_.options.content) o.settled.add(from, to, [](uint64_t, uint64_t) {});
+  if (!keeps_size) o.changed_to = std::max(o.changed_to, to);
   if (!keeps_size && (!(o.attr.valid & kAttrSize) || to > o.attr.size)) o.size_changed = true;
 }
 
 void ImageBuilder::content(ImageObject& o, const Op& op) {
-  if (!o.size_changed) o.read_end = std::max(o.read_end, op.offset + op.result);
+  const uint64_t end = op.offset + op.result;
+  if (op.result && (!o.size_changed || end > o.changed_to)) o.read_end = std::max(o.read_end, end);
   if (!tree_.options.content) return;
   std::string made;
   std::string_view data = op.data;
@@ -195,10 +197,12 @@ void ImageBuilder::observe(const Op& op) {
   if (op.kind == OpKind::setattr && op.set && (op.set->valid & kAttrSize)) {
     overwritten(*o, op.set->size, UINT64_MAX, true);
     o->size_changed = true;
+    o->changed_to = UINT64_MAX;
   }
   if (truncates) {
     overwritten(*o, 0, UINT64_MAX, true);
     o->size_changed = true;
+    o->changed_to = UINT64_MAX;
   }
   // What a change of attributes answers is the state after it, and of no use here.
   if (op.attr && op.kind != OpKind::setattr) learn(*o, *op.attr);

@@ -46,6 +46,7 @@ struct ImageObject {
   std::string target;
   bool size_changed = false;  // from now on, what is seen is not the initial size
   uint64_t read_end = 0;
+  uint64_t changed_to = 0;  // how far changes have reached: what is read beyond was there before
   std::vector<ImageXattr> xattrs;
   IntervalSet settled;  // ranges whose initial content is known or no longer matters
   std::vector<ImageExtent> extents;

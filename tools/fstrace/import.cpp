@@ -56,6 +56,7 @@ class TraceSink final : public ImportSink {
   int finish() {
     order_.finish();
     line_.clear();
+    if (input_.last_line_open()) note(ImportNotes::changed, "the last line has no end: it may have been cut", 1);
     if (output_) {
       const std::string lacks = words(ImportNotes::lost), otherwise = words(ImportNotes::changed);
       TraceClosing closing{.clean = true, .reason = "fstrace import " + std::string(importer_.name)};
