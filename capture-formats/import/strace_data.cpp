@@ -56,8 +56,7 @@ void Calls::transfer(const CallSpec& spec) {
     op.length = uint64_t(call_.result);
     op.op_flags |= kOpInferred;
   }
-  if (call_.error == 0 && (call_.result < 0 || uint64_t(call_.result) > op.length))
-    return note(Notes::lost, kNotUnderstood);
+  if (call_.error == 0 && (call_.result < 0 || uint64_t(call_.result) > op.length)) return note(Notes::lost, kNotUnderstood);
   range_of(spec, *open, &op);
   add(op, open->node);
 }

@@ -89,7 +89,14 @@ void Calls::remove(const CallSpec& spec) {
 
 void Calls::rename(const CallSpec& spec) {
   ImportTree::Found from, to;
-  if (!locate(spec, false, &from) || !locate(spec.at.a, spec.at.b, false, &to)) return;
+  const bool leaves = locate(spec, false, &from);
+  if (!leaves && call_.error) return;
+  const bool arrives = locate(spec.at.a, spec.at.b, false, &to);
+  if (leaves != arrives && !call_.error) {
+    note(Notes::lost, "renames across the border of the directory");
+    if (leaves) tree_.unbind(from.parent, from.name);
+  }
+  if (!leaves || !arrives) return;
   Op op = begin(OpKind::rename);
   op.flags = uint32_t(parse_flags(arg(spec.at.c)));
   op.parent = tree_.node(from.parent).object;

@@ -99,6 +99,15 @@ TEST_CASE("a file is as long as it was read where nothing tells its size") {
   CHECK(p.image.summary().bytes == 8292);
 }
 
+TEST_CASE("what is read beyond all that was written was there before") {
+  Prepared p;
+  p.analyze({name_op({0, 1}, OpKind::lookup, 1, "f", 20), io_op({2, 3}, OpKind::write, 20, 1, 0, 4096),
+             io_op({4, 5}, OpKind::read, 20, 1, 0, 4096), io_op({6, 7}, OpKind::read, 20, 1, 8192, 4096),
+             io_op({8, 9}, OpKind::read, 20, 1, 1 << 20, 0)});
+  p.make();
+  CHECK(p.lookup(1, "f", 99).attr.size == 12288);
+}
+
 TEST_CASE("links, symlinks, holes and names from listings") {
   Attrs a;
   Attr sparse = a.file, link{.valid = kAttrMode | kAttrSize, .mode = S_IFLNK | 0777, .size = 3};

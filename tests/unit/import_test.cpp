@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "import/import.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <deque>
+
+#include "catch.hpp"
+#include "import/import_text.hpp"
+#include "import/import_tree.hpp"
+#include "import/op_order.hpp"
+#include "import/strace_line.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// What an importer made of a text, in order of start.
+struct Imported final : ImportSink {
+  OpBatch batch;
+  std::deque<ThreadInfo> threads;
+  std::deque<std::string> commands;
+  ImportNotes notes;
+  OpOrder order{1000, [this](const Op& op) { batch.ops.push_back(copy_op(op, batch.arena)); }};
+
+  Imported(const char* format, std::string_view text, const char* directory = "/w") {
+    ImportInput input(text);
+    find_importer(format)->run(input, {.directory = directory}, *this);
+    order.finish();
+  }
+  void add(const Op& op) override { order.add(op); }
+  void passed(int64_t start) override { order.passed(start); }
+  const ThreadInfo* thread(int32_t tid, int32_t pid, int32_t ppid, std::string_view command) override {
+    commands.emplace_back(command);
+    threads.push_back({.id = ThreadId(threads.size() + 1), .tid = tid, .pid = pid, .ppid = ppid, .command = commands.back()});
+    return &threads.back();
+  }
+  void note(ImportNotes::Kind kind, std::string_view why, uint64_t count) override {
+    notes.counts[kind][std::string(why)].count += count;
+  }
+  // Of a kind, those that were not all inferred, the n-th.
+  const Op& op(OpKind kind, size_t n = 0) const {
+    for (const Op& o : batch.ops)
+      if (o.kind == kind && n-- == 0) return o;
+    FAIL("no such operation: " << op_name(kind));
+    return batch.ops.front();
+  }
+  size_t count(OpKind kind) const {
+    size_t n = 0;
+    for (const Op& o : batch.ops) n += o.kind == kind;
+    return n;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a line of strace is taken apart") {
+  strace::Line line;
+  REQUIRE(strace::parse_line("[pid  12] 1700000000.000123 read(3</a,b>, \"x(\\\")\", 10) = 4 <0.000002>", &line));
+  CHECK(line.tid == 12);
+  CHECK(line.time == 1'700'000'000'000'123'000);
+  strace::Call call;
+  REQUIRE(strace::parse_call(line.text, &call));
+  REQUIRE(call.args.size() == 3);
+  CHECK(call.args[0] == "3</a,b>");
+  CHECK(call.result == 4);
+  CHECK(call.duration == 2000);
+  REQUIRE(strace::parse_call("open(\"\\303\\244\\x41\", O_RDONLY) = -1 ENOENT (No such file or directory)", &call));
+  CHECK(call.error == ENOENT);
+  std::string text;
+  bool cut = true;
+  REQUIRE(strace::parse_string(call.args[0], &text, &cut));
+  CHECK(text == "\303\244A");
+  CHECK_FALSE(cut);
+  REQUIRE(strace::parse_string("\"ab\"...", &text, &cut));
+  CHECK(cut);
+  CHECK_FALSE(strace::parse_call("read(3, \"unterminated", &call));
+  CHECK_FALSE(strace::parse_line("read(3) = 0", &line));
+  CHECK(strace::field("{a={b=1, c=2}, c=3}", "c") == "3");
+  CHECK(strace::parse_flags("O_RDWR|O_CREAT|0x1") == (O_RDWR | O_CREAT | 1));
+}
+
+TEST_CASE("strace: calls parted by other processes, forks seen before they return") {
+  Imported i("strace",
+             "1 10.000000 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n"
+             "2 10.000100 openat(AT_FDCWD, \"f\", O_WRONLY|O_CREAT|O_EXCL, 0666) = 3 <0.000010>\n"
+             "1 10.000150 <... clone resumed>) = 2 <0.000150>\n"
+             "2 10.000200 write(3, \"abc\", 3 <unfinished ...>\n"
+             "1 10.000210 openat(AT_FDCWD, \"g\", O_RDONLY) = -1 ENOENT (No such file or directory) <0.000001>\n"
+             "2 10.000300 <... write resumed>) = 3 <0.000100>\n"
+             "2 10.000400 +++ exited with 0 +++\n");
+  CHECK(i.notes.total(ImportNotes::lost) == 0);
+  CHECK(i.notes.total(ImportNotes::changed) == 0);
+  const Op& write = i.op(OpKind::write);
+  CHECK(write.start == 10'000'200'000);
+  CHECK(write.duration == 100'000);
+  CHECK(write.result == 3);
+  CHECK(write.who->ppid == 1);
+  CHECK(i.op(OpKind::create).has(kOpCreated));
+  CHECK((i.op(OpKind::create).mode & 07777) == 0644);
+  CHECK(i.op(OpKind::lookup).error == ENOENT);
+  // The exit closes what is open.
+  CHECK(i.op(OpKind::flush).has(kOpInferred));
+  CHECK(i.op(OpKind::release).handle == write.handle);
+}
+
+TEST_CASE("strace: descriptors that share an offset, and those that do not") {
+  Imported i("strace",
+             "1 1.0 openat(AT_FDCWD, \"f\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3 <0.1>\n"
+             "1 2.0 dup(3) = 4 <0.1>\n"
+             "1 3.0 write(3, \"aaaa\", 4) = 4 <0.1>\n"
+             "1 4.0 write(4, \"bb\", 2) = 2 <0.1>\n"
+             "1 5.0 close(3) = 0 <0.1>\n"
+             "1 6.0 lseek(4, 1, SEEK_SET) = 1 <0.1>\n"
+             "1 7.0 read(4, \"a\", 1) = 1 <0.1>\n"
+             "1 8.0 pread64(4, \"a\", 1, 3) = 1 <0.1>\n"
+             "1 9.0 read(4, \"a\", 1) = 1 <0.1>\n"
+             "1 10.0 close(4) = 0 <0.1>\n");
+  CHECK(i.op(OpKind::write, 1).offset == 4);
+  CHECK(i.op(OpKind::read, 0).offset == 1);
+  CHECK(i.op(OpKind::read, 1).offset == 3);
+  CHECK(i.op(OpKind::read, 2).offset == 2);
+  CHECK(i.count(OpKind::flush) == 2);
+  CHECK(i.count(OpKind::release) == 1);
+}
+
+TEST_CASE("strace: data that comes from or goes to a file elsewhere") {
+  Imported i("strace",
+             "1 1.0 openat(AT_FDCWD, \"/else/in\", O_RDONLY) = 3 <0.1>\n"
+             "1 2.0 openat(AT_FDCWD, \"out\", O_WRONLY|O_CREAT|O_TRUNC, 0600) = 4 <0.1>\n"
+             "1 3.0 copy_file_range(3, NULL, 4, NULL, 9223372035781033984, 0) = 2053 <0.1>\n"
+             "1 4.0 sendfile(4, 3, [100] => [105], 1000) = 5 <0.1>\n"
+             "1 5.0 chmod(\"/proc/self/fd/4\", 0640) = 0 <0.1>\n"
+             "1 6.0 rename(\"out\", \"/else/out\") = 0 <0.1>\n");
+  CHECK(i.count(OpKind::read) == 0);
+  CHECK(i.op(OpKind::write, 0).length == 2053);
+  CHECK(i.op(OpKind::write, 1).offset == 2053);
+  CHECK(i.op(OpKind::setattr).object == i.op(OpKind::create).object);
+  CHECK(i.count(OpKind::rename) == 0);
+  CHECK(i.notes.total(ImportNotes::lost) == 1);
+}
+
+TEST_CASE("strace: what cannot be known is counted") {
+  Imported i("strace",
+             "1 1.0 read(7, \"abc\", 3) = 3 <0.1>\n"
+             "1 2.0 openat(AT_FDCWD, \"f\", O_RDONLY) = 3\n"
+             "1 3.0 mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3, 0) = 0x7f0000000000 <0.1>\n"
+             "1 4.0 write(3, \"abc\n");
+  CHECK(i.notes.counts[ImportNotes::lost].size() == 3);
+  CHECK(i.notes.counts[ImportNotes::changed].count("calls without a duration (strace -T tells it)") == 1);
+}
+
+TEST_CASE("fio iolog: opens, waits, backwards") {
+  Imported two("fio-iolog", "fio version 2 iolog\n/w/a add\n/w/a write 0 10\n/w/a wait 5 0\n/w/a read 0 10\n/w/a close\n");
+  CHECK(two.op(OpKind::read).start - two.op(OpKind::write).start == 7000);
+  CHECK(two.op(OpKind::write).has(kOpInferred));
+  CHECK(two.count(OpKind::release) == 1);
+  Imported three("fio-iolog", "fio version 3 iolog\n9 /w/a read 0 10\n5 /w/a read 10 10\n/w/a read 0 10\n8 /else read 0 10\n");
+  CHECK(three.op(OpKind::read, 1).start == 9000);
+  CHECK(three.notes.total(ImportNotes::changed) == 2);
+  CHECK(three.notes.total(ImportNotes::lost) == 1);
+  CHECK(three.notes.total(ImportNotes::ignored) == 1);
+  ImportInput wrong("fio version 9 iolog\n");
+  CHECK_THROWS_AS(find_importer("fio-iolog")->run(wrong, {}, three), ImportError);
+}
+
+TEST_CASE("block traces: requests that overlap are on different threads") {
+  Imported i("msr",
+             "128166372003061629,hm,1,Read,0,512,1000\n"
+             "128166372003061700,hm,1,Write,512,512,10\n"
+             "128166372003063000,hm,1,Read,1024,512,10\n",
+             "/");
+  REQUIRE(i.count(OpKind::read) == 2);
+  CHECK(i.op(OpKind::read, 0).thread != i.op(OpKind::write).thread);
+  CHECK(i.op(OpKind::read, 1).thread == i.op(OpKind::read, 0).thread);
+  CHECK(i.op(OpKind::read, 0).duration == 100'000);
+  CHECK(i.op(OpKind::read, 0).start == 1'172'163'600'306'162'900);
+  CHECK(i.op(OpKind::release).start == i.op(OpKind::read, 1).end());
+}
+
+TEST_CASE("operations are brought into order within a window") {
+  std::vector<int64_t> seen;
+  OpOrder order(2, [&](const Op& op) { seen.push_back(op.start); });
+  const std::string name = "n";
+  for (int64_t start : {5, 3, 4, 9}) CHECK(order.add({.start = start, .duration = 2, .kind = OpKind::lookup}));
+  CHECK_FALSE(order.add({.start = 1, .duration = 9}));
+  order.finish();
+  CHECK(seen == std::vector<int64_t>{3, 4, 4, 5, 9});
+}
+
+TEST_CASE("paths lead through links that are known, and never in circles") {
+  ImportTree tree("/w");
+  const NodeId dir = tree.make(tree.directory(), "dir", S_IFDIR);
+  const NodeId link = tree.make(tree.directory(), "link", S_IFLNK);
+  tree.node(link).target = "dir";
+  CHECK(tree.find(tree.directory(), "link", true, true).node == dir);
+  CHECK(tree.find(tree.directory(), "link", false, true).node == link);
+  CHECK(tree.find(tree.directory(), "link/..", true, true).node == tree.directory());
+  CHECK(tree.find(kTopNode, "w/./link//x", true, true).parent == dir);
+  tree.node(link).target = "link";
+  CHECK(tree.find(tree.directory(), "link/x", true, true).bad);
+  CHECK(tree.find(tree.directory(), "none/x", true, false).early);
+  CHECK_FALSE(tree.inside(tree.find(tree.directory(), "/else", true, true).parent));
+}
