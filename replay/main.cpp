@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <exception>
+#include <string_view>
 
 #include "cli/options.hpp"
 #include "cli/replay_command.hpp"
+#include "cli/target_command.hpp"
 
 namespace {
 
@@ -17,6 +19,7 @@ void on_signal(int) { stop.store(stop.load() == 0 ? 1 : 2); }
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "target") return fsr::target_command(argc - 1, argv + 1);
   fsr::CommandLine command;
   if (auto status = fsr::parse_command_line(argc, argv, command)) return *status;
   struct sigaction action = {};

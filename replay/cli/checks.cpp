@@ -74,8 +74,9 @@ void check_place(Target& target, Clock& clock, const std::string& trace_id, bool
 void check_writable(Target& target, Clock& clock) {
   BlockingSession session(target, clock);
   const std::string name = std::string(kMarkerName) + ".probe";
-  int error =
-      session.perform({.kind = OpKind::mkdir, .mode = 0700, .object = kProbeObject, .parent = kRootObject, .name = name}).error;
+  const Op make{.kind = OpKind::mkdir, .mode = 0700, .object = kProbeObject, .parent = kRootObject, .name = name};
+  if (target.fidelity(make) == Fidelity::impossible) return;  // has no names
+  int error = session.perform(make).error;
   if (!error) session.perform({.kind = OpKind::rmdir, .object = kProbeObject, .parent = kRootObject, .name = name});
   if (error && error != EEXIST) throw std::runtime_error(target.name() + ": nothing can be made there: " + strerror(error));
 }

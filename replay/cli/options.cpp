@@ -42,10 +42,9 @@ unsigned parse_clones(const std::string& text) {
 std::string footer() {
   std::string text = "Inputs:\n";
   for (const InputPlugin* plugin : input_plugins()) text += fmt::format("  {}\n", plugin->help);
-  text += "Targets:\n";
-  for (const TargetPlugin* plugin : target_plugins())
-    if (plugin->help) text += fmt::format("  {}\n", plugin->help);
   return text +
+         "Subcommands:\n"
+         "  target    lists the kinds of targets, and drives one by hand: fsreplay target --help\n"
          "Exit status: 0 everything as recorded; 1 it ran and something differed, failed or was left out; 2 it could not "
          "start.";
 }
@@ -58,7 +57,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   app.get_formatter()->column_width(30);
   app.footer(footer());
   app.add_option("INPUT", out.input, "what to run (below), - for standard input")->required();
-  app.add_option("TARGET", out.target, "URL or directory (default: a fresh ./fsreplay-data)");
+  app.add_option("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");
 
   std::string timing = "original", order = "resource";
   app.add_option("--timing", timing, "original, think or asap (default original)")

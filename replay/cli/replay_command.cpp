@@ -20,7 +20,9 @@
 #include "engine/prepare.hpp"
 #include "inputs/input.hpp"
 #include "plan/credentials.hpp"
+#include "plan/file_uses.hpp"
 #include "plan/image.hpp"
+#include "plan/image_source.hpp"
 #include "report/report.hpp"
 #include "sql/results.hpp"
 #include "targets/target.hpp"
@@ -59,7 +61,8 @@ struct Replay {
     std::string url = command.target;
     if (url.empty()) url = "./fsreplay-data";
     if (!command.force) refuse_captured_place(url, input->header());
-    target = open_target(url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr});
+    target = open_target(
+        url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
     report.target = target->name();
     image_options = {.from = command.run.from,
                      .to = command.run.to,
@@ -87,8 +90,22 @@ struct Replay {
                command.input, report.incomplete, format_count(report.image.operations), format_duration(report.image.last_end));
   }
 
+  // Where each file is to be on a target that has no names.
+  void place_files(const Image& made) {
+    if (!target->places_files()) return;
+    if (report.synthesized) throw std::runtime_error(target->name() + ": has no names, which every mix needs");
+    if (command.cleanup) throw std::runtime_error(target->name() + ": has no tree, so there is nothing to clean up");
+    FileUses uses;
+    const PresentNames nothing;
+    ImageContents contents(made.impl().tree, nothing, {});
+    uses.add(contents);
+    RunOptions ignored = command.run;
+    uses.add(input->operations(image_options, ignored), command.run.from, command.run.to);
+    target->place_files(uses.in_order_of_use());
+  }
+
   bool prepare_target(Image& made, ObjectSet& known) {
-    PrepareOptions options{.trace_id = report.header.id,
+    PrepareOptions options{.trace_id = target->places_files() ? std::string() : report.header.id,
                            .reuse = command.reuse,
                            .ours = input->own_names(),
                            .workers = command.run.workers,
@@ -168,6 +185,7 @@ std::optional<int> play_round(Replay& replay) {
   replay.note_damage();
   if (!report.synthesized && report.image.operations == 0)
     throw std::runtime_error(command.input + ": no operations in the range to replay");
+  replay.place_files(image);
   if (command.dry_run) {
     ImageOptions plain = replay.image_options;
     plain.clones = 1;

@@ -6,12 +6,13 @@
 #include "targets/nfs/nfs_target.hpp"
 #include "targets/ninep/ninep_target.hpp"
 #include "targets/null/null.hpp"
+#include "targets/raw/raw_target.hpp"
 #include "targets/target.hpp"
 
 namespace fsr {
 
 static constexpr const TargetPlugin* kPlugins[] = {
-    &memory_plugin, &file_plugin, &nfs_plugin, &ninep_plugin, &ninep_unix_plugin, &null_plugin,
+    &memory_plugin, &file_plugin, &nfs_plugin, &ninep_plugin, &ninep_unix_plugin, &raw_plugin, &null_plugin,
 };
 
 std::span<const TargetPlugin* const> target_plugins() { return kPlugins; }

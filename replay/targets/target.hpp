@@ -96,20 +96,42 @@ struct TargetOptions {
   Clock* clock = nullptr;    // required
   bool privileged = false;   // allow device nodes, set-id bits, trusted/security xattrs, ioctls
   bool impersonate = false;  // act as Request::who
+  bool force = false;        // overwrite a device that holds something
 };
 
 struct Space {
   uint64_t total = 0, free = 0;  // bytes; 0 and 0 = not known
 };
 
+// How one kind of target, in one dialect of its protocol, maps operations to requests. docs/operations.md is printed from this,
+// and the conformance suite holds targets to it.
+struct OpMapping {
+  const char* name;  // heading of its column: "NFSv3", "9P2000.u"
+  // As Target::fidelity() answers for a server that has all that the dialect offers; where a server lacks some of it, impossible.
+  Fidelity (*fidelity)(const Op& op, bool privileged);
+  // By what requests, in the protocol's terms; null or "": nothing to be said.
+  const char* (*requests)(OpKind kind) = nullptr;
+};
+
+// A file that a run uses, and how far into it.
+struct FileUse {
+  ObjectId object = kNoObject;
+  uint64_t end = 0;  // bytes
+};
+
 class Target {
  public:
   virtual ~Target() = default;
-  virtual std::string name() const = 0;                 // as in the URL, for reports: "nfs://127.0.0.1:12049/vfs"
-  virtual Fidelity fidelity(const Op& op) const = 0;    // may depend on arguments (a rename flag), never on state
-  virtual std::unique_ptr<Session> open_session() = 0;  // throws std::runtime_error with one clear line
+  virtual std::string name() const = 0;                         // as in the URL, for reports: "nfs://127.0.0.1:12049/vfs"
+  virtual Fidelity fidelity(const Op& op) const = 0;            // may depend on arguments (a rename flag), never on state
+  virtual const OpMapping* mapping() const { return nullptr; }  // the one of its plugin's that holds here; null: has none
+  virtual std::unique_ptr<Session> open_session() = 0;          // throws std::runtime_error with one clear line
   virtual Space space() { return {}; }
   virtual bool empty() { return true; }  // nothing in the root
+  // A target without names gives each file its place before the first session: those of the run, in the order of their first use.
+  // Throws std::runtime_error when there is no room. Others don't care.
+  virtual bool places_files() const { return false; }
+  virtual void place_files(std::span<const FileUse>) {}
   // What the target as a whole did beyond the operations: reconnects, retransmissions, silly renames, lost writes.
   virtual std::vector<std::pair<std::string, uint64_t>> counters() const { return {}; }
   // Requests on the wire so far, by NFS procedure ("getattr"), whoever asked for them: what the target's own client sent, or the
@@ -122,6 +144,7 @@ struct TargetPlugin {
   const char* scheme;  // "nfs": URLs "nfs://..." and "nfs:..."
   const char* help;    // one line for `fsreplay --help`; nullptr: told by another
   std::unique_ptr<Target> (*open)(const std::string& url, const TargetOptions& options);
+  std::span<const OpMapping> mappings = {};  // one for each dialect; none: not in docs/operations.md
 };
 
 std::span<const TargetPlugin* const> target_plugins();

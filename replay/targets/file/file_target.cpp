@@ -19,6 +19,8 @@
 namespace fsr {
 namespace {
 
+constexpr OpMapping kMappings[] = {{"file", FileTree::expressible}};
+
 class FileTarget final : public Target {
  public:
   FileTarget(std::string path, const TargetOptions& options) : path_(std::move(path)), options_(options) {
@@ -34,6 +36,7 @@ class FileTarget final : public Target {
 
   std::string name() const override { return "file:" + path_; }
   Fidelity fidelity(const Op& op) const override { return FileTree::expressible(op, options_.privileged); }
+  const OpMapping* mapping() const override { return &kMappings[0]; }
 
   std::unique_ptr<Session> open_session() override {
     std::lock_guard lock(mutex_);
@@ -106,6 +109,6 @@ std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& o
 
 }  // namespace
 
-const TargetPlugin file_plugin = {"file", "file:DIR  a directory; DIR alone means the same", open_file};
+const TargetPlugin file_plugin = {"file", "file:DIR  a directory; DIR alone means the same", open_file, kMappings};
 
 }  // namespace fsr

@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "node.hpp"
+#include "targets/posix_acl.hpp"
 #include "tree.hpp"
 
 namespace fsr {
@@ -46,6 +47,11 @@ int MemoryTree::setxattr(Context& c) {
   auto it = node->xattrs.find(c.op.name);
   if (it != node->xattrs.end() && (c.op.flags & XATTR_CREATE)) return EEXIST;
   if (it == node->xattrs.end() && (c.op.flags & XATTR_REPLACE)) return ENODATA;
+  if (std::optional<uint32_t> mode = mode_of_minimal_acl(c.op)) {  // no list stays behind
+    node->attr.mode = (node->attr.mode & ~0777u) | *mode;
+    node->touch(false);
+    return 0;
+  }
   std::string value(c.payload.empty() ? c.op.data : c.payload);
   value.resize(c.op.length);
   node->xattrs.insert_or_assign(std::string(c.op.name), std::move(value));

@@ -17,41 +17,44 @@ namespace {
 struct Rule {
   Fidelity fidelity = Fidelity::impossible;
   void (*start)(Call& call) = nullptr;
+  const char* requests = "";
 };
 
 // The one place that says what becomes of an operation. Whatever is not here is impossible: version 3 has no extended
 // attributes, holes, space reservation, server-side copy, ioctl or unnamed files; locks need NLM, a protocol of its own.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, void (*start)(Call&)) { r[unsigned(kind)] = {Fidelity::exact, start}; };
-  set(OpKind::null, start_null);            // NULL
-  set(OpKind::lookup, start_lookup);        // LOOKUP
-  set(OpKind::getattr, start_getattr);      // GETATTR
-  set(OpKind::statx, start_getattr);        // GETATTR
-  set(OpKind::setattr, start_setattr);      // SETATTR
-  set(OpKind::access, start_access);        // ACCESS
-  set(OpKind::readlink, start_readlink);    // READLINK
-  set(OpKind::open, start_open);            // ACCESS: permission, and attributes for close-to-open; with O_TRUNC also SETATTR
-  set(OpKind::create, start_create);        // CREATE: GUARDED with O_EXCL, else UNCHECKED
-  set(OpKind::read, start_read);            // READ, as many as the server's limit asks for
-  set(OpKind::write, start_write);          // WRITE, likewise: UNSTABLE, or as O_SYNC and O_DSYNC ask
-  set(OpKind::fsync, start_fsync);          // COMMIT if there are UNSTABLE writes or no open file, else nothing
-  set(OpKind::flush, start_flush);          // nothing: data is committed when an fsync was recorded
-  set(OpKind::release, start_release);      // nothing; REMOVE of hidden names (auxiliary)
-  set(OpKind::opendir, start_open);         // ACCESS
-  set(OpKind::readdir, start_readdir);      // READDIR, as many as the recorded number of entries takes
-  set(OpKind::readdirplus, start_readdir);  // READDIRPLUS, likewise
-  set(OpKind::releasedir, start_release);   // nothing
-  set(OpKind::fsyncdir, start_flush);       // nothing: version 3 changes names synchronously
-  set(OpKind::mkdir, start_mkdir);          // MKDIR
-  set(OpKind::mknod, start_mknod);          // MKNOD; of a regular file: CREATE GUARDED
-  set(OpKind::symlink, start_symlink);      // SYMLINK
-  set(OpKind::link, start_link);            // LINK
-  set(OpKind::unlink, start_unlink);        // REMOVE; while open: RENAME to a hidden name
-  set(OpKind::rmdir, start_rmdir);          // RMDIR
-  set(OpKind::rename, start_rename);        // RENAME; over an open file: first RENAME of that (auxiliary)
-  set(OpKind::setxattr, start_setattr);     // SETATTR, of an access list that is no more than a mode; else impossible
-  set(OpKind::statfs, start_statfs);        // FSSTAT, FSINFO or PATHCONF
+  auto set = [&](OpKind kind, void (*start)(Call&), const char* requests) {
+    r[unsigned(kind)] = {Fidelity::exact, start, requests};
+  };
+  set(OpKind::null, start_null, "NULL");
+  set(OpKind::lookup, start_lookup, "LOOKUP");
+  set(OpKind::getattr, start_getattr, "GETATTR");
+  set(OpKind::statx, start_getattr, "GETATTR");
+  set(OpKind::setattr, start_setattr, "SETATTR");
+  set(OpKind::access, start_access, "ACCESS");
+  set(OpKind::readlink, start_readlink, "READLINK");
+  set(OpKind::open, start_open, "ACCESS: permission, and attributes for close-to-open; with O_TRUNC also SETATTR");
+  set(OpKind::create, start_create, "CREATE: GUARDED with O_EXCL, else UNCHECKED");
+  set(OpKind::read, start_read, "READ, as many as the server's limit asks for");
+  set(OpKind::write, start_write, "WRITE, as many as the limit asks for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
+  set(OpKind::fsync, start_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
+  set(OpKind::flush, start_flush, "nothing: data is committed when an fsync was recorded");
+  set(OpKind::release, start_release, "nothing; REMOVE of hidden names (auxiliary)");
+  set(OpKind::opendir, start_open, "ACCESS");
+  set(OpKind::readdir, start_readdir, "READDIR, as many as the recorded number of entries takes");
+  set(OpKind::readdirplus, start_readdir, "READDIRPLUS, as many as the recorded number of entries takes");
+  set(OpKind::releasedir, start_release, "nothing");
+  set(OpKind::fsyncdir, start_flush, "nothing: version 3 changes names synchronously");
+  set(OpKind::mkdir, start_mkdir, "MKDIR");
+  set(OpKind::mknod, start_mknod, "MKNOD; of a regular file: CREATE GUARDED");
+  set(OpKind::symlink, start_symlink, "SYMLINK");
+  set(OpKind::link, start_link, "LINK");
+  set(OpKind::unlink, start_unlink, "REMOVE; while open: RENAME to a hidden name");
+  set(OpKind::rmdir, start_rmdir, "RMDIR");
+  set(OpKind::rename, start_rename, "RENAME; over an open file: first RENAME of that (auxiliary)");
+  set(OpKind::setxattr, start_setattr, "SETATTR, of an access list that is no more than a mode; else impossible");
+  set(OpKind::statfs, start_statfs, "FSSTAT, FSINFO or PATHCONF");
   return r;
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
@@ -61,6 +64,8 @@ constexpr int64_t kLastTime = int64_t(UINT32_MAX) * 1'000'000'000;
 bool time_fits(const Attr& set, AttrField field, int64_t ns) { return !(set.valid & field) || (ns >= 0 && ns <= kLastTime); }
 
 }  // namespace
+
+const char* nfs3_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
 
 Fidelity nfs3_fidelity(const Op& op, bool privileged) {
   if (unsigned(op.kind) >= kOpKinds) return Fidelity::impossible;

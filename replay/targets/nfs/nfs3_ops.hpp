@@ -9,6 +9,7 @@
 namespace fsr::nfs {
 
 Fidelity nfs3_fidelity(const Op& op, bool privileged);
+const char* nfs3_requests(OpKind kind);
 void start_operation(Call& call);
 
 // --- the state machines: each starts one kind of operation ---

@@ -18,6 +18,9 @@ constexpr int64_t kPatience = 5'000'000'000;  // ns, for what happens outside a 
 
 Procedure nfs3(Proc proc) { return {kNfsProgram, kNfs3, uint32_t(proc)}; }
 
+constexpr OpMapping kMapping{"NFSv3", nfs3_fidelity, nfs3_requests};
+const OpMapping kMappings[] = {kMapping, nfs4::k41Mapping, nfs4::k42Mapping};
+
 class NfsTarget final : public Target {
  public:
   NfsTarget(wire::Url url, const NfsOptions& options) : url_(std::move(url)), state_(std::make_shared<NfsState>(options)) {}
@@ -27,6 +30,7 @@ class NfsTarget final : public Target {
   std::string name() const override { return url_.text.substr(0, url_.text.find('?')); }
 
   Fidelity fidelity(const Op& op) const override { return nfs3_fidelity(op, state_->options.privileged); }
+  const OpMapping* mapping() const override { return &kMapping; }
 
   std::unique_ptr<Session> open_session() override {
     try {
@@ -136,6 +140,6 @@ std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& o
 namespace fsr {
 
 const TargetPlugin nfs_plugin{"nfs", "nfs://host[:port]/export?version=3    an NFS server (3, 4.1, 4.2), over an own client",
-                              nfs::open_nfs};
+                              nfs::open_nfs, nfs::kMappings};
 
 }  // namespace fsr

@@ -14,6 +14,9 @@ namespace {
 constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 1 << 20;  // bytes; the most is Linux's own
 constexpr uint32_t kReaddirSize = 65536;
 
+Fidelity stated_41(const Op& op, bool privileged) { return nfs4_fidelity(op, {}, privileged); }
+Fidelity stated_42(const Op& op, bool privileged) { return nfs4_fidelity(op, {kOk, kOk, kOk, kOk}, privileged); }
+
 class Nfs4Target final : public Target {
  public:
   Nfs4Target(std::string name, const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path)
@@ -24,6 +27,8 @@ class Nfs4Target final : public Target {
   Fidelity fidelity(const Op& op) const override {
     return nfs4_fidelity(op, shared_->client.offers(), shared_->client.options.privileged);
   }
+
+  const OpMapping* mapping() const override { return shared_->client.minor_version >= 2 ? &k42Mapping : &k41Mapping; }
 
   std::unique_ptr<Session> open_session() override { return std::make_unique<Nfs4Session>(shared_); }
 
@@ -78,6 +83,9 @@ class Nfs4Target final : public Target {
 };
 
 }  // namespace
+
+constexpr OpMapping k41Mapping{"NFSv4.1", stated_41, nfs4_requests};
+constexpr OpMapping k42Mapping{"NFSv4.2", stated_42, nfs4_requests};
 
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
   url.allow_options({"version", "nfsport", "uid", "gid", "rsize", "wsize", "timeout"});

@@ -10,6 +10,8 @@
 
 namespace fsr::nfs4 {
 
+extern const OpMapping k41Mapping, k42Mapping;
+
 // Throws std::runtime_error, one line.
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options);
 

@@ -16,50 +16,51 @@ namespace {
 struct Rule {
   Fidelity fidelity = Fidelity::impossible;
   Task (*run)(Call& call) = nullptr;
+  const char* requests = "";
 };
 
 // The one place that says what becomes of an operation; each COMPOUND begins with SEQUENCE and the file by PUTFH. Whatever is not
 // here is impossible: version 4 has no ioctl, unnamed files or sync of everything. What comes with 4.2 depends on the server.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Task (*run)(Call&)) { r[unsigned(kind)] = {Fidelity::exact, run}; };
-  set(OpKind::null, do_null);                // SEQUENCE
-  set(OpKind::lookup, do_lookup);            // LOOKUP GETFH GETATTR
-  set(OpKind::getattr, do_getattr);          // GETATTR
-  set(OpKind::statx, do_getattr);            // GETATTR
-  set(OpKind::setattr, do_setattr);          // SETATTR GETATTR
-  set(OpKind::access, do_access);            // ACCESS
-  set(OpKind::readlink, do_readlink);        // READLINK
-  set(OpKind::open, do_open);                // OPEN (CLAIM_FH) GETATTR; with O_TRUNC also SETATTR
-  set(OpKind::create, do_create);            // OPEN (CLAIM_NULL; EXCLUSIVE4_1 with O_EXCL, else UNCHECKED) GETFH GETATTR
-  set(OpKind::read, do_read);                // READ, as many as the session's and the server's limits ask for
-  set(OpKind::write, do_write);              // WRITE, likewise: UNSTABLE, or as O_SYNC and O_DSYNC ask
-  set(OpKind::copy_file_range, do_copy);     // COPY; where the server has none: READ, WRITE
-  set(OpKind::fallocate, do_fallocate);      // ALLOCATE, DEALLOCATE
-  set(OpKind::lseek, do_lseek);              // SEEK
-  set(OpKind::fsync, do_fsync);              // COMMIT if there are UNSTABLE writes or no open file, else nothing
-  set(OpKind::flush, do_flush);              // LOCKU if the owner has locks, else nothing: fsyncs were recorded
-  set(OpKind::release, do_release);          // CLOSE; REMOVE of hidden names (auxiliary)
-  set(OpKind::opendir, do_opendir);          // ACCESS
-  set(OpKind::readdir, do_readdir);          // READDIR, as many as the recorded number of entries takes
-  set(OpKind::readdirplus, do_readdir);      // READDIR with all attributes, likewise
-  set(OpKind::releasedir, do_releasedir);    // nothing
-  set(OpKind::fsyncdir, do_fsyncdir);        // nothing: version 4 changes names synchronously
-  set(OpKind::mkdir, do_mkdir);              // CREATE GETFH GETATTR
-  set(OpKind::mknod, do_mknod);              // CREATE GETFH GETATTR; of a regular file: OPEN (GUARDED) GETFH GETATTR CLOSE
-  set(OpKind::symlink, do_symlink);          // CREATE GETFH GETATTR
-  set(OpKind::link, do_link);                // SAVEFH PUTFH LINK RESTOREFH GETATTR
-  set(OpKind::unlink, do_remove);            // REMOVE; while open: RENAME to a hidden name
-  set(OpKind::rmdir, do_remove);             // REMOVE
-  set(OpKind::rename, do_rename);            // SAVEFH PUTFH RENAME; over an open file: first RENAME of that (auxiliary)
-  set(OpKind::statfs, do_statfs);            // GETATTR
-  set(OpKind::getxattr, do_getxattr);        // GETXATTR
-  set(OpKind::setxattr, do_setxattr);        // SETXATTR; of an access list that is no more than a mode: SETATTR
-  set(OpKind::listxattr, do_listxattr);      // LISTXATTRS
-  set(OpKind::removexattr, do_removexattr);  // REMOVEXATTR
-  set(OpKind::getlk, do_record_lock);        // LOCKT
-  set(OpKind::setlk, do_record_lock);        // LOCK, LOCKU
-  set(OpKind::flock, do_flock);              // LOCK, LOCKU of the whole file, as kernel clients do it
+  auto set = [&](OpKind kind, Task (*run)(Call&), const char* requests) { r[unsigned(kind)] = {Fidelity::exact, run, requests}; };
+  set(OpKind::null, do_null, "SEQUENCE");
+  set(OpKind::lookup, do_lookup, "LOOKUP GETFH GETATTR");
+  set(OpKind::getattr, do_getattr, "GETATTR");
+  set(OpKind::statx, do_getattr, "GETATTR");
+  set(OpKind::setattr, do_setattr, "SETATTR GETATTR");
+  set(OpKind::access, do_access, "ACCESS");
+  set(OpKind::readlink, do_readlink, "READLINK");
+  set(OpKind::open, do_open, "OPEN (CLAIM_FH) GETATTR; with O_TRUNC also SETATTR");
+  set(OpKind::create, do_create, "OPEN (CLAIM_NULL; EXCLUSIVE4_1 with O_EXCL, else UNCHECKED) GETFH GETATTR");
+  set(OpKind::read, do_read, "READ, as many as the session's and the server's limits ask for");
+  set(OpKind::write, do_write, "WRITE, as many as the limits ask for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
+  set(OpKind::copy_file_range, do_copy, "COPY; where the server has none: READ, WRITE");
+  set(OpKind::fallocate, do_fallocate, "ALLOCATE, DEALLOCATE");
+  set(OpKind::lseek, do_lseek, "SEEK");
+  set(OpKind::fsync, do_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
+  set(OpKind::flush, do_flush, "LOCKU if the owner has locks, else nothing: fsyncs were recorded");
+  set(OpKind::release, do_release, "CLOSE; REMOVE of hidden names (auxiliary)");
+  set(OpKind::opendir, do_opendir, "ACCESS");
+  set(OpKind::readdir, do_readdir, "READDIR, as many as the recorded number of entries takes");
+  set(OpKind::readdirplus, do_readdir, "READDIR with all attributes, as many as the recorded number of entries takes");
+  set(OpKind::releasedir, do_releasedir, "nothing");
+  set(OpKind::fsyncdir, do_fsyncdir, "nothing: version 4 changes names synchronously");
+  set(OpKind::mkdir, do_mkdir, "CREATE GETFH GETATTR");
+  set(OpKind::mknod, do_mknod, "CREATE GETFH GETATTR; of a regular file: OPEN (GUARDED) GETFH GETATTR CLOSE");
+  set(OpKind::symlink, do_symlink, "CREATE GETFH GETATTR");
+  set(OpKind::link, do_link, "SAVEFH PUTFH LINK RESTOREFH GETATTR");
+  set(OpKind::unlink, do_remove, "REMOVE; while open: RENAME to a hidden name");
+  set(OpKind::rmdir, do_remove, "REMOVE");
+  set(OpKind::rename, do_rename, "SAVEFH PUTFH RENAME; over an open file: first RENAME of that (auxiliary)");
+  set(OpKind::statfs, do_statfs, "GETATTR");
+  set(OpKind::getxattr, do_getxattr, "GETXATTR");
+  set(OpKind::setxattr, do_setxattr, "SETXATTR; of an access list that is no more than a mode: SETATTR");
+  set(OpKind::listxattr, do_listxattr, "LISTXATTRS");
+  set(OpKind::removexattr, do_removexattr, "REMOVEXATTR");
+  set(OpKind::getlk, do_record_lock, "LOCKT");
+  set(OpKind::setlk, do_record_lock, "LOCK, LOCKU");
+  set(OpKind::flock, do_flock, "LOCK, LOCKU of the whole file, as kernel clients do it");
   return r;
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
@@ -76,6 +77,8 @@ Fidelity fallocate_fidelity(const Op& op, bool offered) {
 }
 
 }  // namespace
+
+const char* nfs4_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
 
 Fidelity nfs4_fidelity(const Op& op, const Client::Offers& offers, bool privileged) {
   using enum Fidelity;

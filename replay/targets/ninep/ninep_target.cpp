@@ -77,6 +77,15 @@ Settings settings_of(const wire::Url& url, const TargetOptions& options, bool lo
   return s;
 }
 
+template <Dialect dialect>
+Fidelity fidelity_in(const Op& op, bool privileged) {
+  return ninep_fidelity(op, {dialect, dialect == Dialect::l, privileged});
+}
+
+constexpr OpMapping kMappings[] = {{"9P2000.L", fidelity_in<Dialect::l>, ninep_requests},
+                                   {"9P2000.u", fidelity_in<Dialect::u>, ninep_requests},
+                                   {"9P2000", fidelity_in<Dialect::plain>, ninep_requests}};
+
 class NinepTarget final : public Target {
  public:
   NinepTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
@@ -88,6 +97,11 @@ class NinepTarget final : public Target {
   Fidelity fidelity(const Op& op) const override {
     const Client& c = shared_->client;
     return ninep_fidelity(op, {c.dialect(), c.has_xattrs(), c.settings.privileged});
+  }
+
+  const OpMapping* mapping() const override {
+    const Dialect dialect = shared_->client.dialect();
+    return &kMappings[dialect == Dialect::l ? 0 : dialect == Dialect::u ? 1 : 2];
   }
 
   std::unique_ptr<Session> open_session() override { return std::make_unique<NinepSession>(shared_); }
@@ -161,8 +175,9 @@ std::unique_ptr<Target> open_local(const std::string& url, const TargetOptions& 
 
 namespace fsr {
 
-const TargetPlugin ninep_plugin{
-    "9p", "9p://host[:port]/?aname=/srv, 9p+unix:///socket?aname=/srv    a 9P server, over an own client", ninep::open_tcp};
+const TargetPlugin ninep_plugin{"9p",
+                                "9p://host[:port]/?aname=/srv, 9p+unix:///socket?aname=/srv    a 9P server, over an own client",
+                                ninep::open_tcp, ninep::kMappings};
 const TargetPlugin ninep_unix_plugin{"9p+unix", nullptr, ninep::open_local};
 
 }  // namespace fsr

@@ -18,50 +18,51 @@ using enum Fidelity;
 struct Rule {
   Fidelity l = impossible, u = impossible, plain = impossible;
   Task (*run)(Call& call) = nullptr;
+  const char* requests = "";
 };
 
 // The one place that says what becomes of an operation, by dialect: 9P2000.L, 9P2000.u, 9P2000. Whatever is not here is
 // impossible: 9P has no holes, no space reservation, no ioctl, no unnamed files and no sync of everything.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
-  auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Task (*run)(Call&)) {
-    r[unsigned(kind)] = {l, u, plain, run};
+  auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Task (*run)(Call&), const char* requests) {
+    r[unsigned(kind)] = {l, u, plain, run, requests};
   };
-  set(OpKind::null, exact, exact, exact, do_null);                               // Tflush of no request
-  set(OpKind::lookup, exact, exact, exact, do_lookup);                           // Twalk, Tgetattr or Tstat
-  set(OpKind::getattr, exact, exact, exact, do_getattr);                         // Tgetattr or Tstat
-  set(OpKind::statx, exact, exact, exact, do_getattr);                           //
-  set(OpKind::setattr, exact, exact, exact, do_setattr);                         // Tsetattr or Twstat; see below
-  set(OpKind::access, approximate, approximate, approximate, do_access);         // Tgetattr or Tstat: mode bits, no access lists
-  set(OpKind::readlink, exact, exact, impossible, do_readlink);                  // Treadlink; .u: Tstat
-  set(OpKind::open, exact, exact, exact, do_open);                               // Twalk (a copy), Tlopen or Topen
-  set(OpKind::create, exact, exact, exact, do_create);                           // Twalk (a copy), Tlcreate or Tcreate
-  set(OpKind::read, exact, exact, exact, do_read);                               // Tread, as many as msize asks for
-  set(OpKind::write, exact, exact, exact, do_write);                             // Twrite, likewise
-  set(OpKind::copy_file_range, approximate, approximate, approximate, do_copy);  // Tread and Twrite
-  set(OpKind::fsync, exact, exact, exact, do_fsync);                             // Tfsync; else a Twstat that changes nothing
-  set(OpKind::flush, exact, exact, exact, do_flush);                             // Tlock if the owner has locks, else nothing
-  set(OpKind::release, exact, exact, exact, do_release);                         // Tclunk
-  set(OpKind::opendir, exact, exact, exact, do_open);                            // Twalk (a copy), Tlopen or Topen
-  set(OpKind::readdir, exact, exact, exact, do_readdir);                         // Treaddir or Tread
-  set(OpKind::readdirplus, approximate, exact, exact, do_readdir);               // Treaddir: no attributes; Tread: with them
-  set(OpKind::releasedir, exact, exact, exact, do_release);                      // Tclunk
-  set(OpKind::fsyncdir, exact, exact, exact, do_fsync);                          // as fsync
-  set(OpKind::mkdir, exact, exact, exact, do_mkdir);                             // Tmkdir or Tcreate
-  set(OpKind::mknod, exact, exact, impossible, do_mknod);                        // Tmknod or Tcreate; see below
-  set(OpKind::symlink, exact, exact, impossible, do_symlink);                    // Tsymlink or Tcreate
-  set(OpKind::link, exact, exact, impossible, do_link);                          // Tlink or Tcreate
-  set(OpKind::unlink, exact, exact, exact, do_remove);                           // Tunlinkat; else Twalk, Tremove
-  set(OpKind::rmdir, exact, exact, exact, do_remove);                            //
-  set(OpKind::rename, exact, approximate, approximate, do_rename);               // Trenameat, Trename or Twstat; see below
-  set(OpKind::statfs, exact, impossible, impossible, do_statfs);                 // Tstatfs
-  set(OpKind::getxattr, exact, impossible, impossible, do_getxattr);             // Txattrwalk, Tread, Tclunk
-  set(OpKind::setxattr, exact, impossible, impossible, do_setxattr);             // Txattrcreate, Twrite, Tclunk
-  set(OpKind::listxattr, exact, impossible, impossible, do_listxattr);           // Txattrwalk, Tread, Tclunk
-  set(OpKind::removexattr, exact, impossible, impossible, do_removexattr);       // Txattrcreate of no bytes, Tclunk
-  set(OpKind::getlk, exact, impossible, impossible, do_record_lock);             // Tgetlock
-  set(OpKind::setlk, exact, impossible, impossible, do_record_lock);             // Tlock
-  set(OpKind::flock, exact, impossible, impossible, do_flock);                   // Tlock of the whole file
+  set(OpKind::null, exact, exact, exact, do_null, "Tflush of no request");
+  set(OpKind::lookup, exact, exact, exact, do_lookup, "Twalk, Tgetattr or Tstat");
+  set(OpKind::getattr, exact, exact, exact, do_getattr, "Tgetattr or Tstat");
+  set(OpKind::statx, exact, exact, exact, do_getattr, "Tgetattr or Tstat");
+  set(OpKind::setattr, exact, exact, exact, do_setattr, "Tsetattr or Twstat");
+  set(OpKind::access, approximate, approximate, approximate, do_access, "Tgetattr or Tstat: mode bits, no access lists");
+  set(OpKind::readlink, exact, exact, impossible, do_readlink, "Treadlink; .u: Tstat");
+  set(OpKind::open, exact, exact, exact, do_open, "Twalk (a copy), Tlopen or Topen");
+  set(OpKind::create, exact, exact, exact, do_create, "Twalk (a copy), Tlcreate or Tcreate");
+  set(OpKind::read, exact, exact, exact, do_read, "Tread, as many as msize asks for");
+  set(OpKind::write, exact, exact, exact, do_write, "Twrite, as many as msize asks for");
+  set(OpKind::copy_file_range, approximate, approximate, approximate, do_copy, "Tread and Twrite");
+  set(OpKind::fsync, exact, exact, exact, do_fsync, "Tfsync; else a Twstat that changes nothing");
+  set(OpKind::flush, exact, exact, exact, do_flush, "Tlock if the owner has locks, else nothing");
+  set(OpKind::release, exact, exact, exact, do_release, "Tclunk");
+  set(OpKind::opendir, exact, exact, exact, do_open, "Twalk (a copy), Tlopen or Topen");
+  set(OpKind::readdir, exact, exact, exact, do_readdir, "Treaddir or Tread");
+  set(OpKind::readdirplus, approximate, exact, exact, do_readdir, "Treaddir: no attributes; Tread: with them");
+  set(OpKind::releasedir, exact, exact, exact, do_release, "Tclunk");
+  set(OpKind::fsyncdir, exact, exact, exact, do_fsync, "Tfsync; else a Twstat that changes nothing");
+  set(OpKind::mkdir, exact, exact, exact, do_mkdir, "Tmkdir or Tcreate");
+  set(OpKind::mknod, exact, exact, impossible, do_mknod, "Tmknod or Tcreate");
+  set(OpKind::symlink, exact, exact, impossible, do_symlink, "Tsymlink or Tcreate");
+  set(OpKind::link, exact, exact, impossible, do_link, "Tlink or Tcreate");
+  set(OpKind::unlink, exact, exact, exact, do_remove, "Tunlinkat; else Twalk, Tremove");
+  set(OpKind::rmdir, exact, exact, exact, do_remove, "Tunlinkat; else Twalk, Tremove");
+  set(OpKind::rename, exact, approximate, approximate, do_rename, "Trenameat, Trename or Twstat");
+  set(OpKind::statfs, exact, impossible, impossible, do_statfs, "Tstatfs");
+  set(OpKind::getxattr, exact, impossible, impossible, do_getxattr, "Txattrwalk, Tread, Tclunk");
+  set(OpKind::setxattr, exact, impossible, impossible, do_setxattr, "Txattrcreate, Twrite, Tclunk");
+  set(OpKind::listxattr, exact, impossible, impossible, do_listxattr, "Txattrwalk, Tread, Tclunk");
+  set(OpKind::removexattr, exact, impossible, impossible, do_removexattr, "Txattrcreate of no bytes, Tclunk");
+  set(OpKind::getlk, exact, impossible, impossible, do_record_lock, "Tgetlock");
+  set(OpKind::setlk, exact, impossible, impossible, do_record_lock, "Tlock");
+  set(OpKind::flock, exact, impossible, impossible, do_flock, "Tlock of the whole file");
   return r;
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
@@ -81,6 +82,8 @@ Fidelity wstat_fidelity(const Attr& set, Dialect dialect) {
 }
 
 }  // namespace
+
+const char* ninep_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
 
 Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
   if (unsigned(op.kind) >= kOpKinds) return impossible;

@@ -15,6 +15,7 @@ struct Abilities {
 };
 
 Fidelity ninep_fidelity(const Op& op, const Abilities& abilities);
+const char* ninep_requests(OpKind kind);
 Task perform(Call& call);
 
 Task do_null(Call& call);

@@ -99,5 +99,7 @@ struct NamedCase {
 };
 std::vector<NamedCase> name_cases();
 std::vector<NamedCase> data_cases();
+// Every operation that docs/operations.md has a row for, as the target states it there.
+void statements(Target& target, Case& c, bool privileged);
 
 }  // namespace fsr

@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
       fflush(stdout);
     };
     for (const NamedCase& test : cases) run(test.name, test.run);
+    run("operations as stated", [&](Case& c) { statements(*target, c, options.privileged); });
     run("concurrent sessions", [&](Case& c) { sessions(*target, c); });
     for (const std::string& kind : driver.impossible) printf("# %s cannot express: %s\n", argv[1], kind.c_str());
     for (const auto& [name, count] : target->counters())

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/target_command.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+
+#include "cli/target_actions.hpp"
+#include "targets/operations_table.hpp"
+
+namespace fsr {
+
+namespace {
+
+struct Arguments {
+  std::string url, path, second;
+  bool privileged = false;
+};
+
+void put(TargetActions& target, const Arguments& a) {
+  int fd = a.second.empty() ? STDIN_FILENO : open(a.second.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), a.second);
+  target.put(a.path, fd);
+  if (fd != STDIN_FILENO) close(fd);
+}
+
+struct Action {
+  const char* name;
+  const char* what;
+  const char* second;  // what a second path stands for
+  size_t least;        // arguments after the URL
+  void (*run)(TargetActions& target, const Arguments& a);
+};
+
+constexpr Action kActions[] = {
+    {"stat", "what the target is and has free, or what PATH is", nullptr, 0,
+     [](TargetActions& t, const Arguments& a) { t.stat(a.path); }},
+    {"ls", "the entries of a directory", nullptr, 0, [](TargetActions& t, const Arguments& a) { t.list(a.path); }},
+    {"cat", "the content of a file", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.print(a.path); }},
+    {"put", "makes or replaces a file", "FILE", 1, put},
+    {"mkdir", "makes a directory", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.make_directory(a.path); }},
+    {"rm", "removes a file or an empty directory", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.remove(a.path); }},
+    {"mv", "gives a file or a directory another name", "NEWPATH", 2,
+     [](TargetActions& t, const Arguments& a) { t.move(a.path, a.second); }},
+};
+
+std::string footer() {
+  std::string text = "Targets:\n";
+  for (const TargetPlugin* plugin : target_plugins())
+    if (plugin->help) text += fmt::format("  {}\n", plugin->help);
+  return text +
+         "PATH is below the target's root; without it, the root. FILE is standard input where it's missing.\n"
+         "Exit status: 0 done; 1 the target answered with an error; 2 it could not start.";
+}
+
+// 1 from here on: the target is there.
+int perform(const Action& action, const Arguments& arguments) {
+  MonotonicClock clock;
+  std::unique_ptr<Target> target = open_target(arguments.url, {.clock = &clock, .privileged = arguments.privileged});
+  TargetActions actions(*target, clock);
+  try {
+    action.run(actions, arguments);
+    if (fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "standard output");
+    return 0;
+  } catch (const std::exception& e) {
+    fflush(stdout);
+    fmt::print(stderr, "fsreplay: {}\n", e.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int target_command(int argc, char** argv) {
+  CLI::App app("Drives one target by hand, to try a server before a run.", "fsreplay target");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(30);
+  app.footer(footer());
+  const Action* chosen = nullptr;
+  Arguments arguments;
+  bool table = false;
+  for (const Action& action : kActions) {
+    CLI::App* sub = app.add_subcommand(action.name, action.what);
+    sub->add_option("URL", arguments.url, "the target: a URL or a directory")->required();
+    sub->add_option("PATH", arguments.path, "below its root")->required(action.least >= 1);
+    if (action.second) sub->add_option(action.second, arguments.second, "")->required(action.least >= 2);
+    sub->add_flag("--privileged", arguments.privileged, "as for a run");
+    sub->callback([&chosen, &action] { chosen = &action; });
+  }
+  app.add_subcommand("operations", "what each kind of target can do, as docs/operations.md has it")->callback([&table] {
+    table = true;
+  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    const std::string what = e.what();
+    fmt::print(stderr, "fsreplay target: {} (--help tells how)\n", what.substr(0, what.find('\n')));
+    return 2;
+  }
+  if (table) {
+    fputs(operations_table().c_str(), stdout);
+    return 0;
+  }
+  try {
+    return perform(*chosen, arguments);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "fsreplay: {}\n", e.what());
+    return 2;
+  }
+}
+
+}  // namespace fsr

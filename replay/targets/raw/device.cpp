@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/raw/device.hpp"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+namespace fsr::raw {
+
+namespace {
+
+constexpr char kMagic[] = "fsreplay raw 1\n";
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) { throw std::runtime_error(path + ": " + why); }
+[[noreturn]] void fail(const std::string& path) { fail(path, strerror(errno)); }
+
+uint64_t size_of(const Device& device, const struct stat& st) {
+  if (S_ISREG(st.st_mode)) return uint64_t(st.st_size);
+  uint64_t bytes = 0;
+  if (ioctl(device.fd.get(), BLKGETSIZE64, &bytes) != 0) fail(device.path);
+  return bytes;
+}
+
+uint32_t block_of(const Device& device, const struct stat& st) {
+  if (S_ISBLK(st.st_mode)) {
+    int bytes = 0;
+    if (ioctl(device.fd.get(), BLKSSZGET, &bytes) != 0) fail(device.path);
+    return uint32_t(bytes);
+  }
+#ifdef STATX_DIOALIGN
+  struct statx answer {};
+  if (statx(device.fd.get(), "", AT_EMPTY_PATH, STATX_DIOALIGN, &answer) == 0 && (answer.stx_mask & STATX_DIOALIGN) &&
+      answer.stx_dio_offset_align)
+    return answer.stx_dio_offset_align;
+#endif
+  return kHeaderBytes;  // kernels before 6.1 don't tell; no file system asks for more
+}
+
+// A file that somebody made for something else is not told by any signature.
+bool foreign_content(const std::string& path) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char head[kHeaderBytes] = {};
+  if (!fd || pread(fd.get(), head, sizeof head, 0) <= 0) return false;
+  if (memcmp(head, kMagic, sizeof kMagic - 1) == 0) return false;
+  return std::any_of(std::begin(head), std::end(head), [](char c) { return c != 0; });
+}
+
+}  // namespace
+
+Device open_device(const std::string& path, bool force) {
+  struct stat st;
+  if (stat(path.c_str(), &st) != 0) fail(path);
+  if (S_ISDIR(st.st_mode)) fail(path, "is a directory, expected a block device or a file (file:DIR replays into a directory)");
+  if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode)) fail(path, "is neither a block device nor a file");
+  if (std::string signs = force ? "" : signs_of_use(path); !signs.empty()) fail(path, signs + " (--force overwrites it)");
+  if (S_ISREG(st.st_mode) && !force && foreign_content(path))
+    fail(path, "holds something that isn't ours (--force overwrites it)");
+
+  Device device;
+  device.path = path;
+  const int flags = O_RDWR | O_DIRECT | O_CLOEXEC;
+  if (S_ISBLK(st.st_mode)) {
+    device.fd = UniqueFd(open(path.c_str(), flags | O_EXCL));  // without O_CREAT: only if nothing in the kernel uses it
+    device.exclusive = bool(device.fd);
+    if (!device.fd && errno == EBUSY && !force)
+      fail(path, "is in use by a file system, a volume or a program (--force overwrites it)");
+  }
+  if (!device.fd) device.fd = UniqueFd(open(path.c_str(), flags));
+  if (!device.fd && errno == EINVAL) fail(path, "its file system has no O_DIRECT");
+  if (!device.fd) fail(path);
+  device.size = size_of(device, st);
+  device.block = block_of(device, st);
+  if (device.block == 0 || device.block > kHeaderBytes || (device.block & (device.block - 1)))
+    fail(path, "wants blocks of " + std::to_string(device.block) + " bytes, at most 4096 are supported");
+  device.size -= device.size % kHeaderBytes;
+  if (device.size < 2 * kHeaderBytes) fail(path, "is too small: expected 8 KiB or more");
+  return device;
+}
+
+void write_header(const Device& device) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kHeaderBytes, kHeaderBytes) != 0) fail(device.path, "no memory");
+  std::unique_ptr<void, void (*)(void*)> block(memory, free);
+  memset(memory, 0, kHeaderBytes);
+  memcpy(memory, kMagic, sizeof kMagic - 1);
+  ssize_t n = pwrite(device.fd.get(), memory, kHeaderBytes, 0);
+  if (n < 0) fail(device.path);
+  if (size_t(n) != kHeaderBytes) fail(device.path, "its first block could not be written");
+}
+
+}  // namespace fsr::raw

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device or file below `raw:`: what must not be overwritten by mistake, its size, what it demands of requests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "targets/file/fd.hpp"
+
+namespace fsr::raw {
+
+// The first block is ours: it tells a device that holds the files of an earlier run from others.
+constexpr uint64_t kHeaderBytes = 4096;
+
+struct Device {
+  UniqueFd fd;         // read and write, O_DIRECT; of a block device also O_EXCL unless it was in use
+  std::string path;    // as given
+  uint64_t size = 0;   // bytes
+  uint32_t block = 0;  // bytes; offsets and lengths of requests must be multiples of it. A power of two, at most kHeaderBytes
+  bool exclusive = false;
+};
+
+// Throws std::runtime_error "PATH: why" for what can't be driven at all, and without `force` for what is mounted, partitioned,
+// used by something else or holds something.
+Device open_device(const std::string& path, bool force);
+
+// Everything on `path` that speaks against overwriting it, in words: "is mounted on /srv", "holds ext4 (label home)". Empty:
+// nothing known does.
+std::string signs_of_use(const std::string& path);
+
+// Makes the device known as ours. Throws std::runtime_error.
+void write_header(const Device& device);
+
+}  // namespace fsr::raw

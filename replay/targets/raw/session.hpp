@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session of the `raw:` target: a ring. Belongs to one thread, the one that first submits or polls.
+#pragma once
+
+#include <liburing.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "engine/clock.hpp"
+#include "targets/file/tree.hpp"
+#include "targets/lock_waiters.hpp"
+#include "targets/raw/device.hpp"
+#include "targets/raw/layout.hpp"
+#include "targets/raw/write_ranges.hpp"
+
+namespace fsr::raw {
+
+struct Counters {
+  std::atomic<uint64_t> widened_reads = 0, widened_writes = 0, empty = 0, unplaced = 0;
+};
+
+struct Shared {
+  Device device;
+  Layout layout;
+  TargetOptions options;
+  WriteRanges writes;
+  LockBells bells;  // rung when a range became free
+  Counters counters;
+};
+
+class RawSession final : public Session {
+ public:
+  explicit RawSession(std::shared_ptr<Shared> shared);  // throws std::runtime_error when there is no io_uring
+  ~RawSession() override;                               // what is under way is left to the kernel, with its memory
+  Submit submit(Request& request) override;
+  void poll(int64_t deadline, int wake, Completion& sink) override;
+
+ private:
+  enum class Step : uint8_t { read, head, tail, write, sync };
+  // A request under way: the whole blocks from `begin` to `end` of the device, in pieces.
+  struct Job {
+    Request* request = nullptr;
+    Step step = Step::read;
+    bool reads_first = false;                 // a write of part of a block
+    uint64_t start = 0, length = 0;           // bytes of the device that are meant
+    uint64_t begin = 0, end = 0;              // those in whole blocks
+    uint64_t at = 0;                          // done up to here
+    uint64_t piece_begin = 0, piece_end = 0;  // under way
+    ReplyBuffer own;
+    char* memory = nullptr;  // of the piece
+  };
+  static constexpr unsigned kEntries = 1024;  // of the ring, and requests under way
+
+  bool begin(Request& request);
+  void place(Job& job, const Extent& extent);
+  void next_piece(Job& job);
+  void issue(Job& job);
+  bool advance(Job& job, int result);
+  void finish(Job& job, int error);
+  void watch(int fd, int& watched);
+  void enable();
+  void reap();
+  void deliver(Completion& sink);
+  io_uring_sqe* get_sqe();
+  Job* take_job(Request& request);
+  int64_t now() const { return shared_->options.clock->now(); }
+
+  std::shared_ptr<Shared> shared_;
+  Bell bell_;
+  LockWaiters waiters_;
+  io_uring ring_{};
+  bool enabled_ = false;
+  int watched_wake_ = -1, watched_bell_ = -1;
+  unsigned under_way_ = 0;
+  ReplyBuffer scratch_;  // where content is read to that nobody wants
+  std::vector<std::unique_ptr<Job>> all_;
+  std::vector<Job*> spare_, done_;
+};
+
+}  // namespace fsr::raw
