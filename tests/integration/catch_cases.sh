@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: catch_cases.sh PROGRAM: runs each case of a Catch2 program by itself and prints "ok - name" or "not ok - name: why".
+# usage: catch_cases.sh PROGRAM [FILTER]: runs each case of a Catch2 program by itself and prints "ok - name" or "not ok - name: why".
 set -uo pipefail
 
 failed=0
@@ -11,5 +11,5 @@ while IFS= read -r name; do
     failed=1
     echo "not ok - ${name//\\/}: $(grep -vE '^[~.=-]*$' <<<"$output" | tail -n 30 | tr '\n' '|')"
   fi
-done < <("$1" --list-test-names-only | sed 's/\([,\[]\)/\\\1/g')
+done < <("$1" --list-test-names-only "${@:2}" | sed 's/\([,\[]\)/\\\1/g')
 exit $failed

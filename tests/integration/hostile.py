@@ -143,14 +143,17 @@ class Proxy:
         self.listener.close()
 
 
-def attack(proxy, url):
-    """Runs the conformance suite on `url`, which leads through `proxy`, and prints what came of it. True: as it must be."""
+def attack(proxy, url, all_right=False):
+    """Runs the conformance suite on `url`, which leads through `proxy`, and prints what came of it. True: as it must be, which
+    with `all_right` is that every case passes all the same."""
     name = proxy.damage.__name__.replace("_", " ")
     problem = None
     try:
         done = subprocess.run([os.path.join(BUILD, "tests/integration/target_conformance"), url], capture_output=True, timeout=150,
                               check=False, text=True, errors="replace")
-        if done.returncode not in (0, 1):
+        if all_right and done.returncode == 1:
+            problem = next(line for line in done.stdout.splitlines() if line.startswith("not ok"))
+        elif done.returncode not in (0, 1):
             problem = f"ended with {done.returncode}: {done.stderr[-500:]}"
         elif proxy.damaged == 0:
             problem = "no reply was damaged"

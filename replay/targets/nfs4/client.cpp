@@ -141,6 +141,11 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
     release(rpc, false);
     return conclude(rpc);
   }
+  if (reply_.status == kRetryUncached && reply_.done <= 1 && rpc.harmless()) {  // done, its reply not kept: once more
+    release(rpc, true);
+    start(rpc);
+    return pump();
+  }
   if (reply_.done == 0) return sequence_failed(rpc);
   release(rpc, true);
   renewed_ = options.clock->now();
@@ -161,9 +166,6 @@ void Client::sequence_failed(Rpc& rpc) {
       if (delay(rpc, options.timeout)) return;
       release(rpc, false);
       return conclude(rpc);
-    case kRetryUncached:  // done, its reply not kept: it may be done again
-      release(rpc, true);
-      return interrupted(rpc);
     case kBadSession:
     case kDeadSession:
     case kConnectionNotBound:

@@ -241,6 +241,8 @@ Detached Client::set_up(std::string path, bool* done) {
 
 Detached Client::say_goodbye(bool* done) {
   if (recovery) co_await recovery->close_all();
+  Rpc& bind = request(nullptr, options.self);  // a session is only destroyed on a connection that it was used on
+  co_await send(bind);
   Rpc& session = bare_request();
   session.compound.destroy_session(session_);
   co_await send(session);

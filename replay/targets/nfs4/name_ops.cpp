@@ -96,9 +96,9 @@ Task do_mknod(Call& call) {
   const bool regular = S_ISREG(op.mode) || (op.mode & S_IFMT) == 0;
   const Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode), .rdev = op.flags};
   if (!regular) co_return co_await make(call, set);
-  FileHandle dir;
+  FileHandle dir, made;
   if (int error = find_parent(call, &dir)) co_return error;
-  co_return co_await create_file(call, dir, set, CreateHow::guarded);
+  co_return co_await create_file(call, dir, set, CreateHow::guarded, &made);
 }
 
 Task do_link(Call& call) {

@@ -75,7 +75,7 @@ Task do_opendir(Call& call) {
   co_return 0;
 }
 
-Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how) {
+Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how, FileHandle* made) {
   const Op& op = call.op();
   const bool stays = op.handle != 0;
   const uint32_t access = op.kind == OpKind::create ? share_access(op.open_flags) : uint32_t(kShareWrite);
@@ -83,18 +83,18 @@ Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow h
   Rpc& rpc = call.ask();
   rpc.guarded = how == CreateHow::guarded;
   rpc.compound.putfh(dir).open_name(access, owner, op.name, how, call.client().fresh_verifier(), set);
-  // The server may keep the verifier in the file's times.
-  if (how == CreateHow::exclusive) rpc.compound.setattr(kCurrent, {.valid = kAttrAtimeNow | kAttrMtimeNow});
   rpc.compound.getfh().getattr();
   if (!stays) rpc.compound.close(kCurrent);
   const Reply& reply = co_await call.send(rpc);
   if (!reply.error) taught(call, reply);
+  *made = reply.handle;
   if (reply.done <= kOpenAt || !stays) co_return reply.error;
   if (reply.handle.size == 0) co_return reply.error ? reply.error : EBADMSG;  // what to close isn't known
   co_return co_await keep_open(call, reply, reply.handle);
 }
 
-// O_EXCL is EXCLUSIVE4_1, whose verifier makes a repetition after a restart of the server find its own file.
+// O_EXCL is EXCLUSIVE4_1, whose verifier makes a repetition find its own file. The server may keep it in the file's times, which
+// are therefore set afterwards, as kernel clients do.
 Task do_create(Call& call) {
   const Op& op = call.op();
   FileHandle dir;
@@ -102,7 +102,15 @@ Task do_create(Call& call) {
   Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode & 07777)};
   const bool exclusive = op.open_flags & O_EXCL;
   if (!exclusive && (op.open_flags & O_TRUNC)) set.valid |= kAttrSize;  // to 0
-  co_return co_await create_file(call, dir, set, exclusive ? CreateHow::exclusive : CreateHow::unchecked);
+  FileHandle made;
+  const int error = co_await create_file(call, dir, set, exclusive ? CreateHow::exclusive : CreateHow::unchecked, &made);
+  if (error || !exclusive) co_return error;
+  call.auxiliary();
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(made).setattr(kAnonymous, {.valid = kAttrAtimeNow | kAttrMtimeNow}).getattr();
+  const Reply& reply = co_await call.send(rpc);
+  if (!reply.error) call.request->outcome.attr = reply.attr;
+  co_return reply.error;
 }
 
 Task do_release(Call& call) {

@@ -32,7 +32,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::access, do_access, "ACCESS");
   set(OpKind::readlink, do_readlink, "READLINK");
   set(OpKind::open, do_open, "OPEN (CLAIM_FH) GETATTR; with O_TRUNC also SETATTR");
-  set(OpKind::create, do_create, "OPEN (CLAIM_NULL; EXCLUSIVE4_1 with O_EXCL, else UNCHECKED) GETFH GETATTR");
+  set(OpKind::create, do_create, "OPEN (CLAIM_NULL; UNCHECKED, or with O_EXCL EXCLUSIVE4_1 and then SETATTR) GETFH GETATTR");
   set(OpKind::read, do_read, "READ, as many as the session's and the server's limits ask for");
   set(OpKind::write, do_write, "WRITE, as many as the limits ask for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
   set(OpKind::copy_file_range, do_copy, "COPY; where the server has none: READ, WRITE");

@@ -65,7 +65,7 @@ struct File {
 };
 int find_file(Call& call, HandleId handle, ObjectId object, File* file);
 // Makes a regular file by OPEN; it stays open if the operation has a handle.
-Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how);
+Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how, FileHandle* made);
 Task remove_hidden(Call& call, std::vector<nfs::HiddenName>& names);  // failures are counted
 Task unlock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end);
 

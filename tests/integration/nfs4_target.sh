@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The NFSv4.1 and 4.2 target on a real server: what every target must do alike, then what only this one does, restarts included:
+# of a server that remembers nothing, and of one that lets its clients reclaim.
+. "$(dirname "$0")/common.sh"
+export tests=$FSR_BUILD/tests/integration
+
+"$FSR_SOURCE/tests/servers/ganesha" bash -c '
+  failed=0
+  mkdir "$NFS_VFS_DIR/small" "$NFS_VFS_DIR/conformance"
+  "$tests/target_conformance" "${NFS4_VFS_URL/vfs/vfs/conformance}" --privileged || failed=1
+  small=${NFS4_VFS_URL/vfs/vfs/small}
+  "$tests/target_conformance" "${small/4.1/4.2}&rsize=4096&wsize=4096" || failed=1
+  "$FSR_SOURCE/tests/integration/catch_cases.sh" "$tests/nfs4_target_test" || failed=1
+  exit $failed' || failures_=1
+NFS_GRACE=1 "$FSR_SOURCE/tests/servers/ganesha" \
+  "$FSR_SOURCE/tests/integration/catch_cases.sh" "$tests/nfs4_target_test" "a server restart*" || failures_=1

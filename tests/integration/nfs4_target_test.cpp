@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NFSv4.1 target on a real server: see nfs_mounted.hpp.
+#include <errno.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "nfs_mounted.hpp"
+
+using namespace fsr;
+
+namespace {
+
+struct Mounted4 : Mounted {
+  explicit Mounted4(const std::string& options = "", bool impersonate = false)
+      : Mounted(options, true, impersonate, "NFS4_VFS_URL") {}
+
+  int lock(ObjectId object, HandleId handle, uint64_t owner, uint64_t offset, uint64_t length, uint32_t type = F_WRLCK) {
+    return run({.kind = OpKind::setlk,
+                .mode = type,
+                .object = object,
+                .handle = handle,
+                .offset = offset,
+                .length = length,
+                .owner = owner});
+  }
+};
+
+void server(const char* what) {
+  const std::string command = environment("FSR_SOURCE") + "/tests/servers/ganesha " + what;
+  REQUIRE(system(command.c_str()) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("transfers of every size arrive whole, in as many requests as the limits ask for") {
+  Mounted4 m("&rsize=32768&wsize=16384");
+  m.create("file", 1);
+  for (size_t size : {size_t(0), size_t(1), size_t(3), size_t(16383), size_t(16385), size_t(100'001), size_t(5'000'000)}) {
+    std::string data = pattern(size);
+    REQUIRE(m.write(1, 7, data) == 0);
+    CHECK(m.read(1, 7, size) == data);
+    if (size) CHECK(contents(m.disk / "file").substr(7, size) == data);
+  }
+  CHECK(m.read(1, 4'999'999, 1000) == pattern(5'000'000).substr(4'999'992));
+  CHECK(m.read(1, 6'000'000, 1000).empty());
+  CHECK(m.release(1) == 0);
+}
+
+TEST_CASE("operations act as their recorded users where they are impersonated") {
+  Mounted4 m("", true);
+  Op create{.kind = OpKind::create,
+            .uid = 1234,
+            .gid = 77,
+            .mode = 0640,
+            .open_flags = O_RDWR | O_EXCL,
+            .object = 10,
+            .parent = kDir,
+            .handle = 1,
+            .name = "theirs"};
+  Attr open_to_all{.valid = kAttrMode, .mode = 0777};
+  REQUIRE(m.run({.kind = OpKind::setattr, .object = kDir, .set = &open_to_all}) == 0);
+  REQUIRE(m.run(create) == 0);
+  struct stat st {};
+  REQUIRE(::stat((m.disk / "theirs").c_str(), &st) == 0);
+  CHECK(st.st_uid == 1234);
+  CHECK(st.st_gid == 77);
+  CHECK(st.st_mode == (S_IFREG | 0640));
+  CHECK(st.st_mtime > 1'700'000'000);  // not the verifier of the exclusive create
+  CHECK(m.run({.kind = OpKind::open, .uid = 99, .gid = 99, .open_flags = O_RDONLY, .object = 10, .handle = 2}) == EACCES);
+  CHECK(m.run({.kind = OpKind::access, .uid = 99, .gid = 77, .mode = R_OK, .object = 10}) == 0);
+  CHECK(m.run({.kind = OpKind::access, .uid = 99, .gid = 77, .mode = W_OK, .object = 10}) == EACCES);
+  // What is open is used as whoever opened it.
+  REQUIRE(m.run({.kind = OpKind::write, .uid = 99, .gid = 99, .handle = 1, .length = 5}, "hello") == 0);
+  CHECK(m.run({.kind = OpKind::release, .uid = 99, .gid = 99, .handle = 1}) == 0);
+}
+
+TEST_CASE("a file removed while open lives on until its last release, and hidden names go with the target") {
+  {
+    Mounted4 m;
+    ObjectId file = m.create("file", 1);
+    REQUIRE(m.write(1, 0, "before") == 0);
+    REQUIRE(m.run({.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "file"}) == 0);
+    CHECK_FALSE(fs::exists(m.disk / "file"));
+    CHECK(hidden_in_root() == 1);
+    CHECK(m.read(1, 0, 100) == "before");
+    CHECK(m.release(1) == 0);
+    CHECK(hidden_in_root() == 0);
+    file = m.create("file", 2);
+    REQUIRE(m.run({.kind = OpKind::unlink, .object = file, .parent = kDir, .name = "file"}) == 0);
+    CHECK(hidden_in_root() == 1);
+  }
+  CHECK(hidden_in_root() == 0);
+}
+
+TEST_CASE("locks exclude other owners, other clients too") {
+  Mounted4 a, b;
+  ObjectId file = a.create("file", 1);
+  REQUIRE(b.run({.kind = OpKind::lookup, .object = 60, .parent = kRootObject, .name = a.dir_name}) == 0);
+  REQUIRE(b.run({.kind = OpKind::lookup, .object = 61, .parent = 60, .name = "file"}) == 0);
+  REQUIRE(b.run({.kind = OpKind::open, .open_flags = O_RDWR, .object = 61, .handle = 5}) == 0);
+  REQUIRE(a.lock(file, 1, 7, 100, 10) == 0);
+  CHECK(b.lock(61, 5, 7, 105, 1) == EAGAIN);  // the same owner of another client is another
+  CHECK(b.lock(61, 5, 7, 110, 0) == 0);
+  CHECK(a.lock(file, 1, 7, 200, 1, F_RDLCK) == EAGAIN);
+  CHECK(b.run({.kind = OpKind::release, .object = 61, .handle = 5}) == 0);  // its lock goes with it
+  CHECK(a.lock(file, 1, 7, 200, 1, F_RDLCK) == 0);
+  CHECK(a.run({.kind = OpKind::getlk, .mode = F_WRLCK, .object = file, .handle = 1, .offset = 100, .length = 1, .owner = 8}) ==
+        0);
+}
+
+TEST_CASE("what the server offers of 4.2 is used, the rest is named") {
+  MonotonicClock clock;
+  std::string url = environment("NFS4_VFS_URL");
+  url.back() = '2';
+  auto target = nfs_plugin.open(url, {&clock, true, false});
+  CHECK(target->fidelity({.kind = OpKind::lseek}) == Fidelity::exact);
+  CHECK(target->fidelity({.kind = OpKind::fallocate}) == Fidelity::exact);
+  CHECK(target->fidelity({.kind = OpKind::copy_file_range}) == Fidelity::approximate);
+  CHECK(target->fidelity({.kind = OpKind::getxattr, .name = "user.x"}) == Fidelity::impossible);
+  bool named = false;
+  for (const auto& [name, count] : target->counters()) named |= name == "not offered by the server: COPY (NFS4ERR_NOTSUPP)";
+  CHECK(named);
+  Mounted4 m;
+  for (OpKind kind : {OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
+                      OpKind::removexattr, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
+    CHECK(m.target->fidelity({.kind = kind}) == Fidelity::impossible);
+    CHECK(m.run({.kind = kind}) == EOPNOTSUPP);
+  }
+}
+
+TEST_CASE("an idle client keeps its lease") {
+  Mounted4 m;
+  ObjectId file = m.create("file", 1);
+  REQUIRE(m.lock(file, 1, 1, 0, 10) == 0);
+  // The server drops a client that says nothing for 20 s; ours speaks up after a third of that.
+  struct Nobody final : Completion {
+    void completed(Request&) override {}
+  } nobody;
+  auto idle = m.target->open_session();
+  const int64_t until = m.clock.now() + 7'200'000'000;
+  while (m.clock.now() < until) idle->poll(until, -1, nobody);
+  CHECK(m.counter("lease renewals") >= 1);
+}
+
+TEST_CASE("a server restart: what was open and locked is had again, lost writes are told") {
+  const bool grace = getenv("NFS_GRACE") != nullptr;
+  Mounted4 m;
+  ObjectId file = m.create("file", 1);
+  REQUIRE(m.write(1, 0, "not committed") == 0);
+  REQUIRE(m.lock(file, 1, 1, 0, 10) == 0);
+  REQUIRE(m.lock(file, 1, 1, 20, 10, F_RDLCK) == 0);
+  usleep(1'100'000);  // the server's write verifier is the second of its start
+  server("--stop");
+  std::thread restart([&] {
+    usleep(300'000);
+    server("--start");
+  });
+  CHECK(m.run({.kind = OpKind::getattr, .object = file}) == 0);
+  restart.join();
+  CHECK(m.counter("reconnects") >= 1);
+  CHECK(m.counter("sessions made again") == 1);
+  CHECK(m.counter("open files and locks reclaimed") == (grace ? 3 : 0));
+  CHECK(m.counter("open files opened again") == (grace ? 0 : 1));
+  CHECK(m.counter("locks lost") == 0);
+  CHECK(m.counter("operations lost with a session") == 0);
+  CHECK(m.read(1, 0, 100) == "not committed");
+  CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == EIO);
+  CHECK(m.counter("files with lost writes") == 1);
+  REQUIRE(m.write(1, 0, "again") == 0);
+  CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
+  CHECK(m.lock(file, 1, 2, 5, 1) == EAGAIN);  // the lock is still there
+  CHECK(m.run({.kind = OpKind::flush, .object = file, .handle = 1, .owner = 1}) == 0);
+  CHECK(m.release(1) == 0);
+}
+
+TEST_CASE("a server that stays away: operations fail in time, and succeed when it is back") {
+  Mounted4 m("&timeout=1");
+  server("--stop");
+  const int64_t begin = m.clock.now();
+  CHECK(m.run({.kind = OpKind::getattr, .object = kDir}) != 0);
+  CHECK(m.clock.now() - begin < 30'000'000'000);
+  server("--start");
+  int error = -1;
+  for (int i = 0; i < 50 && error; ++i) {
+    error = m.run({.kind = OpKind::getattr, .object = kDir});
+    if (error) usleep(100'000);
+  }
+  CHECK(error == 0);
+}
+
+TEST_CASE("the read-only export says so") {
+  MonotonicClock clock;
+  auto target = nfs_plugin.open(environment("NFS4_RO_URL"), {&clock, true, false});
+  BlockingSession session(*target, clock);
+  CHECK(session.perform({.kind = OpKind::mkdir, .mode = 0755, .object = 5, .parent = kRootObject, .name = "x"}).error == EROFS);
+  CHECK(target->space().total > 0);
+  CHECK(session.perform({.kind = OpKind::statfs, .object = kRootObject}).error == 0);
+  CHECK(session.perform({.kind = OpKind::null}).error == 0);
+}
+
+TEST_CASE("what can't be opened is one clear line") {
+  using Catch::Contains;
+  const std::string at = "nfs://127.0.0.1:" + environment("NFS_PORT");
+  CHECK_THAT(refusal(at + "/no/such/export?version=4.1"), Contains("no such export"));
+  CHECK_THAT(refusal("nfs://127.0.0.1:9/vfs?version=4.1"), Contains("127.0.0.1:9") && Contains("refused"));
+  CHECK_THAT(refusal("nfs://127.0.0.1:111/vfs?version=4.1"), Contains("does not offer that program"));
+  CHECK_THAT(refusal("nfs://no-such-host.invalid/vfs?version=4.1"), Contains("can't find the host"));
+  CHECK_THAT(refusal(at + "/vfs?version=4.3"), Contains("version=4.2"));
+  CHECK_THAT(refusal(at + "/vfs?version=4.1&mountport=3"), Contains("mountport"));
+  CHECK_THAT(refusal("nfs://user@127.0.0.1/vfs?version=4.1"), Contains("user names"));
+}
