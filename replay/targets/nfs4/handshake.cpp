@@ -71,10 +71,16 @@ Task Client::make_session(bool* new_client) {
     const Reply& known = co_await send(exchange);
     if (known.error) co_return known.error;
     *new_client = known.clientid != clientid_ || !(known.flags & kConfirmed);
+    const uint32_t sequence = known.sequenceid;
     clientid_ = known.clientid;
+    if (session_number_ > 0 && !*new_client) {  // the old one is of no use any more, if it is there at all
+      Rpc& destroy = bare_request();
+      destroy.compound.destroy_session(session_);
+      co_await send(destroy);
+    }
     const uint32_t size = std::max({options.read_max, options.write_max, options.readdir_max}) + kOverhead;
     Rpc& create = bare_request();
-    create.compound.create_session(clientid_, known.sequenceid, {size, size, kLongestCached, Compound::kMostOps, kSlots});
+    create.compound.create_session(clientid_, sequence, {size, size, kLongestCached, Compound::kMostOps, kSlots});
     const Reply& made = co_await send(create);
     if (made.status == kStaleClientid && attempt + 1 < kMostAttempts) continue;
     if (made.error) co_return made.error;

@@ -10,6 +10,8 @@ namespace {
 // A lock table knows an owner by one number; those of flock are told from those of fcntl by its highest bit.
 uint64_t key(const Owner& owner) { return owner.id ^ (owner.kind == Owner::flock ? 1ull << 63 : 0); }
 
+bool is_gone(int error) { return error == ENOTCONN || error == ECONNRESET || error == ETIMEDOUT || error == ECANCELED; }
+
 bool refused_in_time(uint32_t status) { return status == kNoGrace || status == kReclaimBad || status == kReclaimConflict; }
 
 }  // namespace
@@ -168,14 +170,14 @@ Task States::close_all() {
   std::unordered_map<HandleId, OpenState> opens;
   opens.swap(opens_);
   for (const auto& [id, state] : opens)
-    if (int error = co_await close(nullptr, state); error == ENOTCONN || error == ETIMEDOUT) co_return error;
+    if (int error = co_await close(nullptr, state); is_gone(error)) co_return error;
   std::vector<nfs::HiddenName> left;
   files_.objects.for_each([&](uint64_t, nfs::Object& o) {
     left.insert(left.end(), o.hidden.begin(), o.hidden.end());
     o.hidden.clear();
   });
   for (const nfs::HiddenName& name : left)
-    if (int error = co_await remove(name); error == ENOTCONN || error == ETIMEDOUT) co_return error;
+    if (int error = co_await remove(name); is_gone(error)) co_return error;
   co_return 0;
 }
 
