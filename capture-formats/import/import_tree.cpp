@@ -45,12 +45,12 @@ NodeId ImportTree::make(NodeId parent, std::string_view name, uint32_t type) {
 }
 
 void ImportTree::bind(NodeId parent, std::string_view name, NodeId id) {
+  ImportNode& n = node(id);
+  ++n.names;  // first: it may be what had the name
   unbind(parent, name);
   node(parent).entries.insert_or_assign(std::string(name), id);
-  ImportNode& n = node(id);
   n.parent = parent;
   n.name = name;
-  ++n.names;
 }
 
 void ImportTree::unbind(NodeId parent, std::string_view name) {

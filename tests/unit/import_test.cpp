@@ -199,6 +199,8 @@ TEST_CASE("paths lead through links that are known, and never in circles") {
   CHECK(tree.find(tree.directory(), "link", false, true).node == link);
   CHECK(tree.find(tree.directory(), "link/..", true, true).node == tree.directory());
   CHECK(tree.find(kTopNode, "w/./link//x", true, true).parent == dir);
+  tree.bind(tree.directory(), "dir", dir);
+  CHECK(tree.find(tree.directory(), "dir", true, true).node == dir);
   tree.node(link).target = "link";
   CHECK(tree.find(tree.directory(), "link/x", true, true).bad);
   CHECK(tree.find(tree.directory(), "none/x", true, false).early);

@@ -34,6 +34,7 @@ constexpr Entry kSubcommands[] = {
     {"merge", "traces of several clients, as one", add_merge},
     {"convert", "the same trace, compressed in another way", add_convert},
     {"import", "what another tool has recorded, as a trace", add_import},
+    {"export", "a trace in a format of another tool", add_export},
     {"verify", "read all of it and say what is damaged or missing", add_verify},
 };
 

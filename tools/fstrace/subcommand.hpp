@@ -30,6 +30,7 @@ Run add_filter(CLI::App& app);
 Run add_merge(CLI::App& app);
 Run add_convert(CLI::App& app);
 Run add_import(CLI::App& app);
+Run add_export(CLI::App& app);
 Run add_verify(CLI::App& app);
 
 // Declares the argument FILE...

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace export: a trace in a format of another tool.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "export/format.hpp"
+#include "selection.hpp"
+#include "subcommand.hpp"
+#include "util/output_file.hpp"
+#include "util/status_line.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+constexpr const Exporter* kExporters[] = {&kFioExporter,    &kStraceExporter, &kCsvExporter,     &kJsonExporter,
+                                          &kDbenchExporter, &kChromeExporter, &kBlkparseExporter};
+constexpr size_t kBuffer = 1 << 20;
+
+struct Options {
+  std::vector<std::string> files;
+  std::string format, output;
+  bool force = false;
+  Selection selection;
+};
+
+std::string names() {
+  std::string out;
+  for (const Exporter* e : kExporters) out += (out.empty() ? "" : ", ") + std::string(e->name);
+  return out;
+}
+
+const Exporter& exporter(const std::string& name) {
+  for (const Exporter* e : kExporters)
+    if (name == e->name) return *e;
+  throw std::runtime_error("--format " + name + ": no such format: expected one of " + names());
+}
+
+// A file that appears whole or not at all, or standard output.
+class Output {
+ public:
+  Output(const std::string& name, bool force) : name_(name) {
+    if (name != "-") file_ = std::make_unique<OutputFile>(name, force);
+    fd_ = file_ ? file_->take_fd() : dup(STDOUT_FILENO);
+  }
+  ~Output() { close(fd_); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  void write(fmt::memory_buffer& text) {
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t n = ::write(fd_, text.data() + done, text.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) throw std::runtime_error(name_ + ": " + strerror(n < 0 ? errno : ENOSPC));
+      done += size_t(n);
+    }
+    text.clear();
+  }
+  void commit() {
+    if (!file_) return;
+    // The temporary file is only for its owner; what is exported is a text like any other.
+    const mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd_, 0666 & ~mask);
+    file_->commit();
+  }
+
+ private:
+  const std::string name_;
+  std::unique_ptr<OutputFile> file_;
+  int fd_ = -1;
+};
+
+struct Counts {
+  uint64_t seen = 0, written = 0;
+  std::map<OpKind, uint64_t> partly, no;
+};
+
+Counts write_all(TraceReader& reader, Options& options, ExportFormat& format, Output& output) {
+  Counts counts;
+  Paths paths;
+  seek(reader, options.selection, &paths);
+  StatusLine line(options.output == "-");
+  OpBatch batch;
+  fmt::memory_buffer text;
+  format.begin(text);
+  for (bool more = true; more && reader.next(batch);) {
+    for (const Op& op : batch.ops) {
+      if (!(more = op.start < options.selection.to())) break;
+      // What has an old and a new name is shown by the old one.
+      const bool two_names = op.kind == OpKind::rename || op.kind == OpKind::link;
+      if (!two_names) paths.apply(op);
+      if (options.selection.matches(op, paths)) {
+        ++counts.seen;
+        const Exported done = format.add(text, op, paths);
+        counts.written += done == Exported::whole || done == Exported::partly;
+        if (done == Exported::partly) ++counts.partly[op.kind];
+        if (done == Exported::no) ++counts.no[op.kind];
+      }
+      if (two_names) paths.apply(op);
+      if (text.size() >= kBuffer) output.write(text);
+    }
+    line.bar("exporting", reader.position_bytes(), reader.file_bytes());
+  }
+  format.end(text);
+  output.write(text);
+  return counts;
+}
+
+void tell(const std::map<OpKind, uint64_t>& kinds, const char* format, const char* what) {
+  if (kinds.empty()) return;
+  std::string text;
+  for (auto [kind, n] : kinds) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(n), op_name(kind));
+  fmt::print(stderr, "fstrace: {}: {} {}\n", format, text, what);
+}
+
+int run_export(Options& options) {
+  options.selection.parse();
+  const Exporter& to = exporter(options.format);
+  auto reader = open_trace(options.files);
+  const auto format = to.make(reader->header());
+  Output output(options.output, options.force);
+  const Counts counts = write_all(*reader, options, *format, output);
+  tell(counts.partly, to.name, "expressed in part");
+  tell(counts.no, to.name, "left out: the format has no word for them, or they failed or moved nothing");
+  if (counts.written == 0) throw std::runtime_error(options.files[0] + ": no operation that " + to.name + " could express");
+  output.commit();
+  if (options.output != "-")
+    fmt::print("{}: {} of {} operations\n", escape_text(options.output), format_count(counts.written), format_count(counts.seen));
+  for (const TraceDamage& d : reader->damage()) fmt::print(stderr, "fstrace: {}: {}\n", options.files[0], d.what);
+  return counts.partly.empty() && counts.no.empty() && reader->damage().empty() ? 0 : 1;
+}
+
+}  // namespace
+
+Run add_export(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_files(app, options->files);
+  app.add_option("--format", options->format, names())->required();
+  app.add_option("-o,--output", options->output, "the file to write; - is standard output")->required();
+  app.add_flag("--force", options->force, "replace it if it exists");
+  options->selection.add_time_options(app);
+  options->selection.add_options(app);
+  return [options] { return run_export(*options); };
+}
+
+}  // namespace fsr::fstrace
