@@ -48,6 +48,11 @@ TEST_CASE("transfers of every size arrive whole, in as many requests as the limi
   CHECK(m.release(1) == 0);
 }
 
+TEST_CASE("requests are pipelined, from several sessions at once") {
+  Mounted4 m;
+  check_pipelined(m);
+}
+
 TEST_CASE("operations act as their recorded users where they are impersonated") {
   Mounted4 m("", true);
   Op create{.kind = OpKind::create,

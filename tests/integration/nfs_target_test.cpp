@@ -362,55 +362,7 @@ TEST_CASE("fsync commits what is not yet stable, and only that") {
 
 TEST_CASE("requests are pipelined, from several sessions at once") {
   Mounted m;
-  ObjectId file = m.create("file", 1);
-  std::string data = pattern(1 << 20);
-  REQUIRE(m.write(1, 0, data) == 0);
-  constexpr int kThreads = 4, kDepth = 64, kOps = 4000;
-  std::atomic<int> good{0};
-  auto work = [&](int number) {
-    std::unique_ptr<Session> session = m.target->open_session();
-    std::vector<Op> ops(kDepth);
-    std::vector<Request> requests(kDepth);
-    std::vector<size_t> idle;
-    struct Sink : Completion {
-      std::vector<size_t>* idle;
-      const std::string* data;
-      std::atomic<int>* good;
-      void completed(Request& r) override {
-        bool ok = r.outcome.error == 0;
-        if (r.op->kind == OpKind::read) ok = ok && r.outcome.data == std::string_view(*data).substr(r.op->offset, r.op->length);
-        *good += ok;
-        idle->push_back(reinterpret_cast<size_t>(r.owner));
-      }
-    } sink;
-    sink.idle = &idle;
-    sink.data = &data;
-    sink.good = &good;
-    for (size_t i = 0; i < kDepth; ++i) idle.push_back(i);
-    int sent = 0, busy = 0;
-    while (sent < kOps || idle.size() < kDepth) {
-      while (sent < kOps && !idle.empty()) {
-        size_t i = idle.back();
-        ops[i] =
-            sent % 2
-                ? Op{.kind = OpKind::getattr, .object = file}
-                : Op{.kind = OpKind::read, .handle = 1, .offset = uint64_t(sent * 7919 + number) % 1'000'000, .length = 4097};
-        requests[i] = Request{.op = &ops[i], .want_data = true, .owner = reinterpret_cast<void*>(i)};
-        if (session->submit(requests[i]) == Submit::busy) {
-          ++busy;
-          break;
-        }
-        idle.pop_back();
-        ++sent;
-      }
-      session->poll(m.clock.now() + 1'000'000'000, -1, sink);
-    }
-    CHECK(busy == 0);
-  };
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
-  for (std::thread& t : threads) t.join();
-  CHECK(good == kThreads * kOps);
+  check_pipelined(m);
 }
 
 TEST_CASE("a server restart loses no idempotent request and is told where data may be lost") {

@@ -59,6 +59,7 @@ Rpc& Client::bare_request() {
   rpc.serial = ++serials_;
   rpc.epoch = epoch_;
   rpc.retry_until = 0;
+  rpc.repeats = 0;
   rpc.waiter = nullptr;
   rpc.payload = {};
   rpc.padding = 0;
@@ -141,7 +142,8 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
     release(rpc, false);
     return conclude(rpc);
   }
-  if (reply_.status == kRetryUncached && reply_.done <= 1 && rpc.harmless()) {  // done, its reply not kept: once more
+  // Done, and its reply not kept: once more.
+  if (reply_.status == kRetryUncached && reply_.done <= 1 && rpc.harmless() && rpc.repeats++ < wire::Channel::kMaxSendings) {
     release(rpc, true);
     start(rpc);
     return pump();
@@ -149,7 +151,10 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   if (reply_.done == 0) return sequence_failed(rpc);
   release(rpc, true);
   renewed_ = options.clock->now();
-  if (reply_.sequence_flags & (kStateRevoked | kRestartReclaimNeeded)) suspect(rpc.epoch);
+  // A server says so until the last state id that it revoked is freed: only the first time counts.
+  const uint32_t alarms = reply_.sequence_flags & (kStateRevoked | kRestartReclaimNeeded);
+  if (alarms & ~alarms_) suspect(rpc.epoch);
+  alarms_ = alarms;
   const bool grace = reply_.status == kGrace;
   if ((grace || reply_.status == kDelay) && reply_.done <= rpc.effect) {
     ++(grace ? counters.grace : counters.delayed);

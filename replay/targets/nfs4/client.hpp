@@ -53,6 +53,7 @@ struct Rpc final : wire::Exchange {
   uint64_t serial = 0, epoch = 0;
   uint64_t session = 0;  // whose slot it is, by number
   bool waits = false;    // for a slot
+  unsigned repeats = 0;  // since its reply was not kept
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;
   std::coroutine_handle<> waiter;
   std::list<Rpc>::iterator self;
@@ -191,6 +192,7 @@ class Client {
   int64_t renewed_ = 0;
   bool up_ = false, recovering_ = false, suspicious_ = false, renewing_ = false, ending_ = false;
   int recovery_error_ = 0;
+  uint32_t alarms_ = 0;  // SequenceFlag, as last told
   uint64_t epoch_ = 1;
   std::string problem_;  // of the set-up
   Offers offers_;

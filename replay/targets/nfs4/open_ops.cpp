@@ -2,6 +2,7 @@
 // Operations that begin and end open instances, and those that ask for what is written to be safe.
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "targets/nfs4/ops.hpp"
 
@@ -48,6 +49,9 @@ Task keep_open(Call& call, const Reply& reply, FileHandle handle) {
 
 Task do_open(Call& call) {
   const Op& op = call.op();
+  uint32_t type = 0;
+  call.files().objects.visit(op.object, [&](nfs::Object& o) { type = o.type; });
+  if (S_ISDIR(type)) co_return co_await do_opendir(call);  // OPEN takes files only
   FileHandle handle;
   if (int error = find_object(call, op.object, &handle)) co_return error;
   Rpc& rpc = call.ask();
@@ -116,7 +120,7 @@ Task do_create(Call& call) {
 Task do_release(Call& call) {
   const Op& op = call.op();
   const OpenState* known = call.states().open(op.handle);
-  if (!known) co_return EBADF;
+  if (!known) co_return co_await do_releasedir(call);
   const OpenState open = *known;
   for (const Owner& owner : call.states().lock_owners(op.handle)) {  // CLOSE would be refused
     if (owner.kind != Owner::flock) call.auxiliary();
