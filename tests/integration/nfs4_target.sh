@@ -15,3 +15,10 @@ export tests=$FSR_BUILD/tests/integration
   exit $failed' || failures_=1
 NFS_GRACE=1 "$FSR_SOURCE/tests/servers/ganesha" \
   "$FSR_SOURCE/tests/integration/catch_cases.sh" "$tests/nfs4_target_test" "a server restart*" || failures_=1
+
+refused() { check_status "$1: one line, status 2" 2 "$2" "${@:3}"; }
+url='nfs://127.0.0.1:12049/vfs?version=4.1'
+refused 'a server of another version' '^fsreplay: nfs: 127.0.0.1:12049: NFS version 4.1: the server does not speak version 4.1$' \
+  env NFS_MINORS=0 "$FSR_SOURCE/tests/servers/ganesha" fsreplay target stat "$url"
+refused 'no such export' "'/none': no such export" "$FSR_SOURCE/tests/servers/ganesha" fsreplay target stat "${url/vfs/none}"
+refused 'no server' '^fsreplay: nfs: 127.0.0.1:9: NFS version 4.1: Connection refused$' fsreplay target stat "${url/12049/9}"

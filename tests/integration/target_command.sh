@@ -35,7 +35,9 @@ fi
 
 mkdir "$scratch/dir"
 by_hand "$scratch/dir" directory
-FSR_BY_HAND=NFS_VFS_URL "$FSR_SOURCE/tests/servers/ganesha" "$0" || failures_=1
+for url in NFS_VFS_URL NFS4_VFS_URL; do
+  FSR_BY_HAND=$url "$FSR_SOURCE/tests/servers/ganesha" "$0" || failures_=1
+done
 FSR_BY_HAND=P9_URL "$FSR_SOURCE/tests/servers/diod" "$0" || failures_=1
 
 check 'docs/operations.md is what the targets state (fsreplay target operations >docs/operations.md)' \
