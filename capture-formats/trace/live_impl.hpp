@@ -30,6 +30,7 @@ struct LiveState::Impl {
   }
   void serialize(const Sink& sink) const;
   bool restore(std::string_view serialized);
+  void rename_into(Impl& to, const Renaming& renaming) const;
 
  private:
   [[noreturn]] void too_large() const;

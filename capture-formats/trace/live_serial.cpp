@@ -133,6 +133,32 @@ bool LiveState::Impl::restore(std::string_view serialized) {
   return in.ok();
 }
 
+void LiveState::Impl::rename_into(Impl& to, const Renaming& renaming) const {
+  to.limit = limit;
+  to.highest = highest;
+  objects.each([&](const LiveObject& o) {
+    LiveObject& copy = to.take(o.id);
+    copy.attr = o.attr;
+    if (renaming.attr) renaming.attr(copy.attr);
+    if (!o.target.empty()) to.point(copy, renaming.target ? renaming.target(o.target) : o.target);
+  });
+  names.each([&](const LiveName& n) { to.bind(n.parent, renaming.name ? renaming.name(n.name) : n.name, n.object, n.type); });
+  opens.each([&](const LiveOpen& h) {
+    Op op{.thread = h.thread, .open_flags = h.open_flags & ~uint32_t(O_TRUNC)};
+    op.object = h.object;
+    op.handle = h.handle;
+    to.opened(op, h.directory);
+  });
+  to.locks = locks;
+  to.lock_count = lock_count;
+}
+
+LiveState LiveState::renamed(const Renaming& renaming) const {
+  LiveState out;
+  impl_->rename_into(*out.impl_, renaming);
+  return out;
+}
+
 void LiveState::serialize(const Sink& sink) const { impl_->serialize(sink); }
 
 std::string LiveState::serialize() const {

@@ -69,6 +69,12 @@ class LiveState {
   void serialize(const Sink& sink) const;
   std::string serialize() const;
   bool restore(std::string_view serialized);  // false: not one
+  // The same state under other names, of other users: each member as these change it. Any may be empty.
+  struct Renaming {
+    std::function<std::string(std::string_view)> name, target;
+    std::function<void(Attr&)> attr;
+  };
+  LiveState renamed(const Renaming& renaming) const;
   size_t objects() const;
 
   size_t memory() const;  // bytes, about

@@ -12,6 +12,7 @@
 #include "frame_codec.hpp"
 #include "header_text.hpp"
 #include "index.hpp"
+#include "model.hpp"
 
 namespace fsr {
 
@@ -227,5 +228,23 @@ int TraceWriter::rotate(int fd, const TraceHeader& header, TraceClosing closing)
 uint64_t TraceWriter::operations() const { return impl_->next_seq; }
 uint64_t TraceWriter::lost() const { return impl_->dead ? impl_->next_seq - impl_->stored : 0; }
 uint64_t TraceWriter::bytes_written() const { return impl_->written; }
+
+Op begun(Op op) {
+  const uint16_t traits = kind_traits(op.kind);
+  op.duration = 0;
+  op.error = 0;
+  op.result = 0;
+  op.op_flags &= uint16_t(~(kOpUnfinished | kOpCreated));
+  op.attr = nullptr;
+  op.entries = {};
+  if (traits & kMakesHandle) op.handle = 0;
+  if (traits & kMakesObject || op.kind == OpKind::lookup) op.object = kNoObject;
+  if (op.kind == OpKind::read || op.kind == OpKind::readlink || op.kind == OpKind::getxattr) {
+    op.data = {};
+    op.blocks = {};
+    op.op_flags &= uint16_t(~kOpData);
+  }
+  return op;
+}
 
 }  // namespace fsr

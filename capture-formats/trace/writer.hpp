@@ -57,4 +57,7 @@ class TraceWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+// `op` without what was not known yet when it began: for add_start().
+Op begun(Op op);
+
 }  // namespace fsr

@@ -115,6 +115,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   app.add_flag("--dry-run", out.dry_run, "say what would be done and change nothing");
   app.add_flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
   app.add_option("--results", out.results, "write everything measured into this SQLite file");
+  app.add_option("--record", out.record, "write what was issued and what came of it as a trace");
   app.add_flag("--json", out.json, "the report as JSON on standard output");
   app.add_flag("-q,--quiet", out.quiet, "no progress");
 

@@ -18,6 +18,7 @@ struct CommandLine {
   unsigned clones = 1;
   std::string uid = "self";  // self | recorded | map=FILE
   std::string results;       // SQLite file, empty: none
+  std::string record;        // trace of the replay, empty: none
   bool prepare_only = false, reuse = false, force = false, cleanup = false, dry_run = false;
   bool privileged = false, json = false, quiet = false;
 };

@@ -2,6 +2,7 @@
 #include "cli/replay_command.hpp"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "cli/progress_line.hpp"
 #include "engine/clock.hpp"
 #include "engine/prepare.hpp"
+#include "engine/recording.hpp"
 #include "inputs/input.hpp"
 #include "plan/credentials.hpp"
 #include "plan/file_uses.hpp"
@@ -48,6 +50,7 @@ struct Replay {
   MonotonicClock clock;
   std::unique_ptr<CredentialMap> credentials;
   std::unique_ptr<Input> input;
+  std::unique_ptr<Recording> recording;
   std::unique_ptr<Target> target;
   ImageOptions image_options;
   Report report;
@@ -118,8 +121,41 @@ struct Replay {
     return report.prepared.failed == 0 && !report.prepared.stopped;
   }
 
+  // Begins the trace of this replay: of the input's own, what does not depend on where it ran.
+  void start_recording() {
+    const TraceHeader& of = input->header();
+    TraceHeader header;
+    header.id = random_trace_id();
+    header.epoch = wall_clock();
+    header.clock_unit = of.clock_unit;
+    header.program = "fsreplay " FSR_VERSION;
+    utsname machine;
+    if (uname(&machine) == 0) header.host = machine.nodename, header.kernel = machine.release;
+    header.directory = header.mount_source = report.target;
+    header.visibility = "what the replayer issued";
+    header.edits = of.edits;
+    header.edits.push_back(fmt::format("fsreplay --timing {} --order {} --scale {}x --clones {} of {}",
+                                       timing_name(command.run.timing), order_name(command.run.order), command.run.scale,
+                                       command.clones, of.id.empty() ? command.input : "trace " + of.id));
+    recording->start(header, input->before(image_options));
+    report.options.record = recording.get();
+  }
+
+  // False, with a line on stderr: not all of the run is in the file.
+  bool finish_recording() {
+    if (!recording) return true;
+    try {
+      recording->finish(!report.result.stopped, report.result.stopped ? "replay stopped" : "replay ended");
+      return true;
+    } catch (const std::runtime_error& e) {
+      fmt::print(stderr, "fsreplay: {}\n", e.what());
+      return false;
+    }
+  }
+
   void run_input(ObjectSet& known) {
     report.options = command.run;
+    if (recording) start_recording();
     OpSource& source = input->operations(image_options, report.options);
     report.options.known = &known;
     report.options.credentials = credentials.get();
@@ -239,6 +275,8 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   report.acting_as = command.uid;
   report.started = wall_clock();
   replay.open_target_for_run();
+  if (!command.record.empty() && replay.ramp()) throw std::runtime_error("--record: expected one load, not several");
+  if (!command.record.empty() && !command.dry_run) replay.recording = std::make_unique<Recording>(command.record);
   if (!command.dry_run && own_tree) check_place(*replay.target, replay.clock, report.header.id, command.reuse, command.force);
 
   int status = 0;
@@ -247,6 +285,7 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
     if (replay.ramp() || !command.workload.svg.empty()) status = std::max(status, replay.add_point());
     if (stop.load()) break;
   }
+  if (!replay.finish_recording()) status = 1;
   status = std::max(status, replay.finish());
   if (!command.workload.svg.empty() && !replay.save_drawing()) status = 1;
   if (command.cleanup) remove_tree(*replay.target, replay.clock, report.header.id);

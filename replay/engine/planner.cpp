@@ -46,7 +46,7 @@ bool Planner::step() {
     if (!op_) op_ = linearizer_.next();
     if (!op_) return true;
     if (n % 64 == 0) reclaim();
-    size_t bytes = OpCopy::bytes(*op_, false);
+    size_t bytes = OpCopy::bytes(*op_, options_.record != nullptr);
     Node* node = run_.window.take(bytes);
     if (!node) {
       flush();
@@ -116,7 +116,7 @@ void Planner::plan(const Op& op, Node& node) {
   // A wait for a lock that ended in vain (a signal, a deadlock) is only tried: nothing would end it here.
   Op tried = op;
   if (op.error && (op.kind == OpKind::setlk || op.kind == OpKind::flock)) tried.op_flags &= uint16_t(~kOpWait);
-  run_.window.assign(node, tried);
+  run_.window.assign(node, tried, options_.record != nullptr);
   node.pending.store(1, std::memory_order_relaxed);
   node.worker = uint16_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
   node.refused = refused(op);

@@ -12,6 +12,7 @@
 
 #include "engine/limit.hpp"
 #include "engine/planner.hpp"
+#include "engine/recording.hpp"
 #include "engine/worker.hpp"
 #include "op_source.hpp"
 
@@ -56,8 +57,12 @@ class Runner {
   }
 
  private:
-  void run_inline() {
+  void begin() {
     run_.start = run_.clock.now();
+    if (run_.options.record) run_.options.record->set_origin(run_.start);
+  }
+  void run_inline() {
+    begin();
     bool ended = false;
     do {
       if (!ended && planner_->step()) {
@@ -129,7 +134,7 @@ void Runner::run_threads() {
     // The schedule starts with its beginning already planned.
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return primed_; });
-    run_.start = run_.clock.now();
+    begin();
     started_ = true;
     changed_.notify_all();
     auto period = std::chrono::nanoseconds(std::max<int64_t>(run_.options.progress_every, 1'000'000));

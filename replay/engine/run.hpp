@@ -21,6 +21,7 @@ class Clock;
 class CredentialMap;
 class ObjectSet;
 class OpSource;
+class Recording;
 class Target;
 
 enum class Timing : uint8_t { original, think, asap };
@@ -53,6 +54,7 @@ struct RunOptions {
   size_t mismatches = 20;                      // how many are kept by name
   const CredentialMap* credentials = nullptr;  // who to act as; null: nobody in particular (self)
   ObjectSet* known = nullptr;                  // objects that the target already knows; extended by those that the run taught it
+  Recording* record = nullptr;                 // started already: what is issued and what came of it
   const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, finish what is in flight; 2: don't wait for it
   std::function<void(const Progress&)> progress;  // may be empty
   int64_t progress_every = 200'000'000;

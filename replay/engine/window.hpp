@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/op_copy.hpp"
+#include "engine/recording.hpp"
 #include "targets/target.hpp"
 
 namespace fsr {
@@ -79,6 +80,7 @@ struct alignas(64) Node {
   int64_t ended = 0;   // clock
   Request request;
   std::string scratch;  // payload of an oversized write
+  Recording::Entry* recorded = nullptr;
 
   Edge& add_edge();
   template <class Visit>
@@ -125,8 +127,8 @@ class Window {
     }
     return any;
   }
-  void assign(Node& node, const Op& op) {
-    node.copy.assign(op, false);
+  void assign(Node& node, const Op& op, bool taught) {
+    node.copy.assign(op, taught);
     if (!node.copy.extra()) return;
     bytes_ += node.copy.extra();
     node.large = true;

@@ -141,8 +141,12 @@ bool Worker::issue(Node& node, int64_t now) {
   r.want_data = run_.options.compare_data && op.kind == OpKind::read && (op.has(kOpData) || !op.blocks.empty());
   r.outcome = Outcome{};
   node.issued = now;
+  if (run_.options.record) node.recorded = run_.options.record->begin(op, now);
   Submit submitted = session_->submit(r);
-  if (submitted == Submit::busy) return false;
+  if (submitted == Submit::busy) {
+    if (run_.options.record) run_.options.record->withdraw(node.recorded);
+    return false;
+  }
   KindResult& kind = result_.kinds[unsigned(op.kind)];
   ++kind.issued;
   if (fidelity == Fidelity::approximate) ++kind.approximate;
@@ -167,6 +171,7 @@ void Worker::finish(Node& node, bool was_queued) {
     busy_ = false;
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
   }
+  if (run_.options.record) run_.options.record->end(node.recorded, node.copy.op(), node.request.outcome, node.ended);
   int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);
   release(node.after_end.close(), node.ended);
   account(node, due);

@@ -17,6 +17,7 @@
 #include "op_source.hpp"
 #include "plan/image.hpp"
 #include "trace/header.hpp"
+#include "trace/live_state.hpp"
 
 namespace fsr {
 
@@ -43,6 +44,8 @@ class Input {
   // The operations from the beginning of `options`' range, and what of the options follows from the input. Valid until the next
   // call of next_round().
   virtual OpSource& operations(const ImageOptions& image, RunOptions& options) = 0;
+  // What is known of the tree before them. Nothing, unless a recording tells.
+  virtual LiveState before(const ImageOptions&) { return {}; }
   // What ends that round: closes what its image opened. May be null.
   virtual std::unique_ptr<OpSource> closing() { return nullptr; }
   // Adds what is to be said about the input: before the run what is known, after it what came of it.

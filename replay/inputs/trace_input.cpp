@@ -32,9 +32,7 @@ class TraceInput final : public Input {
   bool next_round() override { return !std::exchange(begun_, true); }
 
   Image image(const Target&, const ImageOptions& options, const ShowProgress& progress) override {
-    LiveState state;
-    // From the beginning too: a trace that was cut out of another one starts with what was there by then.
-    trace_.load_state(options.from > 0 ? options.from : INT64_MIN, state);
+    LiveState state = before_range(options);
     ImageOptions wanted = options;
     wanted.content = header().content != "none";
     return Image::analyze(trace_, std::move(state), wanted,
@@ -48,6 +46,8 @@ class TraceInput final : public Input {
     clones_ = std::make_unique<CloneSource>(trace_, image.clones);
     return *clones_;
   }
+
+  LiveState before(const ImageOptions& options) override { return options.clones == 1 ? before_range(options) : LiveState(); }
 
   void describe(Report& report) const override {
     report.damage = trace_.damage();
@@ -68,6 +68,13 @@ class TraceInput final : public Input {
   }
 
  private:
+  // From the beginning too: a trace that was cut out of another one starts with what was there by then.
+  LiveState before_range(const ImageOptions& options) {
+    LiveState state;
+    trace_.load_state(options.from > 0 ? options.from : INT64_MIN, state);
+    return state;
+  }
+
   TraceReader trace_;
   std::unique_ptr<CloneSource> clones_;
   bool begun_ = false;

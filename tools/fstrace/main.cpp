@@ -29,12 +29,15 @@ constexpr Entry kSubcommands[] = {
     {"mix", "the mix of NFS requests that stands for it, as a mixfile", add_mix},
     {"stat", "counts, bytes, latencies and sizes, by group and over time", add_stat},
     {"sql", "what a query finds in it", add_sql},
+    {"report", "pictures of it, as one HTML page", add_report},
+    {"compare", "how alike two traces are, such as a capture and its replay", add_compare},
     {"cut", "the operations of a stretch of time, as a trace", add_cut},
     {"filter", "those of some kinds, processes, users or paths, as a trace", add_filter},
     {"merge", "traces of several clients, as one", add_merge},
     {"convert", "the same trace, compressed in another way", add_convert},
     {"import", "what another tool has recorded, as a trace", add_import},
     {"export", "a trace in a format of another tool", add_export},
+    {"anonymize", "the same trace under pseudonyms, to be given away", add_anonymize},
     {"verify", "read all of it and say what is damaged or missing", add_verify},
 };
 

@@ -67,8 +67,6 @@ class Text final : public StatOutput {
     if (whole_.size() != 2) whole_.push_back(line("all", total, to - from));
     align(whole_);
     out_.append(more_);
-    fmt::format_to(std::back_inserter(out_), "\n{} operations in {}; {} in flight on average\n", format_count(total.operations),
-                   format_duration(to - from), to > from ? fmt::format("{:.2f}", total.latency.sum() / double(to - from)) : "-");
     const uint64_t data = total.reads + total.writes;
     fmt::format_to(std::back_inserter(out_), "\n{} operations in {}; {} in flight on average\n", format_count(total.operations),
                    format_duration(to - from), to > from ? fmt::format("{:.2f}", total.latency.sum() / double(to - from)) : "-");

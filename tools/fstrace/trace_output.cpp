@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "trace/model.hpp"
 #include "trace/reader.hpp"
 #include "util/units.hpp"
 
@@ -40,25 +39,6 @@ WriterOptions OutputOptions::writer() const {
 TraceOutput::TraceOutput(const OutputOptions& options, const TraceHeader& header, LiveState initial)
     : file_(options.file, options.force),
       writer_(std::make_unique<TraceWriter>(file_.take_fd(), header, options.writer(), std::move(initial))) {}
-
-// What was not known yet when the operation began.
-static Op begun(Op op) {
-  const uint16_t traits = kind_traits(op.kind);
-  op.duration = 0;
-  op.error = 0;
-  op.result = 0;
-  op.op_flags &= uint16_t(~(kOpUnfinished | kOpCreated));
-  op.attr = nullptr;
-  op.entries = {};
-  if (traits & kMakesHandle) op.handle = 0;
-  if (traits & kMakesObject || op.kind == OpKind::lookup) op.object = kNoObject;
-  if (op.kind == OpKind::read || op.kind == OpKind::readlink || op.kind == OpKind::getxattr) {
-    op.data = {};
-    op.blocks = {};
-    op.op_flags &= uint16_t(~kOpData);
-  }
-  return op;
-}
 
 void TraceOutput::end_until(int64_t time) {
   while (!under_way_.empty() && under_way_.top().end() <= time) {

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "anonymizer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "trace/model.hpp"
+
+namespace fsr {
+
+namespace {
+
+// Mount options that tell how a file system works, not whose it is. Others become pseudonyms, but for the key of key=value.
+constexpr std::string_view kPlainOptions[] = {
+    "ac",         "acl",        "async",        "bg",       "cto",        "defaults",    "dev",        "discard",  "exec",
+    "fg",         "hard",       "inode32",      "inode64",  "intr",       "lazytime",    "lock",       "noac",     "noacl",
+    "noatime",    "nobarrier",  "nocto",        "nodev",    "nodiratime", "noexec",      "nointr",     "nolock",   "noquota",
+    "norelatime", "noresvport", "nosharecache", "nosuid",   "quota",      "rdirplus",    "nordirplus", "relatime", "resvport",
+    "ro",         "rw",         "sharecache",   "soft",     "softerr",    "strictatime", "suid",       "sync",     "tcp",
+    "udp",        "user_xattr", "usrquota",     "grpquota", "prjquota",   "attr2",       "delalloc",   "seclabel"};
+constexpr std::string_view kPlainValues[] = {
+    "acdirmax",   "acdirmin", "acregmax", "acregmin",    "actimeo",   "cache",        "commit",  "data",       "errors",
+    "local_lock", "logbsize", "logbufs",  "lookupcache", "max_read",  "minorversion", "mode",    "mountproto", "mountvers",
+    "msize",      "namlen",   "nconnect", "nfsvers",     "nr_inodes", "proto",        "retrans", "rsize",      "sec",
+    "size",       "timeo",    "trans",    "vers",        "version",   "wsize",        "access"};
+
+template <size_t N>
+bool among(const std::string_view (&list)[N], std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+}  // namespace
+
+std::string Anonymizer::mount_options(std::string_view options) {
+  std::string out;
+  for (size_t at = 0; at < options.size();) {
+    const size_t end = std::min(options.find(',', at), options.size());
+    const std::string_view option = options.substr(at, end - at);
+    const size_t equals = option.find('=');
+    const std::string_view key = option.substr(0, equals);
+    const bool plain = equals == std::string_view::npos ? among(kPlainOptions, key) : among(kPlainValues, key);
+    out += plain ? std::string(option) : pseudonyms_.words(option);
+    if (end < options.size()) out += ',';
+    at = end + 1;
+  }
+  return out;
+}
+
+// An access control list stays one, of other users (acl(5); linux/posix_acl_xattr.h: a version, then tag, permissions, id).
+std::string Anonymizer::xattr_value(std::string_view name, std::string_view value) {
+  if (name.rfind("system.posix_acl_", 0) != 0) return pseudonyms_.value(value);
+  std::string out(value);
+  for (size_t at = 4; at + 8 <= out.size(); at += 8) {
+    uint32_t id;
+    memcpy(&id, out.data() + at + 4, sizeof id);
+    id = pseudonyms_.user(id);
+    memcpy(out.data() + at + 4, &id, sizeof id);
+  }
+  return out;
+}
+
+void Anonymizer::map(Attr& attr) {
+  if (attr.valid & kAttrUid) attr.uid = pseudonyms_.user(attr.uid);
+  if (attr.valid & kAttrGid) attr.gid = pseudonyms_.user(attr.gid);
+}
+
+const ThreadInfo* Anonymizer::map(const ThreadInfo& who, Arena& arena) {
+  ThreadInfo* out = arena.make<ThreadInfo>();
+  *out = who;
+  out->tid = pseudonyms_.process(who.tid);
+  out->pid = pseudonyms_.process(who.pid);
+  out->ppid = pseudonyms_.process(who.ppid);
+  out->command = arena.copy(pseudonyms_.words(who.command));
+  return out;
+}
+
+Op Anonymizer::map(const Op& op, Arena& arena) {
+  const uint16_t traits = kind_traits(op.kind);
+  Op out = op;
+  out.uid = pseudonyms_.user(op.uid);
+  out.gid = pseudonyms_.user(op.gid);
+  if (op.who) out.who = map(*op.who, arena);
+  out.name = arena.copy(traits & kHasXattr ? pseudonyms_.xattr(op.name) : pseudonyms_.name(op.name));
+  out.name2 = arena.copy(pseudonyms_.name(op.name2));
+  for (const Attr* Op::*member : {&Op::set, &Op::attr}) {
+    if (!(op.*member)) continue;
+    Attr* attr = arena.make<Attr>();
+    *attr = *(op.*member);
+    map(*attr);
+    out.*member = attr;
+  }
+  if (!op.entries.empty()) {
+    DirEntry* entries = arena.make<DirEntry>(op.entries.size());
+    for (size_t i = 0; i < op.entries.size(); ++i) {
+      entries[i] = op.entries[i];
+      entries[i].name = arena.copy(pseudonyms_.name(op.entries[i].name));
+    }
+    out.entries = {entries, op.entries.size()};
+  }
+  if (op.kind == OpKind::symlink || op.kind == OpKind::readlink) {
+    out.data = arena.copy(pseudonyms_.path(op.data));
+  } else if (traits & kHasXattr) {
+    out.data = arena.copy(xattr_value(op.name, op.data));
+  } else if (op.kind == OpKind::read || op.kind == OpKind::write) {
+    out.op_flags &= uint16_t(~kOpData);
+    out.data = {};
+    if (op.has(kOpData) && op.data.size() == op.result && !op.data.empty()) {
+      ++fingerprinted_;
+      fingerprinter_.take(out, op.data.data(), op.data.size());
+      out.blocks = meter_.levels(out.blocks, out.data, op.object, op.offset, op.data.size());
+      out.data = {};
+    }
+    BlockPrint* blocks = arena.make<BlockPrint>(out.blocks.size());
+    for (size_t i = 0; i < out.blocks.size(); ++i) blocks[i] = {pseudonyms_.print(out.blocks[i].hash), out.blocks[i].level};
+    out.blocks = {blocks, out.blocks.size()};
+  } else {
+    out.data = {};  // of a list of attributes, of an ioctl: nothing that a replay needs
+  }
+  return out;
+}
+
+LiveState Anonymizer::map(const LiveState& state) {
+  return state.renamed({.name = [this](std::string_view name) { return pseudonyms_.name(name); },
+                        .target = [this](std::string_view target) { return pseudonyms_.path(target); },
+                        .attr = [this](Attr& attr) { map(attr); }});
+}
+
+TraceHeader Anonymizer::map(const TraceHeader& header) {
+  TraceHeader out = header;
+  out.host = pseudonyms_.words(header.host);
+  out.directory = pseudonyms_.words(header.directory);
+  out.mount_source = pseudonyms_.words(header.mount_source);
+  out.mount_options = mount_options(header.mount_options);
+  out.command = pseudonyms_.words(header.command);
+  if (!header.filter.empty()) out.filter = pseudonyms_.words(header.filter);
+  if (!back_ && header.content == "full") out.content = "fingerprint";
+  out.nfs = {};
+  out.mounts_below.clear();
+  out.not_seen.clear();
+  out.edits.clear();
+  return out;
+}
+
+}  // namespace fsr

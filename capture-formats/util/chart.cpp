@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "units.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr int kLeft = 90, kRight = 20, kTop = 40, kBottom = 52;
+
+constexpr const char* kStyle =
+    "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.l{fill:none;stroke-width:2}.hit{fill:transparent}"
+    ".s0{stroke:#1f5fa8;fill:#1f5fa8}.s1{stroke:#b5502a;fill:#b5502a}.s2{stroke:#3a7d34;fill:#3a7d34}</style>\n";
+
+// A round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten, or a power of two.
+double step_of(double most, int ticks, bool binary) {
+  if (binary) return std::exp2(std::ceil(std::log2(most / ticks)));
+  const double rough = most / ticks, power = std::pow(10, std::floor(std::log10(rough)));
+  for (double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= rough) return factor * power;
+  return 10 * power;
+}
+
+class Drawing {
+ public:
+  Drawing(const Chart& chart, bool standalone) : chart_(chart), standalone_(standalone) {
+    bool first = true;
+    for (const ChartSeries& s : chart.series)
+      for (const ChartPoint& p : s.points) {
+        from_ = first ? p.x : std::min(from_, p.x);
+        to_ = first ? p.x : std::max(to_, p.x);
+        first = false;
+        most_ = std::max(most_, p.y);
+      }
+    if (!chart.log_x) {
+      from_ = std::min(from_, 0.0);
+      step_x_ = step_of(std::max(to_ - from_, 1e-9), 8, chart.binary_x);
+      to_ = std::max(to_, from_ + 1e-9);
+      if (chart.style == ChartStyle::lines) to_ = std::ceil(to_ / step_x_) * step_x_;
+    } else {
+      to_ = std::max(to_, from_ * 10);
+    }
+    step_y_ = step_of(most_, 5, chart.binary_y);
+    most_ = std::ceil(most_ / step_y_ - 1e-9) * step_y_;
+  }
+
+  std::string draw() {
+    frame();
+    axes();
+    for (size_t i = 0; i < chart_.series.size(); ++i) series(i);
+    hits();
+    return svg_ + (standalone_ ? "</svg>\n" : "</svg>");
+  }
+
+ private:
+  template <class... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
+  }
+  double x(double v) const {
+    const double part = chart_.log_x ? std::log(v / from_) / std::log(to_ / from_) : (v - from_) / (to_ - from_);
+    return kLeft + part * (chart_.width - kLeft - kRight);
+  }
+  double y(double v) const { return bottom() - v / most_ * (bottom() - kTop); }
+  double bottom() const { return chart_.height - kBottom; }
+  std::string x_text(double v) const { return chart_.x_text ? chart_.x_text(v) : fmt::format("{:.6g}", v); }
+  std::string y_text(double v) const { return chart_.y_text ? chart_.y_text(v) : fmt::format("{:.6g}", v); }
+
+  void frame() {
+    const std::string title = xml_text(chart_.title);
+    if (standalone_)
+      put("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+          "font-family=\"sans-serif\" font-size=\"12\">\n{2}<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
+          chart_.width, chart_.height, kStyle);
+    else
+      put("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n", chart_.width, chart_.height, title);
+    put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", kLeft, title);
+    if (chart_.series.size() < 2) return;
+    int at = kLeft;
+    for (size_t i = 0; i < chart_.series.size(); ++i) {
+      const std::string& name = chart_.series[i].name;
+      put("<rect x=\"{}\" y=\"27\" width=\"10\" height=\"10\" class=\"s{}\"/><text x=\"{}\" y=\"36\">{}</text>\n", at, i, at + 14,
+          xml_text(name));
+      at += 34 + 7 * int(name.size());
+    }
+  }
+
+  void tick_x(double v) {
+    put("<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" class=\"grid\"/>"
+        "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
+        x(v), kTop, bottom(), bottom() + 18, xml_text(x_text(v)));
+  }
+  void axes() {
+    if (chart_.log_x) {
+      const double factor = chart_.binary_x ? 16 : 10;
+      for (double v = std::pow(factor, std::ceil(std::log(from_) / std::log(factor) - 1e-9)); v <= to_ * (1 + 1e-9); v *= factor)
+        tick_x(v);
+    } else {
+      for (double v = std::ceil(from_ / step_x_) * step_x_; v <= to_ + step_x_ * 1e-9; v += step_x_) tick_x(v);
+    }
+    for (int i = 0; i * step_y_ <= most_ * (1 + 1e-9); ++i)
+      put("<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" class=\"{3}\"/>"
+          "<text x=\"{4}\" y=\"{5:.1f}\" text-anchor=\"end\">{6}</text>\n",
+          kLeft, y(i * step_y_), chart_.width - kRight, i ? "grid" : "axis", kLeft - 8, y(i * step_y_) + 4,
+          xml_text(y_text(i * step_y_)));
+    put("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", (kLeft + chart_.width - kRight) / 2, chart_.height - 10,
+        xml_text(chart_.x_label));
+    put("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", (kTop + bottom()) / 2,
+        xml_text(chart_.y_label));
+  }
+
+  void series(size_t number) {
+    const std::vector<ChartPoint>& points = chart_.series[number].points;
+    if (points.empty()) return;
+    if (chart_.style == ChartStyle::columns) {
+      for (size_t i = 0; i + 1 < points.size(); ++i)
+        if (points[i].y > 0)
+          put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"s{}\"/>\n", x(points[i].x),
+              y(points[i].y), std::max(0.5, x(points[i + 1].x) - x(points[i].x) - 0.5), bottom() - y(points[i].y), number);
+      return;
+    }
+    const bool steps = chart_.style == ChartStyle::areas;
+    std::string path;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (steps && i) path += fmt::format("{:.1f},{:.1f} ", x(points[i].x), y(points[i - 1].y));
+      path += fmt::format("{:.1f},{:.1f} ", x(points[i].x), y(points[i].y));
+    }
+    put("<polyline class=\"l s{}\" style=\"fill:none\" points=\"{}\"/>\n", number, path);
+    if (steps || points.size() > 60) return;
+    for (const ChartPoint& p : points)
+      put("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" class=\"s{}\"/>\n", x(p.x), y(p.y), number);
+  }
+
+  // Columns from top to bottom, one for each point of the first series, with the values of all series there.
+  void hits() {
+    if (chart_.series.empty()) return;
+    const std::vector<ChartPoint>& points = chart_.series[0].points;
+    const bool spans = chart_.style != ChartStyle::lines;
+    for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i) {
+      double from = x(points[i].x), to = spans ? x(points[i + 1].x) : from;
+      if (!spans) {
+        from = i ? (from + x(points[i - 1].x)) / 2 : from - 10;
+        to = i + 1 < points.size() ? (to + x(points[i + 1].x)) / 2 : to + 10;
+      }
+      std::string text = xml_text(x_text(points[i].x) + (spans ? " to " + x_text(points[i + 1].x) : ""));
+      for (const ChartSeries& s : chart_.series)
+        if (i < s.points.size()) text += "\n" + xml_text((s.name.empty() ? "" : s.name + ": ") + y_text(s.points[i].y));
+      put("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" class=\"hit\"><title>{}</title></rect>\n", from, kTop,
+          std::max(to - from, 0.1), bottom() - kTop, text);
+    }
+  }
+
+  const Chart& chart_;
+  const bool standalone_;
+  std::string svg_;
+  double from_ = 0, to_ = 0, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
+};
+
+}  // namespace
+
+std::string xml_text(std::string_view bytes) {
+  std::string out;
+  for (char c : escape_text(bytes)) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string chart_svg(const Chart& chart, bool standalone) { return Drawing(chart, standalone).draw(); }
+
+}  // namespace fsr

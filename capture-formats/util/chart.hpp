@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Charts of lines, areas or columns as SVG, for a file of their own or inside an HTML page.
+//
+// Colours are classes: s0, s1, ... for the series, grid and axis for the rest. A file of its own carries a style for them; a page
+// brings its own (dark mode). Every point has a text that shows where the pointer rests on its part of the chart; nothing needs a
+// script. No state.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fsr {
+
+struct ChartPoint {
+  double x = 0, y = 0;
+};
+
+struct ChartSeries {
+  std::string name;
+  std::vector<ChartPoint> points;  // in order of x
+};
+
+enum class ChartStyle : unsigned char {
+  lines,    // with a dot at each point
+  areas,    // steps: y holds from its x to the next
+  columns,  // the first series only: from its x to the next; the last point closes the one before
+};
+
+struct Chart {
+  std::string title, x_label, y_label;
+  ChartStyle style = ChartStyle::lines;
+  bool log_x = false;                       // x of all points above 0
+  bool binary_x = false, binary_y = false;  // ticks at powers of two: sizes
+  std::vector<ChartSeries> series;
+  double least_y = 0;  // the axis ends at this or more: 1 for shares
+  // How numbers are written, on axes and in the text of points; by default with six digits.
+  std::function<std::string(double)> x_text, y_text;
+  int width = 800, height = 300;
+};
+
+// `standalone`: one SVG document that ends in a newline, else an element with a role and a label for screen readers.
+std::string chart_svg(const Chart& chart, bool standalone);
+// Any bytes as text of XML or HTML: control bytes and what is not UTF-8 as \xHH.
+std::string xml_text(std::string_view bytes);
+
+}  // namespace fsr

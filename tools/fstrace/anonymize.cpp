@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace anonymize: the same trace under pseudonyms, and back; with --check, whether one gives anything of another away.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "anonymize/anonymizer.hpp"
+#include "leak_check.hpp"
+#include "subcommand.hpp"
+#include "trace/series.hpp"
+#include "trace_output.hpp"
+#include "util/status_line.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+constexpr size_t kLeastKey = 16, kMostKey = 1 << 16;  // bytes
+constexpr const char* kEdit = "anonymize, key ";
+
+struct Options {
+  std::vector<std::string> files, markers;
+  std::string key, original;
+  bool reverse = false;
+  OutputOptions output;
+};
+
+std::string read_key(const std::string& file) {
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw std::runtime_error(file + ": " + strerror(errno) + " (head -c 32 /dev/urandom >" + file + " makes a key)");
+  std::string key(kMostKey, '\0');
+  size_t size = 0;
+  ssize_t n;
+  while (size < key.size() && (n = read(fd, key.data() + size, key.size() - size)) > 0) size += size_t(n);
+  close(fd);
+  if (size < kLeastKey) throw std::runtime_error(fmt::format("{}: expected a key of at least {} bytes", file, kLeastKey));
+  key.resize(size);
+  return key;
+}
+
+// Before anything is written: what the header says of the key.
+void check_key(const TraceHeader& header, const std::string& mark, const Options& options) {
+  const std::string& last = header.edits.empty() ? std::string() : header.edits.back();
+  const bool anonymous = last.rfind(kEdit, 0) == 0;
+  const std::string& file = options.files.front();
+  if (options.reverse && !anonymous) throw std::runtime_error(file + ": was not made by fstrace anonymize");
+  if (options.reverse && last != kEdit + mark) throw std::runtime_error(file + ": was made with another key than " + options.key);
+  if (!options.reverse && anonymous) throw std::runtime_error(file + ": is anonymized already");
+}
+
+int rename_all(const Options& options) {
+  auto reader = open_trace(options.files);
+  Anonymizer anonymizer(read_key(options.key), options.reverse);
+  check_key(reader->header(), anonymizer.key_mark(), options);
+  LiveState state;
+  reader->load_state(INT64_MIN, state);
+  TraceHeader header = anonymizer.map(reader->header());
+  header.version = kTraceVersion;
+  header.piece = 1;
+  header.id = random_trace_id();
+  header.edits = {options.reverse ? "anonymize --reverse" : kEdit + anonymizer.key_mark()};
+  TraceOutput output(options.output, header, anonymizer.map(state));
+  StatusLine line(false);
+  Arena arena;
+  for (OpBatch batch; reader->next(batch);) {
+    arena.clear();
+    for (const Op& op : batch.ops) output.add(anonymizer.map(op, arena));
+    line.bar("anonymize", reader->position_bytes(), reader->file_bytes());
+  }
+  line.clear();
+  // What a recorder says of why it ended may hold names.
+  TraceClosing closing = closing_after(*reader, "anonymize");
+  if (!closing.clean) closing.reason = "fstrace anonymize; the original was not complete";
+  if (reader->closing()) closing.end = reader->closing()->end;
+  output.finish(std::move(closing));
+  report_output(options.output, output, output.operations());
+  if (anonymizer.fingerprinted())
+    fmt::print("the content of {} reads and writes became fingerprints, which there is no way back from\n",
+               format_count(anonymizer.fingerprinted()));
+  if (anonymizer.hashed() && !options.reverse)
+    fmt::print("{} names are too long for a pseudonym that there is a way back from\n", format_count(anonymizer.hashed()));
+  return report_damage(options.files.front(), *reader);
+}
+
+int check(const Options& options) {
+  LeakCheck check;
+  auto original = open_trace(options.original);
+  check.learn(*original);
+  for (const std::string& marker : options.markers) check.add_marker(marker);
+  auto trace = open_trace(options.files);
+  check.check_strings(*trace);
+  for (const std::string& name : options.files)
+    for (const std::string& file : series_files(name)) check.check_bytes(file);
+  const std::string& file = options.files.front();
+  for (const std::string& leak : check.leaks()) fmt::print("{}: {}\n", escape_text(file), leak);
+  if (check.count() > check.leaks().size()) fmt::print("{}: {} places in all\n", escape_text(file), format_count(check.count()));
+  if (!check.count())
+    fmt::print("{}: none of {} names, commands and hosts of {} is in it\n", escape_text(file), format_count(check.secrets()),
+               escape_text(options.original));
+  const int damage = report_damage(options.original, *original) | report_damage(file, *trace);
+  return check.count() ? 1 : damage;
+}
+
+int anonymize(const Options& options) {
+  const bool checks = !options.original.empty();
+  if (checks && (!options.output.file.empty() || !options.key.empty() || options.reverse))
+    throw std::runtime_error("anonymize --check: expected no --key, --reverse or --output: it only looks");
+  if (!checks && !options.markers.empty()) throw std::runtime_error("anonymize --marker: expected --check");
+  if (!checks && options.key.empty()) throw std::runtime_error("anonymize: expected --key, or --check");
+  if (!checks && options.output.file.empty()) throw std::runtime_error("anonymize: expected --output");
+  return checks ? check(options) : rename_all(options);
+}
+
+}  // namespace
+
+Run add_anonymize(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_files(app, options->files);
+  app.add_option("--key", options->key, "file of at least 16 random bytes: the only way back");
+  app.add_flag("--reverse", options->reverse, "from pseudonyms to names");
+  app.add_option("--check", options->original, "look for anything of this trace, the original, in FILE");
+  app.add_option("--marker", options->markers, "with --check: look for this text too, of 12 bytes or more")
+      ->allow_extra_args(false);
+  options->output.add(app);
+  app.get_option("--output")->required(false);
+  return [options] { return anonymize(*options); };
+}
+
+}  // namespace fsr::fstrace

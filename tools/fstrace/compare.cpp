@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace compare: how alike two traces are, number by number.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <stdexcept>
+
+#include "compare_result.hpp"
+#include "html_page.hpp"
+#include "subcommand.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+struct Options {
+  std::string first, second, html;
+  std::vector<std::string> tolerances;
+  bool json = false, force = false;
+};
+
+using Tolerances = std::array<std::optional<double>, kAspects>;
+
+// "0.1" is for every aspect, "latency=0.3" for one, whichever comes last.
+void parse_tolerance(const std::string& text, Tolerances& out) {
+  const size_t equals = text.find('=');
+  const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
+  const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+  double value = 0;
+  auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc() || end != number.data() + number.size() || !(value >= 0 && value <= 1))
+    throw std::runtime_error("--tolerance " + text + ": expected a distance from 0 to 1, or ASPECT=DISTANCE");
+  bool known = false;
+  std::string names;
+  for (size_t i = 0; i < kAspects; ++i) {
+    const char* aspect = aspect_entry(Aspect(i)).name;
+    names += (i ? ", " : "") + std::string(aspect);
+    if (!name.empty() && name != aspect) continue;
+    out[i] = value;
+    known = true;
+  }
+  if (!known) throw std::runtime_error("--tolerance " + text + ": expected one of " + names);
+}
+
+int compare(const Options& options) {
+  Tolerances tolerances;
+  for (const std::string& text : options.tolerances) parse_tolerance(text, tolerances);
+  auto first = open_trace(options.first), second = open_trace(options.second);
+  std::optional<OutputFile> html;
+  if (!options.html.empty()) html.emplace(options.html, options.force);
+  Profile a, b;
+  a.read(*first, options.first);
+  b.read(*second, options.second);
+  Comparison result = compare_profiles(a, b);
+  result.tolerances = tolerances;
+  const std::string text = options.json ? compare_json(a, b, result) : compare_text(a, b, result);
+  fwrite(text.data(), 1, text.size(), stdout);
+  if (html) write_page(*html, options.html, compare_html(a, b, result));
+  return result.alike() ? std::max(a.status, b.status) : 1;
+}
+
+}  // namespace
+
+Run add_compare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FIRST", options->first, "a trace, or its series' name; - is standard input")->required();
+  app.add_option("SECOND", options->second, "the one to compare it with, such as a replay's (fsreplay --record)")->required();
+  app.add_option("--tolerance", options->tolerances, "the distance allowed: 0.1, or latency=0.3 for one aspect")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_flag("--json", options->json, "JSON on standard output");
+  app.add_option("--html", options->html, "also write a page with drawings into this file");
+  app.add_flag("--force", options->force, "replace it if it exists");
+  return [options] { return compare(*options); };
+}
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare_result.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "trace/paths.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+const AspectEntry& aspect_entry(Aspect aspect) {
+  static constexpr AspectEntry kEntries[kAspects] = {
+      {"mix", "share of operations that are of another kind"},
+      {"arrivals", "when operations started, since the first (KS)"},
+      {"gaps", "times from start to start (KS)"},
+      {"latency", "latencies of all operations (KS)"},
+      {"depth", "operations in flight, over time (KS)"},
+      {"working-set", "files and blocks touched: the larger relative difference"},
+      {"outcomes", "share of operations with another outcome, within their kind"},
+      {"names", "share of the names at the end that differ"},
+  };
+  return kEntries[size_t(aspect)];
+}
+
+bool Comparison::alike() const {
+  for (size_t i = 0; i < kAspects; ++i)
+    if (exceeded(i)) return false;
+  return true;
+}
+
+namespace {
+
+constexpr size_t kExamples = 5;  // of names, each way
+
+double relative(double a, double b) { return a == b ? 0 : std::abs(a - b) / std::max(a, b); }
+
+double mix_distance(const Profile& a, const Profile& b) {
+  double sum = 0;
+  for (size_t k = 0; k < kOpKinds; ++k)
+    sum += std::abs(double(a.kinds[k].operations) / double(a.total.operations) -
+                    double(b.kinds[k].operations) / double(b.total.operations));
+  return sum / 2;
+}
+
+double outcome_distance(const std::map<int32_t, uint64_t>& a, const std::map<int32_t, uint64_t>& b) {
+  double whole_a = 0, whole_b = 0, common = 0;
+  for (const auto& [error, n] : a) whole_a += double(n);
+  for (const auto& [error, n] : b) whole_b += double(n);
+  if (whole_a == 0 || whole_b == 0) return 0;  // that is a matter of the mix
+  for (const auto& [error, n] : a)
+    if (auto found = b.find(error); found != b.end()) common += std::min(double(n) / whole_a, double(found->second) / whole_b);
+  return std::max(0.0, 1 - common);
+}
+
+struct Leaf {
+  uint32_t type = 0;
+  std::optional<uint64_t> size;  // of regular files
+  uint64_t target = 0;           // of symlinks
+  bool found = false;            // in the other tree too
+  bool operator==(const Leaf& other) const {
+    return (!type || !other.type || type == other.type) && (!size || !other.size || *size == *other.size) &&
+           (!target || !other.target || target == other.target);
+  }
+};
+
+// visit(path, leaf) for each name.
+template <class Visit>
+void each_leaf(const LiveState& tree, Visit visit) {
+  Paths paths;
+  tree.each_name([&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths.learn(parent, name, object); });
+  tree.each_name([&](ObjectId parent, std::string_view name, ObjectId id, uint32_t type) {
+    Leaf leaf{.type = type};
+    if (const LiveObject* object = id ? tree.object(id) : nullptr) {
+      if (object->attr.valid & kAttrMode) leaf.type = object->attr.mode & S_IFMT;
+      if (leaf.type == S_IFREG && object->attr.valid & kAttrSize) leaf.size = object->attr.size;
+      if (!object->target.empty()) leaf.target = XXH3_64bits(object->target.data(), object->target.size());
+    }
+    visit(paths.path(parent, name), leaf);
+  });
+}
+
+NamesComparison compare_names(const Profile& a, const Profile& b) {
+  NamesComparison out;
+  auto example = [&](uint64_t n, const std::string& what) {
+    if (n <= kExamples) out.examples.push_back(what);
+  };
+  auto hash = [](const std::string& path) { return XXH3_64bits(path.data(), path.size()); };
+  std::unordered_map<uint64_t, Leaf> of_b;
+  each_leaf(b.tree, [&](const std::string& path, const Leaf& leaf) { of_b.emplace(hash(path), leaf); });
+  each_leaf(a.tree, [&](const std::string& path, const Leaf& leaf) {
+    auto found = of_b.find(hash(path));
+    if (found == of_b.end()) return example(++out.only_first, "only in " + a.name + ": " + path);
+    found->second.found = true;
+    if (found->second == leaf) {
+      ++out.same;
+      return;
+    }
+    const auto& [x, y] = std::pair(leaf, found->second);
+    example(++out.differing, x.size && y.size && *x.size != *y.size
+                                 ? fmt::format("{}: {} and {} bytes", path, *x.size, *y.size)
+                                 : path + ": of another " + (x.type != y.type ? "type" : "target"));
+  });
+  each_leaf(b.tree, [&](const std::string& path, const Leaf&) {
+    if (!of_b[hash(path)].found) example(++out.only_second, "only in " + b.name + ": " + path);
+  });
+  return out;
+}
+
+}  // namespace
+
+Comparison compare_profiles(const Profile& a, const Profile& b) {
+  Comparison c;
+  double outcomes = 0, weight = 0;
+  for (size_t k = 0; k < kOpKinds; ++k) {
+    const uint64_t n = a.kinds[k].operations + b.kinds[k].operations;
+    if (n == 0) continue;
+    KindComparison kind{.kind = OpKind(k)};
+    kind.latency = distance(a.kinds[k].latency, b.kinds[k].latency);
+    kind.gaps = distance(a.kind_gaps[k], b.kind_gaps[k]);
+    kind.outcomes = outcome_distance(a.outcomes[k], b.outcomes[k]);
+    outcomes += kind.outcomes * double(n);
+    weight += double(n);
+    c.kinds.push_back(kind);
+  }
+  auto operations = [&](const KindComparison& k) {
+    return a.kinds[size_t(k.kind)].operations + b.kinds[size_t(k.kind)].operations;
+  };
+  std::stable_sort(c.kinds.begin(), c.kinds.end(), [&](auto& x, auto& y) { return operations(x) > operations(y); });
+  const WorkingSet x = a.working_set(), y = b.working_set();
+  c.names = compare_names(a, b);
+  const NamesComparison& n = c.names;
+  const uint64_t different = n.only_first + n.only_second + n.differing, names = n.same + different;
+  auto set = [&](Aspect aspect, double value) { c.distances[size_t(aspect)] = value; };
+  set(Aspect::mix, mix_distance(a, b));
+  set(Aspect::arrivals, distance(a.timeline, b.timeline));
+  set(Aspect::gaps, distance(a.gaps, b.gaps));
+  set(Aspect::latency, distance(a.total.latency, b.total.latency));
+  set(Aspect::depth, distance(a.concurrency.time_at(), b.concurrency.time_at()));
+  set(Aspect::working_set, std::max(relative(double(x.files), double(y.files)), relative(double(x.bytes), double(y.bytes))));
+  set(Aspect::outcomes, outcomes / weight);
+  set(Aspect::names, names ? double(different) / double(names) : 0);
+  return c;
+}
+
+}  // namespace fsr::fstrace

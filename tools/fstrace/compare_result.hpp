@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// How alike two traces are: a distance for each aspect, 0 (the same) to 1 (nothing in common), and the numbers behind it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profile.hpp"
+
+namespace fsr::fstrace {
+
+enum class Aspect : uint8_t { mix, arrivals, gaps, latency, depth, working_set, outcomes, names };
+constexpr size_t kAspects = 8;
+struct AspectEntry {
+  const char* name;
+  const char* what;  // is compared, and how
+};
+const AspectEntry& aspect_entry(Aspect aspect);
+
+struct KindComparison {
+  OpKind kind = OpKind::null;
+  // Distances; latency and gaps are those of Kolmogorov and Smirnov, outcomes the share of operations that went another way.
+  double latency = 0, gaps = 0, outcomes = 0;
+};
+
+struct NamesComparison {
+  uint64_t same = 0, only_first = 0, only_second = 0, differing = 0;  // the same path, another type, size or symlink target
+  std::vector<std::string> examples;                                  // the first of each of these, "only in a.zst: dir/file"
+};
+
+struct Comparison {
+  std::array<double, kAspects> distances{};
+  std::array<std::optional<double>, kAspects> tolerances;
+  std::vector<KindComparison> kinds;  // those that either has, the most frequent first
+  NamesComparison names;
+  bool exceeded(size_t aspect) const { return tolerances[aspect] && distances[aspect] > *tolerances[aspect]; }
+  bool alike() const;  // nothing is exceeded
+};
+
+Comparison compare_profiles(const Profile& a, const Profile& b);
+
+std::string compare_text(const Profile& a, const Profile& b, const Comparison& c);
+std::string compare_json(const Profile& a, const Profile& b, const Comparison& c);
+std::string compare_html(const Profile& a, const Profile& b, const Comparison& c);
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "html_page.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <stdexcept>
+
+namespace fsr::fstrace {
+
+namespace {
+
+constexpr std::string_view kStyle = R"(
+:root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--bar:#cfe0f3;
+--c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34}
+@media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--bar:#23415f;
+--c0:#6cabec;--c1:#f09a6c;--c2:#7cc576}}
+*{box-sizing:border-box}
+body{margin:0 auto;padding:1.5rem;max-width:60rem;background:var(--bg);color:var(--fg);
+font:15px/1.5 system-ui,"Segoe UI","DejaVu Sans",sans-serif}
+h1{font-size:1.5rem;margin:0 0 .25rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:2.25rem 0 .5rem}
+p{margin:.4rem 0;overflow-wrap:anywhere}a{color:var(--c0)}
+nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;list-style:none;padding:0;margin:.75rem 0}
+.skip{position:absolute;left:-99rem}.skip:focus{position:static}
+:focus-visible{outline:2px solid var(--c0);outline-offset:2px}
+dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));gap:.6rem;margin:1rem 0}
+dl div{background:var(--tile);border-radius:6px;padding:.5rem .75rem}dt{color:var(--soft);font-size:.85rem}
+dd{margin:0;font-size:1.15rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+.scroll{overflow-x:auto;margin:.75rem 0}
+table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}
+caption{text-align:left;color:var(--soft);padding:.25rem 0}
+th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:baseline;white-space:nowrap}
+th:first-child,.t td,.t th{text-align:left;white-space:normal;overflow-wrap:anywhere}
+thead th{color:var(--soft);font-weight:600}tbody th{font-weight:500;min-width:9rem}
+figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
+text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:1.8}.hit{fill:transparent}
+.hit:hover{fill:var(--fg);fill-opacity:.08}
+.s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
+rect.s0,rect.s1,rect.s2{stroke:none}.b{fill:var(--c0)}
+summary{cursor:pointer;color:var(--soft);font-size:.85rem}
+@media print{:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;--c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34}
+body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible}
+table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:0}figure,tr,dl{break-inside:avoid}
+h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+)";
+
+// Text of unknown direction must not turn around what stands beside it.
+std::string isolated(std::string_view text) { return "<bdi>" + xml_text(text) + "</bdi>"; }
+
+std::string cell_text(const HtmlPage::Cell& cell) {
+  if (cell.value.empty()) return isolated(cell.text);
+  return "<data value=\"" + xml_text(cell.value) + "\">" + xml_text(cell.text) + "</data>";
+}
+
+}  // namespace
+
+HtmlPage::HtmlPage(std::string_view title) : title_(title) {}
+
+void HtmlPage::paragraph(std::string_view text) { body_ += "<p>" + isolated(text) + "</p>\n"; }
+
+void HtmlPage::section(std::string_view id, std::string_view heading) {
+  if (in_section_) body_ += "</section>\n";
+  in_section_ = true;
+  fmt::format_to(std::back_inserter(contents_), "<li><a href=\"#{}\">{}</a></li>\n", id, xml_text(heading));
+  fmt::format_to(std::back_inserter(body_), "<section id=\"{0}\" aria-labelledby=\"{0}-h\">\n<h2 id=\"{0}-h\">{1}</h2>\n", id,
+                 xml_text(heading));
+}
+
+void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) {
+  body_ += "<dl>\n";
+  for (const auto& [what, value] : tiles)
+    fmt::format_to(std::back_inserter(body_), "<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), cell_text(value));
+  body_ += "</dl>\n";
+}
+
+void HtmlPage::table(const Table& t) {
+  auto out = std::back_inserter(body_);
+  // What scrolls must be reachable by keyboard.
+  fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}>\n",
+                 xml_text(t.caption), t.text_columns ? " class=\"t\"" : "", t.id.empty() ? "" : " id=\"" + t.id + "\"");
+  fmt::format_to(out, "<caption>{}</caption>\n<thead><tr>", xml_text(t.caption));
+  for (const std::string& h : t.headings) fmt::format_to(out, "<th scope=\"col\">{}</th>", xml_text(h));
+  body_ += "</tr></thead>\n<tbody>\n";
+  for (size_t r = 0; r < t.rows.size(); ++r) {
+    for (size_t i = 0; i < t.rows[r].size(); ++i) {
+      if (i) {
+        fmt::format_to(out, "<td>{}</td>", cell_text(t.rows[r][i]));
+        continue;
+      }
+      fmt::format_to(out, "<tr><th scope=\"row\">{}", cell_text(t.rows[r][i]));
+      if (r < t.bars.size())
+        fmt::format_to(
+            out,
+            "<svg viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"b\" width=\"{:.2f}\" "
+            "height=\"1\"><title>{:.1f} %</title></rect></svg>",
+            100 * t.bars[r], 100 * t.bars[r]);
+      body_ += "</th>";
+    }
+    body_ += "</tr>\n";
+  }
+  body_ += "</tbody></table></div>\n";
+}
+
+void HtmlPage::chart(const Chart& chart) {
+  body_ += "<figure>\n" + chart_svg(chart, false) + "\n<details><summary>The values of “" + xml_text(chart.title) +
+           "” as a table</summary>\n";
+  Table t{.caption = chart.title, .headings = {chart.x_label}, .rows = {}, .bars = {}, .id = {}};
+  auto text = [](const std::function<std::string(double)>& f, double v) { return f ? f(v) : fmt::format("{:.6g}", v); };
+  for (const ChartSeries& s : chart.series) t.headings.push_back(s.name.empty() ? chart.y_label : s.name);
+  // Series may have points of their own where they are lines.
+  size_t most = 0;
+  for (const ChartSeries& s : chart.series) most = std::max(most, s.points.size());
+  if (chart.style != ChartStyle::lines && most) --most;
+  for (size_t i = 0; i < most; ++i) {
+    std::vector<Cell> row{""};
+    for (const ChartSeries& s : chart.series) {
+      row.push_back(i < s.points.size() ? text(chart.y_text, s.points[i].y) : "");
+      if (row[0].text.empty() && i < s.points.size()) row[0] = text(chart.x_text, s.points[i].x);
+    }
+    t.rows.push_back(std::move(row));
+  }
+  table(t);
+  body_ += "</details>\n</figure>\n";
+}
+
+std::string HtmlPage::finish() {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n"
+      "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header><h1>{2}</h1>\n<nav "
+      "aria-label=\"Contents\"><ul>\n{3}</ul></nav>"
+      "</header>\n<main id=\"content\">\n{4}{5}</main>\n</body>\n</html>\n",
+      xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "");
+}
+
+void write_page(OutputFile& file, const std::string& path, const std::string& page) {
+  const int fd = file.take_fd();
+  size_t done = 0;
+  while (done < page.size()) {
+    const ssize_t n = write(fd, page.data() + done, page.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += size_t(n);
+  }
+  const int error = errno;
+  if (close(fd) != 0 || done < page.size()) throw std::runtime_error(path + ": " + strerror(done < page.size() ? error : errno));
+  file.commit();
+}
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether anything of a trace survives in another one that was made of it: names, commands, hosts, attributes.
+//
+// Secrets are learned from the original; each may be found in the strings of the other trace (whole, or within them from 8 bytes
+// on) and, from 12 bytes on, in the bytes of its file as they are and as they decompress. Memory follows the number of
+// different secrets. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "trace/reader.hpp"
+
+namespace fsr::fstrace {
+
+class LeakCheck {
+ public:
+  void learn(TraceReader& original);
+  void add_marker(const std::string& marker);  // throws std::runtime_error below 12 bytes
+  size_t secrets() const { return secrets_.size(); }
+
+  void check_strings(TraceReader& trace);
+  // Throws std::runtime_error where it can't be read.
+  void check_bytes(const std::string& file);
+
+  // The first ones, one line each, and how many.
+  const std::vector<std::string>& leaks() const { return leaks_; }
+  uint64_t count() const { return count_; }
+
+ private:
+  void learn_words(std::string_view text);
+  void learn_secret(std::string_view secret);
+  void learn_op(const Op& op);
+  void check_text(std::string_view text, const char* where);
+  void check_words(std::string_view text, const char* where);
+  void check_op(const Op& op);
+  // Secrets of at least `least` bytes within `bytes`, which begin before `end`.
+  void search(std::string_view bytes, size_t end, size_t least, const char* where);
+  void found(std::string_view secret, const char* where);
+
+  std::unordered_set<std::string> secrets_;
+  // By their first eight bytes, and which first two bytes there are.
+  std::unordered_multimap<uint64_t, std::string_view> by_start_;
+  std::vector<bool> starts_ = std::vector<bool>(1 << 16);
+  std::unordered_set<std::string> told_;
+  std::map<std::string, unsigned> told_by_place_;
+  std::vector<std::string> leaks_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace fsr::fstrace

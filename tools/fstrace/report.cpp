@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// fstrace report: what is in a trace, in pictures, on one HTML page that needs nothing else.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <time.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "charts.hpp"
+#include "html_page.hpp"
+#include "selection.hpp"
+#include "subcommand.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fstrace {
+
+namespace {
+
+constexpr size_t kHot = 20;  // files, commands and errors that are shown
+
+struct Options {
+  std::vector<std::string> files;
+  std::string output;
+  bool force = false;
+};
+
+HtmlPage::Cell count(uint64_t n) { return {format_count(n), std::to_string(n)}; }
+HtmlPage::Cell size(uint64_t bytes) { return {format_size(bytes), std::to_string(bytes)}; }
+HtmlPage::Cell duration(int64_t ns) { return {format_duration(ns), std::to_string(ns)}; }
+HtmlPage::Cell share(uint64_t part, uint64_t whole) { return percent_text(whole ? double(part) / double(whole) : 0); }
+
+class ReportPage {
+ public:
+  ReportPage(const Options& options, TraceReader& reader) : reader_(reader), page_("Report on " + options.files[0]) {
+    LiveState state;
+    reader.load_state(INT64_MIN, state);
+    state.each_name(
+        [&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths_.learn(parent, name, object); });
+    profile_.read(reader, options.files[0], [&](const OpBatch& batch) {
+      files_.begin_batch();
+      commands_.begin_batch();
+      for (const Op& op : batch.ops) {
+        paths_.apply(op);
+        files_.add(op);
+        commands_.add(op);
+      }
+    });
+  }
+  int status() const { return profile_.status; }
+
+  std::string make() {
+    summary();
+    load();
+    mix();
+    latency();
+    sizes();
+    groups("files", "Hot files", "The files that took the most time", "file", files_);
+    groups("commands", "Commands", "The commands that took the most time", "command", commands_);
+    pauses();
+    concurrency();
+    outcomes();
+    return page_.finish();
+  }
+
+ private:
+  void summary() {
+    const TraceHeader& h = profile_.header;
+    const Measure& all = profile_.total;
+    const WorkingSet set = profile_.working_set();
+    page_.section("summary", "Summary");
+    const time_t seconds = time_t(h.epoch / 1'000'000'000);
+    tm utc{};
+    gmtime_r(&seconds, &utc);
+    page_.paragraph(fmt::format("Recorded {:%Y-%m-%d %H:%M:%S} UTC by {}{}{}", utc, h.program,
+                                h.host.empty() ? "" : " on " + h.host, h.directory.empty() ? "" : ", directory " + h.directory));
+    for (const std::string& edit : h.edits) page_.paragraph("Edited: " + edit);
+    const TraceClosing* closing = reader_.closing();
+    if (!closing || !closing->clean || closing->dropped || !reader_.damage().empty())
+      page_.paragraph(fmt::format("Not complete: {}.", !closing ? "the closing statement is missing"
+                                                       : closing->dropped
+                                                           ? format_count(closing->dropped) + " operations were dropped"
+                                                       : !closing->clean ? closing->reason
+                                                                         : reader_.damage().front().what));
+    page_.tiles({{"operations", count(all.operations)},
+                 {"failed", count(all.failed)},
+                 {"unfinished", count(all.unfinished)},
+                 {"time", duration(profile_.last - profile_.first)},
+                 {"operations a second", count_text(profile_.rate())},
+                 {"read", size(all.read_bytes)},
+                 {"written", size(all.written_bytes)},
+                 {"latency, p50", duration(all.latency.quantile(0.5))},
+                 {"latency, p99", duration(all.latency.quantile(0.99))},
+                 {"in flight, mean", fmt::format("{:.2f}", profile_.concurrency.mean())},
+                 {"files touched", count(set.files)},
+                 {"working set, about", format_size(set.bytes)}});
+  }
+
+  void load() {
+    page_.section("load", "Load over time");
+    page_.chart(over_time("Operations", "operations/s", {{"", &profile_, [](const TimeBin& b) { return double(b.operations); }}},
+                          count_text));
+    if (profile_.total.reads + profile_.total.writes == 0) return;
+    Chart data = over_time("Data", "bytes/s",
+                           {{"read", &profile_, [](const TimeBin& b) { return double(b.read_bytes); }},
+                            {"written", &profile_, [](const TimeBin& b) { return double(b.written_bytes); }}},
+                           size_text);
+    data.binary_y = true;
+    page_.chart(data);
+  }
+
+  void mix() {
+    page_.section("mix", "Mix");
+    HtmlPage::Table t{.caption = "Operations by kind",
+                      .headings = {"kind", "operations", "share", "failed", "read", "written", "p50", "p90", "p99", "max"},
+                      .rows = {},
+                      .bars = {},
+                      .id = "kinds"};
+    std::vector<size_t> kinds;
+    for (size_t k = 0; k < kOpKinds; ++k)
+      if (profile_.kinds[k].operations) kinds.push_back(k);
+    std::stable_sort(kinds.begin(), kinds.end(),
+                     [&](size_t x, size_t y) { return profile_.kinds[x].operations > profile_.kinds[y].operations; });
+    for (size_t k : kinds) {
+      const Measure& m = profile_.kinds[k];
+      t.rows.push_back({op_name(OpKind(k)), count(m.operations), share(m.operations, profile_.total.operations), count(m.failed),
+                        m.reads ? size(m.read_bytes) : "", m.writes ? size(m.written_bytes) : "",
+                        duration(m.latency.quantile(0.5)), duration(m.latency.quantile(0.9)), duration(m.latency.quantile(0.99)),
+                        duration(m.latency.max())});
+      t.bars.push_back(double(m.operations) / double(profile_.total.operations));
+    }
+    page_.table(t);
+  }
+
+  void latency() {
+    page_.section("latency", "Latency");
+    const Measure &reads = profile_.kinds[size_t(OpKind::read)], &writes = profile_.kinds[size_t(OpKind::write)];
+    page_.paragraph("The share of operations that took no longer than a time. The steeper the line, the more alike they are.");
+    std::vector<NamedHistogram> lines{{"all", &profile_.total.latency}};
+    if (reads.latency.count()) lines.push_back({"reads", &reads.latency});
+    if (writes.latency.count()) lines.push_back({"writes", &writes.latency});
+    page_.chart(share_up_to("Latency", "latency", lines, duration_text));
+  }
+
+  void sizes() {
+    const Measure &reads = profile_.kinds[size_t(OpKind::read)], &writes = profile_.kinds[size_t(OpKind::write)];
+    if (!reads.size.count() && !writes.size.count()) return;
+    page_.section("sizes", "Sizes of reads and writes");
+    const Measure& all = profile_.total;
+    page_.paragraph(fmt::format("{} of successive reads and writes of an open file are sequential.",
+                                percent_text(all.successive ? double(all.sequential) / double(all.successive) : 0)));
+    std::vector<NamedHistogram> lines;
+    if (reads.size.count()) lines.push_back({"reads", &reads.size});
+    if (writes.size.count()) lines.push_back({"writes", &writes.size});
+    Chart chart = share_up_to("Sizes that were asked for", "size", lines, size_text);
+    chart.binary_x = true;
+    page_.chart(chart);
+  }
+
+  void groups(const char* id, const char* heading, const char* caption, const char* what, const StatGroups& groups) {
+    page_.section(id, heading);
+    std::vector<const StatGroups::Group*> sorted;
+    double whole = 0;
+    for (const StatGroups::Group& g : groups.groups()) {
+      sorted.push_back(&g);
+      whole += g.measure.latency.sum();
+    }
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](auto* a, auto* b) { return a->measure.latency.sum() > b->measure.latency.sum(); });
+    HtmlPage::Table t{.caption = caption,
+                      .headings = {what, "time", "operations", "failed", "read", "written", "p50", "p99"},
+                      .rows = {},
+                      .bars = {},
+                      .id = std::string(id) + "-table"};
+    for (const StatGroups::Group* g : sorted) {
+      if (t.rows.size() == kHot) break;
+      const Measure& m = g->measure;
+      const std::string name = groups.labels(*g, paths_)[0].text;
+      t.rows.push_back({name.empty() ? "?" : name, duration(int64_t(m.latency.sum())), count(m.operations), count(m.failed),
+                        size(m.read_bytes), size(m.written_bytes), duration(m.latency.quantile(0.5)),
+                        duration(m.latency.quantile(0.99))});
+      t.bars.push_back(whole > 0 ? m.latency.sum() / whole : 0);
+    }
+    page_.table(t);
+    if (sorted.size() > kHot) page_.paragraph(fmt::format("{} more are not shown.", format_count(sorted.size() - kHot)));
+  }
+
+  void pauses() {
+    page_.section("think", "Think time and arrivals");
+    page_.paragraph(
+        "Think time is the time from the end of a thread's operation to the start of its next; gaps are the times from any start "
+        "to "
+        "the next.");
+    page_.chart(
+        share_up_to("Think time and gaps", "time", {{"think time", &profile_.think}, {"gaps", &profile_.gaps}}, duration_text));
+  }
+
+  void concurrency() {
+    page_.section("concurrency", "Concurrency");
+    page_.paragraph(fmt::format("{:.2f} operations were in flight on average, {} at most.", profile_.concurrency.mean(),
+                                format_count(profile_.concurrency.most())));
+    page_.chart(over_time("In flight over time", "operations in flight",
+                          {{"", &profile_, [](const TimeBin& b) { return b.busy_ns / 1e9; }}}, count_text));
+    page_.chart(time_at_depth({&profile_}));
+  }
+
+  void outcomes() {
+    page_.section("outcomes", "Outcomes");
+    std::map<int32_t, uint64_t> errors;
+    for (const auto& kind : profile_.outcomes)
+      for (const auto& [error, n] : kind) errors[error] += n;
+    std::vector<std::pair<uint64_t, int32_t>> sorted;
+    for (const auto& [error, n] : errors) sorted.emplace_back(n, error);
+    std::sort(sorted.rbegin(), sorted.rend());
+    HtmlPage::Table t{.caption = "How operations ended",
+                      .headings = {"outcome", "operations", "share"},
+                      .rows = {},
+                      .bars = {},
+                      .id = "outcome-table"};
+    for (const auto& [n, error] : sorted) {
+      t.rows.push_back({error < 0 ? "unfinished"
+                        : error   ? error_name(error)
+                                  : "ok",
+                        count(n), share(n, profile_.total.operations)});
+      t.bars.push_back(double(n) / double(profile_.total.operations));
+    }
+    page_.table(t);
+  }
+
+  TraceReader& reader_;
+  HtmlPage page_;
+  Profile profile_;
+  Paths paths_;
+  StatGroups files_{{Dimension::file}}, commands_{{Dimension::command}};
+};
+
+int report(const Options& options) {
+  auto reader = open_trace(options.files);
+  OutputFile output(options.output, options.force);
+  ReportPage report(options, *reader);
+  write_page(output, options.output, report.make());
+  return report.status();
+}
+
+}  // namespace
+
+Run add_report(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_files(app, options->files);
+  app.add_option("-o,--output", options->output, "the page to write")->required();
+  app.add_flag("--force", options->force, "replace it if it exists");
+  return [options] { return report(*options); };
+}
+
+}  // namespace fsr::fstrace
