@@ -66,14 +66,12 @@ Device open_device(const std::string& path, bool force) {
 
   Device device;
   device.path = path;
-  const int flags = O_RDWR | O_DIRECT | O_CLOEXEC;
   if (S_ISBLK(st.st_mode)) {
-    device.fd = UniqueFd(open(path.c_str(), flags | O_EXCL));  // without O_CREAT: only if nothing in the kernel uses it
-    device.exclusive = bool(device.fd);
-    if (!device.fd && errno == EBUSY && !force)
+    device.claim = UniqueFd(open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC));  // without O_CREAT: only if nobody else claims it
+    if (!device.claim && errno == EBUSY && !force)
       fail(path, "is in use by a file system, a volume or a program (--force overwrites it)");
   }
-  if (!device.fd) device.fd = UniqueFd(open(path.c_str(), flags));
+  device.fd = UniqueFd(open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC));
   if (!device.fd && errno == EINVAL) fail(path, "its file system has no O_DIRECT");
   if (!device.fd) fail(path);
   device.size = size_of(device, st);

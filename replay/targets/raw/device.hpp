@@ -13,11 +13,11 @@ namespace fsr::raw {
 constexpr uint64_t kHeaderBytes = 4096;
 
 struct Device {
-  UniqueFd fd;         // read and write, O_DIRECT; of a block device also O_EXCL unless it was in use
+  UniqueFd fd;     // read and write, O_DIRECT
+  UniqueFd claim;  // of a block device, O_EXCL: keeps others away. Not `fd`, which the kernel may keep a moment longer than we do
   std::string path;    // as given
   uint64_t size = 0;   // bytes
   uint32_t block = 0;  // bytes; offsets and lengths of requests must be multiples of it. A power of two, at most kHeaderBytes
-  bool exclusive = false;
 };
 
 // Throws std::runtime_error "PATH: why" for what can't be driven at all, and without `force` for what is mounted, partitioned,

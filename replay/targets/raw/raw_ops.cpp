@@ -10,7 +10,7 @@ Fidelity fidelity(const Op& op, uint32_t block) {
     case OpKind::read:
     case OpKind::write:
       if (op.error) return Fidelity::impossible;
-      return (op.offset | transferred(op)) & (block - 1) ? Fidelity::approximate : Fidelity::exact;
+      return transferred(op) > 0 && ((op.offset | transferred(op)) & (block - 1)) ? Fidelity::approximate : Fidelity::exact;
     case OpKind::fsync:
     case OpKind::syncfs:
       return op.error ? Fidelity::impossible : Fidelity::exact;
