@@ -93,8 +93,11 @@ void Runner::plan() {
     primed_ = true;
     changed_.notify_all();
   };
-  // A full window: look again soon, later each time as long as nothing comes back.
-  const auto longest = std::chrono::nanoseconds(std::clamp<int64_t>(int64_t(run_.window.slots()) * 50, 20'000, 2'000'000));
+  // A full window: look again soon, later each time as long as little comes back. Each look costs a wake-up, which on a target
+  // that takes tens of microseconds for an operation is worth an operation's own CPU.
+  const uint64_t little = std::min<uint64_t>(run_.window.slots(), kFirstWindow) / 32;
+  const int64_t most = run_.options.timing == Timing::asap ? 8'000'000 : 2'000'000;  // a schedule may have bursts
+  const auto longest = std::chrono::nanoseconds(std::clamp<int64_t>(int64_t(run_.window.slots()) * 128, 20'000, most));
   auto pause = std::chrono::nanoseconds(20us);
   try {
     for (bool primed = false;;) {
@@ -102,7 +105,11 @@ void Runner::plan() {
       if (planner_->step()) break;
       if (!primed) prime();
       primed = true;
-      pause = run_.planned.load(std::memory_order_relaxed) != before ? 20us : std::min(pause * 2, longest);
+      const uint64_t came_back = run_.planned.load(std::memory_order_relaxed) - before;
+      if (came_back <= little)
+        pause = std::min(pause * 2, longest);
+      else if (came_back > 4 * little)
+        pause = 20us;
       std::this_thread::sleep_for(pause);
     }
   } catch (...) {

@@ -19,11 +19,14 @@
 namespace fsr {
 namespace {
 
+constexpr const char* kDirectOption = "?direct=1";
+
 constexpr OpMapping kMappings[] = {{"file", FileTree::expressible}};
 
 class FileTarget final : public Target {
  public:
-  FileTarget(std::string path, const TargetOptions& options) : path_(std::move(path)), options_(options) {
+  FileTarget(std::string path, bool direct, const TargetOptions& options)
+      : path_(std::move(path)), direct_(direct), options_(options) {
     struct stat st;
     if (stat(path_.c_str(), &st) == 0) {
       attach();
@@ -80,10 +83,11 @@ class FileTarget final : public Target {
     missing_ = false;
     UniqueFd root(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root) throw std::runtime_error(path_ + ": " + strerror(errno));
-    shared_ = std::make_shared<FileShared>(std::move(root), options_);
+    shared_ = std::make_shared<FileShared>(std::move(root), options_, direct_);
   }
 
   const std::string path_;
+  const bool direct_;
   const TargetOptions options_;
   mutable std::mutex mutex_;
   std::atomic<bool> missing_ = false;
@@ -101,14 +105,16 @@ void raise_descriptor_limit() {
 std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& options) {
   std::string path = url.substr(strlen("file:"));
   if (path.starts_with("//")) path.erase(0, 2);  // file:///dir
-  if (path.empty()) throw std::runtime_error(url + ": expected file:DIRECTORY");
+  const bool direct = path.ends_with(kDirectOption);
+  if (direct) path.resize(path.size() - strlen(kDirectOption));
+  if (path.empty()) throw std::runtime_error(url + ": expected file:DIRECTORY or file:DIRECTORY?direct=1");
   raise_descriptor_limit();
   umask(0);
-  return std::make_unique<FileTarget>(std::move(path), options);
+  return std::make_unique<FileTarget>(std::move(path), direct, options);
 }
 
 }  // namespace
 
-const TargetPlugin file_plugin = {"file", "file:DIR  a directory; DIR alone means the same", open_file, kMappings};
+const TargetPlugin file_plugin = {"file", "file:DIR[?direct=1]  a directory; DIR alone means the same", open_file, kMappings};
 
 }  // namespace fsr

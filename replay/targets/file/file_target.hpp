@@ -7,6 +7,8 @@
 //   within submit()    everything else: operations on names and attributes, and closing. On a file system where these block they
 //                      delay the other streams of the worker; more workers help.
 // A lock held by somebody else is tried again whenever this target released one, and every few milliseconds.
+// `file:DIR?direct=1` opens regular files with O_DIRECT where the file system has it. Reads and writes that are not of whole
+// blocks, and appends, are done without it and counted.
 //
 // Opening the target sets the process's umask to 0: modes are recorded after the umask. DIR is made with the first session if it
 // is missing.

@@ -10,6 +10,7 @@
 
 #include <list>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,6 +27,10 @@ struct OpenFile {
   UniqueFd fd;
   ObjectId object = kNoObject;
   bool direct = false;  // O_DIRECT: buffers must be aligned
+  // O_DIRECT that was not recorded: what offsets and lengths must be multiples of to have it; 0 = not so opened. See
+  // direct_io.hpp.
+  uint32_t block = 0;
+  std::shared_mutex directness;
   // Directories: a readdir at a time.
   std::mutex mutex;
   DirCursor cursor;

@@ -16,7 +16,7 @@
 namespace fsr {
 
 struct FileShared {
-  FileShared(UniqueFd root, const TargetOptions& options) : tree(std::move(root), options) {}
+  FileShared(UniqueFd root, const TargetOptions& options, bool direct) : tree(std::move(root), options, direct) {}
   FileTree tree;
   LockBells bells;
   Pool pool{32};

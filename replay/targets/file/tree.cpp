@@ -35,8 +35,8 @@ static size_t cached_directories() {
   return std::min<size_t>(limit.rlim_cur / 4, 8192);
 }
 
-FileTree::FileTree(UniqueFd root, const TargetOptions& options)
-    : options_(options), objects_(std::move(root), cached_directories()) {}
+FileTree::FileTree(UniqueFd root, const TargetOptions& options, bool direct)
+    : options_(options), direct_(direct), objects_(std::move(root), cached_directories()) {}
 
 std::array<char, 32> proc_path(int fd) {
   std::array<char, 32> path{};
@@ -178,6 +178,7 @@ mode_t FileTree::allowed_mode(uint32_t mode) {
 std::vector<std::pair<std::string, uint64_t>> FileTree::counters() const {
   return {{"set-id bits left out", set_id_left_out_},
           {"opened without O_DIRECT", direct_left_out_},
+          {"reads, writes and copies without O_DIRECT, not of whole blocks", unaligned_},
           {"names refused", refused_names_}};
 }
 

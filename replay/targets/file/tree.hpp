@@ -42,7 +42,8 @@ struct FileReply {
 
 class FileTree {
  public:
-  FileTree(UniqueFd root, const TargetOptions& options);
+  // `direct`: files are opened with O_DIRECT whether that was recorded or not.
+  FileTree(UniqueFd root, const TargetOptions& options, bool direct);
 
   static Fidelity expressible(const Op& op, bool privileged);
   // Performs one operation and fills in everything of the request's outcome but its time. A lock held by somebody else is EAGAIN
@@ -107,12 +108,15 @@ class FileTree {
   int descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open);
   int finish_open(Context& c, int fd, uint32_t type, bool fresh);
   mode_t allowed_mode(uint32_t mode);
+  int kept_flags(uint32_t flags) const;
+  bool whole_blocks(const OpenFile& open, const Op& op);
 
   TargetOptions options_;
+  const bool direct_;
   FileObjects objects_;
   std::mutex locks_mutex_;
   std::map<LockOwner, std::shared_ptr<UniqueFd>> lock_owners_;
-  std::atomic<uint64_t> set_id_left_out_ = 0, direct_left_out_ = 0, refused_names_ = 0;
+  std::atomic<uint64_t> set_id_left_out_ = 0, direct_left_out_ = 0, unaligned_ = 0, refused_names_ = 0;
 };
 
 // What statx() told, as attributes.

@@ -10,13 +10,16 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <optional>
 
 #include "credentials.hpp"
+#include "direct_io.hpp"
 #include "tree.hpp"
 
 namespace fsr {
 
 constexpr size_t kPiece = 8 << 20;  // of a read whose content nobody wants: not more memory than that
+constexpr uint64_t kPage = 4096;    // whole ones, for O_DIRECT
 
 // The open file behind a handle; without one (a trace from a stateless protocol) the object is opened for this call.
 int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open) {
@@ -32,22 +35,32 @@ int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int acc
   *open = std::make_shared<OpenFile>();
   (*open)->fd = UniqueFd(fd);
   (*open)->object = object;
+  direct_left_out_ += direct_;
   return 0;
 }
 
 // What read(2) transfers at most: a trace that asks for more must not keep us reading a sparse file for hours.
 constexpr uint64_t kMostPerCall = 0x7ffff000;
 
+// Whether a request can have O_DIRECT. An append lands anywhere.
+bool FileTree::whole_blocks(const OpenFile& open, const Op& op) {
+  if (!open.block) return true;
+  const bool whole = !op.has(kOpAppend) && ((op.offset | op.length) & (open.block - 1)) == 0;
+  unaligned_ += !whole;
+  return whole;
+}
+
 int FileTree::read(Context& c) {
   ActAs act(c.who);
   OpenRef open;
   if (int error = descriptor(c.op, c.op.handle, c.op.object, O_RDONLY, &open)) return error;
+  DirectGuard guard(*open, whole_blocks(*open, c.op));
   uint64_t length = std::min(c.op.length, kMostPerCall);
   struct stat st;
   // Not more memory than the answer needs, whatever a trace asks for.
   if (length > kPiece && fstat(open->fd.get(), &st) == 0) {
     uint64_t left = uint64_t(st.st_size) > c.op.offset ? uint64_t(st.st_size) - c.op.offset : 0;
-    length = std::min(length, std::max<uint64_t>(left, kPiece));
+    length = std::min(length, std::max<uint64_t>((left + kPage - 1) & ~(kPage - 1), kPiece));
   }
   bool whole = c.request.want_data && length <= (1u << 30);
   char* buffer = c.reply.data.need(whole ? size_t(length) : size_t(std::min<uint64_t>(length, kPiece)));
@@ -70,6 +83,7 @@ int FileTree::write(Context& c) {
   OpenRef open;
   if (int error = descriptor(c.op, c.op.handle, c.op.object, O_WRONLY, &open)) return error;
   const char* bytes = c.request.payload.data();
+  DirectGuard guard(*open, whole_blocks(*open, c.op));
   size_t length = std::min<size_t>(c.request.payload.size(), c.op.length);
   if (open->direct) {
     char* aligned = c.reply.data.need(length);
@@ -88,6 +102,11 @@ int FileTree::copy_range(Context& c) {
   OpenRef in, out;
   if (int error = descriptor(c.op, c.op.handle, c.op.object, O_RDONLY, &in)) return error;
   if (int error = descriptor(c.op, c.op.handle2, c.op.object2, O_WRONLY, &out)) return error;
+  // A copy goes through the page cache. Always in the same order, so that two copies can't wait for each other.
+  std::optional<DirectGuard> guards[2];
+  unaligned_ += in->block || out->block;
+  guards[0].emplace(in < out ? *in : *out, false);
+  if (in != out) guards[1].emplace(in < out ? *out : *in, false);
   auto from = off_t(c.op.offset), to = off_t(c.op.offset2);
   ssize_t n =
       copy_file_range(in->fd.get(), &from, out->fd.get(), &to, size_t(std::min<uint64_t>(c.op.length, SSIZE_MAX)), c.op.flags);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "credentials.hpp"
+#include "direct_io.hpp"
 #include "tree.hpp"
 
 namespace fsr {
@@ -64,7 +65,8 @@ int FileTree::getattr(Context& c) {
 }
 
 // Flags that an open may carry to the target. O_APPEND is left out: writes say themselves whether they append.
-static int kept_flags(uint32_t flags) {
+int FileTree::kept_flags(uint32_t flags) const {
+  if (direct_ && !(flags & O_DIRECTORY)) flags |= O_DIRECT;
   return int(flags & (O_ACCMODE | O_TRUNC | O_EXCL | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME)) | O_CLOEXEC | O_NOFOLLOW |
          O_NOCTTY;
 }
@@ -101,7 +103,7 @@ int FileTree::open(Context& c) {
 // Opens what is there, but never a device or a pipe: opening one of these does something.
 int FileTree::open_existing(Context& c, const Place& at) {
   bool directory = c.op.kind == OpKind::opendir || (c.op.open_flags & O_DIRECTORY);
-  int flags = kept_flags(c.op.open_flags) & ~O_EXCL;
+  int flags = kept_flags(c.op.open_flags | (directory ? O_DIRECTORY : 0)) & ~O_EXCL;
   if (directory) flags |= O_DIRECTORY;
   uint32_t type = at.type;
   UniqueFd path;
@@ -134,7 +136,9 @@ int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
   auto open = std::make_shared<OpenFile>();
   open->fd = UniqueFd(fd);
   open->object = c.op.object;
-  open->direct = (c.op.open_flags & O_DIRECT) != 0 && S_ISREG(type);
+  open->direct = (direct_ || (c.op.open_flags & O_DIRECT)) && S_ISREG(type);
+  if (direct_ && S_ISREG(type) && !(c.op.open_flags & O_DIRECT) && (fcntl(fd, F_GETFL) & O_DIRECT))
+    open->block = direct_block(fd);
   int error = attributes ? stat_name(fd, "", c.request.outcome.attr) : 0;
   if (c.op.handle) objects_.add_open(c.op.handle, std::move(open));  // without one: made, and closed again
   return error;

@@ -13,6 +13,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "targets/file/direct_io.hpp"
+
 namespace fsr::raw {
 
 namespace {
@@ -35,13 +37,7 @@ uint32_t block_of(const Device& device, const struct stat& st) {
     if (ioctl(device.fd.get(), BLKSSZGET, &bytes) != 0) fail(device.path);
     return uint32_t(bytes);
   }
-#ifdef STATX_DIOALIGN
-  struct statx answer {};
-  if (statx(device.fd.get(), "", AT_EMPTY_PATH, STATX_DIOALIGN, &answer) == 0 && (answer.stx_mask & STATX_DIOALIGN) &&
-      answer.stx_dio_offset_align)
-    return answer.stx_dio_offset_align;
-#endif
-  return kHeaderBytes;  // kernels before 6.1 don't tell; no file system asks for more
+  return direct_block(device.fd.get());
 }
 
 // A file that somebody made for something else is not told by any signature.

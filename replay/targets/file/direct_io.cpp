@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "direct_io.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace fsr {
+
+uint32_t direct_block(int fd) {
+#ifdef STATX_DIOALIGN
+  struct statx answer {};
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &answer) == 0 && (answer.stx_mask & STATX_DIOALIGN) &&
+      answer.stx_dio_offset_align)
+    return answer.stx_dio_offset_align;
+#endif
+  return 4096;  // no file system asks for more
+}
+
+static void set_direct(int fd, bool on) {
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags >= 0) fcntl(fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
+}
+
+DirectGuard::DirectGuard(OpenFile& open, bool whole_blocks) : open_(open), direct_(whole_blocks) {
+  if (!open_.block) return;
+  if (direct_) {
+    open_.directness.lock_shared();
+  } else {
+    open_.directness.lock();
+    set_direct(open_.fd.get(), false);
+  }
+}
+
+DirectGuard::~DirectGuard() {
+  if (!open_.block) return;
+  if (direct_) {
+    open_.directness.unlock_shared();
+  } else {
+    set_direct(open_.fd.get(), true);
+    open_.directness.unlock();
+  }
+}
+
+}  // namespace fsr
