@@ -47,6 +47,13 @@ struct Collector {
   void content(ObjectId object, Access::Mode mode) {
     if (object) list.add(object_key(object, kContent), mode, false);
   }
+  // A lookup's answer counts the links: it stays on the side of a change of them where it was. (Asked for an object while that is
+  // losing another name, NFS-Ganesha 4.3 answers ESTALE from then on.)
+  void see(ObjectId object) {
+    if (object <= kRootObject) return;
+    bool first = known.insert(object);
+    list.add(object_key(object, kExists), first ? Access::exclusive : Access::shared, true, first);
+  }
   // By an open instance where there is one: that keeps the object.
   void subject() {
     if (op.handle)
@@ -76,7 +83,7 @@ void Collector::collect() {
       break;
     case OpKind::lookup:
       name(op.parent, op.name, false);
-      if (ok) teach(op.object);
+      if (ok) see(op.object);
       break;
     case OpKind::getattr:
     case OpKind::statx:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Things that go wrong: kill -9 of the daemon and of clients at random moments, a lower file system that is full or loses its disk.
+"""Things that go wrong: kill -9 of the daemon and of clients at random moments, a lower file system that is full, loses its disk or hangs.
 Nobody hangs, nobody reads something wrong, and every trace can be read up to a second before.
 
 usage: shim_faults.py [ROUNDS [SEED]]      default 10 rounds; 200 for the real thing
@@ -200,6 +200,32 @@ def disk_gone(cases, scratch):
     cases.case("its trace is whole", status == 0 and verified == 0, f"capture {status}, verify {verified}")
 
 
+def hang(cases, scratch):
+    """A lower file system that answers no change for a while, as one does whose server is away: frozen."""
+    place, beside, trace = scratch.mount("xfs"), f"{scratch.path}/beside", f"{scratch.path}/hang.zst"
+    os.mkdir(beside)
+    run("mount", "--bind", place, beside)
+    with open(f"{place}/data", "wb") as file:
+        file.write(b"x" * 65536)
+    shim = start_capture(place, trace)
+    run("fsfreeze", "-f", beside)
+    try:
+        writer = subprocess.Popen(["sh", "-c", f"echo new >{place}/new"])
+        time.sleep(1)
+        answer, seconds = read_all(f"{place}/data")
+        listed = subprocess.run([shim_program(), "list"], capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
+        waits = writer.poll() is None
+    finally:
+        run("fsfreeze", "-u", beside)
+    cases.case("a change waits as long as the file system below", waits and ends(writer) == 0 and os.path.getsize(f"{place}/new") == 4)
+    cases.case("meanwhile others are served, and the capture answers", answer == (65536, 0) and seconds < PATIENCE / 2 and place in listed,
+               f"{answer} after {seconds:.1f} s, {listed}")
+    subprocess.run([shim_program(), "stop", place], stdout=subprocess.DEVNULL, check=False)
+    status = ends(shim)
+    longest = max(json.loads(line).get("duration", 0) for line in run(fstrace_program(), "dump", "--json", trace).splitlines())
+    cases.case("the wait is in the trace", status == 0 and longest > 0.9e9, f"status {status}, longest {longest} ns")
+
+
 def main():
     if sys.argv[1:2] == ["--client"]:
         return client(sys.argv[2], int(sys.argv[3]))
@@ -210,6 +236,7 @@ def main():
         kills(cases, scratch, rounds, seed)
         full(cases, scratch)
         disk_gone(cases, scratch)
+        hang(cases, scratch)
     return cases.status()
 
 

@@ -129,6 +129,13 @@ TEST_CASE("what teaches an id comes before what uses it") {
   CHECK(g.end(4, 0));
 }
 
+TEST_CASE("a lookup finds an object with the links it had: after the removal of another name") {
+  Graph g({name_op({0, 1, 1}, OpKind::lookup, 5, "a", 10), name_op({2, 3, 1}, OpKind::unlink, 5, "a", 10),
+           name_op({4, 5, 2}, OpKind::lookup, 5, "b", 10), name_op({6, 7, 3}, OpKind::lookup, 5, "c", 11)});
+  CHECK(g.end(2, 1));
+  CHECK(g.none(3, 1));
+}
+
 TEST_CASE("rename comes after the uses of what it replaces and before the uses of its new name") {
   Op rename = name_op({4, 5, 2}, OpKind::rename, 5, "a", 10);
   rename.parent2 = 6;
