@@ -201,25 +201,30 @@ def disk_gone(cases, scratch):
 
 
 def hang(cases, scratch):
-    """A lower file system that answers no change for a while, as one does whose server is away: frozen."""
+    """A lower file system that answers no change for a while, as one does whose server is away: frozen. In a directory in which a file
+    is being made the kernel lets nobody look names up through FUSE: the reader works in another."""
     place, beside, trace = scratch.mount("xfs"), f"{scratch.path}/beside", f"{scratch.path}/hang.zst"
     os.mkdir(beside)
     run("mount", "--bind", place, beside)
-    with open(f"{place}/data", "wb") as file:
+    os.mkdir(f"{place}/written")
+    os.mkdir(f"{place}/read")
+    with open(f"{place}/read/data", "wb") as file:
         file.write(b"x" * 65536)
     shim = start_capture(place, trace)
+    answer, listed, waits = "", "", False
     run("fsfreeze", "-f", beside)
     try:
-        writer = subprocess.Popen(["sh", "-c", f"echo new >{place}/new"])
+        writer = subprocess.Popen(["sh", "-c", f"echo new >{place}/written/new"])
         time.sleep(1)
-        answer, seconds = read_all(f"{place}/data")
-        listed = subprocess.run([shim_program(), "list"], capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
+        answer = run("wc", "-c", f"{place}/read/data", timeout=PATIENCE).split()[0]
+        listed = run(shim_program(), "list", timeout=PATIENCE)
         waits = writer.poll() is None
+    except subprocess.TimeoutExpired as e:
+        answer = str(e)
     finally:
         run("fsfreeze", "-u", beside)
-    cases.case("a change waits as long as the file system below", waits and ends(writer) == 0 and os.path.getsize(f"{place}/new") == 4)
-    cases.case("meanwhile others are served, and the capture answers", answer == (65536, 0) and seconds < PATIENCE / 2 and place in listed,
-               f"{answer} after {seconds:.1f} s, {listed}")
+    cases.case("a change waits as long as the file system below", waits and ends(writer) == 0 and os.path.getsize(f"{place}/written/new") == 4)
+    cases.case("meanwhile others are served, and the capture answers", answer == "65536" and place in listed, f"{answer}, {listed}")
     subprocess.run([shim_program(), "stop", place], stdout=subprocess.DEVNULL, check=False)
     status = ends(shim)
     longest = max(json.loads(line).get("duration", 0) for line in run(fstrace_program(), "dump", "--json", trace).splitlines())
