@@ -175,7 +175,6 @@ class Client {
   Detached set_up(std::string path, bool* done);
   Task mount(const std::string& path);
   Task probe();
-  uint32_t answer_of(const Reply& reply) const;
   Detached say_goodbye(bool* done);
   void set_limits(const Reply& root);
 

@@ -64,7 +64,6 @@ class Compound {
   Compound& lock(LockType type, bool reclaim, uint64_t offset, uint64_t length, const Stateid& lock);
   Compound& lockt(LockType type, uint64_t offset, uint64_t length, const Owner& owner);
   Compound& locku(uint64_t offset, uint64_t length, const Stateid& lock);
-  Compound& free_stateid(const Stateid& s) { return op(OpNum::free_stateid).stateid(s); }
   Compound& delegreturn(const Stateid& s) { return op(OpNum::delegreturn).stateid(s); }
   Compound& allocate(const Stateid& s, uint64_t offset, uint64_t length);
   Compound& deallocate(const Stateid& s, uint64_t offset, uint64_t length);

@@ -56,7 +56,6 @@ enum class OpNum : uint8_t {
   exchange_id = 42,
   create_session = 43,
   destroy_session = 44,
-  free_stateid = 45,
   sequence = 53,
   destroy_clientid = 57,
   reclaim_complete = 58,
@@ -141,7 +140,6 @@ enum AttrNumber : uint32_t {
   kSpaceUsed = 45,
   kTimeAccess = 47,
   kTimeAccessSet = 48,
-  kTimeCreate = 50,
   kTimeMetadata = 52,
   kTimeModify = 53,
   kTimeModifySet = 54,
@@ -185,7 +183,7 @@ struct Reply {
   uint32_t status = kOk;  // of its last operation
   unsigned done = 0;      // operations that succeeded
   int error = 0;          // errno; the server's, or that of the connection
-  uint32_t sequence_flags = 0, target_highest_slot = 0;
+  uint32_t sequence_flags = 0;
   Attr attr;
   ServerAttr server;
   FileHandle handle;

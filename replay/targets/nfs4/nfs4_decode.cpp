@@ -148,8 +148,7 @@ void decode_create_session(XdrDecoder& in, Reply* r) {
 }
 
 void decode_sequence(XdrDecoder& in, Reply* r) {
-  in.skip(16 + 4 + 4 + 4);  // session, sequence and slot as asked; the highest slot
-  r->target_highest_slot = in.u32();
+  in.skip(16 + 4 * 4);  // session, sequence and slot as asked; the highest slot, and the one it would like
   r->sequence_flags = in.u32();
 }
 
@@ -227,7 +226,6 @@ void decode_result(OpNum op, XdrDecoder& in, Reply* r) {
     case OpNum::savefh:
     case OpNum::verify:
     case OpNum::destroy_session:
-    case OpNum::free_stateid:
     case OpNum::destroy_clientid:
     case OpNum::reclaim_complete:
     case OpNum::allocate:
