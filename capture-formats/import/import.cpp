@@ -19,12 +19,6 @@ const Importer* find_importer(std::string_view name) {
   return nullptr;
 }
 
-const Importer* sniff_importer(std::string_view head) {
-  for (const Importer* i : kImporters)
-    if (i->sniff(head)) return i;
-  return nullptr;
-}
-
 bool next_text_line(ImportInput& input, ImportSink& sink, std::string_view* out) {
   while (input.line(out)) {
     if (out->empty()) continue;

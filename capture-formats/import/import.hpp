@@ -66,8 +66,7 @@ bool next_text_line(ImportInput& input, ImportSink& sink, std::string_view* out)
 constexpr std::string_view kNotUnderstood = "lines that are cut or not understood";
 
 std::span<const Importer* const> importers();
-const Importer* find_importer(std::string_view name);   // null: no such
-const Importer* sniff_importer(std::string_view head);  // null: looks like none
+const Importer* find_importer(std::string_view name);  // null: no such
 
 extern const Importer kBlkparseImporter;
 extern const Importer kFioIologImporter;

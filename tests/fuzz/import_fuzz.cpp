@@ -2,9 +2,11 @@
 // Foreign traces, through every importer: what comes out is an operation that a trace may hold, and a tree may be built from it.
 #include <cstdlib>
 #include <deque>
+#include <vector>
 
 #include "import/import.hpp"
 #include "import/op_order.hpp"
+#include "import_pcap.hpp"
 #include "trace/live_state.hpp"
 #include "trace/model.hpp"
 
@@ -47,7 +49,9 @@ class Checker final : public ImportSink {
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  for (const Importer* importer : importers()) {
+  std::vector<const Importer*> all(importers().begin(), importers().end());
+  all.push_back(&kPcapImporter);
+  for (const Importer* importer : all) {
     importer->sniff(bytes);
     ImportInput input(bytes);
     Checker sink;

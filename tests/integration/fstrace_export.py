@@ -14,7 +14,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lower_fs import Cases, Scratch, built, fstrace_program, shim_program  # noqa: E402
 
-WORK = "cd {0}; dd if=/dev/urandom of=a bs=10000 count=20 conv=fsync; mkdir d; dd if=a of=b bs=3000; cat b; mv b d; ls -l d; echo x >>a; rm a"
+WORK = ("cd {0}; dd if=/dev/urandom of=a bs=10000 count=20 conv=fsync; mkdir d; dd if=a of=b bs=3000; cat b; mv b d; ls -l d; "
+        "echo x >>a; rm a")
 
 
 def run(*command, cwd=None):
@@ -52,7 +53,8 @@ def fio(cases, place, trace):
                f"{len(got)} made; {[x for x in wanted if x not in got][:5]} {[x for x in got if x not in wanted][:5]}")
     job = json.loads(said)["jobs"][0]
     for kind in ("read", "write"):
-        cases.case(f"fio counts the same bytes: {kind}", job[kind]["io_bytes"] == sum(n for k, _, _, n in wanted if k == kind), str(job[kind]))
+        moved = sum(n for k, _, _, n in wanted if k == kind)
+        cases.case(f"fio counts the same bytes: {kind}", job[kind]["io_bytes"] == moved, str(job[kind]))
 
 
 def again(cases, place, trace, top):
@@ -62,10 +64,11 @@ def again(cases, place, trace, top):
     run(fstrace_program(), "import", f"{place}/again.log", "--directory", top, "-o", f"{place}/again.zst")
     wanted, got = operations(trace), operations(f"{place}/again.zst")
     cases.case("strace: imported again, the same transfers", transfers(wanted) == transfers(got), f"{len(got)} operations")
-    status, said, error = run(built("replay/fsreplay"), f"{place}/again.zst", f"{place}/again.tree", "--order", "strict", "--timing", "asap",
-                              "-q", "--json")
+    status, said, error = run(built("replay/fsreplay"), f"{place}/again.zst", f"{place}/again.tree", "--order", "strict", "--timing",
+                              "asap", "-q", "--json")
     report = json.loads(said)
-    cases.case("strace: imported again, it replays as recorded", report["matched"] == report["issued"] > 100, error + str(report["mismatches"]))
+    cases.case("strace: imported again, it replays as recorded", report["matched"] == report["issued"] > 100,
+               error + str(report["mismatches"]))
     run(fstrace_program(), "export", trace, "--format", "blkparse", "-o", f"{place}/blk.txt")
     run(fstrace_program(), "import", f"{place}/blk.txt", "-o", f"{place}/blk.zst")
     blocks = [o for o in operations(f"{place}/blk.zst") if o["kind"] in ("read", "write", "fsync")]

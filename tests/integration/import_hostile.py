@@ -14,7 +14,7 @@ DATA = f"{os.path.dirname(os.path.abspath(__file__))}/../data/import"
 # Formats by their samples. Binary ones have no lines: what concerns lines does them another kind of harm.
 SAMPLES = {
     "strace": ["strace-y.log", "strace.log"], "fio-iolog": ["fio-iolog-v2.log", "fio-iolog-v3.log"], "msr": ["msr.csv"],
-    "blkparse": ["blkparse.txt"],
+    "blkparse": ["blkparse.txt"], "pcap": ["nfs3.pcap"],
 }
 
 
@@ -45,6 +45,19 @@ SPOILT = {
 }
 
 
+# Without lines.
+SPOILT_BINARY = {
+    **{what: SPOILT[what] for what in ("empty", "another format")},
+    "cut": (lambda data: data[:len(data) * 2 // 3], {1}, "the capture file is cut"),
+    "NUL bytes": (lambda data: data[:10000] + b"\0" * 5000 + data[10000:], {1}, "lost"),
+    "its header only": (lambda data: data[:24], {2}, "no operation"),
+    "half of its bytes changed": (lambda data: data[:24] + bytes(b ^ (b * 31 + i) % 2 for i, b in enumerate(data[24:])), {1, 2}, ""),
+    "a byte in fifty changed": (lambda data: data[:500] + bytes(b ^ 255 if i % 50 == 0 else b for i, b in enumerate(data[500:])),
+                                {1, 2}, ""),
+    "lengths beyond the file": (lambda data: data[:24] + b"\xff" * 16 + data[40:], {2}, "expected a packet's header"),
+}
+
+
 def run(*command):
     done = subprocess.run([fstrace_program(), *command], capture_output=True, check=False, timeout=60)
     return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
@@ -65,7 +78,7 @@ def main():
                 status, said = run("import", f"{DATA}/{sample}", "--directory", "/srv/work" if b"/srv/work" in data else "/", "-o", out)
                 good = operations(out) if os.path.exists(out) else 0
                 cases.case(f"{sample} is recognized as {name}", status in (0, 1) and good > 4 and f"lost" not in said, said)
-                for what, (spoil, statuses, words) in SPOILT.items():
+                for what, (spoil, statuses, words) in (SPOILT_BINARY if sample.endswith(".pcap") else SPOILT).items():
                     if os.path.exists(out):
                         os.unlink(out)
                     with open(spoilt, "wb") as file:

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <system_error>
 
+#include "capture/import_pcap.hpp"
 #include "import/op_order.hpp"
 #include "subcommand.hpp"
 #include "trace_output.hpp"
@@ -119,16 +121,31 @@ class TraceSink final : public ImportSink {
   int64_t epoch_ = 0;
 };
 
+// All of capture-formats and the one that needs a protocol's decoders.
+std::vector<const Importer*> all_importers() {
+  std::vector<const Importer*> all{&kPcapImporter};
+  all.insert(all.end(), importers().begin(), importers().end());
+  return all;
+}
+
+template <class Fits>
+const Importer* first_importer(Fits fits) {
+  const auto all = all_importers();
+  const auto it = std::find_if(all.begin(), all.end(), fits);
+  return it == all.end() ? nullptr : *it;
+}
+
 std::string names() {
   std::string out;
-  for (const Importer* i : importers()) out += (out.empty() ? "" : ", ") + std::string(i->name);
+  for (const Importer* i : all_importers()) out += (out.empty() ? "" : ", ") + std::string(i->name);
   return out;
 }
 
 int import(Options& options) {
   if (!options.import.directory.starts_with('/'))
     throw std::runtime_error("--directory " + options.import.directory + ": expected an absolute path");
-  const Importer* importer = options.format.empty() ? nullptr : find_importer(options.format);
+  const Importer* importer =
+      options.format.empty() ? nullptr : first_importer([&](const Importer* i) { return options.format == i->name; });
   if (!options.format.empty() && !importer)
     throw std::runtime_error("--format " + options.format + ": no such format: expected one of " + names());
   const bool standard_input = options.input == "-";
@@ -139,7 +156,7 @@ int import(Options& options) {
   const std::string_view head = input.head();
   if (head.empty()) throw std::runtime_error(escape_text(input.name()) + ": is empty");
   if (looks_like_trace(head)) throw std::runtime_error(escape_text(input.name()) + ": is a trace already");
-  if (!importer) importer = sniff_importer(head);
+  if (!importer) importer = first_importer([&](const Importer* i) { return i->sniff(head); });
   if (!importer)
     throw std::runtime_error(escape_text(input.name()) + ": looks like none of " + names() + " (--format says which it is)");
   TraceSink sink(options, *importer, input, uint64_t(st.st_size));

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets of a capture file: pcap (both byte orders, us and ns) and pcapng (draft-ietf-opsawg-pcapng), and the TCP streams in
+// them. Foreign bytes: every length is checked. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "import/import.hpp"
+
+namespace fsr::capture {
+
+struct Packet {
+  int64_t time = 0;       // ns since the Unix epoch
+  uint32_t link = 0;      // LINKTYPE_*
+  std::string_view data;  // as much as was captured
+};
+
+class PacketReader {
+ public:
+  // Throws ImportError where it is no capture file.
+  PacketReader(ImportInput& input, ImportSink& sink);
+  bool next(Packet* out);  // valid until the next call
+
+ private:
+  struct Interface {
+    uint32_t link = 0;
+    uint64_t units = 1'000'000;  // per second
+  };
+  bool next_pcap(Packet* out);
+  bool next_block(Packet* out);
+  void describe_interface(std::string_view body);
+  bool read(size_t size, std::string_view* out);
+  bool stop(const char* expected);  // false; throws where nothing was read before
+  uint32_t u32(std::string_view bytes, size_t at) const;
+  uint16_t u16(std::string_view bytes, size_t at) const;
+
+  ImportInput& input_;
+  ImportSink& sink_;
+  bool ng_ = false, swapped_ = false, any_ = false;
+  uint32_t link_ = 0;
+  uint64_t units_ = 1'000'000;
+  std::vector<Interface> interfaces_;
+};
+bool looks_like_pcap(std::string_view head);
+
+// One direction of a TCP connection: addresses and ports, sender first.
+struct FlowKey {
+  std::string from, to;  // address and port, bytes
+  bool operator<(const FlowKey& other) const { return std::tie(from, to) < std::tie(other.from, other.to); }
+  FlowKey reverse() const { return {to, from}; }
+};
+
+// Puts segments into order; what is missing for good is a gap.
+class TcpStreams {
+ public:
+  // Bytes in order; `gap`: some before these were lost, or this is the first that was seen of the flow.
+  using Bytes = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes, bool gap)>;
+  TcpStreams(ImportSink& sink, Bytes bytes) : sink_(sink), bytes_(std::move(bytes)) {}
+  void packet(const Packet& packet);
+  void finish();  // hands out what waits behind gaps
+
+ private:
+  struct Segment {
+    int64_t time;
+    std::string bytes;
+  };
+  struct Flow {
+    bool known = false, gap = true;
+    uint32_t next = 0;
+    std::map<uint64_t, Segment> waiting;  // by distance from `base`
+    size_t waiting_bytes = 0;
+    uint64_t at = 0;  // bytes handed out or skipped
+    bool has_ack = false;
+    uint32_t acked = 0;  // the receiver has all before this
+  };
+  void ip(const Packet& packet, std::string_view bytes);
+  void tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing);
+  void segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq, std::string_view bytes);
+  void hand_out(const FlowKey& key, Flow& flow);
+  void skip_gap(const FlowKey& key, Flow& flow);
+  void skip_acked(const FlowKey& key, Flow& flow);
+
+  ImportSink& sink_;
+  const Bytes bytes_;
+  std::map<FlowKey, Flow> flows_;
+};
+
+}  // namespace fsr::capture
