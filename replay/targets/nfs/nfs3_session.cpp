@@ -2,12 +2,14 @@
 #include "targets/nfs/nfs3_session.hpp"
 
 #include <errno.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "engine/clock.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
+#include "targets/wait.hpp"
 
 namespace fsr::nfs {
 
@@ -31,10 +33,12 @@ NfsState& Call::state() const { return session->state(); }
 void Rpc::replied(std::span<const uint8_t> message) { session->answered(*this, message); }
 void Rpc::failed(int error) { session->conclude(*this, error); }
 
-Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state)
-    : state_(std::move(state)),
-      channel_(state_->options.server, kRpcProtocol, channel_options(state_->options), *state_->options.clock,
-               state_->counters.wire) {}
+Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state) : state_(std::move(state)) {
+  const NfsOptions& o = state_->options;
+  for (unsigned i = 0; i < o.connections; ++i)
+    channels_.push_back(
+        std::make_unique<wire::Channel>(o.server, kRpcProtocol, channel_options(o), *o.clock, state_->counters.wire));
+}
 
 Submit Nfs3Session::submit(Request& request) {
   request.outcome = Outcome();
@@ -68,12 +72,30 @@ Submit Nfs3Session::submit(Request& request) {
 void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
   sink_ = &sink;
   uint64_t before = completions_;
-  wire::Channel::Woken woken;
+  bool woken;
   do {
     send_delayed();
-    woken = channel_.poll(next_delayed(deadline), wake);
-  } while (completions_ == before && woken == wire::Channel::Woken::no && state_->options.clock->now() < deadline);
+    const int64_t until = next_delayed(deadline);
+    woken = channels_.size() == 1 ? channels_[0]->poll(until, wake) == wire::Channel::Woken::yes : poll_all(until, wake);
+  } while (completions_ == before && !woken && state_->options.clock->now() < deadline);
   sink_ = nullptr;
+}
+
+// Waits for several connections. True: `wake` was readable.
+bool Nfs3Session::poll_all(int64_t deadline, int wake) {
+  const uint64_t before = completions_;
+  for (auto& channel : channels_) channel->poll(INT64_MIN, -1);
+  if (completions_ != before) return false;
+  std::vector<pollfd> fds;
+  for (auto& channel : channels_) {
+    const wire::Channel::Interest interest = channel->interest(deadline);
+    deadline = std::min(deadline, interest.deadline);
+    fds.push_back({.fd = interest.socket, .events = interest.events, .revents = 0});
+  }
+  fds.push_back({.fd = wake, .events = POLLIN, .revents = 0});
+  wait_for_events(*state_->options.clock, fds, deadline);
+  for (auto& channel : channels_) channel->poll(INT64_MIN, -1);
+  return fds.back().revents != 0;
 }
 
 Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
@@ -90,7 +112,8 @@ Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
   rpc.idempotent = idempotent(proc);
   state_->counters.requests[unsigned(proc)].fetch_add(1, std::memory_order_relaxed);
   rpc.retry_until = 0;
-  channel_.open(rpc);
+  rpc.channel = channels_[next_channel_++ % channels_.size()].get();
+  rpc.channel->open(rpc);
   begin_call(rpc.head, rpc.tag(), Procedure{kNfsProgram, kNfs3, uint32_t(proc)}, call.who);
   return rpc;
 }
@@ -99,7 +122,7 @@ void Nfs3Session::send(Rpc& rpc, std::string_view payload) {
   rpc.payload = payload;
   rpc.padding = uint8_t(XdrEncoder::padding(payload.size()));
   end_call(rpc.head, payload.size() + rpc.padding);
-  channel_.send(rpc);
+  rpc.channel->send(rpc);
 }
 
 void Nfs3Session::answered(Rpc& rpc, std::span<const uint8_t> message) {
@@ -107,7 +130,7 @@ void Nfs3Session::answered(Rpc& rpc, std::span<const uint8_t> message) {
   RpcStatus status = decode_reply_head(in);
   int error = rpc_errno(status);
   if (status == RpcStatus::malformed || (error == 0 && !decode_results(rpc.proc, in, &reply_))) {
-    channel_.reject();
+    rpc.channel->reject();
     error = EBADMSG;
   } else if (error == 0 && reply_.status != kOk) {
     if (reply_.status == kStatusJukebox && delay(rpc)) return;
@@ -142,9 +165,9 @@ void Nfs3Session::send_delayed() {
   int64_t now = state_->options.clock->now();
   std::erase_if(delayed_, [&](Rpc* rpc) {
     if (rpc->retry_at > now) return false;
-    channel_.open(*rpc);
+    rpc->channel->open(*rpc);
     change_xid(rpc->head, rpc->tag());
-    channel_.send(*rpc);
+    rpc->channel->send(*rpc);
     return true;
   });
 }

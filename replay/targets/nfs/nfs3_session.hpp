@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to an NFSv3 server, and the operations under way on it.
+// The connections of one session to an NFSv3 server, one or several (nconnect), and the operations under way on them.
 //
 // An operation is a Call: a small state machine that sends requests (Rpc) and goes on in the function it named for each reply,
 // until it calls finish(). Calls and Rpcs come from free lists. One thread.
@@ -27,6 +27,7 @@ using Then = void (*)(Call& call, const Rpc& rpc, const Reply& reply, int error)
 struct Rpc final : wire::Exchange {
   Nfs3Session* session = nullptr;
   Call* call = nullptr;
+  wire::Channel* channel = nullptr;
   Proc proc = Proc::null;
   Then then = nullptr;
   uint64_t offset = 0;  // READ, WRITE
@@ -93,6 +94,7 @@ class Nfs3Session final : public Session {
   bool delay(Rpc& rpc);
   void send_delayed();
   int64_t next_delayed(int64_t deadline) const;
+  bool poll_all(int64_t deadline, int wake);
 
   std::shared_ptr<NfsState> state_;
   Reply reply_;  // of the message at hand
@@ -103,7 +105,8 @@ class Nfs3Session final : public Session {
   std::vector<Rpc*> delayed_;
   Completion* sink_ = nullptr;
   uint64_t completions_ = 0;
-  wire::Channel channel_;  // last: its end comes before that of what it refers to
+  size_t next_channel_ = 0;                               // requests take the connections in turn, as Linux's do
+  std::vector<std::unique_ptr<wire::Channel>> channels_;  // last: their end comes before that of what they refer to
 };
 
 }  // namespace fsr::nfs

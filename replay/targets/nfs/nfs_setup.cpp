@@ -87,8 +87,9 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
 }
 
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
-  url.allow_options({"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout"});
+  url.allow_options({"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect"});
   NfsOptions o = common_options(url, options);
+  o.connections = unsigned(url.number("nconnect", 1, 16, 1));
   Setup setup(url, *o.clock, o.timeout, o.self);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
   o.root = setup.mount();
