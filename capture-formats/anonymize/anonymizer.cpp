@@ -10,7 +10,7 @@ namespace fsr {
 
 namespace {
 
-// Mount options that tell how a file system works, not whose it is. Others become pseudonyms, but for the key of key=value.
+// Mount options that stay, and those of key=value.
 constexpr std::string_view kPlainOptions[] = {
     "ac",         "acl",        "async",        "bg",       "cto",        "defaults",    "dev",        "discard",  "exec",
     "fg",         "hard",       "inode32",      "inode64",  "intr",       "lazytime",    "lock",       "noac",     "noacl",
@@ -31,15 +31,18 @@ bool among(const std::string_view (&list)[N], std::string_view word) {
 
 }  // namespace
 
+bool plain_mount_option(std::string_view option) {
+  const size_t equals = option.find('=');
+  const std::string_view key = option.substr(0, equals);
+  return equals == std::string_view::npos ? among(kPlainOptions, key) : among(kPlainValues, key);
+}
+
 std::string Anonymizer::mount_options(std::string_view options) {
   std::string out;
   for (size_t at = 0; at < options.size();) {
     const size_t end = std::min(options.find(',', at), options.size());
     const std::string_view option = options.substr(at, end - at);
-    const size_t equals = option.find('=');
-    const std::string_view key = option.substr(0, equals);
-    const bool plain = equals == std::string_view::npos ? among(kPlainOptions, key) : among(kPlainValues, key);
-    out += plain ? std::string(option) : pseudonyms_.words(option);
+    out += plain_mount_option(option) ? std::string(option) : pseudonyms_.words(option);
     if (end < options.size()) out += ',';
     at = end + 1;
   }

@@ -17,6 +17,9 @@
 
 namespace fsr {
 
+// Whether a mount option says how a file system works and not whose it is: such stay.
+bool plain_mount_option(std::string_view option);
+
 class Anonymizer {
  public:
   Anonymizer(std::string_view key, bool back) : pseudonyms_(key, back), back_(back) {}

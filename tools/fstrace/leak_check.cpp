@@ -11,6 +11,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "anonymize/anonymizer.hpp"
 #include "trace/live_state.hpp"
 #include "trace/model.hpp"
 #include "util/units.hpp"
@@ -46,6 +47,13 @@ void each_word(std::string_view text, Visit visit) {
 template <class Visit>
 void each_private_text(const TraceHeader& h, Visit visit) {
   for (const std::string* s : {&h.host, &h.directory, &h.mount_source, &h.command}) visit(*s);
+  const std::string& options = h.mount_options;
+  for (size_t at = 0; at < options.size();) {
+    const size_t end = std::min(options.find(',', at), options.size());
+    const std::string option = options.substr(at, end - at);
+    if (!plain_mount_option(option)) visit(option);
+    at = end + 1;
+  }
   for (const std::string& s : h.mounts_below) visit(s);
   for (const std::string& s : h.not_seen) visit(s);
 }
