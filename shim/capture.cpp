@@ -219,13 +219,14 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
   std::string more;
   if (sink.piece() > 1) more += " in " + std::to_string(sink.piece()) + " pieces";
   if (sink.filtered()) more += ", " + format_count(sink.filtered()) + " filtered out";
-  dprintf(STDERR_FILENO, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation)%s, %s not recorded, %s waits for room\n",
-          format_count(operations).c_str(), format_duration(sink.end()).c_str(), escape_text(output.trace()).c_str(),
-          format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0, more.c_str(),
-          format_count(recorder.dropped() + recorder.unrecorded() + sink.lost()).c_str(),
-          format_count(recorder.waited()).c_str());
+  dprintf(
+      STDERR_FILENO, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation)%s, %s not recorded, %s waits for room\n",
+      format_count(operations).c_str(), format_duration(sink.end()).c_str(), escape_text(output.trace()).c_str(),
+      format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0, more.c_str(),
+      format_count(recorder.dropped() + recorder.unrecorded() + sink.lost()).c_str(), format_count(recorder.waited()).c_str());
   for (unsigned kind = 0; verbose && kind < kOpKinds; ++kind)
-    if (uint64_t n = sink.by_kind()[kind]) dprintf(STDERR_FILENO, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
+    if (uint64_t n = sink.by_kind()[kind])
+      dprintf(STDERR_FILENO, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
 }
 
 }  // namespace

@@ -202,8 +202,8 @@ void CaptureLoop::serve_leftovers() {
     std::lock_guard lock(parts_.shim.handles_mutex);
     files = parts_.shim.handles.size();
   }
-  dprintf(STDERR_FILENO, "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n",
-          files);
+  dprintf(STDERR_FILENO,
+          "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n", files);
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
 
@@ -219,7 +219,8 @@ void CaptureLoop::end_command() {
   bool cut = left_behind();
   parts_.detach();
   for (int waited = 0; waited < kGraceMs && !parts_.session.ended(); waited += 20) wait(20);
-  if (cut && !parts_.session.ended()) dprintf(STDERR_FILENO, "fsshim: processes that the command left behind lose their open files\n");
+  if (cut && !parts_.session.ended())
+    dprintf(STDERR_FILENO, "fsshim: processes that the command left behind lose their open files\n");
   while (!command_ended_) wait(200);  // the mount went first
   close_trace(status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128) : "command ended");
 }
