@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 
+#include "targets/afp/afp_target.hpp"
 #include "targets/file/file_target.hpp"
 #include "targets/memory/memory_target.hpp"
 #include "targets/nfs/nfs_target.hpp"
@@ -12,7 +13,7 @@
 namespace fsr {
 
 static constexpr const TargetPlugin* kPlugins[] = {
-    &memory_plugin, &file_plugin, &nfs_plugin, &ninep_plugin, &ninep_unix_plugin, &raw_plugin, &null_plugin,
+    &memory_plugin, &file_plugin, &nfs_plugin, &ninep_plugin, &ninep_unix_plugin, &afp_plugin, &raw_plugin, &null_plugin,
 };
 
 std::span<const TargetPlugin* const> target_plugins() { return kPlugins; }

@@ -9,6 +9,28 @@
 
 namespace fsr {
 
+void SharedCall::begin_listing() {
+  buffer.clear();
+  entries_.clear();
+  name_sizes_.clear();
+}
+
+void SharedCall::list(std::string_view name, uint64_t ino, uint32_t type) {
+  buffer += name;
+  name_sizes_.push_back(uint32_t(name.size()));
+  entries_.push_back(DirEntry{.ino = ino, .type = type});
+}
+
+void SharedCall::end_listing() {
+  size_t begin = 0;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    entries_[i].name = std::string_view(buffer).substr(begin, name_sizes_[i]);
+    begin += name_sizes_[i];
+  }
+  request->outcome.entries = entries_;
+  request->outcome.result = entries_.size();
+}
+
 SharedSession::SharedSession(SharedConnection& connection) : connection_(connection) {
   std::lock_guard lock(connection_.mutex);
   connection_.sessions_.push_back(this);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "targets/target.hpp"
@@ -25,8 +27,20 @@ struct SharedCall {
   bool submitting = false, finished = true;
   bool cancelled = false;  // its session ends: must come to an end soon
 
+  std::string buffer;  // what the outcome's data refers to, or the names of a listing
+
   const Op& op() const { return *request->op; }
   void auxiliary() { ++request->outcome.auxiliary; }
+
+  // The answer to a readdir.
+  void begin_listing();
+  void list(std::string_view name, uint64_t ino, uint32_t type);
+  size_t listed() const { return entries_.size(); }
+  void end_listing();
+
+ private:
+  std::vector<uint32_t> name_sizes_;
+  std::vector<DirEntry> entries_;
 };
 
 // All but the constructor under `mutex`.

@@ -39,6 +39,7 @@ for url in NFS_VFS_URL NFS4_VFS_URL; do
   FSR_BY_HAND=$url "$FSR_SOURCE/tests/servers/ganesha" "$0" || failures_=1
 done
 FSR_BY_HAND=P9_URL "$FSR_SOURCE/tests/servers/diod" "$0" || failures_=1
+FSR_BY_HAND=AFP_URL "$FSR_SOURCE/tests/servers/netatalk" "$0" || failures_=1
 
 check 'docs/operations.md is what the targets state (fsreplay target operations >docs/operations.md)' \
   bash -c 'fsreplay target operations | diff - "$FSR_SOURCE/docs/operations.md"'

@@ -37,4 +37,18 @@ int LockTable::set_flock(HandleId handle, bool exclusive) {
   return 0;
 }
 
+std::vector<LockTable::Span> LockTable::covered() const {
+  if (!flocks_.empty()) return {{0, UINT64_MAX}};
+  std::vector<Span> all, joined;
+  for (const Range& r : ranges_) all.push_back({r.start, r.end});
+  std::sort(all.begin(), all.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
+  for (const Span& s : all) {
+    if (joined.empty() || (joined.back().end != UINT64_MAX && s.start > joined.back().end + 1))
+      joined.push_back(s);
+    else
+      joined.back().end = std::max(joined.back().end, s.end);
+  }
+  return joined;
+}
+
 }  // namespace fsr

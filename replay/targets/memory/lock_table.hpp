@@ -25,6 +25,12 @@ class LockTable {
   void clear_flock(HandleId handle) { flocks_.erase(handle); }
   std::span<const Range> ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty() && flocks_.empty(); }
+  // What is locked by anybody, in order and without overlaps; both ends inclusive.
+  struct Span {
+    uint64_t start, end;
+    bool operator==(const Span&) const = default;
+  };
+  std::vector<Span> covered() const;
 
  private:
   std::vector<Range> ranges_;

@@ -39,8 +39,7 @@ struct Call final : SharedCall {
   Identity who;
   bool harmful = false;  // a request that must not be made twice may have been performed
   unsigned attempts = 0;
-  std::string buffer;  // what the outcome's data refers to
-  nfs::Batch batch;    // of a listing
+  nfs::Batch batch;  // of a listing
 
   Client& client() const { return shared->client; }
   nfs::NfsState& files() const { return shared->files; }

@@ -12,7 +12,7 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr unsigned kDepth = 1000;                   // requests under way; not a power of two, so that no tag is kNoTag
+constexpr unsigned kDepth = 1000;                   // requests under way
 constexpr int64_t kCancelPatience = 2'000'000'000;  // ns for a Tflush at the end of a session
 
 }  // namespace

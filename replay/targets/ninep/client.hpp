@@ -5,8 +5,7 @@
 // Everything here happens under its mutex.
 //
 // A request that gets no reply in time is withdrawn with Tflush; a server that does not answer that either loses the connection.
-// With a connection all fids are gone: they are remade, by name, as operations need them. Operations that a broken connection
-// interrupted begin again if nothing was asked of the server that it must not do twice; the others fail.
+// With a connection all fids are gone: they are remade, by name, as operations need them.
 #pragma once
 
 #include <atomic>
@@ -21,7 +20,7 @@
 #include <vector>
 
 #include "targets/ninep/p9.hpp"
-#include "targets/shared_session.hpp"
+#include "targets/repeatable_call.hpp"
 
 namespace fsr::ninep {
 
@@ -41,10 +40,8 @@ struct Settings {
 
 struct Counters {
   wire::ChannelCounters wire;
+  RepeatCounters calls;
   std::atomic<uint64_t> flushed{0};      // requests withdrawn
-  std::atomic<uint64_t> repeated{0};     // operations begun again after their connection broke
-  std::atomic<uint64_t> lost{0};         // operations that failed since their connection broke
-  std::atomic<uint64_t> moved{0};        // operations begun again since a name on their path was moved meanwhile
   std::atomic<uint64_t> reopened{0};     // open files opened again on a new connection
   std::atomic<uint64_t> lost_locks{0};   // files whose locks ended with a connection
   std::atomic<uint64_t> hidden{0};       // removals while open, done as a rename

@@ -59,15 +59,13 @@ Task do_readdir(Call& call) {
   if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
   if (!open.listing) co_return ENOTDIR;
   Listing& l = *open.listing;
-  call.buffer.clear();
-  call.entries.clear();
-  call.name_sizes.clear();
+  call.begin_listing();
   const uint64_t at = l.cursor.locate(op.offset);
   if (op.offset == 0 || at != l.position) l.restart(at);
   const size_t wanted = readdir_limit(op);
   const uint32_t most = call.client().transfer_size(*open.fid);
   const uint32_t count = uint32_t(std::clamp<uint64_t>(op.length, std::min<uint64_t>(kSmallestBuffer, most), most));
-  while (call.entries.size() < wanted) {
+  while (call.listed() < wanted) {
     if (l.taken == l.kept.size()) {
       if (l.eof) break;
       int error;
@@ -81,18 +79,10 @@ Task do_readdir(Call& call) {
     const Listing::Kept& e = l.kept[l.taken++];
     l.position = e.cursor;
     if (e.name == "." || e.name == ".." || is_own_entry(op.object, e.name) || call.tree().is_hidden(e.name)) continue;
-    call.buffer += e.name;
-    call.name_sizes.push_back(uint32_t(e.name.size()));
-    call.entries.push_back(DirEntry{.ino = e.ino, .type = e.type});
+    call.list(e.name, e.ino, e.type);
   }
   l.cursor.ended_at(l.position);
-  size_t begin = 0;
-  for (size_t i = 0; i < call.entries.size(); ++i) {
-    call.entries[i].name = std::string_view(call.buffer).substr(begin, call.name_sizes[i]);
-    begin += call.name_sizes[i];
-  }
-  call.request->outcome.entries = call.entries;
-  call.request->outcome.result = call.entries.size();
+  call.end_listing();
   co_return 0;
 }
 

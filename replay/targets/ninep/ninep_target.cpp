@@ -116,9 +116,9 @@ class NinepTarget final : public Target {
   std::vector<std::pair<std::string, uint64_t>> counters() const override {
     const Counters& c = shared_->client.counters;
     return {{"reconnects", c.wire.reconnects},
-            {"operations begun again after a reconnect", c.repeated},
-            {"operations lost with a connection", c.lost},
-            {"operations begun again after a rename", c.moved},
+            {"operations begun again after a reconnect", c.calls.repeated},
+            {"operations lost with a connection", c.calls.lost},
+            {"operations begun again after a rename", c.calls.moved},
             {"open files opened again", c.reopened},
             {"files whose locks were lost", c.lost_locks},
             {"requests lost with a connection", c.wire.broken},

@@ -136,12 +136,8 @@ Task do_release(Call& call) {
   Open open;
   if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
   const int error = co_await call.client().clunk(&call, open.fid);
-  const Object* o = call.tree().object(open.object);
-  if (o && o->hidden && o->opens == 0) {
-    const std::string name = o->names.back().name;
-    call.tree().unlinked(open.object, kRootObject, name);
-    co_await remove_hidden(call, name);
-  }
+  const std::string hidden = call.tree().take_unused_hidden(open.object);
+  if (!hidden.empty()) co_await remove_hidden(call, hidden);
   co_return error;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "op.hpp"
+#include "targets/wire/bytes.hpp"
 #include "targets/wire/protocol.hpp"
 
 namespace fsr::ninep {
@@ -158,7 +159,7 @@ class Out {
 
  private:
   Out& number(uint64_t v, unsigned size) {
-    for (unsigned i = 0; i < size; ++i) bytes_.push_back(uint8_t(v >> (8 * i)));
+    wire::append_number<std::endian::little>(bytes_, v, size);
     return *this;
   }
   std::vector<uint8_t>& bytes_;

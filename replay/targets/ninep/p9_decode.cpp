@@ -12,51 +12,16 @@ namespace {
 
 constexpr uint32_t kMostErrno = 4095;
 
-// After anything that does not fit, everything reads as zero or empty and ok() is false.
-class In {
+class In : public wire::ByteReader<std::endian::little> {
  public:
-  explicit In(std::span<const uint8_t> bytes) : next_(bytes.data()), left_(bytes.size()) {}
-  bool ok() const { return ok_; }
-  size_t left() const { return left_; }
-  uint8_t u8() { return uint8_t(number(1)); }
-  uint16_t u16() { return uint16_t(number(2)); }
-  uint32_t u32() { return uint32_t(number(4)); }
-  uint64_t u64() { return number(8); }
+  using ByteReader::ByteReader;
   std::string_view str() { return bytes(u16()); }
-  std::string_view bytes(size_t size) {
-    const uint8_t* b = take(size);
-    return b ? std::string_view(reinterpret_cast<const char*>(b), size) : std::string_view();
-  }
   uint64_t qid(uint8_t* type) {  // returns its path
     *type = u8();
     u32();
     return u64();
   }
-
- private:
-  uint64_t number(unsigned size) {
-    const uint8_t* b = take(size);
-    uint64_t v = 0;
-    for (unsigned i = 0; b && i < size; ++i) v |= uint64_t(b[i]) << (8 * i);
-    return v;
-  }
-  const uint8_t* take(size_t size) {
-    if (size > left_) {
-      ok_ = false;
-      left_ = 0;
-      return nullptr;
-    }
-    const uint8_t* b = next_;
-    next_ += size;
-    left_ -= size;
-    return b;
-  }
-  const uint8_t* next_;
-  size_t left_;
-  bool ok_ = true;
 };
-
-std::span<const uint8_t> bytes_of(std::string_view s) { return {reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
 
 // Seconds and nanoseconds as they came; times beyond what an Attr holds become its limit.
 int64_t time_of(uint64_t seconds, uint64_t nanoseconds) {
@@ -131,7 +96,7 @@ std::string_view read_stat(In& in, Dialect dialect, Reply& r, Entry* entry) {
 }
 
 bool read_entries(std::string_view data, Reply& r) {
-  In in(bytes_of(data));
+  In in(data);
   while (in.left() > 0) {
     Entry e;
     uint8_t qid_type;
@@ -254,10 +219,10 @@ bool decode_stats(std::string_view data, Dialect dialect, Reply* reply) {
   std::vector<Entry> entries;
   entries.swap(reply->entries);
   entries.clear();
-  In in(bytes_of(data));
+  In in(data);
   bool good = true;
   while (good && in.left() > 0) {
-    In record(bytes_of(in.bytes(in.u16())));
+    In record(in.bytes(in.u16()));
     Entry e;
     Reply attributes;
     read_stat(record, dialect, attributes, &e);

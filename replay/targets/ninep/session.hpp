@@ -8,7 +8,7 @@
 
 #include "targets/ninep/client.hpp"
 #include "targets/ninep/tree.hpp"
-#include "targets/shared_session.hpp"
+#include "targets/repeatable_call.hpp"
 
 namespace fsr::ninep {
 
@@ -34,15 +34,9 @@ struct Shared final : SharedConnection {
 };
 
 // One operation under way.
-struct Call final : SharedCall {
+struct Call final : RepeatableCall {
   Shared* shared = nullptr;
   uint32_t uid = 0, gid = 0;
-  bool harmful = false;  // a request that must not be made twice may have been performed
-  unsigned attempts = 0;
-  uint64_t moves = 0;  // Tree::moves when it began
-  std::string buffer;  // what the outcome's data refers to, or the names of a listing
-  std::vector<uint32_t> name_sizes;
-  std::vector<DirEntry> entries;
 
   Client& client() const { return shared->client; }
   Tree& tree() const { return shared->tree; }

@@ -4,10 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <random>
-
 #include "targets/ninep/ops.hpp"
 #include "targets/ninep/session.hpp"
 
@@ -16,27 +12,11 @@ namespace fsr::ninep {
 namespace {
 
 constexpr size_t kMostFids = 1024;  // kept for objects that nothing uses now
-constexpr size_t kMostKnownNames = 8;
-constexpr size_t kDeepest = 4096;  // names of a path
+constexpr size_t kDeepest = 4096;   // names of a path
 
 }  // namespace
 
-Tree::Tree(Client& client) : client_(client) {
-  std::random_device random;
-  char prefix[32];
-  snprintf(prefix, sizeof prefix, ".9p%08x%08x.", random(), random());
-  hidden_prefix_ = prefix;
-}
-
-Object* Tree::object(ObjectId id) {
-  auto it = objects_.find(id);
-  return it == objects_.end() ? nullptr : &it->second;
-}
-
-Open* Tree::open(HandleId id) {
-  auto it = opens_.find(id);
-  return it == opens_.end() ? nullptr : &it->second;
-}
+Tree::Tree(Client& client) : KnownTree(".9p"), client_(client) {}
 
 // --- fids of objects ---
 
@@ -68,7 +48,7 @@ void Tree::keep(ObjectId id, uint32_t uid, FidRef fid) {
   }
 }
 
-void Tree::forget_fids(ObjectId id) {
+void Tree::forget_places(ObjectId id) {
   // One user as a rule; others' fids are found by looking at all, where operations are performed as their users.
   if (!client_.settings.impersonate) {
     auto it = by_object_.find({id, client_.settings.uid});
@@ -152,98 +132,12 @@ Task Tree::find_open(Call& call, HandleId handle, Open* found) {
   co_return 0;
 }
 
-// --- names ---
-
 void Tree::teach(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid) {
   if (id == kNoObject || id == kRootObject) return;
-  Object& o = objects_[id];
+  Object& o = add_name(id, parent, name);
   o.type_known = true;
   o.qid_type = qid_type;
-  auto it = std::find_if(o.names.begin(), o.names.end(), [&](const auto& n) { return n.parent == parent && n.name == name; });
-  if (it != o.names.end()) {
-    std::rotate(it, it + 1, o.names.end());
-  } else {
-    if (o.names.size() >= kMostKnownNames) o.names.erase(o.names.begin());
-    o.names.push_back({parent, std::string(name)});
-  }
   if (fid) keep(id, uid, std::move(fid));
-}
-
-void Tree::forget_if_unused(ObjectId id) {
-  auto it = objects_.find(id);
-  if (it == objects_.end() || !it->second.names.empty() || it->second.opens > 0) return;
-  forget_fids(id);
-  objects_.erase(it);
-}
-
-void Tree::unlinked(ObjectId id, ObjectId parent, std::string_view name) {
-  Object* o = object(id);
-  if (!o) return;
-  std::erase_if(o->names, [&](const auto& n) { return n.parent == parent && n.name == name; });
-  forget_fids(id);
-  forget_if_unused(id);
-}
-
-bool Tree::must_hide(ObjectId id) {
-  const Object* o = object(id);
-  return client_.linux() && stats_nameless != Knows::yes && o && o->opens > 0 && o->names.size() <= 1 && !o->hidden &&
-         !o->is_dir();
-}
-
-std::string Tree::hidden_name() { return hidden_prefix_ + std::to_string(hidden_names_++); }
-
-bool Tree::is_hidden(std::string_view name) const { return name.starts_with(hidden_prefix_); }
-
-void Tree::hid(ObjectId id, std::string name) {
-  Object* o = object(id);
-  if (!o) return;
-  o->names.clear();
-  o->names.push_back({kRootObject, std::move(name)});
-  o->hidden = true;
-  forget_fids(id);
-}
-
-std::vector<std::string> Tree::left_hidden() const {
-  std::vector<std::string> names;
-  for (const auto& [id, o] : objects_)
-    if (o.hidden && !o.names.empty()) names.push_back(o.names.back().name);
-  return names;
-}
-
-void Tree::end_rename(const Op& op, bool done) {
-  ++moves;
-  --renaming_;
-  if (!done) return;
-  Object* o = object(op.object);
-  if (op.object2 != op.object || op.object == kNoObject) unlinked(op.object2, op.parent2, op.name2);
-  if (!o || o->is_dir()) ++client_.epoch;
-  if (!o) return;
-  std::erase_if(o->names, [&](const auto& n) { return n.parent == op.parent && n.name == op.name; });
-  forget_fids(op.object);
-  o->names.push_back({op.parent2, std::string(op.name2)});
-}
-
-// --- open instances ---
-
-void Tree::add_open(HandleId handle, Open opened) {
-  if (handle == 0) return;
-  auto [it, added] = opens_.insert_or_assign(handle, std::move(opened));
-  if (it->second.object == kNoObject) return;
-  Object& o = objects_[it->second.object];
-  if (added) ++o.opens;
-  o.last_open = handle;
-}
-
-bool Tree::take_open(HandleId handle, Open* taken) {
-  auto it = opens_.find(handle);
-  if (it == opens_.end()) return false;
-  *taken = std::move(it->second);
-  opens_.erase(it);
-  if (Object* o = object(taken->object)) {
-    if (o->opens > 0) --o->opens;
-    forget_if_unused(taken->object);
-  }
-  return true;
 }
 
 }  // namespace fsr::ninep

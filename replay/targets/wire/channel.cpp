@@ -192,8 +192,14 @@ void Channel::account_sent(size_t bytes) {
     bytes -= now;
     sent_of_unsent_ += now;
     if (sent_of_unsent_ < unsent_->size()) return;
+    Exchange* sent = unsent_;
     unsent_ = ExchangeList::after(unsent_);
     sent_of_unsent_ = 0;
+    if (!sent->one_way) continue;
+    under_way_.remove(sent);
+    tags_.remove(sent);
+    called_back_ = true;
+    sent->replied({});
   }
 }
 
@@ -232,6 +238,12 @@ bool Channel::dispatch() {
     std::span<const uint8_t> message;
     MessageReader::Next next = reader_.next(&message);
     if (next == MessageReader::Next::incomplete) return true;
+    if (next == MessageReader::Next::message && listener_ && protocol_.unasked(message)) {
+      heard_ = true;
+      listener_->heard(message);
+      if (rejected_) return false;
+      continue;
+    }
     uint32_t tag = 0;
     if (next == MessageReader::Next::malformed || !protocol_.tag_of(message, &tag)) {
       ++counters_.malformed;

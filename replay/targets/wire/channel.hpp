@@ -46,6 +46,15 @@ struct ChannelCounters {
   std::atomic<uint64_t> unexpected{0};   // replies to no request
 };
 
+// What a server says on its own.
+class Listener {
+ public:
+  virtual void heard(std::span<const uint8_t> message) = 0;  // from poll(); may send()
+
+ protected:
+  ~Listener() = default;
+};
+
 struct ChannelOptions {
   size_t max_message = 0;                    // bytes, without framing
   unsigned depth = 64;                       // requests under way
@@ -71,6 +80,7 @@ class Channel {
   void open(Exchange& x) { tags_.add(&x); }
   void open(Exchange& x, uint32_t fixed_tag) { tags_.add_fixed(&x, fixed_tag); }  // never full; one at a time
   void send(Exchange& x);
+  void set_listener(Listener* listener) { listener_ = listener; }  // for Protocol::unasked() messages
 
   enum class Woken { no, yes };
   // Sends what is queued and handles what has arrived; if that is nothing, waits for something, for `wake` (an eventfd, -1 =
@@ -133,6 +143,7 @@ class Channel {
   bool heard_ = false;        // a message came on this connection
   bool called_back_ = false;  // during this poll()
 
+  Listener* listener_ = nullptr;
   TagTable tags_;
   MessageReader reader_;
   ExchangeList under_way_;      // in the order sent

@@ -19,6 +19,7 @@ class Exchange {
   uint8_t padding = 0;        // at most 7
   // May be sent again on a new connection when the old one broke before the reply: doing it twice does the same as once.
   bool idempotent = false;
+  bool one_way = false;  // has no reply: replied() is called, with nothing, once it is sent
 
   // The reply, valid during the call.
   virtual void replied(std::span<const uint8_t> message) = 0;

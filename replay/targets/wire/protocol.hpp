@@ -21,9 +21,11 @@ class Protocol {
   virtual bool keeps_head() const = 0;  // the head is part of the message (only where a message is one piece)
   // False: this can't be the head of such a protocol's message.
   virtual bool parse_head(const uint8_t* head, Piece* piece) const = 0;
+  // A message that answers nothing: the server says something on its own.
+  virtual bool unasked(std::span<const uint8_t>) const { return false; }
   // Which request a message answers. False: it is no reply.
   virtual bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const = 0;
-  virtual unsigned tag_bits() const = 0;  // tags are 0 .. 2^bits - 1
+  virtual unsigned tag_bits() const = 0;  // tags are 0 .. 2^bits - 2
 
  protected:
   ~Protocol() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags of requests under way: a slot number in the low bits, found without a search, and above it a counter that makes a late or
-// invented reply miss. One thread.
+// Tags of requests under way: they count up, so that one comes again as late as can be (servers that remember requests by tag
+// take an early one for a repetition) and a late or invented reply misses. Their low bits say where the request is found, without
+// a search. One thread.
 #pragma once
 
 #include <bit>
@@ -13,31 +14,28 @@ namespace fsr::wire {
 
 class TagTable {
  public:
-  // `seed`: where the counter starts. A server that remembers requests by tag must not take this run's for an earlier one's.
+  // `seed`: the first tag. A server that remembers requests by tag must not take this run's for an earlier one's.
   TagTable(unsigned slots, unsigned tag_bits, uint32_t seed)
-      : slot_bits_(unsigned(std::bit_width(slots - 1))),
+      : most_(slots),
         mask_(tag_bits >= 32 ? UINT32_MAX : (1u << tag_bits) - 1),
         counter_(seed),
-        slots_(slots, nullptr) {
-    for (unsigned i = slots; i-- > 0;) free_.push_back(i);
-  }
+        slots_(2 * std::bit_ceil(slots)) {}
 
-  bool full() const { return free_.empty(); }
+  bool full() const { return used_ == most_; }
   void add(Exchange* x) {  // not when full
-    uint32_t slot = free_.back();
-    free_.pop_back();
-    slots_[slot] = x;
-    x->tag_ = ((counter_++ << slot_bits_) | slot) & mask_;
+    while (slot(counter_) || (counter_ & mask_) == mask_) ++counter_;
+    x->tag_ = counter_++ & mask_;
+    slot(x->tag_) = x;
+    ++used_;
   }
-  // With a tag that add() never gives; one at a time.
+  // With a tag that add() never gives, such as all ones; one at a time.
   void add_fixed(Exchange* x, uint32_t tag) {
     fixed_ = x;
     x->tag_ = tag;
   }
-  Exchange* find(uint32_t tag) const {
+  Exchange* find(uint32_t tag) {
     if (fixed_ && fixed_->tag_ == tag) return fixed_;
-    uint32_t slot = slot_of(tag);
-    Exchange* x = slot < slots_.size() ? slots_[slot] : nullptr;
+    Exchange* x = slot(tag);
     return x && x->tag_ == tag ? x : nullptr;
   }
   void remove(const Exchange* x) {
@@ -45,19 +43,19 @@ class TagTable {
       fixed_ = nullptr;
       return;
     }
-    slots_[slot_of(x->tag_)] = nullptr;
-    free_.push_back(slot_of(x->tag_));
+    slot(x->tag_) = nullptr;
+    --used_;
   }
 
  private:
-  uint32_t slot_of(uint32_t tag) const { return tag & ((1u << slot_bits_) - 1); }
+  Exchange*& slot(uint32_t tag) { return slots_[tag & (slots_.size() - 1)]; }
 
-  const unsigned slot_bits_;
+  const unsigned most_;
   const uint32_t mask_;
   uint32_t counter_;
-  std::vector<Exchange*> slots_;
+  unsigned used_ = 0;
+  std::vector<Exchange*> slots_;  // twice as many as are used, so that a free one is near
   Exchange* fixed_ = nullptr;
-  std::vector<uint32_t> free_;
 };
 
 }  // namespace fsr::wire

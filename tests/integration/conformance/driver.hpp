@@ -52,6 +52,8 @@ class Driver final : Completion {
     return false;
   }
 
+  bool exact(const Op& op) const { return target_.fidelity(op) == Fidelity::exact; }
+
   Answer perform(const Op& op, std::string_view payload = {}) {
     Pending pending(op, payload);
     start(pending);

@@ -52,10 +52,16 @@ void odd_names(Case& c) {
   std::string longest(255, 'x');
   for (std::string_view name : {std::string_view(longest), std::string_view("\xff\xfe"), std::string_view("new\nline"),
                                 std::string_view(" "), std::string_view("-rf"), std::string_view("...")}) {
+    if (!c.d.can({.kind = OpKind::create, .parent = c.top, .name = name})) continue;
     auto f = c.create(c.top, name);
     c.close(f);
     c.lookup(c.top, name, f.object);
-    c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = name});
+    // Netatalk looks for a file "._NAME" to remove, too, and fails where that is too long.
+    const Op unlink{.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = name};
+    if (c.d.exact(unlink) || name.size() <= 253)
+      c.ok(unlink);
+    else
+      c.expect(unlink, {0, EINVAL});
   }
 }
 
@@ -74,11 +80,13 @@ void attributes(Case& c) {
   require((c.set_and_get(f.object, set).mode & 07777) == 0751, "chmod is not seen");
   set = {.valid = kAttrAtime | kAttrMtime, .atime = 1'000'000'000'500'000'000, .mtime = 1'234'567'890'000'000'000};
   Attr now = c.set_and_get(f.object, set);
-  require(now.mtime == set.mtime && now.atime / 1'000'000'000 == set.atime / 1'000'000'000, "times that were set are not seen");
+  require(now.mtime == set.mtime, "the time of modification that was set is not seen");
+  if (now.valid & kAttrAtime)
+    require(now.atime / 1'000'000'000 == set.atime / 1'000'000'000, "the time of access that was set is not seen");
   set = {.valid = kAttrMtime | kAttrMtimeNow};
   require(c.set_and_get(f.object, set).mtime > 1'234'567'890'000'000'000, "setting the time of now did nothing");
-  if (geteuid() == 0) {
-    set = {.valid = kAttrUid | kAttrGid, .uid = 1234, .gid = 2345};
+  set = {.valid = kAttrUid | kAttrGid, .uid = 1234, .gid = 2345};
+  if (geteuid() == 0 && c.d.exact({.kind = OpKind::setattr, .object = f.object, .set = &set})) {
     now = c.set_and_get(f.object, set);
     require(now.uid == 1234 && now.gid == 2345, "owner that was set is not seen");
   }
@@ -91,11 +99,12 @@ void links(Case& c) {
   c.write(f, 0, "content");
   c.close(f);
   Op link{.kind = OpKind::link, .object = f.object, .parent2 = c.top, .name2 = "second"};
+  const bool exact = c.d.exact(link);  // or a copy
   c.ok(link);
-  require(c.getattr(f.object).nlink == 2, "link count is not 2");
+  require(!exact || c.getattr(f.object).nlink == 2, "link count is not 2");
   c.expect(link, {EEXIST});
   c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "first"});
-  require(c.getattr(f.object).nlink == 1, "link count is not 1 again");
+  require(!exact || c.getattr(f.object).nlink == 1, "link count is not 1 again");
   HandleId h = c.open(f.object, O_RDONLY);
   require(c.read({f.object, h}, 0, 100) == "content", "content is not reached through the second name");
   c.close({f.object, h});
@@ -107,10 +116,11 @@ void symlinks(Case& c) {
   for (std::string_view to :
        {std::string_view("/etc/passwd"), std::string_view("../../..\xff"), std::string_view(std::string_view("x"))}) {
     ObjectId id = Driver::new_object();
-    c.ok({.kind = OpKind::symlink, .object = id, .parent = c.top, .name = "link", .data = to});
+    Op link{.kind = OpKind::symlink, .object = id, .parent = c.top, .name = "link", .data = to};
+    c.ok(link);
     Answer a = c.ok({.kind = OpKind::readlink, .object = id});
     require(a.data == to, "readlink differs from what symlink was given");
-    require(S_ISLNK(c.getattr(id).mode), "a symlink is not one");
+    if (c.d.exact(link)) require(S_ISLNK(c.getattr(id).mode), "a symlink is not one");
     c.expect({.kind = OpKind::lookup, .parent = id, .name = "below"}, {ENOTDIR, ELOOP});
     c.expect({.kind = OpKind::symlink, .object = Driver::new_object(), .parent = c.top, .name = "link", .data = to}, {EEXIST});
     c.ok({.kind = OpKind::unlink, .object = id, .parent = c.top, .name = "link"});
@@ -184,7 +194,7 @@ void big_directory(Case& c) {
   for (int i = 0; i < kFiles; ++i) {
     std::string name = fmt::format("entry-{}-{}", i, std::string(size_t(i) % 40, 'p'));
     ObjectId id = Driver::new_object();
-    if (i % 2) {
+    if (i % 2 || !c.d.exact({.kind = OpKind::symlink, .parent = c.top, .name = name, .data = "x"})) {
       c.ok({.kind = OpKind::mknod, .mode = S_IFREG | 0644, .object = id, .parent = c.top, .name = name});
     } else {
       c.ok({.kind = OpKind::symlink, .object = id, .parent = c.top, .name = name, .data = "x"});
@@ -217,7 +227,8 @@ void many_directories(Case& c) {
   for (int i = 0; i < kWide; ++i) dirs.push_back(c.mkdir(c.top, fmt::format("d{}", i)));
   for (int round = 0; round < 2; ++round)
     for (int i = 0; i < kWide; ++i) c.mkdir(dirs[size_t(i)], fmt::format("sub{}", round));
-  require(c.getattr(dirs[0]).nlink >= 1, "no link count");
+  const Attr attr = c.getattr(dirs[0]);
+  require(!(attr.valid & kAttrNlink) || attr.nlink >= 1, "no link count");
   ObjectId at = c.top;
   for (int i = 0; i < 60; ++i) at = c.mkdir(at, "deeper");
   c.close(c.create(at, "bottom"));

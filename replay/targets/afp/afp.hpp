@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of AFP 3.0 to 3.4 (Apple, AppleTalk Filing Protocol Reference) as far as this client uses them, and their replies.
+// Big endian. Names are UTF-8; their '/' is our ':' and the other way round.
+//
+// The decoder trusts no length, count or offset; names and data are views into the message.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "op.hpp"
+#include "targets/afp/dsi.hpp"
+#include "targets/wire/bytes.hpp"
+
+namespace fsr::afp {
+
+enum class Command : uint8_t {
+  none = 0,  // OpenSession, which is DSI's own
+  close_fork = 4,
+  copy_file = 5,
+  create_dir = 6,
+  create_file = 7,
+  remove = 8,
+  flush = 10,
+  flush_fork = 11,
+  get_server_parms = 16,
+  get_volume_parms = 17,
+  login = 18,
+  login_cont = 19,
+  logout = 20,
+  move_and_rename = 23,
+  open_volume = 24,
+  open_fork = 26,
+  set_file_parms = 30,
+  set_fork_parms = 31,
+  get_file_dir_parms = 34,
+  set_file_dir_parms = 35,
+  exchange_files = 42,
+  get_session_token = 64,
+  byte_range_lock = 59,
+  read = 60,
+  write = 61,
+  disconnect_old_session = 65,
+  enumerate = 66,   // 16-bit indices
+  enumerate2 = 68,  // 32-bit
+  get_ext_attr = 69,
+  set_ext_attr = 70,
+  remove_ext_attr = 71,
+  list_ext_attr = 72,
+  sync_dir = 78,
+  sync_fork = 79,
+};
+
+// Results. Those that a client must tell apart; afp_errno() knows the others.
+enum Result : int32_t {
+  kOk = 0,
+  kAuthContinue = -5001,
+  kBadUam = -5002,
+  kBadVersion = -5003,
+  kEofError = -5009,
+  kFileBusy = -5010,
+  kItemNotFound = -5012,
+  kLockError = -5013,
+  kMiscError = -5014,
+  kObjectExists = -5017,
+  kObjectNotFound = -5018,
+  kRangeOverlap = -5021,
+  kUserNotAuthenticated = -5023,
+  kObjectTypeError = -5025,
+};
+
+enum ParmBit : uint16_t {  // of files and directories
+  kCreateDate = 0x0004,
+  kModifyDate = 0x0008,
+  kFinderInfo = 0x0020,
+  kNodeId = 0x0100,
+  kDataLength = 0x0800,  // of a file's data fork, 64 bits
+  kName = 0x2000,        // UTF-8
+  kUnixPrivileges = 0x8000,
+};
+constexpr uint16_t kFileStat = kCreateDate | kModifyDate | kNodeId | kDataLength | kUnixPrivileges;
+constexpr uint16_t kDirStat = kCreateDate | kModifyDate | kNodeId | kUnixPrivileges;
+
+enum VolumeBit : uint16_t { kVolumeId = 0x0020, kBytesFree = 0x0200, kBytesTotal = 0x0400, kBlockSize = 0x0800 };
+enum AccessMode : uint16_t { kAccessRead = 1, kAccessWrite = 2 };
+enum XattrFlag : uint16_t { kXattrNoFollow = 1, kXattrCreate = 2, kXattrReplace = 4 };
+enum LockFlag : uint8_t { kUnlock = 1 };
+enum UserAccess : uint32_t { kMaySearch = 1u << 24, kMayRead = 1u << 25, kMayWrite = 1u << 26 };  // of Parms::user_access
+
+constexpr uint32_t kRootDir = 2;
+constexpr uint32_t kLeastQuantum = 4096, kMostQuantum = 4 << 20;  // bytes of a message, that we deal with
+constexpr size_t kLongestName = 255;
+constexpr uint32_t kUnchangedId = UINT32_MAX;  // an owner that stays
+
+// What a file's or a directory's parameters say.
+struct Parms {
+  Attr attr;
+  uint32_t id = 0;
+  bool is_dir = false;
+  uint32_t user_access = 0;  // what the server would let us do
+  std::string_view name;     // as on the wire
+};
+
+// What a request was answered. Members that it has no use for are as they were constructed.
+struct Reply {
+  int error = 0;         // errno; of the result or of the connection
+  int32_t result = kOk;  // AFP's
+  Parms parms;
+  std::vector<Parms> entries;
+  uint16_t fork = 0;
+  uint16_t volume = 0;
+  uint32_t quantum = 0;  // OpenSession; 0: not told
+  uint64_t offset = 0;   // of a write: where it ended
+  uint64_t free_bytes = 0, total_bytes = 0;
+  std::string_view data;                  // read, attribute, list of names, token, what a login goes on with
+  std::vector<std::string_view> volumes;  // GetSrvrParms
+  void clear();                           // keeps capacity
+};
+
+// Reads the reply, DSI head included, to a command. False: malformed.
+bool decode_reply(Command command, std::span<const uint8_t> message, Reply* reply);
+int afp_errno(int32_t result);
+
+// What DSIGetStatus tells.
+struct ServerInfo {
+  std::vector<std::string> versions, uams;
+};
+bool decode_server_info(std::span<const uint8_t> message, ServerInfo* info);
+
+enum class Version : uint8_t { v30, v31, v32, v33, v34 };
+const char* version_name(Version v);    // as it goes on the wire: "AFPX03", "AFP3.1"
+const char* version_number(Version v);  // "3.0"
+
+std::string to_wire_name(std::string_view name);  // of one component
+std::string from_wire_name(std::string_view name);
+bool is_utf8(std::string_view name);
+
+// Builds a request in a buffer that it does not own.
+class Out {
+ public:
+  explicit Out(std::vector<uint8_t>& bytes) : bytes_(bytes) {}
+  void begin(Command command);
+  // Fills in the head. With a payload the request is a DSIWrite.
+  void end(Dsi dsi, uint16_t id, size_t payload);
+  Out& u8(uint8_t v) { return number(v, 1); }
+  Out& u16(uint16_t v) { return number(v, 2); }
+  Out& u32(uint32_t v) { return number(v, 4); }
+  Out& u64(uint64_t v) { return number(v, 8); }
+  Out& bytes(std::string_view s) {
+    bytes_.insert(bytes_.end(), s.begin(), s.end());
+    return *this;
+  }
+  Out& pascal(std::string_view s) {
+    s = s.substr(0, UINT8_MAX);
+    return u8(uint8_t(s.size())).bytes(s);
+  }
+  Out& string16(std::string_view s) {
+    s = s.substr(0, UINT16_MAX);
+    return u16(uint16_t(s.size())).bytes(s);
+  }
+  Out& path(std::string_view name);  // nothing: the directory itself
+  Out& even() { return bytes_.size() % 2 ? u8(0) : *this; }
+  Out& zeros(size_t count) {
+    bytes_.resize(bytes_.size() + count);
+    return *this;
+  }
+
+ private:
+  Out& number(uint64_t v, unsigned size) {
+    wire::append_number<std::endian::big>(bytes_, v, size);
+    return *this;
+  }
+  std::vector<uint8_t>& bytes_;
+};
+
+// Seconds since 2000-01-01, in 32 bits with a sign.
+constexpr int64_t kDateEpoch = 946'684'800;
+int64_t from_date(uint32_t date);          // ns since the Unix epoch
+bool to_date(int64_t ns, uint32_t* date);  // false: beyond what a date holds; the nearest
+
+}  // namespace fsr::afp

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/afp/session.hpp"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "engine/clock.hpp"
+
+namespace fsr::afp {
+
+namespace {
+
+constexpr unsigned kDepth = 128;                    // requests under way
+constexpr int64_t kTickle = 30'000'000'000;         // ns; servers drop who says nothing for two minutes
+constexpr int64_t kCancelPatience = 2'000'000'000;  // ns at the end of a session
+
+}  // namespace
+
+Fork::~Fork() { client.drop(*this); }
+
+void Rpc::replied(std::span<const uint8_t> message) {
+  if (one_way) {
+    client->free_.splice(client->free_.end(), client->busy_, self);
+    return;
+  }
+  if (!decode_reply(command, message, &client->reply_)) {
+    client->channel_.reject();
+    client->reply_.clear();
+    client->reply_.error = EBADMSG;
+  }
+  client->conclude(*this);
+}
+
+void Rpc::failed(int error) {
+  client->reply_.clear();
+  client->reply_.error = error;
+  if (error != ENOTCONN && !harmless && call) call->harmful = true;
+  client->conclude(*this);
+}
+
+wire::ChannelOptions Client::channel_options() const {
+  wire::ChannelOptions o;
+  o.max_message = kDsiHead + kMostQuantum;
+  o.depth = kDepth;
+  o.request_timeout = settings.timeout;
+  o.stateful = true;
+  return o;
+}
+
+// --- requests ---
+
+Rpc& Client::request(Call* call, Command command, bool harmless, Dsi dsi) {
+  if (free_.empty()) {
+    free_.emplace_back();
+    free_.back().client = this;
+    free_.back().self = free_.begin();
+  }
+  busy_.splice(busy_.end(), free_, free_.begin());
+  Rpc& rpc = busy_.back();
+  rpc.call = call;
+  rpc.command = command;
+  rpc.dsi = dsi;
+  rpc.harmless = harmless;
+  rpc.one_way = false;
+  rpc.waiter = nullptr;
+  rpc.payload = {};
+  rpc.out().begin(command);
+  return rpc;
+}
+
+void Client::start(Rpc& rpc) {
+  if (rpc.call && !is_ready())  // what it was to go on with is gone
+    fail(rpc);
+  else if (channel_.full())
+    backlog_.push_back(&rpc);
+  else
+    open_and_send(rpc);
+}
+
+void Client::open_and_send(Rpc& rpc) {
+  channel_.open(rpc);
+  rpc.out().end(rpc.dsi, uint16_t(rpc.tag()), rpc.payload.size());
+  channel_.send(rpc);
+}
+
+// The reply is there.
+void Client::conclude(Rpc& rpc) {
+  std::coroutine_handle<> waiter = rpc.waiter;
+  free_.splice(free_.end(), busy_, rpc.self);
+  if (waiter) waiter.resume();
+}
+
+void Client::fail(Rpc& rpc) {
+  reply_.clear();
+  reply_.error = ENOTCONN;
+  conclude(rpc);
+}
+
+void Client::pump() {
+  while (!backlog_.empty() && (!channel_.full() || !is_ready())) {
+    Rpc* next = backlog_.front();
+    backlog_.pop_front();
+    start(*next);
+  }
+}
+
+// A message without a reply.
+void Client::say(Dsi dsi) {
+  if (channel_.full()) return;  // what is under way says that we are there
+  Rpc& rpc = request(nullptr, Command::none, true, dsi);
+  rpc.one_way = true;
+  open_and_send(rpc);
+}
+
+// A tickle needs no answer, and a server that closes the session closes the connection after it.
+void Client::heard(std::span<const uint8_t> message) {
+  const DsiHead head = parse_dsi_head(message.data());
+  if (head.command != Dsi::attention || channel_.full()) return;
+  ++counters.notices;
+  Rpc& rpc = request(nullptr, Command::none, true, Dsi::attention);
+  rpc.one_way = true;
+  channel_.open(rpc);
+  rpc.out().end(Dsi::attention, head.id, 0);
+  rpc.head[0] = 1;  // a reply
+  channel_.send(rpc);
+}
+
+void Client::advance(int64_t now) {
+  if (is_ready() && now >= next_tickle_) {
+    next_tickle_ = now + kTickle;
+    say(Dsi::tickle);
+  }
+  channel_.poll(now, -1);
+  pump();
+}
+
+wire::Channel::Interest Client::interest(int64_t deadline) const {
+  return channel_.interest(is_ready() ? std::min(deadline, next_tickle_) : deadline);
+}
+
+// The protocol withdraws nothing: what is under way is waited for, for a while.
+void Client::cancel(const std::vector<SharedCall*>& calls) {
+  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
+  std::vector<Waiting> parked;
+  std::erase_if(parked_, [&](const Waiting& w) {
+    const bool ours = w.call && w.call->cancelled;
+    if (ours) parked.push_back(w);
+    return ours;
+  });
+  for (const Waiting& w : parked) w.handle.resume();
+  const int64_t until = settings.clock->now() + kCancelPatience;
+  while (under_way() && settings.clock->now() < until) {
+    channel_.poll(until, -1);
+    pump();
+  }
+  if (under_way()) channel_.reset();
+  pump();
+}
+
+// --- forks ---
+
+void Client::drop(Fork& fork) {
+  if (!fork.open || fork.session != session_ || ending_ || !is_ready()) return;
+  Rpc& rpc = request(nullptr, Command::close_fork);
+  rpc.out().u8(0).u16(fork.number);
+  start(rpc);
+}
+
+Task Client::open_fork(Call* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened) {
+  Rpc& rpc = request(call, Command::open_fork);
+  rpc.out().u8(0).u16(volume_).u32(did).u16(0).u16(access).path(name);
+  const Reply& reply = co_await send(rpc);
+  if (!reply.error) *opened = std::make_shared<Fork>(*this, reply.fork, session_);
+  co_return reply.error;
+}
+
+Task Client::close_fork(Call* call, ForkRef fork) {
+  if (!current(fork)) co_return 0;
+  fork->open = false;
+  Rpc& rpc = request(call, Command::close_fork);
+  rpc.out().u8(0).u16(fork->number);
+  const Reply& reply = co_await send(rpc);
+  co_return reply.error;
+}
+
+}  // namespace fsr::afp

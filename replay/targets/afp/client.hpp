@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// An AFP client's connection: the DSI session, login, the volume, requests and their replies, forks, tickles.
+//
+// All sessions of a target share it (shared_session.hpp), under its mutex: open forks and locks belong to an AFP session. Request
+// ids count up, so requests are pipelined; the server answers them in order.
+//
+// When the connection breaks, the next one logs in again and asks the server to go on with the old session, whose forks and locks
+// it kept (FPDisconnectOldSession). A server that was restarted has none: forks are opened again, by name, as operations need
+// them.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "targets/afp/afp.hpp"
+#include "targets/repeatable_call.hpp"
+
+namespace fsr::afp {
+
+class Client;
+struct Call;
+
+enum class Uam : uint8_t { dhx2, clear_text, guest };
+const char* uam_name(Uam uam);  // as on the wire
+
+struct Settings {
+  std::vector<wire::Address> server;
+  Clock* clock = nullptr;
+  std::string user, password;
+  std::string volume;
+  std::vector<std::string> directory;  // of the volume, the target's root
+  Uam uam = Uam::guest;
+  Version version = Version::v34;
+  int64_t timeout = 0;  // of a request, ns
+  bool privileged = false;
+};
+
+struct Counters {
+  wire::ChannelCounters wire;
+  RepeatCounters calls;
+  std::atomic<uint64_t> resumed{0};       // sessions that the server went on with after a reconnect
+  std::atomic<uint64_t> reopened{0};      // open files opened again in a new session
+  std::atomic<uint64_t> lost_locks{0};    // files whose locks ended with a session
+  std::atomic<uint64_t> hidden{0};        // removals while open, done as a rename
+  std::atomic<uint64_t> hidden_left{0};   // hidden names that could not be removed
+  std::atomic<uint64_t> plain_links{0};   // symbolic links kept as files that hold their text
+  std::atomic<uint64_t> copied_links{0};  // hard links made as copies
+  std::atomic<uint64_t> notices{0};       // attentions from the server
+  std::atomic<uint64_t> unknown{0};       // operations on an object that nothing taught
+};
+
+// An open fork on the server, as long as somebody refers to it. Closed with its last reference.
+struct Fork {
+  Fork(Client& c, uint16_t n, uint64_t s) : client(c), number(n), session(s) {}
+  ~Fork();
+  Fork(const Fork&) = delete;
+  Fork& operator=(const Fork&) = delete;
+  Client& client;
+  const uint16_t number;
+  const uint64_t session;  // of AFP
+  bool open = true;
+};
+using ForkRef = std::shared_ptr<Fork>;
+
+struct Rpc final : wire::Exchange {
+  Client* client = nullptr;
+  Call* call = nullptr;  // nullptr: ours
+  Command command = Command::none;
+  Dsi dsi = Dsi::command;
+  bool harmless = true;  // may be done twice
+  std::coroutine_handle<> waiter;
+  std::list<Rpc>::iterator self;
+
+  Out out() { return Out(head); }
+  void replied(std::span<const uint8_t> message) override;
+  void failed(int error) override;
+};
+
+class Client final : private wire::Listener {
+ public:
+  // Connects, logs in, opens the volume. Throws std::runtime_error, one line.
+  explicit Client(const Settings& s);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  const Settings settings;
+  Counters counters;
+
+  bool has_xattrs() const { return settings.version >= Version::v32; }
+  uint16_t volume() const { return volume_; }
+  uint32_t root() const { return root_; }
+  uint32_t read_size() const { return quantum_; }  // data bytes of one request
+  uint32_t write_size() const { return quantum_ - kWriteHead; }
+
+  // Begins a request, to be filled in through out() and sent at once.
+  Rpc& request(Call* call, Command command, bool harmless = true, Dsi dsi = Dsi::command);
+  struct Answer {  // co_await it: the reply, valid until the next co_await
+    Client& client;
+    Rpc& rpc;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) {
+      rpc.waiter = h;
+      client.start(rpc);
+    }
+    const Reply& await_resume() const { return client.reply_; }
+  };
+  Answer send(Rpc& rpc, std::string_view payload = {}) {
+    rpc.payload = payload;
+    return {*this, rpc};
+  }
+
+  // Waits for a connection that requests can be made on.
+  Task ready(Call& call);
+  uint64_t generation() const { return generation_; }
+  bool current(const ForkRef& fork) const { return fork && fork->open && fork->session == session_; }
+  Task open_fork(Call* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened);
+  Task close_fork(Call* call, ForkRef fork);  // waits for it
+
+  void advance(int64_t now);
+  wire::Channel::Interest interest(int64_t deadline) const;
+  void cancel(const std::vector<SharedCall*>& calls);
+
+  std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, free_bytes_}; }  // as it was at the set-up
+
+ private:
+  friend struct Rpc;
+  friend struct Fork;
+  static constexpr uint32_t kWriteHead = 36;  // what a write has beside its data
+  struct Parked {
+    Client& client;
+    Call* call;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) { client.parked_.push_back({call, h}); }
+    void await_resume() const noexcept {}
+  };
+
+  bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
+  void start(Rpc& rpc);
+  void open_and_send(Rpc& rpc);
+  void conclude(Rpc& rpc);
+  void fail(Rpc& rpc);
+  void pump();
+  void heard(std::span<const uint8_t> message) override;
+  void say(Dsi dsi);
+  void drop(Fork& fork);
+
+  Detached shake_hands(bool* done);
+  Task establish();
+  Task log_in();
+  Task log_in_dhx2();
+  Task go_on_with_old_session(bool* resumed);
+  Task open_volume();
+  Task find_root();
+  Task get_token();
+  Task refuse_volume(int result);
+  Detached log_out(bool* done);
+  wire::ChannelOptions channel_options() const;
+
+  uint16_t volume_ = 0;
+  uint32_t root_ = kRootDir;
+  uint32_t quantum_ = 0;
+  uint64_t free_bytes_ = 0, total_bytes_ = 0;
+  bool ready_ = false, shaking_ = false, ending_ = false;
+  int shake_error_ = 0;
+  uint64_t generation_ = 0;  // of connections
+  uint64_t session_ = 0;     // of AFP sessions: outlives a connection when the server goes on with it
+  std::string client_id_, token_;
+  std::string problem_;  // of the set-up
+  int64_t next_tickle_ = 0;
+
+  Reply reply_;
+  std::list<Rpc> busy_, free_;
+  std::deque<Rpc*> backlog_;  // wait for a request id
+  struct Waiting {
+    Call* call;
+    std::coroutine_handle<> handle;
+  };
+  std::vector<Waiting> parked_;
+  std::unique_ptr<wire::Channel> owned_channel_;
+  wire::Channel& channel_;
+};
+
+// What the server speaks, asked on a connection of its own. Throws std::runtime_error, one line.
+ServerInfo ask_server_info(const std::vector<wire::Address>& server, Clock& clock, int64_t timeout);
+
+}  // namespace fsr::afp

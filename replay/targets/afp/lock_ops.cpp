@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks. A conflict among the replayed owners is found here; for the sake of the server's other clients it is asked for what the
+// owners hold together, which AFP can only lock exclusively, range by range, and unlock in the same ranges.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+
+#include "targets/afp/ops.hpp"
+
+namespace fsr::afp {
+
+namespace {
+
+using Span = LockTable::Span;
+
+constexpr uint64_t kToEnd = UINT64_MAX;  // a length
+
+Object::Locks* locks_of(Call& call, ObjectId object) {
+  Object* o = call.tree().object(object);
+  return o ? o->locks.get() : nullptr;
+}
+
+// The parts of `s` outside of `held`, which is sorted and has no overlaps.
+std::vector<Span> outside(Span s, const std::vector<Span>& held) {
+  std::vector<Span> parts;
+  for (const Span& h : held) {
+    if (h.end < s.start) continue;
+    if (h.start > s.end) break;
+    if (h.start > s.start) parts.push_back({s.start, h.start - 1});
+    if (h.end >= s.end) return parts;
+    s.start = h.end + 1;
+  }
+  parts.push_back(s);
+  return parts;
+}
+
+bool inside(const Span& s, const std::vector<Span>& covered) {
+  return std::any_of(covered.begin(), covered.end(), [&](const Span& c) { return c.start <= s.start && s.end <= c.end; });
+}
+
+Task ask_lock(Call& call, ForkRef fork, uint8_t flags, Span s) {
+  Rpc& rpc = call.ask(Command::byte_range_lock);
+  const bool to_end = s.end >= uint64_t(INT64_MAX);
+  rpc.out().u8(flags).u16(fork->number).u64(s.start).u64(to_end ? kToEnd : s.end - s.start + 1);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+// The fork on which the server holds our locks of the object.
+Task lock_fork(Call& call, ObjectId object, ForkRef* fork) {
+  Object::Locks* locks = locks_of(call, object);
+  if (locks->fork && !call.client().current(locks->fork)) {
+    locks->fork = nullptr;
+    if (!locks->held.empty()) ++call.client().counters.lost_locks;
+    locks->held.clear();
+  }
+  *fork = locks->fork;
+  if (*fork) co_return 0;
+  Place place;
+  call.auxiliary();
+  if (int error = co_await call.tree().find(call, object, &place)) co_return error;
+  int error = co_await open_at(call, place, kAccessRead | kAccessWrite, fork);
+  if (error == EACCES || error == EROFS) error = co_await open_at(call, place, kAccessRead, fork);
+  if (error) co_return error;
+  locks = locks_of(call, object);
+  if (!locks) co_return ESTALE;
+  locks->fork = *fork;
+  co_return 0;
+}
+
+// Unlocks what is no longer covered, then locks what is newly so. `locks` stays: it is marked as changing.
+Task bring_in_line(Call& call, ObjectId object) {
+  Object::Locks& locks = *locks_of(call, object);
+  if (locks.held.empty() && locks.table.empty()) co_return 0;
+  ForkRef fork;
+  if (int error = co_await lock_fork(call, object, &fork)) co_return error;
+  for (size_t i = 0; i < locks.held.size();) {
+    const Span s = locks.held[i];
+    if (inside(s, locks.table.covered())) {
+      ++i;
+      continue;
+    }
+    if (int error = co_await ask_lock(call, fork, kUnlock, s)) co_return error;
+    std::erase(locks.held, s);
+  }
+  for (const Span& wanted : locks.table.covered())
+    for (const Span& part : outside(wanted, locks.held)) {
+      if (int error = co_await ask_lock(call, fork, 0, part)) co_return error;
+      locks.held.push_back(part);
+      std::sort(locks.held.begin(), locks.held.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
+    }
+  co_return 0;
+}
+
+// Would the server grant it? Locks and unlocks what we do not hold.
+Task try_lock(Call& call, ObjectId object, Span range) {
+  ForkRef fork;
+  if (int error = co_await lock_fork(call, object, &fork)) co_return error;
+  const Object::Locks* locks = locks_of(call, object);
+  if (!locks) co_return ESTALE;
+  for (const Span& part : outside(range, locks->held)) {
+    const int error = co_await ask_lock(call, fork, 0, part);
+    if (error == EAGAIN) break;  // somebody else has it: the question is answered
+    if (error) co_return error;
+    if (int failed = co_await ask_lock(call, fork, kUnlock, part)) co_return failed;
+  }
+  co_return 0;
+}
+
+// `change` takes the locks in the table, or fails with EAGAIN; `undo` takes that back.
+template <class Change, class Undo>
+Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
+  for (;;) {
+    Object* o = call.tree().object(object);
+    if (!o) co_return ESTALE;
+    if (!o->locks) o->locks = std::make_unique<Object::Locks>();
+    int error = change(o->locks->table);
+    if (!error) {
+      error = co_await settle_locks(call, object);
+      if (error && locks_of(call, object)) {
+        undo(locks_of(call, object)->table);
+        co_await settle_locks(call, object);
+      }
+    }
+    if (error != EAGAIN || !call.op().has(kOpWait)) co_return error;
+    co_await call.tree().lock_waits.wait();
+    if (call.cancelled) co_return ECANCELED;
+  }
+}
+
+}  // namespace
+
+Task settle_locks(Call& call, ObjectId object) {
+  while (locks_of(call, object) && locks_of(call, object)->changing) {
+    co_await call.tree().lock_waits.wait();
+    if (call.cancelled) co_return ECANCELED;
+  }
+  if (!locks_of(call, object)) co_return 0;
+  locks_of(call, object)->changing = true;
+  const int error = co_await bring_in_line(call, object);
+  if (Object* o = call.tree().object(object); o && o->locks) {
+    o->locks->changing = false;
+    if (o->locks->table.empty()) o->locks.reset();  // and its fork, with whatever is still locked on it
+  }
+  call.tree().lock_waits.released();
+  co_return error;
+}
+
+Task do_record_lock(Call& call) {
+  const Op& op = call.op();
+  if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
+  if (op.offset > uint64_t(INT64_MAX)) co_return EINVAL;
+  const bool to_end = op.length == 0 || op.length > uint64_t(INT64_MAX) - op.offset;
+  const Span range{op.offset, to_end ? UINT64_MAX : op.offset + op.length - 1};
+  const bool exclusive = op.mode == F_WRLCK;
+  Open open;
+  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  if (op.kind == OpKind::getlk) {
+    Object* o = call.tree().object(open.object);
+    if (!o) co_return ESTALE;
+    if (!o->locks) o->locks = std::make_unique<Object::Locks>();
+    if (o->locks->table.test(op.owner, range.start, range.end, exclusive)) co_return 0;  // and who has it was found
+    const int error = co_await try_lock(call, open.object, range);
+    const int settled = co_await settle_locks(call, open.object);
+    co_return error ? error : settled;
+  }
+  if (op.mode == F_UNLCK) {
+    if (Object::Locks* locks = locks_of(call, open.object)) locks->table.clear(op.owner, range.start, range.end);
+    co_return co_await settle_locks(call, open.object);
+  }
+  auto change = [&](LockTable& table) { return table.set(op.owner, range.start, range.end, exclusive); };
+  auto undo = [&](LockTable& table) { table.clear(op.owner, range.start, range.end); };
+  co_return co_await take_lock(call, open.object, change, undo);
+}
+
+Task do_flock(Call& call) {
+  const Op& op = call.op();
+  const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
+  if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) co_return EINVAL;
+  Open open;
+  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  auto undo = [&](LockTable& table) { table.clear_flock(op.handle); };
+  if (what == LOCK_UN) {
+    if (Object::Locks* locks = locks_of(call, open.object)) undo(locks->table);
+    co_return co_await settle_locks(call, open.object);
+  }
+  if (Open* now = call.tree().open(op.handle)) now->flocked = true;
+  auto change = [&](LockTable& table) { return table.set_flock(op.handle, what == LOCK_EX); };
+  co_return co_await take_lock(call, open.object, change, undo);
+}
+
+}  // namespace fsr::afp

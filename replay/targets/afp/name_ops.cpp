@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that look up, make, move and remove names.
+#include <errno.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+
+#include "targets/afp/ops.hpp"
+
+namespace fsr::afp {
+
+namespace {
+
+Task find_parent(Call& call, Place* place) {
+  const Op& op = call.op();
+  if (int error = name_problem(op.name)) co_return error;
+  place->name = to_wire_name(op.name);
+  co_return co_await call.tree().find_dir(call, op.parent, &place->did);
+}
+
+Task find_second(Call& call, Place* place) {
+  const Op& op = call.op();
+  if (int error = name_problem(op.name2)) co_return error;
+  place->name = to_wire_name(op.name2);
+  co_return co_await call.tree().find_dir(call, op.parent2, &place->did);
+}
+
+void taught(Call& call, uint32_t type, uint32_t did = 0) {
+  const Op& op = call.op();
+  call.tree().teach(op.object, op.parent, op.name, type, did);
+}
+
+// What stands there, from what is known of the object or else by asking.
+Task type_at(Call& call, ObjectId object, const Place& place, uint32_t* type) {
+  const Object* o = call.tree().object(object);
+  if (o && o->type) {
+    *type = o->type;
+    co_return 0;
+  }
+  Parms parms;
+  call.auxiliary();
+  const int error = co_await stat(call, place, kNodeId, kNodeId, &parms);
+  *type = parms.is_dir ? S_IFDIR : S_IFREG;
+  co_return error;
+}
+
+Task move(Call& call, const Place& from, const Place& to) {
+  Rpc& rpc = call.ask_at(Command::move_and_rename, from.did, false);
+  rpc.out().u32(to.did).path(from.name).path({}).path(to.name);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+// Gives an open file that loses its name a hidden one: AFP removes nothing that is open.
+Task hide(Call& call, const Place& place, ObjectId object) {
+  const std::string hidden = call.tree().hidden_name();
+  const Place aside{call.client().root(), hidden};
+  if (int error = co_await move(call, place, aside)) co_return error;
+  ++call.client().counters.hidden;
+  call.tree().hid(object, hidden);
+  co_return 0;
+}
+
+Task remove_or_hide(Call& call, const Place& place, ObjectId object) {
+  if (call.tree().would_be_nameless(object)) co_return co_await hide(call, place, object);
+  co_return co_await remove_place(call, place);
+}
+
+// Makes room for a rename, as rename(2) would; fails where that would.
+Task remove_replaced(Call& call, const Place& from, const Place& to) {
+  const Op& op = call.op();
+  uint32_t type = 0, type2 = 0;
+  if (int error = co_await type_at(call, op.object, from, &type)) co_return error;
+  if (int error = co_await type_at(call, op.object2, to, &type2)) co_return error;
+  if (S_ISDIR(type) && !S_ISDIR(type2)) co_return ENOTDIR;
+  if (!S_ISDIR(type) && S_ISDIR(type2)) co_return EISDIR;
+  call.auxiliary();
+  co_return co_await remove_or_hide(call, to, op.object2);
+}
+
+Task exchange_by_moves(Call& call, const Place& from, const Place& to) {
+  const Place aside{call.client().root(), call.tree().hidden_name()};
+  if (int error = co_await move(call, from, aside)) co_return error;
+  call.auxiliary();
+  int error = co_await move(call, to, from);
+  call.auxiliary();
+  if (!error) co_return co_await move(call, aside, to);
+  co_await move(call, aside, from);
+  co_return error;
+}
+
+// The command swaps the contents of two files; with a directory among them, it takes three moves.
+Task exchange(Call& call, const Place& from, const Place& to) {
+  const Op& op = call.op();
+  Rpc& rpc = call.ask_at(Command::exchange_files, from.did, false);
+  rpc.out().u32(to.did).path(from.name).path(to.name);
+  const Reply& reply = co_await call.client().send(rpc);
+  int error = reply.error;
+  if (reply.result == kObjectTypeError) error = co_await exchange_by_moves(call, from, to);
+  if (error) co_return error == ENODATA ? ENOENT : error;
+  Object* one = call.tree().object(op.object);
+  Object* other = call.tree().object(op.object2);
+  if (one && other) std::swap(one->names, other->names);
+  co_return 0;
+}
+
+// A file with the text of a link, of which the server makes one when it is given a link's type and creator. One that it does not
+// like (it must lead to something in the volume) it removes: that one is kept as a file.
+Task make_link_file(Call& call, const Place& place, std::string_view target, bool* made) {
+  constexpr std::string_view kLinkTypeAndCreator = "slnkrhap";
+  constexpr size_t kFinderInfoSize = 32;
+  ForkRef fork;
+  if (int error = co_await create_file(call, place.did, place.name)) co_return error;
+  *made = true;
+  if (int error = co_await open_at(call, place, kAccessRead | kAccessWrite, &fork)) co_return error;
+  int error = co_await write_all(call, fork, target);
+  co_await call.client().close_fork(&call, fork);
+  if (error) co_return error;
+  Rpc& rpc = call.ask_at(Command::set_file_parms, place.did, false);
+  rpc.out().u16(kFinderInfo).path(place.name).even().bytes(kLinkTypeAndCreator);
+  rpc.out().zeros(kFinderInfoSize - kLinkTypeAndCreator.size());
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+Task keep_as_file(Call& call, const Place& place, std::string_view target) {
+  ForkRef fork;
+  const int exists = co_await create_file(call, place.did, place.name);
+  if (exists && exists != EEXIST) co_return exists;
+  if (int error = co_await open_at(call, place, kAccessRead | kAccessWrite, &fork)) co_return error;
+  int error = co_await write_all(call, fork, target);
+  co_await call.client().close_fork(&call, fork);
+  if (!error) ++call.client().counters.plain_links;
+  co_return error;
+}
+
+bool may_be_a_link(std::string_view target) {
+  if (target.starts_with('/')) return false;
+  for (size_t at = 0; at <= target.size();) {
+    const size_t end = std::min(target.find('/', at), target.size());
+    if (target.substr(at, end - at) == "..") return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+Task create_file(Call& call, uint32_t did, std::string_view name) {
+  Rpc& rpc = call.ask(Command::create_file, false);
+  rpc.out().u8(0).u16(call.client().volume()).u32(did).path(name);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+Task remove_place(Call& call, const Place& place) {
+  Rpc& rpc = call.ask_at(Command::remove, place.did, false);
+  rpc.out().path(place.name);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+Task remove_hidden(Call& call, const std::string& name) {
+  call.auxiliary();
+  const Place place{call.client().root(), name};
+  const int error = co_await remove_place(call, place);
+  if (error) ++call.client().counters.hidden_left;
+  co_return error;
+}
+
+Task do_lookup(Call& call) {
+  Place place;
+  Parms parms;
+  if (int error = co_await find_parent(call, &place)) co_return error;
+  if (int error = co_await stat(call, place, kFileStat, kDirStat, &parms)) co_return error;
+  call.request->outcome.attr = parms.attr;
+  taught(call, parms.is_dir ? S_IFDIR : parms.attr.mode & S_IFMT, parms.id);
+  co_return 0;
+}
+
+Task do_mkdir(Call& call) {
+  Place place;
+  if (int error = co_await find_parent(call, &place)) co_return error;
+  Rpc& rpc = call.ask_at(Command::create_dir, place.did, false);
+  rpc.out().path(place.name);
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  const uint32_t did = reply.parms.id;
+  taught(call, S_IFDIR, did);
+  const Place made{did, {}};
+  co_return co_await set_mode(call, made, allowed_mode(call, (call.op().mode & 07777) | S_IFDIR));
+}
+
+Task do_mknod(Call& call) {
+  Place place;
+  if (int error = co_await find_parent(call, &place)) co_return error;
+  if (int error = co_await create_file(call, place.did, place.name)) co_return error;
+  taught(call, S_IFREG);
+  co_return co_await set_mode(call, place, allowed_mode(call, (call.op().mode & 07777) | S_IFREG));
+}
+
+Task do_symlink(Call& call) {
+  const std::string_view target = call.op().data;
+  Place place;
+  bool made = false;
+  if (target.empty()) co_return ENOENT;
+  if (int error = co_await find_parent(call, &place)) co_return error;
+  int error = EACCES;
+  if (may_be_a_link(target)) {
+    error = co_await make_link_file(call, place, target, &made);
+    if (!made || connection_broke(error)) co_return error;
+  } else {
+    error = co_await create_file(call, place.did, place.name);
+    if (error) co_return error;
+    error = EACCES;
+  }
+  if (error) error = co_await keep_as_file(call, place, target);
+  if (!error) taught(call, S_IFLNK);
+  co_return error;
+}
+
+Task do_link(Call& call) {
+  const Op& op = call.op();
+  Place from, to;
+  if (int error = co_await call.tree().find(call, op.object, &from)) co_return error;
+  if (int error = co_await find_second(call, &to)) co_return error;
+  const Object* o = call.tree().object(op.object);
+  if (from.name.empty() || !o || S_ISDIR(o->type)) co_return EPERM;
+  const uint32_t type = o->type;
+  Rpc& rpc = call.ask_at(Command::copy_file, from.did, false);
+  rpc.out().u16(call.client().volume()).u32(to.did).path(from.name).path({}).path(to.name);
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  ++call.client().counters.copied_links;
+  call.tree().teach(op.object, op.parent2, op.name2, type, 0);
+  co_return 0;
+}
+
+Task do_remove(Call& call) {
+  const Op& op = call.op();
+  const bool want_dir = op.kind == OpKind::rmdir;
+  Place place;
+  uint32_t type = 0;
+  if (int error = co_await find_parent(call, &place)) co_return error;
+  if (int error = co_await type_at(call, op.object, place, &type)) co_return error;
+  if (S_ISDIR(type) != want_dir) co_return want_dir ? ENOTDIR : EISDIR;
+  const int error = co_await remove_or_hide(call, place, op.object);
+  if (!error && !call.tree().is_hidden_object(op.object)) call.tree().unlinked(op.object, op.parent, op.name);
+  co_return error;
+}
+
+Task do_rename(Call& call) {
+  const Op& op = call.op();
+  Place from, to;
+  if (int error = co_await find_parent(call, &from)) co_return error;
+  if (int error = co_await find_second(call, &to)) co_return error;
+  if (op.flags == RENAME_EXCHANGE) co_return co_await exchange(call, from, to);
+  if (from.did == to.did && from.name == to.name) co_return 0;
+  call.tree().begin_rename();
+  int error = co_await move(call, from, to);
+  if (error == EEXIST && op.flags == 0) {
+    error = co_await remove_replaced(call, from, to);
+    if (!error) error = co_await move(call, from, to);
+  }
+  call.tree().end_rename(op, error == 0);
+  co_return error;
+}
+
+}  // namespace fsr::afp

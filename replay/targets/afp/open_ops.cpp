@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that begin and end open instances, and those that ask for what is written to be safe.
+#include <errno.h>
+#include <fcntl.h>
+
+#include "targets/afp/ops.hpp"
+
+namespace fsr::afp {
+
+namespace {
+
+Task truncate_opened(Call& call, ForkRef fork) {
+  if (!(call.op().open_flags & O_TRUNC)) co_return 0;
+  call.auxiliary();
+  co_return co_await set_size(call, fork, 0);
+}
+
+// Ends what the recorded open began, the server's side of its locks first.
+Task end_flock(Call& call, HandleId handle) {
+  const Open* open = call.tree().open(handle);
+  if (!open->flocked) co_return 0;
+  Object* o = call.tree().object(open->object);
+  if (!o || !o->locks) co_return 0;
+  o->locks->table.clear_flock(handle);
+  call.auxiliary();
+  co_return co_await settle_locks(call, open->object);
+}
+
+}  // namespace
+
+Task open_at(Call& call, const Place& place, uint16_t access, ForkRef* fork) {
+  co_return co_await call.client().open_fork(&call, place.did, place.name, access, fork);
+}
+
+Task do_open(Call& call) {
+  const Op& op = call.op();
+  Place place;
+  ForkRef fork;
+  if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
+  const Object* o = call.tree().object(op.object);
+  if (place.name.empty()) {  // a directory has no fork; reading one as a file opens it all the same
+    if ((op.open_flags & O_ACCMODE) != O_RDONLY) co_return EISDIR;
+    co_return co_await do_opendir(call);
+  }
+  if (o && S_ISLNK(o->type)) co_return ELOOP;
+  if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
+  call.tree().add_open(op.handle, {op.object, fork, op.open_flags, false, nullptr});
+  co_return co_await truncate_opened(call, fork);
+}
+
+Task do_opendir(Call& call) {
+  const Op& op = call.op();
+  uint32_t did = 0;
+  if (int error = co_await call.tree().find_dir(call, op.object, &did)) co_return error;
+  call.tree().add_open(op.handle, {op.object, nullptr, op.open_flags, false, std::make_shared<Listing>()});
+  co_return 0;
+}
+
+Task do_create(Call& call) {
+  const Op& op = call.op();
+  if (int error = name_problem(op.name)) co_return error;
+  Place place{0, to_wire_name(op.name)};
+  ForkRef fork;
+  if (int error = co_await call.tree().find_dir(call, op.parent, &place.did)) co_return error;
+  const int exists = co_await create_file(call, place.did, place.name);
+  if (exists && (exists != EEXIST || (op.open_flags & O_EXCL))) co_return exists;
+  call.auxiliary();
+  if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
+  call.tree().teach(op.object, op.parent, op.name, S_IFREG, 0);
+  call.tree().add_open(op.handle, {op.object, fork, op.open_flags, false, nullptr});
+  if (exists) co_return co_await truncate_opened(call, fork);
+  // After the open: the mode may forbid what the maker of a file may do.
+  co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));
+}
+
+Task do_release(Call& call) {
+  const Op& op = call.op();
+  if (!call.tree().open(op.handle)) co_return EBADF;
+  co_await end_flock(call, op.handle);
+  Open open;
+  if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
+  int error = 0;
+  if (open.fork) error = co_await call.client().close_fork(&call, open.fork);
+  const std::string hidden = call.tree().take_unused_hidden(open.object);
+  if (!hidden.empty()) co_await remove_hidden(call, hidden);
+  co_return error;
+}
+
+Task do_fsync(Call& call) {
+  Open open;
+  if (int error = co_await call.tree().find_open(call, call.op().handle, &open)) co_return error;
+  const bool has_sync = call.client().settings.version >= Version::v31;
+  Rpc& rpc = call.ask(has_sync ? Command::sync_fork : Command::flush_fork);
+  rpc.out().u8(0).u16(open.fork->number);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+Task do_fsyncdir(Call& call) {
+  uint32_t did = 0;
+  if (int error = co_await call.tree().find_dir(call, call.op().object, &did)) co_return error;
+  if (call.client().settings.version < Version::v31) co_return co_await do_syncfs(call);
+  Rpc& rpc = call.ask_at(Command::sync_dir, did);
+  const Reply& reply = co_await call.client().send(rpc);
+  // Netatalk syncs the directory and then misses a file for its metadata where it keeps those in extended attributes.
+  co_return reply.result == kObjectNotFound ? 0 : reply.error;
+}
+
+Task do_syncfs(Call& call) {
+  Rpc& rpc = call.ask(Command::flush);
+  rpc.out().u8(0).u16(call.client().volume());
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
+Task do_flush(Call& call) {
+  const Op& op = call.op();
+  const Open* open = call.tree().open(op.handle);
+  if (!open) co_return EBADF;
+  const ObjectId object = open->object;
+  Object* o = call.tree().object(object);
+  if (op.owner == 0 || !o || !o->locks) co_return 0;
+  o->locks->table.clear(op.owner, 0, UINT64_MAX);
+  co_return co_await settle_locks(call, object);
+}
+
+}  // namespace fsr::afp

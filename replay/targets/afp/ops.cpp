@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/afp/ops.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+
+#include <array>
+
+#include "targets/guards.hpp"
+#include "targets/posix_acl.hpp"
+
+namespace fsr::afp {
+
+namespace {
+
+using enum Fidelity;
+
+struct Rule {
+  Fidelity fidelity = impossible;
+  Task (*run)(Call& call) = nullptr;
+  const char* requests = "";
+};
+
+// The one place that says what becomes of an operation. Whatever is not here is impossible: AFP has no holes, no space
+// reservation, no special files, no ioctl and no unnamed files.
+constexpr std::array<Rule, kOpKinds> rules() {
+  std::array<Rule, kOpKinds> r{};
+  auto set = [&](OpKind kind, Fidelity fidelity, Task (*run)(Call&), const char* requests) {
+    r[unsigned(kind)] = {fidelity, run, requests};
+  };
+  set(OpKind::null, exact, do_null, "FPGetSrvrParms");
+  set(OpKind::lookup, exact, do_lookup, "FPGetFileDirParms");
+  set(OpKind::getattr, approximate, do_getattr, "FPGetFileDirParms: whole seconds, no link count, no times of change and access");
+  set(OpKind::statx, approximate, do_getattr, "FPGetFileDirParms: whole seconds, no link count, no times of change and access");
+  set(OpKind::setattr, approximate, do_setattr, "FPSetFileDirParms; for a size FPOpenFork, FPSetForkParms");
+  set(OpKind::access, approximate, do_access, "FPGetFileDirParms: what the server would let the session's user do");
+  set(OpKind::readlink, exact, do_readlink, "FPOpenFork, FPReadExt, FPCloseFork");
+  set(OpKind::open, exact, do_open, "FPOpenFork; FPSetForkParms to truncate");
+  set(OpKind::create, approximate, do_create, "FPCreateFile, FPOpenFork, FPSetFileDirParms for the mode");
+  set(OpKind::read, exact, do_read, "FPReadExt, as many as the quantum asks for");
+  set(OpKind::write, exact, do_write, "FPWriteExt, as many as the quantum asks for");
+  set(OpKind::copy_file_range, approximate, do_copy, "FPReadExt and FPWriteExt");
+  set(OpKind::fsync, exact, do_fsync, "FPSyncFork, before AFP 3.1 FPFlushFork");
+  set(OpKind::flush, exact, do_flush, "FPByteRangeLockExt if the owner has locks, else nothing");
+  set(OpKind::release, exact, do_release, "FPCloseFork");
+  set(OpKind::opendir, exact, do_opendir, "nothing: directories have lasting ids");
+  set(OpKind::readdir, approximate, do_readdir, "FPEnumerateExt2: by index, which changes of the directory shift");
+  set(OpKind::readdirplus, approximate, do_readdir, "FPEnumerateExt2: by index, which changes of the directory shift");
+  set(OpKind::releasedir, exact, do_release, "nothing");
+  set(OpKind::fsyncdir, approximate, do_fsyncdir, "FPSyncDir");
+  set(OpKind::mkdir, approximate, do_mkdir, "FPCreateDir, FPSetFileDirParms for the mode");
+  set(OpKind::mknod, approximate, do_mknod, "files only: FPCreateFile, FPSetFileDirParms");
+  set(OpKind::symlink, approximate, do_symlink, "a file that the server makes a link of, where it likes its target");
+  set(OpKind::link, approximate, do_link, "FPCopyFile: a file of its own");
+  set(OpKind::unlink, approximate, do_remove, "FPDelete; of what is open FPMoveAndRename to a hidden name");
+  set(OpKind::rmdir, exact, do_remove, "FPDelete");
+  set(OpKind::rename, approximate, do_rename, "FPMoveAndRename, after FPDelete of what is there; FPExchangeFiles");
+  set(OpKind::statfs, approximate, do_statfs, "FPGetVolParms");
+  set(OpKind::getxattr, exact, do_getxattr, "FPGetExtAttr");
+  set(OpKind::setxattr, exact, do_setxattr, "FPSetExtAttr");
+  set(OpKind::listxattr, exact, do_listxattr, "FPListExtAttr");
+  set(OpKind::removexattr, exact, do_removexattr, "FPRemoveExtAttr");
+  set(OpKind::getlk, approximate, do_record_lock, "FPByteRangeLockExt: lock, unlock");
+  set(OpKind::setlk, approximate, do_record_lock, "FPByteRangeLockExt: exclusive to the server, waited for by trying again");
+  set(OpKind::flock, approximate, do_flock, "FPByteRangeLockExt of the whole file");
+  set(OpKind::syncfs, approximate, do_syncfs, "FPFlush");
+  return r;
+}
+constexpr std::array<Rule, kOpKinds> kRules = rules();
+
+// Names must be UTF-8 and are told from others after normalization; the server keeps them composed.
+bool has_wire_form(const Op& op) { return is_utf8(op.name) && is_utf8(op.name2); }
+
+bool user_xattr(std::string_view name) { return name.starts_with("user.") && name.size() > 5; }
+
+Fidelity setattr_fidelity(const Attr& set) {
+  constexpr uint32_t kAtimes = kAttrAtime | kAttrAtimeNow, kMtimes = kAttrMtime | kAttrMtimeNow;
+  const uint32_t beside = set.valid & ~(kAtimes | kAttrSize);
+  if (set.valid & kAttrSize) return beside || (set.valid & kAtimes) ? approximate : exact;
+  return set.valid & (kMtimes | kAttrMode | kAttrUid | kAttrGid) ? approximate : impossible;  // a time of access alone
+}
+
+Fidelity xattr_fidelity(const Op& op, const Abilities& a) {
+  if (mode_of_minimal_acl(op)) return approximate;
+  if (!a.xattrs) return impossible;
+  if (op.kind == OpKind::listxattr) return exact;
+  if (!user_xattr(op.name)) return impossible;
+  return op.kind == OpKind::setxattr && op.data.size() < op.length ? approximate : exact;
+}
+
+}  // namespace
+
+const char* afp_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
+
+Fidelity afp_fidelity(const Op& op, const Abilities& a) {
+  if (unsigned(op.kind) >= kOpKinds) return impossible;
+  const Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;
+  switch (op.kind) {
+    case OpKind::rename:
+      if (op.flags == RENAME_NOREPLACE) return has_wire_form(op) ? exact : impossible;
+      if (op.flags != 0 && op.flags != RENAME_EXCHANGE) return impossible;
+      break;
+    case OpKind::mknod:
+      if (!S_ISREG(op.mode) && (op.mode & S_IFMT) != 0) return impossible;
+      break;
+    case OpKind::setattr:
+      return op.set ? setattr_fidelity(*op.set) : fidelity;
+    case OpKind::setxattr:
+    case OpKind::removexattr:
+    case OpKind::getxattr:
+    case OpKind::listxattr:
+      return xattr_fidelity(op, a);
+    default:
+      break;
+  }
+  return has_wire_form(op) ? fidelity : impossible;
+}
+
+Task perform(Call& call) {
+  const Client& client = call.client();
+  if (afp_fidelity(call.op(), {client.has_xattrs(), client.settings.privileged}) == impossible) co_return EOPNOTSUPP;
+  co_return co_await kRules[unsigned(call.op().kind)].run(call);
+}
+
+int name_problem(std::string_view name) {
+  if (int error = name_error(name)) return error;
+  return name.size() > kLongestName ? ENAMETOOLONG : 0;
+}
+
+uint32_t allowed_mode(const Call& call, uint32_t mode) {
+  return (call.client().settings.privileged ? mode : mode & ~set_id_bits(mode)) & 07777;
+}
+
+// Truncating is writing.
+uint16_t access_mode(uint32_t open_flags) {
+  const uint32_t access = open_flags & O_ACCMODE;
+  uint16_t mode = access == O_WRONLY ? kAccessWrite : access == O_RDWR ? kAccessRead | kAccessWrite : kAccessRead;
+  return open_flags & O_TRUNC ? mode | kAccessWrite : mode;
+}
+
+}  // namespace fsr::afp

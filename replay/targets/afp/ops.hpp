@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations as AFP commands: what is exact, approximate and impossible stands in ops.cpp, how each is done in attr_ops.cpp,
+// name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
+#pragma once
+
+#include "targets/afp/session.hpp"
+
+namespace fsr::afp {
+
+struct Abilities {
+  bool xattrs = false;  // from AFP 3.2 on
+  bool privileged = false;
+};
+
+Fidelity afp_fidelity(const Op& op, const Abilities& abilities);
+const char* afp_requests(OpKind kind);
+Task perform(Call& call);
+
+Task do_null(Call& call);
+Task do_getattr(Call& call);
+Task do_setattr(Call& call);
+Task do_access(Call& call);
+Task do_readlink(Call& call);
+Task do_statfs(Call& call);
+Task do_lookup(Call& call);
+Task do_mkdir(Call& call);
+Task do_mknod(Call& call);
+Task do_symlink(Call& call);
+Task do_link(Call& call);
+Task do_remove(Call& call);
+Task do_rename(Call& call);
+Task do_open(Call& call);
+Task do_opendir(Call& call);
+Task do_create(Call& call);
+Task do_release(Call& call);
+Task do_read(Call& call);
+Task do_write(Call& call);
+Task do_copy(Call& call);
+Task do_fsync(Call& call);
+Task do_fsyncdir(Call& call);
+Task do_syncfs(Call& call);
+Task do_flush(Call& call);
+Task do_readdir(Call& call);
+Task do_getxattr(Call& call);
+Task do_setxattr(Call& call);
+Task do_listxattr(Call& call);
+Task do_removexattr(Call& call);
+Task do_record_lock(Call& call);
+Task do_flock(Call& call);
+
+// --- what they share ---
+// The name could leave its directory or is too long: its errno.
+int name_problem(std::string_view name);
+uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
+uint16_t access_mode(uint32_t open_flags);
+Task stat(Call& call, const Place& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms);
+Task set_mode(Call& call, const Place& place, uint32_t mode);
+Task set_size(Call& call, ForkRef fork, uint64_t size);
+// FPCreateFile, which fails where something is.
+Task create_file(Call& call, uint32_t did, std::string_view name);
+Task open_at(Call& call, const Place& place, uint16_t access, ForkRef* fork);
+Task remove_place(Call& call, const Place& place);
+Task write_all(Call& call, ForkRef fork, std::string_view bytes);
+Task remove_hidden(Call& call, const std::string& name);  // a failure is counted
+// The server's side of locks that ended here.
+Task settle_locks(Call& call, ObjectId object);
+
+}  // namespace fsr::afp

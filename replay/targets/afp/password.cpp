@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/afp/password.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+namespace fsr::afp {
+
+namespace {
+
+constexpr size_t kLongest = 1024;
+constexpr const char* kVariable = "AFP_PASSWORD";
+
+class Descriptor {
+ public:
+  Descriptor(const char* path, int flags) : fd_(::open(path, flags | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator int() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+// Up to the end of the line.
+std::string read_line(int fd) {
+  std::string line;
+  char c;
+  for (;;) {
+    const ssize_t got = read(fd, &c, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || c == '\n' || line.size() == kLongest) break;
+    line += c;
+  }
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+std::string from_file(const std::string& path) {
+  Descriptor fd(path.c_str(), O_RDONLY);
+  struct stat st {};
+  if (fd < 0 || fstat(fd, &st) < 0) throw std::runtime_error("can't read the password file " + path + ": " + strerror(errno));
+  if (S_ISREG(st.st_mode) && (st.st_mode & S_IRWXO))
+    throw std::runtime_error("the password file " + path + " can be read by everybody: chmod 600 it");
+  return read_line(fd);
+}
+
+std::string from_terminal(int terminal, const std::string& prompt) {
+  termios shown{};
+  if (tcgetattr(terminal, &shown) < 0) return {};
+  termios hidden = shown;
+  hidden.c_lflag &= ~tcflag_t(ECHO);
+  if (write(terminal, prompt.data(), prompt.size()) < 0) return {};
+  tcsetattr(terminal, TCSAFLUSH, &hidden);
+  std::string line = read_line(terminal);
+  tcsetattr(terminal, TCSAFLUSH, &shown);
+  if (write(terminal, "\n", 1) < 0) return {};
+  return line;
+}
+
+}  // namespace
+
+std::string get_password(const std::string& who, const std::string* file) {
+  if (file) return from_file(*file);
+  if (const char* value = getenv(kVariable)) return value;
+  Descriptor terminal("/dev/tty", O_RDWR | O_NOCTTY);
+  if (terminal < 0)
+    throw std::runtime_error("no password for " + who + ": set " + kVariable +
+                             ", name a file with password-file=, or use a terminal");
+  return from_terminal(terminal, "Password for " + who + ": ");
+}
+
+}  // namespace fsr::afp

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/afp/session.hpp"
+
+#include "targets/afp/ops.hpp"
+
+namespace fsr::afp {
+
+Rpc& Call::ask_at(Command command, uint32_t did, bool harmless) {
+  Rpc& rpc = ask(command, harmless);
+  rpc.out().u8(0).u16(client().volume()).u32(did);
+  return rpc;
+}
+
+void AfpSession::begin(SharedCall& shared_call) {
+  Call& call = static_cast<Call&>(shared_call);
+  call.harmful = false;
+  run(call);
+}
+
+Detached AfpSession::run(Call& call) {
+  Client& client = shared_->client;
+  auto ready = [&client](Call& c) { return client.ready(c); };
+  const int error = co_await repeat_call(call, shared_->tree, client.counters.calls, ready, perform);
+  finish(call, error);
+}
+
+}  // namespace fsr::afp

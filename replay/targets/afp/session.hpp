@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of one thread on the shared connection. See client.hpp for what is shared and how.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "targets/afp/client.hpp"
+#include "targets/afp/tree.hpp"
+#include "targets/repeatable_call.hpp"
+
+namespace fsr::afp {
+
+// What the sessions of a target share.
+struct Shared final : SharedConnection {
+  explicit Shared(const Settings& s) : client(s), tree(client) {}
+  Client client;
+  Tree tree;  // refers to forks of the client
+
+  Clock& clock() const override { return *client.settings.clock; }
+  void advance(int64_t now) override {
+    client.advance(now);
+    tree.lock_waits.retry(now);
+  }
+  wire::Channel::Interest interest(int64_t deadline) const override { return client.interest(tree.lock_waits.next(deadline)); }
+  uint64_t generation() const override { return client.generation(); }
+  void cancel(const std::vector<SharedCall*>& calls) override {
+    tree.lock_waits.wake();
+    client.cancel(calls);
+  }
+};
+
+// One operation under way.
+struct Call final : RepeatableCall {
+  explicit Call(Shared& s) : shared(s) {}
+  Shared& shared;
+
+  Client& client() const { return shared.client; }
+  Tree& tree() const { return shared.tree; }
+  Rpc& ask(Command command, bool harmless = true, Dsi dsi = Dsi::command) {
+    return client().request(this, command, harmless, dsi);
+  }
+  // A request about a place: command, a pad byte, the volume, the directory. The caller goes on, with the path in the end.
+  Rpc& ask_at(Command command, uint32_t did, bool harmless = true);
+};
+
+class AfpSession final : public SharedSession {
+ public:
+  explicit AfpSession(std::shared_ptr<Shared> shared) : SharedSession(*shared), shared_(std::move(shared)) {}
+  ~AfpSession() override { end(); }
+
+ private:
+  std::unique_ptr<SharedCall> make_call() override { return std::make_unique<Call>(*shared_); }
+  void begin(SharedCall& call) override;
+  Detached run(Call& call);
+
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace fsr::afp

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/afp/tree.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "targets/afp/ops.hpp"
+#include "targets/afp/session.hpp"
+
+namespace fsr::afp {
+
+Task Tree::find(Call& call, ObjectId id, Place* place) {
+  if (id == kRootObject) {
+    *place = {client_.root(), {}};
+    co_return 0;
+  }
+  const Object* o = object(id);
+  if (!o) {
+    ++client_.counters.unknown;
+    co_return ESTALE;
+  }
+  if (o->did) {
+    *place = {o->did, {}};
+    co_return 0;
+  }
+  if (o->names.empty()) co_return ENOENT;
+  const Object::Name last = o->names.back();
+  place->name = to_wire_name(last.name);
+  co_return co_await find_dir(call, last.parent, &place->did);
+}
+
+Task Tree::find_dir(Call& call, ObjectId id, uint32_t* did) {
+  Place place;
+  if (const Object* o = object(id); o && !o->is_dir()) co_return ENOTDIR;
+  if (int error = co_await find(call, id, &place)) co_return error;
+  if (!place.name.empty()) {
+    call.auxiliary();
+    Parms parms;
+    if (int error = co_await stat(call, place, kNodeId, kNodeId, &parms)) co_return error;
+    if (!parms.is_dir) co_return ENOTDIR;
+    place.did = parms.id;
+    if (Object* o = object(id)) o->did = parms.id;
+  }
+  *did = place.did;
+  co_return 0;
+}
+
+Task Tree::find_open(Call& call, HandleId handle, Open* found) {
+  const Open* known = open(handle);
+  if (!known) co_return EBADF;
+  *found = *known;
+  if (found->listing) co_return EISDIR;
+  if (client_.current(found->fork)) co_return 0;
+  Place place;
+  if (int error = co_await find(call, found->object, &place)) co_return error;
+  if (int error = co_await client_.open_fork(&call, place.did, place.name, access_mode(found->flags), &found->fork))
+    co_return error;
+  ++client_.counters.reopened;
+  if (Open* now = open(handle)) now->fork = found->fork;
+  co_return 0;
+}
+
+void Tree::teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did) {
+  if (id == kNoObject || id == kRootObject) return;
+  Object& o = add_name(id, parent, name);
+  if (!S_ISLNK(o.type) || !S_ISREG(type)) o.type = type & S_IFMT;  // a link that is kept as a file stays one
+  o.did = o.is_dir() ? did : 0;
+}
+
+}  // namespace fsr::afp
