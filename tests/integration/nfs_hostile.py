@@ -4,6 +4,7 @@
 import os
 import struct
 import sys
+import threading
 
 import hostile
 
@@ -40,11 +41,49 @@ def pieces(_, body, __):
     return struct.pack(">I", 0) * 1000 + b"".join(struct.pack(">I", 1) + body[i:i + 1] for i in range(len(body))) + struct.pack(">I", 1 << 31)
 
 
-def run(damage, every):
+class NotYet(hostile.Proxy):
+    """Answers one request of `every` with NFS3ERR_JUKEBOX and does not pass it on."""
+    # Bytes behind the status: attributes that are not there (RFC 1813). 8 where none is said: those of before and after a change.
+    sending = threading.Lock()
+    REST = {1: 0, 3: 4, 4: 4, 5: 4, 6: 4, 14: 16, 15: 12, 16: 4, 17: 4, 18: 4, 19: 4, 20: 4}
+
+    def forward(self, client, server):
+        try:
+            while True:
+                body = self.wire.receive_message(client)
+                xid, procedure = struct.unpack_from(">I16xI", body)
+                if procedure and self.connections > self.honest and self.chance.randrange(self.every) == 0:
+                    self.damaged += 1
+                    reply = struct.pack(">7I", xid, 1, 0, 0, 0, 0, 10008) + bytes(self.REST.get(procedure, 8))
+                    with self.sending:
+                        client.sendall(self.wire.framed(reply))
+                else:
+                    server.sendall(self.wire.framed(body))
+        except OSError:
+            pass
+        self.end(client, server)
+
+    def answer(self, client, server, _):
+        try:
+            while True:
+                reply = self.wire.framed(self.wire.receive_message(server))
+                with self.sending:  # not amidst an answer of ours
+                    client.sendall(reply)
+        except OSError:
+            pass
+        self.end(client, server)
+
+
+def jukebox(*_):
+    """Names that case."""
+
+
+def run(damage, every, proxy_class=hostile.Proxy, **options):
     directory = f"hostile-{damage.__name__}"
     os.mkdir(os.path.join(os.environ["NFS_VFS_DIR"], directory))
-    proxy = hostile.Proxy(Rpc(), damage, every, int(os.environ["NFS_PORT"]), PROXY_PORT)
-    return hostile.attack(proxy, f"nfs://127.0.0.1/vfs/{directory}?nfsport={PROXY_PORT}&mountport={os.environ['MOUNT_PORT']}&timeout=1")
+    proxy = proxy_class(Rpc(), damage, every, int(os.environ["NFS_PORT"]), PROXY_PORT)
+    url = f"nfs://127.0.0.1/vfs/{directory}?nfsport={PROXY_PORT}&mountport={os.environ['MOUNT_PORT']}&timeout=1"
+    return hostile.attack(proxy, url, **options)
 
 
 def main():
@@ -54,6 +93,7 @@ def main():
     good = [run(damage, every) for damage, every in
             ((hostile.flip, 20), (hostile.cut, 20), (hostile.huge_length, 50), (huge_count, 20), (hostile.garbage, 50),
              (hostile.stranger, 2000), (hostile.twice, 20), (pieces, 20), (hostile.hang_up, 50), (hostile.silence, 3000))]
+    good.append(run(jukebox, 300, NotYet, all_right=True))
     sys.exit(0 if all(good) else 1)
 
 
