@@ -5,10 +5,7 @@ namespace fsr {
 
 // In the order in which they are tried: what is more particular first.
 static const Importer* const kImporters[] = {
-    &kFioIologImporter,
-    &kMsrImporter,
-    &kBlkparseImporter,
-    &kStraceImporter,
+    &kFioIologImporter, &kMsrImporter, &kLoggedfsImporter, &kBlkparseImporter, &kStraceImporter,
 };
 
 std::span<const Importer* const> importers() { return kImporters; }

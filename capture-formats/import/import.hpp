@@ -70,6 +70,7 @@ const Importer* find_importer(std::string_view name);  // null: no such
 
 extern const Importer kBlkparseImporter;
 extern const Importer kFioIologImporter;
+extern const Importer kLoggedfsImporter;
 extern const Importer kMsrImporter;
 extern const Importer kStraceImporter;
 

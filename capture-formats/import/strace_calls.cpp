@@ -108,6 +108,13 @@ bool Calls::locate(int dir, int path_arg, bool follow, ImportTree::Found* found)
   return accounted(*found);
 }
 
+bool Calls::locate_name(int dir, int path, ImportTree::Found* found) {
+  if (!locate(dir, path, false, found)) return false;
+  if (tree_.inside(found->parent)) return true;
+  note(Notes::ignored, "calls on files outside of the directory");
+  return false;
+}
+
 bool Calls::accounted(const ImportTree::Found& found) {
   if (found.bad) return note(Notes::lost, "paths with names that are none, or in circles"), false;
   if (!tree_.inside(found.node ? found.node : found.parent))
@@ -126,6 +133,7 @@ bool Calls::accounted(const ImportTree::Found& found) {
 
 NodeId Calls::file(ImportTree::Found& found, uint32_t type) {
   if (call_.error == ENOENT) {
+    if (!tree_.inside(found.parent)) return note(Notes::ignored, "calls on files outside of the directory"), 0;
     Op op = begin(OpKind::lookup);
     op.parent = tree_.node(found.parent).object;
     op.name = found.name;

@@ -56,13 +56,14 @@ void Calls::open(const CallSpec& spec) {
     if (call_.error) return add(op);
     found.node = tree_.make_nameless(directory, S_IFREG);
   } else if (call_.error == EEXIST || (call_.error && !found.node && flags & O_CREAT && call_.error != ENOENT)) {
+    if (!tree_.inside(found.parent)) return note(Notes::ignored, "calls on files outside of the directory");
     op.kind = OpKind::create;
     tree_.teach(found.parent, op, sink_);
     op.parent = tree_.node(found.parent).object;
     op.name = found.name;
     return add(op);
   }
-  const bool made = !nameless && !call_.error && flags & O_CREAT && (exclusive || !found.node);
+  const bool made = !nameless && !call_.error && flags & O_CREAT && (exclusive || !found.node) && tree_.inside(found.parent);
   if (made) {
     op.kind = OpKind::create;
     op.mode |= S_IFREG;

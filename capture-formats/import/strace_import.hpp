@@ -39,6 +39,8 @@ class Calls {
     return locate(spec.at.dir, spec.at.path, follow, found);
   }
   bool locate(int dir, int path, bool follow, ImportTree::Found* found);
+  // The same for calls that work on the name itself, which must lie in a directory that is imported.
+  bool locate_name(int dir, int path, ImportTree::Found* found);
   bool base_of(int dir, NodeId* base);
   bool accounted(const ImportTree::Found& found);
   // The file itself, which the trace gets to know if it did not; 0: as locate().

@@ -15,7 +15,7 @@ using Notes = ImportNotes;
 
 void Calls::make(const CallSpec& spec) {
   ImportTree::Found found;
-  if (!locate(spec, false, &found)) return;
+  if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
   Op op = begin(spec.kind);
   tree_.teach(found.parent, op, sink_);
   const uint32_t mode = uint32_t(parse_flags(arg(spec.at.a)));
@@ -36,7 +36,7 @@ void Calls::make(const CallSpec& spec) {
 void Calls::make_symlink(const CallSpec& spec) {
   ImportTree::Found found;
   std::string target;
-  if (!locate(spec, false, &found)) return;
+  if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
   if (!parse_string(arg(spec.at.a), &target)) return note(Notes::lost, "paths that the log does not show or does not show whole");
   Op op = begin(OpKind::symlink);
   tree_.teach(found.parent, op, sink_);
@@ -59,7 +59,7 @@ void Calls::make_link(const CallSpec& spec) {
     file(from);
     return;
   }
-  if (!locate(spec.at.a, spec.at.b, false, &to)) return;
+  if (!locate_name(spec.at.a, spec.at.b, &to)) return;
   const NodeId id = file(from);
   if (!id) return;
   Op op = begin(OpKind::link);
@@ -74,7 +74,7 @@ void Calls::make_link(const CallSpec& spec) {
 
 void Calls::remove(const CallSpec& spec) {
   ImportTree::Found found;
-  if (!locate(spec, false, &found)) return;
+  if (!locate_name(spec.at.dir, spec.at.path, &found)) return;
   const bool directory = spec.kind == OpKind::rmdir || parse_flags(arg(spec.at.a)) & AT_REMOVEDIR;
   Op op = begin(directory ? OpKind::rmdir : OpKind::unlink);
   tree_.teach(found.node && !call_.error ? found.node : found.parent, op, sink_);
@@ -89,9 +89,9 @@ void Calls::remove(const CallSpec& spec) {
 
 void Calls::rename(const CallSpec& spec) {
   ImportTree::Found from, to;
-  const bool leaves = locate(spec, false, &from);
+  const bool leaves = locate_name(spec.at.dir, spec.at.path, &from);
   if (!leaves && call_.error) return;
-  const bool arrives = locate(spec.at.a, spec.at.b, false, &to);
+  const bool arrives = locate_name(spec.at.a, spec.at.b, &to);
   if (leaves != arrives && !call_.error) {
     note(Notes::lost, "renames across the border of the directory");
     if (leaves) tree_.unbind(from.parent, from.name);

@@ -22,6 +22,7 @@ class Checker final : public ImportSink {
     const uint16_t traits = kind_traits(op.kind);
     if (traits & kHasName && !valid_component(op.name)) abort();
     if (traits & kHasName2 && !valid_component(op.name2)) abort();
+    if (traits & kHasName && !op.parent) abort();
     if (!op.who || op.who->id != op.thread || op.duration < 0) abort();
     order_.add(op);
   }

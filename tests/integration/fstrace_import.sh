@@ -34,7 +34,7 @@ check_status "a directory that is none" 2 'expected an absolute path' fstrace im
 
 for sample in "$data"/*; do
   name=$(basename "$sample")
-  case $name in strace* | fio*) directory=/srv/work ;; *) directory=/ ;; esac
+  case $name in strace* | fio* | loggedfs*) directory=/srv/work ;; *) directory=/ ;; esac
   fstrace import "$sample" --directory $directory -o "$name.zst" >/dev/null 2>&1
   replays "$name" "$name.zst" 0
 done

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoggedFS: `18:04:35 (src/loggedfs.cpp:136) getattr /var/ {SUCCESS} [ pid = 8700 kded uid = 1000 ]`, with or without a date in
+// front. Reads and writes are logged twice, before and after; what comes after has the outcome.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "import_text.hpp"
+#include "import_tree.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000, kDay = 86400 * kSecond;
+
+struct Line {
+  int64_t time = 0;  // ns since midnight
+  bool success = false;
+  int32_t pid = 0;
+  uint32_t uid = 0;
+  std::string_view command, message;
+};
+
+bool parse_clock(std::string_view text, int64_t* time) {
+  int64_t h, m, s;
+  if (text.size() < 8 || text[2] != ':' || text[5] != ':' || !parse_whole(text.substr(0, 2), &h) ||
+      !parse_whole(text.substr(3, 2), &m))
+    return false;
+  std::string seconds(text.substr(6));
+  std::replace(seconds.begin(), seconds.end(), ',', '.');
+  if (h < 0 || h > 23 || m < 0 || m > 59 || !parse_seconds(seconds, &s) || s > 61 * kSecond) return false;
+  *time = (h * 3600 + m * 60) * kSecond + s;
+  return true;
+}
+
+bool parse(std::string_view text, Line* out) {
+  constexpr std::string_view kGood = " {SUCCESS} [ pid = ", kBad = " {FAILURE} [ pid = ";
+  size_t tail = text.rfind(kGood);
+  out->success = tail != std::string_view::npos;
+  if (!out->success) tail = text.rfind(kBad);
+  if (tail == std::string_view::npos || !text.ends_with(" ]")) return false;
+  std::string_view who = text.substr(tail + kGood.size());
+  who.remove_suffix(2);
+  const size_t uid = who.rfind(" uid = ");
+  const size_t pid = std::min(who.find(' '), who.size());
+  if (uid == std::string_view::npos || !parse_whole(who.substr(uid + 7), &out->uid) ||
+      !parse_whole(who.substr(0, pid), &out->pid))
+    return false;
+  out->command = pid < uid ? who.substr(pid + 1, uid - pid - 1) : std::string_view();
+  out->command = out->command.substr(out->command.rfind('/') + 1);
+  // The clock, then perhaps the place in the source or a level, then the message: it begins where a verb or a number does.
+  std::string_view head = text.substr(0, tail);
+  for (bool timed = false; !head.empty();) {
+    const size_t end = std::min(head.find(' '), head.size());
+    const std::string_view word = head.substr(0, end);
+    const bool verb = !word.empty() && ((word[0] >= 'a' && word[0] <= 'z') || (word[0] >= '0' && word[0] <= '9'));
+    if (timed && verb) {
+      out->message = head;
+      return true;
+    }
+    timed |= parse_clock(word, &out->time);
+    head.remove_prefix(std::min(end + 1, head.size()));
+  }
+  return false;
+}
+
+class Log {
+ public:
+  Log(const ImportOptions& options, ImportSink& sink) : tree_(options.directory), sink_(sink) {}
+  void line(const Line& line);
+
+ private:
+  bool file(std::string_view path, NodeId* id);
+  bool place(std::string_view path, ImportTree::Found* found);
+  bool begin_of(std::string_view* text, std::string_view words) {
+    if (!text->starts_with(words)) return false;
+    text->remove_prefix(words.size());
+    return true;
+  }
+  void lost() { sink_.note(ImportNotes::lost, kNotUnderstood); }
+  void add(NodeId id);
+  void transfer(OpKind kind, std::string_view bytes, std::string_view rest, bool after);
+  void names(OpKind kind, std::string_view from, std::string_view to);
+  void make(OpKind kind, std::string_view path, uint32_t mode, std::string_view target = {});
+  void message(std::string_view text);
+  bool failed(std::string_view text);
+
+  ImportTree tree_;
+  ImportSink& sink_;
+  std::map<int32_t, const ThreadInfo*> threads_;
+  std::map<NodeId, std::vector<HandleId>> open_;
+  std::map<std::pair<int32_t, NodeId>, uint64_t> asked_;  // length of the read or write that has begun
+  HandleId next_handle_ = 1;
+  int64_t day_ = 0, last_ = 0;
+  Op op_;
+  Attr set_;
+};
+
+bool Log::place(std::string_view path, ImportTree::Found* found) {
+  if (!path.starts_with('/')) return lost(), false;
+  *found = tree_.find(kTopNode, path, false, true);
+  if (found->bad) return sink_.note(ImportNotes::lost, "paths with names that are none, or in circles"), false;
+  if (tree_.inside(found->node ? found->node : found->parent)) return true;
+  sink_.note(ImportNotes::ignored, "calls on files outside of the directory");
+  return false;
+}
+
+bool Log::file(std::string_view path, NodeId* id) {
+  ImportTree::Found found;
+  if (!place(path, &found)) return false;
+  *id = found.node ? found.node : tree_.make(found.parent, found.name, 0);
+  return true;
+}
+
+void Log::add(NodeId id) {
+  tree_.teach(id, op_, sink_);
+  op_.object = tree_.node(id).object;
+  sink_.add(op_);
+}
+
+// "10 bytes read from PATH at offset 5", "read 10 bytes from PATH at offset 5".
+void Log::transfer(OpKind kind, std::string_view bytes, std::string_view rest, bool after) {
+  const size_t at = rest.rfind(" at offset ");
+  NodeId id;
+  if (at == std::string_view::npos || !parse_whole(bytes, &op_.length) || !parse_whole(rest.substr(at + 11), &op_.offset) ||
+      op_.length > UINT32_MAX || op_.offset > INT64_MAX)
+    return sink_.note(ImportNotes::lost, "reads and writes with numbers that have wrapped or are none");
+  if (!file(rest.substr(0, at), &id)) return;
+  uint64_t& asked = asked_[{op_.who->pid, id}];
+  if (!after) {
+    asked = op_.length;
+    return;
+  }
+  op_.kind = kind;
+  op_.result = op_.length;
+  op_.length = std::max(asked, op_.result);
+  asked_.erase({op_.who->pid, id});
+  if (auto it = open_.find(id); it != open_.end()) op_.handle = it->second.back();
+  add(id);
+}
+
+void Log::make(OpKind kind, std::string_view path, uint32_t mode, std::string_view target) {
+  ImportTree::Found found;
+  if (!place(path, &found)) return;
+  if (found.name.empty() || !tree_.inside(found.parent)) return lost();
+  op_.kind = kind;
+  op_.mode = mode;
+  op_.data = target;
+  const uint32_t type = kind == OpKind::mkdir     ? S_IFDIR
+                        : kind == OpKind::symlink ? S_IFLNK
+                        : mode & S_IFMT           ? mode & S_IFMT
+                                                  : S_IFREG;
+  tree_.teach(found.parent, op_, sink_);
+  op_.parent = tree_.node(found.parent).object;
+  op_.name = found.name;
+  ImportNode& n = tree_.node(tree_.make(found.parent, found.name, type));
+  n.taught = true;
+  op_.object = n.object;
+  sink_.add(op_);
+}
+
+void Log::names(OpKind kind, std::string_view from, std::string_view to) {
+  ImportTree::Found source, target;
+  NodeId id;
+  if (!place(from, &source) || !file(from, &id) || !place(to, &target) || source.name.empty() || target.name.empty()) return;
+  if (!tree_.inside(source.parent) || !tree_.inside(target.parent)) return lost();
+  op_.kind = kind;
+  tree_.teach(id, op_, sink_);
+  tree_.teach(target.parent, op_, sink_);
+  op_.object = tree_.node(id).object;
+  op_.parent2 = tree_.node(target.parent).object;
+  op_.name2 = target.name;
+  if (kind == OpKind::rename) {
+    op_.parent = tree_.node(source.parent).object;
+    op_.name = source.name;
+  }
+  sink_.add(op_);
+  tree_.hold(id);
+  if (kind == OpKind::rename) tree_.unbind(source.parent, source.name);
+  tree_.bind(target.parent, target.name, id);
+  tree_.drop(id);
+}
+
+// What failed, nobody knows why: but for what asks whether a file is there, where it is not.
+bool Log::failed(std::string_view text) {
+  for (std::string_view verb : {"getattr ", "access ", "readlink "}) {
+    ImportTree::Found found;
+    if (!begin_of(&text, verb)) continue;
+    if (!place(text, &found)) return true;
+    op_.kind = OpKind::lookup;
+    op_.error = ENOENT;
+    op_.op_flags = kOpInferred;
+    if (found.name.empty() || !tree_.inside(found.parent)) return lost(), true;
+    tree_.teach(found.parent, op_, sink_);
+    op_.parent = tree_.node(found.parent).object;
+    op_.name = found.name;
+    sink_.add(op_);
+    tree_.unbind(found.parent, found.name);
+    return true;
+  }
+  sink_.note(ImportNotes::lost, "failed calls: the log does not tell the error");
+  return true;
+}
+
+void Log::message(std::string_view text) {
+  struct Plain {
+    std::string_view words;
+    OpKind kind;
+    uint32_t flags;
+  };
+  static constexpr Plain kPlain[] = {
+      {"getattr ", OpKind::getattr, 0},
+      {"access ", OpKind::access, 0},
+      {"readlink ", OpKind::readlink, 0},
+      {"statfs ", OpKind::statfs, 0},
+      {"open readonly ", OpKind::open, O_RDONLY},
+      {"open writeonly ", OpKind::open, O_WRONLY},
+      {"open readwrite ", OpKind::open, O_RDWR},
+      {"open ", OpKind::open, O_RDONLY},
+      {"release ", OpKind::release, 0},
+      {"fsync ", OpKind::fsync, 0},
+      {"unlink ", OpKind::unlink, 0},
+      {"rmdir ", OpKind::rmdir, 0},
+  };
+  NodeId id;
+  for (const Plain& p : kPlain) {
+    if (!begin_of(&text, p.words)) continue;
+    if (!file(text, &id)) return;
+    op_.kind = p.kind;
+    op_.open_flags = p.flags;
+    if (p.kind == OpKind::open) op_.handle = open_[id].emplace_back(next_handle_++);
+    if (p.kind == OpKind::open) tree_.hold(id);
+    auto open = open_.find(id);
+    if ((p.kind == OpKind::release || p.kind == OpKind::fsync) && open != open_.end()) op_.handle = open->second.back();
+    if (p.kind == OpKind::release && !op_.handle)
+      return sink_.note(ImportNotes::lost, "closes of files whose open was not logged");
+    if (p.kind == OpKind::unlink || p.kind == OpKind::rmdir) {
+      const ImportTree::Found found = tree_.find(kTopNode, text, false, true);
+      if (found.name.empty() || !tree_.inside(found.parent)) return lost();
+      op_.name = found.name;
+      op_.parent = tree_.node(found.parent).object;
+      add(id);
+      return tree_.unbind(found.parent, found.name);
+    }
+    add(id);
+    if (p.kind != OpKind::release) return;
+    open->second.pop_back();
+    if (open->second.empty()) open_.erase(open);
+    return tree_.drop(id);
+  }
+  std::vector<std::string_view> f;
+  split_blanks(text, 5, &f);
+  if (f.size() == 5 && f[1] == "bytes" && f[2] == "read" && f[3] == "from") return transfer(OpKind::read, f[0], f[4], true);
+  if (f.size() == 5 && f[1] == "bytes" && f[2] == "written" && f[3] == "to") return transfer(OpKind::write, f[0], f[4], true);
+  if (f.size() == 5 && f[0] == "read" && f[2] == "bytes") return transfer(OpKind::read, f[1], f[4], false);
+  if (f.size() == 5 && f[0] == "write" && f[2] == "bytes") return transfer(OpKind::write, f[1], f[4], false);
+  const size_t to = text.find(" to "), space = text.rfind(' ');
+  const bool clear = to != std::string_view::npos && text.find(" to ", to + 1) == std::string_view::npos;
+  uint32_t mode;
+  if (begin_of(&text, "mkdir ") && parse_whole(text.substr(text.rfind(' ') + 1), &mode, 8))
+    return make(OpKind::mkdir, text.substr(0, text.rfind(' ')), mode & 07777);
+  if (begin_of(&text, "mknod ")) {
+    split_blanks(text, 3, &f);
+    if (f.size() >= 2 && parse_whole(f[1], &mode, 8)) return make(OpKind::mknod, f[0], mode);
+  }
+  if (clear && text.starts_with("rename ")) return names(OpKind::rename, text.substr(7, to - 7), text.substr(to + 4));
+  if (clear && text.starts_with("hard link from ")) return names(OpKind::link, text.substr(to + 4), text.substr(15, to - 15));
+  if (clear && text.starts_with("symlink from ")) return make(OpKind::symlink, text.substr(13, to - 13), 0, text.substr(to + 4));
+  if (clear && text.starts_with("chmod ") && parse_whole(text.substr(space + 1), &mode, 8)) {
+    set_ = {.valid = kAttrMode, .mode = mode & 07777};
+    if (!file(text.substr(6, to - 6), &id)) return;
+  } else if (clear && text.starts_with("truncate ") && text.ends_with(" bytes")) {
+    set_ = {.valid = kAttrSize};
+    if (!parse_whole(text.substr(to + 4, text.size() - to - 10), &set_.size) || !file(text.substr(9, to - 9), &id)) return lost();
+  } else {
+    return sink_.note(ImportNotes::lost, "readdir, chown, utimens and others that can't be expressed from what the log shows");
+  }
+  op_.kind = OpKind::setattr;
+  op_.set = &set_;
+  add(id);
+}
+
+void Log::line(const Line& line) {
+  // Without a date: a clock that goes back by half a day has passed midnight.
+  if (line.time + day_ < last_ - kDay / 2) day_ += kDay;
+  last_ = std::max(last_, line.time + day_);
+  const ThreadInfo*& who = threads_[line.pid];
+  const int32_t pid = std::max(line.pid, 1);
+  if (!who) who = sink_.thread(pid, pid, 0, line.command.substr(0, 15));
+  op_ = {.start = line.time + day_, .thread = who->id, .uid = line.uid};
+  op_.who = who;
+  if (line.success)
+    message(line.message);
+  else
+    failed(line.message);
+}
+
+bool sniff(std::string_view head) {
+  for (unsigned lines = 0; lines < 20 && !head.empty(); ++lines) {
+    const size_t end = std::min(head.find('\n'), head.size());
+    Line line;
+    if (parse(head.substr(0, end), &line)) return true;
+    head.remove_prefix(std::min(end + 1, head.size()));
+  }
+  return false;
+}
+
+void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
+  Log log(options, sink);
+  std::string_view text;
+  while (next_text_line(input, sink, &text)) {
+    Line line;
+    if (parse(text, &line))
+      log.line(line);
+    else
+      sink.note(ImportNotes::lost, kNotUnderstood);
+  }
+}
+
+}  // namespace
+
+const Importer kLoggedfsImporter = {
+    "loggedfs",
+    "LoggedFS log",
+    "the wall clock, seconds or milliseconds as logged, since midnight of the first day: dates are not read",
+    "durations, errors of failed calls (those that ask for a file are taken for ENOENT), open flags other than the access, "
+    "groups, "
+    "extended attributes, what was listed, whether fsync did anything",
+    sniff,
+    run,
+};
+
+}  // namespace fsr
