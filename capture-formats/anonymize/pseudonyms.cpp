@@ -228,11 +228,13 @@ std::string Pseudonyms::words(std::string_view text) {
 }
 
 std::string Pseudonyms::xattr(std::string_view name) {
+  if (name.empty()) return {};
   if (std::find(std::begin(kSystemXattrs), std::end(kSystemXattrs), name) != std::end(kSystemXattrs)) return std::string(name);
   const size_t dot = name.find('.');
   const size_t begin = dot == std::string_view::npos ? 0 : dot + 1;
   const std::string_view rest = name.substr(begin);
   const std::string space(name.substr(0, begin));
+  if (back_ && rest.size() < 4) no_pseudonym();
   // A "~" in front of what had to become longer: the others don't begin with one.
   if (back_ && !rest.empty() && rest[0] == '~') return space + stem_back(rest.substr(1));
   if (!back_ && (rest.size() < 4 || rest[0] == '.' || !consists_of(rest, kWord.in))) return space + "~" + stem(rest, 254 - begin);
