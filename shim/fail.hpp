@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stops a capture from starting, as the one line that the user sees. Messages go out by dprintf(3), never through stdio:
-// libfuse cancels its workers, and one that was just in perror(3) keeps stderr's lock for good.
+// What stops a capture from starting, as the one line that the user sees. Messages go out by dprintf(3):
+// a line is one write, and waits for no lock that a cancelled thread of libfuse may hold.
 #pragma once
 
 #include <cstring>

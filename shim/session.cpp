@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include <poll.h>
+#include <stdio_ext.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -70,6 +71,8 @@ void Session::start() {
   struct sigaction action = {};
   action.sa_handler = [](int) {};  // interrupts the loop's wait, so that it sees that it should exit
   sigaction(SIGUSR1, &action, nullptr);
+  // libfuse cancels its workers. One that is just complaining would keep the lock of stderr, for which exit(3) waits.
+  __fsetlocking(stderr, FSETLOCKING_BYCALLER);
   loop_ = std::thread([this] {
     sigset_t wake;
     sigemptyset(&wake);

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/clock.hpp"
 
@@ -78,12 +79,27 @@ void SharedSession::finish(SharedCall& call, int error) {
   if (!polling_) bell_.ring();
 }
 
+// This thread may be away for long, and its last look at the connection may have led to messages, or times to wake at, of other
+// sessions: one that waits must know of them.
+void SharedSession::hand_over() {
+  const auto left = connection_.interest(std::numeric_limits<int64_t>::max());
+  SharedSession* other = nullptr;
+  for (SharedSession* s : connection_.sessions_) {
+    if (!s->waiting_) continue;
+    if (s->waits_.deadline <= left.deadline && !(left.events & ~s->waits_.events)) return;
+    other = s;
+  }
+  if (other) other->bell_.ring();
+}
+
 void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
   Clock& clock = connection_.clock();
   for (;;) {
     wire::Channel::Interest interest{};
+    bool leaves = false;
     {
       std::lock_guard lock(connection_.mutex);
+      waiting_ = false;
       free_calls_.insert(free_calls_.end(), delivering_.begin(), delivering_.end());
       delivering_.clear();
       polling_ = true;
@@ -96,15 +112,23 @@ void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
       }
       polling_ = false;
       delivering_.swap(done_);
+      leaves = !delivering_.empty() || clock.now() >= deadline;
+      if (leaves) hand_over();
       interest = connection_.interest(deadline);
+      waiting_ = !leaves;
+      waits_ = interest;
     }
     for (SharedCall* call : delivering_) sink.completed(*call->request);
-    if (!delivering_.empty() || clock.now() >= deadline) return;
+    if (leaves) return;
     if (interest.deadline <= 0) continue;  // there is something to send
     pollfd fds[] = {{interest.socket, interest.events, 0}, {bell_.fd(), POLLIN, 0}, {wake, POLLIN, 0}};
     wait_for_events(clock, fds, interest.deadline);
     if (fds[1].revents) bell_.hush();
-    if (fds[2].revents) return;
+    if (fds[2].revents) {
+      std::lock_guard lock(connection_.mutex);
+      waiting_ = false;
+      return hand_over();
+    }
   }
 }
 

@@ -82,11 +82,15 @@ class SharedSession : public Session {
   void finish(SharedCall& call, int error);
 
  private:
+  void hand_over();
+
   SharedConnection& connection_;
   // Under the connection's mutex:
   std::vector<std::unique_ptr<SharedCall>> calls_;
   std::vector<SharedCall*> free_calls_, done_;
   bool polling_ = false;  // this session's thread handles replies now
+  bool waiting_ = false;  // it waits, for waits_
+  wire::Channel::Interest waits_{};
   // The thread's own:
   std::vector<SharedCall*> delivering_;
   Bell bell_;

@@ -313,6 +313,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
       flush();
     }
     if (state_ == State::connected && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) receive();
+    if (state_ == State::connected) flush();  // what the answers led to
   }
   return fds[1].revents ? Woken::yes : Woken::no;
 }
