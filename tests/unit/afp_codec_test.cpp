@@ -23,7 +23,7 @@ std::vector<uint8_t> sample(const std::string& name, Command* command) {
 
 // Keeps the message that the reply's views point into.
 struct Decoded {
-  Command command;
+  Command command{};
   std::vector<uint8_t> message;
   Reply reply;
   bool ok;
@@ -54,7 +54,7 @@ TEST_CASE("replies of a real AFP server are understood") {
   REQUIRE(end.ok);
   CHECK(end.reply.error == 0);
   CHECK(end.reply.result == kEofError);
-  Command command;
+  Command command{};
   const std::vector<uint8_t> status = sample("254-0", &command);
   ServerInfo info;
   REQUIRE(decode_server_info(status, &info));
