@@ -27,6 +27,13 @@ check() {
   if [ $status = 0 ]; then ok "$name"; else not_ok "$name" "$* ended with $status: $(tail -n 5 <<<"$output" | tr '\n' '|')"; fi
 }
 
+# traced FILE CALLS COMMAND...: what our own programs call. Leaks can't be looked for meanwhile.
+traced() {
+  local file=$1 calls=$2
+  shift 2
+  ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -o "$file" -e "trace=$calls" "$@"
+}
+
 # check_status NAME STATUS PATTERN COMMAND...: one case, passed when the command ends with STATUS and prints, on either stream, a
 # line that matches the extended regular expression PATTERN ('' = does not matter).
 check_status() {

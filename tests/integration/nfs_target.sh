@@ -3,6 +3,7 @@
 # The NFSv3 target on a real server: what every target must do alike, then what only this one does.
 . "$(dirname "$0")/common.sh"
 export tests=$FSR_BUILD/tests/integration
+export -f traced
 
 "$FSR_SOURCE/tests/servers/ganesha" bash -c '
   failed=0
@@ -12,7 +13,7 @@ export tests=$FSR_BUILD/tests/integration
   mkdir "$NFS_VFS_DIR/several"
   "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/several}&nconnect=4" || failed=1
   connections() {  # to the port of NFS, of one session
-    strace -f -o connects -e trace=connect fsreplay target stat "$NFS_VFS_URL&nconnect=$1" >/dev/null || return 1
+    traced connects connect fsreplay target stat "$NFS_VFS_URL&nconnect=$1" >/dev/null || return 1
     grep -c "htons($NFS_PORT)" connects
   }
   one=$(connections 1) four=$(connections 4)
