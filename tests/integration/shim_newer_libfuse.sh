@@ -30,7 +30,7 @@ fi
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 cxx=g++
 if command -v ccache >/dev/null; then cxx='ccache g++'; fi
-if ! { CXX=$cxx meson setup build "$FSR_SOURCE" -Doptimization=1 -Ddebug=false -Dtests=false -Dwerror=true &&
+if ! { CXX=$cxx meson setup build "$FSR_SOURCE" -Db_pch=false -Doptimization=1 -Ddebug=false -Dtests=false -Dwerror=true &&
   ninja -C build shim/fsshim tools/fstrace; } >build.log 2>&1; then
   tail -n 30 build.log
   not_ok 'fsshim builds with a newer libfuse' 'see above'
