@@ -2,12 +2,13 @@
 #include "filter.hpp"
 
 #include <fnmatch.h>
-#include <linux/fs.h>
 #include <pwd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
+
+#include "trace/paths.hpp"
 
 namespace fsr {
 
@@ -52,26 +53,9 @@ void PathMap::remove(ObjectId parent, std::string_view name, ObjectId object) {
 
 void PathMap::learn(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return;
-  switch (op.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-      return put(op.parent, op.name, op.object);
-    case OpKind::link:
-      return put(op.parent2, op.name2, op.object);
-    case OpKind::unlink:
-    case OpKind::rmdir:
-      return remove(op.parent, op.name, op.object);
-    case OpKind::rename:
-      if (!(op.flags & RENAME_EXCHANGE)) remove(op.parent2, op.name2, op.object2);
-      put(op.parent2, op.name2, op.object);
-      if (op.flags & RENAME_EXCHANGE) put(op.parent, op.name, op.object2);
-      return;
-    default:
-      return;
-  }
+  visit_places(
+      op, [this](ObjectId parent, std::string_view name, ObjectId object) { put(parent, name, object); },
+      [this](ObjectId parent, std::string_view name, ObjectId object) { remove(parent, name, object); });
 }
 
 std::string PathMap::path(ObjectId object) const {

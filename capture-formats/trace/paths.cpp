@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "paths.hpp"
 
-#include <linux/fs.h>
-
 #include "model.hpp"
 
 namespace fsr {
@@ -15,22 +13,9 @@ void Paths::learn(ObjectId parent, std::string_view name, ObjectId object) {
 
 void Paths::apply(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return;
-  switch (op.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-      return learn(op.parent, op.name, op.object);
-    case OpKind::link:
-      return learn(op.parent2, op.name2, op.object);
-    case OpKind::rename:
-      learn(op.parent2, op.name2, op.object);
-      if (op.flags & RENAME_EXCHANGE) learn(op.parent, op.name, op.object2);
-      return;
-    default:
-      return;
-  }
+  visit_places(
+      op, [this](ObjectId parent, std::string_view name, ObjectId object) { learn(parent, name, object); },
+      [](ObjectId, std::string_view, ObjectId) {});
 }
 
 std::string Paths::path(ObjectId object) const {

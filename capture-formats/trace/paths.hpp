@@ -2,6 +2,8 @@
 // Paths of objects, as far as operations have told them. One thread.
 #pragma once
 
+#include <linux/fs.h>
+
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,6 +11,32 @@
 #include "../op.hpp"
 
 namespace fsr {
+
+// Calls put(parent, name, object) and remove(parent, name, object) for the names that a successful operation tells or takes away,
+// in order.
+template <class Put, class Remove>
+void visit_places(const Op& op, Put put, Remove remove) {
+  switch (op.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+      return put(op.parent, op.name, op.object);
+    case OpKind::link:
+      return put(op.parent2, op.name2, op.object);
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      return remove(op.parent, op.name, op.object);
+    case OpKind::rename:
+      if (!(op.flags & RENAME_EXCHANGE)) remove(op.parent2, op.name2, op.object2);
+      put(op.parent2, op.name2, op.object);
+      if (op.flags & RENAME_EXCHANGE) put(op.parent, op.name, op.object2);
+      return;
+    default:
+      return;
+  }
+}
 
 // Where objects were last seen. Grows with the number of objects in the trace.
 class Paths {
