@@ -111,7 +111,7 @@ Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
 
 Inode* Request::inode(fuse_ino_t ino) { return inode_of(shim, ino); }
 
-OpenHandle* Request::handle(fuse_file_info* fi) {
+OpenHandle* Request::handle(const fuse_file_info* fi) {
   auto* h = reinterpret_cast<OpenHandle*>(fi->fh);
   op.handle = h->id;
   if (caller.tid == 0) {

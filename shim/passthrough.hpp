@@ -44,7 +44,7 @@ struct OpenHandle {
   gid_t gid = 0;
   std::mutex position;                      // guards the lower file position: appends, SEEK_DATA, readdir
   uint64_t cursor = 0;                      // readdir: where the lower position stands
-  std::atomic<bool> flocked{false};         // flock(2) was granted through it
+  std::atomic<bool> locked{false};          // a lock was granted through it
   std::atomic<int64_t> flushed{INT64_MIN};  // recorder's time of the last flush: perhaps the close before a release
 };
 
@@ -98,8 +98,8 @@ class Request {
   Shim& shim;
   Caller caller;
 
-  Inode* inode(fuse_ino_t ino);            // also sets nothing in op
-  OpenHandle* handle(fuse_file_info* fi);  // names it in op; charges kernel-issued requests to the opener
+  Inode* inode(fuse_ino_t ino);                  // also sets nothing in op
+  OpenHandle* handle(const fuse_file_info* fi);  // names it in op; charges kernel-issued requests to the opener
   void begin();
   // For a request that may outlive its call: recorded in that ring, which the caller of this has to itself.
   void begin_in(Ring* ring) {

@@ -100,13 +100,13 @@ Desk& desk() {
   return desk;
 }
 
-// `attempt(wait)` tries to take the lock; 0 or errno.
-void wait_in_thread(std::unique_ptr<Waiting> waiting, std::function<int(bool)> attempt) {
+// `take` gets the lock, however long it takes; 0 or errno.
+void answer_from_thread(std::unique_ptr<Waiting> waiting, std::function<int(Waiting&)> take) {
   Waiting* raw = waiting.get();
   fuse_req_interrupt_func(raw->request.req(), on_interrupt, raw);
   try {
     desk();  // opened here, where a failure can be answered
-    std::thread([raw, attempt = std::move(attempt)] {
+    std::thread([raw, take = std::move(take)] {
       sigset_t wake;
       sigemptyset(&wake);
       sigaddset(&wake, kWakeSignal);
@@ -116,10 +116,7 @@ void wait_in_thread(std::unique_ptr<Waiting> waiting, std::function<int(bool)> a
         raw->thread = pthread_self();
         g_waiting.insert(raw);
       }
-      int error;
-      do {
-        error = raw->interrupted.load() ? EINTR : attempt(true);
-      } while (error == EINTR && !raw->interrupted.load());
+      int error = take(*raw);
       fuse_req_interrupt_func(raw->request.req(), nullptr, nullptr);
       {
         std::lock_guard lock(g_waiting_mutex);
@@ -134,23 +131,67 @@ void wait_in_thread(std::unique_ptr<Waiting> waiting, std::function<int(bool)> a
   }
 }
 
-// A lock request on the calling thread, or in one of its own when it may wait and has to.
+// Whether a lock on the file is about to go: the kernel has told of a close through which it was held, and tells of the end of
+// that open instance, which gives up flock(2)'s and open-file-description locks, a moment later, after close(2) has returned.
+bool is_going(Shim& shim, const OpenHandle* asking) {
+  const int64_t recently = shim.recorder.now() - kGoing;
+  std::lock_guard lock(shim.handles_mutex);
+  return std::any_of(shim.handles.begin(), shim.handles.end(), [&](const OpenHandle* h) {
+    return h->inode == asking->inode && h != asking && h->locked.load() && h->flushed.load() > recently;
+  });
+}
+
+// `attempt(wait)` tries to take the lock; 0 or errno.
+using Attempt = std::function<int(bool)>;
+
+int wait_for(const Waiting& waiting, const Attempt& attempt) {
+  int error;
+  do {
+    error = waiting.interrupted.load() ? EINTR : attempt(true);
+  } while (error == EINTR && !waiting.interrupted.load());
+  return error;
+}
+
+// A close of a duplicate looks the same as the last one, and does not give the lock up: the wait is short.
+int wait_a_moment(Shim& shim, const OpenHandle* h, const Attempt& attempt) {
+  const int64_t until = shim.recorder.now() + kGoing;
+  int error;
+  bool going;
+  do {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    going = is_going(shim, h) && shim.recorder.now() < until;
+    error = attempt(false);
+  } while (error == EAGAIN && going);
+  return error;
+}
+
+// A lock request on the calling thread, or in one of its own when it may wait and has to. `fill` says what is asked in the record
+// and returns the attempt.
 template <class Fill>
-void take_lock(fuse_req_t req, OpKind kind, bool may_wait, Fill fill) {
+void take_lock(fuse_req_t req, const fuse_file_info* fi, OpKind kind, bool may_wait, Fill fill) {
   auto waiting = std::make_unique<Waiting>(req, kind);
   Request& r = waiting->request;
-  std::function<int(bool)> attempt = fill(r);
+  OpenHandle* h = r.handle(fi);
+  r.op.object = h->inode->id;
+  r.op.owner = fi->lock_owner;
+  Attempt attempt = fill(r, h);
   waiting->ring = r.shim.recorder.borrow();
   if (may_wait) r.op.op_flags |= kOpWait;
   r.begin_in(waiting->ring);
-  int error = attempt ? attempt(false) : EBADF;
-  if (error == EACCES) error = EAGAIN;
-  if (may_wait && error == EAGAIN) return wait_in_thread(std::move(waiting), std::move(attempt));
+  int error = attempt(false);
+  if (error == EAGAIN && may_wait)
+    return answer_from_thread(std::move(waiting), [attempt](Waiting& w) { return wait_for(w, attempt); });
+  if (error == EAGAIN) {
+    // Not here: over io_uring the news of the end may come to this very thread.
+    if (is_going(r.shim, h))
+      return answer_from_thread(std::move(waiting),
+                                [&shim = r.shim, h, attempt](Waiting&) { return wait_a_moment(shim, h, attempt); });
+    error = attempt(false);  // it may have gone between the attempt and the look
+  }
   answer(std::move(waiting), error);
 }
 
-void fill_lock(Op& op, const struct flock& lock, uint64_t owner) {
-  op.owner = owner;
+void fill_lock(Op& op, const struct flock& lock) {
   op.mode = uint32_t(lock.l_type);
   op.offset = uint64_t(lock.l_start);
   op.length = uint64_t(lock.l_len);
@@ -230,27 +271,28 @@ int wait_for_lock(Shim& shim, const LockKey& key, const LockRange& range, int fd
   return error;
 }
 
+int set_lock(Shim& shim, OpenHandle* h, uint64_t owner, struct flock lock, const LockRange& range, bool wait) {
+  auto file = lock_file(shim, h, owner, lock.l_type);
+  if (!file) return errno;
+  int error = wait                                       ? wait_for_lock(shim, {h->inode, owner}, range, file->fd, lock)
+              : fcntl(file->fd, F_OFD_SETLK, &lock) == 0 ? 0
+                                                         : errno;
+  if (error != 0) return error == EACCES ? EAGAIN : error;
+  std::lock_guard guard(shim.locks_mutex);
+  if (lock.l_type == F_UNLCK) {
+    file->ranges.clear(range);
+  } else {
+    file->ranges.set(range);
+    h->locked.store(true);
+  }
+  return 0;
+}
+
 void setlk(fuse_req_t req, fuse_ino_t, fuse_file_info* fi, struct flock* asked, int sleep) {
-  uint64_t owner = fi->lock_owner;
-  take_lock(req, OpKind::setlk, sleep != 0, [&](Request& r) -> std::function<int(bool)> {
-    OpenHandle* h = r.handle(fi);
-    r.op.object = h->inode->id;
-    fill_lock(r.op, *asked, owner);
-    Shim& shim = r.shim;
-    return [&shim, h, owner, lock = lower_lock(*asked), range = range_of(*asked)](bool wait) mutable {
-      auto file = lock_file(shim, h, owner, lock.l_type);
-      if (!file) return errno;
-      if (!wait) {
-        if (fcntl(file->fd, F_OFD_SETLK, &lock) != 0) return errno;
-      } else if (int error = wait_for_lock(shim, {h->inode, owner}, range, file->fd, lock); error != 0) {
-        return error;
-      }
-      std::lock_guard guard(shim.locks_mutex);
-      if (lock.l_type == F_UNLCK)
-        file->ranges.clear(range);
-      else
-        file->ranges.set(range);
-      return 0;
+  take_lock(req, fi, OpKind::setlk, sleep != 0, [&](Request& r, OpenHandle* h) {
+    fill_lock(r.op, *asked);
+    return [&shim = r.shim, h, owner = fi->lock_owner, lock = lower_lock(*asked), range = range_of(*asked)](bool wait) {
+      return set_lock(shim, h, owner, lock, range, wait);
     };
   });
 }
@@ -259,7 +301,8 @@ void getlk(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi, struct flock* ask
   Request r(req, OpKind::getlk);
   OpenHandle* h = r.handle(fi);
   r.op.object = r.inode(ino)->id;
-  fill_lock(r.op, *asked, fi->lock_owner);
+  r.op.owner = fi->lock_owner;
+  fill_lock(r.op, *asked);
   r.begin();
   struct flock lock = lower_lock(*asked);
   // Through the owner's own descriptor if there is one, so that its own locks don't stand in its way.
@@ -284,36 +327,16 @@ void getlk(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi, struct flock* ask
   fuse_reply_lock(req, &lock);
 }
 
-// Whether a lock on the file is about to go: the kernel has told of a close through which it was held, and tells of the end of
-// that open instance a moment later, after close(2) has returned.
-bool is_going(Shim& shim, const OpenHandle* asking) {
-  const int64_t recently = shim.recorder.now() - kGoing;
-  std::lock_guard lock(shim.handles_mutex);
-  return std::any_of(shim.handles.begin(), shim.handles.end(), [&](const OpenHandle* h) {
-    return h->inode == asking->inode && h != asking && h->flocked.load() && h->flushed.load() > recently;
-  });
-}
-
-int flock_lower(Shim& shim, OpenHandle* h, int operation, bool wait) {
-  const int op = wait ? operation & ~LOCK_NB : operation | LOCK_NB;
-  int error = ::flock(h->fd, op) == 0 ? 0 : errno;
-  // A close of a duplicate looks the same, and does not give the lock up: the wait is short.
-  for (int64_t until = shim.recorder.now() + kGoing; error == EWOULDBLOCK && !wait && is_going(shim, h);) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-    error = ::flock(h->fd, op) == 0 ? 0 : errno;
-    if (shim.recorder.now() > until) break;
-  }
-  if (error == 0) h->flocked.store((operation & LOCK_UN) == 0);
+int flock_lower(OpenHandle* h, int operation, bool wait) {
+  int error = ::flock(h->fd, wait ? operation & ~LOCK_NB : operation | LOCK_NB) == 0 ? 0 : errno;
+  if (error == 0) h->locked.store((operation & LOCK_UN) == 0);
   return error;
 }
 
 void flock(fuse_req_t req, fuse_ino_t, fuse_file_info* fi, int operation) {
-  take_lock(req, OpKind::flock, (operation & (LOCK_NB | LOCK_UN)) == 0, [&](Request& r) -> std::function<int(bool)> {
-    OpenHandle* h = r.handle(fi);
-    r.op.object = h->inode->id;
-    r.op.owner = fi->lock_owner;
+  take_lock(req, fi, OpKind::flock, (operation & (LOCK_NB | LOCK_UN)) == 0, [&](Request& r, OpenHandle* h) {
     r.op.mode = uint32_t(operation & ~LOCK_NB);
-    return [&shim = r.shim, h, operation](bool wait) { return flock_lower(shim, h, operation, wait); };
+    return [h, operation](bool wait) { return flock_lower(h, operation, wait); };
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // open, create, tmpfile, flush, release: the life of an open instance.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -171,7 +172,7 @@ void flush(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   r.op.owner = fi->lock_owner;
   OpenHandle* h = r.handle(fi);
   r.begin();
-  if (h->flocked.load(std::memory_order_relaxed)) h->flushed.store(r.shim.recorder.now());
+  if (h->locked.load(std::memory_order_relaxed)) h->flushed.store(r.shim.recorder.now());
   close_locks_of(r.shim, inode, fi->lock_owner);
   // A local file system has nothing to say at a close.
   if (is_local(*inode, h->fd)) return r.ok();
@@ -189,6 +190,8 @@ void release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   r.op.object = r.inode(ino)->id;
   OpenHandle* h = r.handle(fi);
   r.begin();
+  // First the locks: who finds no handle that is going (passthrough_locks.cpp) must find no lock of one either.
+  if (h->locked.load()) ::flock(h->fd, LOCK_UN);
   close_locks_through(r.shim, h);
   drop_handle(r.shim, h);
   r.fail(0);
