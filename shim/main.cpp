@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 #include <string_view>
 
 #include "fail.hpp"
 #include "subcommands.hpp"
+#include "util/command.hpp"
 #include "util/units.hpp"
 
 using namespace fsr;
@@ -26,98 +26,90 @@ static void occupy_standard_descriptors() {
   if (fd > 2) close(fd);
 }
 
-// An option whose text is parsed by one of util/units.hpp; its complaint becomes CLI11's.
-template <class T, class Parser>
-static void with_unit(CLI::App* app, const char* name, T& value, Parser parse, const char* help) {
-  auto take = [&value, parse, name](const std::string& text) {
-    try {
-      value = T(parse(text));
-    } catch (const std::invalid_argument& e) {
-      throw CLI::ValidationError(std::string(name) + " " + text, e.what());
-    }
-    if (value <= 0) throw CLI::ValidationError(std::string(name) + " " + text, "expected more than nothing");
+// A parser of units.hpp that refuses nothing at all.
+template <class Parser>
+static auto some(Parser parse) {
+  return [parse](const std::string& text) {
+    auto value = parse(text);
+    if (value <= 0) throw std::invalid_argument("expected more than nothing");
+    return value;
   };
-  app->add_option_function<std::string>(name, take, help);
+}
+
+template <class Meaning>
+static std::vector<std::string> words_of(const std::map<std::string, Meaning>& table) {
+  std::vector<std::string> words;
+  for (const auto& [word, meaning] : table) words.push_back(word);
+  return words;
 }
 
 int main(int argc, char** argv) {
   occupy_standard_descriptors();
-  CLI::App app{"Records what applications do to the files of a directory."};
-  app.name("fsshim");
-  app.set_version_flag("--version", "fsshim " FSR_VERSION);
-  app.require_subcommand(1);
+  Program program("fsshim", "Records what applications do to the files of a directory.");
+  program.version_flag();
+  program.require_subcommand();
 
   CaptureOptions capture;
   const std::map<std::string, uint32_t> units{{"1ns", 1}, {"100ns", 100}, {"1us", 1000}};
   const std::map<std::string, CacheMode> modes{
       {"auto", CacheMode::kAuto}, {"none", CacheMode::kNone}, {"attr", CacheMode::kAttr}, {"kernel", CacheMode::kKernel}};
   std::string content = "none", clock = "100ns", transport = "dev", overflow = "wait", cache = "auto";
-  auto* capture_command = app.add_subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
-  capture_command->add_option("DIR", capture.directory, "The directory to capture; it stays usable under its own name")
-      ->required();
-  capture_command->add_option("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)");
-  capture_command->add_option("--content", content, "Record what is read and written: none, fingerprint, full")
-      ->check(CLI::IsMember({"none", "fingerprint", "full"}))
-      ->capture_default_str();
-  capture_command->add_option("--clock", clock, "Resolution of times: 1ns, 100ns, 1us")
-      ->check(CLI::IsMember(units))
-      ->capture_default_str();
-  capture_command->add_option("--cache", cache, "What the kernel may keep: auto, none, attr, kernel")
-      ->check(CLI::IsMember(modes))
-      ->capture_default_str();
-  capture_command->add_option("--transport", transport, "How requests arrive: dev (/dev/fuse), uring (io_uring)")
-      ->check(CLI::IsMember({"dev", "uring"}))
-      ->capture_default_str();
-  capture_command->add_option("--on-overflow", overflow, "When recording falls behind: wait, or drop operations")
-      ->check(CLI::IsMember({"wait", "drop"}))
-      ->capture_default_str();
-  with_unit(capture_command, "--ring", capture.ring, parse_size, "Memory per serving thread that bridges this (default 4M)");
-  with_unit(capture_command, "--max-size", capture.max_size, parse_size, "End when the trace is this large: 10G");
-  with_unit(capture_command, "--max-time", capture.max_time, parse_duration, "End after this time: 90s, 1h");
-  with_unit(capture_command, "--rotate", capture.rotate, parse_size, "Write pieces of this size, NAME.0001.zst and so on");
-  capture_command->add_option("--keep", capture.keep, "Keep only the last N pieces")->check(CLI::Range(1u, 1'000'000u));
+  Command capture_command = program.subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
+  capture_command.add("DIR", capture.directory, "The directory to capture; it stays usable under its own name").required();
+  capture_command.add("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)");
+  capture_command.add("--content", content, "Record what is read and written: none, fingerprint, full")
+      .one_of({"none", "fingerprint", "full"})
+      .show_default();
+  capture_command.add("--clock", clock, "Resolution of times: 1ns, 100ns, 1us").one_of(words_of(units)).show_default();
+  capture_command.add("--cache", cache, "What the kernel may keep: auto, none, attr, kernel")
+      .one_of(words_of(modes))
+      .show_default();
+  capture_command.add("--transport", transport, "How requests arrive: dev (/dev/fuse), uring (io_uring)")
+      .one_of({"dev", "uring"})
+      .show_default();
+  capture_command.add("--on-overflow", overflow, "When recording falls behind: wait, or drop operations")
+      .one_of({"wait", "drop"})
+      .show_default();
+  capture_command.add_with("--ring", capture.ring, some(parse_size), "Memory per serving thread that bridges this (default 4M)");
+  capture_command.add_with("--max-size", capture.max_size, some(parse_size), "End when the trace is this large: 10G");
+  capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "End after this time: 90s, 1h");
+  capture_command.add_with("--rotate", capture.rotate, some(parse_size), "Write pieces of this size, NAME.0001.zst and so on");
+  capture_command.add("--keep", capture.keep, "Keep only the last N pieces").within(1, 1'000'000);
   auto rules = [&](const char* name, void (OpFilter::*add)(std::string_view), const char* help) {
-    auto parse = [&capture, add, name](const std::vector<std::string>& given) {
-      for (const std::string& rule : given) try {
-          (capture.filter.*add)(rule);
-        } catch (const std::invalid_argument& e) {
-          throw CLI::ValidationError(std::string(name), e.what());
-        }
-    };
-    capture_command->add_option_function<std::vector<std::string>>(name, parse, help)->allow_extra_args(false);
+    capture_command.add_each(
+        name, [&capture, add](const std::string& rule) { (capture.filter.*add)(rule); }, help);
   };
   rules("--only", &OpFilter::only, "Record only uid=, process=, op=A,B or path=GLOB; repeatable");
   rules("--exclude", &OpFilter::exclude, "Do not record uid=, process=, op=A,B or path=GLOB; repeatable");
-  capture_command->add_flag("--background", capture.background, "Return once DIR is captured; messages go to NAME.log");
-  capture_command->add_flag("-v,--verbose", capture.verbose, "Say more");
-  capture_command->footer(
+  capture_command.flag("--background", capture.background, "Return once DIR is captured; messages go to NAME.log");
+  capture_command.flag("-v,--verbose", capture.verbose, "Say more");
+  capture_command.footer(
       "-- COMMAND...  runs COMMAND and captures only what it and its children do, in a private mount namespace.");
 
   bool json = false;
-  auto* list_command = app.add_subcommand("list", "Show running captures");
-  list_command->add_flag("--json", json, "JSON on standard output");
+  Command list_command = program.subcommand("list", "Show running captures");
+  list_command.flag("--json", json, "JSON on standard output");
   std::string rotate_directory;
-  auto* rotate_command = app.add_subcommand("rotate", "Go on in a new piece of the trace");
-  rotate_command->add_option("DIR", rotate_directory, "The captured directory")->required();
+  Command rotate_command = program.subcommand("rotate", "Go on in a new piece of the trace");
+  rotate_command.add("DIR", rotate_directory, "The captured directory").required();
   std::string stop_directory;
-  auto* stop_command = app.add_subcommand("stop", "End the capture of DIR, or clean up after one that died");
-  stop_command->add_option("DIR", stop_directory, "The captured directory")->required();
+  Command stop_command = program.subcommand("stop", "End the capture of DIR, or clean up after one that died");
+  stop_command.add("DIR", stop_directory, "The captured directory").required();
 
   // The command is not ours to parse.
   int own = 1;
   while (own < argc && std::string_view(argv[own]) != "--") ++own;
   try {
-    app.parse(own, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (auto status = program.parse(own, argv)) return *status;
+  } catch (const UsageError& e) {
     dprintf(STDERR_FILENO, "fsshim: %s (see fsshim --help)\n", e.what());
     return 2;
   }
   try {
-    if (!capture_command->parsed() && own < argc) throw Fail("only capture takes a command after --");
-    if (list_command->parsed()) return run_list(json);
-    if (rotate_command->parsed()) return run_rotate(rotate_directory);
-    if (stop_command->parsed()) return run_stop(stop_directory);
+    if (!capture_command.chosen() && own < argc) throw Fail("only capture takes a command after --");
+    if (list_command.chosen()) return run_list(json);
+    if (rotate_command.chosen()) return run_rotate(rotate_directory);
+    if (stop_command.chosen()) return run_stop(stop_directory);
     if (own + 1 == argc) throw Fail("expected a command after --");
     if (own < argc) capture.command.assign(argv + own + 1, argv + argc);
     capture.cache = modes.at(cache);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -14,6 +13,7 @@
 
 #include "cli/target_actions.hpp"
 #include "targets/operations_table.hpp"
+#include "util/command.hpp"
 
 namespace fsr {
 
@@ -79,31 +79,27 @@ int perform(const Action& action, const Arguments& arguments) {
 }  // namespace
 
 int target_command(int argc, char** argv) {
-  CLI::App app("Drives one target by hand, to try a server before a run.", "fsreplay target");
-  app.require_subcommand(1);
-  app.get_formatter()->column_width(30);
-  app.footer(footer());
+  Program program("fsreplay target", "Drives one target by hand, to try a server before a run.");
+  program.require_subcommand();
+  program.footer(footer());
   const Action* chosen = nullptr;
   Arguments arguments;
   bool table = false;
   for (const Action& action : kActions) {
-    CLI::App* sub = app.add_subcommand(action.name, action.what);
-    sub->add_option("URL", arguments.url, "the target: a URL or a directory")->required();
-    sub->add_option("PATH", arguments.path, "below its root")->required(action.least >= 1);
-    if (action.second) sub->add_option(action.second, arguments.second, "")->required(action.least >= 2);
-    sub->add_flag("--privileged", arguments.privileged, "as for a run");
-    sub->callback([&chosen, &action] { chosen = &action; });
+    Command sub = program.subcommand(action.name, action.what);
+    sub.add("URL", arguments.url, "the target: a URL or a directory").required();
+    sub.add("PATH", arguments.path, "below its root").required(action.least >= 1);
+    if (action.second) sub.add(action.second, arguments.second, "").required(action.least >= 2);
+    sub.flag("--privileged", arguments.privileged, "as for a run");
+    sub.when_chosen([&chosen, &action] { chosen = &action; });
   }
-  app.add_subcommand("operations", "what each kind of target can do, as docs/operations.md has it")->callback([&table] {
+  program.subcommand("operations", "what each kind of target can do, as docs/operations.md has it").when_chosen([&table] {
     table = true;
   });
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);
-  } catch (const CLI::ParseError& e) {
-    const std::string what = e.what();
-    fmt::print(stderr, "fsreplay target: {} (--help tells how)\n", what.substr(0, what.find('\n')));
+    if (auto status = program.parse(argc, argv)) return *status;
+  } catch (const UsageError& e) {
+    fmt::print(stderr, "fsreplay target: {} (--help tells how)\n", e.what());
     return 2;
   }
   if (table) {

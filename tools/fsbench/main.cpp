@@ -2,7 +2,6 @@
 // fsbench: the workloads of older tools, with their options and their output, on any target.
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "subcommand.hpp"
@@ -16,7 +15,7 @@ std::atomic<int> stop{0};  // lock-free: set from the handler
 struct Entry {
   const char* name;
   const char* what;
-  Run (*add)(CLI::App&, const std::atomic<int>&);
+  Run (*add)(Command&, const std::atomic<int>&);
 };
 
 constexpr Entry kPersonalities[] = {
@@ -24,26 +23,23 @@ constexpr Entry kPersonalities[] = {
 };
 
 int run(int argc, char** argv) {
-  CLI::App app("Runs the workloads of older benchmarks, with their options and their output, on any target.", "fsbench");
-  app.set_version_flag("--version", "fsbench " FSR_VERSION);
-  app.require_subcommand(1);
+  Program program("fsbench", "Runs the workloads of older benchmarks, with their options and their output, on any target.");
+  program.version_flag();
+  program.require_subcommand();
   Run chosen;
   std::string name;
   for (const Entry& e : kPersonalities) {
-    CLI::App* sub = app.add_subcommand(e.name, e.what);
-    sub->set_version_flag("--version", "fsbench " FSR_VERSION);
-    sub->callback([&chosen, &name, &e, run = e.add(*sub, stop)] {
+    Command sub = program.subcommand(e.name, e.what);
+    sub.version_flag();
+    sub.when_chosen([&chosen, &name, &e, run = e.add(sub, stop)] {
       chosen = run;
       name = e.name;
     });
   }
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);
-  } catch (const CLI::ParseError& e) {
-    const std::string what = e.what();
-    fprintf(stderr, "fsbench: %s (--help lists the options)\n", what.substr(0, what.find('\n')).c_str());
+    if (auto status = program.parse(argc, argv)) return *status;
+  } catch (const UsageError& e) {
+    fprintf(stderr, "fsbench: %s (--help lists the options)\n", e.what());
     return 2;
   }
   int status = 2;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -224,31 +223,28 @@ class Nhfsstone {
 
 // "illegal calls value x", as the original says it.
 template <class T>
-void add_number(CLI::App& app, const char* option, const char* what, T& value, uint64_t most, const char* help) {
-  app.add_option_function<std::string>(
-         option,
-         [&value, what, most](const std::string& text) {
-           uint64_t n = 0;
-           auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-           if (error != std::errc() || end != text.data() + text.size() || n == 0 || n > most)
-             throw CLI::ValidationError(fmt::format("illegal {} value {}", what, text));
-           value = T(n);
-         },
-         help)
-      ->option_text("N");
+void add_number(Command& command, const char* option, const char* what, T& value, uint64_t most, const char* help) {
+  auto take = [&value, what, most](const std::string& text) {
+    uint64_t n = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || end != text.data() + text.size() || n == 0 || n > most)
+      throw UsageError(fmt::format("illegal {} value {}", what, text));
+    value = T(n);
+  };
+  command.add_parsed(option, take, help).stands_for("N");
 }
 
 }  // namespace
 
-Run add_nhfsstone(CLI::App& app, const std::atomic<int>& stop) {
+Run add_nhfsstone(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
-  app.add_flag("-v", options->verbose, "a table of all procedures before the summary");
-  add_number(app, "-t", "time", options->seconds, 1'000'000'000, "seconds: calls = seconds x load");
-  add_number(app, "-c", "calls", options->calls, 1'000'000'000'000, "calls in all (default 5000); wins over -t");
-  add_number(app, "-l", "load", options->load, 1'000'000'000, "calls a second in all (default 30)");
-  add_number(app, "-p", "procs", options->processes, 10'000, "processes, each with a call under way (default 7)");
-  app.add_option("-m", options->mix, "mixfile: saved nfsstat output of any system, or mix:NAME")->option_text("FILE");
-  app.add_option("DIR", options->targets, "directories or URLs; process n uses number n modulo their number (default .)");
+  command.flag("-v", options->verbose, "a table of all procedures before the summary");
+  add_number(command, "-t", "time", options->seconds, 1'000'000'000, "seconds: calls = seconds x load");
+  add_number(command, "-c", "calls", options->calls, 1'000'000'000'000, "calls in all (default 5000); wins over -t");
+  add_number(command, "-l", "load", options->load, 1'000'000'000, "calls a second in all (default 30)");
+  add_number(command, "-p", "procs", options->processes, 10'000, "processes, each with a call under way (default 7)");
+  command.add("-m", options->mix, "mixfile: saved nfsstat output of any system, or mix:NAME").stands_for("FILE");
+  command.add("DIR", options->targets, "directories or URLs; process n uses number n modulo their number (default .)");
   return [options, &stop] { return Nhfsstone(*options, stop).run(); };
 }
 

@@ -9,14 +9,12 @@
 #include <atomic>
 #include <functional>
 
-namespace CLI {
-class App;
-}
+#include "util/command.hpp"
 
 namespace fsr::fsbench {
 
 using Run = std::function<int()>;
 
-Run add_nhfsstone(CLI::App& app, const std::atomic<int>& stop);
+Run add_nhfsstone(Command& command, const std::atomic<int>& stop);
 
 }  // namespace fsr::fsbench

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 
@@ -118,16 +117,15 @@ int anonymize(const Options& options) {
 
 }  // namespace
 
-Run add_anonymize(CLI::App& app) {
+Run add_anonymize(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  app.add_option("--key", options->key, "file of at least 16 random bytes: the only way back");
-  app.add_flag("--reverse", options->reverse, "from pseudonyms to names");
-  app.add_option("--check", options->original, "look for anything of this trace, the original, in FILE");
-  app.add_option("--marker", options->markers, "with --check: look for this text too, of 12 bytes or more")
-      ->allow_extra_args(false);
-  options->output.add(app);
-  app.get_option("--output")->required(false);
+  add_files(command, options->files);
+  command.add("--key", options->key, "file of at least 16 random bytes: the only way back");
+  command.flag("--reverse", options->reverse, "from pseudonyms to names");
+  command.add("--check", options->original, "look for anything of this trace, the original, in FILE");
+  command.add("--marker", options->markers, "with --check: look for this text too, of 12 bytes or more").repeatable();
+  options->output.add(command);
+  command.option("--output").required(false);
   return [options] { return anonymize(*options); };
 }
 

@@ -2,7 +2,6 @@
 // fstrace compare: how alike two traces are, number by number.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
 #include <stdexcept>
@@ -63,16 +62,15 @@ int compare(const Options& options) {
 
 }  // namespace
 
-Run add_compare(CLI::App& app) {
+Run add_compare(Command& command) {
   auto options = std::make_shared<Options>();
-  app.add_option("FIRST", options->first, "a trace, or its series' name; - is standard input")->required();
-  app.add_option("SECOND", options->second, "the one to compare it with, such as a replay's (fsreplay --record)")->required();
-  app.add_option("--tolerance", options->tolerances, "the distance allowed: 0.1, or latency=0.3 for one aspect")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_flag("--json", options->json, "JSON on standard output");
-  app.add_option("--html", options->html, "also write a page with drawings into this file");
-  app.add_flag("--force", options->force, "replace it if it exists");
+  command.add("FIRST", options->first, "a trace, or its series' name; - is standard input").required();
+  command.add("SECOND", options->second, "the one to compare it with, such as a replay's (fsreplay --record)").required();
+  command.add("--tolerance", options->tolerances, "the distance allowed: 0.1, or latency=0.3 for one aspect")
+      .separated_by_commas();
+  command.flag("--json", options->json, "JSON on standard output");
+  command.add("--html", options->html, "also write a page with drawings into this file");
+  command.flag("--force", options->force, "replace it if it exists");
   return [options] { return compare(*options); };
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace cut: the operations of a stretch of time, with what was known of the tree when it began.
 // fstrace convert: all of them, compressed in another way.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "selection.hpp"
@@ -57,18 +56,18 @@ int cut(Options& options) {
   return report_damage(options.files.front(), *reader);
 }
 
-Run add(CLI::App& app, const char* subcommand) {
+Run add(Command& command, const char* subcommand) {
   auto options = std::make_shared<Options>();
   options->subcommand = subcommand;
-  add_files(app, options->files);
-  options->output.add(app);
-  if (subcommand == std::string_view("cut")) options->selection.add_time_options(app);
+  add_files(command, options->files);
+  options->output.add(command);
+  if (subcommand == std::string_view("cut")) options->selection.add_time_options(command);
   return [options] { return cut(*options); };
 }
 
 }  // namespace
 
-Run add_cut(CLI::App& app) { return add(app, "cut"); }
-Run add_convert(CLI::App& app) { return add(app, "convert"); }
+Run add_cut(Command& command) { return add(command, "cut"); }
+Run add_convert(Command& command) { return add(command, "convert"); }
 
 }  // namespace fsr::fstrace

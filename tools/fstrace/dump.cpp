@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace dump: operations, one per line, as text or as JSON lines.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
@@ -43,12 +42,12 @@ int dump(Options& options) {
 
 }  // namespace
 
-Run add_dump(CLI::App& app) {
+Run add_dump(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  app.add_flag("--json", options->json, "one JSON object per line");
-  options->selection.add_time_options(app);
-  options->selection.add_options(app);
+  add_files(command, options->files);
+  command.flag("--json", options->json, "one JSON object per line");
+  options->selection.add_time_options(command);
+  options->selection.add_options(command);
   return [options] { return dump(*options); };
 }
 

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -140,14 +139,14 @@ int run_export(Options& options) {
 
 }  // namespace
 
-Run add_export(CLI::App& app) {
+Run add_export(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  app.add_option("--format", options->format, names())->required();
-  app.add_option("-o,--output", options->output, "the file to write; - is standard output")->required();
-  app.add_flag("--force", options->force, "replace it if it exists");
-  options->selection.add_time_options(app);
-  options->selection.add_options(app);
+  add_files(command, options->files);
+  command.add("--format", options->format, names()).required();
+  command.add("-o,--output", options->output, "the file to write; - is standard output").required();
+  command.flag("--force", options->force, "replace it if it exists");
+  options->selection.add_time_options(command);
+  options->selection.add_options(command);
   return [options] { return run_export(*options); };
 }
 

@@ -9,7 +9,6 @@
 #include <linux/fs.h>
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <unordered_set>
 
@@ -248,12 +247,12 @@ int filter(Options& options) {
 
 }  // namespace
 
-Run add_filter(CLI::App& app) {
+Run add_filter(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  options->output.add(app);
-  options->selection.add_time_options(app);
-  options->selection.add_options(app);
+  add_files(command, options->files);
+  options->output.add(command);
+  options->selection.add_time_options(command);
+  options->selection.add_options(command);
   return [options] { return filter(*options); };
 }
 

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <deque>
@@ -166,12 +165,12 @@ int import(Options& options) {
 
 }  // namespace
 
-Run add_import(CLI::App& app) {
+Run add_import(Command& command) {
   auto options = std::make_shared<Options>();
-  app.add_option("INPUT", options->input, "the file; - is standard input")->required();
-  options->output.add(app);
-  app.add_option("--format", options->format, "what it is: " + names() + " (default: by content)");
-  app.add_option("--directory", options->import.directory, "import what lies below it, an absolute path (/)");
+  command.add("INPUT", options->input, "the file; - is standard input").required();
+  options->output.add(command);
+  command.add("--format", options->format, "what it is: " + names() + " (default: by content)");
+  command.add("--directory", options->import.directory, "import what lies below it, an absolute path (/)");
   return [options] { return import(*options); };
 }
 

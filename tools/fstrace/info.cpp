@@ -2,7 +2,6 @@
 // fstrace info: what, when, who, how much and how complete, on one screen.
 #include <time.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -285,10 +284,10 @@ int info(const Options& options) {
 
 }  // namespace
 
-Run add_info(CLI::App& app) {
+Run add_info(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  app.add_flag("--json", options->json, "JSON on standard output");
+  add_files(command, options->files);
+  command.flag("--json", options->json, "JSON on standard output");
   return [options] { return info(*options); };
 }
 

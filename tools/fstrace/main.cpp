@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -20,7 +19,7 @@ namespace {
 struct Entry {
   const char* name;
   const char* what;
-  Run (*add)(CLI::App&);
+  Run (*add)(Command&);
 };
 
 constexpr Entry kSubcommands[] = {
@@ -42,21 +41,18 @@ constexpr Entry kSubcommands[] = {
 };
 
 int run(int argc, char** argv) {
-  CLI::App app("Looks into trace files.", "fstrace");
-  app.set_version_flag("--version", "fstrace " FSR_VERSION);
-  app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
+  Program program("fstrace", "Looks into trace files.");
+  program.version_flag();
+  program.require_subcommand();
   Run chosen;
   for (const Entry& e : kSubcommands) {
-    CLI::App* sub = app.add_subcommand(e.name, e.what);
-    sub->set_version_flag("--version", "fstrace " FSR_VERSION);
-    sub->callback([&chosen, run = e.add(*sub)] { chosen = run; });
+    Command sub = program.subcommand(e.name, e.what);
+    sub.version_flag();
+    sub.when_chosen([&chosen, run = e.add(sub)] { chosen = run; });
   }
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);
-  } catch (const CLI::ParseError& e) {
+    if (auto status = program.parse(argc, argv)) return *status;
+  } catch (const UsageError& e) {
     fprintf(stderr, "fstrace: %s (--help lists the options)\n", e.what());
     return 2;
   }
@@ -70,8 +66,8 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-void add_files(CLI::App& app, std::vector<std::string>& files) {
-  app.add_option("FILE", files, "the trace, its series' name, or all its pieces; - is standard input")->required();
+void add_files(Command& command, std::vector<std::string>& files) {
+  command.add("FILE", files, "the trace, its series' name, or all its pieces; - is standard input").required();
 }
 
 std::unique_ptr<TraceReader> open_trace(const std::vector<std::string>& given) {

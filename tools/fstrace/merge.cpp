@@ -2,7 +2,6 @@
 // fstrace merge: traces of several clients as one, in the order of their clocks.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
 
@@ -170,15 +169,14 @@ int merge(const Options& options) {
 
 }  // namespace
 
-Run add_merge(CLI::App& app) {
+Run add_merge(Command& command) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILES", options->files, "the traces, client 1 first")->required()->expected(2, 1000);
-  options->output.add(app);
-  app.add_option("--align", options->align, "clock: by their hosts' clocks; start: all begin together (default clock)")
-      ->check(CLI::IsMember({"clock", "start"}));
-  app.add_option("--offset", options->offsets, "N=TIME: set the clock of trace N forward, or back with a minus")
-      ->allow_extra_args(false);
-  app.add_flag("--apart", options->apart, "each client gets a tree of its own, client-N");
+  command.add("FILES", options->files, "the traces, client 1 first").required().count_within(2, 1000);
+  options->output.add(command);
+  command.add("--align", options->align, "clock: by their hosts' clocks; start: all begin together (default clock)")
+      .one_of({"clock", "start"});
+  command.add("--offset", options->offsets, "N=TIME: set the clock of trace N forward, or back with a minus").repeatable();
+  command.flag("--apart", options->apart, "each client gets a tree of its own, client-N");
   return [options] { return merge(*options); };
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace mix: the mix of NFS requests that stands for a trace, as a mixfile.
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -220,23 +219,24 @@ int mix(const Options& options) {
 
 }  // namespace
 
-Run add_mix(CLI::App& app) {
+Run add_mix(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  app.add_option("--layout", options->layout, "linux (default) or sunos, which the original nhfsstone reads (NFSv2)")
-      ->check(CLI::IsMember({"linux", "sunos"}));
-  app.add_option("--nfs-version", options->nfs_version, "2, 3 (default) or 4")->check(CLI::IsMember({2, 3, 4}));
-  app.add_option("--client-model", options->model,
-                 "none: one request for each operation (default); linux: what a Linux client with its caches would send")
-      ->check(CLI::IsMember({"none", "linux"}));
-  app.add_option("--rsize", options->rsize, "of the modelled mount, as are the next five (default: the captured one's, or 1m)");
-  app.add_option("--wsize", options->wsize, "bytes of one WRITE at most (1m)");
-  app.add_option("--acregmin", options->acregmin, "how long a file's attributes are trusted, at least (3s)");
-  app.add_option("--acregmax", options->acregmax, "and at most (60s)");
-  app.add_option("--acdirmin", options->acdirmin, "the same of a directory (30s)");
-  app.add_option("--acdirmax", options->acdirmax, "and at most (60s)");
-  app.add_option("--readahead", options->readahead, "read_ahead_kb of the modelled client (128k)");
-  app.add_flag("--json", options->json, "JSON on standard output instead of a mixfile");
+  add_files(command, options->files);
+  command.add("--layout", options->layout, "linux (default) or sunos, which the original nhfsstone reads (NFSv2)")
+      .one_of({"linux", "sunos"});
+  command.add("--nfs-version", options->nfs_version, "2, 3 (default) or 4").stands_for("N").within(2, 4);
+  command
+      .add("--client-model", options->model,
+           "none: one request for each operation (default); linux: what a Linux client with its caches would send")
+      .one_of({"none", "linux"});
+  command.add("--rsize", options->rsize, "of the modelled mount, as are the next five (default: the captured one's, or 1m)");
+  command.add("--wsize", options->wsize, "bytes of one WRITE at most (1m)");
+  command.add("--acregmin", options->acregmin, "how long a file's attributes are trusted, at least (3s)");
+  command.add("--acregmax", options->acregmax, "and at most (60s)");
+  command.add("--acdirmin", options->acdirmin, "the same of a directory (30s)");
+  command.add("--acdirmax", options->acdirmax, "and at most (60s)");
+  command.add("--readahead", options->readahead, "read_ahead_kb of the modelled client (128k)");
+  command.flag("--json", options->json, "JSON on standard output instead of a mixfile");
   return [options] { return mix(*options); };
 }
 

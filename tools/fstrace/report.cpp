@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "charts.hpp"
@@ -244,11 +243,11 @@ int report(const Options& options) {
 
 }  // namespace
 
-Run add_report(CLI::App& app) {
+Run add_report(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  app.add_option("-o,--output", options->output, "the page to write")->required();
-  app.add_flag("--force", options->force, "replace it if it exists");
+  add_files(command, options->files);
+  command.add("-o,--output", options->output, "the page to write").required();
+  command.flag("--force", options->force, "replace it if it exists");
   return [options] { return report(*options); };
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
@@ -23,18 +22,16 @@ bool whole_number(const std::string& text, Number* out) {
 
 }  // namespace
 
-void Selection::add_time_options(CLI::App& app) {
-  app.add_option("--from", given_.from, "begin at this time since the start (30s, 5m)");
-  app.add_option("--to", given_.to, "end before this time since the start");
+void Selection::add_time_options(Command& command) {
+  command.add("--from", given_.from, "begin at this time since the start (30s, 5m)");
+  command.add("--to", given_.to, "end before this time since the start");
 }
 
-void Selection::add_options(CLI::App& app) {
-  app.add_option("--op", given_.kinds, "only operations of these kinds (read,write)")->delimiter(',')->allow_extra_args(false);
-  app.add_option("--process", given_.processes, "only of these processes: numbers or globs of commands")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--uid", given_.uids, "only of these users, by number")->delimiter(',')->allow_extra_args(false);
-  app.add_option("--path", given_.paths, "only on paths that match this glob; * also matches /")->allow_extra_args(false);
+void Selection::add_options(Command& command) {
+  command.add("--op", given_.kinds, "only operations of these kinds (read,write)").separated_by_commas();
+  command.add("--process", given_.processes, "only of these processes: numbers or globs of commands").separated_by_commas();
+  command.add("--uid", given_.uids, "only of these users, by number").separated_by_commas();
+  command.add("--path", given_.paths, "only on paths that match this glob; * also matches /").repeatable();
 }
 
 void Selection::parse() {

@@ -10,18 +10,15 @@
 #include "op_text.hpp"
 #include "trace/live_state.hpp"
 #include "trace/reader.hpp"
-
-namespace CLI {
-class App;
-}
+#include "util/command.hpp"
 
 namespace fsr::fstrace {
 
 // Options as given. parse() throws std::exception with one line for what can't be understood.
 class Selection {
  public:
-  void add_time_options(CLI::App& app);
-  void add_options(CLI::App& app);  // --op, --process, --uid, --path
+  void add_time_options(Command& command);
+  void add_options(Command& command);  // --op, --process, --uid, --path
   void parse();
 
   int64_t from() const { return from_; }  // ns; INT64_MIN: from the beginning

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <set>
 
@@ -184,14 +183,14 @@ int sql(const Options& options) {
 
 }  // namespace
 
-Run add_sql(CLI::App& app) {
+Run add_sql(Command& command) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "the trace, or - for standard input")->required();
-  app.add_option("QUERY", options->query, "SQL over the tables ops, files, processes, names, opens, blocks");
-  app.add_option("--export", options->exported, "write all tables into this new SQLite database");
-  app.add_flag("--force", options->force, "replace it if it exists");
-  CLI::Option* json = app.add_flag("--json", options->json, "one JSON object per row");
-  app.add_flag("--csv", options->csv, "comma-separated values")->excludes(json);
+  command.add("FILE", options->file, "the trace, or - for standard input").required();
+  command.add("QUERY", options->query, "SQL over the tables ops, files, processes, names, opens, blocks");
+  command.add("--export", options->exported, "write all tables into this new SQLite database");
+  command.flag("--force", options->force, "replace it if it exists");
+  const Option json = command.flag("--json", options->json, "one JSON object per row");
+  command.flag("--csv", options->csv, "comma-separated values").excludes(json);
   return [options] { return sql(*options); };
 }
 

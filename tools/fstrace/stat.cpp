@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace stat: counts, bytes, latencies, sizes and sequentiality, by group and over time, in one pass.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
@@ -143,20 +142,19 @@ int stat(Options& options) {
 
 }  // namespace
 
-Run add_stat(CLI::App& app) {
+Run add_stat(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  app.add_option("--by", options->by, "what to group by: op, process, command, thread, user, client, outcome, file (default op)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--interval", options->interval, "a table for each such stretch of time (1s, 5m)");
-  app.add_option("--sort", options->sort, "largest first by operations, bytes or time (default operations)")
-      ->check(CLI::IsMember({"operations", "bytes", "time"}));
-  app.add_option("--top", options->top, "only so many groups of each table");
-  CLI::Option* json = app.add_flag("--json", options->json, "JSON on standard output");
-  app.add_flag("--csv", options->csv, "comma-separated values on standard output")->excludes(json);
-  options->selection.add_time_options(app);
-  options->selection.add_options(app);
+  add_files(command, options->files);
+  command.add("--by", options->by, "what to group by: op, process, command, thread, user, client, outcome, file (default op)")
+      .separated_by_commas();
+  command.add("--interval", options->interval, "a table for each such stretch of time (1s, 5m)");
+  command.add("--sort", options->sort, "largest first by operations, bytes or time (default operations)")
+      .one_of({"operations", "bytes", "time"});
+  command.add("--top", options->top, "only so many groups of each table");
+  const Option json = command.flag("--json", options->json, "JSON on standard output");
+  command.flag("--csv", options->csv, "comma-separated values on standard output").excludes(json);
+  options->selection.add_time_options(command);
+  options->selection.add_options(command);
   return [options] { return stat(*options); };
 }
 

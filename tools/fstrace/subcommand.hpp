@@ -11,33 +11,30 @@
 #include <vector>
 
 #include "trace/reader.hpp"
-
-namespace CLI {
-class App;
-}
+#include "util/command.hpp"
 
 namespace fsr::fstrace {
 
 using Run = std::function<int()>;
 
-Run add_info(CLI::App& app);
-Run add_dump(CLI::App& app);
-Run add_mix(CLI::App& app);
-Run add_stat(CLI::App& app);
-Run add_sql(CLI::App& app);
-Run add_anonymize(CLI::App& app);
-Run add_compare(CLI::App& app);
-Run add_report(CLI::App& app);
-Run add_cut(CLI::App& app);
-Run add_filter(CLI::App& app);
-Run add_merge(CLI::App& app);
-Run add_convert(CLI::App& app);
-Run add_import(CLI::App& app);
-Run add_export(CLI::App& app);
-Run add_verify(CLI::App& app);
+Run add_info(Command& command);
+Run add_dump(Command& command);
+Run add_mix(Command& command);
+Run add_stat(Command& command);
+Run add_sql(Command& command);
+Run add_anonymize(Command& command);
+Run add_compare(Command& command);
+Run add_report(Command& command);
+Run add_cut(Command& command);
+Run add_filter(Command& command);
+Run add_merge(Command& command);
+Run add_convert(Command& command);
+Run add_import(Command& command);
+Run add_export(Command& command);
+Run add_verify(Command& command);
 
 // Declares the argument FILE...
-void add_files(CLI::App& app, std::vector<std::string>& files);
+void add_files(Command& command, std::vector<std::string>& files);
 // FILE... as given: one trace, or (the pieces of) a series. "-" and pipes are copied to a temporary file first. Throws
 // std::exception, one line.
 std::unique_ptr<TraceReader> open_trace(const std::vector<std::string>& files);

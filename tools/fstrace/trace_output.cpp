@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 
@@ -16,11 +15,11 @@ constexpr int64_t kLong = 1'000'000'000;    // ns: what lasts longer is written 
 constexpr int64_t kBlock = 10'000'000'000;  // ns that one block may span
 constexpr int kArchiveLevel = 19;
 
-void OutputOptions::add(CLI::App& app) {
-  app.add_option("-o,--output", file, "the trace to write")->required();
-  app.add_flag("--force", force, "replace it if it exists");
-  CLI::Option* smallest = app.add_flag("--archive", archive, "as small as possible: slow, in large blocks");
-  app.add_option("--level", level, "zstd level (default 3)")->check(CLI::Range(1, 22))->excludes(smallest);
+void OutputOptions::add(Command& command) {
+  command.add("-o,--output", file, "the trace to write").required();
+  command.flag("--force", force, "replace it if it exists");
+  const Option smallest = command.flag("--archive", archive, "as small as possible: slow, in large blocks");
+  command.add("--level", level, "zstd level (default 3)").stands_for("N").within(1, 22).excludes(smallest);
 }
 
 WriterOptions OutputOptions::writer() const {

@@ -9,11 +9,8 @@
 
 #include "op_source.hpp"
 #include "trace/writer.hpp"
+#include "util/command.hpp"
 #include "util/output_file.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace fsr {
 class TraceReader;
@@ -26,7 +23,7 @@ struct OutputOptions {
   bool force = false, archive = false;
   int level = 0;  // zstd, 0: not told
 
-  void add(CLI::App& app);
+  void add(Command& command);
   WriterOptions writer() const;
 };
 

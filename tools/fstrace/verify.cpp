@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace verify: reads everything and says what is damaged or missing, by block and time.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "json_out.hpp"
@@ -83,10 +82,10 @@ int verify(const Options& options) {
 
 }  // namespace
 
-Run add_verify(CLI::App& app) {
+Run add_verify(Command& command) {
   auto options = std::make_shared<Options>();
-  add_files(app, options->files);
-  app.add_flag("--json", options->json, "JSON on standard output");
+  add_files(command, options->files);
+  command.flag("--json", options->json, "JSON on standard output");
   return [options] { return verify(*options); };
 }
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/command.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace fsr {
+
+Option Option::required(bool is) { return Option(option_->required(is)); }
+Option Option::one_of(const std::vector<std::string>& words) { return Option(option_->check(CLI::IsMember(words))); }
+Option Option::within(uint64_t least, uint64_t most) { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::count_within(int least, int most) { return Option(option_->expected(least, most)); }
+Option Option::separated_by_commas() { return Option(option_->delimiter(',')).repeatable(); }
+Option Option::repeatable() { return Option(option_->allow_extra_args(false)); }
+Option Option::excludes(Option other) { return Option(option_->excludes(other.option_)); }
+Option Option::stands_for(const char* placeholder) { return Option(option_->option_text(placeholder)); }
+Option Option::show_default() { return Option(option_->capture_default_str()); }
+bool Option::given() const { return option_->count() > 0; }
+
+template <class T>
+Option Command::add(const std::string& names, T& to, const std::string& help) {
+  return Option(app_->add_option(names, to, help));
+}
+template Option Command::add(const std::string&, std::string&, const std::string&);
+template Option Command::add(const std::string&, int&, const std::string&);
+template Option Command::add(const std::string&, unsigned&, const std::string&);
+template Option Command::add(const std::string&, uint64_t&, const std::string&);
+template Option Command::add(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Command::add(const std::string&, std::vector<uint32_t>&, const std::string&);
+
+Option Command::flag(const std::string& names, bool& to, const std::string& help) {
+  return Option(app_->add_flag(names, to, help));
+}
+
+using Take = std::function<void(const std::string&)>;
+
+static Take complaining(const std::string& name, Take take) {
+  return [name, take = std::move(take)](const std::string& text) {
+    try {
+      take(text);
+    } catch (const std::invalid_argument& e) {
+      throw CLI::ValidationError(name + " " + text, e.what());
+    }
+  };
+}
+
+Option Command::add_parsed(const std::string& name, Take take, const std::string& help) {
+  return Option(app_->add_option_function<std::string>(name, complaining(name, std::move(take)), help));
+}
+
+Option Command::add_each(const std::string& name, Take take, const std::string& help) {
+  auto take_all = [take = complaining(name, std::move(take))](const std::vector<std::string>& given) {
+    for (const std::string& text : given) take(text);
+  };
+  return Option(app_->add_option_function<std::vector<std::string>>(name, take_all, help)).repeatable();
+}
+
+Option Command::option(const std::string& name) { return Option(app_->get_option(name)); }
+
+Command Command::subcommand(const std::string& name, const std::string& what) {
+  return Command(app_->add_subcommand(name, what));
+}
+
+void Command::when_chosen(std::function<void()> act) { app_->callback(std::move(act)); }
+
+bool Command::chosen() const { return app_->parsed(); }
+
+void Command::version_flag() {
+  // A subcommand's names its program.
+  const CLI::App* top = app_;
+  while (top->get_parent()) top = top->get_parent();
+  app_->set_version_flag("--version", top->get_name() + " " FSR_VERSION);
+}
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+
+Program::Program(const std::string& name, const std::string& what) : Command(new CLI::App(what, name)), name_(name) {
+  app_->get_formatter()->column_width(30);
+}
+
+Program::~Program() { delete app_; }
+
+void Program::require_subcommand() { app_->require_subcommand(1); }
+
+std::optional<int> Program::parse(int argc, const char* const* argv) {
+  try {
+    app_->parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::Success& e) {
+    return app_->exit(e);
+  } catch (const CLI::ParseError& e) {
+    const std::string what = e.what();
+    throw UsageError(what.substr(0, what.find('\n')));
+  }
+}
+
+}  // namespace fsr

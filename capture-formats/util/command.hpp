@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program's command line: its subcommands and their options. CLI11 does the work; only command.cpp includes it, because that
+// takes the compiler several seconds a file.
+//
+// Whatever an option writes to must live until parse() has returned. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace fsr {
+
+// What is wrong with a command line, one line.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// An option or argument as declared. The functions add to the declaration.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  Option required(bool is = true);
+  Option one_of(const std::vector<std::string>& words);
+  Option within(uint64_t least, uint64_t most);
+  Option count_within(int least, int most);  // how many values
+  Option separated_by_commas();              // several values in one word; more come with another use of the option
+  Option repeatable();                       // each use takes one word
+  Option excludes(Option other);
+  Option stands_for(const char* placeholder);  // in --help, in place of the type and the values
+  Option show_default();                       // in --help
+  bool given() const;                          // after parse()
+
+ private:
+  CLI::Option* option_;
+};
+
+// A program or a subcommand.
+class Command {
+ public:
+  // T: std::string, int, unsigned, uint64_t, or a vector of std::string or uint32_t.
+  template <class T>
+  Option add(const std::string& names, T& to, const std::string& help);
+  Option flag(const std::string& names, bool& to, const std::string& help);
+  // `take` is called with the value; the std::invalid_argument that it throws says what is wrong with it.
+  Option add_parsed(const std::string& name, std::function<void(const std::string&)> take, const std::string& help);
+  Option add_each(const std::string& name, std::function<void(const std::string&)> take, const std::string& help);  // of several
+  // The same for a parser of units.hpp.
+  template <class T, class Parser>
+  Option add_with(const std::string& name, T& to, Parser parse, const std::string& help) {
+    return add_parsed(
+        name, [&to, parse](const std::string& text) { to = T(parse(text)); }, help);
+  }
+  Option option(const std::string& name);  // one that was added
+
+  Command subcommand(const std::string& name, const std::string& what);
+  void when_chosen(std::function<void()> act);  // parse() calls it if this is the subcommand
+  bool chosen() const;                          // after parse()
+  void version_flag();                          // --version
+  void footer(const std::string& text);
+
+ protected:
+  explicit Command(CLI::App* app) : app_(app) {}
+  CLI::App* app_;
+};
+
+class Program : public Command {
+ public:
+  Program(const std::string& name, const std::string& what);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  void require_subcommand();
+  // Prints --help and --version itself, and then returns 0; with nothing the program goes on. Throws UsageError, without
+  // the program's name.
+  std::optional<int> parse(int argc, const char* const* argv);
+
+ private:
+  std::string name_;
+};
+
+}  // namespace fsr
