@@ -51,6 +51,7 @@ class Checker final : public ImportSink {
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   std::vector<const Importer*> all(importers().begin(), importers().end());
+  all.push_back(&kNfsdumpImporter);
   all.push_back(&kPcapImporter);
   for (const Importer* importer : all) {
     importer->sniff(bytes);

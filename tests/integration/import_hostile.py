@@ -15,13 +15,17 @@ DATA = f"{os.path.dirname(os.path.abspath(__file__))}/../data/import"
 SAMPLES = {
     "strace": ["strace-y.log", "strace.log"], "fio-iolog": ["fio-iolog-v2.log", "fio-iolog-v3.log"], "msr": ["msr.csv"],
     "blkparse": ["blkparse.txt"], "pcap": ["nfs3.pcap"], "loggedfs": ["loggedfs.log"],
+    "nfsdump": ["nfsdump.txt"],
 }
 
 
 def reversed_times(data):
-    """The lines behind the first in reverse order."""
+    """The lines behind the first in reverse order; where calls and replies have lines of their own, pairs of them."""
     first, *others = data.splitlines(keepends=True)
-    return first + b"".join(reversed(others))
+    if b" C3 " not in data:
+        return first + b"".join(reversed(others))
+    others = [first, *others]
+    return b"".join(b"".join(others[at:at + 2]) for at in range(len(others) - 2, -1, -2))
 
 
 def in_middle(data, what):

@@ -120,9 +120,9 @@ class TraceSink final : public ImportSink {
   int64_t epoch_ = 0;
 };
 
-// All of capture-formats and the one that needs a protocol's decoders.
+// All of capture-formats and those that need a protocol's decoders.
 std::vector<const Importer*> all_importers() {
-  std::vector<const Importer*> all{&kPcapImporter};
+  std::vector<const Importer*> all{&kPcapImporter, &kNfsdumpImporter};
   all.insert(all.end(), importers().begin(), importers().end());
   return all;
 }

@@ -3,6 +3,7 @@
 #include "import_pcap.hpp"
 
 #include "nfs_calls.hpp"
+#include "pcap.hpp"
 
 namespace fsr::capture {
 

@@ -9,9 +9,9 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
+#include "flow.hpp"
 #include "import/import.hpp"
 
 namespace fsr::capture {
@@ -49,13 +49,6 @@ class PacketReader {
   std::vector<Interface> interfaces_;
 };
 bool looks_like_pcap(std::string_view head);
-
-// One direction of a TCP connection: addresses and ports, sender first.
-struct FlowKey {
-  std::string from, to;  // address and port, bytes
-  bool operator<(const FlowKey& other) const { return std::tie(from, to) < std::tie(other.from, other.to); }
-  FlowKey reverse() const { return {to, from}; }
-};
 
 // Puts segments into order; what is missing for good is a gap.
 class TcpStreams {
