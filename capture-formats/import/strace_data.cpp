@@ -125,7 +125,8 @@ void Calls::list_directory(const CallSpec& spec) {
     parse_number(shown.substr(at + 3), &told);
     count = uint64_t(std::max<int64_t>(told, 0));
     dots = open->entries == 0 ? std::min<uint64_t>(count, 2) : 0;
-    op.op_flags |= kOpInferred;  // that "." and ".." come first, as they do almost everywhere
+    // That "." and ".." come first, as they do almost everywhere. Two alone are these.
+    if (dots && count > dots) op.op_flags |= kOpInferred;
   }
   open->entries += count;
   op.entries = entries;

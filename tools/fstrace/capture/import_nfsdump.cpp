@@ -58,7 +58,9 @@ void Nfsdump::reply(const NfsdumpLine& line) {
   if (!call.arguments.starts_with(line.procedure) || call.version != line.version)
     return sink_.note(ImportNotes::lost, "replies of another procedure than their call", 1);
   if (line.procedure == "mnt") {
-    fields_.parse(line.rest.substr(std::min<size_t>(line.rest.find_first_not_of(" OK"), line.rest.size())));
+    std::string_view answer = line.rest;
+    next_nfsdump_word(&answer);  // the status
+    fields_.parse(answer);
     if (const NfsdumpFields::Field* f = fields_.find("fh")) files_.root(f->value);
   }
   requests_.add(call, line.time, line.rest);
