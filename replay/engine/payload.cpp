@@ -21,6 +21,11 @@ Payload::Payload() : bytes_(new char[kPeriod + kDirect]) {
   memcpy(&bytes_[kPeriod], &bytes_[0], kDirect);
 }
 
+const Payload& Payload::shared() {
+  static const Payload payload;
+  return payload;
+}
+
 std::string_view Payload::get(ObjectId object, uint64_t offset, size_t length, std::string& scratch) const {
   uint64_t at = mix(object) % kPeriod + offset % kPeriod;
   if (length <= kDirect) return {&bytes_[at % kPeriod], length};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is written where the content was not captured: pseudo-random bytes that neither compress nor repeat from block to block,
-// the same for the same place of the same object, and free to produce. Threads may share one.
+// the same for the same place of the same object, and free to produce. All threads share one, which stays.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,15 @@ namespace fsr {
 
 class Payload {
  public:
-  Payload();
+  static const Payload& shared();
   // `length` bytes of `object` at `offset`. Beyond kDirect they are put together in `scratch`, whose storage they then live in.
   std::string_view get(ObjectId object, uint64_t offset, size_t length, std::string& scratch) const;
 
   static constexpr size_t kDirect = 1 << 20;
 
  private:
+  Payload();
+
   // No multiple of a block size, so that blocks repeat only after 4 GiB.
   static constexpr size_t kPeriod = (1 << 20) + 7;
   std::unique_ptr<char[]> bytes_;

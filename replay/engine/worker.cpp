@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "engine/payload.hpp"
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
 #include "plan/print_data.hpp"
@@ -123,6 +124,7 @@ bool Worker::issue(Node& node, int64_t now) {
   r.op = &op;
   r.owner = &node;
   r.who = run_.options.credentials ? run_.options.credentials->map(op.uid, op.gid) : Credentials{op.uid, op.gid};
+  r.generated = false;
   if (op.kind != OpKind::write) {
     r.payload = {};
   } else if (op.has(kOpData) && op.data.size() == op.length) {
@@ -134,7 +136,8 @@ bool Worker::issue(Node& node, int64_t now) {
     node.large = true;
     now = run_.clock.now();
   } else {
-    r.payload = run_.payload.get(op.object, op.offset, op.length, node.scratch);
+    r.payload = Payload::shared().get(op.object, op.offset, op.length, node.scratch);
+    r.generated = true;
     node.large |= !node.scratch.empty();
     now = run_.clock.now();
   }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "engine/clock.hpp"
-#include "engine/payload.hpp"
 #include "engine/run.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/verify.hpp"
@@ -36,7 +35,6 @@ struct RunState {
   Target& target;
   Clock& clock;
   Window window;
-  Payload payload;
   std::vector<std::unique_ptr<Worker>> workers;
   int64_t start = 0;                // clock; set before workers run
   std::atomic<bool> cancel{false};  // issue nothing more

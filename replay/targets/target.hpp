@@ -62,6 +62,7 @@ struct Request {
   const Op* op = nullptr;
   Credentials who;           // whom to act as; ignored by targets opened without impersonation
   std::string_view payload;  // write: the bytes to write, op->length of them
+  bool generated = false;    // the payload is Payload's, of op->object at op->offset, and can be had again
   bool want_data = false;    // read: the caller compares the content (otherwise it may be discarded unseen)
   Outcome outcome;
   void* owner = nullptr;  // the engine's own

@@ -41,6 +41,41 @@ def pieces(_, body, __):
     return struct.pack(">I", 0) * 1000 + b"".join(struct.pack(">I", 1) + body[i:i + 1] for i in range(len(body))) + struct.pack(">I", 1 << 31)
 
 
+class Restarts(hostile.Proxy):
+    """The server seems to restart after one COMMIT of `every`: from there on, all write verifiers are others."""
+    WRITE, COMMIT = 7, 21
+
+    def forward(self, client, server):
+        try:
+            while True:
+                body = self.wire.receive_message(client)
+                xid, procedure = struct.unpack_from(">I16xI", body)
+                if procedure in (self.WRITE, self.COMMIT):
+                    self.written[xid] = procedure
+                server.sendall(self.wire.framed(body))
+        except OSError:
+            pass
+        self.end(client, server)
+
+    def __init__(self, *arguments, **options):
+        self.written = {}
+        super().__init__(*arguments, **options)
+
+    def answer(self, client, server, _):
+        try:
+            while True:
+                body = self.wire.receive_message(server)
+                procedure = self.written.pop(struct.unpack_from(">I", body)[0], None)
+                if procedure == self.COMMIT and self.chance.randrange(self.every) == 0:
+                    self.damaged += 1
+                if procedure and struct.unpack_from(">20xII", body) == (0, 0):  # accepted, and done: the verifier ends it
+                    body = body[:-8] + struct.pack(">Q", self.damaged)
+                client.sendall(self.wire.framed(body))
+        except OSError:
+            pass
+        self.end(client, server)
+
+
 class NotYet(hostile.Proxy):
     """Answers one request of `every` with NFS3ERR_JUKEBOX and does not pass it on."""
     # Bytes behind the status: attributes that are not there (RFC 1813). 8 where none is said: those of before and after a change.
@@ -78,6 +113,14 @@ def jukebox(*_):
     """Names that case."""
 
 
+def restarted(*_):
+    """Names that case."""
+
+
+def always_restarted(*_):
+    """Names that case."""
+
+
 def run(damage, every, proxy_class=hostile.Proxy, **options):
     directory = f"hostile-{damage.__name__}"
     os.mkdir(os.path.join(os.environ["NFS_VFS_DIR"], directory))
@@ -94,6 +137,8 @@ def main():
             ((hostile.flip, 20), (hostile.cut, 20), (hostile.huge_length, 50), (huge_count, 20), (hostile.garbage, 50),
              (hostile.stranger, 2000), (hostile.twice, 20), (pieces, 20), (hostile.hang_up, 50), (hostile.silence, 3000))]
     good.append(run(jukebox, 300, NotYet, all_right=True))
+    good.append(run(restarted, 3, Restarts, all_right=True))
+    good.append(run(always_restarted, 1, Restarts))
     sys.exit(0 if all(good) else 1)
 
 

@@ -16,6 +16,12 @@ void finish_attributes(Call& call, const Rpc& rpc, const Reply& reply, int error
   finish_plain(call, rpc, reply, error);
 }
 
+void finish_setattr(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  const Attr* set = call.op().set;
+  if (!error && set && (set->valid & kAttrSize)) call.state().settled(call.op().object, set->size, UINT64_MAX);
+  finish_attributes(call, rpc, reply, error);
+}
+
 void finish_access(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   if (!error && !access_granted(call.op().mode, reply.access)) error = EACCES;
   finish_plain(call, rpc, reply, error);
@@ -57,7 +63,7 @@ void start_setattr(Call& call) {
   Attr set = op.set ? *op.set : Attr();
   if (auto mode = mode_of_minimal_acl(op)) set = {.valid = kAttrMode, .mode = *mode};
   set.mode = allowed_mode(call, set.mode);
-  Rpc& rpc = call.session->begin(call, Proc::setattr, finish_attributes);
+  Rpc& rpc = call.session->begin(call, Proc::setattr, finish_setattr);
   XdrEncoder out(rpc.head);
   encode_setattr(out, call.handle, set);
   call.session->send(rpc);

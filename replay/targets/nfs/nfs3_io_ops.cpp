@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on open files: open and release, and transfers in as many requests as the server's limits ask for.
+// Operations on open files: open and release, and transfers in as many requests as the server's limits ask for. What is not safe
+// on the server yet is nfs3_commit_ops.cpp's.
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ void finish_open(Call& call) {
 
 void after_truncate(Call& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
+  call.state().settled(call.op().object, 0, UINT64_MAX);
   call.request->outcome.attr = reply.attr;
   finish_open(call);
 }
@@ -40,18 +42,6 @@ void after_access(Call& call, const Rpc&, const Reply& reply, int error) {
   call.session->send(rpc);
 }
 
-// The file of an operation that may name an open instance. False: the call is finished.
-bool find_open(Call& call, Open* open) {
-  const Op& op = call.op();
-  if (op.handle == 0) {
-    open->object = op.object;
-    return find_object(call, op.object, &open->handle);
-  }
-  if (call.state().opens.get(op.handle, open)) return true;
-  call.session->finish(call, EBADF);
-  return false;
-}
-
 // --- transfers ---
 
 void start_transfer(Call& call, uint64_t offset, uint64_t length) {
@@ -69,11 +59,21 @@ void end_transfer(Call& call, uint64_t offset, int error) {
   call.error = error;
 }
 
+void finish_write(Call& call, int) {  // what could not be written again is left to the next COMMIT
+  call.state().end_rewriting(call.object);
+  call.session->finish(call, call.request->outcome.error);
+}
+
 void finish_transfer(Call& call) {
   uint64_t done = call.short_at - call.start;
   if (call.append) call.state().end_append(call.object);
   call.request->outcome.result = done;
-  call.session->finish(call, done ? 0 : call.error);
+  call.request->outcome.error = done ? 0 : call.error;
+  if (call.restarted) {
+    call.lost = call.state().begin_rewriting(call.object);
+    if (!call.lost.empty()) return write_again(call, finish_write);
+  }
+  call.session->finish(call, call.request->outcome.error);
 }
 
 void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error);
@@ -137,6 +137,14 @@ void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   advance(call, call.state().options.read_max, send_read);
 }
 
+// What is not yet safe, and what is.
+void keep_track(Call& call, uint64_t offset, const Reply& reply) {
+  NfsState& state = call.state();
+  if (reply.committed != Stable::unstable) return state.settled(call.object, offset, offset + reply.count);
+  const DataSource source = state.source_of(*call.request, call.start, offset, reply.count);
+  call.restarted |= state.wrote(call.object, offset, reply.count, source, reply.verifier);
+}
+
 void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   --call.outstanding;
   if (!error && reply.count > rpc.count) error = EBADMSG;
@@ -144,7 +152,7 @@ void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   if (error) {
     end_transfer(call, rpc.offset, error);
   } else {
-    if (reply.committed == Stable::unstable) call.state().wrote(call.object, reply.verifier);
+    keep_track(call, rpc.offset, reply);
     call.request->outcome.attr = reply.attr;
     if (reply.count < rpc.count) send_write(call, rpc.offset + reply.count, rpc.count - reply.count);
   }
@@ -165,11 +173,6 @@ void after_size(Call& call, const Rpc&, const Reply& reply, int error) {
   call.session->finish(call, error);
 }
 
-void after_commit(Call& call, const Rpc& rpc, const Reply& reply, int error) {
-  if (!error && !call.state().committed(call.object, call.commit_upto, reply.verifier)) error = EIO;
-  finish_plain(call, rpc, reply, error);
-}
-
 }  // namespace
 
 void start_open(Call& call) {
@@ -184,7 +187,7 @@ void start_read(Call& call) {
   Open open;
   if (!find_open(call, &open)) return;
   call.handle = open.handle;
-  call.append = false;
+  call.append = call.restarted = false;
   start_transfer(call, call.op().offset, call.op().length);
   if (call.end == call.next) return send_read(call, call.next, 0);
   advance(call, call.state().options.read_max, send_read);
@@ -196,6 +199,7 @@ void start_write(Call& call) {
   if (!find_open(call, &open)) return;
   call.handle = open.handle;
   call.object = open.object;
+  call.restarted = false;
   call.stable = (open.flags & O_SYNC) == O_SYNC ? Stable::file : open.flags & O_DSYNC ? Stable::data : Stable::unstable;
   call.append = op.has(kOpAppend) || (open.flags & O_APPEND);
   if (!call.append) return transfer_out(call, op.offset);
@@ -204,19 +208,6 @@ void start_write(Call& call) {
   Rpc& rpc = call.session->begin(call, Proc::getattr, after_size);
   XdrEncoder out(rpc.head);
   encode_handle(out, call.handle);
-  call.session->send(rpc);
-}
-
-void start_fsync(Call& call) {
-  Open open;
-  if (!find_open(call, &open)) return;
-  // Without an open file the operation is a COMMIT by itself, from somebody who knows no opens.
-  const bool needed = call.state().needs_commit(open.object, &call.commit_upto);
-  if (!needed && call.op().handle) return call.session->finish(call, 0);
-  call.object = open.object;
-  Rpc& rpc = call.session->begin(call, Proc::commit, after_commit);
-  XdrEncoder out(rpc.head);
-  encode_commit(out, open.handle);
   call.session->send(rpc);
 }
 

@@ -14,7 +14,10 @@ namespace {
 void finish_found(Call& call, const FileHandle& handle, const Attr& attr) {
   const Op& op = call.op();
   call.state().teach(op.object, handle, attr);
-  if (op.kind == OpKind::create) call.state().opened(op.handle, op.object, handle, op.open_flags, false);
+  if (op.kind == OpKind::create) {
+    if (op.open_flags & O_TRUNC) call.state().settled(op.object, 0, UINT64_MAX);
+    call.state().opened(op.handle, op.object, handle, op.open_flags, false);
+  }
   call.request->outcome.attr = attr;
   call.session->finish(call, 0);
 }

@@ -105,6 +105,18 @@ bool find_object(Call& call, ObjectId object, FileHandle* handle) {
   return false;
 }
 
+// The file of an operation that may name an open instance. False: the call is finished.
+bool find_open(Call& call, Open* open) {
+  const Op& op = call.op();
+  if (op.handle == 0) {
+    open->object = op.object;
+    return find_object(call, op.object, &open->handle);
+  }
+  if (call.state().opens.get(op.handle, open)) return true;
+  call.session->finish(call, EBADF);
+  return false;
+}
+
 bool check_name(Call& call, std::string_view name) {
   const int error = name_error(name);
   if (error) call.session->finish(call, error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations as NFSv3 procedures: what is exact, approximate and impossible stands in nfs3_ops.cpp, the state machines in
-// nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp and nfs3_dir_ops.cpp.
+// nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_commit_ops.cpp and nfs3_dir_ops.cpp.
 #pragma once
 
 #include "targets/nfs/access.hpp"
@@ -42,12 +42,16 @@ void start_readdir(Call& call);
 // --- what they share ---
 // The object's file handle. False: nothing taught it, and the call is finished with ESTALE.
 bool find_object(Call& call, ObjectId object, FileHandle* handle);
+// The file of an operation that may name an open instance. False: the call is finished.
+bool find_open(Call& call, Open* open);
 // The name could leave its directory or is absurdly long: false, and the call is finished.
 bool check_name(Call& call, std::string_view name);
 // The bits of a mode that this target may set.
 uint32_t allowed_mode(const Call& call, uint32_t mode);
 // The last reply of an operation that needs nothing of it but the attributes.
 void finish_plain(Call& call, const Rpc& rpc, const Reply& reply, int error);
+// The server restarted: writes call.lost, of call.object, again.
+void write_again(Call& call, void (*then)(Call& call, int error));
 // Removes call.hidden one after the other, then finishes the call successfully.
 void remove_hidden(Call& call);
 

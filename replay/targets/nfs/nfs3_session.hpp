@@ -32,6 +32,7 @@ struct Rpc final : wire::Exchange {
   Then then = nullptr;
   uint64_t offset = 0;  // READ, WRITE
   uint32_t count = 0;
+  uint32_t piece = 0;                                      // of Call::lost
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns, when the server asks for patience
 
   void replied(std::span<const uint8_t> message) override;
@@ -53,7 +54,13 @@ struct Call {
   Stable stable = Stable::unstable;
   bool append = false;
   ObjectId object = kNoObject;  // written to
+  // What the server lost is written again, by as many requests.
+  bool restarted = false;  // a WRITE was told so
   uint64_t commit_upto = 0;
+  unsigned commits = 0;
+  std::vector<LostData> lost;
+  size_t next_lost = 0;
+  void (*rewritten_then)(Call& call, int error) = nullptr;
   // A listing.
   std::shared_ptr<Listing> listing;
   Batch batch;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/nfs/nfs_state.hpp"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <utility>
 
 namespace fsr::nfs {
 
@@ -118,40 +120,72 @@ void NfsState::end_append(ObjectId object) {
   });
 }
 
-void NfsState::wrote(ObjectId object, uint64_t verifier) {
+bool NfsState::wrote(ObjectId object, uint64_t offset, uint64_t count, const DataSource& source, uint64_t verifier) {
+  bool restarted = false;
   objects.visit(object, [&](Object& o) {
-    if (o.unstable > o.committed && o.verifier != verifier && !o.lost) {
-      o.lost = true;
-      ++counters.lost_writes;
-    }
-    ++o.unstable;
-    o.verifier = verifier;
+    if (!o.uncommitted) o.uncommitted = std::make_unique<Uncommitted>(unstable_budget);
+    restarted = o.uncommitted->wrote(offset, offset + count, source, verifier);
   });
+  counters.lost_files += restarted;
+  return restarted;
+}
+
+void NfsState::settled(ObjectId object, uint64_t offset, uint64_t end) {
+  objects.visit(object, [&](Object& o) {
+    if (o.uncommitted) o.uncommitted->cut(offset, end);
+  });
+}
+
+DataSource NfsState::source_of(const Request& request, uint64_t start, uint64_t offset, uint64_t count) {
+  if (request.generated) return {true, nullptr, request.op->object, request.op->offset - start};
+  auto kept = KeptData::keep(request.payload.substr(size_t(offset - start), size_t(count)), unstable_budget);
+  return {kept != nullptr, kept, kNoObject, 0 - offset};
 }
 
 bool NfsState::needs_commit(ObjectId object, uint64_t* upto) {
   bool needed = false;
   objects.visit(object, [&](Object& o) {
-    needed = o.unstable > o.committed;
-    *upto = o.unstable;
+    if (!o.uncommitted) return;
+    needed = !o.uncommitted->empty();
+    *upto = o.uncommitted->writes();
   });
   return needed;
 }
 
-bool NfsState::committed(ObjectId object, uint64_t upto, uint64_t verifier) {
-  bool safe = true;
+int NfsState::committed(ObjectId object, uint64_t upto, uint64_t verifier, std::vector<LostData>* lost) {
+  bool restarted = false, for_good = false;
   objects.visit(object, [&](Object& o) {
-    if (upto <= o.committed) return;  // another COMMIT covered it meanwhile
-    if (o.verifier != verifier && !o.lost) {
-      o.lost = true;
-      ++counters.lost_writes;
-    }
-    safe = !o.lost;
-    o.lost = false;  // told once, as an fsync does
-    o.committed = upto;
-    o.verifier = verifier;
+    if (!o.uncommitted) return;
+    restarted = o.uncommitted->committed(upto, verifier);
+    for_good = o.uncommitted->take_unknown_loss();
+    *lost = o.uncommitted->lost();
   });
-  return safe;
+  counters.lost_files += restarted;
+  counters.lost_for_good += for_good;
+  return for_good ? EIO : 0;
+}
+
+std::vector<LostData> NfsState::begin_rewriting(ObjectId object) {
+  std::vector<LostData> lost;
+  objects.visit(object, [&](Object& o) {
+    if (!o.uncommitted || std::exchange(o.uncommitted->rewriting, true)) return;
+    lost = o.uncommitted->lost();
+    o.uncommitted->rewriting = !lost.empty();
+  });
+  return lost;
+}
+
+void NfsState::end_rewriting(ObjectId object) {
+  objects.visit(object, [](Object& o) {
+    if (o.uncommitted) o.uncommitted->rewriting = false;
+  });
+}
+
+void NfsState::wrote_again(ObjectId object, const LostData& part, uint64_t verifier) {
+  counters.bytes_again += part.end - part.begin;
+  objects.visit(object, [&](Object& o) {
+    if (o.uncommitted) o.uncommitted->wrote_again(part, verifier);
+  });
 }
 
 }  // namespace fsr::nfs

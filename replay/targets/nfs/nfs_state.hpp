@@ -14,6 +14,7 @@
 #include "targets/id_map.hpp"
 #include "targets/nfs/listing.hpp"
 #include "targets/nfs/nfs3.hpp"
+#include "targets/nfs/uncommitted.hpp"
 #include "targets/target.hpp"
 #include "targets/wire/channel.hpp"
 
@@ -34,11 +35,7 @@ struct Object {
   bool removed = false;  // its last name is gone or hidden: forgotten with its last open
   uint32_t type = 0;     // S_IFMT bits, 0 = not told
   std::vector<HiddenName> hidden;
-  // UNSTABLE writes: a server that restarts before their COMMIT shows another verifier and may have lost them.
-  uint64_t unstable = 0;   // how many were ever done
-  uint64_t committed = 0;  // how many of them a COMMIT covers
-  uint64_t verifier = 0;   // of those not committed
-  bool lost = false;       // the verifier changed among them
+  std::unique_ptr<Uncommitted> uncommitted;  // nullptr: nothing ever was
   // Appends under way. Version 3 has none: each asks for the size and writes there, behind what others of ours already took.
   uint32_t appends = 0;
   uint64_t append_end = 0;
@@ -57,7 +54,9 @@ struct Counters {
   std::atomic<uint64_t> delayed{0};                      // NFS3ERR_JUKEBOX: asked again later
   std::atomic<uint64_t> hidden{0};                       // removals while open, done as a rename
   std::atomic<uint64_t> hidden_left{0};                  // hidden names that could not be removed
-  std::atomic<uint64_t> lost_writes{0};                  // the server restarted with uncommitted data
+  std::atomic<uint64_t> lost_files{0};                   // of which a server that restarted may have lost uncommitted data
+  std::atomic<uint64_t> bytes_again{0};                  // of that data, written again
+  std::atomic<uint64_t> lost_for_good{0};                // files of which some could not be
   std::atomic<uint64_t> unknown{0};                      // operations on an object that nothing taught
   std::array<std::atomic<uint64_t>, kProcs> requests{};  // calls begun, by procedure; a call that is sent again is one
 };
@@ -74,12 +73,15 @@ struct NfsOptions {
   bool impersonate = false;
 };
 
+constexpr uint64_t kUnstableBudget = 64 << 20;  // bytes, to be able to write again what a server loses
+
 class NfsState {
  public:
   explicit NfsState(const NfsOptions& o);
 
   const NfsOptions options;
   Counters counters;
+  Budget unstable_budget{kUnstableBudget};
   IdMap<Object> objects;
   IdMap<Open> opens;
 
@@ -103,12 +105,22 @@ class NfsState {
   uint64_t place_append(ObjectId object, uint64_t size, uint64_t length);
   void end_append(ObjectId object);
 
-  // An UNSTABLE write was answered.
-  void wrote(ObjectId object, uint64_t verifier);
+  // A WRITE of `count` bytes at `offset` was answered as UNSTABLE. True: the server had restarted, and the caller is to write
+  // again what begin_rewriting() returns.
+  bool wrote(ObjectId object, uint64_t offset, uint64_t count, const DataSource& source, uint64_t verifier);
+  // Bytes from `offset` up to `end` are safe or gone: written STABLE, truncated, deallocated.
+  void settled(ObjectId object, uint64_t offset, uint64_t end);
+  // How the `count` bytes at `offset` of the file can be had again after the operation, whose data went to `start` of the file.
+  DataSource source_of(const Request& request, uint64_t start, uint64_t offset, uint64_t count);
   // Is there something to commit? *upto: what the COMMIT to be sent will cover.
   bool needs_commit(ObjectId object, uint64_t* upto);
-  // A COMMIT was answered. False: data was lost (counted).
-  bool committed(ObjectId object, uint64_t upto, uint64_t verifier);
+  // A COMMIT was answered. *lost: what is to be written again and committed. Returns 0, or EIO if something can't be (counted,
+  // told once).
+  int committed(ObjectId object, uint64_t upto, uint64_t verifier, std::vector<LostData>* lost);
+  // For whom wrote() told so: what is to be written again, or nothing where somebody else does that. end_rewriting() must follow.
+  std::vector<LostData> begin_rewriting(ObjectId object);
+  void end_rewriting(ObjectId object);
+  void wrote_again(ObjectId object, const LostData& part, uint64_t verifier);
 
  private:
   std::atomic<uint64_t> hidden_names_{0};

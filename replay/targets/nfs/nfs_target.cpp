@@ -85,7 +85,9 @@ class NfsTarget final : public Target {
             {"requests delayed by the server", c.delayed},
             {"open files removed by renaming", c.hidden},
             {"hidden names left behind", c.hidden_left},
-            {"files with lost writes", c.lost_writes},
+            {"files of which the server lost data", c.lost_files},
+            {"bytes of that written again", c.bytes_again},
+            {"files of which lost data could not be written again", c.lost_for_good},
             {"operations on unknown objects", c.unknown}};
   }
 

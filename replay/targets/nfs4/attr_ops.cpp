@@ -38,8 +38,10 @@ Task do_setattr(Call& call) {
   Rpc& rpc = call.ask(through ? file.who : call.who);
   rpc.compound.putfh(file.handle).setattr(file.stateid, set).getattr();
   const Reply& reply = co_await call.send(rpc);
-  if (!reply.error) call.request->outcome.attr = reply.attr;
-  co_return reply.error;
+  if (reply.error) co_return reply.error;
+  if (set.valid & kAttrSize) call.files().settled(call.op().object, set.size, UINT64_MAX);
+  call.request->outcome.attr = reply.attr;
+  co_return 0;
 }
 
 Task do_access(Call& call) {

@@ -38,22 +38,22 @@ Stable stability(uint32_t flags) {
   return (flags & O_SYNC) == O_SYNC ? Stable::file : flags & O_DSYNC ? Stable::data : Stable::unstable;
 }
 
-// WRITE of some bytes.
-Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view bytes, uint32_t* written) {
-  Rpc& rpc = call.ask(file.who);
-  rpc.compound.putfh(file.handle).write(file.stateid, offset, stability(file.flags), uint32_t(bytes.size()));
-  const Reply& reply = co_await call.send(rpc, bytes);
-  if (reply.error) co_return reply.error;
-  if (reply.count > bytes.size()) co_return EBADMSG;
-  if (reply.count == 0 && !bytes.empty()) co_return EIO;
-  if (reply.committed == Stable::unstable) call.files().wrote(file.object, reply.verifier);
-  *written = uint32_t(reply.count);
-  co_return 0;
+// What is not yet safe, and what is.
+void keep_track(Call& call, const File& file, uint64_t offset, const Written& written, const nfs::DataSource& source) {
+  nfs::NfsState& files = call.files();
+  if (written.committed != Stable::unstable) return files.settled(file.object, offset, offset + written.count);
+  call.restarted |= files.wrote(file.object, offset, written.count, source, written.verifier);
 }
 
 Task write_piece(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
   auto& [call, file, start] = *static_cast<Moving*>(context);
-  co_return co_await write_bytes(call, file, offset, call.request->payload.substr(size_t(offset - start), size), &moved->bytes);
+  const std::string_view bytes = call.request->payload.substr(size_t(offset - start), size);
+  Written written;
+  const int error = co_await write_bytes(call, file, offset, bytes, stability(file.flags), &written);
+  if (error) co_return error;
+  keep_track(call, file, offset, written, call.files().source_of(*call.request, start, offset, written.count));
+  moved->bytes = written.count;
+  co_return 0;
 }
 
 // Moves `length` bytes; their number becomes the result.
@@ -98,9 +98,11 @@ Task copy_through(Call& call, const File& from, const File& to, uint64_t* done) 
     if (reply.error || reply.data.empty()) co_return reply.error;
     if (reply.data.size() > size) co_return EBADMSG;
     call.buffer = reply.data;
-    uint32_t written = 0;
-    if (int error = co_await write_bytes(call, to, op.offset2 + *done, call.buffer, &written)) co_return error;
-    *done += written;
+    Written written;
+    const int error = co_await write_bytes(call, to, op.offset2 + *done, call.buffer, stability(to.flags), &written);
+    if (error) co_return error;
+    keep_track(call, to, op.offset2 + *done, written, {});
+    *done += written.count;
   }
   co_return 0;
 }
@@ -115,7 +117,7 @@ Task copy_within(Call& call, const File& from, const File& to, uint64_t* done) {
     const Reply& reply = co_await call.send(rpc);
     if (reply.error || reply.count == 0) co_return reply.error;
     if (reply.count > length - *done || !reply.synchronous) co_return EBADMSG;
-    if (reply.committed == Stable::unstable) call.files().wrote(to.object, reply.verifier);
+    keep_track(call, to, op.offset2 + *done, {reply.count, reply.committed, reply.verifier}, {});
     *done += reply.count;
   }
   co_return 0;
@@ -137,8 +139,14 @@ Task do_write(Call& call) {
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
   const uint64_t length = std::min<uint64_t>(op.length, call.request->payload.size());
-  if (op.has(kOpAppend) || (file.flags & O_APPEND)) co_return co_await append(call, file, length);
-  co_return co_await transfer(call, file, write_piece, op.offset, length, call.client().options.write_max);
+  call.restarted = false;
+  int error;
+  if (op.has(kOpAppend) || (file.flags & O_APPEND))
+    error = co_await append(call, file, length);
+  else
+    error = co_await transfer(call, file, write_piece, op.offset, length, call.client().options.write_max);
+  if (call.restarted) co_await write_lost_again(call, file);
+  co_return error;
 }
 
 Task do_copy(Call& call) {
@@ -147,11 +155,13 @@ Task do_copy(Call& call) {
   if (int error = find_file(call, op.handle, op.object, &from)) co_return error;
   if (int error = find_file(call, op.handle2, op.object2, &to)) co_return error;
   uint64_t done = 0;
+  call.restarted = false;
   int error;
   if (call.client().offers().copy == kOk)
     error = co_await copy_within(call, from, to, &done);
   else
     error = co_await copy_through(call, from, to, &done);
+  if (call.restarted) co_await write_lost_again(call, to);
   call.request->outcome.result = done;
   const bool again = error == ECONNRESET || error == ENOTCONN || error == kStateLost;
   co_return done > 0 && !again ? 0 : error;
@@ -166,6 +176,7 @@ Task do_fallocate(Call& call) {
   op.mode ? rpc.compound.deallocate(file.stateid, op.offset, op.length)
           : rpc.compound.allocate(file.stateid, op.offset, op.length);
   const Reply& reply = co_await call.send(rpc);
+  if (!reply.error && op.mode) call.files().settled(file.object, op.offset, op.offset + op.length);
   co_return reply.error;
 }
 

@@ -62,7 +62,9 @@ class Nfs4Target final : public Target {
                                                          {"lease renewals", c.renewals},
                                                          {"open files removed by renaming", f.hidden},
                                                          {"hidden names left behind", f.hidden_left},
-                                                         {"files with lost writes", f.lost_writes},
+                                                         {"files of which the server lost data", f.lost_files},
+                                                         {"bytes of that written again", f.bytes_again},
+                                                         {"files of which lost data could not be written again", f.lost_for_good},
                                                          {"operations on unknown objects", f.unknown}};
     if (shared_->client.minor_version >= 2) add_refusals(all);
     return all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that begin and end open instances, and those that ask for what is written to be safe.
+// Operations that begin and end open instances.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -60,6 +60,7 @@ Task do_open(Call& call) {
   rpc.compound.getattr();
   const Reply& reply = co_await call.send(rpc);
   if (reply.done <= kOpenAt) co_return reply.error;
+  if ((op.open_flags & O_TRUNC) && !reply.error) call.files().settled(op.object, 0, UINT64_MAX);
   call.files().learn_links(op.object, reply.attr);
   call.request->outcome.attr = reply.attr;
   co_return co_await keep_open(call, reply, handle);
@@ -91,6 +92,7 @@ Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow h
   if (!stays) rpc.compound.close(kCurrent);
   const Reply& reply = co_await call.send(rpc);
   if (!reply.error) taught(call, reply);
+  if (!reply.error && (set.valid & kAttrSize)) call.files().settled(op.object, set.size, UINT64_MAX);
   *made = reply.handle;
   if (reply.done <= kOpenAt || !stays) co_return reply.error;
   if (reply.handle.size == 0) co_return reply.error ? reply.error : EBADMSG;  // what to close isn't known
@@ -138,20 +140,6 @@ Task do_release(Call& call) {
 Task do_releasedir(Call& call) {
   std::vector<nfs::HiddenName> none;
   co_return call.files().released(call.op().handle, &none) ? 0 : EBADF;
-}
-
-Task do_fsync(Call& call) {
-  const Op& op = call.op();
-  File file;
-  if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
-  uint64_t upto = 0;
-  // Without an open file the operation is a COMMIT by itself, from somebody who knows no opens.
-  if (!call.files().needs_commit(file.object, &upto) && op.handle) co_return 0;
-  Rpc& rpc = call.ask(file.who);
-  rpc.compound.putfh(file.handle).commit();
-  const Reply& reply = co_await call.send(rpc);
-  if (reply.error) co_return reply.error;
-  co_return call.files().committed(file.object, upto, reply.verifier) ? 0 : EIO;
 }
 
 Task do_flush(Call& call) {

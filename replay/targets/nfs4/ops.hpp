@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations as COMPOUNDs: what is exact, approximate and impossible stands in ops.cpp, how each is done in attr_ops.cpp,
-// name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
+// name_ops.cpp, open_ops.cpp, data_ops.cpp, commit_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
 #pragma once
 
 #include "targets/guards.hpp"
@@ -64,6 +64,14 @@ struct File {
   uint32_t flags = 0;  // O_*
 };
 int find_file(Call& call, HandleId handle, ObjectId object, File* file);
+struct Written {
+  uint64_t count = 0;
+  Stable committed = Stable::unstable;
+  uint64_t verifier = 0;
+};
+Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written);
+// A write was told that the server restarted: what that lost of the file is written again, unless somebody else does so.
+Task write_lost_again(Call& call, const File& file);
 // Makes a regular file by OPEN; it stays open if the operation has a handle.
 Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how, FileHandle* made);
 Task remove_hidden(Call& call, std::vector<nfs::HiddenName>& names);  // failures are counted

@@ -39,7 +39,8 @@ struct Call final : SharedCall {
   Identity who;
   bool harmful = false;  // a request that must not be made twice may have been performed
   unsigned attempts = 0;
-  nfs::Batch batch;  // of a listing
+  bool restarted = false;  // a write was told that the server restarted
+  nfs::Batch batch;        // of a listing
 
   Client& client() const { return shared->client; }
   nfs::NfsState& files() const { return shared->files; }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was written UNSTABLE to a file and is not committed yet: a server that restarts before the COMMIT shows another write
+// verifier and may have lost it (RFC 1813, 3.3.7 and 3.3.21), so it must be possible to write it again.
+//
+// Data that the replayer generates is remembered by where it comes from, other data is kept, within one budget for the whole
+// target. What goes beyond the budget can't be written again once it is lost, and is counted then. Not thread-safe, but for the
+// budget: NfsState guards it with the object that it belongs to.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "op.hpp"
+
+namespace fsr::nfs {
+
+// Bytes of memory that the files of a target share. Thread-safe.
+class Budget {
+ public:
+  explicit Budget(uint64_t bytes) : left_(int64_t(bytes)) {}
+  bool take(uint64_t bytes);
+  void draw(uint64_t bytes) { left_.fetch_sub(int64_t(bytes), std::memory_order_relaxed); }  // whether there is enough or not
+  void give(uint64_t bytes) { left_.fetch_add(int64_t(bytes), std::memory_order_relaxed); }
+
+ private:
+  std::atomic<int64_t> left_;
+};
+
+// Data held within a budget.
+class KeptData {
+ public:
+  static std::shared_ptr<const KeptData> keep(std::string_view bytes, Budget& budget);  // nullptr: beyond the budget
+  KeptData(std::string_view bytes, Budget& budget) : bytes_(bytes), budget_(budget) {}
+  ~KeptData() { budget_.give(bytes_.size()); }
+  KeptData(const KeptData&) = delete;
+  KeptData& operator=(const KeptData&) = delete;
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  const std::string bytes_;
+  Budget& budget_;
+};
+
+// How the data of a write can be had again: the byte at offset x of the file is the one at x + shift (modulo 2^64) of what is
+// kept, or of what Payload generates for `object`.
+struct DataSource {
+  bool known = false;
+  std::shared_ptr<const KeptData> kept;  // nullptr: generated
+  ObjectId object = kNoObject;
+  uint64_t shift = 0;
+  bool operator==(const DataSource&) const = default;
+  // The `size` bytes at `offset` of the file, at most Payload::kDirect. Valid as long as this source.
+  std::string_view data(uint64_t offset, size_t size) const;
+};
+
+// Bytes [begin, end) of a file, written by the write of that number.
+struct LostData {
+  uint64_t begin = 0, end = 0;
+  DataSource source;
+  uint64_t number = 0;
+};
+
+class Uncommitted {
+ public:
+  explicit Uncommitted(Budget& budget) : budget_(budget) {}
+  ~Uncommitted() { budget_.give(counted_ * kExtentCost); }
+  Uncommitted(const Uncommitted&) = delete;
+  Uncommitted& operator=(const Uncommitted&) = delete;
+
+  bool empty() const { return extents_.empty() && !unknown_.pending; }
+  uint64_t writes() const { return writes_; }  // so far: what a COMMIT to be sent now will cover
+  // An UNSTABLE write was answered. True: the verifier tells that the server restarted since an earlier one, for the first time.
+  bool wrote(uint64_t begin, uint64_t end, const DataSource& source, uint64_t verifier);
+  // The bytes are committed by another write, or are gone.
+  void cut(uint64_t begin, uint64_t end);
+  // A COMMIT of the first `upto` writes was answered. True: it tells that the server restarted, for the first time.
+  bool committed(uint64_t upto, uint64_t verifier);
+  // What the server lost and is to be written again; in the order of offsets, without overlaps.
+  std::vector<LostData> lost() const;
+  // A part of that was.
+  void wrote_again(const LostData& part, uint64_t verifier);
+  // Something was lost that can't be written again. Told once, as an fsync does.
+  bool take_unknown_loss();
+
+  bool rewriting = false;  // somebody writes lost() again
+
+ private:
+  struct Extent {
+    uint64_t end;
+    DataSource source;
+    uint64_t verifier, number;
+    bool lost;
+  };
+  using Extents = std::map<uint64_t, Extent>;  // by their begin
+  struct Unknown {                             // writes whose data can't be had again
+    bool pending = false, lost = false;
+    uint64_t number = 0, verifier = 0;
+  };
+  static constexpr uint64_t kExtentCost = 48 + sizeof(Extents::value_type);  // bytes, with the tree's node
+
+  void split(uint64_t at);
+  Extents::iterator remove(uint64_t begin, uint64_t end);
+  void join_previous(Extents::iterator it);
+  bool suspect(uint64_t upto, uint64_t verifier);
+  void settle();
+
+  Budget& budget_;
+  Extents extents_;
+  size_t counted_ = 0;  // extents that the budget has paid for
+  uint64_t writes_ = 0;
+  uint64_t verifier_ = 0;  // the last one told
+  Unknown unknown_;
+};
+
+}  // namespace fsr::nfs

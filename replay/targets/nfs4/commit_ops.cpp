@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// WRITE and COMMIT of bytes, and what follows when their verifier tells that the server restarted: what it lost is written again.
+#include <errno.h>
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "engine/payload.hpp"
+#include "targets/nfs4/ops.hpp"
+
+namespace fsr::nfs4 {
+
+namespace {
+
+constexpr unsigned kMostCommits = 4;  // of one operation, on a server that restarts again and again
+
+Task write_again(Call& call, File file, const std::vector<nfs::LostData>& lost) {
+  if ((file.flags & O_ACCMODE) == O_RDONLY) file.stateid = kAnonymous;
+  const uint64_t most = std::min<uint64_t>(call.client().options.write_max, Payload::kDirect);
+  for (nfs::LostData part : lost)
+    for (const uint64_t end = part.end; part.begin < end; part.begin = part.end) {
+      call.auxiliary();
+      Written written;
+      const std::string_view bytes = part.source.data(part.begin, size_t(std::min(most, end - part.begin)));
+      if (int error = co_await write_bytes(call, file, part.begin, bytes, Stable::unstable, &written)) co_return error;
+      part.end = part.begin + written.count;
+      call.files().wrote_again(file.object, part, written.verifier);
+    }
+  co_return 0;
+}
+
+}  // namespace
+
+Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written) {
+  Rpc& rpc = call.ask(file.who);
+  rpc.compound.putfh(file.handle).write(file.stateid, offset, stable, uint32_t(bytes.size()));
+  const Reply& reply = co_await call.send(rpc, bytes);
+  if (reply.error) co_return reply.error;
+  if (reply.count > bytes.size()) co_return EBADMSG;
+  if (reply.count == 0 && !bytes.empty()) co_return EIO;
+  *written = {reply.count, reply.committed, reply.verifier};
+  co_return 0;
+}
+
+Task write_lost_again(Call& call, const File& file) {
+  const std::vector<nfs::LostData> lost = call.files().begin_rewriting(file.object);
+  if (lost.empty()) co_return 0;
+  const int error = co_await write_again(call, file, lost);  // what could not be is left to the next COMMIT
+  call.files().end_rewriting(file.object);
+  co_return error;
+}
+
+Task do_fsync(Call& call) {
+  const Op& op = call.op();
+  File file;
+  if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
+  uint64_t upto = 0;
+  // Without an open file the operation is a COMMIT by itself, from somebody who knows no opens.
+  if (!call.files().needs_commit(file.object, &upto) && op.handle) co_return 0;
+  for (unsigned commits = 1;; ++commits) {
+    Rpc& rpc = call.ask(file.who);
+    rpc.compound.putfh(file.handle).commit();
+    const Reply& reply = co_await call.send(rpc);
+    if (reply.error) co_return reply.error;
+    std::vector<nfs::LostData> lost;
+    const int for_good = call.files().committed(file.object, upto, reply.verifier, &lost);
+    if (lost.empty() || for_good) co_return for_good;
+    if (commits == kMostCommits) co_return EIO;
+    if (int error = co_await write_again(call, file, lost)) co_return error;
+    call.auxiliary();
+    call.files().needs_commit(file.object, &upto);
+  }
+}
+
+}  // namespace fsr::nfs4
