@@ -26,9 +26,13 @@ const Payload& Payload::shared() {
   return payload;
 }
 
+std::string_view Payload::get(ObjectId object, uint64_t offset, size_t length) const {
+  return {&bytes_[(mix(object) % kPeriod + offset % kPeriod) % kPeriod], length};
+}
+
 std::string_view Payload::get(ObjectId object, uint64_t offset, size_t length, std::string& scratch) const {
+  if (length <= kDirect) return get(object, offset, length);
   uint64_t at = mix(object) % kPeriod + offset % kPeriod;
-  if (length <= kDirect) return {&bytes_[at % kPeriod], length};
   scratch.resize(length);
   for (size_t done = 0; done < length;) {
     size_t n = std::min(length - done, kDirect);

@@ -18,6 +18,7 @@ class Payload {
   std::string_view get(ObjectId object, uint64_t offset, size_t length, std::string& scratch) const;
 
   static constexpr size_t kDirect = 1 << 20;
+  std::string_view get(ObjectId object, uint64_t offset, size_t length) const;  // at most kDirect, which stay
 
  private:
   Payload();

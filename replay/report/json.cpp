@@ -65,7 +65,10 @@ json mix_json(const MixResult& mix) {
   json out = {{"dialect", json_text(mix.dialect)}, {"load", mix.load},   {"calls", mix.calls},  {"procedures", procedures},
               {"issued", deviation(mix.issued)},   {"notes", mix.notes}, {"valid", mix.valid()}};
   if (mix.wire_known)
-    out.update({{"wire", deviation(mix.wire)}, {"wire_calls", mix.wire_calls}, {"wire_internal", mix.wire_internal}});
+    out.update({{"wire", deviation(mix.wire)},
+                {"wire_calls", mix.wire_calls},
+                {"wire_internal", mix.wire_internal},
+                {"wire_comparable", mix.wire_comparable}});
   return out;
 }
 

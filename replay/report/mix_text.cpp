@@ -24,7 +24,8 @@ std::string mix_text(const MixResult& mix) {
   }
   fmt::format_to(out, "issued     {} calls, {}\n", format_count(mix.calls), deviation_text(mix.issued));
   if (mix.wire_known) {
-    fmt::format_to(out, "wire       {} requests, {}", format_count(mix.wire_calls), deviation_text(mix.wire));
+    fmt::format_to(out, "wire       {} requests, {}", format_count(mix.wire_calls),
+                   mix.wire_comparable ? deviation_text(mix.wire) : "of version 4, which has other procedures");
     if (mix.wire_internal) fmt::format_to(out, "; and {} of the client's own", format_count(mix.wire_internal));
     text += '\n';
   }

@@ -136,7 +136,8 @@ class Target {
   // What the target as a whole did beyond the operations: reconnects, retransmissions, silly renames, lost writes.
   virtual std::vector<std::pair<std::string, uint64_t>> counters() const { return {}; }
   // Requests on the wire so far, by NFS procedure ("getattr"), whoever asked for them: what the target's own client sent, or the
-  // kernel's for the file system that a directory is on. Empty where that can't be told; never waits for anything.
+  // kernel's for the file system that a directory is on. Of version 4, a COMPOUND is one, of the operation it is about. Empty
+  // where that can't be told; never waits for anything.
   virtual std::vector<std::pair<std::string, uint64_t>> requests() const { return {}; }
 };
 

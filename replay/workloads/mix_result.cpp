@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/run.hpp"
+#include "mix/procedures.hpp"
 
 namespace fsr {
 
@@ -57,6 +58,7 @@ MixResult mix_result(const MixPlan& plan, const std::vector<Synthesizer::Dealt>&
     auto earlier = std::find_if(before.begin(), before.end(), same);
     const uint64_t from = earlier == before.end() ? 0 : earlier->second;
     const uint64_t sent = count > from ? count - from : 0;
+    if (plan.nfs_version != 4 && sent && nfs_procedure_index(3, name) < 0) r.wire_comparable = false;
     auto known = std::find_if(plan.procedures.begin(), plan.procedures.end(),
                               [&, &wanted = name](const PlannedProcedure& p) { return p.name == wanted; });
     if (known == plan.procedures.end() ? plan.nfs_version == 4 : known->internal) {

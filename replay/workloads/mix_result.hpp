@@ -40,13 +40,14 @@ struct MixResult {
   std::vector<MixRow> rows;        // asked for, issued, or seen
   uint64_t calls = 0;              // issued
   bool wire_known = false;
-  uint64_t wire_calls = 0;     // of the rows
-  uint64_t wire_internal = 0;  // beside those: what a client of version 4 adds by itself
+  uint64_t wire_calls = 0;      // of the rows
+  uint64_t wire_internal = 0;   // beside those: what a client of version 4 adds by itself
+  bool wire_comparable = true;  // false: the mix is of an older version, whose procedures go by other names there
   MixDeviation issued, wire;
 
-  // The original's verdict, on what it looked at: the wire, where that is known.
+  // The original's verdict, on what it looked at: the wire, where that is known and of the mix's version.
   static constexpr double kMostDeviation = 10;  // percent
-  const MixDeviation& deviation() const { return wire_known ? wire : issued; }
+  const MixDeviation& deviation() const { return wire_known && wire_comparable ? wire : issued; }
   bool valid() const { return deviation().total <= kMostDeviation; }
 };
 

@@ -4,6 +4,7 @@
 # of a server that remembers nothing, and of one that lets its clients reclaim.
 . "$(dirname "$0")/common.sh"
 export tests=$FSR_BUILD/tests/integration
+export -f traced
 
 "$FSR_SOURCE/tests/servers/ganesha" bash -c '
   failed=0
@@ -11,6 +12,15 @@ export tests=$FSR_BUILD/tests/integration
   "$tests/target_conformance" "${NFS4_VFS_URL/vfs/vfs/conformance}" --privileged || failed=1
   small=${NFS4_VFS_URL/vfs/vfs/small}
   "$tests/target_conformance" "${small/4.1/4.2}&rsize=4096&wsize=4096" || failed=1
+  mkdir "$NFS_VFS_DIR/several"
+  "$tests/target_conformance" "${NFS4_VFS_URL/vfs/vfs/several}&nconnect=4" || failed=1
+  four=$(traced connects connect fsreplay target stat "$NFS4_VFS_URL&nconnect=4" >/dev/null; grep -c "htons($NFS_PORT)" connects)
+  if [ "$four" = 4 ]; then
+    echo "ok - nconnect=4 makes four connections"
+  else
+    echo "not ok - nconnect=4 makes four connections: $four"
+    failed=1
+  fi
   "$FSR_SOURCE/tests/integration/catch_cases.sh" "$tests/nfs4_target_test" || failed=1
   exit $failed' || failures_=1
 NFS_GRACE=1 "$FSR_SOURCE/tests/servers/ganesha" \

@@ -53,6 +53,27 @@ TEST_CASE("requests are pipelined, from several sessions at once") {
   check_pipelined(m);
 }
 
+TEST_CASE("several connections serve one session, and those that the server closes are replaced") {
+  Mounted4 m("&nconnect=4");
+  check_pipelined(m);
+  const auto requests = m.target->requests();
+  auto sent = [&](std::string_view name) {
+    for (const auto& [known, count] : requests)
+      if (known == name) return count;
+    return uint64_t(0);
+  };
+  CHECK(sent("bind_conn_to_session") == 3);
+  CHECK(sent("create_session") == 1);
+  CHECK(sent("read") == 8000);
+  CHECK(sent("getattr") >= 8000);
+  CHECK(sent("putfh") == 0);  // each COMPOUND is one request
+  server("--stop");
+  server("--start");
+  check_pipelined(m);
+  CHECK(m.counter("reconnects") >= 4);
+  CHECK(m.counter("sessions made again") >= 1);
+}
+
 TEST_CASE("operations act as their recorded users where they are impersonated") {
   Mounted4 m("", true);
   Op create{.kind = OpKind::create,

@@ -31,5 +31,25 @@ export -f traced
       failed=1
     fi
   done
+  # The server ends between writes and their fsync, and what it had of them is gone.
+  mkdir app "$NFS_VFS_DIR/lossy"
+  fsshim capture app -o lossy.zst -- sh -c "
+    { head -c 3000000 /dev/urandom; head -c 65536 /dev/zero; } >app/file; truncate -s 2900000 app/file; sleep 3; sync app/file"
+  fsreplay lossy.zst reference -q >/dev/null
+  lossy=${NFS_VFS_URL/vfs/vfs/lossy}
+  fsreplay lossy.zst "$lossy&wsize=65536" -q --json >lossy.json 2>errors &
+  replay=$!
+  sleep 1.5
+  "$FSR_SOURCE/tests/servers/ganesha" --stop
+  truncate -s 0 "$NFS_VFS_DIR/lossy/file"
+  "$FSR_SOURCE/tests/servers/ganesha" --start
+  wait $replay
+  counted=$(grep -o "\"\(files\|bytes\) of [^,]*" lossy.json | tr "\n" " ")
+  if grep -q "^  \"differed\": 0," lossy.json && cmp reference/file "$NFS_VFS_DIR/lossy/file" && [[ $counted = *" 2900000 "* ]]; then
+    echo "ok - data that a restarted server lost is written again before it is committed"
+  else
+    echo "not ok - data that a restarted server lost is written again before it is committed: $counted, $(cat errors)"
+    failed=1
+  fi
   "$FSR_SOURCE/tests/integration/catch_cases.sh" "$tests/nfs_target_test" || failed=1
   exit $failed' || failures_=1

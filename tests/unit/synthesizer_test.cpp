@@ -237,6 +237,10 @@ TEST_CASE("the result of a mix: shares, the largest deviation, and the original'
   r = mix_result(load.plan, source.dealt(), run, {}, {{"getattr", 400}, {"lookup", 600}});
   CHECK(r.wire.total == Approx(20));
   CHECK(!r.valid());
+  // A target that speaks another version: what was issued decides.
+  r = mix_result(load.plan, source.dealt(), run, {}, {{"getattr", 400}, {"lookup", 600}, {"open", 1}});
+  CHECK(!r.wire_comparable);
+  CHECK(r.valid());
 }
 
 TEST_CASE("names that a load may remove") {

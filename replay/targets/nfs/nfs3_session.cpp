@@ -2,14 +2,12 @@
 #include "targets/nfs/nfs3_session.hpp"
 
 #include <errno.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "engine/clock.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
-#include "targets/wait.hpp"
 
 namespace fsr::nfs {
 
@@ -33,12 +31,10 @@ NfsState& Call::state() const { return session->state(); }
 void Rpc::replied(std::span<const uint8_t> message) { session->answered(*this, message); }
 void Rpc::failed(int error) { session->conclude(*this, error); }
 
-Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state) : state_(std::move(state)) {
-  const NfsOptions& o = state_->options;
-  for (unsigned i = 0; i < o.connections; ++i)
-    channels_.push_back(
-        std::make_unique<wire::Channel>(o.server, kRpcProtocol, channel_options(o), *o.clock, state_->counters.wire));
-}
+Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state)
+    : state_(std::move(state)),
+      channels_(state_->options.connections, state_->options.server, kRpcProtocol, channel_options(state_->options),
+                *state_->options.clock, state_->counters.wire) {}
 
 Submit Nfs3Session::submit(Request& request) {
   request.outcome = Outcome();
@@ -75,27 +71,9 @@ void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
   bool woken;
   do {
     send_delayed();
-    const int64_t until = next_delayed(deadline);
-    woken = channels_.size() == 1 ? channels_[0]->poll(until, wake) == wire::Channel::Woken::yes : poll_all(until, wake);
+    woken = channels_.poll(next_delayed(deadline), wake) == wire::Channel::Woken::yes;
   } while (completions_ == before && !woken && state_->options.clock->now() < deadline);
   sink_ = nullptr;
-}
-
-// Waits for several connections. True: `wake` was readable.
-bool Nfs3Session::poll_all(int64_t deadline, int wake) {
-  const uint64_t before = completions_;
-  for (auto& channel : channels_) channel->poll(INT64_MIN, -1);
-  if (completions_ != before) return false;
-  std::vector<pollfd> fds;
-  for (auto& channel : channels_) {
-    const wire::Channel::Interest interest = channel->interest(deadline);
-    deadline = std::min(deadline, interest.deadline);
-    fds.push_back({.fd = interest.socket, .events = interest.events, .revents = 0});
-  }
-  fds.push_back({.fd = wake, .events = POLLIN, .revents = 0});
-  wait_for_events(*state_->options.clock, fds, deadline);
-  for (auto& channel : channels_) channel->poll(INT64_MIN, -1);
-  return fds.back().revents != 0;
 }
 
 Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
@@ -112,7 +90,7 @@ Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
   rpc.idempotent = idempotent(proc);
   state_->counters.requests[unsigned(proc)].fetch_add(1, std::memory_order_relaxed);
   rpc.retry_until = 0;
-  rpc.channel = channels_[next_channel_++ % channels_.size()].get();
+  rpc.channel = &channels_.next();  // they take more than there can be
   rpc.channel->open(rpc);
   begin_call(rpc.head, rpc.tag(), Procedure{kNfsProgram, kNfs3, uint32_t(proc)}, call.who);
   return rpc;

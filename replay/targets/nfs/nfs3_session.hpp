@@ -13,7 +13,7 @@
 
 #include "targets/nfs/nfs_state.hpp"
 #include "targets/target.hpp"
-#include "targets/wire/channel.hpp"
+#include "targets/wire/channel_set.hpp"
 
 namespace fsr::nfs {
 
@@ -101,7 +101,6 @@ class Nfs3Session final : public Session {
   bool delay(Rpc& rpc);
   void send_delayed();
   int64_t next_delayed(int64_t deadline) const;
-  bool poll_all(int64_t deadline, int wake);
 
   std::shared_ptr<NfsState> state_;
   Reply reply_;  // of the message at hand
@@ -112,8 +111,7 @@ class Nfs3Session final : public Session {
   std::vector<Rpc*> delayed_;
   Completion* sink_ = nullptr;
   uint64_t completions_ = 0;
-  size_t next_channel_ = 0;                               // requests take the connections in turn, as Linux's do
-  std::vector<std::unique_ptr<wire::Channel>> channels_;  // last: their end comes before that of what they refer to
+  wire::ChannelSet channels_;  // last: their end comes before that of what they refer to
 };
 
 }  // namespace fsr::nfs

@@ -6,6 +6,7 @@
 
 #include "targets/nfs/mount3.hpp"
 #include "targets/nfs/rpc_client.hpp"
+#include "targets/wire/channel_set.hpp"
 
 namespace fsr::nfs {
 
@@ -78,6 +79,7 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   o.clock = options.clock;
   o.privileged = options.privileged;
   o.impersonate = options.impersonate;
+  o.connections = unsigned(url.number("nconnect", 1, wire::ChannelSet::kMost, 1));
   o.timeout = int64_t(url.number("timeout", 1, 86400, 60)) * kSecond;
   o.self = own_identity();
   if (url.option("uid") || url.option("gid")) o.self.groups.clear();
@@ -89,7 +91,6 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
   url.allow_options({"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect"});
   NfsOptions o = common_options(url, options);
-  o.connections = unsigned(url.number("nconnect", 1, 16, 1));
   Setup setup(url, *o.clock, o.timeout, o.self);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
   o.root = setup.mount();

@@ -7,8 +7,8 @@
 //     nfsport=, mountport= ports; without them (and without :port) the server's portmapper is asked. Version 4 has one port, 2049
 //     uid=, gid=          whom to act as, where operations are not performed as their recorded user; default: the caller
 //     rsize=, wsize=      bytes of one READ and WRITE, at most; default: what the server wants
-//     nconnect=           version 3: connections of each session (one a worker), 1 to 16; default 1
-//     timeout=            seconds until a request has failed; default 60
+//     nconnect=           connections, 1 to 16; default 1. In version 3 of each session (one a worker), in version 4 of all
+//     together timeout=            seconds until a request has failed; default 60
 #pragma once
 
 #include "targets/nfs/nfs_state.hpp"

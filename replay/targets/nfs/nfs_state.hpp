@@ -65,7 +65,7 @@ struct NfsOptions {
   std::vector<wire::Address> server;
   FileHandle root;
   uint32_t read_max = 0, write_max = 0, readdir_max = 0;  // bytes of one request
-  unsigned connections = 1;                               // of one session
+  unsigned connections = 1;                               // version 3: of one session
   Identity self;
   int64_t timeout = 0;  // of a request, ns
   Clock* clock = nullptr;

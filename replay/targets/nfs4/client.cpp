@@ -35,6 +35,28 @@ size_t effect_of(std::span<const OpNum> ops, bool guarded) {
   return SIZE_MAX;
 }
 
+// What a COMPOUND is about, beside what finds the file and tells its attributes: as Linux's client counts its requests.
+OpNum subject_of(std::span<const OpNum> ops) {
+  OpNum subject = ops[0];
+  for (OpNum op : ops) switch (op) {
+      case OpNum::sequence:
+      case OpNum::putfh:
+      case OpNum::putrootfh:
+      case OpNum::savefh:
+      case OpNum::restorefh:
+      case OpNum::getfh:
+      case OpNum::verify:
+      case OpNum::nverify:
+        break;
+      case OpNum::getattr:
+        subject = op;
+        break;
+      default:
+        return op;
+    }
+  return subject;
+}
+
 }  // namespace
 
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
@@ -45,7 +67,7 @@ void Rpc::failed(int error) {
   client->end(*this, error);
 }
 
-Rpc& Client::bare_request() {
+Rpc& Client::bare_request(size_t channel) {
   if (free_.empty()) {
     free_.emplace_back();
     free_.back().client = this;
@@ -54,6 +76,7 @@ Rpc& Client::bare_request() {
   busy_.splice(busy_.end(), free_, free_.begin());
   Rpc& rpc = busy_.back();
   rpc.call = nullptr;
+  rpc.bound_for = &channels_[channel];
   rpc.guarded = rpc.waits = false;
   rpc.slot = Rpc::kNoSlot;
   rpc.serial = ++serials_;
@@ -71,6 +94,7 @@ Rpc& Client::bare_request() {
 Rpc& Client::request(Call* call, const Identity& who) {
   Rpc& rpc = bare_request();
   rpc.call = call;
+  rpc.bound_for = nullptr;
   rpc.compound.begin(rpc.head, who, minor_version);
   rpc.compound.sequence();
   return rpc;
@@ -78,6 +102,7 @@ Rpc& Client::request(Call* call, const Identity& who) {
 
 void Client::begin(Rpc& rpc) {
   rpc.effect = effect_of(rpc.compound.ops(), rpc.guarded);
+  counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_add(1, std::memory_order_relaxed);
   start(rpc);
 }
 
@@ -85,7 +110,7 @@ void Client::start(Rpc& rpc) {
   rpc.waits = rpc.compound.sequenced();
   // Operations hold what the server's last state was; those that are part of a recovery go on.
   if (rpc.waits && rpc.call && (!up_ || rpc.epoch != epoch_)) return end(rpc, ENOTCONN);
-  if (rpc.waits && (free_slots_.empty() || channel_.full())) return backlog_.push_back(&rpc);
+  if (rpc.waits && (free_slots_.empty() || channels_.full())) return backlog_.push_back(&rpc);
   transmit(rpc);
 }
 
@@ -99,13 +124,14 @@ void Client::transmit(Rpc& rpc) {
     }
     rpc.compound.place(session_, slots_[rpc.slot].sequence, rpc.slot, uint32_t(slots_.size() - 1), !rpc.harmless());
   }
-  channel_.open(rpc);
+  rpc.channel = rpc.bound_for ? rpc.bound_for : &channels_.next();
+  rpc.channel->open(rpc);
   rpc.compound.end(rpc.tag(), rpc.payload.size() + rpc.padding);
-  channel_.send(rpc);
+  rpc.channel->send(rpc);
 }
 
 void Client::pump() {
-  while (!backlog_.empty() && !free_slots_.empty() && !channel_.full()) {
+  while (!backlog_.empty() && !free_slots_.empty() && !channels_.full()) {
     Rpc* next = backlog_.front();
     backlog_.pop_front();
     start(*next);
@@ -129,7 +155,7 @@ void Client::retire(Rpc& rpc) {
 
 void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   if (!decode_reply(message, rpc.compound.ops(), &reply_)) {
-    channel_.reject();
+    rpc.channel->reject();
     if (rpc.slot != Rpc::kNoSlot) retire(rpc);
     if (rpc.call && !rpc.harmless()) rpc.call->harmful = true;
     return end(rpc, EBADMSG);
@@ -259,12 +285,12 @@ Detached Client::renew() {
 void Client::advance(int64_t now) {
   send_delayed(now);
   if (now >= renewal()) renew();
-  channel_.poll(now, -1);
+  channels_.poll(now, -1);
 }
 
 wire::Channel::Interest Client::interest(int64_t deadline) const {
   for (const Rpc* rpc : delayed_) deadline = std::min(deadline, rpc->retry_at);
-  return channel_.interest(std::min(deadline, renewal()));
+  return channels_.interest(std::min(deadline, renewal()));
 }
 
 // --- the end ---
@@ -278,7 +304,7 @@ void Client::end_all(Which which, int error) {
   for (auto [rpc, serial] : found) {
     if (rpc->serial != serial) continue;
     const bool waited = std::erase(backlog_, rpc) + std::erase(delayed_, rpc) > 0;
-    if (!waited) channel_.forget(*rpc);
+    if (!waited) rpc->channel->forget(*rpc);
     if (rpc->slot != Rpc::kNoSlot) retire(*rpc);
     end(*rpc, error);
   }
@@ -299,16 +325,16 @@ void Client::cancel(const std::vector<SharedCall*>& calls) {
       },
       ECANCELED);
   const int64_t until = options.clock->now() + kCancelPatience;
-  while (under_way() && options.clock->now() < until) channel_.poll(until, -1);
+  while (under_way() && options.clock->now() < until) channels_.poll(until, -1);
   if (!under_way()) return;
-  channel_.reset();  // what is half sent refers to memory of the caller
+  channels_.reset();  // what is half sent refers to memory of the caller
   end_all(ours, ECANCELED);
 }
 
 void Client::end_everything() {
   ending_ = true;
   up_ = false;
-  channel_.reset();
+  channels_.reset();
   while (!busy_.empty() || !parked_.empty()) {
     std::vector<Waiting> parked;
     parked.swap(parked_);

@@ -2,13 +2,14 @@
 // An NFSv4.1 client as the server knows it: its client id, its session and that session's slots, requests and their replies, the
 // lease, and what follows when the server has forgotten any of these.
 //
-// All sessions (of this program) share one client, one session (of the protocol) and one connection (shared_session.hpp):
-// open files and locks belong to the client. Every request but those that make the session begins with SEQUENCE in a slot; what
-// must not be done twice asks the server to keep its reply there. So a request whose connection broke is sent again with the same
-// sequence number (counted as such), and is done once. Only where the server forgot the session, by a restart, is it not known
-// whether that was done: such operations fail and are counted as lost; all others begin again.
+// All sessions (of this program) share one client, one session (of the protocol) and its connections, one or several (nconnect;
+// shared_session.hpp): open files and locks belong to the client. Every request but those that make the session begins with
+// SEQUENCE in a slot; what must not be done twice asks the server to keep its reply there. So a request whose connection broke is
+// sent again with the same sequence number (counted as such), and is done once. Only where the server forgot the session, by a
+// restart, is it not known whether that was done: such operations fail and are counted as lost; all others begin again.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <coroutine>
 #include <deque>
@@ -22,6 +23,7 @@
 #include "targets/nfs4/compound.hpp"
 #include "targets/shared_session.hpp"
 #include "targets/task.hpp"
+#include "targets/wire/channel_set.hpp"
 
 namespace fsr::nfs4 {
 
@@ -41,14 +43,18 @@ struct Counters {
   std::atomic<uint64_t> lost_locks{0};   // locks that could not
   std::atomic<uint64_t> delegations{0};  // given unasked, and returned
   std::atomic<uint64_t> renewals{0};     // of the lease, when idle
+  std::array<std::atomic<uint64_t>, kOpNums>
+      requests{};  // COMPOUNDs begun, by what they are about; one that is sent again is one
 };
 
 struct Rpc final : wire::Exchange {
   Client* client = nullptr;
   Call* call = nullptr;  // nullptr: ours
   Compound compound;
-  bool guarded = false;  // an OPEN or SETXATTR in it fails if it was done before
-  size_t effect = 0;     // of its operations, the first that must not be done twice; none: beyond the last
+  wire::Channel* bound_for = nullptr;  // nullptr: any
+  wire::Channel* channel = nullptr;    // it was sent on
+  bool guarded = false;                // an OPEN or SETXATTR in it fails if it was done before
+  size_t effect = 0;                   // of its operations, the first that must not be done twice; none: beyond the last
   uint32_t slot = kNoSlot;
   uint64_t serial = 0, epoch = 0;
   uint64_t session = 0;  // whose slot it is, by number
@@ -124,7 +130,7 @@ class Client {
 
   void advance(int64_t now);
   wire::Channel::Interest interest(int64_t deadline) const;
-  uint64_t generation() const { return channel_.connections(); }
+  uint64_t generation() const { return channels_.generation(); }
   void cancel(const std::vector<SharedCall*>& calls);
   void shut_down();  // gives up open files, session and client id, as far as the server answers soon
   void end_everything();
@@ -147,7 +153,7 @@ class Client {
   };
 
   // --- requests (client.cpp) ---
-  Rpc& bare_request();  // without SEQUENCE
+  Rpc& bare_request(size_t channel = 0);  // without SEQUENCE
   void begin(Rpc& rpc);
   void start(Rpc& rpc);
   void transmit(Rpc& rpc);
@@ -170,6 +176,7 @@ class Client {
   wire::ChannelOptions channel_options() const;
   void lose_session() { up_ = false; }
   Task make_session(bool* new_client);
+  Task bind_channels();
   Task complete_reclaim();
   Detached recover();
   Detached set_up(std::string path, bool* done);
@@ -203,8 +210,7 @@ class Client {
   std::deque<Rpc*> backlog_;     // wait for a slot
   std::vector<Rpc*> delayed_;    // wait for the server
   std::vector<Waiting> parked_;  // wait for a session
-  std::unique_ptr<wire::Channel> owned_channel_;
-  wire::Channel& channel_;
+  wire::ChannelSet channels_;    // the first makes and ends sessions, the others are bound to them
 };
 
 }  // namespace fsr::nfs4

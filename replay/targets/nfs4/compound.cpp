@@ -203,6 +203,11 @@ Compound& Compound::create_session(uint64_t clientid, uint32_t sequence, const C
   return u32(kCallbackProgram).u32(1).u32(kAuthNone);
 }
 
+Compound& Compound::bind_conn_to_session(const SessionId& session) {
+  constexpr uint32_t kFore = 1, kNoRdma = 0;  // channel_dir_from_client4
+  return op(OpNum::bind_conn_to_session).fixed({session.data(), session.size()}).u32(kFore).u32(kNoRdma);
+}
+
 Compound& Compound::destroy_session(const SessionId& session) {
   return op(OpNum::destroy_session).fixed({session.data(), session.size()});
 }

@@ -75,6 +75,7 @@ class Compound {
   Compound& removexattr(std::string_view name) { return op(OpNum::removexattr).opaque(name); }
   Compound& exchange_id(uint64_t verifier, std::string_view owner);
   Compound& create_session(uint64_t clientid, uint32_t sequence, const ChannelAttr& fore);
+  Compound& bind_conn_to_session(const SessionId& session);  // for our requests alone
   Compound& destroy_session(const SessionId& session);
   Compound& destroy_clientid(uint64_t clientid) { return op(OpNum::destroy_clientid).u64(clientid); }
   Compound& reclaim_complete() { return op(OpNum::reclaim_complete).u32(0); }  // of all file systems

@@ -33,8 +33,7 @@ bool of_no_use(uint32_t status) { return status == kNotSupported || status == kI
 Client::Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path)
     : options(o),
       minor_version(minor),
-      owned_channel_(std::make_unique<wire::Channel>(o.server, nfs::kRpcProtocol, channel_options(), *o.clock, counters.wire)),
-      channel_(*owned_channel_) {
+      channels_(o.connections, o.server, nfs::kRpcProtocol, channel_options(), *o.clock, counters.wire) {
   std::random_device random;
   verifier_ = uint64_t(random()) << 32 | random();
   owner_id_ = "fsreplay." + std::to_string(verifier_) + std::to_string(random());
@@ -43,7 +42,7 @@ Client::Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path
   set_up(path, &done);
   while (!done && o.clock->now() < until) {
     advance(o.clock->now());
-    if (!done) channel_.poll(interest(until).deadline, -1);
+    if (!done) channels_.poll(interest(until).deadline, -1);
   }
   if (!done) problem_ = "no answer";
   if (problem_.empty()) return;
@@ -99,6 +98,18 @@ Task Client::make_session(bool* new_client) {
   }
 }
 
+// Further connections become the session's. One that broke is bound again by its next SEQUENCE, as the state of a client without
+// state protection is (RFC 8881, 2.10.3.1).
+Task Client::bind_channels() {
+  for (size_t i = 1; i < channels_.size(); ++i) {
+    Rpc& rpc = bare_request(i);
+    rpc.compound.bind_conn_to_session(session_);
+    const Reply& reply = co_await send(rpc);
+    if (reply.error) co_return reply.error;
+  }
+  co_return 0;
+}
+
 // What else we knew is given up: the server may let others have it.
 Task Client::complete_reclaim() {
   Rpc& rpc = request(nullptr, options.self);
@@ -111,6 +122,7 @@ Detached Client::recover() {
   recovering_ = true;
   bool new_client = false;
   int error = co_await make_session(&new_client);
+  if (!error) error = co_await bind_channels();
   const bool anew = new_client || suspicious_;
   if (!error && anew && recovery) error = co_await recovery->recover(new_client);
   if (!error && new_client) error = co_await complete_reclaim();
@@ -225,6 +237,7 @@ Detached Client::set_up(std::string path, bool* done) {
   const std::string version = "4." + std::to_string(minor_version);
   bool new_client = false;
   int error = co_await make_session(&new_client);
+  if (!error) error = co_await bind_channels();
   if (error) {
     problem_ = reply_.rpc != nfs::RpcStatus::success    ? nfs::rpc_message(reply_.rpc)
                : reply_.status == kMinorVersionMismatch ? "the server does not speak version " + version
@@ -260,13 +273,13 @@ Detached Client::say_goodbye(bool* done) {
 
 void Client::shut_down() {
   ending_ = true;
-  if (session_number_ == 0 || !channel_.up()) return;
+  if (session_number_ == 0 || !channels_[0].up()) return;
   const int64_t until = options.clock->now() + kEndPatience;
   bool done = false;
   say_goodbye(&done);
   while (!done && options.clock->now() < until) {
     advance(options.clock->now());
-    if (!done) channel_.poll(interest(until).deadline, -1);
+    if (!done) channels_.poll(interest(until).deadline, -1);
   }
   end_everything();  // while `done` is there
 }

@@ -53,6 +53,7 @@ enum class OpNum : uint8_t {
   setattr = 34,
   verify = 37,
   write = 38,
+  bind_conn_to_session = 41,
   exchange_id = 42,
   create_session = 43,
   destroy_session = 44,
@@ -68,6 +69,7 @@ enum class OpNum : uint8_t {
   listxattrs = 74,
   removexattr = 75,
 };
+constexpr unsigned kOpNums = unsigned(OpNum::removexattr) + 1;
 
 enum Status : uint32_t {
   kOk = 0,

@@ -205,6 +205,8 @@ void decode_result(OpNum op, XdrDecoder& in, Reply* r) {
       return decode_create_session(in, r);
     case OpNum::sequence:
       return decode_sequence(in, r);
+    case OpNum::bind_conn_to_session:
+      return in.skip(16 + 4 + 4);  // session, direction, RDMA: as asked
     case OpNum::copy:
       return decode_copy(in, r);
     case OpNum::seek:

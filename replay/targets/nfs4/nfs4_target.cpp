@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "mix/procedures.hpp"
 #include "targets/blocking_session.hpp"
 #include "targets/nfs/nfs_setup.hpp"
 #include "targets/nfs4/ops.hpp"
@@ -70,6 +71,14 @@ class Nfs4Target final : public Target {
     return all;
   }
 
+  std::vector<std::pair<std::string, uint64_t>> requests() const override {
+    std::vector<std::pair<std::string, uint64_t>> out;
+    const auto names = nfs_procedures(kNfs4);
+    for (size_t i = 0; i < names.size(); ++i)
+      out.emplace_back(names[i], shared_->client.counters.requests[kNfs4FirstOperation + i]);
+    return out;
+  }
+
  private:
   // What 4.2 knows and this server does not, with its answer.
   void add_refusals(std::vector<std::pair<std::string, uint64_t>>& all) const {
@@ -90,7 +99,7 @@ constexpr OpMapping k41Mapping{"NFSv4.1", stated_41, nfs4_requests};
 constexpr OpMapping k42Mapping{"NFSv4.2", stated_42, nfs4_requests};
 
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
-  url.allow_options({"version", "nfsport", "uid", "gid", "rsize", "wsize", "timeout"});
+  url.allow_options({"version", "nfsport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect"});
   nfs::NfsOptions o = nfs::common_options(url, options);
   o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));

@@ -66,6 +66,7 @@ void Channel::start_connect(int64_t now) {
   connect_deadline_ = now + options_.connect_timeout;
   socket_ = socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket_ < 0) return connect_failed(errno, now);
+  ++sockets_;
   int on = 1;
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);

@@ -93,6 +93,8 @@ class Channel {
   // For protocols that can withdraw a request, and for those that wait for several channels or threads:
   bool up() const { return state_ == State::connected; }
   uint64_t connections() const { return connections_; }  // made so far
+  uint64_t sockets() const { return sockets_; }          // likewise, those that did not connect included
+  bool called_back() const { return called_back_; }      // in the last poll()
   // No reply to this request, which was sent, will come: it is under way no longer, without a call back.
   void forget(Exchange& x);
   // Ends the connection as if it had broken.
@@ -137,7 +139,7 @@ class Channel {
   int64_t down_since_ = 0;  // first failure since the last connection, 0 = none
   bool gave_up_ = false;
   int last_error_ = 0;
-  uint64_t connections_ = 0;
+  uint64_t connections_ = 0, sockets_ = 0;
   bool blocked_ = false;  // the socket takes no more for now
   bool rejected_ = false;
   bool heard_ = false;        // a message came on this connection
