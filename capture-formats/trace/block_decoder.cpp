@@ -229,12 +229,12 @@ struct BlockDecoder::Impl {
     if (a->valid & kAttrBtime) a->btime = get_signed(kColSetValue);
   }
 
-  void attr(const Attr*& out, Context& context, ObjectContext& of) {
+  void attr(const Attr*& out, Context& context, ObjectContext& of, const Attr* set) {
     Attr* a = arena->make<Attr>();
     out = a;
     attr_mask = uint32_t(get(kColAttrMask));
     attr_valid = attr_mask & kAttrMaskValid ? uint32_t(get(kColAttrMask)) : of.has_attr ? of.attr.valid : context.last_attr.valid;
-    code_attr(*this, context, of, *a);
+    code_attr(*this, context, of, set, *a);
   }
   void attr_begin(uint32_t& valid, uint32_t) { valid = attr_valid; }
   template <class T>

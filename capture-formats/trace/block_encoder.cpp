@@ -223,7 +223,7 @@ struct BlockEncoder::Impl {
     bulk += prints.size() * 9;
   }
 
-  void attr(const Attr* a, Context& context, ObjectContext& of) { code_attr(*this, context, of, *a); }
+  void attr(const Attr* a, Context& context, ObjectContext& of, const Attr* set) { code_attr(*this, context, of, set, *a); }
   void attr_begin(uint32_t valid, uint32_t expected) {
     attr_valid = valid;
     attr_mask = valid == expected ? 0 : kAttrMaskValid;

@@ -8,6 +8,7 @@
 // and change the other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -257,9 +258,21 @@ constexpr uint16_t kind_traits(OpKind kind) {
   return 0;
 }
 
+// What a setattr has set is expected in its reply.
+inline Attr expected_attr(Attr base, const Attr* set) {
+  if (!set) return base;
+  if (set->valid & kAttrMode) base.mode = (base.mode & ~07777u) | (set->mode & 07777);
+  if (set->valid & kAttrUid) base.uid = set->uid;
+  if (set->valid & kAttrGid) base.gid = set->gid;
+  if (set->valid & kAttrSize) base.size = set->size;
+  if ((set->valid & kAttrAtime) && !(set->valid & kAttrAtimeNow)) base.atime = set->atime;
+  if ((set->valid & kAttrMtime) && !(set->valid & kAttrMtimeNow)) base.mtime = set->mtime;
+  return base;
+}
+
 template <class Coder, class AnyAttr>
-void code_attr(Coder& c, Context& x, ObjectContext& object, AnyAttr& a) {
-  const Attr& base = object.has_attr ? object.attr : x.last_attr;
+void code_attr(Coder& c, Context& x, ObjectContext& object, const Attr* set, AnyAttr& a) {
+  const Attr base = expected_attr(object.has_attr ? object.attr : x.last_attr, set);
   c.attr_begin(a.valid, base.valid);
   c.attr_value(kAttrMode, kColAttrMode, a.mode, base.mode);
   c.attr_value(kAttrUid, kColAttrOwner, a.uid, base.uid);
@@ -371,12 +384,16 @@ void code_op(Coder& c, Context& x, AnyOp& op) {
   if (op.owner) t.owner = op.owner;
   if (c.present(kRowData, !op.data.empty())) c.data(op.data);
   if (c.present(kRowSet, op.set != nullptr)) c.set(op.set);
-  if (c.present(kRowAttr, c.has_attr(op))) c.attr(op.attr, x, x.objects[object]);
+  if (c.present(kRowAttr, c.has_attr(op))) c.attr(op.attr, x, x.objects[object], op.set);
   if (c.present(kRowBlocks, !op.blocks.empty())) c.blocks(op.blocks);
 
   if (handle && traits & kHasRange && good) {
     h.next_offset = op.offset + op.result;
     h.length = op.length;
+  }
+  if (op.kind == OpKind::write && good && x.objects[object].has_attr) {
+    uint64_t& size = x.objects[object].attr.size;
+    size = std::max(size, op.offset + op.result);
   }
   if (handle) t.handle = traits & kEndsHandle ? kNone : handle;
   if (object) t.object = object;
