@@ -160,6 +160,7 @@ bool Worker::issue(Node& node, int64_t now) {
     ++in_flight_;
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
     release(node.after_issue.close(), node.issued);
+    node.prefetch_waiting();
   }
   return true;
 }
@@ -330,10 +331,10 @@ void Worker::wait() {
     learn_margin(run_.clock.now() - until);
   }
   busy_ = false;
-  sleeping_.store(false);
-  // Always: who woke us may write after we looked, and what is left in the eventfd would end every later sleep at once.
+  // Who woke us may write only later. What stays unread would end every further sleep at once.
+  rings_ += !sleeping_.exchange(false);
   uint64_t count;
-  [[maybe_unused]] ssize_t n = read(wake_fd_, &count, sizeof count);
+  if (rings_ && read(wake_fd_, &count, sizeof count) == sizeof count) rings_ -= count;
 }
 
 bool Worker::turn() {

@@ -99,6 +99,7 @@ class Worker final : public Completion {
 
   alignas(64) bool busy_ = false;
   uint64_t in_flight_ = 0;
+  uint64_t rings_ = 0;              // writes to wake_fd_ that were not read yet
   int64_t margin_ = 50'000;         // ns before a due time that are spent awake
   Node* returned_first_ = nullptr;  // completed, to be given back together
   Node* returned_last_ = nullptr;

@@ -4,6 +4,7 @@ import atexit
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -60,3 +61,31 @@ def table(rows):
               + " |")
         if number == 0:
             print("|" + "|".join(("-" * (w + 1) + (":" if i else "-")) for i, w in enumerate(widths)) + "|")
+
+
+def target_ops(url, kind, depth, seconds, *files):
+    """Operations of one kind through the whole engine: how many a second, and microseconds of CPU for each."""
+    operations, elapsed, cpu = Run(["target_ops", url, kind, str(depth), str(seconds), *files]).output.split()
+    return int(operations) / float(elapsed), float(cpu) / int(operations) * 1e6
+
+
+def beside_heading(ours, theirs):
+    return f"{ours} op/s", f"{theirs} op/s", "ratio (95 %)", f"{ours} CPU us/op", f"{theirs} CPU us/op", "ratio"
+
+
+def ratio(pairs):
+    """The mean of the ratio in each pair, with its 95 % interval (Student's t)."""
+    ratios = [one / other for one, other in pairs]
+    t = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}.get(len(pairs), 2.2)
+    around = t * statistics.stdev(ratios) / len(pairs) ** 0.5 if len(pairs) > 1 else float("inf")
+    mean = statistics.fmean(ratios)
+    return f"{mean:.2f} ({mean - around:.2f}-{mean + around:.2f})"
+
+
+def beside(pairs):
+    """Runs of ours and of a peer by turns, each as target_ops() returns it: medians, the ratio of the rates, and the median of that of
+    the costs."""
+    rates, costs = ([[run[i] for run in pair] for pair in pairs] for i in (0, 1))
+    column = lambda of, i, digits: f"{statistics.median(pair[i] for pair in of):,.{digits}f}"  # noqa: E731
+    return (column(rates, 0, 0), column(rates, 1, 0), ratio(rates),
+            column(costs, 0, 1), column(costs, 1, 1), f"{statistics.median(ours / theirs for ours, theirs in costs):.2f}")

@@ -19,6 +19,7 @@ namespace fsr::raw {
 namespace {
 
 constexpr uint64_t kPiece = 8 << 20;  // bytes of one read or write of the ring
+constexpr int64_t kFar = 10'000'000;  // ns to a deadline that need not be met to the microsecond
 constexpr unsigned kBatch = 16;       // entries after which the kernel is told, even when nobody polls yet
 
 // From the cheapest to what any kernel has: completions are worked off by the thread that waits for them (Linux 6.1), or at its
@@ -50,6 +51,8 @@ void RawSession::enable() {
   syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   int fd = shared_->device.fd.get();
   io_uring_register_files(&ring_, &fd, 1);
+  const iovec scratch{scratch_.need(kPiece), kPiece};
+  fixed_scratch_ = scratch.iov_base && io_uring_register_buffers(&ring_, &scratch, 1) == 0;
 }
 
 io_uring_sqe* RawSession::get_sqe() {
@@ -73,7 +76,7 @@ RawSession::Job* RawSession::take_job(Request& request) {
 Submit RawSession::submit(Request& request) {
   enable();
   request.outcome = {};
-  if (under_way_ + 2 >= kEntries) return Submit::busy;  // two entries watch descriptors
+  if (under_way_ + 3 >= kEntries) return Submit::busy;  // two entries watch descriptors, one is a timer
   const Op& op = *request.op;
   const Extent* extent = nullptr;
   const uint64_t length = transferred(op);
@@ -150,7 +153,10 @@ void RawSession::issue(Job& job) {
   const uint64_t block = shared_->device.block, piece = job.piece_end - job.piece_begin, last = job.piece_end - block;
   switch (job.step) {
     case Step::read:
-      io_uring_prep_read(sqe, 0, job.memory, unsigned(piece), job.piece_begin);
+      if (fixed_scratch_ && !job.request->want_data)
+        io_uring_prep_read_fixed(sqe, 0, job.memory, unsigned(piece), job.piece_begin, 0);
+      else
+        io_uring_prep_read(sqe, 0, job.memory, unsigned(piece), job.piece_begin);
       break;
     case Step::head:
       io_uring_prep_read(sqe, 0, job.memory, unsigned(block), job.piece_begin);
@@ -211,7 +217,7 @@ void RawSession::finish(Job& job, int error) {
   if (!error) request.outcome.result = job.step == Step::sync ? 0 : job.length;
   if (!error && request.op->kind == OpKind::read && request.want_data && job.piece_begin == job.begin)
     request.outcome.data = {job.memory + (job.start - job.begin), size_t(job.length)};
-  request.outcome.completed = now();
+  request.outcome.completed = reaped_ ? reaped_ : now();
   done_.push_back(&job);
 }
 
@@ -226,43 +232,65 @@ void RawSession::watch(int fd, int& watched) {
 
 void RawSession::reap() {
   io_uring_cqe* cqe;
-  while (io_uring_peek_cqe(&ring_, &cqe) == 0) {
+  unsigned head, seen = 0;
+  reaped_ = now();
+  io_uring_for_each_cqe(&ring_, head, cqe) {
+    ++seen;
     void* data = io_uring_cqe_get_data(cqe);
-    const int result = cqe->res;
-    const bool more = (cqe->flags & IORING_CQE_F_MORE) != 0;
-    io_uring_cqe_seen(&ring_, cqe);
-    if (data == &watched_wake_ || data == &watched_bell_) {
-      if (!more) *static_cast<int*>(data) = -1;
-      continue;
+    if (data == &timer_) {
+      timer_ = 0;
+    } else if (data == &watched_wake_ || data == &watched_bell_) {
+      if (!(cqe->flags & IORING_CQE_F_MORE)) *static_cast<int*>(data) = -1;
+    } else {
+      --under_way_;
+      advance(*static_cast<Job*>(data), cqe->res);
     }
-    --under_way_;
-    advance(*static_cast<Job*>(data), result);
   }
+  io_uring_cq_advance(&ring_, seen);
+  reaped_ = 0;
 }
 
 void RawSession::deliver(Completion& sink) {
   // A completion may submit the next request, which may complete others.
-  std::vector<Job*> ready;
-  ready.swap(done_);
-  for (Job* job : ready) {
+  delivered_.swap(done_);
+  for (Job* job : delivered_) {
     sink.completed(*job->request);
     job->reads_first = false;
     spare_.push_back(job);
   }
+  delivered_.clear();
+}
+
+// Sleeps until something has happened, or not much longer than the deadline. A far deadline is left to one timer of the ring, set
+// for the next of them: one of its own for each sleep would cost more than the rest of it.
+void RawSession::wait(int64_t deadline) {
+  io_uring_cqe* cqe;
+  const int64_t left = deadline <= 0 ? 0 : deadline - now();
+  if (left <= 0) {
+    if (io_uring_sq_ready(&ring_))
+      io_uring_submit_and_get_events(&ring_);
+    else
+      io_uring_peek_cqe(&ring_, &cqe);
+    return;
+  }
+  __kernel_timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+  if (timer_ == 0 && left >= kFar)
+    if (io_uring_sqe* sqe = get_sqe()) {
+      timer_ = deadline;
+      io_uring_prep_timeout(sqe, &timeout, 0, 0);
+      io_uring_sqe_set_data(sqe, &timer_);
+    }
+  if (timer_ && timer_ <= deadline)
+    io_uring_submit_and_wait(&ring_, 1);
+  else
+    io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
 }
 
 void RawSession::poll(int64_t deadline, int wake, Completion& sink) {
   enable();
   watch(wake, watched_wake_);
   if (!waiters_.empty()) watch(bell_.fd(), watched_bell_);
-  const int64_t left = done_.empty() ? std::max<int64_t>(0, deadline <= 0 ? 0 : deadline - now()) : 0;
-  if (left > 0) {
-    __kernel_timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
-    io_uring_cqe* cqe;
-    io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
-  } else if (io_uring_sq_ready(&ring_)) {
-    io_uring_submit(&ring_);
-  }
+  if (done_.empty()) wait(deadline);
   reap();
   if (!waiters_.empty()) {
     bell_.hush();

@@ -54,6 +54,7 @@ class RawSession final : public Session {
   static constexpr unsigned kEntries = 1024;  // of the ring, and requests under way
 
   bool begin(Request& request);
+  void wait(int64_t deadline);
   void place(Job& job, const Extent& extent);
   void next_piece(Job& job);
   void issue(Job& job);
@@ -71,12 +72,14 @@ class RawSession final : public Session {
   Bell bell_;
   LockWaiters waiters_;
   io_uring ring_{};
-  bool enabled_ = false;
+  bool enabled_ = false, fixed_scratch_ = false;
   int watched_wake_ = -1, watched_bell_ = -1;
+  int64_t timer_ = 0;   // on the target's clock: when the ring's own timer ends a wait; 0: it is not set
+  int64_t reaped_ = 0;  // on the target's clock: when completions were last collected
   unsigned under_way_ = 0;
-  ReplyBuffer scratch_;  // where content is read to that nobody wants
+  ReplyBuffer scratch_;  // where content is read to that nobody wants; the kernel's registered buffer 0 if it allows that
   std::vector<std::unique_ptr<Job>> all_;
-  std::vector<Job*> spare_, done_;
+  std::vector<Job*> spare_, done_, delivered_;
 };
 
 }  // namespace fsr::raw

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// target_ops URL stat|read|copy DEPTH SECONDS [FILE TO]: operations on a target, through the whole engine, from DEPTH streams
+// that each issue the next one when the one before is done. Prints operations, seconds, and seconds of CPU of the run alone.
+//   stat  attributes of a file
+//   read  4 KiB from anywhere in a file
+//   copy  the first 4 KiB of a file are read and written to another: two operations
+// They are FILE and TO in the target's root, or else made: two files of 64 MiB, removed in the end. On a raw: target it is all of
+// the device, of which the header block is written and nothing else.
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+
+#include "engine/clock.hpp"
+#include "engine/run.hpp"
+#include "op_source.hpp"
+#include "targets/blocking_session.hpp"
+#include "targets/target.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr uint64_t kBlock = 4096, kFileBytes = 64 << 20, kPiece = 64 << 10;
+enum File : uint64_t { kFrom = 1, kTo = 2 };  // also their handles
+
+ObjectId object(File file) { return kRootObject + file; }
+
+// Operations of one kind, or a read and a write by turns.
+class Operations final : public OpSource {
+ public:
+  Operations(const std::string& kind, uint64_t bytes, unsigned streams, Clock& clock, int64_t until)
+      : streams_(streams), blocks_(bytes / kBlock), clock_(clock), until_(until) {
+    if (kind == "stat")
+      turns_ = {OpKind::getattr};
+    else if (kind == "read")
+      turns_ = {OpKind::read};
+    else if (kind == "copy")
+      turns_ = {OpKind::read, OpKind::write}, blocks_ = 1;
+    else
+      throw std::runtime_error("expected stat, read or copy, not '" + kind + "'");
+  }
+  bool next(OpBatch& batch) override {
+    batch.clear();
+    if (clock_.now() >= until_) return false;
+    for (unsigned i = 0; i < kBatch; ++i, ++seq_) {
+      const OpKind kind = turns_[seq_ / streams_ % turns_.size()];
+      const File file = kind == OpKind::write ? kTo : kFrom;
+      Op op{.seq = seq_, .start = int64_t(seq_), .kind = kind, .thread = ThreadId(1 + seq_ % streams_), .object = object(file)};
+      if (kind != OpKind::getattr) {
+        op.handle = file;
+        op.offset = blocks_ == 1 ? 0 : random_() % blocks_ * kBlock;
+        op.length = op.result = kBlock;
+      }
+      batch.ops.push_back(op);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr unsigned kBatch = 1024;
+  uint64_t streams_, blocks_, seq_ = 0;
+  Clock& clock_;
+  int64_t until_;  // no operation is made after that; those that were go on
+  std::vector<OpKind> turns_;
+  std::mt19937_64 random_{1};
+};
+
+// The files on a target that has names.
+class Files {
+ public:
+  Files(Target& target, Clock& clock, const char* from, const char* to) : session_(target, clock), made_(!from) {
+    open(kFrom, from ? from : "bench-from", from ? O_RDONLY : O_RDWR);
+    open(kTo, to ? to : "bench-to", O_WRONLY);
+  }
+  ~Files() {
+    for (File file : {kFrom, kTo}) {
+      session_.perform({.kind = OpKind::release, .object = object(file), .handle = file});
+      if (made_) session_.perform({.kind = OpKind::unlink, .object = object(file), .parent = kRootObject, .name = names_[file]});
+    }
+  }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+ private:
+  void open(File file, const char* name, int flags) {
+    names_[file] = name;
+    Op op{.kind = OpKind::lookup, .object = object(file), .parent = kRootObject, .handle = file, .name = name};
+    op.mode = 0644;
+    op.open_flags = uint32_t(flags);
+    if (made_) {
+      op.kind = OpKind::create;
+      need(op);
+      const std::string data(kPiece, 'x');
+      for (uint64_t at = 0; at < kFileBytes && file == kFrom; at += kPiece)
+        need({.kind = OpKind::write, .object = object(file), .handle = file, .offset = at, .length = kPiece}, data);
+    } else {
+      need(op);
+      op.kind = OpKind::open;
+      need(op);
+    }
+  }
+  void need(const Op& op, std::string_view payload = {}) {
+    if (const int error = session_.perform(op, payload).error)
+      throw std::runtime_error(std::string(op_name(op.kind)) + " of " + names_[op.object - kRootObject] + ": " + strerror(error));
+  }
+
+  BlockingSession session_;
+  const bool made_;
+  std::string names_[3];
+};
+
+double cpu_seconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 5 && argc != 7) throw std::runtime_error("usage: target_ops URL stat|read|copy DEPTH SECONDS [FILE TO]");
+  const unsigned depth = unsigned(atoi(argv[3]));
+  MonotonicClock clock;
+  std::unique_ptr<Target> target = open_target(argv[1], {.clock = &clock, .force = true});
+  std::unique_ptr<Files> files;
+  uint64_t bytes = kFileBytes;
+  if (target->places_files()) {
+    bytes = target->space().free;
+    target->place_files({{FileUse{object(kFrom), bytes}}});
+  } else {
+    files = std::make_unique<Files>(*target, clock, argc > 5 ? argv[5] : nullptr, argc > 5 ? argv[6] : nullptr);
+  }
+  Operations source(argv[2], bytes, depth, clock, clock.now() + int64_t(atof(argv[4]) * 1e9));
+  RunOptions options;
+  options.timing = Timing::asap;
+  options.workers = 1;
+  const double before = cpu_seconds();
+  RunResult r = run(source, *target, clock, options);
+  const double cpu = cpu_seconds() - before;
+  if (r.differed() || r.violations) throw std::runtime_error("operations failed");
+  printf("%llu %.6f %.6f\n", (unsigned long long)r.issued(), double(r.elapsed) / 1e9, cpu);
+  return 0;
+} catch (const std::exception& e) {
+  return fprintf(stderr, "target_ops: %s\n", e.what()), 2;
+}
