@@ -14,7 +14,7 @@ DATA = f"{os.path.dirname(os.path.abspath(__file__))}/../data/import"
 # Formats by their samples. Binary ones have no lines: what concerns lines does them another kind of harm.
 SAMPLES = {
     "strace": ["strace-y.log", "strace.log"], "fio-iolog": ["fio-iolog-v2.log", "fio-iolog-v3.log"], "msr": ["msr.csv"],
-    "blkparse": ["blkparse.txt"], "pcap": ["nfs3.pcap"], "loggedfs": ["loggedfs.log"],
+    "blkparse": ["blkparse.txt"], "pcap": ["nfs3.pcap", "nfs4.pcap"], "loggedfs": ["loggedfs.log"],
     "nfsdump": ["nfsdump.txt"],
 }
 

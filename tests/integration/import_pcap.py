@@ -3,6 +3,7 @@
 """The NFS traffic of a replay, captured with tcpdump and imported, is what the replayer was to issue: the same requests with the same
 sizes and outcomes in the same order, in pcap and in pcapng; lost packets are counted; it replays."""
 import collections
+import contextlib
 import difflib
 import json
 import os
@@ -86,6 +87,21 @@ def imported(cases, what, source, out, statuses):
     return error
 
 
+@contextlib.contextmanager
+def captured(cases, pcap):
+    """tcpdump of the loopback device while the body runs."""
+    dump = subprocess.Popen(["tcpdump", "-i", "lo", "-s", "0", "-B", "32768", "-w", pcap, "-Z", "root", "-U", "tcp"],
+                            stderr=subprocess.PIPE, text=True)
+    try:
+        dump.stderr.readline()  # "listening on lo"
+        yield
+        time.sleep(2.5)  # the kernel hands packets over in blocks, after a second at the latest
+    finally:
+        dump.send_signal(signal.SIGINT)
+        told = dump.communicate()[1]
+    cases.case("tcpdump lost nothing", "0 packets dropped by kernel" in told, told)
+
+
 def main():
     if "NFS_VFS_URL" not in os.environ:
         os.execv(f"{HERE}/../servers/ganesha", ["ganesha", os.path.abspath(__file__)])
@@ -96,19 +112,11 @@ def main():
         os.mkdir(top)
         run(f"{HERE}/../apps/make-input", f"{place}/input")
         run(shim_program(), "capture", top, "-o", trace, "--", "sh", "-c", f"cd {top} && {HERE}/../apps/run tar {place}/input")
-        dump = subprocess.Popen(["tcpdump", "-i", "lo", "-s", "0", "-B", "32768", "-w", pcap, "-Z", "root", "-U", "tcp"],
-                                stderr=subprocess.PIPE, text=True)
-        try:
-            dump.stderr.readline()  # "listening on lo"
+        with captured(cases, pcap):
             status, said, error = run(built("replay/fsreplay"), trace, os.environ["NFS_VFS_URL"], "--order", "strict", "--timing", "asap",
                                       "-q", "--json")
-            report = json.loads(said)
-            cases.case("replayed over NFS", report["matched"] == report["issued"] > 1000, error)
-            time.sleep(2.5)  # the kernel hands packets over in blocks, after a second at the latest
-        finally:
-            dump.send_signal(signal.SIGINT)
-            told = dump.communicate()[1]
-        cases.case("tcpdump lost nothing", "0 packets dropped by kernel" in told, told)
+        report = json.loads(said)
+        cases.case("replayed over NFS", report["matched"] == report["issued"] > 1000, error)
         wanted = operations(trace)
         header, found = packets(pcap)
         with open(f"{place}/x.pcapng", "wb") as file:

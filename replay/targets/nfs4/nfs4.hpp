@@ -110,6 +110,7 @@ constexpr int kStateLost = EKEYEXPIRED;
 struct Stateid {
   uint32_t seqid = 0;
   std::array<char, 12> other{};
+  bool operator==(const Stateid&) const = default;
 };
 constexpr Stateid kAnonymous{};     // of nobody's open
 constexpr Stateid kCurrent{1, {}};  // what the COMPOUND's last OPEN or LOCK returned
@@ -145,6 +146,7 @@ enum AttrNumber : uint32_t {
   kTimeMetadata = 52,
   kTimeModify = 53,
   kTimeModifySet = 54,
+  kModeUmask = 81,
 };
 struct AttrMask {
   std::array<uint32_t, 3> words{};
@@ -172,8 +174,10 @@ struct ServerAttr {
   uint64_t total_bytes = 0, available_bytes = 0;
   uint32_t lease_time = 0;  // s
 };
-// Reads an fattr4; only what the masks above ask for may be in it.
+// Reads an fattr4, of a reply or of what is to be set. Fails at the few attributes whose values have a shape of their own (pNFS,
+// fs_locations, retention).
 void decode_attributes(XdrDecoder& in, Attr* attr, ServerAttr* server);
+void decode_set(XdrDecoder& in, Attr* set);  // what SETATTR, CREATE or OPEN is to set, or VERIFY to compare
 
 struct ChannelAttr {
   uint32_t max_request = 0, max_response = 0, max_cached = 0, max_operations = 0, max_slots = 0;
@@ -192,6 +196,7 @@ struct Reply {
   Stateid stateid;
   bool delegated = false;
   Stateid delegation;
+  bool changed = false, changed_atomic = false;  // OPEN: the directory, and nobody else can have done it
   uint32_t access = 0;
   uint64_t count = 0;  // WRITE, COPY: bytes
   bool eof = false;
@@ -207,6 +212,10 @@ struct Reply {
   ChannelAttr fore;
   void clear();  // keeps capacity
 };
+
+// Reads what one operation that succeeded returned. False: malformed, or not one of OpNum.
+bool decode_result(uint32_t op, XdrDecoder& in, Reply* reply);
+Stateid decode_stateid(XdrDecoder& in);
 
 // Reads the reply to a COMPOUND of these operations, the RPC head included. False: malformed. Else status, done and error say
 // whether and how far it succeeded.

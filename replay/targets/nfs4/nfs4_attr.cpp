@@ -33,6 +33,53 @@ bool decode_owner(XdrDecoder& in, uint32_t* id) {
   return error == std::errc() && end == name.data() + name.size();
 }
 
+// Past the value of an attribute that no operation has use for; by number, as RFC 8881 (5.8), 7862 and 8275 define them.
+void skip_value(XdrDecoder& in, uint32_t number) {
+  enum : uint8_t { none, word, two_words, three_words, four_words, bytes, words, access_list, label };
+  static constexpr uint8_t kShapes[] = {
+      words,       none,        word,        two_words,   none,        word,      word,      word,       // 0: supported_attrs
+      four_words,  word,        none,        none,        access_list, word,      word,      word,       // 8: fsid
+      word,        word,        word,        bytes,       none,        two_words, two_words, two_words,  // 16: case_insensitive
+      none,        word,        word,        two_words,   word,        word,      none,      none,       // 24: fs_locations
+      bytes,       none,        word,        none,        none,        none,      two_words, two_words,  // 32: mimetype
+      two_words,   none,        none,        two_words,   none,        none,      word,      none,       // 40: quota_used
+      none,        three_words, three_words, three_words, none,        none,      none,      two_words,  // 48: time_access_set
+      three_words, three_words, none,        none,        four_words,  none,      words,     none,       // 56: dir_notif_delay
+      words,       word,        word,        none,        none,        none,      none,      none,       // 64: layout_type
+      none,        none,        none,        words,       word,        word,      two_words, word,       // 72: retentevt_set
+      label,       none,        word,                                                                    // 80: sec_label
+  };
+  switch (number < std::size(kShapes) ? kShapes[number] : uint8_t(none)) {
+    case word:
+      return in.skip(4);
+    case two_words:
+      return in.skip(8);
+    case three_words:
+      return in.skip(12);
+    case four_words:
+      return in.skip(16);
+    case bytes:
+      in.opaque(kLongestAttributes);
+      return;
+    case words: {
+      const uint32_t n = in.u32();
+      return n > kLongestAttributes / 4 ? in.fail() : in.skip(n * 4);
+    }
+    case access_list:
+      for (uint32_t n = in.u32(); n > 0 && in.ok(); --n) {
+        in.skip(12);
+        in.opaque(kLongestOwner);
+      }
+      return;
+    case label:
+      in.skip(8);
+      in.opaque(kLongestAttributes);
+      return;
+    default:  // what its value looks like is not known
+      return in.fail();
+  }
+}
+
 void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_t* type) {
   auto told = [&](uint32_t field) { a->valid |= field; };
   switch (number) {
@@ -91,8 +138,20 @@ void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_
     case kTimeModify:
       a->mtime = decode_time(in);
       return told(kAttrMtime);
-    default:  // what its value looks like is not known
-      return in.fail();
+    case kTimeAccessSet:
+      if (in.u32() != kClientTime) return told(kAttrAtimeNow);
+      a->atime = decode_time(in);
+      return told(kAttrAtime);
+    case kTimeModifySet:
+      if (in.u32() != kClientTime) return told(kAttrMtimeNow);
+      a->mtime = decode_time(in);
+      return told(kAttrMtime);
+    case kModeUmask:
+      a->mode = in.u32() & 07777;
+      in.u32();
+      return told(kAttrMode);
+    default:
+      return skip_value(in, number);
   }
 }
 
@@ -148,22 +207,34 @@ void encode_set(XdrEncoder& out, const Attr& set) {
   out.opaque({reinterpret_cast<const char*>(values.data()), values.size()});
 }
 
-void decode_attributes(XdrDecoder& in, Attr* attr, ServerAttr* server) {
+static void decode_values(XdrDecoder& in, Attr* attr, ServerAttr* server, uint32_t* type) {
   const uint32_t words = in.u32();
   if (words > kMostWords) return in.fail();
   std::array<uint32_t, kMostWords> mask{};
   for (uint32_t i = 0; i < words; ++i) mask[i] = in.u32();
   const std::string_view values = in.opaque(kLongestAttributes);
   XdrDecoder v({reinterpret_cast<const uint8_t*>(values.data()), values.size()});
-  uint32_t type = 0;
   for (uint32_t number = 0; number < words * 32; ++number)
-    if (mask[number / 32] & 1u << (number % 32)) decode_one(v, number, attr, server, &type);
-  if (!v.ok() || v.left() > 0) return in.fail();
+    if (mask[number / 32] & 1u << (number % 32)) decode_one(v, number, attr, server, type);
+  if (!v.ok() || v.left() > 0) in.fail();
+}
+
+void decode_attributes(XdrDecoder& in, Attr* attr, ServerAttr* server) {
+  uint32_t type = 0;
+  decode_values(in, attr, server, &type);
   // A mode without its type would be taken for that of another file. A type alone tells what READDIR is asked for.
   if (type)
     attr->mode |= kTypes[type];
   else
     attr->valid &= ~uint32_t(kAttrMode);
+}
+
+void decode_set(XdrDecoder& in, Attr* set) {
+  uint32_t type = 0;
+  ServerAttr none;
+  *set = {};
+  decode_values(in, set, &none, &type);
+  if (type) set->mode |= kTypes[type];
 }
 
 }  // namespace fsr::nfs4

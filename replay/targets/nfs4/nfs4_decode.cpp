@@ -17,12 +17,16 @@ void copy_fixed(XdrDecoder& in, char* to, size_t size) {
   if (bytes.size() == size) memcpy(to, bytes.data(), size);
 }
 
+}  // namespace
+
 Stateid decode_stateid(XdrDecoder& in) {
   Stateid s;
   s.seqid = in.u32();
   copy_fixed(in, s.other.data(), s.other.size());
   return s;
 }
+
+namespace {
 
 void skip_mask(XdrDecoder& in) {
   const uint32_t words = in.u32();
@@ -61,7 +65,9 @@ void decode_delegation(XdrDecoder& in, Reply* r) {
 
 void decode_open(XdrDecoder& in, Reply* r) {
   r->stateid = decode_stateid(in);
-  skip_change(in);
+  r->changed_atomic = in.boolean();
+  const uint64_t before = in.u64();
+  r->changed = in.u64() != before;
   in.u32();  // flags: locks are POSIX's, or preserved when unlinked
   skip_mask(in);
   decode_delegation(in, r);
@@ -152,7 +158,7 @@ void decode_sequence(XdrDecoder& in, Reply* r) {
   r->sequence_flags = in.u32();
 }
 
-void decode_result(OpNum op, XdrDecoder& in, Reply* r) {
+void decode_known(OpNum op, XdrDecoder& in, Reply* r) {
   switch (op) {
     case OpNum::access:
       in.u32();  // what it can tell
@@ -248,7 +254,7 @@ bool decode_compound(XdrDecoder& in, std::span<const OpNum> ops, Reply* r) {
     const bool last = i + 1 == results;
     if (!in.ok() || (number != uint32_t(ops[i]) && number != kIllegalOp)) return false;
     if (status != kOk) return last && status == r->status;
-    decode_result(ops[i], in, r);
+    decode_known(ops[i], in, r);
     ++r->done;
   }
   return in.ok() && (r->status == kOk || results == 0);
@@ -261,6 +267,12 @@ void Reply::clear() {
   kept.clear();
   *this = Reply();
   entries = std::move(kept);
+}
+
+bool decode_result(uint32_t op, XdrDecoder& in, Reply* reply) {
+  if (op > uint32_t(OpNum::removexattr)) return false;
+  decode_known(OpNum(op), in, reply);
+  return in.ok();
 }
 
 bool decode_reply(std::span<const uint8_t> message, std::span<const OpNum> ops, Reply* reply) {

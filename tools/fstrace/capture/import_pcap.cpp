@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NFSv3 over TCP from pcap or pcapng: packets, streams, RPC records (RFC 5531, section 11), calls and replies.
+// NFSv3 and v4 over TCP from pcap or pcapng: packets, streams, RPC records (RFC 5531, section 11), calls and replies.
 #include "import_pcap.hpp"
 
 #include "nfs_calls.hpp"
@@ -91,9 +91,9 @@ namespace fsr {
 
 const Importer kPcapImporter = {
     "pcap",
-    "NFSv3 over TCP, captured as pcap or pcapng",
+    "NFSv3 and NFSv4 over TCP, captured as pcap or pcapng",
     "the wall clock of the capturing machine, as fine as the file has it; on a client's machine latencies are what it saw",
-    "processes and threads (calls under way at the same time are on different ones), opens and closes, what the clients' caches "
+    "processes and threads (calls under way at the same time are on different ones), opens and closes of version 3, what the clients' caches "
     "answered, names of files that no call showed, whether an unchecked CREATE made the file, content",
     capture::looks_like_pcap,
     capture::run,

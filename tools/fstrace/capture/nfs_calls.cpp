@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "nfs4_compound.hpp"
+
 namespace fsr::capture {
 
 using nfs::XdrDecoder;
@@ -51,8 +53,8 @@ void NfsCalls::call(const FlowKey& flow, int64_t time, std::string_view bytes) {
   in.opaque(kLongestAuth);
   if (!in.ok() || rpc != kRpcVersion) return sink_.note(ImportNotes::lost, "RPC messages that are damaged", 1);
   const bool mount = c.program == kMountProgram && c.version == 3 && c.procedure == kMountProcedure;
-  if (c.program == nfs::kNfsProgram && c.version != nfs::kNfs3)
-    return sink_.note(ImportNotes::lost, c.version == 4 ? "calls of NFS version 4" : "calls of NFS version 2", 1);
+  if (c.program == nfs::kNfsProgram && c.version != nfs::kNfs3 && c.version != nfs4::kNfs4)
+    return sink_.note(ImportNotes::lost, "calls of NFS version 2", 1);
   if (c.program != nfs::kNfsProgram && !mount) return sink_.note(ImportNotes::ignored, "RPC calls of other programs", 1);
   if (flavour == kAuthSys) {
     XdrDecoder who(span_of(credential));
@@ -75,8 +77,15 @@ void NfsCalls::reply(const FlowKey& flow, int64_t time, std::string_view bytes) 
   if (status != nfs::RpcStatus::success) return sink_.note(ImportNotes::lost, "calls that RPC refused", 1);
   if (call.program == kMountProgram)
     mounted(in);
+  else if (call.version == nfs4::kNfs4)
+    compound(call, time, in);
   else
     nfs3_.add(call, time, in);
+}
+
+void NfsCalls::compound(const PendingCall& call, int64_t end, XdrDecoder& in) {
+  if (call.procedure != nfs4::kCompoundProc) return sink_.note(ImportNotes::ignored, "NULL calls", 1);
+  Nfs4Compound(sink_, files_, nfs4_, reply4_, call, end).run(in);
 }
 
 // What was mounted is the root.
@@ -89,6 +98,7 @@ void NfsCalls::mounted(XdrDecoder& in) {
 
 void NfsCalls::finish() {
   pending_.finish();
+  nfs4_.each_open([&](ObjectId object, HandleId handle) { files_.end_open(object, handle); });
   files_.finish();
 }
 

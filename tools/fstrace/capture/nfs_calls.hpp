@@ -4,6 +4,7 @@
 #pragma once
 
 #include "nfs3_requests.hpp"
+#include "nfs4_states.hpp"
 #include "pending_calls.hpp"
 
 namespace fsr::capture {
@@ -21,11 +22,14 @@ class NfsCalls {
   void call(const FlowKey& flow, int64_t time, std::string_view bytes);
   void reply(const FlowKey& flow, int64_t time, std::string_view bytes);
   void mounted(nfs::XdrDecoder& in);
+  void compound(const PendingCall& call, int64_t end, nfs::XdrDecoder& in);
 
   ImportSink& sink_;
   PendingCalls pending_;
   NfsFiles files_;
   Nfs3Requests nfs3_;
+  Nfs4States nfs4_;
+  nfs4::Reply reply4_;
 };
 
 }  // namespace fsr::capture

@@ -2,11 +2,13 @@
 #include "nfs_files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "targets/nfs/access.hpp"
+#include "trace/model.hpp"
 
 namespace fsr::capture {
 
@@ -64,17 +66,14 @@ void NfsFiles::infer(Op* op) const {
 }
 
 bool NfsFiles::names_fit(const Op& op) {
-  for (std::string_view name : {op.name, op.name2})
-    if (!name.empty() && !valid_component(name)) {
-      // "." and ".." are files that are known already.
-      sink_.note(name == "." || name == ".." ? ImportNotes::ignored : ImportNotes::lost, "names that are none", 1);
-      return false;
-    }
-  if ((op.parent && op.name.empty()) || (op.parent2 && op.name2.empty())) {
-    sink_.note(ImportNotes::lost, "names that are none", 1);
+  const uint16_t traits = kind_traits(op.kind);
+  auto fits = [&](ObjectId parent, std::string_view name) {
+    if (parent && valid_component(name)) return true;
+    // "." and ".." are files that are known already.
+    sink_.note(name == "." || name == ".." ? ImportNotes::ignored : ImportNotes::lost, "names that are none", 1);
     return false;
-  }
-  return true;
+  };
+  return (!(traits & kHasName) || fits(op.parent, op.name)) && (!(traits & kHasName2) || fits(op.parent2, op.name2));
 }
 
 void NfsFiles::add(int32_t client, Op op, bool listing_ends) {
@@ -87,6 +86,10 @@ void NfsFiles::add(int32_t client, Op op, bool listing_ends) {
 }
 
 void NfsFiles::learn(const Op& op) {
+  for (ObjectId parent : {op.parent, op.parent2})
+    if (parent) directories_.insert(parent);
+  if (op.kind == OpKind::mkdir || (op.attr && (op.attr->valid & kAttrMode) && S_ISDIR(op.attr->mode)))
+    directories_.insert(op.object);
   const std::pair<ObjectId, std::string> name{op.parent, std::string(op.name)}, name2{op.parent2, std::string(op.name2)};
   switch (op.kind) {
     case OpKind::lookup:
@@ -138,13 +141,21 @@ void NfsFiles::end_listing(HandleId* handle, Op like) {
   sink_.add(like);
 }
 
-void NfsFiles::finish() {
-  Op like{.start = last_.end(), .op_flags = kOpInferred, .thread = last_.thread};
+Op NfsFiles::at_end(ObjectId object) const {
+  Op like{.start = last_.end(), .op_flags = kOpInferred, .thread = last_.thread, .object = object};
   like.who = last_.who;
-  for (auto& [who, handle] : listings_) {
-    like.object = who.second;
-    end_listing(&handle, like);
-  }
+  return like;
+}
+
+void NfsFiles::end_open(ObjectId object, HandleId handle) {
+  Op op = at_end(object);
+  op.kind = OpKind::release;
+  op.handle = handle;
+  sink_.add(op);
+}
+
+void NfsFiles::finish() {
+  for (auto& [who, handle] : listings_) end_listing(&handle, at_end(who.second));
 }
 
 }  // namespace fsr::capture

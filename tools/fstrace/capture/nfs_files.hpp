@@ -26,6 +26,11 @@ class NfsFiles {
   // need not make its file did.
   void infer(Op* op) const;
 
+  bool directory(ObjectId object) const { return directories_.contains(object); }  // known to be one
+  HandleId new_handle() { return next_handle_++; }
+  // What is open when the input ends ends with it.
+  void end_open(ObjectId object, HandleId handle);
+
   // A request that was answered: checks its names, puts it on a thread of `client`, adds it and remembers what it did to names.
   // `listing_ends`: a listing's last part.
   void add(int32_t client, Op op, bool listing_ends = false);
@@ -36,12 +41,13 @@ class NfsFiles {
   bool names_fit(const Op& op);
   void add_listing(Op op, int32_t client, bool ends);
   void end_listing(HandleId* handle, Op like);
+  Op at_end(ObjectId object) const;
   void learn(const Op& op);
 
   ImportSink& sink_;
   ImportLanes lanes_;
   std::unordered_map<std::string, ObjectId> objects_;  // by file handle
-  std::unordered_set<ObjectId> without_handle_;
+  std::unordered_set<ObjectId> without_handle_, directories_;
   std::map<std::pair<ObjectId, std::string>, ObjectId> names_;
   Listings listings_;  // open directories, by client
   Op last_;            // that ended last
