@@ -207,34 +207,36 @@ void encode_set(XdrEncoder& out, const Attr& set) {
   out.opaque({reinterpret_cast<const char*>(values.data()), values.size()});
 }
 
-static void decode_values(XdrDecoder& in, Attr* attr, ServerAttr* server, uint32_t* type) {
+// The type that they tell, as S_IFMT; 0: none.
+static uint32_t decode_values(XdrDecoder& in, Attr* attr, ServerAttr* server) {
   const uint32_t words = in.u32();
-  if (words > kMostWords) return in.fail();
+  if (words > kMostWords) in.fail();
+  if (!in.ok()) return 0;
   std::array<uint32_t, kMostWords> mask{};
   for (uint32_t i = 0; i < words; ++i) mask[i] = in.u32();
   const std::string_view values = in.opaque(kLongestAttributes);
   XdrDecoder v({reinterpret_cast<const uint8_t*>(values.data()), values.size()});
+  uint32_t type = 0;
   for (uint32_t number = 0; number < words * 32; ++number)
-    if (mask[number / 32] & 1u << (number % 32)) decode_one(v, number, attr, server, type);
+    if (mask[number / 32] & 1u << (number % 32)) decode_one(v, number, attr, server, &type);
   if (!v.ok() || v.left() > 0) in.fail();
+  return in.ok() ? kTypes[type] : 0;
 }
 
 void decode_attributes(XdrDecoder& in, Attr* attr, ServerAttr* server) {
-  uint32_t type = 0;
-  decode_values(in, attr, server, &type);
+  const uint32_t type = decode_values(in, attr, server);
   // A mode without its type would be taken for that of another file. A type alone tells what READDIR is asked for.
   if (type)
-    attr->mode |= kTypes[type];
+    attr->mode |= type;
   else
     attr->valid &= ~uint32_t(kAttrMode);
 }
 
 void decode_set(XdrDecoder& in, Attr* set) {
-  uint32_t type = 0;
   ServerAttr none;
   *set = {};
-  decode_values(in, set, &none, &type);
-  if (type) set->mode |= kTypes[type];
+  const uint32_t type = decode_values(in, set, &none);
+  set->mode |= type;
 }
 
 }  // namespace fsr::nfs4
