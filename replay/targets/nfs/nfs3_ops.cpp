@@ -117,8 +117,10 @@ bool find_open(Call& call, Open* open) {
   return false;
 }
 
+// Longer names than kernel clients ask for are refused as they do it: servers can't even decode them.
 bool check_name(Call& call, std::string_view name) {
-  const int error = name_error(name);
+  constexpr size_t kLongestName = 255;
+  const int error = name.size() > kLongestName ? ENAMETOOLONG : name_error(name);
   if (error) call.session->finish(call, error);
   return error == 0;
 }
