@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that an NFS server can make us read. The first byte of the input says as what the rest is read: the results of the
-// procedure of that number, a MOUNT reply, a portmapper's reply, or a stream that is cut into messages.
+// procedure of that number, a MOUNT reply, a portmapper's reply, a lock manager's, or a stream that is cut into messages.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +8,7 @@
 
 #include "targets/nfs/mount3.hpp"
 #include "targets/nfs/nfs3.hpp"
+#include "targets/nfs/nlm4.hpp"
 #include "targets/nfs/rpc.hpp"
 #include "targets/wire/message_reader.hpp"
 
@@ -16,7 +17,8 @@ using namespace fsr::nfs;
 
 namespace {
 
-constexpr unsigned kMountReply = kProcs, kPortReply = kProcs + 1, kStream = kProcs + 2;
+constexpr unsigned kMountReply = kProcs, kPortReply = kProcs + 1, kStream = kProcs + 2, kLockReply = kProcs + 3,
+                   kTestReply = kProcs + 4;
 constexpr size_t kLongestMessage = 100'000;
 
 void require(bool condition) {
@@ -73,12 +75,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::span<const uint8_t> message(data + 1, size - 1);
   if (kind < kProcs) read_results(Proc(kind), message);
   if (kind == kStream) read_stream(message);
-  if (kind != kMountReply && kind != kPortReply) return 0;
+  if (kind != kMountReply && kind != kPortReply && kind != kLockReply && kind != kTestReply) return 0;
   XdrDecoder in(message);
   if (decode_reply_head(in) != RpcStatus::success) return 0;
   MountReply mount;
   uint32_t port;
   if (kind == kMountReply && decode_mount(in, &mount)) mount_message(mount.status);
   if (kind == kPortReply && decode_getport(in, &port)) require(port <= 65535);
+  LockStatus status;
+  const bool lock = kind == kLockReply || kind == kTestReply;
+  if (lock && decode_lock_reply(kind == kTestReply ? LockProc::test : LockProc::lock, in, &status))
+    require((lock_errno(status) == 0) == (status == LockStatus::granted));
   return 0;
 }

@@ -18,7 +18,7 @@ truncate -s 512M disk
 "$FSR_SOURCE/tests/vm/run" --share share --disk disk --module nfsd --module ext4 \
   --program "$utils/exportfs" --program "$utils/rpc.mountd" --program "$utils/rpc.nfsd" --program "$(PATH=$PATH:/usr/sbin:/sbin command -v rpcbind)" \
   --file /etc/netconfig --file /etc/services --file /etc/protocols --file /etc/rpc \
-  --forward 2049:2049 --forward 20048:20048 --forward 32803:32803 "$FSR_SOURCE/tests/vm/knfsd" >console 2>&1 &
+  --forward 111:111 --forward 2049:2049 --forward 20048:20048 --forward 32803:32803 "$FSR_SOURCE/tests/vm/knfsd" >console 2>&1 &
 vm=$!
 for _ in $(seq 600); do
   [ -e share/ready ] && break
@@ -38,9 +38,12 @@ conform() {  # in a virtual machine, thousands of entries take long, and tell no
   grep -E '^(not )?ok - ' cases
   ! grep -q '^not ok' cases || failures_=1
 }
-v3="nfs://127.0.0.1/export/v3?mountport=20048&nfsport=2049"
+v3='nfs://127.0.0.1/export/v3'  # its portmapper knows the ports
 v42='nfs://127.0.0.1/v42?version=4.2'
 conform "$v3"
+if grep -Eq 'cannot express: (setlk|getlk|flock)$' cases; then not_ok "version 3 has locks" "none"; else ok "version 3 has locks"; fi
+check_status "and none with nolock" 0 'cannot express: flock' "$tests/target_conformance" "${v3/v3/nolock}?nolock=1" \
+  --without 'big directory' --without 'many directories'
 conform "$v42"
 if grep -Eq 'cannot express: (fallocate|lseek|copy_file_range|.*xattr)$|not offered' cases; then
   not_ok "of 4.2 it offers all that we use" "$(grep -E 'cannot express|not offered' cases | tr '\n' ' ')"

@@ -6,8 +6,10 @@
 #include <fstream>
 
 #include "catch.hpp"
+#include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/mount3.hpp"
 #include "targets/nfs/nfs3.hpp"
+#include "targets/nfs/nlm4.hpp"
 
 using namespace fsr;
 using namespace fsr::nfs;
@@ -182,4 +184,69 @@ TEST_CASE("a call carries its credentials and its length") {
   CHECK(in.opaque(64) == "hhhh");
   CHECK(in.ok());
   CHECK(in.left() == 0);
+}
+
+TEST_CASE("locks are asked for byte by byte as the lock manager wants it, and its answers are understood") {
+  const LockArguments lock{.file = handle("fh"), .caller = "me", .owner = 7, .offset = 16, .length = 1, .exclusive = true};
+  auto encoded = [&](LockProc proc) {
+    std::vector<uint8_t> bytes;
+    XdrEncoder out(bytes);
+    encode_lock_call(out, proc, lock);
+    return hex(bytes);
+  };
+  const std::string file =
+      "000000026d650000"
+      "0000000266680000"
+      "0000000437406d65"
+      "00000007"
+      "0000000000000010"
+      "0000000000000001";
+  CHECK(encoded(LockProc::lock) ==
+        "00000000"
+        "00000000"
+        "00000001" +
+            file +
+            "00000000"
+            "00000000");
+  CHECK(encoded(LockProc::test) ==
+        "00000000"
+        "00000001" +
+            file);
+  CHECK(encoded(LockProc::unlock) == "00000000" + file);
+
+  auto decoded = [](LockProc proc, std::vector<uint8_t> bytes) {
+    XdrDecoder in(bytes);
+    LockStatus status = LockStatus::granted;
+    return decode_lock_reply(proc, in, &status) ? lock_errno(status) : -1;
+  };
+  CHECK(decoded(LockProc::lock, {0, 0, 0, 0, 0, 0, 0, 0}) == 0);
+  CHECK(decoded(LockProc::lock, {0, 0, 0, 1, 'c', 0, 0, 0, 0, 0, 0, 1}) == EAGAIN);
+  CHECK(decoded(LockProc::lock, {0, 0, 0, 0, 0, 0, 0, 5}) == EDEADLK);
+  CHECK(decoded(LockProc::lock, {0, 0, 0, 0, 0, 0, 0, 10}) == -1);
+  CHECK(decoded(LockProc::lock, {0, 0, 0, 0, 0, 0}) == -1);
+  CHECK(decoded(LockProc::test, {0, 0, 0, 0, 0, 0, 0, 1}) == -1);  // who has it is missing
+}
+
+TEST_CASE("what a client has locked is known by owner, until the last of it is given up") {
+  HeldLocks locks(INT32_MAX);
+  const LockOwner one{1, false}, open{1, true};
+  CHECK_FALSE(locks.used());
+  const int32_t number = locks.number(5, one);
+  CHECK(number == INT32_MAX);
+  CHECK(locks.number(5, one) == number);
+  CHECK(locks.number(5, open) == 0);
+  locks.locked(5, one, 0, 9, true);
+  CHECK(locks.used());
+  CHECK(locks.holds(5, one));
+  CHECK_FALSE(locks.holds(5, open));
+  locks.unlocked(5, one, 3, 4);
+  CHECK(locks.holds(5, one));
+  locks.number(6, open);
+  locks.locked(6, open, 0, UINT64_MAX, false);
+  locks.unlocked(5, one, 0, UINT64_MAX);
+  CHECK_FALSE(locks.holds(5, one));
+  const auto left = locks.take_all();
+  REQUIRE(left.size() == 1);
+  CHECK(left[0].object == 6);
+  CHECK(locks.take_all().empty());
 }

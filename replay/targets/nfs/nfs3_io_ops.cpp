@@ -173,6 +173,15 @@ void after_size(Call& call, const Rpc&, const Reply& reply, int error) {
   call.session->finish(call, error);
 }
 
+void finish_flush(Call& call, int error) { call.session->finish(call, error); }
+
+void finish_release(Call& call, int) {
+  call.error = 0;
+  call.hidden.clear();
+  if (!call.state().released(call.op().handle, &call.hidden)) return call.session->finish(call, EBADF);
+  remove_hidden(call);
+}
+
 }  // namespace
 
 void start_open(Call& call) {
@@ -213,13 +222,22 @@ void start_write(Call& call) {
 
 void start_flush(Call& call) {
   Open open;
-  if (find_open(call, &open)) call.session->finish(call, 0);
+  if (!find_open(call, &open)) return;
+  call.object = open.object;
+  call.handle = open.handle;
+  const LockOwner owner{call.op().owner, false};
+  if (owner.id == 0 || !unlock_all(call, owner, finish_flush)) call.session->finish(call, 0);
 }
 
 void start_release(Call& call) {
-  call.hidden.clear();
-  if (!call.state().released(call.op().handle, &call.hidden)) return call.session->finish(call, EBADF);
-  remove_hidden(call);
+  Open open;
+  if (!find_open(call, &open)) return;
+  call.object = open.object;
+  call.handle = open.handle;
+  if (unlock_all(call, {call.op().handle, true}, finish_release))
+    ++call.auxiliary;
+  else
+    finish_release(call, 0);
 }
 
 }  // namespace fsr::nfs

@@ -21,7 +21,7 @@ struct Rule {
 };
 
 // The one place that says what becomes of an operation. Whatever is not here is impossible: version 3 has no extended
-// attributes, holes, space reservation, server-side copy, ioctl or unnamed files; locks need NLM, a protocol of its own.
+// attributes, holes, space reservation, server-side copy, ioctl or unnamed files. Locks depend on the server's lock manager.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, void (*start)(Call&), const char* requests) {
@@ -39,8 +39,8 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::read, start_read, "READ, as many as the server's limit asks for");
   set(OpKind::write, start_write, "WRITE, as many as the limit asks for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
   set(OpKind::fsync, start_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
-  set(OpKind::flush, start_flush, "nothing: data is committed when an fsync was recorded");
-  set(OpKind::release, start_release, "nothing; REMOVE of hidden names (auxiliary)");
+  set(OpKind::flush, start_flush, "NLM4 UNLOCK if the owner has locks, else nothing: fsyncs were recorded");
+  set(OpKind::release, start_release, "nothing; REMOVE of hidden names, UNLOCK of a flock (auxiliary)");
   set(OpKind::opendir, start_open, "ACCESS");
   set(OpKind::readdir, start_readdir, "READDIR, as many as the recorded number of entries takes");
   set(OpKind::readdirplus, start_readdir, "READDIRPLUS, as many as the recorded number of entries takes");
@@ -55,6 +55,9 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::rename, start_rename, "RENAME; over an open file: first RENAME of that (auxiliary)");
   set(OpKind::setxattr, start_setattr, "SETATTR, of an access list that is no more than a mode; else impossible");
   set(OpKind::statfs, start_statfs, "FSSTAT, FSINFO or PATHCONF");
+  set(OpKind::getlk, start_record_lock, "NLM4 TEST");
+  set(OpKind::setlk, start_record_lock, "NLM4 NM_LOCK, UNLOCK; who must wait asks again");
+  set(OpKind::flock, start_flock, "NLM4 NM_LOCK, UNLOCK of the whole file, as kernel clients do it");
   return r;
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
@@ -67,7 +70,7 @@ bool time_fits(const Attr& set, AttrField field, int64_t ns) { return !(set.vali
 
 const char* nfs3_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
 
-Fidelity nfs3_fidelity(const Op& op, bool privileged) {
+Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
   if (unsigned(op.kind) >= kOpKinds) return Fidelity::impossible;
   Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;
   switch (op.kind) {
@@ -88,6 +91,10 @@ Fidelity nfs3_fidelity(const Op& op, bool privileged) {
       return fidelity;
     case OpKind::setxattr:  // approximate: the list leaves set-id and sticky bits alone, a mode replaces them
       return mode_of_minimal_acl(op) ? Fidelity::approximate : Fidelity::impossible;
+    case OpKind::getlk:
+    case OpKind::setlk:
+    case OpKind::flock:
+      return locks ? fidelity : Fidelity::impossible;
     default:
       return fidelity;
   }
@@ -95,7 +102,9 @@ Fidelity nfs3_fidelity(const Op& op, bool privileged) {
 
 void start_operation(Call& call) {
   const Op& op = call.op();
-  if (nfs3_fidelity(op, call.state().options.privileged) == Fidelity::impossible) return call.session->finish(call, EOPNOTSUPP);
+  const NfsOptions& o = call.state().options;
+  if (nfs3_fidelity(op, !o.lock_manager.empty(), o.privileged) == Fidelity::impossible)
+    return call.session->finish(call, EOPNOTSUPP);
   kRules[unsigned(op.kind)].start(call);
 }
 

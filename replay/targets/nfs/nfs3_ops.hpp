@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations as NFSv3 procedures: what is exact, approximate and impossible stands in nfs3_ops.cpp, the state machines in
-// nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_commit_ops.cpp and nfs3_dir_ops.cpp.
+// nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_commit_ops.cpp,
+// nfs3_lock_ops.cpp and nfs3_dir_ops.cpp.
 #pragma once
 
 #include "targets/nfs/access.hpp"
@@ -8,7 +9,7 @@
 
 namespace fsr::nfs {
 
-Fidelity nfs3_fidelity(const Op& op, bool privileged);
+Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged);  // `locks`: the server has a lock manager
 const char* nfs3_requests(OpKind kind);
 void start_operation(Call& call);
 
@@ -39,6 +40,9 @@ void start_release(Call& call);
 
 void start_readdir(Call& call);
 
+void start_record_lock(Call& call);
+void start_flock(Call& call);
+
 // --- what they share ---
 // The object's file handle. False: nothing taught it, and the call is finished with ESTALE.
 bool find_object(Call& call, ObjectId object, FileHandle* handle);
@@ -52,6 +56,8 @@ uint32_t allowed_mode(const Call& call, uint32_t mode);
 void finish_plain(Call& call, const Rpc& rpc, const Reply& reply, int error);
 // The server restarted: writes call.lost, of call.object, again.
 void write_again(Call& call, void (*then)(Call& call, int error));
+// Gives up all the locks that the owner has on call.object, then goes on. False: it has none.
+bool unlock_all(Call& call, LockOwner owner, void (*then)(Call& call, int error));
 // Removes call.hidden one after the other, then finishes the call successfully.
 void remove_hidden(Call& call);
 

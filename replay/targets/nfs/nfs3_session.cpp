@@ -14,6 +14,7 @@ namespace fsr::nfs {
 namespace {
 
 constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2'000'000'000;  // ns
+constexpr int64_t kLockPause = 50'000'000;                               // ns, until a lock is asked for again
 constexpr size_t kOverhead = 4096;                                       // of a reply, beside its data
 
 wire::ChannelOptions channel_options(const NfsOptions& o) {
@@ -76,7 +77,7 @@ void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
   sink_ = nullptr;
 }
 
-Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
+Rpc& Nfs3Session::free_rpc(Call& call, Then then) {
   if (free_rpcs_.empty()) {
     rpcs_.push_back(std::make_unique<Rpc>());
     rpcs_.back()->session = this;
@@ -85,14 +86,33 @@ Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
   Rpc& rpc = *free_rpcs_.back();
   free_rpcs_.pop_back();
   rpc.call = &call;
-  rpc.proc = proc;
   rpc.then = then;
+  rpc.retry_until = 0;
+  return rpc;
+}
+
+Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
+  Rpc& rpc = free_rpc(call, then);
+  rpc.proc = proc;
+  rpc.lock = LockProc::none;
   rpc.idempotent = idempotent(proc);
   state_->counters.requests[unsigned(proc)].fetch_add(1, std::memory_order_relaxed);
-  rpc.retry_until = 0;
   rpc.channel = &channels_.next();  // they take more than there can be
   rpc.channel->open(rpc);
   begin_call(rpc.head, rpc.tag(), Procedure{kNfsProgram, kNfs3, uint32_t(proc)}, call.who);
+  return rpc;
+}
+
+// All of them may be repeated: who has a lock gets it, who has none gives up none.
+Rpc& Nfs3Session::begin_lock(Call& call, LockProc proc, Then then) {
+  const NfsOptions& o = state_->options;
+  if (!lock_channel_) lock_channel_ = &channels_.add(o.lock_manager, kRpcProtocol, channel_options(o), state_->counters.wire);
+  Rpc& rpc = free_rpc(call, then);
+  rpc.lock = proc;
+  rpc.idempotent = true;
+  rpc.channel = lock_channel_;
+  rpc.channel->open(rpc);
+  begin_call(rpc.head, rpc.tag(), Procedure{kNlmProgram, kNlm4, uint32_t(proc)}, call.who);
   return rpc;
 }
 
@@ -103,7 +123,32 @@ void Nfs3Session::send(Rpc& rpc, std::string_view payload) {
   rpc.channel->send(rpc);
 }
 
+void Nfs3Session::lock_answered(Rpc& rpc, std::span<const uint8_t> message) {
+  XdrDecoder in(message);
+  const RpcStatus accepted = decode_reply_head(in);
+  int error = rpc_errno(accepted);
+  LockStatus status = LockStatus::failed;
+  if (accepted == RpcStatus::malformed || (error == 0 && !decode_lock_reply(rpc.lock, in, &status))) {
+    rpc.channel->reject();
+    error = EBADMSG;
+  } else if (error == 0) {
+    if (status == LockStatus::grace && delay(rpc)) return;
+    error = lock_errno(status);
+    if (error == EAGAIN && rpc.lock == LockProc::lock && rpc.call->op().has(kOpWait)) {
+      rpc.retry_at = state_->options.clock->now() + kLockPause;
+      return delayed_.push_back(&rpc);
+    }
+  }
+  conclude(rpc, error);
+}
+
+void Nfs3Session::lock_released() {
+  for (Rpc* rpc : delayed_)
+    if (rpc->lock == LockProc::lock) rpc->retry_at = 0;
+}
+
 void Nfs3Session::answered(Rpc& rpc, std::span<const uint8_t> message) {
+  if (rpc.lock != LockProc::none) return lock_answered(rpc, message);
   XdrDecoder in(message);
   RpcStatus status = decode_reply_head(in);
   int error = rpc_errno(status);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "targets/nfs/nfs_state.hpp"
+#include "targets/nfs/nlm4.hpp"
 #include "targets/target.hpp"
 #include "targets/wire/channel_set.hpp"
 
@@ -29,6 +30,7 @@ struct Rpc final : wire::Exchange {
   Call* call = nullptr;
   wire::Channel* channel = nullptr;
   Proc proc = Proc::null;
+  LockProc lock = LockProc::none;  // else it is the lock manager's
   Then then = nullptr;
   uint64_t offset = 0;  // READ, WRITE
   uint32_t count = 0;
@@ -37,6 +39,13 @@ struct Rpc final : wire::Exchange {
 
   void replied(std::span<const uint8_t> message) override;
   void failed(int error) override;
+};
+
+// Bytes [start, end] of a file, to be locked or unlocked.
+struct LockWish {
+  LockOwner owner;
+  uint64_t start = 0, end = 0;
+  bool exclusive = false;
 };
 
 struct Call {
@@ -61,6 +70,8 @@ struct Call {
   std::vector<LostData> lost;
   size_t next_lost = 0;
   void (*rewritten_then)(Call& call, int error) = nullptr;
+  LockWish lock;
+  void (*unlocked_then)(Call& call, int error) = nullptr;
   // A listing.
   std::shared_ptr<Listing> listing;
   Batch batch;
@@ -91,12 +102,16 @@ class Nfs3Session final : public Session {
   NfsState& state() { return *state_; }
   // Begins a request; its arguments are encoded to rpc.head.
   Rpc& begin(Call& call, Proc proc, Then then);
+  Rpc& begin_lock(Call& call, LockProc proc, Then then);  // to the lock manager
   void send(Rpc& rpc, std::string_view payload = {});
+  void lock_released();                // those that wait for a lock ask again
   void finish(Call& call, int error);  // `call` is gone, or will be soon
 
  private:
   friend struct Rpc;
+  Rpc& free_rpc(Call& call, Then then);
   void answered(Rpc& rpc, std::span<const uint8_t> message);
+  void lock_answered(Rpc& rpc, std::span<const uint8_t> message);
   void conclude(Rpc& rpc, int error);
   bool delay(Rpc& rpc);
   void send_delayed();
@@ -111,7 +126,8 @@ class Nfs3Session final : public Session {
   std::vector<Rpc*> delayed_;
   Completion* sink_ = nullptr;
   uint64_t completions_ = 0;
-  wire::ChannelSet channels_;  // last: their end comes before that of what they refer to
+  wire::Channel* lock_channel_ = nullptr;  // of channels_
+  wire::ChannelSet channels_;              // last: their end comes before that of what they refer to
 };
 
 }  // namespace fsr::nfs

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "targets/nfs/mount3.hpp"
+#include "targets/nfs/nlm4.hpp"
 #include "targets/nfs/rpc_client.hpp"
 #include "targets/wire/channel_set.hpp"
 
@@ -32,6 +33,17 @@ class Setup {
         [&](XdrDecoder& in) { return decode_getport(in, &port); });
     if (port == 0) throw std::runtime_error(url_.host + " offers no " + name + " over TCP");
     return uint16_t(port);
+  }
+
+  // Where locks are asked for: none where they are not wanted, or not offered.
+  std::vector<wire::Address> lock_manager() {
+    if (url_.number("nolock", 0, 1, 0)) return {};
+    try {
+      return wire::resolve(url_.host, port("nlmport", kNlmProgram, kNlm4, "lock manager"));
+    } catch (const std::runtime_error&) {
+      if (url_.option("nlmport")) throw;
+      return {};
+    }
   }
 
   FileHandle mount() {
@@ -89,13 +101,15 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
 }
 
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
-  url.allow_options({"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect"});
+  url.allow_options(
+      {"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect", "nlmport", "nolock"});
   NfsOptions o = common_options(url, options);
   Setup setup(url, *o.clock, o.timeout, o.self);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
   o.root = setup.mount();
   o.server = wire::resolve(url.host, port);
   setup.limits(&o, port);
+  o.lock_manager = setup.lock_manager();
   return o;
 }
 

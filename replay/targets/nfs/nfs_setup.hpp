@@ -5,6 +5,7 @@
 //   nfs://host[:port]/export?option=value&...
 //     version=            3, 4.1 or 4.2; default 3
 //     nfsport=, mountport= ports; without them (and without :port) the server's portmapper is asked. Version 4 has one port, 2049
+//     nolock=             1: without locks. nlmport= is the lock manager's port in version 3, else the portmapper is asked
 //     uid=, gid=          whom to act as, where operations are not performed as their recorded user; default: the caller
 //     rsize=, wsize=      bytes of one READ and WRITE, at most; default: what the server wants
 //     nconnect=           connections, 1 to 16; default 1. In version 3 of each session (one a worker), in version 4 of all

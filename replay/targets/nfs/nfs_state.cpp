@@ -21,11 +21,12 @@ uint32_t names_of(const Attr& attr, uint32_t otherwise) {
 
 }  // namespace
 
-NfsState::NfsState(const NfsOptions& o) : options(o) {
+NfsState::NfsState(const NfsOptions& o) : options(o), locks(std::random_device()()) {
   std::random_device random;
   char prefix[32];
   snprintf(prefix, sizeof prefix, ".nfs%08x%08x.", random(), random());
   hidden_prefix_ = prefix;
+  lock_caller = std::string("fsreplay") + prefix;
   objects.update(kRootObject, [&](Object& root) { root.handle = o.root; });
 }
 

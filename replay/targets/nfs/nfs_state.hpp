@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "targets/id_map.hpp"
+#include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/listing.hpp"
 #include "targets/nfs/nfs3.hpp"
 #include "targets/nfs/uncommitted.hpp"
@@ -63,6 +64,7 @@ struct Counters {
 
 struct NfsOptions {
   std::vector<wire::Address> server;
+  std::vector<wire::Address> lock_manager;  // version 3; none: not offered, or not wanted
   FileHandle root;
   uint32_t read_max = 0, write_max = 0, readdir_max = 0;  // bytes of one request
   unsigned connections = 1;                               // version 3: of one session
@@ -84,6 +86,8 @@ class NfsState {
   Budget unstable_budget{kUnstableBudget};
   IdMap<Object> objects;
   IdMap<Open> opens;
+  HeldLocks locks;
+  std::string lock_caller;  // our name for the lock manager
 
   bool handle_of(ObjectId object, FileHandle* handle);  // false (counted): nothing taught it
   // A reply told where the object is.

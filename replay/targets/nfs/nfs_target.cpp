@@ -18,18 +18,25 @@ constexpr int64_t kPatience = 5'000'000'000;  // ns, for what happens outside a 
 
 Procedure nfs3(Proc proc) { return {kNfsProgram, kNfs3, uint32_t(proc)}; }
 
-constexpr OpMapping kMapping{"NFSv3", nfs3_fidelity, nfs3_requests};
+Fidelity stated(const Op& op, bool privileged) { return nfs3_fidelity(op, true, privileged); }
+
+constexpr OpMapping kMapping{"NFSv3", stated, nfs3_requests};
 const OpMapping kMappings[] = {kMapping, nfs4::k41Mapping, nfs4::k42Mapping};
 
 class NfsTarget final : public Target {
  public:
   NfsTarget(wire::Url url, const NfsOptions& options) : url_(std::move(url)), state_(std::make_shared<NfsState>(options)) {}
 
-  ~NfsTarget() override { remove_hidden_names(); }
+  ~NfsTarget() override {
+    give_up_locks();
+    remove_hidden_names();
+  }
 
   std::string name() const override { return url_.text.substr(0, url_.text.find('?')); }
 
-  Fidelity fidelity(const Op& op) const override { return nfs3_fidelity(op, state_->options.privileged); }
+  Fidelity fidelity(const Op& op) const override {
+    return nfs3_fidelity(op, !state_->options.lock_manager.empty(), state_->options.privileged);
+  }
   const OpMapping* mapping() const override { return &kMapping; }
 
   std::unique_ptr<Session> open_session() override {
@@ -99,6 +106,24 @@ class NfsTarget final : public Target {
 
  private:
   RpcClient client() const { return RpcClient(name(), state_->options.server, kPatience, *state_->options.clock); }
+
+  // A server keeps the locks of a client that it does not monitor until it restarts.
+  void give_up_locks() {
+    const std::vector<HeldLocks::Left> left = state_->locks.take_all();
+    if (left.empty()) return;
+    try {
+      RpcClient client(name(), state_->options.lock_manager, kPatience, *state_->options.clock);
+      for (const HeldLocks::Left& lock : left) {
+        LockArguments whole{.caller = state_->lock_caller, .owner = lock.number};
+        if (!state_->handle_of(lock.object, &whole.file)) continue;
+        client.call(
+            {kNlmProgram, kNlm4, uint32_t(LockProc::unlock)}, state_->options.self,
+            [&](XdrEncoder& out) { encode_lock_call(out, LockProc::unlock, whole); }, [](XdrDecoder&) { return true; });
+      }
+    } catch (const std::runtime_error&) {
+      // The lock manager is gone, and the locks with it.
+    }
+  }
 
   // Removes what unreleased opens kept, as their releases would have.
   void remove_hidden_names() {

@@ -36,6 +36,7 @@ Channel::Channel(std::vector<Address> addresses, const Protocol& protocol, const
       counters_(counters),
       tags_(options.depth, protocol.tag_bits(), std::random_device{}()),
       reader_(protocol, options.max_message) {
+  if (options.lazy) return;
   for (size_t tried = 0; tried < addresses_.size(); ++tried) {
     start_connect(clock_.now());
     while (state_ == State::connecting) poll(connect_deadline_, -1);

@@ -61,6 +61,7 @@ struct ChannelOptions {
   int64_t request_timeout = 60'000'000'000;  // ns
   int64_t connect_timeout = 5'000'000'000;   // ns, of one attempt
   int64_t give_up = 10'000'000'000;          // ns without a connection
+  bool lazy = false;                         // connects when there is something to send
   bool stateful = false;                     // requests refer to what was said on the same connection
 };
 

@@ -15,7 +15,7 @@ namespace fsr::wire {
 
 ChannelSet::ChannelSet(unsigned number, const std::vector<Address>& addresses, const Protocol& protocol,
                        const ChannelOptions& options, Clock& clock, ChannelCounters& counters)
-    : clock_(clock), watched_(number) {
+    : clock_(clock), dealt_(number), watched_(number) {
   for (unsigned i = 0; i < number; ++i)
     channels_.push_back(std::make_unique<Channel>(addresses, protocol, options, clock, counters));
   if (number > 1 && (epoll_ = epoll_create1(EPOLL_CLOEXEC)) < 0) throw std::system_error(errno, std::generic_category(), "epoll");
@@ -25,20 +25,28 @@ ChannelSet::~ChannelSet() {
   if (epoll_ >= 0) close(epoll_);
 }
 
+Channel& ChannelSet::add(const std::vector<Address>& addresses, const Protocol& protocol, ChannelOptions options,
+                         ChannelCounters& counters) {
+  options.lazy = true;
+  channels_.push_back(std::make_unique<Channel>(addresses, protocol, options, clock_, counters));
+  return *channels_.back();
+}
+
 bool ChannelSet::full() const {
-  return std::all_of(channels_.begin(), channels_.end(), [](const auto& channel) { return channel->full(); });
+  return std::all_of(channels_.begin(), channels_.begin() + ptrdiff_t(dealt_),
+                     [](const auto& channel) { return channel->full(); });
 }
 
 Channel& ChannelSet::next() {
   Channel* channel;
-  do channel = channels_[turn_++ % channels_.size()].get();
+  do channel = channels_[turn_++ % dealt_].get();
   while (channel->full());
   return *channel;
 }
 
 Channel::Woken ChannelSet::poll(int64_t deadline, int wake) {
   if (size() == 1) return channels_[0]->poll(deadline, wake);
-  pollfd fds[kMost + 1];
+  pollfd fds[kMost + 2];
   size_t n = 0;
   for (auto& channel : channels_) {
     channel->poll(INT64_MIN, -1);

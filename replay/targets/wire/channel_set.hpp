@@ -22,6 +22,10 @@ class ChannelSet {
   ChannelSet(const ChannelSet&) = delete;
   ChannelSet& operator=(const ChannelSet&) = delete;
 
+  // One more, to somebody else, which next() does not give: connects once there is something to send. Not with interest().
+  Channel& add(const std::vector<Address>& addresses, const Protocol& protocol, ChannelOptions options,
+               ChannelCounters& counters);
+
   size_t size() const { return channels_.size(); }
   Channel& operator[](size_t i) { return *channels_[i]; }
   bool full() const;  // all are
@@ -43,6 +47,7 @@ class ChannelSet {
 
   Clock& clock_;
   std::vector<std::unique_ptr<Channel>> channels_;
+  size_t dealt_;  // channels_ that next() gives, the first of them
   size_t turn_ = 0;
   int epoll_ = -1;
   mutable std::vector<Watched> watched_;  // what epoll_ knows

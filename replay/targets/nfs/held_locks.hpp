@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The locks that this client has on an NFSv3 server, which knows no open files: what a close gives up, and what is left at the
+// end. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "op.hpp"
+#include "targets/memory/lock_table.hpp"
+
+namespace fsr::nfs {
+
+struct LockOwner {
+  uint64_t id = 0;     // Op::owner, or the open instance
+  bool flock = false;  // whose lock is of the whole file
+};
+
+class HeldLocks {
+ public:
+  explicit HeldLocks(uint32_t first_number) : next_number_(first_number & INT32_MAX) {}
+
+  // What the server knows the owner by, on that object.
+  int32_t number(ObjectId object, LockOwner owner);
+  // [start, end], both inclusive; after number().
+  void locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive);
+  void unlocked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end);
+  bool holds(ObjectId object, LockOwner owner) const;
+  bool used() const { return used_.load(std::memory_order_relaxed); }  // there ever was one
+  struct Left {
+    ObjectId object;
+    int32_t number;
+  };
+  std::vector<Left> take_all();
+
+ private:
+  struct OfObject {
+    std::map<uint64_t, int32_t> numbers;  // by key()
+    LockTable held;
+  };
+  static uint64_t key(LockOwner owner) { return owner.id ^ (owner.flock ? 1ull << 63 : 0); }
+  static bool holds(const OfObject& locks, uint64_t owner);
+
+  mutable std::mutex mutex_;
+  std::unordered_map<ObjectId, OfObject> objects_;
+  uint32_t next_number_;
+  std::atomic<bool> used_{false};
+};
+
+}  // namespace fsr::nfs

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Byte-range locks, through the server's lock manager, which decides also between our own owners. Who must wait asks again, when
+// a lock of this session was released or after a while. flock is a lock of the whole file by the open instance, as on a Linux
+// mount.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+
+#include "targets/nfs/nfs3_ops.hpp"
+
+namespace fsr::nfs {
+
+namespace {
+
+void send_lock(Call& call, LockProc proc, Then then) {
+  const LockWish& wish = call.lock;
+  Rpc& rpc = call.session->begin_lock(call, proc, then);
+  XdrEncoder out(rpc.head);
+  encode_lock_call(out, proc,
+                   {.file = call.handle,
+                    .caller = call.state().lock_caller,
+                    .owner = call.state().locks.number(call.object, wish.owner),
+                    .offset = wish.start,
+                    .length = wish.end == UINT64_MAX ? 0 : wish.end - wish.start + 1,
+                    .exclusive = wish.exclusive});
+  call.session->send(rpc);
+}
+
+void after_lock(Call& call, const Rpc&, const Reply&, int error) {
+  if (!error) call.state().locks.locked(call.object, call.lock.owner, call.lock.start, call.lock.end, call.lock.exclusive);
+  call.session->finish(call, error);
+}
+
+void after_test(Call& call, const Rpc&, const Reply&, int error) {
+  call.session->finish(call, error == EAGAIN ? 0 : error);  // who has it was found
+}
+
+void after_unlock(Call& call, const Rpc&, const Reply&, int error) {
+  if (!error) call.state().locks.unlocked(call.object, call.lock.owner, call.lock.start, call.lock.end);
+  call.session->lock_released();
+  call.unlocked_then(call, error);
+}
+
+void finish_unlock(Call& call, int error) { call.session->finish(call, error); }
+
+bool find_locked(Call& call) {
+  Open open;
+  if (!find_open(call, &open)) return false;
+  call.object = open.object;
+  call.handle = open.handle;
+  return true;
+}
+
+}  // namespace
+
+bool unlock_all(Call& call, LockOwner owner, void (*then)(Call& call, int error)) {
+  if (!call.state().locks.used() || !call.state().locks.holds(call.object, owner)) return false;
+  call.lock = {owner, 0, UINT64_MAX, true};
+  call.unlocked_then = then;
+  send_lock(call, LockProc::unlock, after_unlock);
+  return true;
+}
+
+void start_record_lock(Call& call) {
+  const Op& op = call.op();
+  if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) return call.session->finish(call, EINVAL);
+  if (!find_locked(call)) return;
+  const bool to_end = op.length == 0 || op.length > uint64_t(INT64_MAX) - std::min<uint64_t>(op.offset, INT64_MAX);
+  call.lock = {{op.owner, false}, op.offset, to_end ? UINT64_MAX : op.offset + op.length - 1, op.mode == F_WRLCK};
+  call.unlocked_then = finish_unlock;
+  if (op.kind == OpKind::getlk) return send_lock(call, LockProc::test, after_test);
+  op.mode == F_UNLCK ? send_lock(call, LockProc::unlock, after_unlock) : send_lock(call, LockProc::lock, after_lock);
+}
+
+void start_flock(Call& call) {
+  const Op& op = call.op();
+  const uint32_t what = op.mode & ~uint32_t(LOCK_NB);
+  if (what != LOCK_SH && what != LOCK_EX && what != LOCK_UN) return call.session->finish(call, EINVAL);
+  if (!find_locked(call)) return;
+  call.lock = {{op.handle, true}, 0, UINT64_MAX, what == LOCK_EX};
+  call.unlocked_then = finish_unlock;
+  what == LOCK_UN ? send_lock(call, LockProc::unlock, after_unlock) : send_lock(call, LockProc::lock, after_lock);
+}
+
+}  // namespace fsr::nfs
