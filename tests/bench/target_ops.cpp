@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// target_ops URL stat|read|copy DEPTH SECONDS [FILE TO]: operations on a target, through the whole engine, from DEPTH streams
-// that each issue the next one when the one before is done. Prints operations, seconds, and seconds of CPU of the run alone.
+// target_ops URL stat|read|read1m|write1m|copy DEPTH SECONDS [FILE TO]: operations on a target, through the whole engine, from
+// DEPTH streams that each issue the next one when the one before is done. Prints operations, seconds, and seconds of CPU of the
+// run alone.
 //   stat  attributes of a file
 //   read  4 KiB from anywhere in a file
+//   read1m, write1m  1 MiB from or to anywhere in a file
 //   copy  the first 4 KiB of a file are read and written to another: two operations
 // They are FILE and TO in the target's root, or else made: two files of 64 MiB, removed in the end. On a raw: target it is all of
 // the device, of which the header block is written and nothing else.
@@ -39,31 +41,35 @@ class Operations final : public OpSource {
       turns_ = {OpKind::getattr};
     else if (kind == "read")
       turns_ = {OpKind::read};
+    else if (kind == "read1m" || kind == "write1m")
+      turns_ = {kind == "read1m" ? OpKind::read : OpKind::write}, size_ = 1 << 20, blocks_ = bytes / size_;
     else if (kind == "copy")
       turns_ = {OpKind::read, OpKind::write}, blocks_ = 1;
     else
-      throw std::runtime_error("expected stat, read or copy, not '" + kind + "'");
+      throw std::runtime_error("expected stat, read, read1m, write1m or copy, not '" + kind + "'");
   }
   bool next(OpBatch& batch) override {
     batch.clear();
     if (clock_.now() >= until_) return false;
-    for (unsigned i = 0; i < kBatch; ++i, ++seq_) {
+    for (unsigned i = 0; i < made_at_once(); ++i, ++seq_) {
       const OpKind kind = turns_[seq_ / streams_ % turns_.size()];
       const File file = kind == OpKind::write ? kTo : kFrom;
       Op op{.seq = seq_, .start = int64_t(seq_), .kind = kind, .thread = ThreadId(1 + seq_ % streams_), .object = object(file)};
       if (kind != OpKind::getattr) {
         op.handle = file;
-        op.offset = blocks_ == 1 ? 0 : random_() % blocks_ * kBlock;
-        op.length = op.result = kBlock;
+        op.offset = blocks_ == 1 ? 0 : random_() % blocks_ * size_;
+        op.length = op.result = size_;
       }
       batch.ops.push_back(op);
     }
     return true;
   }
 
+  // Made at a time; several of them are made ahead.
+  unsigned made_at_once() const { return size_ > kBlock ? 64 : 1024; }
+
  private:
-  static constexpr unsigned kBatch = 1024;
-  uint64_t streams_, blocks_, seq_ = 0;
+  uint64_t streams_, blocks_, seq_ = 0, size_ = kBlock;
   Clock& clock_;
   int64_t until_;  // no operation is made after that; those that were go on
   std::vector<OpKind> turns_;
@@ -123,7 +129,8 @@ double cpu_seconds() {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 5 && argc != 7) throw std::runtime_error("usage: target_ops URL stat|read|copy DEPTH SECONDS [FILE TO]");
+  if (argc != 5 && argc != 7)
+    throw std::runtime_error("usage: target_ops URL stat|read|read1m|write1m|copy DEPTH SECONDS [FILE TO]");
   const unsigned depth = unsigned(atoi(argv[3]));
   MonotonicClock clock;
   std::unique_ptr<Target> target = open_target(argv[1], {.clock = &clock, .force = true});
@@ -139,6 +146,7 @@ int main(int argc, char** argv) try {
   RunOptions options;
   options.timing = Timing::asap;
   options.workers = 1;
+  if (source.made_at_once() < 1024) options.window_ops = 4 * source.made_at_once();
   const double before = cpu_seconds();
   RunResult r = run(source, *target, clock, options);
   const double cpu = cpu_seconds() - before;
