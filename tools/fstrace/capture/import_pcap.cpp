@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NFSv3 and v4 over TCP from pcap or pcapng: packets, streams, RPC records (RFC 5531, section 11), calls and replies.
+// NFSv3 and v4 from pcap or pcapng: packets, streams of TCP and datagrams of UDP, RPC records (RFC 5531, section 11), calls and
+// replies.
 #include "import_pcap.hpp"
 
 #include "nfs_calls.hpp"
@@ -68,7 +69,7 @@ void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
   PacketReader packets(input, sink);
   NfsCalls calls(sink);
   std::map<FlowKey, Records> records;
-  TcpStreams streams(sink, [&](const FlowKey& flow, int64_t time, std::string_view bytes, bool gap) {
+  auto stream = [&](const FlowKey& flow, int64_t time, std::string_view bytes, bool gap) {
     auto it = records.find(flow);
     if (it == records.end()) {
       // A connection that begins with something else is none of ours.
@@ -76,7 +77,12 @@ void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
       gap = true;
     }
     it->second.bytes(calls, sink, flow, time, bytes, gap);
-  });
+  };
+  auto datagram = [&](const FlowKey& flow, int64_t time, std::string_view bytes) {
+    if (calls.plausible(flow, bytes)) return calls.message(flow, time, time, bytes);
+    sink.note(ImportNotes::ignored, "packets of UDP that are no calls of NFS nor replies to those seen", 1);
+  };
+  Streams streams(sink, stream, datagram);
   Packet packet;
   while (packets.next(&packet)) streams.packet(packet);
   streams.finish();
@@ -91,7 +97,7 @@ namespace fsr {
 
 const Importer kPcapImporter = {
     "pcap",
-    "NFSv3 and NFSv4 over TCP, captured as pcap or pcapng",
+    "NFSv3 over TCP or UDP and NFSv4, captured as pcap or pcapng",
     "the wall clock of the capturing machine, as fine as the file has it; on a client's machine latencies are what it saw",
     "processes and threads (calls under way at the same time are on different ones), opens and closes of version 3, what the "
     "clients' caches "

@@ -42,8 +42,9 @@ bool parse_nfsdump_time(std::string_view text, int64_t* ns) {
   if (point == std::string_view::npos || !parse_whole(text.substr(0, point), &seconds) ||
       !parse_whole(text.substr(point + 1), &micro))
     return false;
+  if (seconds < 0 || seconds > UINT32_MAX || micro < 0 || micro >= 1'000'000) return false;
   *ns = seconds * 1'000'000'000 + micro * 1000;
-  return seconds >= 0 && seconds <= UINT32_MAX && micro >= 0 && micro < 1'000'000;
+  return true;
 }
 
 bool parse_nfsdump_line(std::string_view text, NfsdumpLine* out) {

@@ -50,12 +50,14 @@ class PacketReader {
 };
 bool looks_like_pcap(std::string_view head);
 
-// Puts segments into order; what is missing for good is a gap.
-class TcpStreams {
+// Puts segments of TCP into order; what is missing for good is a gap. Datagrams of UDP are handed on as they come.
+class Streams {
  public:
   // Bytes in order; `gap`: some before these were lost, or this is the first that was seen of the flow.
   using Bytes = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes, bool gap)>;
-  TcpStreams(ImportSink& sink, Bytes bytes) : sink_(sink), bytes_(std::move(bytes)) {}
+  using Datagram = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes)>;
+  Streams(ImportSink& sink, Bytes bytes, Datagram datagram)
+      : sink_(sink), bytes_(std::move(bytes)), datagram_(std::move(datagram)) {}
   void packet(const Packet& packet);
   void finish();  // hands out what waits behind gaps
 
@@ -75,6 +77,7 @@ class TcpStreams {
   };
   void ip(const Packet& packet, std::string_view bytes);
   void tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing);
+  void udp(const FlowKey& addresses, int64_t time, std::string_view bytes);
   void segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq, std::string_view bytes);
   void hand_out(const FlowKey& key, Flow& flow);
   void skip_gap(const FlowKey& key, Flow& flow);
@@ -82,6 +85,7 @@ class TcpStreams {
 
   ImportSink& sink_;
   const Bytes bytes_;
+  const Datagram datagram_;
   std::map<FlowKey, Flow> flows_;
 };
 

@@ -45,14 +45,14 @@ size_t link_header(uint32_t link, std::string_view data) {
 
 }  // namespace
 
-void TcpStreams::packet(const Packet& packet) {
+void Streams::packet(const Packet& packet) {
   const size_t header = link_header(packet.link, packet.data);
   if (header == SIZE_MAX || header >= packet.data.size())
     return sink_.note(ImportNotes::ignored, "packets that are not of IP", 1);
   ip(packet, packet.data.substr(header));
 }
 
-void TcpStreams::ip(const Packet& packet, std::string_view bytes) {
+void Streams::ip(const Packet& packet, std::string_view bytes) {
   constexpr unsigned kTcp = 6, kUdp = 17;
   const unsigned version = byte(bytes, 0) >> 4;
   size_t header, total;
@@ -74,13 +74,26 @@ void TcpStreams::ip(const Packet& packet, std::string_view bytes) {
   } else {
     return sink_.note(ImportNotes::ignored, "packets that are not of IP", 1);
   }
-  if (protocol != kTcp || header < 20 || total < header || bytes.size() < header)
-    return sink_.note(ImportNotes::ignored, protocol == kUdp ? "packets of UDP" : "packets that are not of TCP", 1);
+  if ((protocol != kTcp && protocol != kUdp) || header < 20 || total < header || bytes.size() < header)
+    return sink_.note(ImportNotes::ignored, "packets that are neither of TCP nor of UDP", 1);
   const size_t captured = std::min(bytes.size(), total);
-  tcp(addresses, packet.time, bytes.substr(header, captured - header), total - captured);
+  const std::string_view inner = bytes.substr(header, captured - header);
+  if (protocol == kUdp)
+    udp(addresses, packet.time, inner);
+  else
+    tcp(addresses, packet.time, inner, total - captured);
 }
 
-void TcpStreams::tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing) {
+void Streams::udp(const FlowKey& addresses, int64_t time, std::string_view bytes) {
+  constexpr size_t kHeader = 8;
+  const size_t size = bytes.size() < kHeader ? 0 : net16(bytes, 4);
+  if (size < kHeader) return sink_.note(ImportNotes::lost, "packets that are damaged", 1);
+  if (size > bytes.size()) return sink_.note(ImportNotes::lost, "packets that were not captured whole (snaplen)", 1);
+  const FlowKey key{addresses.from + std::string(bytes.substr(0, 2)), addresses.to + std::string(bytes.substr(2, 2))};
+  datagram_(key, time, bytes.substr(kHeader, size - kHeader));
+}
+
+void Streams::tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing) {
   if (bytes.size() < 20) return sink_.note(ImportNotes::lost, "packets that are damaged", 1);
   const size_t header = (byte(bytes, 12) >> 4) * 4;
   const unsigned flags = byte(bytes, 13);
@@ -107,13 +120,13 @@ void TcpStreams::tcp(const FlowKey& addresses, int64_t time, std::string_view by
 }
 
 // What the receiver has acknowledged will not be sent again: where it was not captured it never will be.
-void TcpStreams::skip_acked(const FlowKey& key, Flow& flow) {
+void Streams::skip_acked(const FlowKey& key, Flow& flow) {
   while (flow.has_ack && !flow.waiting.empty() &&
          int32_t(flow.acked - (flow.next + uint32_t(flow.waiting.begin()->first - flow.at))) >= 0)
     skip_gap(key, flow);
 }
 
-void TcpStreams::segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq, std::string_view bytes) {
+void Streams::segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq, std::string_view bytes) {
   if (bytes.empty()) return;
   if (!flow.known) {
     flow.known = true;
@@ -135,7 +148,7 @@ void TcpStreams::segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t 
   while (flow.waiting_bytes > kMostWaiting) skip_gap(key, flow);
 }
 
-void TcpStreams::hand_out(const FlowKey& key, Flow& flow) {
+void Streams::hand_out(const FlowKey& key, Flow& flow) {
   while (!flow.waiting.empty() && flow.waiting.begin()->first <= flow.at) {
     const uint64_t begin = flow.waiting.begin()->first;
     const Segment segment = std::move(flow.waiting.begin()->second);
@@ -149,7 +162,7 @@ void TcpStreams::hand_out(const FlowKey& key, Flow& flow) {
   }
 }
 
-void TcpStreams::skip_gap(const FlowKey& key, Flow& flow) {
+void Streams::skip_gap(const FlowKey& key, Flow& flow) {
   if (flow.waiting.empty()) return;
   const uint64_t lost = flow.waiting.begin()->first - flow.at;
   sink_.note(ImportNotes::lost, "bytes of TCP streams in packets that were not captured", lost);
@@ -159,7 +172,7 @@ void TcpStreams::skip_gap(const FlowKey& key, Flow& flow) {
   hand_out(key, flow);
 }
 
-void TcpStreams::finish() {
+void Streams::finish() {
   for (auto& [key, flow] : flows_)
     while (!flow.waiting.empty()) skip_gap(key, flow);
 }
