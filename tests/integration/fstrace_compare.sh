@@ -52,6 +52,11 @@ head -c 49152 /dev/zero > small/filler
 fsreplay capture.zst small/tree --record wrong.zst -q >/dev/null
 check_status "a target without room is told by its outcomes" 1 'outcomes +0\.[0-9]+ .*MORE THAN' \
   fstrace compare capture.zst wrong.zst --tolerance outcomes=0
+check_status "of one kind alone" 1 'write:outcomes 0\.[0-9]+; MORE THAN 0.000' \
+  fstrace compare capture.zst wrong.zst --tolerance getattr:latency=1,write:outcomes=0 --html kinds.html
+check_status "a kind that differs less than it may" 0 'write:outcomes 0\.[0-9]+; within 1.000' \
+  fstrace compare capture.zst wrong.zst --tolerance write:outcomes=1
+check "the page tells it too" grep -q 'write:outcomes' kinds.html
 check_status "and by what it lacks at the end" 1 'names +0\.[0-9]+ .*MORE THAN' fstrace compare capture.zst wrong.zst --tolerance names=0
 fstrace filter capture.zst --op mkdir,symlink,rename -o part.zst >/dev/null
 check_status "half of the operations missing" 1 'mix .*MORE THAN 0.050' fstrace compare capture.zst part.zst --tolerance 0.05
@@ -78,6 +83,8 @@ P
 check "the page is well-formed and has no script and no link outwards" python3 page.py page.html
 check_status "a page that exists is kept" 2 'page.html: exists already' fstrace compare capture.zst fast.zst --html page.html
 check_status "a tolerance that is none" 2 'expected a distance from 0 to 1' fstrace compare capture.zst once.zst --tolerance 2
+check_status "a kind that is none" 2 'expected a kind of operation' fstrace compare capture.zst once.zst --tolerance sing:latency=0.1
+check_status "an aspect that a kind does not have" 2 'latency, gaps or outcomes' fstrace compare capture.zst once.zst --tolerance read:mix=0
 check_status "an aspect that is none" 2 'expected one of mix, arrivals' fstrace compare capture.zst once.zst --tolerance speed=0.1
 check_status "one trace is not enough" 2 'SECOND is required' fstrace compare capture.zst
 check_status "no trace" 2 'work.sh' fstrace compare capture.zst work.sh

@@ -56,10 +56,12 @@ def replayed(cases, app, place):
     top, trace, record, pcap, out = (f"{place}/{app}{end}" for end in ("", ".zst", ".rec.zst", ".pcap", ".imported.zst"))
     os.mkdir(top)
     os.mkdir(f"{os.environ['NFS_VFS_DIR']}/{app}")
-    run(shim_program(), "capture", top, "-o", trace, "--content", "full", "--", "sh", "-c", f"cd {top} && {HERE}/../apps/run {app} {place}/input")
+    run(shim_program(), "capture", top, "-o", trace, "--content", "full", "--", "sh", "-c",
+        f"cd {top} && {HERE}/../apps/run {app} {place}/input")
     url = os.environ["NFS4_VFS_URL"].replace("vfs", f"vfs/{app}")
     with captured(cases, pcap):
-        _, said, error = run(built("replay/fsreplay"), trace, url, "--order", "strict", "--timing", "asap", "-q", "--json", "--record", record)
+        _, said, error = run(built("replay/fsreplay"), trace, url, "--order", "strict", "--timing", "asap", "-q", "--json",
+                             "--record", record)
     report = json.loads(said)
     cases.case(f"{app}: replayed over NFSv4.1", report["matched"] == report["issued"] > 1000, f"{report['mismatches'][:5]} {error}")
     error = imported(cases, app, pcap, out, {0})
@@ -113,7 +115,8 @@ COMPOUNDS = [
 
 def packet(at, source, port, to, sequence, data):
     tcp = struct.pack(">HHIIBBHHH", port, to, sequence, 0, 5 << 4, 16, 65535, 0, 0) + data
-    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0, source, b"\x0a\0\0\x01" if source[3] == 2 else b"\x0a\0\0\x02")
+    target = b"\x0a\0\0\x01" if source[3] == 2 else b"\x0a\0\0\x02"
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0, source, target)
     return struct.pack("<IIII", 1700000000, at, len(ip + tcp), len(ip + tcp)) + ip + tcp
 
 

@@ -20,32 +20,39 @@ struct Options {
   bool json = false, force = false;
 };
 
-using Tolerances = std::array<std::optional<double>, kAspects>;
-
-// "0.1" is for every aspect, "latency=0.3" for one, whichever comes last.
-void parse_tolerance(const std::string& text, Tolerances& out) {
+// "0.1" is for every aspect, "latency=0.3" for one, whichever comes last; "read:latency=0.3" for one of a kind.
+void parse_tolerance(const std::string& text, Comparison& out) {
   const size_t equals = text.find('=');
   const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
   const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
   double value = 0;
   auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (error != std::errc() || end != number.data() + number.size() || !(value >= 0 && value <= 1))
-    throw std::runtime_error("--tolerance " + text + ": expected a distance from 0 to 1, or ASPECT=DISTANCE");
+    throw std::runtime_error("--tolerance " + text +
+                             ": expected a distance from 0 to 1, ASPECT=DISTANCE or KIND:ASPECT=DISTANCE");
+  if (const size_t colon = name.find(':'); colon != std::string::npos) {
+    KindTolerance t{.value = value};
+    const std::string aspect = name.substr(colon + 1);
+    t.aspect = aspect == "gaps" ? Aspect::gaps : aspect == "outcomes" ? Aspect::outcomes : Aspect::latency;
+    if (!op_from_name(name.substr(0, colon), &t.kind) || aspect != aspect_entry(t.aspect).name)
+      throw std::runtime_error("--tolerance " + text + ": expected a kind of operation, and of it latency, gaps or outcomes");
+    return out.kind_tolerances.push_back(t);
+  }
   bool known = false;
   std::string names;
   for (size_t i = 0; i < kAspects; ++i) {
     const char* aspect = aspect_entry(Aspect(i)).name;
     names += (i ? ", " : "") + std::string(aspect);
     if (!name.empty() && name != aspect) continue;
-    out[i] = value;
+    out.tolerances[i] = value;
     known = true;
   }
   if (!known) throw std::runtime_error("--tolerance " + text + ": expected one of " + names);
 }
 
 int compare(const Options& options) {
-  Tolerances tolerances;
-  for (const std::string& text : options.tolerances) parse_tolerance(text, tolerances);
+  Comparison allowed;
+  for (const std::string& text : options.tolerances) parse_tolerance(text, allowed);
   auto first = open_trace(options.first), second = open_trace(options.second);
   std::optional<OutputFile> html;
   if (!options.html.empty()) html.emplace(options.html, options.force);
@@ -53,7 +60,8 @@ int compare(const Options& options) {
   a.read(*first, options.first);
   b.read(*second, options.second);
   Comparison result = compare_profiles(a, b);
-  result.tolerances = tolerances;
+  result.tolerances = allowed.tolerances;
+  result.kind_tolerances = allowed.kind_tolerances;
   const std::string text = options.json ? compare_json(a, b, result) : compare_text(a, b, result);
   fwrite(text.data(), 1, text.size(), stdout);
   if (html) write_page(*html, options.html, compare_html(a, b, result));
@@ -66,7 +74,9 @@ Run add_compare(Command& command) {
   auto options = std::make_shared<Options>();
   command.add("FIRST", options->first, "a trace, or its series' name; - is standard input").required();
   command.add("SECOND", options->second, "the one to compare it with, such as a replay's (fsreplay --record)").required();
-  command.add("--tolerance", options->tolerances, "the distance allowed: 0.1, or latency=0.3 for one aspect")
+  command
+      .add("--tolerance", options->tolerances,
+           "the distance allowed: 0.1, latency=0.3 for one aspect, read:latency=0.3 of a kind")
       .separated_by_commas();
   command.flag("--json", options->json, "JSON on standard output");
   command.add("--html", options->html, "also write a page with drawings into this file");

@@ -69,6 +69,13 @@ std::string verdict_of(const Comparison& c, size_t i) {
   return fmt::format("{} {:.3f}", c.exceeded(i) ? "MORE THAN" : "within", *c.tolerances[i]);
 }
 
+// "read:latency".
+std::string name_of(const KindTolerance& t) { return fmt::format("{}:{}", op_name(t.kind), aspect_entry(t.aspect).name); }
+
+std::string verdict_of(const Comparison& c, const KindTolerance& t) {
+  return fmt::format("{} {:.3f}", c.distance_of(t) > t.value ? "MORE THAN" : "within", t.value);
+}
+
 std::string names_text(const NamesComparison& n) {
   return fmt::format("{} the same, {} only in the first, {} only in the second, {} of another type, size or target",
                      format_count(n.same), format_count(n.only_first), format_count(n.only_second), format_count(n.differing));
@@ -142,6 +149,8 @@ std::string compare_text(const Profile& a, const Profile& b, const Comparison& c
     for (size_t i = 1; i < cells.size(); ++i) fmt::format_to(out, " {:>10}", cells[i]);
     text += '\n';
   }
+  for (const KindTolerance& t : c.kind_tolerances)
+    fmt::format_to(out, "{} {:.3f}; {}\n", name_of(t), c.distance_of(t), verdict_of(c, t));
   text += "\nnames at the end: " + names_text(c.names) + "\n";
   for (const std::string& e : c.names.examples) text += "  " + escape_text(e) + "\n";
   return text;
@@ -161,6 +170,8 @@ std::string compare_json(const Profile& a, const Profile& b, const Comparison& c
   json.open('[');
   for (size_t i = 0; i < kAspects; ++i)
     if (c.exceeded(i)) json.text(aspect_entry(Aspect(i)).name);
+  for (const KindTolerance& t : c.kind_tolerances)
+    if (c.distance_of(t) > t.value) json.text(name_of(t));
   json.close(']');
   put_kinds(json, a, b, c);
   json.key("names");
@@ -190,6 +201,10 @@ std::string compare_html(const Profile& a, const Profile& b, const Comparison& c
   for (size_t i = 0; i < kAspects; ++i)
     distances.rows.push_back(
         {aspect_entry(Aspect(i)).name, fmt::format("{:.3f}", c.distances[i]), verdict_of(c, i), aspect_entry(Aspect(i)).what});
+  for (const KindTolerance& t : c.kind_tolerances) {
+    distances.rows.push_back({name_of(t), fmt::format("{:.3f}", c.distance_of(t)), verdict_of(c, t), "this kind alone"});
+    distances.bars.push_back(c.distance_of(t));
+  }
   page.table(distances);
   page.section("numbers", "Side by side");
   HtmlPage::Table numbers{.caption = "Totals", .headings = {"", a.name, b.name}, .rows = {}, .bars = {}, .id = {}};

@@ -31,7 +31,14 @@ const AspectEntry& aspect_entry(Aspect aspect) {
 bool Comparison::alike() const {
   for (size_t i = 0; i < kAspects; ++i)
     if (exceeded(i)) return false;
-  return true;
+  return std::none_of(kind_tolerances.begin(), kind_tolerances.end(),
+                      [&](const KindTolerance& t) { return distance_of(t) > t.value; });
+}
+
+double Comparison::distance_of(const KindTolerance& t) const {
+  const auto k = std::find_if(kinds.begin(), kinds.end(), [&](const KindComparison& c) { return c.kind == t.kind; });
+  if (k == kinds.end()) return 0;
+  return t.aspect == Aspect::latency ? k->latency : t.aspect == Aspect::gaps ? k->gaps : k->outcomes;
 }
 
 namespace {

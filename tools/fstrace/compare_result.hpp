@@ -30,13 +30,22 @@ struct NamesComparison {
   std::vector<std::string> examples;                                  // the first of each of these, "only in a.zst: dir/file"
 };
 
+// What is allowed for one kind: its latency, gaps or outcomes.
+struct KindTolerance {
+  OpKind kind = OpKind::null;
+  Aspect aspect = Aspect::latency;
+  double value = 0;
+};
+
 struct Comparison {
   std::array<double, kAspects> distances{};
   std::array<std::optional<double>, kAspects> tolerances;
+  std::vector<KindTolerance> kind_tolerances;
   std::vector<KindComparison> kinds;  // those that either has, the most frequent first
   NamesComparison names;
   bool exceeded(size_t aspect) const { return tolerances[aspect] && distances[aspect] > *tolerances[aspect]; }
-  bool alike() const;  // nothing is exceeded
+  double distance_of(const KindTolerance& t) const;  // 0 where neither has such operations
+  bool alike() const;                                // nothing is exceeded
 };
 
 Comparison compare_profiles(const Profile& a, const Profile& b);
