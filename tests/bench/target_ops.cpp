@@ -146,7 +146,7 @@ int main(int argc, char** argv) try {
   RunOptions options;
   options.timing = Timing::asap;
   options.workers = 1;
-  if (source.made_at_once() < 1024) options.window_ops = 4 * source.made_at_once();
+  if (source.made_at_once() < 1024) options.window_ops = 32 * source.made_at_once();  // not to look for room all the time
   const double before = cpu_seconds();
   RunResult r = run(source, *target, clock, options);
   const double cpu = cpu_seconds() - before;
