@@ -202,8 +202,13 @@ void CaptureLoop::serve_leftovers() {
     std::lock_guard lock(parts_.shim.handles_mutex);
     files = parts_.shim.handles.size();
   }
-  dprintf(STDERR_FILENO,
-          "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n", files);
+  if (files > 0)
+    dprintf(STDERR_FILENO,
+            "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n", files);
+  else
+    dprintf(STDERR_FILENO,
+            "fsshim: still in use, as a working directory or in a mount namespace made meanwhile: serving that until it ends "
+            "(^C cuts it off)\n");
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
 

@@ -62,6 +62,17 @@ kill -INT $capture
 ends_with "a second ^C cuts open files off" 0
 exec 5>&-
 
+# --- so does a copy of the mount
+start d copied.zst
+unshare -m sh -c 'cat d/file; echo ready >copied; exec sleep 60' &
+other=$!
+wait_for test -s copied
+kill -INT $capture
+wait_for closing copied.zst SIGINT
+check "a mount namespace made meanwhile is served on" eval '! mounted d && [ "$(nsenter -t $other -m cat "$PWD/d/file")" = before ]'
+kill $other
+ends_with "its end ends the capture" 0
+
 # --- the process dies
 start d killed.zst
 for i in $(seq 300); do echo $i >d/f$i; done

@@ -67,15 +67,17 @@ class Soak:
         self.place = scratch.mount("tmpfs")
         self.started = 0
         self.clients = []  # (process, path of its counts), also those that ended
+        self.at_work = []  # processes
         self.random = random.Random(5)
 
-    def start_client(self):
+    def start_client(self, slot):
         counts = f"{self.scratch.path}/counts{self.started}"
         with open(counts, "wb") as file:
             file.write(bytes(SLOT))
         process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--client", self.place, str(self.started), counts],
                                    stderr=subprocess.PIPE, text=True)
         self.clients.append((process, counts))
+        self.at_work[slot:slot + 1] = [process]
         self.started += 1
 
     def resident(self):
@@ -89,18 +91,17 @@ class Soak:
             if self.shim.poll() is not None:
                 return cases.case("capture starts", False, self.shim.stderr.read())
             time.sleep(0.02)
-        for _ in range(CLIENTS):
-            self.start_client()
+        for slot in range(CLIENTS):
+            self.start_client(slot)
         memory, listed, rotated, broken = [], 0, 0, []
         end = time.monotonic() + self.seconds
         while time.monotonic() < end:
             time.sleep(0.5)
             slot = self.random.randrange(CLIENTS)
-            process, _ = self.clients[slot - CLIENTS]
             if self.random.random() < 0.5:
-                process.kill()
-                process.wait()
-                self.start_client()
+                self.at_work[slot].kill()
+                self.at_work[slot].wait()
+                self.start_client(slot)
             broken += [p.stderr.read() for p, _ in self.clients if p.poll() not in (None, -9)]
             answer = subprocess.run([shim_program(), "list"], capture_output=True, text=True, check=False)
             listed += answer.returncode == 0 and self.place in answer.stdout
