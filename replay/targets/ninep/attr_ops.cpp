@@ -49,12 +49,8 @@ Task setattr_linux(Call& call, FidRef fid, const Attr& set) {
 Task setattr_plain(Call& call, FidRef fid, const Attr& set) {
   Wstat w;
   if (set.valid & kAttrMode) {  // the bits of the type must stay
-    w.mode = set.mode & 0777;
+    w.mode = plan9_permissions(call, set.mode);
     if (fid->qid_type & kQidDir) w.mode |= kDirMode;
-    if (call.client().dialect() == Dialect::u) {
-      w.mode |= set.mode & S_ISUID ? kSetuidMode : 0u;
-      w.mode |= set.mode & S_ISGID ? kSetgidMode : 0u;
-    }
   }
   if (set.valid & kAttrSize) w.size = set.size;
   if (set.valid & kAttrMtime) w.mtime = uint32_t(set.mtime / int64_t(kBillion));
@@ -81,13 +77,18 @@ Task stat(Call& call, FidRef fid, Attr* attr) {
 Task wstat(Call& call, FidRef fid, Wstat set, bool harmless) {
   const bool u = call.client().dialect() == Dialect::u;
   const uint16_t size = uint16_t(49 - 2 + set.name.size() + (u ? 14 : 0));
-  Rpc& rpc = call.ask(Type::wstat, harmless);
-  rpc.out().u32(fid->number).u16(uint16_t(size + 2)).u16(size);
-  rpc.out().u16(UINT16_MAX).u32(UINT32_MAX).u8(UINT8_MAX).u32(UINT32_MAX).u64(UINT64_MAX);
-  rpc.out().u32(set.mode).u32(set.atime).u32(set.mtime).u64(set.size).str(set.name).str("").str("").str("");
-  if (u) rpc.out().str("").u32(set.uid).u32(set.gid).u32(kNoUid);
-  const Reply& reply = co_await call.client().send(rpc);
-  co_return reply.error;
+  for (;;) {
+    const bool tell = call.tree().wants_qid;
+    Rpc& rpc = call.ask(Type::wstat, harmless);
+    rpc.out().u32(fid->number).u16(uint16_t(size + 2)).u16(size).u16(UINT16_MAX).u32(UINT32_MAX);
+    rpc.out().u8(tell ? fid->qid_type : UINT8_MAX).u32(UINT32_MAX).u64(tell ? fid->qid_path : UINT64_MAX);
+    rpc.out().u32(set.mode).u32(set.atime).u32(set.mtime).u64(set.size).str(set.name).str("").str("").str("");
+    if (u) rpc.out().str("").u32(set.uid).u32(set.gid).u32(kNoUid);
+    const Reply& reply = co_await call.client().send(rpc);
+    if (reply.error != kQidMismatch || tell) co_return reply.error;
+    call.tree().wants_qid = true;
+    call.auxiliary();
+  }
 }
 
 Task do_null(Call& call) {

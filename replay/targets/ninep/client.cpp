@@ -229,6 +229,7 @@ Task Client::walk(Call* call, FidRef from, std::span<const std::string_view> nam
     if (reply.walked > n) co_return EBADMSG;
     next->live = true;
     next->qid_type = n ? reply.qid_type : at->qid_type;
+    next->qid_path = n ? reply.qid_path : at->qid_path;
     next->epoch = std::min(next->epoch, at->epoch);
     at = next;
     done += n;

@@ -61,6 +61,7 @@ struct Fid {
   uint64_t epoch;             // see Tree::epoch
   bool live = false;          // the server knows it
   uint8_t qid_type = 0;
+  uint64_t qid_path = 0;
   uint32_t iounit = 0;  // 0: as the message size allows
 };
 using FidRef = std::shared_ptr<Fid>;

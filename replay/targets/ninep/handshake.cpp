@@ -131,6 +131,7 @@ Task Client::attach(Call* call, uint32_t uid, FidRef* found) {
   if (reply.error) co_return reply.error;
   fid->live = true;
   fid->qid_type = reply.qid_type;
+  fid->qid_path = reply.qid_path;
   fid->epoch = UINT64_MAX;  // nothing moves the root
   *found = fid;
   co_return 0;

@@ -161,6 +161,7 @@ Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uin
   const Reply& reply = co_await call.client().send(rpc);
   if (reply.error) co_return reply.error;
   fid->qid_type = reply.qid_type;
+  fid->qid_path = reply.qid_path;
   fid->iounit = reply.size;
   *made = fid;
   co_return 0;
@@ -180,7 +181,7 @@ Task do_mkdir(Call& call) {
   FidRef dir;
   if (int error = co_await find_parent(call, &dir)) co_return error;
   const uint32_t mode = allowed_mode(call, (op.mode & 07777) | S_IFDIR);
-  if (!call.client().linux()) co_return co_await make_special(call, dir, kDirMode | (mode & 0777), "");
+  if (!call.client().linux()) co_return co_await make_special(call, dir, kDirMode | plan9_permissions(call, mode), "");
   Rpc& rpc = call.ask(Type::mkdir, false);
   rpc.out().u32(dir->number).str(op.name).u32(mode & 07777).u32(call.gid);
   co_return co_await made(call, rpc);
@@ -198,7 +199,7 @@ Task do_mknod(Call& call) {
     co_return co_await made(call, rpc);
   }
   std::string extension;
-  uint32_t plan9_mode = mode & 0777;
+  uint32_t plan9_mode = plan9_permissions(call, mode);
   if (type == S_IFIFO) plan9_mode |= kPipeMode;
   if (type == S_IFSOCK) plan9_mode |= kSocketMode;
   if (type == S_IFCHR || type == S_IFBLK) {

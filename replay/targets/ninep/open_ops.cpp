@@ -56,13 +56,14 @@ void created(Call& call, FidRef fid) {
 // 9P2000 and .u: Tcreate makes a new file or fails, Topen opens an old one.
 Task create_plain(Call& call, FidRef dir) {
   const Op& op = call.op();
-  const uint32_t mode = allowed_mode(call, op.mode & 07777) & 0777;
+  const uint32_t mode = plan9_permissions(call, allowed_mode(call, op.mode & 07777));
   for (unsigned attempt = 0;; ++attempt) {  // in a race the other may do what we did not expect
     FidRef fid;
-    int error = ENOENT;
-    if (!(op.open_flags & O_EXCL)) {
-      const std::string_view names[] = {op.name};
-      error = co_await call.client().walk(&call, dir, names, &fid);
+    const std::string_view names[] = {op.name};
+    int error = co_await call.client().walk(&call, dir, names, &fid);
+    if (op.open_flags & O_EXCL) {  // some servers (QEMU) create over what is there
+      if (!error) error = EEXIST;
+    } else {
       if (!error && (fid->qid_type & kQidDir)) error = EISDIR;
       FidRef opened;
       if (!error) error = co_await open_copy(call, fid, op.open_flags, &opened);

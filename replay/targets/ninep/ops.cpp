@@ -81,6 +81,14 @@ Fidelity wstat_fidelity(const Attr& set, Dialect dialect) {
   return whole_second(set, kAttrMtime, set.mtime) && !(set.valid & kAttrMtimeNow) ? exact : approximate;
 }
 
+// Bits that the dialect has no place for, or that only the privileged may set. What a Tcreate of 9P2000.u asks for, QEMU leaves
+// away; it takes them from a Twstat.
+bool loses_mode_bits(uint32_t mode, const Abilities& a, bool creates) {
+  const bool has_ids = a.dialect == Dialect::u && !creates;
+  const uint32_t lost = a.dialect == Dialect::l ? 0 : has_ids ? S_ISVTX : S_ISVTX | S_ISUID | S_ISGID;
+  return (mode & lost) || (set_id_bits(mode) && !a.privileged);
+}
+
 }  // namespace
 
 const char* ninep_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
@@ -100,13 +108,13 @@ Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
       [[fallthrough]];
     case OpKind::create:
     case OpKind::mkdir:
-      return fidelity == exact && set_id_bits(op.mode) != 0 && !a.privileged ? approximate : fidelity;
+      return fidelity == exact && loses_mode_bits(op.mode, a, true) ? approximate : fidelity;
     case OpKind::write:
       return op.has(kOpAppend) ? approximate : fidelity;  // another client's append may come between
     case OpKind::setattr:
       if (!op.set) return fidelity;
       if (a.dialect != Dialect::l && wstat_fidelity(*op.set, a.dialect) != exact) return wstat_fidelity(*op.set, a.dialect);
-      return (op.set->valid & kAttrMode) && set_id_bits(op.set->mode) && !a.privileged ? approximate : fidelity;
+      return (op.set->valid & kAttrMode) && loses_mode_bits(op.set->mode, a, false) ? approximate : fidelity;
     case OpKind::setxattr:
       if (mode_of_minimal_acl(op) && !a.xattrs) return approximate;
       if (op.data.size() < op.length) return op.name.starts_with("user.") && a.xattrs ? approximate : impossible;
@@ -127,6 +135,11 @@ Task perform(Call& call) {
   const Abilities abilities{client.dialect(), client.has_xattrs(), client.settings.privileged};
   if (ninep_fidelity(call.op(), abilities) == impossible) co_return EOPNOTSUPP;
   co_return co_await kRules[unsigned(call.op().kind)].run(call);
+}
+
+uint32_t plan9_permissions(const Call& call, uint32_t mode) {
+  const bool has_ids = call.client().dialect() == Dialect::u;
+  return (mode & 0777) | (has_ids && mode & S_ISUID ? kSetuidMode : 0u) | (has_ids && mode & S_ISGID ? kSetgidMode : 0u);
 }
 
 uint32_t allowed_mode(const Call& call, uint32_t mode) {

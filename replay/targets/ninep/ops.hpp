@@ -49,6 +49,8 @@ Task do_flock(Call& call);
 
 // --- what they share ---
 uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
+// Those bits as Tcreate and Twstat have them: 9P2000.u has the set-id bits elsewhere, 9P2000 has none.
+uint32_t plan9_permissions(const Call& call, uint32_t mode);
 Task stat(Call& call, FidRef fid, Attr* attr);
 // Tcreate in a copy of the directory's fid, which becomes that of what was made, open (9P2000 and .u).
 Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,

@@ -6,6 +6,7 @@
 // The decoder trusts no length, count or type; names and data are views into the message.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -105,6 +106,7 @@ struct Entry {
 struct Reply {
   int error = 0;  // errno; the server's, or that of the connection
   uint8_t qid_type = 0;
+  uint64_t qid_path = 0;
   unsigned walked = 0;  // Rwalk: names
   uint32_t size = 0;    // Ropen, Rcreate: iounit; Rversion: msize; Rwrite: count
   uint64_t size64 = 0;  // Rxattrwalk
@@ -120,6 +122,7 @@ struct Reply {
 bool decode_reply(Type type, Dialect dialect, std::span<const uint8_t> message, Reply* reply);
 // Reads the entries of an open directory that Tread returned (9P2000 and .u). False: malformed.
 bool decode_stats(std::string_view data, Dialect dialect, Reply* reply);
+constexpr int kQidMismatch = EBADSLT;  // "wstat qid does not match target": told from what a file system answers
 // The errno of an Rerror. Its text decides where the server gives no number; EIO if nobody knows it.
 int error_number(std::string_view text);
 

@@ -21,6 +21,7 @@ class In : public wire::ByteReader<std::endian::little> {
     u32();
     return u64();
   }
+  void qid(Reply& r) { r.qid_path = qid(&r.qid_type); }
 };
 
 // Seconds and nanoseconds as they came; times beyond what an Attr holds become its limit.
@@ -39,7 +40,7 @@ uint64_t product(uint64_t a, uint64_t b) {
 
 void read_getattr(In& in, Reply& r) {
   in.u64();  // which members are valid: all servers fill in what was asked for
-  in.qid(&r.qid_type);
+  in.qid(r);
   Attr& a = r.attr;
   a.mode = in.u32();
   a.uid = in.u32();
@@ -163,19 +164,19 @@ bool decode_reply(Type type, Dialect dialect, std::span<const uint8_t> message, 
     case Type::symlink:
     case Type::mknod:
     case Type::mkdir:
-      in.qid(&r->qid_type);
+      in.qid(*r);
       break;
     case Type::walk: {
       r->walked = in.u16();
       if (r->walked > kMostNames) return false;
-      for (unsigned i = 0; i < r->walked; ++i) in.qid(&r->qid_type);
+      for (unsigned i = 0; i < r->walked; ++i) in.qid(*r);
       break;
     }
     case Type::open:
     case Type::create:
     case Type::lopen:
     case Type::lcreate:
-      in.qid(&r->qid_type);
+      in.qid(*r);
       r->size = in.u32();
       break;
     case Type::read:

@@ -78,7 +78,9 @@ class Tree final : public KnownTree<Object, Open> {
  public:
   explicit Tree(Client& client);
 
-  bool has_renameat = true, has_unlinkat = true;  // until the server says otherwise
+  // Until the server says otherwise:
+  bool has_renameat = true, has_unlinkat = true;
+  bool wants_qid = false;  // in a Twstat, where it should be one of the members that are left alone
 
   // A fid of the object, not open; of one without a name an open one, if that will do. ESTALE: nothing taught it.
   Task find(Call& call, ObjectId object, FidRef* found, bool open_will_do = false);

@@ -81,7 +81,7 @@ void attributes(Case& c) {
   set = {.valid = kAttrAtime | kAttrMtime, .atime = 1'000'000'000'500'000'000, .mtime = 1'234'567'890'000'000'000};
   Attr now = c.set_and_get(f.object, set);
   require(now.mtime == set.mtime, "the time of modification that was set is not seen");
-  if (now.valid & kAttrAtime)
+  if (c.d.exact({.kind = OpKind::setattr, .object = f.object, .set = &set}))
     require(now.atime / 1'000'000'000 == set.atime / 1'000'000'000, "the time of access that was set is not seen");
   set = {.valid = kAttrMtime | kAttrMtimeNow};
   require(c.set_and_get(f.object, set).mtime > 1'234'567'890'000'000'000, "setting the time of now did nothing");
@@ -99,12 +99,14 @@ void links(Case& c) {
   c.write(f, 0, "content");
   c.close(f);
   Op link{.kind = OpKind::link, .object = f.object, .parent2 = c.top, .name2 = "second"};
-  const bool exact = c.d.exact(link);  // or a copy
+  if (!c.d.can(link)) return;
   c.ok(link);
-  require(!exact || c.getattr(f.object).nlink == 2, "link count is not 2");
+  // A copy, or a protocol that tells no link count.
+  const bool counted = c.d.exact(link) && (c.getattr(f.object).valid & kAttrNlink);
+  require(!counted || c.getattr(f.object).nlink == 2, "link count is not 2");
   c.expect(link, {EEXIST});
   c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "first"});
-  require(!exact || c.getattr(f.object).nlink == 1, "link count is not 1 again");
+  require(!counted || c.getattr(f.object).nlink == 1, "link count is not 1 again");
   HandleId h = c.open(f.object, O_RDONLY);
   require(c.read({f.object, h}, 0, 100) == "content", "content is not reached through the second name");
   c.close({f.object, h});
@@ -117,6 +119,7 @@ void symlinks(Case& c) {
        {std::string_view("/etc/passwd"), std::string_view("../../..\xff"), std::string_view(std::string_view("x"))}) {
     ObjectId id = Driver::new_object();
     Op link{.kind = OpKind::symlink, .object = id, .parent = c.top, .name = "link", .data = to};
+    if (!c.d.can(link)) return;
     c.ok(link);
     Answer a = c.ok({.kind = OpKind::readlink, .object = id});
     require(a.data == to, "readlink differs from what symlink was given");
@@ -139,6 +142,18 @@ void special_files(Case& c) {
   }
 }
 
+// For protocols that rename within a directory only.
+void rename_within(Case& c, ObjectId dir, Case::File file) {
+  c.ok(c.rename_op(dir, "other", dir, "new", file.object));
+  c.lookup(dir, "other", 0, ENOENT);
+  auto replaced = c.create(dir, "old");
+  c.close(replaced);
+  c.ok(c.rename_op(dir, "new", dir, "old", file.object, replaced.object));
+  HandleId h = c.open(file.object, O_RDONLY);
+  require(c.read({file.object, h}, 0, 9) == "g", "the name leads to another file than the one moved there");
+  c.close({file.object, h});
+}
+
 void renames(Case& c) {
   ObjectId a = c.mkdir(c.top, "a"), b = c.mkdir(c.top, "b"), deep = c.mkdir(a, "deep");
   auto f = c.create(deep, "file"), g = c.create(b, "other");
@@ -147,6 +162,7 @@ void renames(Case& c) {
   c.close(f);
   c.close(g);
   c.expect(c.rename_op(b, "nothing", b, "x", 0), {ENOENT});
+  if (!c.d.can(c.rename_op(c.top, "a", b, "a", a))) return rename_within(c, b, g);
   c.expect(c.rename_op(c.top, "a", deep, "inside", a), {EINVAL});
   c.expect(c.rename_op(c.top, "b", c.top, "a", b, a), {ENOTEMPTY, EEXIST});
   c.expect(c.rename_op(b, "other", c.top, "a", g.object, a), {EISDIR, EEXIST});

@@ -77,9 +77,11 @@ class Stage {
       case OpKind::symlink:
         require(c_.ok({.kind = OpKind::readlink, .object = op.object}).data == op.data, "leads elsewhere");
         return;
-      case OpKind::link:
-        require(c_.getattr(op.object).nlink == 2, "made no second link");
+      case OpKind::link: {
+        const Attr attr = c_.getattr(op.object);
+        require(!(attr.valid & kAttrNlink) || attr.nlink == 2, "made no second link");
         return;
+      }
       case OpKind::unlink:
       case OpKind::rmdir:
         c_.lookup(op.parent, op.name, 0, ENOENT);
