@@ -91,7 +91,7 @@ def tables(cases, place, trace):
         events = [e for e in json.load(text)["traceEvents"] if e["ph"] == "X"]
     cases.case("chrome: an event for each operation", [e["name"] for e in events] == [o["kind"] for o in ops] and
                all(abs(e["ts"] * 1000 - o["start"]) < 1 for e, o in zip(events, ops)))
-    line = re.compile(r'\d+\.\d{6} [A-Z]+3( "/clients/client1[^" ]*")?( "/clients/client1[^" ]*")?( \d+ \d+( 0)?)? 0x[0-9a-f]{8}\n')
+    line = re.compile(r'0\.000 (Deltree|MKDIR3) "/clients(/client1)?" \*\n|\d+\.\d{6} [A-Z]+3( "/clients/client1[^" ]*")?( "/clients/client1[^" ]*")?( \d+ \d+( 0)?)? (0x[0-9a-f]{8}|\*)\n')
     with open(f"{place}/out.dbench", encoding="utf-8") as text:
         lines = text.readlines()
     cases.case("dbench: every line is one of its load files", len(lines) > 100 and all(line.fullmatch(x) for x in lines),
