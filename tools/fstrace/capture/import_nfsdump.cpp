@@ -95,8 +95,7 @@ const Importer kNfsdumpImporter = {
     "the wall clock of the tracing machine, microseconds; it may have run backwards",
     "processes and threads (calls under way at the same time are on different ones), opens and closes, what the clients' caches "
     "answered, names of files that no call showed, whether an unchecked CREATE made the file, types of nodes made with MKNOD, "
-    "what "
-    "was listed where the tracer did not tell, content",
+    "what was listed where the tracer did not tell, content",
     capture::sniff,
     capture::run,
 };

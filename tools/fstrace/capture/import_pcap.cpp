@@ -100,8 +100,7 @@ const Importer kPcapImporter = {
     "NFSv3 over TCP or UDP and NFSv4, captured as pcap or pcapng",
     "the wall clock of the capturing machine, as fine as the file has it; on a client's machine latencies are what it saw",
     "processes and threads (calls under way at the same time are on different ones), opens and closes of version 3, what the "
-    "clients' caches "
-    "answered, names of files that no call showed, whether an unchecked CREATE made the file, content",
+    "clients' caches answered, names of files that no call showed, whether an unchecked CREATE made the file, content",
     capture::looks_like_pcap,
     capture::run,
 };
