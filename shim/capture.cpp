@@ -28,14 +28,16 @@
 #include "not_seen.hpp"
 #include "output.hpp"
 #include "subcommands.hpp"
+#include "util/memory.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
 
 namespace {
 
-constexpr uint64_t kRingBytes = 4 << 20;
-constexpr uint64_t kContentRingBytes = 32 << 20;  // holds several of the largest reads
+// Of the rings, before a load is known: 64,000 operations a second, more than two processors serve.
+constexpr size_t kExpectedLoad = 32 << 20;
+constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
 
 struct Fd {
   int value = -1;
@@ -112,6 +114,14 @@ int handle_descriptor(int root) {
     default:
       return -1;
   }
+}
+
+RingSize ring_size(const CaptureOptions& options) {
+  RingSize size{.time = options.ring};
+  if (options.content == Content::full) size.chunk = kContentChunk;
+  size.limit = memory_budget() / 4;
+  size.start = std::min(size_t(double(kExpectedLoad) * double(options.ring) / 1e9), size.limit);
+  return size;
 }
 
 std::string command_line(const std::vector<std::string>& argv) {
@@ -227,6 +237,9 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
   for (unsigned kind = 0; verbose && kind < kOpKinds; ++kind)
     if (uint64_t n = sink.by_kind()[kind])
       dprintf(STDERR_FILENO, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
+  if (const int64_t time = recorder.ring_time(); verbose && time >= 0)
+    dprintf(STDERR_FILENO, "fsshim: rings of %s: the highest load, %s/s, for %s\n", format_size(recorder.ring_bytes()).c_str(),
+            format_size(recorder.ring_load()).c_str(), format_duration(time).c_str());
 }
 
 }  // namespace
@@ -309,11 +322,7 @@ int run_capture(CaptureOptions& options) {
                   .filter = options.filter.empty() ? nullptr : &options.filter,
                   .pieces = &output,
                   .nfs_counters = [point = below->point] { return nfs_counters_of(point); }});
-  Recorder recorder(sink,
-                    options.ring                       ? options.ring
-                    : options.content == Content::full ? kContentRingBytes
-                                                       : kRingBytes,
-                    epoch, options.drop ? Overflow::drop : Overflow::wait);
+  Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()));
   Session session(shim, fuse.release(), options.uring);
   session.start();

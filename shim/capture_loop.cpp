@@ -117,7 +117,7 @@ void CaptureLoop::measure_rate() {
 void CaptureLoop::show_status() {
   int64_t now = parts_.recorder.now();
   if (closed_ || !live_.due(now)) return;
-  live_.show({now, parts_.sink.operations(), parts_.sink.data_bytes(), parts_.sink.trace_bytes(), parts_.recorder.fullest_ring(),
+  live_.show({now, parts_.sink.operations(), parts_.sink.data_bytes(), parts_.sink.trace_bytes(), parts_.recorder.ring_fill(),
               parts_.recorder.recording()});
 }
 
@@ -172,7 +172,9 @@ ControlFields CaptureLoop::status_fields() const {
   number("byte_rate", data_rate_);
   number("trace_bytes", parts_.sink.trace_bytes());
   number("pieces", parts_.sink.piece());
-  number("ring_percent", uint64_t(parts_.recorder.fullest_ring() * 100));
+  number("ring_percent", uint64_t(parts_.recorder.ring_fill() * 100));
+  fields["ring_time"] = std::to_string(parts_.recorder.ring_time());
+  number("ring_bytes", parts_.recorder.ring_bytes());
   number("waited", parts_.recorder.waited());
   number("dropped", parts_.recorder.dropped());
   number("filtered", parts_.sink.filtered());

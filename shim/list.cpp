@@ -12,13 +12,16 @@ namespace fsr {
 
 namespace {
 
-constexpr const char* kNumbers[] = {"operations", "rate",         "bytes",   "byte_rate", "trace_bytes", "pieces",
-                                    "waited",     "ring_percent", "dropped", "filtered",  "elapsed"};
+constexpr const char* kNumbers[] = {"operations", "rate",         "bytes",      "byte_rate", "trace_bytes", "pieces",
+                                    "waited",     "ring_percent", "ring_bytes", "dropped",   "filtered",    "elapsed"};
 
 uint64_t number(const ControlFields& fields, const char* name) {
   auto at = fields.find(name);
   return at == fields.end() ? 0 : strtoull(at->second.c_str(), nullptr, 10);
 }
+
+// ns; -1: no load yet.
+int64_t ring_time(ControlFields& fields) { return fields["ring_time"].empty() ? -1 : atoll(fields["ring_time"].c_str()); }
 
 void print_json(std::vector<FoundCapture>& captures) {
   nlohmann::json all = nlohmann::json::array();
@@ -27,6 +30,7 @@ void print_json(std::vector<FoundCapture>& captures) {
     for (const char* name : {"directory", "trace", "command", "failure"}) one[name] = json_text(c.info[name]);
     if (c.alive)
       for (const char* name : kNumbers) one[name] = number(c.info, name);
+    if (const int64_t time = ring_time(c.info); c.alive && time >= 0) one["ring_time"] = time;
     all.push_back(one);
   }
   puts(all.dump(2).c_str());
@@ -44,13 +48,14 @@ int run_list(bool json) {
     puts("no captures");
     return 0;
   }
-  printf("%-8s %-10s %14s %10s %11s %11s %5s  %s -> %s\n", "PID", "STATE", "OPERATIONS", "OP/S", "DATA", "TRACE", "RING",
+  printf("%-8s %-10s %14s %10s %11s %11s %15s  %s -> %s\n", "PID", "STATE", "OPERATIONS", "OP/S", "DATA", "TRACE", "RING",
          "DIRECTORY", "TRACE FILE");
   for (FoundCapture& c : captures) {
     auto count = [&](const char* name) { return c.alive ? format_count(number(c.info, name)) : "-"; };
     auto size = [&](const char* name) { return c.alive ? format_size(number(c.info, name)) : "-"; };
-    const std::string ring = c.alive ? c.info["ring_percent"] + "%" : "-";
-    printf("%-8d %-10s %14s %10s %11s %11s %5s  %s -> %s", int(c.pid), c.alive ? c.info["state"].c_str() : "died",
+    const int64_t time = ring_time(c.info);
+    const std::string ring = c.alive ? c.info["ring_percent"] + "%" + (time < 0 ? "" : " of " + format_duration(time)) : "-";
+    printf("%-8d %-10s %14s %10s %11s %11s %15s  %s -> %s", int(c.pid), c.alive ? c.info["state"].c_str() : "died",
            count("operations").c_str(), count("rate").c_str(), size("bytes").c_str(), size("trace_bytes").c_str(), ring.c_str(),
            c.info["directory"].c_str(), c.info["trace"].c_str());
     if (number(c.info, "pieces") > 1) printf(" (%s pieces)", c.info["pieces"].c_str());

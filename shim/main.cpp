@@ -15,7 +15,7 @@
 using namespace fsr;
 
 constexpr uint64_t kLeastPiece = 64 << 10;
-constexpr uint64_t kLeastRing = 2 << 20, kMostRing = uint64_t(4) << 30;  // the largest request with its content needs 1.1 MiB
+constexpr int64_t kLeastRing = 1'000'000, kMostRing = 60'000'000'000;  // ns
 
 // A file that took the number of a closed stderr would get the messages: the trace, for one. A command finds them closed as
 // before.
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   capture_command.add("--on-overflow", overflow, "When recording falls behind: wait, or drop operations")
       .one_of({"wait", "drop"})
       .show_default();
-  capture_command.add_with("--ring", capture.ring, some(parse_size), "Memory per serving thread that bridges this (default 4M)");
+  capture_command.add_with("--ring", capture.ring, some(parse_duration), "How long that is bridged by memory (default 1s)");
   capture_command.add_with("--max-size", capture.max_size, some(parse_size), "End when the trace is this large: 10G");
   capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "End after this time: 90s, 1h");
   capture_command.add_with("--rotate", capture.rotate, some(parse_size), "Write pieces of this size, NAME.0001.zst and so on");
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
     capture.drop = overflow == "drop";
     if (capture.keep && !capture.rotate) throw Fail("--keep: needs --rotate SIZE");
     if (capture.rotate && capture.rotate < kLeastPiece) throw Fail("--rotate: pieces of 64k at least");
-    if (capture.ring && (capture.ring < kLeastRing || capture.ring > kMostRing)) throw Fail("--ring: expected 2M to 4G");
+    if (capture.ring < kLeastRing || capture.ring > kMostRing) throw Fail("--ring: expected 1ms to 60s");
     return run_capture(capture);
   } catch (const std::exception& e) {
     // File names in it may hold line breaks and terminal controls.

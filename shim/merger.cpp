@@ -71,12 +71,6 @@ void Merger::write_start(Source& source, int64_t start) {
   });
 }
 
-bool Merger::pressed() const {
-  for (const Source& source : sources_)
-    if (source.ring->fill() > source.ring->size() / 2) return true;
-  return false;
-}
-
 bool Merger::any_open() const {
   int64_t start;
   for (const Source& source : sources_)
@@ -91,7 +85,7 @@ size_t Merger::round(int64_t now) {
     Source* oldest = holder(now, &bound);
     if (unknown_) return written;
     written += write_before(bound);
-    if (!oldest || (now - bound <= kLate && !pressed())) return written;
+    if (!oldest || (now - bound <= kLate && !pool_.low())) return written;
     write_start(*oldest, bound);
   }
 }

@@ -3,7 +3,7 @@
 //
 // Used by the writer thread only. An operation is written once no earlier one can appear: the watermark is the start of the
 // oldest request still under way, or the time when the round began. A request that holds the watermark for longer than kLate, or
-// while a ring runs full, is written as a start record and loses its hold; its end follows when it comes.
+// while the rings' memory runs out, is written as a start record and loses its hold; its end follows when it comes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class Merger {
  public:
   static constexpr int64_t kLate = 500'000'000;  // ns
 
-  explicit Merger(OpSink& sink) : sink_(sink) {}
+  // `pool`: of all the rings that are added.
+  Merger(OpSink& sink, const ChunkPool& pool) : sink_(sink), pool_(pool) {}
 
   void add_ring(Ring& ring) { sources_.push_back({&ring}); }
   // Writes what can be written. `now` was read before the caller made sure that it knows every ring. Returns operations taken.
@@ -40,9 +41,9 @@ class Merger {
   Source* holder(int64_t now, int64_t* bound);
   size_t write_before(int64_t bound);
   void write_start(Source& source, int64_t start);
-  bool pressed() const;
 
   OpSink& sink_;
+  const ChunkPool& pool_;
   std::deque<Source> sources_;
   Ring::View view_;
   bool unknown_ = false;

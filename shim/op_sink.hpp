@@ -9,10 +9,11 @@
 
 namespace fsr {
 
-// What the recorder could not do as it should, since it began.
-struct Losses {
-  uint64_t dropped = 0;  // operations seen and not recorded
-  uint64_t waited = 0;   // times that a request waited for room in a ring
+// How the recorder keeps up, since it began.
+struct RecorderState {
+  uint64_t dropped = 0;    // operations seen and not recorded
+  uint64_t waited = 0;     // times that a request waited for room in a ring
+  int64_t ring_time = -1;  // ns, for which the rings bridge a writer that stands still at the highest load so far; -1: no load yet
 };
 
 // Whether recording goes on.
@@ -30,8 +31,8 @@ class OpSink {
   virtual uint64_t add_start(const Op& op) = 0;  // still under way; takes its place in the order
   virtual void add_end(uint64_t seq, const Op& op) = 0;
   // Called every few milliseconds.
-  virtual SinkState tick(int64_t now, const Losses& losses) = 0;
-  virtual void finish(bool clean, const std::string& reason, int64_t end, const Losses& losses) = 0;
+  virtual SinkState tick(int64_t now, const RecorderState& recorder) = 0;
+  virtual void finish(bool clean, const std::string& reason, int64_t end, const RecorderState& recorder) = 0;
 };
 
 }  // namespace fsr

@@ -14,6 +14,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr size_t kWakeBytes = 1 << 20;   // in one ring, that are worth a wake-up
+constexpr size_t kGrowBytes = 16 << 20;  // at a time: to make that much memory takes the writer some milliseconds
+
 int64_t monotonic() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -22,8 +25,14 @@ int64_t monotonic() {
 
 }  // namespace
 
-Recorder::Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch, Overflow overflow)
-    : sink_(sink), ring_bytes_(ring_bytes), epoch_(epoch), overflow_(overflow), merger_(sink), writer_([this] { run(); }) {}
+Recorder::Recorder(OpSink& sink, const RingSize& rings, int64_t epoch, Overflow overflow)
+    : sink_(sink),
+      size_(rings),
+      pool_(rings.chunk, rings.start),
+      epoch_(epoch),
+      overflow_(overflow),
+      merger_(sink, pool_),
+      writer_([this] { run(); }) {}
 
 Recorder::~Recorder() { stop("ended"); }
 
@@ -37,7 +46,7 @@ Ring* Recorder::borrow() {
     return ring;
   }
   try {
-    rings_.push_back(std::make_unique<Ring>(ring_bytes_));
+    rings_.push_back(std::make_unique<Ring>(pool_));
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -70,12 +79,12 @@ void Recorder::end(Ring& ring, Op& op) {
     return;
   }
   ring.finish(op);
-  if (ring.fill() > ring.size() / 4 && sleeping_.load(std::memory_order_relaxed)) wake_.notify_one();
+  if ((ring.fill() > kWakeBytes || pool_.low()) && sleeping_.load(std::memory_order_relaxed)) wake_.notify_one();
 }
 
 bool Recorder::make_room(Ring& ring, size_t bytes) {
   if (ring.room(bytes)) return true;
-  if (overflow_ == Overflow::drop || bytes > ring.size()) {
+  if (overflow_ == Overflow::drop || bytes > ring.largest()) {
     wake_.notify_one();
     return false;
   }
@@ -98,11 +107,27 @@ std::string Recorder::reason() const {
   return reason_;
 }
 
-double Recorder::fullest_ring() const {
-  std::lock_guard lock(mutex_);
-  double most = 0;
-  for (const auto& ring : rings_) most = std::max(most, double(ring->fill()) / double(ring->size()));
-  return most;
+double Recorder::ring_fill() const { return 1 - double(pool_.free_bytes()) / double(pool_.capacity()); }
+
+int64_t Recorder::ring_time() const {
+  const uint64_t load = ring_load();
+  return load == 0 ? -1 : int64_t(std::min(double(pool_.capacity()) / double(load) * 1e9, 9e18));
+}
+
+void Recorder::follow_load(int64_t now) {
+  if (const int64_t span = now - measured_at_; span >= kRateWindow) {
+    uint64_t total = 0;
+    {
+      std::lock_guard lock(mutex_);
+      for (const auto& ring : rings_) total += ring->total();
+    }
+    const auto load = uint64_t(double(total - total_then_) * 1e9 / double(span));
+    if (load > ring_load()) load_.store(load, std::memory_order_relaxed);
+    measured_at_ = now;
+    total_then_ = total;
+  }
+  const double wanted = std::min(double(ring_load()) * double(size_.time) / 1e9, double(size_.limit));
+  pool_.grow(std::min(size_t(wanted), pool_.capacity() + kGrowBytes));
 }
 
 void Recorder::write_all() {
@@ -114,7 +139,8 @@ void Recorder::write_all() {
       for (; known_rings_ < rings_.size(); ++known_rings_) merger_.add_ring(*rings_[known_rings_]);
     }
     merger_.round(t);
-    SinkState state = sink_.tick(t, {dropped(), waited()});
+    follow_load(t);
+    SinkState state = sink_.tick(t, this->state());
     if (!state.end.empty()) {
       std::lock_guard lock(mutex_);
       reason_ = state.end;
@@ -157,7 +183,7 @@ void Recorder::run() {
     reason = reason_;
   }
   try {
-    sink_.finish(clean, reason, now(), {dropped(), waited()});
+    sink_.finish(clean, reason, now(), state());
   } catch (const std::exception& e) {
     std::lock_guard lock(mutex_);
     if (failure_.empty()) failure_ = e.what();

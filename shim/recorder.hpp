@@ -2,7 +2,8 @@
 // Takes operations from the threads that serve requests and hands them, in order of start, to a sink.
 //
 // begin() and end() are called by many threads, each with its own ring; they neither lock nor allocate nor enter the kernel
-// unless the ring is full, and then wait or drop the operation (both counted). One writer thread empties the rings. When the sink
+// unless the rings' memory is full, and then wait or drop the operation (both counted). One writer thread empties the rings, and
+// adds memory to them as the load grows, so that they last for a certain time when it is held up. When the sink
 // fails or asks to stop, recording ends while serving goes on: begin() then answers false. Rings live as long as the recorder;
 // the recorder must outlive every thread that used it.
 #pragma once
@@ -23,10 +24,20 @@ namespace fsr {
 
 enum class Overflow { wait, drop };
 
+// Memory of the rings, beside the one chunk that each has for itself.
+struct RingSize {
+  int64_t time = 1'000'000'000;  // ns: grows until it lasts for so long at the highest load so far (of any kRateWindow)
+  size_t chunk = 2 << 20;        // bytes; none of them holds a larger record
+  size_t start = 32 << 20;       // bytes before a load is known
+  size_t limit = 256 << 20;      // bytes; more than `start` to grow at all
+};
+
 class Recorder {
  public:
-  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns. `ring_bytes`: of each thread's ring.
-  Recorder(OpSink& sink, size_t ring_bytes, int64_t epoch, Overflow overflow = Overflow::wait);
+  static constexpr int64_t kRateWindow = 100'000'000;  // ns
+
+  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns.
+  Recorder(OpSink& sink, const RingSize& rings, int64_t epoch, Overflow overflow = Overflow::wait);
   ~Recorder();  // stops, if stop() was not called
 
   // A ring for the calling thread alone, until it is given back. Null: no memory for one.
@@ -50,26 +61,36 @@ class Recorder {
   // Requests after recording had ended, and ones lost while it was on (none, unless it failed or may drop).
   uint64_t unrecorded() const { return unrecorded_.load(std::memory_order_relaxed); }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-  double fullest_ring() const;  // 0..1, for the status line
+  double ring_fill() const;   // 0..1, of the memory that rings share
+  int64_t ring_time() const;  // as RecorderState has it
+  uint64_t ring_load() const {
+    return load_.load(std::memory_order_relaxed);
+  }  // the highest so far, bytes in the rings per second
+  size_t ring_bytes() const { return pool_.capacity(); }
 
  private:
   bool make_room(Ring& ring, size_t bytes);
   void run();
   void write_all();
+  void follow_load(int64_t now);
+  RecorderState state() const { return {dropped(), waited(), ring_time()}; }
 
   OpSink& sink_;
-  const size_t ring_bytes_;
+  const RingSize size_;
+  ChunkPool pool_;
   const int64_t epoch_;
   const Overflow overflow_;
   std::atomic<bool> recording_{true}, stop_{false}, sleeping_{false};
-  std::atomic<uint64_t> waited_{0}, dropped_{0}, unrecorded_{0};
+  std::atomic<uint64_t> waited_{0}, dropped_{0}, unrecorded_{0}, load_{0};
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::unique_ptr<Ring>> rings_;
   std::vector<Ring*> free_;
   std::string reason_, failure_;
   Merger merger_;
-  size_t known_rings_ = 0;  // how many of rings_ the merger has
+  size_t known_rings_ = 0;   // how many of rings_ the merger has
+  int64_t measured_at_ = 0;  // when the load was measured last, and what had gone through the rings by then
+  uint64_t total_then_ = 0;
   std::thread writer_;
 };
 

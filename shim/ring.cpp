@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
-#include <system_error>
+#include <new>
 #include <thread>
+#include <utility>
 
 namespace fsr {
 
@@ -34,30 +31,29 @@ char* put(char* p, std::string_view text) {
 
 }  // namespace
 
-Ring::Ring(size_t bytes) {
-  size_t page = size_t(sysconf(_SC_PAGESIZE));
-  size_ = (bytes + page - 1) / page * page;
-  // Shared anonymous memory, not a memfd: no descriptor, which applications may have used up, and no file size limit.
-  void* base = mmap(nullptr, 2 * size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "ring memory");
-  memory_ = static_cast<std::byte*>(base);
-  // mremap() of an old size of 0 maps the same pages again.
-  if (mmap(memory_, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
-      mremap(memory_, 0, size_, MREMAP_MAYMOVE | MREMAP_FIXED, memory_ + size_) == MAP_FAILED) {
-    int error = errno;
-    munmap(memory_, 2 * size_);
-    throw std::system_error(error, std::generic_category(), "ring memory");
-  }
+Ring::Ring(ChunkPool& pool) : pool_(pool), chunk_(pool.make()), read_chunk_(chunk_) {
+  if (!chunk_) throw std::bad_alloc();
 }
-
-Ring::~Ring() { munmap(memory_, 2 * size_); }
 
 size_t Ring::need(const Op& op) { return padded(sizeof(Record) + op.name.size() + op.name2.size() + op.data.size()); }
 
 size_t Ring::need_end(const Op& op) { return padded(need(op) + op.blocks.size_bytes() + entries_bytes(op)); }
 
-bool Ring::room(size_t bytes) const {
-  return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire) + bytes <= size_;
+bool Ring::room(size_t bytes) {
+  if (at_ + bytes <= largest() || reserved_) return true;
+  if (bytes <= largest()) reserved_ = pool_.take();
+  return reserved_ != nullptr;
+}
+
+// Where the record goes for which room() has made sure that there is some.
+std::byte* Ring::place() {
+  if (reserved_) {
+    head_.store(total() + largest() - at_, std::memory_order_relaxed);
+    chunk_->next.store(reserved_, std::memory_order_release);
+    chunk_ = std::exchange(reserved_, nullptr);
+    at_ = 0;
+  }
+  return chunk_->memory + at_;
 }
 
 void Ring::enter() { state_.store(kEntering, std::memory_order_seq_cst); }
@@ -84,7 +80,8 @@ void Ring::store(Record& record, const Op& op, bool end) {
 }
 
 void Ring::start(const Op& op) {
-  store(*new (at(head_.load(std::memory_order_relaxed))) Record, op, false);
+  open_ = new (place()) Record;
+  store(*open_, op, false);
   open_start_.store(op.start, std::memory_order_relaxed);
   state_.store(kStarted, std::memory_order_seq_cst);
 }
@@ -104,10 +101,11 @@ void Ring::abandon() {
 
 void Ring::finish(const Op& op) {
   begin_end();
-  uint64_t head = head_.load(std::memory_order_relaxed);
-  Record* record = at(head);
-  store(*record, op, true);
-  head_.store(head + record->bytes, std::memory_order_release);
+  if (reserved_) open_ = new (place()) Record;
+  store(*open_, op, true);
+  at_ += open_->bytes;
+  head_.store(total() + open_->bytes, std::memory_order_relaxed);
+  chunk_->filled.store(at_, std::memory_order_release);
   state_.store(kIdle, std::memory_order_release);
 }
 
@@ -124,9 +122,17 @@ Ring::Open Ring::open_since(int64_t* start) const {
   }
 }
 
-const Ring::Record* Ring::front() const {
-  uint64_t tail = tail_.load(std::memory_order_relaxed);
-  return tail == head_.load(std::memory_order_acquire) ? nullptr : at(tail);
+const Ring::Record* Ring::front() {
+  for (;;) {
+    // In this order: once there is a next chunk, this one's fill is final.
+    Chunk* next = read_chunk_->next.load(std::memory_order_acquire);
+    if (read_at_ != read_chunk_->filled.load(std::memory_order_acquire))
+      return reinterpret_cast<Record*>(read_chunk_->memory + read_at_);
+    if (!next) return nullptr;
+    tail_.store(tail_.load(std::memory_order_relaxed) + largest() - read_at_, std::memory_order_relaxed);
+    pool_.give_back(std::exchange(read_chunk_, next));
+    read_at_ = 0;
+  }
 }
 
 void Ring::read(const Record& record, View& view) const {
@@ -156,7 +162,8 @@ void Ring::read(const Record& record, View& view) const {
 }
 
 void Ring::pop(const Record& record) {
-  tail_.store(tail_.load(std::memory_order_relaxed) + record.bytes, std::memory_order_release);
+  read_at_ += record.bytes;
+  tail_.store(tail_.load(std::memory_order_relaxed) + record.bytes, std::memory_order_relaxed);
 }
 
 }  // namespace fsr

@@ -22,7 +22,7 @@ struct CaptureOptions {
   int64_t max_time = 0;               // ns; 0: no limit
   unsigned keep = 0;                  // pieces; 0: all
   bool drop = false;                  // on overflow
-  uint64_t ring = 0;                  // bytes of each thread's ring; 0: default
+  int64_t ring = 1'000'000'000;       // ns of the highest load that fit into the rings, if memory allows
   OpFilter filter;
   bool verbose = false;
   bool background = false;

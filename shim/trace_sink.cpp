@@ -16,6 +16,9 @@ namespace fsr {
 
 // With the time in a ring and in the merger, the file is at most a second behind.
 const WriterOptions kOptions{.block_ns = 400'000'000};
+// How much time and how much of the trace may lie between two looks at the room that is left for it.
+constexpr int64_t kLookTime = 250'000'000;
+constexpr uint64_t kLookBytes = 1 << 20;
 constexpr uint64_t kNotWanted = UINT64_MAX;  // number of an operation that is left out
 
 TraceSink::TraceSink(int fd, const TraceHeader& header, SinkOptions options)
@@ -79,16 +82,19 @@ void TraceSink::add_end(uint64_t seq, const Op& op) {
   count(op);
 }
 
-SinkState TraceSink::tick(int64_t now, const Losses& losses) {
+SinkState TraceSink::tick(int64_t now, const RecorderState& recorder) {
   writer_->tick(now);
   if (rotation_requested_.load() || (rotate_at_ && writer_->bytes_written() >= rotate_at_)) {
-    rotate(now, losses);
+    rotate(now, recorder);
     rotation_requested_.store(false);
   }
   const uint64_t bytes = closed_bytes_ + writer_->bytes_written();
   trace_bytes_.store(bytes, std::memory_order_relaxed);
   if (options_.max_bytes && bytes >= options_.max_bytes) return {"--max-size reached", false};
   if (options_.max_time && now >= options_.max_time) return {"--max-time reached", false};
+  if (now < looked_at_ + kLookTime && bytes < bytes_then_ + kLookBytes) return {};
+  looked_at_ = now;
+  bytes_then_ = bytes;
   struct statfs fs;
   if (fstatfs(watch_fd_, &fs) != 0 || fs.f_blocks == 0) return {};
   uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
@@ -106,7 +112,7 @@ void TraceSink::rotation_failed(const std::string& why) {
   rotation_failure_ = why;
 }
 
-void TraceSink::rotate(int64_t now, const Losses& losses) {
+void TraceSink::rotate(int64_t now, const RecorderState& recorder) {
   const unsigned number = piece_.load();
   int fd;
   try {
@@ -118,7 +124,7 @@ void TraceSink::rotate(int64_t now, const Losses& losses) {
     rotate_at_ += options_.rotate_bytes;
     return;
   }
-  TraceClosing end = closing(now, losses);
+  TraceClosing end = closing(now, recorder);
   end.clean = true;
   end.reason = "rotated";
   header_.piece = number + 1;
@@ -143,21 +149,22 @@ void TraceSink::rotate(int64_t now, const Losses& losses) {
   piece_.store(number + 1);
 }
 
-TraceClosing TraceSink::closing(int64_t end, const Losses& losses) {
+TraceClosing TraceSink::closing(int64_t end, const RecorderState& recorder) {
   TraceClosing c;
   c.end = end;
-  c.dropped = losses.dropped - told_.dropped;
-  c.waited = losses.waited - told_.waited;
+  c.dropped = recorder.dropped - told_.dropped;
+  c.waited = recorder.waited - told_.waited;
+  c.ring_time = recorder.ring_time;
   c.filtered = filtered_by_kind_;
   if (options_.nfs_counters) c.nfs = options_.nfs_counters();
-  told_ = losses;
+  told_ = recorder;
   filtered_by_kind_ = {};
   return c;
 }
 
-void TraceSink::finish(bool clean, const std::string& reason, int64_t end, const Losses& losses) {
+void TraceSink::finish(bool clean, const std::string& reason, int64_t end, const RecorderState& recorder) {
   end_ = end;
-  TraceClosing c = closing(end, losses);
+  TraceClosing c = closing(end, recorder);
   c.clean = clean;
   c.reason = reason;
   writer_->finish(std::move(c));

@@ -46,8 +46,8 @@ class TraceSink final : public OpSink {
   void add(const Op& op) override;
   uint64_t add_start(const Op& op) override;
   void add_end(uint64_t seq, const Op& op) override;
-  SinkState tick(int64_t now, const Losses& losses) override;
-  void finish(bool clean, const std::string& reason, int64_t end, const Losses& losses) override;
+  SinkState tick(int64_t now, const RecorderState& recorder) override;
+  void finish(bool clean, const std::string& reason, int64_t end, const RecorderState& recorder) override;
 
   // The next tick begins a new piece: piece() is then higher, or rotation_failure() says why not.
   void request_rotation() { rotation_requested_.store(true); }
@@ -70,19 +70,21 @@ class TraceSink final : public OpSink {
   void count(const Op& op);
   const Op& measured(const Op& op);
   bool wanted(const Op& op);
-  void rotate(int64_t now, const Losses& losses);
+  void rotate(int64_t now, const RecorderState& recorder);
   void rotation_failed(const std::string& why);
-  TraceClosing closing(int64_t end, const Losses& losses);
+  TraceClosing closing(int64_t end, const RecorderState& recorder);
 
   TraceHeader header_;
   CompressionMeter meter_;
   Op measured_;
   const SinkOptions options_;
-  int watch_fd_;  // for statfs
+  int watch_fd_;                       // for statfs
+  int64_t looked_at_ = INT64_MIN / 2;  // when the room was looked at last, and how long the trace was then
+  uint64_t bytes_then_ = 0;
   std::unique_ptr<TraceWriter> writer_;
   std::atomic<uint64_t> operations_{0}, filtered_{0}, data_bytes_{0}, trace_bytes_{0};
   std::array<uint64_t, kOpKinds> by_kind_{}, filtered_by_kind_{};  // the latter of this piece
-  Losses told_;                                                    // by the pieces before
+  RecorderState told_;                                             // by the pieces before
   uint64_t closed_bytes_ = 0;                                      // of the pieces before
   uint64_t rotate_at_ = 0;                                         // bytes of this piece
   std::atomic<unsigned> piece_{1};

@@ -128,18 +128,21 @@ static void get(const Json& j, const char* key, std::array<uint64_t, kOpKinds>* 
 }
 
 std::string encode_closing(const TraceClosing& c) {
-  return Json({{"clean", c.clean},
-               {"reason", json_text(c.reason)},
-               {"end", c.end},
-               {"operations", c.operations},
-               {"dropped", c.dropped},
-               {"waited", c.waited},
-               {"out_of_order", c.out_of_order},
-               {"by_kind", encode_kinds(c.by_kind)},
-               {"filtered", encode_kinds(c.filtered)},
-               {"mountstats", json_text(c.nfs.mountstats)},
-               {"rpc_nfs", json_text(c.nfs.rpc)}})
-      .dump();
+  Json j = {{"clean", c.clean},
+            {"reason", json_text(c.reason)},
+            {"end", c.end},
+            {"operations", c.operations},
+            {"dropped", c.dropped},
+            {"waited", c.waited},
+            {"out_of_order", c.out_of_order},
+            {"by_kind", encode_kinds(c.by_kind)},
+            {"filtered", encode_kinds(c.filtered)},
+            {"mountstats", json_text(c.nfs.mountstats)},
+            {"rpc_nfs", json_text(c.nfs.rpc)}};
+  if (c.ring_time >= 0) j["ring_time"] = c.ring_time;
+  for (const std::string& s : c.mounts_below) j["mounts_below"].push_back(json_text(s));
+  for (const std::string& s : c.not_seen) j["not_seen"].push_back(json_text(s));
+  return j.dump();
 }
 
 std::string random_trace_id() {
@@ -161,6 +164,9 @@ bool decode_closing(std::string_view body, TraceClosing* c) {
   get(j, "operations", &c->operations);
   get(j, "dropped", &c->dropped);
   get(j, "waited", &c->waited);
+  get(j, "ring_time", &c->ring_time);
+  get(j, "mounts_below", &c->mounts_below);
+  get(j, "not_seen", &c->not_seen);
   get(j, "out_of_order", &c->out_of_order);
   get(j, "mountstats", &c->nfs.mountstats);
   get(j, "rpc_nfs", &c->nfs.rpc);

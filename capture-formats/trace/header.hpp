@@ -51,10 +51,12 @@ struct TraceClosing {
   uint64_t operations = 0;
   uint64_t dropped = 0;       // seen but not recorded
   uint64_t waited = 0;        // times that a request waited for room in a ring
+  int64_t ring_time = -1;     // ns for which the rings would have bridged a halt of the writer at the highest load; -1: unknown
   uint64_t out_of_order = 0;  // operations that started before the one in front of them
   std::array<uint64_t, kOpKinds> by_kind{};
-  std::array<uint64_t, kOpKinds> filtered{};  // seen, and left out as the filter says
-  NfsCounters nfs;                            // at the end
+  std::array<uint64_t, kOpKinds> filtered{};        // seen, and left out as the filter says
+  NfsCounters nfs;                                  // at the end
+  std::vector<std::string> mounts_below, not_seen;  // as in the header, what has come since the start of the capture
 };
 
 std::string random_trace_id();  // a UUID; throws std::system_error

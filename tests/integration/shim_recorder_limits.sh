@@ -79,7 +79,7 @@ threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
 for t in threads: t.start()
 for t in threads: t.join()
 END
-burst() { fsshim capture d -o "$1" --content full --ring 2M --on-overflow "$2" -- sh -c 'head -c 60000 /dev/urandom >d/seed; python3 burst.py'; }
+burst() { fsshim capture d -o "$1" --content full --ring 1ms --on-overflow "$2" -- sh -c 'head -c 60000 /dev/urandom >d/seed; python3 burst.py'; }
 check "waiting for room loses nothing" burst wait.zst wait
 check "all writes are there" eval 'test "$(fstrace dump --op write wait.zst | grep -c "length 60000")" -ge 1600'
 status=0

@@ -89,7 +89,8 @@ TEST_CASE("levels follow from samples; equal blocks keep theirs") {
 TEST_CASE("fingerprints pass the ring and the trace") {
   std::string data = noise(3 * 4096, 4), other = text(700);
   Fingerprinter prints;
-  Ring ring(65536);
+  ChunkPool pool(65536, 65536);
+  Ring ring(pool);
   Ring::View view;
   Op op = io(OpKind::write, 100, data);
   op.name = "name";

@@ -25,6 +25,7 @@ struct KeepingSink final : OpSink {
   size_t fail_after = SIZE_MAX;
   bool stop_is_failure = true, clean = false, finished = false;
   uint64_t dropped = 0, waited = 0;
+  int64_t ring_time = -1;
 
   void add(const Op& op) override {
     if (ops.size() >= fail_after) throw std::system_error(ENOSPC, std::generic_category(), "trace");
@@ -36,18 +37,22 @@ struct KeepingSink final : OpSink {
     return ops.size() - 1;
   }
   void add_end(uint64_t seq, const Op& op) override { ended[seq] = copy_op(op, arena); }
-  SinkState tick(int64_t, const Losses&) override { return {ask_to_stop, stop_is_failure}; }
-  void finish(bool was_clean, const std::string& why, int64_t, const Losses& losses) override {
+  SinkState tick(int64_t, const RecorderState&) override { return {ask_to_stop, stop_is_failure}; }
+  void finish(bool was_clean, const std::string& why, int64_t, const RecorderState& recorder) override {
     finished = true;
     clean = was_clean;
     reason = why;
-    dropped = losses.dropped;
-    waited = losses.waited;
+    dropped = recorder.dropped;
+    waited = recorder.waited;
+    ring_time = recorder.ring_time;
   }
   bool in_order() const {
     return std::is_sorted(ops.begin(), ops.end(), [](const Op& a, const Op& b) { return a.start < b.start; });
   }
 };
+
+constexpr size_t kChunk = 65536;
+RingSize small(size_t chunk) { return {.chunk = chunk, .start = chunk, .limit = chunk}; }
 
 Op op_at(int64_t start, std::string_view name = "n") { return {.start = start, .kind = OpKind::lookup, .name = name}; }
 
@@ -65,7 +70,8 @@ void open_in(Ring& ring, const Op& op) {
 }  // namespace
 
 TEST_CASE("a record holds everything an operation points to") {
-  Ring ring(65536);
+  ChunkPool pool(kChunk, kChunk);
+  Ring ring(pool);
   std::string name = "name", name2 = "other", data = "target";
   Attr attr{.valid = kAttrSize, .size = 7}, set{.valid = kAttrMode, .mode = 0600};
   ThreadInfo who{.tid = 9};
@@ -94,32 +100,95 @@ TEST_CASE("a record holds everything an operation points to") {
   CHECK(ring.fill() == 0);
 }
 
-TEST_CASE("a ring wraps without splitting records and says when it is full") {
-  Ring ring(4096);
+TEST_CASE("a ring goes on in other chunks without splitting records, and says when there are none") {
+  ChunkPool pool(4096, 3 * 4096);
+  Ring ring(pool);
   Ring::View view;
   std::string name(300, 'x');
   for (int i = 0; i < 1000; ++i) {
     Op op = op_at(i, name);
     REQUIRE(ring.room(Ring::need_end(op)));
     put(ring, op);
-    if (i % 3 == 0) put(ring, op_at(i, "short"));
+    if (i % 3 == 0) {
+      REQUIRE(ring.room(Ring::need_end(op_at(i, "short"))));
+      put(ring, op_at(i, "short"));
+    }
     while (const Ring::Record* record = ring.front()) {
       ring.read(*record, view);
       REQUIRE(view.op.start == i);
       REQUIRE((view.op.name == name || view.op.name == "short"));
       ring.pop(*record);
     }
+    REQUIRE(ring.fill() == 0);
   }
+  CHECK(pool.free_bytes() == pool.capacity());
   int put_in = 0;
   while (ring.room(Ring::need_end(op_at(0, name)))) put(ring, op_at(put_in++, name));
-  CHECK(put_in > 2);
-  CHECK(put_in < 10);
+  CHECK(put_in > 4 * 2);
+  CHECK(put_in < 4 * 10);
+  CHECK(pool.free_bytes() == 0);
+  CHECK(pool.low());
+  CHECK_FALSE(ring.room(4097));
+  for (int i = 0; i < put_in; ++i) {
+    const Ring::Record* record = ring.front();
+    REQUIRE(record);
+    REQUIRE(record->op.start == i);
+    ring.pop(*record);
+  }
+  CHECK(ring.front() == nullptr);
+  CHECK(pool.free_bytes() == pool.capacity());
+}
+
+TEST_CASE("a request that outgrows its chunk ends in the next one, and was seen under way until then") {
+  ChunkPool pool(4096, 4096);
+  Ring ring(pool);
+  for (int64_t start = 0; ring.fill() < 2048; ++start) put(ring, op_at(start));
+  Op op = op_at(100, "grows");
+  REQUIRE(ring.room(Ring::need(op)));
+  open_in(ring, op);
+  const std::string data(2500, 'd');
+  op.data = data;
+  REQUIRE(ring.room(Ring::need_end(op)));
+  CHECK(ring.visit_open(100, [](const Ring::Record& record) { CHECK(record.op.name.size() == 5); }));
+  ring.finish(op);
+  CHECK(pool.free_bytes() == 0);
+  Ring::View view;
+  while (const Ring::Record* record = ring.front()) {
+    ring.read(*record, view);
+    ring.pop(*record);
+  }
+  CHECK(view.op.name == "grows");
+  CHECK(view.op.data == data);
+  CHECK(pool.free_bytes() == 4096);
+}
+
+TEST_CASE("threads that take and give back chunks never have the same one", "[threads]") {
+  ChunkPool pool(4096, 3 * 4096);
+  std::atomic<int> taken{0}, clashes{0};
+  std::vector<std::thread> threads;
+  for (int n = 1; n <= 4; ++n)
+    threads.emplace_back([&, n] {
+      for (int i = 0; i < 20'000; ++i) {
+        Chunk* chunk = pool.take();
+        if (!chunk) continue;
+        ++taken;
+        auto& mine = *reinterpret_cast<int*>(chunk->memory);  // a race, if another has it too
+        mine = n;
+        if (mine != n) ++clashes;
+        pool.give_back(chunk);
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(taken > 0);
+  CHECK(clashes == 0);
+  CHECK(pool.free_bytes() == pool.capacity());
 }
 
 TEST_CASE("operations of several rings come out in order of start") {
   KeepingSink sink;
-  Merger merger(sink);
-  Ring a(65536), b(65536), c(65536);
+  ChunkPool pool(kChunk, kChunk);
+  Merger merger(sink, pool);
+  Ring a(pool), b(pool), c(pool);
   for (Ring* r : {&a, &b, &c}) merger.add_ring(*r);
   for (int64_t t : {1, 5, 6, 20}) put(a, op_at(t));
   for (int64_t t : {2, 3, 4, 19}) put(b, op_at(t));
@@ -133,8 +202,9 @@ TEST_CASE("operations of several rings come out in order of start") {
 
 TEST_CASE("a request under way holds back later ones, and for no longer than the limit") {
   KeepingSink sink;
-  Merger merger(sink);
-  Ring a(65536), b(65536);
+  ChunkPool pool(kChunk, kChunk);
+  Merger merger(sink, pool);
+  Ring a(pool), b(pool);
   merger.add_ring(a);
   merger.add_ring(b);
   Op slow = op_at(10, "slow");
@@ -162,23 +232,28 @@ TEST_CASE("a request under way holds back later ones, and for no longer than the
   CHECK(sink.in_order());
 }
 
-TEST_CASE("a ring that runs full ends the wait for a slow request at once") {
+TEST_CASE("rings that run full end the wait for a slow request at once") {
   KeepingSink sink;
-  Merger merger(sink);
-  Ring a(65536), b(8192);
+  ChunkPool pool(kChunk, kChunk);
+  Merger merger(sink, pool);
+  Ring a(pool), b(pool);
   merger.add_ring(a);
   merger.add_ring(b);
   open_in(a, op_at(1, "slow"));
   int64_t t = 2;
-  while (b.fill() <= b.size() / 2) put(b, op_at(t++));
+  while (!pool.low()) {
+    REQUIRE(b.room(Ring::need_end(op_at(t))));
+    put(b, op_at(t++));
+  }
   CHECK(merger.round(1000) == size_t(t - 2));
   CHECK(b.fill() == 0);
 }
 
 TEST_CASE("the last round writes what never ended as started") {
   KeepingSink sink;
-  Merger merger(sink);
-  Ring a(65536), b(65536);
+  ChunkPool pool(kChunk, kChunk);
+  Merger merger(sink, pool);
+  Ring a(pool), b(pool);
   merger.add_ring(a);
   merger.add_ring(b);
   open_in(a, op_at(7, "hung"));
@@ -195,7 +270,7 @@ TEST_CASE("many threads record, and everything arrives in order", "[threads]") {
   KeepingSink sink;
   constexpr int kThreads = 4, kOps = 4000;
   {
-    Recorder recorder(sink, 65536, 0);
+    Recorder recorder(sink, small(65536), 0);
     std::atomic<int> refused{0};  // Catch's checks are for one thread
     std::vector<std::thread> threads;
     for (int n = 0; n < kThreads; ++n)
@@ -236,9 +311,9 @@ TEST_CASE("many threads record, and everything arrives in order", "[threads]") {
   CHECK(right);
 }
 
-TEST_CASE("a full ring makes the request wait, and that is counted", "[threads]") {
+TEST_CASE("full rings make a request wait, and that is counted", "[threads]") {
   KeepingSink sink;
-  Recorder recorder(sink, 4096, 0);
+  Recorder recorder(sink, small(4096), 0);
   Ring* ring = recorder.borrow();
   std::string name(200, 'w');
   for (int i = 0; i < 2000; ++i) {
@@ -252,9 +327,9 @@ TEST_CASE("a full ring makes the request wait, and that is counted", "[threads]"
   CHECK(sink.waited == recorder.waited());
 }
 
-TEST_CASE("a full ring drops operations where that was asked for, and counts them", "[threads]") {
+TEST_CASE("full rings drop operations where that was asked for, and counts them", "[threads]") {
   KeepingSink sink;
-  Recorder recorder(sink, 4096, 0, Overflow::drop);
+  Recorder recorder(sink, small(4096), 0, Overflow::drop);
   Ring* ring = recorder.borrow();
   const std::string name(1000, 'x'), data(8192, 'y');
   constexpr int kOps = 20'000;
@@ -279,11 +354,32 @@ TEST_CASE("a full ring drops operations where that was asked for, and counts the
   CHECK(recorder.failure().empty());
 }
 
+TEST_CASE("rings grow with the load, until they last for their time or reach their limit", "[threads]") {
+  KeepingSink sink;
+  constexpr int64_t kTime = 20'000'000;
+  const size_t limit = GENERATE(size_t(8) * 4096, size_t(256) << 20);
+  Recorder recorder(sink, {.time = kTime, .chunk = 4096, .start = 4096, .limit = limit}, 0);
+  CHECK(recorder.ring_time() == -1);
+  Ring* ring = recorder.borrow();
+  const std::string name(200, 'g');
+  auto large_enough = [&] {
+    return recorder.ring_load() != 0 && recorder.ring_bytes() >= std::min(limit, size_t(recorder.ring_load() / 1000 * 20));
+  };
+  while (!large_enough()) {
+    Op op{.name = name};
+    if (recorder.begin(ring, op)) recorder.end(*ring, op);
+  }
+  recorder.stop("done");
+  CHECK(recorder.dropped() == 0);
+  CHECK((recorder.ring_bytes() == limit || recorder.ring_time() >= kTime - 1000));
+  CHECK(sink.ring_time == recorder.ring_time());
+}
+
 TEST_CASE("a limit that was asked for ends recording without a failure", "[threads]") {
   KeepingSink sink;
   sink.ask_to_stop = "large enough";
   sink.stop_is_failure = false;
-  Recorder recorder(sink, 65536, 0);
+  Recorder recorder(sink, small(65536), 0);
   while (recorder.recording()) std::this_thread::yield();
   recorder.stop("done");
   CHECK(recorder.failure().empty());
@@ -295,7 +391,7 @@ TEST_CASE("a limit that was asked for ends recording without a failure", "[threa
 TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]") {
   KeepingSink sink;
   sink.fail_after = 10;
-  Recorder recorder(sink, 65536, 0);
+  Recorder recorder(sink, small(65536), 0);
   Ring* ring = recorder.borrow();
   int refused = 0;
   for (int i = 0; i < 1'000'000 && refused < 5; ++i) {
@@ -316,7 +412,7 @@ TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]")
 TEST_CASE("when the sink asks for it, recording ends cleanly with its reason", "[threads]") {
   KeepingSink sink;
   sink.ask_to_stop = "disk nearly full";
-  Recorder recorder(sink, 65536, 0);
+  Recorder recorder(sink, small(65536), 0);
   while (recorder.recording()) std::this_thread::yield();
   recorder.stop("done");
   CHECK(recorder.failure() == "disk nearly full");

@@ -151,6 +151,8 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
     line("mounted",
          fmt::format("{} from {} ({})", escape_text(h.mount_type), escape_text(h.mount_source), escape_text(h.mount_options)));
   for (const std::string& below : h.mounts_below) line("below it", escape_text(below));
+  if (c)
+    for (const std::string& below : c->mounts_below) line("below it", escape_text(below) + ", mounted meanwhile");
   line("command", escape_text(h.command));
   line("transport", escape_text(h.transport));
   line("captured", (h.visibility.empty() ? "" : escape_text(h.visibility) + "; ") +
@@ -173,12 +175,16 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
   for (size_t i = 0; i < std::min(h.not_seen.size(), kShownCommands); ++i) text += (i ? ", " : "") + escape_text(h.not_seen[i]);
   if (h.not_seen.size() > kShownCommands) text += fmt::format(", {} more", h.not_seen.size() - kShownCommands);
   line("not seen", text);
+  if (c)
+    for (const std::string& mount : c->not_seen) line("not seen", escape_text(mount));
   for (const std::string& edit : h.edits) line("edited", escape_text(edit));
   if (!c)
     line("complete", "NO: the closing statement is missing");
   else
-    line("complete", fmt::format("{}: {}; {} dropped, {} waits for room", c->clean ? "yes" : "NO", escape_text(c->reason),
-                                 format_count(c->dropped), format_count(c->waited)));
+    line("complete",
+         fmt::format("{}: {}; {} dropped, {} waits for room{}", c->clean ? "yes" : "NO", escape_text(c->reason),
+                     format_count(c->dropped), format_count(c->waited),
+                     c->ring_time < 0 ? "" : "; rings for " + format_duration(c->ring_time) + " of the highest load"));
   for (const TraceDamage& d : reader.damage()) line("damaged", d.what);
 }
 
@@ -233,6 +239,9 @@ void print_json(const Options& options, const TraceReader& reader, const Totals&
     json.member("dropped", c->dropped);
     json.member("waited", c->waited);
     json.member("out_of_order", c->out_of_order);
+    if (c->ring_time >= 0) json.member("ring_time", c->ring_time);
+    list("mounts_below", c->mounts_below);
+    list("not_seen", c->not_seen);
     json.key("filtered");
     json.open('{');
     for (unsigned i = 0; i < kOpKinds; ++i)

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that rings are made of: chunks of equal size, handed out to whichever thread runs out of room and given back by the
+// writer.
+//
+// take() is for any thread and neither locks nor allocates nor enters the kernel. The chunk given back last is the first to be
+// taken, so that a writer that keeps up leaves the rest untouched by caches. Chunks live as long as the pool.
+//
+// The free chunks are a stack (R. K. Treiber, 1986), whose top carries a count of its changes against the ABA problem.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace fsr {
+
+// Records lie in [0, filled). A chunk with a `next` gets no more of them.
+struct alignas(64) Chunk {
+  std::atomic<size_t> filled{0};
+  std::atomic<Chunk*> next{nullptr};
+  std::byte* memory = nullptr;
+  uint32_t number = 0;             // of the pool's
+  std::atomic<uint32_t> below{0};  // while it is free: number of the next one, from 1
+};
+
+class ChunkPool {
+ public:
+  // Throws std::system_error when there is not even memory for the first chunk.
+  ChunkPool(size_t chunk_bytes, size_t capacity);
+  ~ChunkPool();
+  ChunkPool(const ChunkPool&) = delete;
+  ChunkPool& operator=(const ChunkPool&) = delete;
+
+  Chunk* take();  // empty; null: none is free
+  void give_back(Chunk* chunk);
+
+  // One more, beside the pool's capacity: each ring brings one along. Null: no memory.
+  Chunk* make();
+  // Adds chunks, for `capacity` bytes in all, of memory that is there already when it is taken. False: there is no more.
+  bool grow(size_t capacity);
+
+  size_t chunk_bytes() const { return chunk_bytes_; }
+  size_t capacity() const { return count_.load(std::memory_order_relaxed) * chunk_bytes_; }
+  size_t free_bytes() const { return free_.load(std::memory_order_relaxed) * chunk_bytes_; }
+  bool low() const { return free_bytes() * 2 < capacity(); }
+
+ private:
+  Chunk* map(int flags);
+
+  const size_t chunk_bytes_;
+  std::atomic<uint64_t> top_{0};  // changes << 32 | number of the first free chunk, from 1
+  std::atomic<size_t> count_{0}, free_{0};
+  std::mutex mutex_;                            // of the making of chunks
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // filled from the front, never resized
+  uint32_t made_ = 0;
+};
+
+}  // namespace fsr
