@@ -11,9 +11,10 @@ namespace fsr {
 
 // How the recorder keeps up, since it began.
 struct RecorderState {
-  uint64_t dropped = 0;    // operations seen and not recorded
-  uint64_t waited = 0;     // times that a request waited for room in a ring
-  int64_t ring_time = -1;  // ns, for which the rings bridge a writer that stands still at the highest load so far; -1: no load yet
+  uint64_t dropped = 0;  // operations seen and not recorded
+  uint64_t waited = 0;   // times that a request waited for room in a ring
+  int64_t ring_time =
+      -1;  // ns, for which the rings bridge a writer that stands still at the highest load so far; -1: no load yet
 };
 
 // Whether recording goes on.

@@ -16,9 +16,7 @@ namespace fsr {
 
 // With the time in a ring and in the merger, the file is at most a second behind.
 const WriterOptions kOptions{.block_ns = 400'000'000};
-// How much time and how much of the trace may lie between two looks at the room that is left for it.
-constexpr int64_t kLookTime = 250'000'000;
-constexpr uint64_t kLookBytes = 1 << 20;
+constexpr int64_t kLookTime = 250'000'000;   // ns between two looks at the room that is left on the trace's file system
 constexpr uint64_t kNotWanted = UINT64_MAX;  // number of an operation that is left out
 
 TraceSink::TraceSink(int fd, const TraceHeader& header, SinkOptions options)
@@ -92,13 +90,16 @@ SinkState TraceSink::tick(int64_t now, const RecorderState& recorder) {
   trace_bytes_.store(bytes, std::memory_order_relaxed);
   if (options_.max_bytes && bytes >= options_.max_bytes) return {"--max-size reached", false};
   if (options_.max_time && now >= options_.max_time) return {"--max-time reached", false};
-  if (now < looked_at_ + kLookTime && bytes < bytes_then_ + kLookBytes) return {};
-  looked_at_ = now;
-  bytes_then_ = bytes;
+  if (now < look_time_ && bytes < look_bytes_) return {};
   struct statfs fs;
   if (fstatfs(watch_fd_, &fs) != 0 || fs.f_blocks == 0) return {};
   uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
-  if (left >= room_needed(uint64_t(fs.f_blocks) * block)) return {};
+  const uint64_t needed = room_needed(uint64_t(fs.f_blocks) * block);
+  if (left >= needed) {
+    look_time_ = now + kLookTime;
+    look_bytes_ = bytes + (left - needed) / 4;
+    return {};
+  }
   return {"only " + format_size(left) + " left on the trace's file system", true};
 }
 

@@ -78,9 +78,9 @@ class TraceSink final : public OpSink {
   CompressionMeter meter_;
   Op measured_;
   const SinkOptions options_;
-  int watch_fd_;                       // for statfs
-  int64_t looked_at_ = INT64_MIN / 2;  // when the room was looked at last, and how long the trace was then
-  uint64_t bytes_then_ = 0;
+  int watch_fd_;             // for statfs, which is called
+  int64_t look_time_ = 0;    // at that time, or
+  uint64_t look_bytes_ = 0;  // when the trace is that long
   std::unique_ptr<TraceWriter> writer_;
   std::atomic<uint64_t> operations_{0}, filtered_{0}, data_bytes_{0}, trace_bytes_{0};
   std::array<uint64_t, kOpKinds> by_kind_{}, filtered_by_kind_{};  // the latter of this piece
