@@ -304,12 +304,15 @@ Inode* InodeTable::take_fd(const FileKey& key, int fd) {
   return inode;
 }
 
-void InodeTable::pin(const FileKey& key, int fd) {
+bool InodeTable::pin(const FileKey& key, int fd) {
   std::lock_guard lock(mutex_);
   Inode* inode = take_fd(key, fd);
-  if (!inode || inode->pinned || inode->fd < 0) return;
+  if (!inode) return false;
+  ++inode->removals;
+  if (inode->pinned || inode->fd < 0) return true;
   recent_.erase(inode->recent);
   inode->pinned = true;
+  return true;
 }
 
 void InodeTable::keep(const FileKey& key, int fd) {
@@ -321,7 +324,8 @@ void InodeTable::keep(const FileKey& key, int fd) {
 void InodeTable::unpin(const FileKey& key) {
   std::lock_guard lock(mutex_);
   auto at = inodes_.find(key);
-  if (at == inodes_.end() || !at->second->pinned) return;
+  // Another may be removing it, or have done so.
+  if (at == inodes_.end() || --at->second->removals != 0 || !at->second->pinned) return;
   at->second->pinned = false;
   hold(at->second.get(), at->second->fd);
 }
@@ -336,7 +340,6 @@ void InodeTable::removed(const FileKey& key) {
   ids_.erase(key);
   auto at = inodes_.find(key);
   if (at == inodes_.end()) return;
-  at->second->removed = true;
   if (key.btime == 0) {
     orphans_.push_back(std::move(at->second));
     inodes_.erase(at);

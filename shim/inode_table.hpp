@@ -43,6 +43,32 @@ int statx_at(int dirfd, const char* name, struct statx* s);
 // a number of the device in the upper 16 bits of its inode numbers, so that no two files look like hard links of one.
 uint64_t shown_ino(uint64_t dev, uint64_t ino);
 
+// Names of a directory that go away or move through this capture. A lookup that may have met one opens what it has found, because
+// nobody else will keep that reachable.
+class NameChanges {
+ public:
+  // Around a change, from before what the name stands for is looked for in the table until after the change.
+  class Scope {
+   public:
+    explicit Scope(NameChanges& changes) : changes_(changes) { changes_.running_.fetch_add(1); }
+    ~Scope() {
+      changes_.done_.fetch_add(1);
+      changes_.running_.fetch_sub(1);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    NameChanges& changes_;
+  };
+  uint32_t done() const { return done_.load(); }
+  // Whether there was a change since done() was that.
+  bool since(uint32_t then) const { return running_.load() != 0 || done_.load() != then; }
+
+ private:
+  std::atomic<uint32_t> running_{0}, done_{0};
+};
+
 struct Inode {
   FileKey key;
   ObjectId id = kNoObject;
@@ -50,7 +76,8 @@ struct Inode {
   SearchState search;
   std::atomic<uint32_t> opens{0};      // open instances
   std::atomic<int64_t> kept_until{0};  // CLOCK_MONOTONIC_COARSE, ns: until then the kernel may keep an entry for it
-  std::atomic<bool> removed{false};    // its last name went through this capture
+  std::atomic<uint32_t> removals{0};   // of its last name, through this capture: done or under way
+  NameChanges name_changes;            // of a directory
 
   // Guarded by the table.
   uint64_t lookups = 0;
@@ -81,11 +108,11 @@ class InodeTable {
   // Without a lookup, for the record only.
   ObjectId id_of(const FileKey& key);
   void forget(Inode* inode, uint64_t lookups);
-  // Before a name goes away: makes sure that the inode, if the kernel knows it, stays reachable; while it has other names, only
-  // as long as there are descriptors enough. Takes over `fd`, -1: it has one.
-  void pin(const FileKey& key, int fd);
+  // Before a name goes away: makes sure that the inode, if the kernel knows it, stays reachable; while it has other names (keep),
+  // only as long as there are descriptors enough. Takes over `fd`, -1: it has one.
+  bool pin(const FileKey& key, int fd);  // whether the kernel knows it
   void keep(const FileKey& key, int fd);
-  void unpin(const FileKey& key);  // the name stayed after all
+  void unpin(const FileKey& key);  // after pin() that said so: the name stayed after all
   void moved(const FileKey& key, Inode* parent, std::string_view name);
   // The last name of a file is gone: its identity is not needed again, and without birth times its number may come back.
   void removed(const FileKey& key);

@@ -194,7 +194,21 @@ static void inherit_file_system(const Inode& parent, Inode& inode) {
   inode.search.lower.store(parent.search.lower.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
+// Makes sure that the inode stays reachable though its name may be going away. False: the name stands for something else by now.
+static bool hold_on(Request& r, const Inode& inode, int parent_fd, const char* name) {
+  int fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
+  if (fd < 0) return fd != -ENOENT;
+  struct statx s;
+  if (statx_at(fd, "", &s) != 0 || key_of(s) != inode.key) {
+    close(fd);
+    return false;
+  }
+  r.shim.inodes.keep(inode.key, fd);
+  return true;
+}
+
 int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry) {
+  const uint32_t changes = parent->name_changes.done();
   struct statx s;
   int error = statx_at(parent_fd, name, &s);
   if (error != 0) return -error;
@@ -214,6 +228,10 @@ int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double t
     }
     inode = r.shim.inodes.add(key_of(s), s.stx_mode, parent, name, fd);
     inherit_file_system(*parent, *inode);
+    if (fd < 0 && parent->name_changes.since(changes) && !hold_on(r, *inode, parent_fd, name)) {
+      r.shim.inodes.forget(inode, 1);
+      return look_up(r, parent_fd, parent, name, timeout, entry);
+    }
   }
   fill_entry(r, s, inode, timeout, entry);
   return 0;
@@ -294,7 +312,7 @@ int Shim::open_by_instance(const Inode* inode) {
 }
 
 bool replaced_behind(const Inode& inode, uint64_t links) {
-  return links == 0 && inode.opens == 0 && !inode.removed && coarse_now() < inode.kept_until;
+  return links == 0 && inode.opens == 0 && inode.removals == 0 && coarse_now() < inode.kept_until;
 }
 
 Shim::~Shim() {

@@ -119,7 +119,7 @@ struct Target {
     // Another name keeps a file reachable.
     last = goes && (s.stx_nlink <= 1 || S_ISDIR(mode));
     if (last)
-      shim.inodes.pin(key, fd);
+      pinned = shim.inodes.pin(key, fd);
     else
       shim.inodes.keep(key, fd);
   }
@@ -128,11 +128,11 @@ struct Target {
     if (last) inodes.removed(key);
   }
   void stays(InodeTable& inodes) const {
-    if (last) inodes.unpin(key);
+    if (pinned) inodes.unpin(key);
   }
 
  private:
-  bool last = false;
+  bool last = false, pinned = false;
 };
 
 void remove_name(fuse_req_t req, fuse_ino_t parent_ino, const char* name, OpKind kind, int flags) {
@@ -143,6 +143,7 @@ void remove_name(fuse_req_t req, fuse_ino_t parent_ino, const char* name, OpKind
   r.begin();
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
+  NameChanges::Scope changing(parent->name_changes);
   Target victim(r.shim, dir.value(), name, true);
   r.op.object = victim.id(r.shim.inodes);
   bool own = plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK);
@@ -175,6 +176,7 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
   r.begin();
   LowerFd dir(r.shim.inodes, parent), new_dir(r.shim.inodes, new_parent);
   if (dir.value() < 0 || new_dir.value() < 0) return r.fail(-std::min(dir.value(), new_dir.value()));
+  NameChanges::Scope changing(parent->name_changes), changing_new(new_parent->name_changes);
   Target moving(r.shim, dir.value(), name, false), victim(r.shim, new_dir.value(), new_name, true);
   r.op.object = moving.id(r.shim.inodes);
   r.op.object2 = victim.id(r.shim.inodes);

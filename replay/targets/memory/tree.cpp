@@ -161,12 +161,13 @@ void MemoryTree::teach(ObjectId id, const NodePtr& node) {
   node->ids.push_back(id);
 }
 
-// A removed file may still be some process's working directory: the latest ones stay known for a while.
+// A removed file may still be some process's working directory, or what a call found just before: the latest ones stay known, as
+// many as one stream may remove while another is held up (a run as fast as possible looks that many operations ahead).
 void MemoryTree::unlinked(const NodePtr& node) {
   if (node->attr.nlink > 0 || node->opens > 0) return;
   used_ -= node->data.allocated();
   node->data.truncate(0);
-  constexpr size_t kRemembered = 256;
+  constexpr size_t kRemembered = 4096;
   removed_.push_back(node);
   if (removed_.size() <= kRemembered) return;
   NodePtr oldest = std::move(removed_.front());
