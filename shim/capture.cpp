@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +24,7 @@
 #include "capture_loop.hpp"
 #include "fail.hpp"
 #include "mount.hpp"
+#include "mount_watch.hpp"
 #include "not_seen.hpp"
 #include "output.hpp"
 #include "subcommands.hpp"
@@ -211,13 +211,14 @@ class MountGuard {
   uint64_t dev_ = 0;
 };
 
-// What the command left behind still uses its namespace; a process that enters it can take the mount away.
-void detach_in_namespace(const Command& command, const std::string& directory) {
+// In the namespace of a command, or what it left behind there.
+template <class Act>
+void act_within(const Command& command, Act act) {
   int space;
   if (!command.namespace_in_use(&space)) return;
   pid_t child = fork();
   if (child == 0) {
-    if (setns(space, CLONE_NEWNS) == 0) umount2(directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+    if (setns(space, CLONE_NEWNS) == 0) act();
     _exit(0);
   }
   close(space);
@@ -268,10 +269,7 @@ int run_capture(CaptureOptions& options) {
 
   CaptureOutput output(options.output, directory, root.value, options.rotate != 0, options.background);
   TraceHeader header = describe(options, directory, *below);
-  for (const MountEntry& m : mounts_inside(directory))
-    header.mounts_below.push_back(m.point.substr(directory == "/" ? 1 : directory.size() + 1) + ": " + m.type + " from " +
-                                  m.source + " on " + std::to_string(major(m.dev)) + ":" + std::to_string(minor(m.dev)) + " (" +
-                                  m.options + ")");
+  for (const MountEntry& m : mounts_inside(directory)) header.mounts_below.push_back(mount_text(m, directory));
   struct statvfs own;
   constexpr unsigned long kUnsafe = MS_NOSUID | MS_NODEV;
   if (unsigned long more = fstatvfs(root.value, &own) == 0 ? restrictions(root.value, directory) & kUnsafe & ~own.f_flag : 0)
@@ -312,6 +310,11 @@ int run_capture(CaptureOptions& options) {
 
   Fd by_handle(handle_descriptor(root.value));
   InodeTable inodes(root.value, by_handle.value, descriptor_budget());
+  const bool other_namespace = command && root_user;
+  MountWatch watch(directory, other_namespace ? std::to_string(command->pid()) : "", [&](unsigned long flags) {
+    auto act = [&] { restrict_mount(directory, flags); };
+    other_namespace ? act_within(*command, act) : act();
+  });
   header.epoch = clock_ns(CLOCK_REALTIME);
   const int64_t epoch = clock_ns(CLOCK_MONOTONIC);
   TraceSink sink(output.take_trace_fd(), header,
@@ -321,7 +324,13 @@ int run_capture(CaptureOptions& options) {
                   .keep = options.keep,
                   .filter = options.filter.empty() ? nullptr : &options.filter,
                   .pieces = &output,
-                  .nfs_counters = [point = below->point] { return nfs_counters_of(point); }});
+                  .nfs_counters = [point = below->point] { return nfs_counters_of(point); },
+                  .mounted_meanwhile =
+                      [&watch](TraceClosing& closing) {
+                        MountWatch::Told told = watch.told();
+                        closing.mounts_below = std::move(told.below);
+                        closing.not_seen = std::move(told.not_seen);
+                      }});
   Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()));
   Session session(shim, fuse.release(), options.uring);
@@ -339,8 +348,8 @@ int run_capture(CaptureOptions& options) {
             header.transport.c_str(), escape_text(output.trace()).c_str());
 
   auto detach = [&] {
-    if (command && root_user)
-      detach_in_namespace(*command, directory);
+    if (other_namespace)
+      act_within(*command, [&] { umount2(directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW); });
     else
       mount.release();
   };
@@ -356,7 +365,8 @@ int run_capture(CaptureOptions& options) {
     }
     summary(sink, recorder, output, options.verbose);
   };
-  CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields});
+  CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields,
+                    [&watch](int64_t now) { return watch.look(now); }});
   int status = loop.run();
   if (!failure.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());

@@ -87,6 +87,10 @@ void CaptureLoop::on_progress() {
     dprintf(STDERR_FILENO, "fsshim: no new piece of the trace: %s; recording goes on in the old one\n", escape_text(why).c_str());
     rotation_failure_ = why;
   }
+  for (const std::string& line : closed_ ? std::vector<std::string>() : parts_.news(parts_.recorder.now())) {
+    live_.clear();
+    dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(line).c_str());
+  }
   answer_rotators();
   measure_rate();
   show_status();

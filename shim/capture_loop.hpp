@@ -28,6 +28,7 @@ struct CaptureParts {
   std::function<void()> detach;          // takes the mount away, so that new paths lead to the lower directory
   std::function<void()> closed = [] {};  // the trace is complete
   ControlFields fields;                  // for status replies
+  std::function<std::vector<std::string>(int64_t now)> news;  // lines for the user; asked a few times a second
 };
 
 class CaptureLoop {

@@ -96,32 +96,57 @@ std::optional<MountEntry> mount_at(const std::string& path) {
   return found;
 }
 
+bool lies_inside(const MountEntry& mount, const std::string& directory) {
+  const std::string prefix = directory == "/" ? directory : directory + "/";
+  return mount.point.starts_with(prefix) && mount.point != prefix;
+}
+
 std::vector<MountEntry> mounts_inside(const std::string& directory) {
-  std::string prefix = directory == "/" ? directory : directory + "/";
   std::vector<MountEntry> inside;
   for (MountEntry& m : mounts())
-    if (m.point.starts_with(prefix) && m.point != prefix) inside.push_back(std::move(m));
+    if (lies_inside(m, directory)) inside.push_back(std::move(m));
   return inside;
+}
+
+std::string mount_text(const MountEntry& m, const std::string& directory) {
+  return m.point.substr(directory == "/" ? 1 : directory.size() + 1) + ": " + m.type + " from " + m.source + " on " +
+         std::to_string(major(m.dev)) + ":" + std::to_string(minor(m.dev)) + " (" + m.options + ")";
+}
+
+unsigned long flags_of(const MountEntry& mount) {
+  unsigned long flags = 0;
+  std::istringstream options(mount.options);
+  for (std::string option; std::getline(options, option, ',');) {
+    if (option == "nosuid") flags |= MS_NOSUID;
+    if (option == "nodev") flags |= MS_NODEV;
+    if (option == "noexec") flags |= MS_NOEXEC;
+    if (option == "ro") flags |= MS_RDONLY;
+  }
+  return flags;
+}
+
+// The MS_ flags of these have the values of the ST_ ones.
+static unsigned long own_flags(const struct statvfs& s) {
+  static_assert(int(ST_NOSUID) == int(MS_NOSUID) && int(ST_NODEV) == int(MS_NODEV) && int(ST_NOEXEC) == int(MS_NOEXEC) &&
+                int(ST_RDONLY) == int(MS_RDONLY));
+  return s.f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
 }
 
 unsigned long restrictions(int dir_fd, const std::string& directory) {
   struct statvfs own;
   if (fstatvfs(dir_fd, &own) != 0) throw failed(directory, errno);
-  unsigned long any = own.f_flag, all = own.f_flag;
+  unsigned long any = own_flags(own), all = any;
   for (const MountEntry& m : mounts_inside(directory)) {
-    unsigned long flags = 0;
-    std::istringstream options(m.options);
-    for (std::string option; std::getline(options, option, ',');) {
-      if (option == "nosuid") flags |= ST_NOSUID;
-      if (option == "nodev") flags |= ST_NODEV;
-      if (option == "noexec") flags |= ST_NOEXEC;
-      if (option == "ro") flags |= ST_RDONLY;
-    }
-    any |= flags;
-    all &= flags;
+    any |= flags_of(m);
+    all &= flags_of(m);
   }
-  return (any & ST_NOSUID ? MS_NOSUID : 0) | (any & ST_NODEV ? MS_NODEV : 0) | (all & ST_NOEXEC ? MS_NOEXEC : 0) |
-         (all & ST_RDONLY ? MS_RDONLY : 0);
+  return (any & (MS_NOSUID | MS_NODEV)) | (all & (MS_NOEXEC | MS_RDONLY));
+}
+
+void restrict_mount(const std::string& path, unsigned long flags) {
+  struct statvfs own;
+  if (statvfs(path.c_str(), &own) == 0)
+    mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | own_flags(own) | flags, nullptr);
 }
 
 int open_fuse_device() {

@@ -33,7 +33,12 @@ std::optional<MountEntry> mount_of(int fd);
 // The mount that is visible at `path` (the last one made there).
 std::optional<MountEntry> mount_at(const std::string& path);
 
+bool lies_inside(const MountEntry& mount, const std::string& directory);
 std::vector<MountEntry> mounts_inside(const std::string& directory);
+// As headers of traces name it: "usb: vfat from /dev/sdb1 on 8:17 (rw)".
+std::string mount_text(const MountEntry& mount, const std::string& directory);
+// Of MS_NOSUID, MS_NODEV, MS_NOEXEC and MS_RDONLY, those that it has.
+unsigned long flags_of(const MountEntry& mount);
 
 // What the one FUSE mount must not allow, given the directory's own mount and those inside it: MS_NOSUID and MS_NODEV where any
 // has them; MS_RDONLY and MS_NOEXEC where all have them (elsewhere the lower file system, or the open to execute, refuses).
@@ -51,6 +56,9 @@ uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source);
 // Makes mounts in this process's mount namespace invisible outside. `user`: in a new user namespace, as an unprivileged user
 // must.
 void enter_private_namespace(bool user);
+
+// Takes from the mount at that path, which is ours, what `flags` (MS_*) don't allow, in addition to what it doesn't already.
+void restrict_mount(const std::string& path, unsigned long flags);
 
 // Takes our mount (recognised by `dev`) away from `path`: at once if unused, else lazily. False: it was not there (any more).
 bool take_away(const std::string& path, uint64_t dev);

@@ -158,6 +158,7 @@ TraceClosing TraceSink::closing(int64_t end, const RecorderState& recorder) {
   c.ring_time = recorder.ring_time;
   c.filtered = filtered_by_kind_;
   if (options_.nfs_counters) c.nfs = options_.nfs_counters();
+  if (options_.mounted_meanwhile) options_.mounted_meanwhile(c);
   told_ = recorder;
   filtered_by_kind_ = {};
   return c;

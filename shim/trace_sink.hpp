@@ -34,8 +34,10 @@ struct SinkOptions {
   uint64_t rotate_bytes = 0;  // a new piece begins when one is as large
   unsigned keep = 0;          // pieces kept, the one being written included
   OpFilter* filter = nullptr;
-  PieceFiles* pieces = nullptr;                    // null: a single file for ever
-  std::function<NfsCounters()> nfs_counters = {};  // asked at the end of every file; may be empty
+  PieceFiles* pieces = nullptr;  // null: a single file for ever
+  // Asked at the end of every file; may be empty.
+  std::function<NfsCounters()> nfs_counters = {};
+  std::function<void(TraceClosing&)> mounted_meanwhile = {};  // fills in mounts_below and not_seen
 };
 
 class TraceSink final : public OpSink {

@@ -11,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -76,6 +77,65 @@ def compare(cases, what, native, shimmed):
         cases.case(f"{what}: {name}", shimmed.get(name) == answer, f"native {answer}, shim {shimmed.get(name)}")
 
 
+# Says that it began, looks where something gets mounted, mounts something itself and works in there.
+COMMAND = """
+: >began; until [ -e mounted ]; do sleep 0.02; done; sleep 0.4
+cat tree/sub/f; stat -c %i tree/sub/f; tree/sub/who
+setpriv --reuid 1000 --clear-groups tree/sub/who
+mount -t tmpfs within tree/within && echo x >tree/within/x && sleep 1.2 && umount tree/within
+"""
+
+
+def meanwhile(cases, top, who):
+    """What is mounted while a command runs: outside beneath the capture, and by the command over it."""
+    os.chdir(top)
+    os.mkdir("tree")
+    run("mount", "-t", "tmpfs", "-o", "mode=755", "none", "tree")
+    for name in ("sub", "within"):
+        os.mkdir(f"tree/{name}")
+    for propagation in ("shared", "private"):
+        run("mount", f"--make-{propagation}", "tree")
+        trace = f"{top}/{propagation}.zst"
+        with subprocess.Popen([shim_program(), "capture", "tree", "-o", trace, "--", "sh", "-c", COMMAND], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as capture:
+            while not os.path.exists("began") and capture.poll() is None:
+                time.sleep(0.01)
+            run("mount", "-t", "tmpfs", "-o", "nosuid,mode=755", "outer", "tree/sub")
+            fill(f"{top}/tree/sub", who)
+            os.chdir(top)
+            put("tree/sub/f", b"outer\n")
+            put("mounted")
+            out, said = capture.communicate(timeout=20)
+        answers = out.split()
+        info = json.loads(run(fstrace_program(), "info", "--json", trace))
+        ops = [json.loads(line) for line in run(fstrace_program(), "dump", "--json", trace).splitlines()]
+        label = f"mounted meanwhile ({propagation}): "
+        cases.case(label + "the command sees what is mounted outside", answers[:1] == ["outer"] and len(answers) == 4, repr((out, said)))
+        cases.case(label + "with inode numbers of its own", int(answers[1]) >> 48 == 1, answers)
+        cases.case(label + "nosuid holds from then on", answers[2:] == ["0", "1000"], answers)
+        cases.case(label + "that is recorded", any(op["kind"] == "read" and op.get("path") == "sub/f" for op in ops), said)
+        closing = info["closing"]
+        cases.case(label + "and named in the trace and on the terminal", len(closing["mounts_below"]) == 1 and "and captured: sub: tmpfs from outer on" in said
+                   and closing["mounts_below"][0].startswith("sub: tmpfs from outer on"), repr((closing, said)))
+        cases.case(label + "what the command mounts is not seen, and that is said", len(closing["not_seen"]) == 1
+                   and closing["not_seen"][0].startswith("within: tmpfs from within on") and "not seen, mounted over the capture: within" in said
+                   and not any(op.get("path") == "within/x" for op in ops), repr((closing, said)))
+        run("umount", "tree/sub")
+        for name in ("began", "mounted"):
+            os.unlink(name)
+    with subprocess.Popen([shim_program(), "capture", "tree", "-o", f"{top}/over.zst"], stderr=subprocess.PIPE, text=True) as capture:
+        while not any(" fuse.fsshim " in line and f"{top}/tree " in line for line in open("/proc/self/mounts", encoding="utf-8")):
+            time.sleep(0.01)
+        run("mount", "-t", "tmpfs", "over", "tree/sub")
+        time.sleep(0.5)
+        run("umount", "tree/sub")
+        run(shim_program(), "stop", "tree")
+        said = capture.communicate(timeout=20)[1]
+    closing = json.loads(run(fstrace_program(), "info", "--json", f"{top}/over.zst"))["closing"]
+    cases.case("what is mounted over a capture for everybody is not seen, and that is said", "not seen, mounted over the capture: sub: tmpfs from over" in said
+               and len(closing["not_seen"]) == 1 and not closing["mounts_below"], repr((closing, said)))
+
+
 def main():
     if sys.argv[1:2] == ["--in"]:
         json.dump({"options": options, "inside": inside}[sys.argv[3]](sys.argv[2]), sys.stdout)
@@ -124,6 +184,7 @@ def main():
         one, two, said, trace = both("inside", f"{scratch.path}/native-tree", f"{scratch.path}/shim-tree")
         compare(cases, "file systems inside", one, two)
         cases.case("a restriction of one of them that holds for all is named", "all of it is nosuid" in said, said)
+        meanwhile(cases, scratch.path, who)
         header = run(fstrace_program(), "info", trace)
         cases.case("the trace names them with their devices", header.count("below it") == 3 and "other: tmpfs from none on" in header, header)
     return cases.status()

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mount_watch.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "mount.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr size_t kMostTold = 100;
+
+}  // namespace
+
+MountWatch::MountWatch(std::string directory, std::string command, std::function<void(unsigned long)> restrict)
+    : directory_(std::move(directory)),
+      restrict_(std::move(restrict)),
+      changes_fd_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {
+  places_.push_back({"self", true, {}});
+  if (!command.empty()) places_.push_back({command, false, {}});
+  for (Place& place : places_) look_at(place, nullptr);
+}
+
+MountWatch::~MountWatch() { close(changes_fd_); }
+
+std::vector<std::string> MountWatch::look(int64_t now) {
+  std::vector<std::string> lines;
+  pollfd changes{changes_fd_, POLLPRI, 0};  // proc(5): as an exceptional condition
+  if (poll(&changes, 1, 0) > 0) look_at(places_[0], &lines);
+  if (now < looked_at_ + kPause) return lines;
+  looked_at_ = now;
+  for (size_t i = 1; i < places_.size(); ++i) look_at(places_[i], &lines);
+  return lines;
+}
+
+// Without `lines`, what is there is only remembered.
+void MountWatch::look_at(Place& place, std::vector<std::string>* lines) {
+  const std::vector<MountEntry> all = mounts(place.process);
+  std::map<uint64_t, const MountEntry*> by_id;
+  for (const MountEntry& m : all) by_id[m.id] = &m;
+  auto over_capture = [&](const MountEntry& m) {
+    for (auto up = by_id.find(m.parent); up != by_id.end() && up->second->parent != up->first;
+         up = by_id.find(up->second->parent))
+      if (up->second->type == kMountType && up->second->source == directory_) return true;
+    return false;
+  };
+  std::set<std::pair<uint64_t, uint64_t>> now;
+  for (const MountEntry& m : all) {
+    if (!lies_inside(m, directory_) || !now.insert({m.id, m.dev}).second || place.known.contains({m.id, m.dev}) || !lines)
+      continue;
+    const std::string what = mount_text(m, directory_);
+    if (over_capture(m)) {
+      lines->push_back("not seen, mounted over the capture: " + what);
+      tell(told_.not_seen, what);
+    } else if (place.beneath) {
+      lines->push_back("mounted meanwhile, and captured: " + what);
+      tell(told_.below, what);
+      if (const unsigned long flags = flags_of(m) & (MS_NOSUID | MS_NODEV)) restrict_(flags);
+    }
+  }
+  place.known = std::move(now);
+}
+
+void MountWatch::tell(std::vector<std::string>& told, const std::string& what) {
+  std::lock_guard lock(mutex_);
+  if (std::find(told.begin(), told.end(), what) != told.end()) return;
+  if (told.size() < kMostTold)
+    told.push_back(what);
+  else
+    ++untold_;
+}
+
+MountWatch::Told MountWatch::told() const {
+  std::lock_guard lock(mutex_);
+  Told told = told_;
+  if (untold_) told.not_seen.push_back(std::to_string(untold_) + " more mounts, which are not named");
+  return told;
+}
+
+}  // namespace fsr

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notices file systems that are mounted inside the captured directory while it is captured: beneath the capture, where they are
+// crossed and recorded like those that were there before, and over it, where what is done in them is not seen.
+//
+// look() belongs to one thread, told() to any.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fsr {
+
+struct MountEntry;
+
+class MountWatch {
+ public:
+  struct Told {
+    std::vector<std::string> below, not_seen;  // as headers of traces name them
+  };
+  // `command`: process id of a command with a mount namespace of its own, else empty. `restrict`: is told what a new file system
+  // beneath does not allow (MS_NOSUID, MS_NODEV), and what the capture as a whole must not from then on.
+  MountWatch(std::string directory, std::string command, std::function<void(unsigned long)> restrict);
+  ~MountWatch();
+  MountWatch(const MountWatch&) = delete;
+  MountWatch& operator=(const MountWatch&) = delete;
+
+  // Lines for the user about what has come since the last time. `now`: ns. Costs a system call when there is nothing new; the
+  // namespace of a command is looked at every kPause.
+  std::vector<std::string> look(int64_t now);
+  Told told() const;
+
+ private:
+  static constexpr int64_t kPause = 500'000'000;  // ns
+
+  struct Place {
+    std::string process;
+    bool beneath;                                   // mounts beneath the capture count here
+    std::set<std::pair<uint64_t, uint64_t>> known;  // id and device
+  };
+  void look_at(Place& place, std::vector<std::string>* lines);
+  void tell(std::vector<std::string>& told, const std::string& what);
+
+  const std::string directory_;
+  const std::function<void(unsigned long)> restrict_;
+  std::vector<Place> places_;
+  int changes_fd_;  // of the mounts in this process's namespace: a kept one of the command's would keep that alive
+  int64_t looked_at_ = 0;
+  mutable std::mutex mutex_;
+  Told told_;
+  size_t untold_ = 0;
+};
+
+}  // namespace fsr
