@@ -7,11 +7,13 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "engine/clock.hpp"
 #include "targets/afp/afp_target.hpp"
@@ -132,6 +134,43 @@ TEST_CASE("transfers beyond the server's quantum arrive whole") {
     CHECK(fs::file_size(m.disk / "file") >= size);
   }
   CHECK(m.read(1, 9'000'000, 1000).empty());
+}
+
+TEST_CASE("names go over the wire decomposed; the server keeps them composed, and so they are told here") {
+  Mounted m;
+  const std::string letters = "caf\u00e9", marks = "\u1ec7", hangul = "\uac01", kana = "\u304c", kept = "\u2260 \u212b \uf900";
+  std::string longest;
+  while (longest.size() < 255) longest += hangul;  // 765 bytes when decomposed
+  std::set<std::string> made, listed, stored;
+  for (const std::string& name : {letters, marks, hangul, kana, kept, longest}) {
+    INFO(name);
+    const ObjectId object = m.create(name, m.next + 1000);
+    CHECK(m.run({.kind = OpKind::release, .handle = object + 1000}) == 0);
+    CHECK(m.run({.kind = OpKind::lookup, .object = object, .parent = kDir, .name = name}) == 0);
+    CHECK(m.run({.kind = OpKind::getattr, .object = object}) == 0);
+    made.insert(name);
+  }
+  REQUIRE(m.run({.kind = OpKind::opendir, .object = kDir, .handle = 1}) == 0);
+  for (const DirEntry& e : m.perform({.kind = OpKind::readdir, .handle = 1, .length = 4096, .result = 50}).entries)
+    listed.insert(std::string(e.name));
+  for (const fs::directory_entry& e : fs::directory_iterator(m.disk)) stored.insert(e.path().filename());
+  CHECK(listed == made);
+  CHECK(stored == made);
+  CHECK(m.run({.kind = OpKind::lookup, .parent = kDir, .name = "cafe\u0301"}) == 0);  // the same file to the server
+  CHECK(m.run({.kind = OpKind::rename, .parent = kDir, .parent2 = kDir, .name = letters, .name2 = "th\u00e9"}) == 0);
+  CHECK(fs::exists(m.disk / "th\u00e9"));
+  CHECK(!fs::exists(m.disk / letters));
+}
+
+TEST_CASE("names of extended attributes are decomposed and composed like those of files") {
+  Mounted m;
+  const std::string attribute = "user.\u00e9", path = m.disk / "file";
+  const ObjectId file = m.create("file", 1);
+  REQUIRE(m.run({.kind = OpKind::setxattr, .object = file, .length = 1, .name = attribute, .data = "x"}) == 0);
+  CHECK(m.perform({.kind = OpKind::getxattr, .object = file, .length = 9, .name = attribute}).data == "x");
+  CHECK(getxattr(path.c_str(), attribute.c_str(), nullptr, 0) == 1);
+  const Outcome& o = m.perform({.kind = OpKind::listxattr, .object = file, .length = 4096});
+  CHECK_THAT(std::string(o.data), Catch::Contains(attribute));
 }
 
 TEST_CASE("a connection that is cut: the server goes on with the session, with what is open and locked in it") {

@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "targets/afp/afp.hpp"
 #include "targets/afp/dhx2.hpp"
+#include "targets/afp/ops.hpp"
 
 using namespace fsr;
 using namespace fsr::afp;
@@ -90,12 +91,20 @@ TEST_CASE("AFP requests are built as the specification says") {
   CHECK(bytes[11] == 23);  // both
 }
 
-TEST_CASE("AFP names: colons for slashes, UTF-8 only") {
+TEST_CASE("AFP names: colons for slashes, decomposed on the wire and composed here") {
   CHECK(to_wire_name("a:b") == "a/b");
   CHECK(from_wire_name("a/b") == "a:b");
-  CHECK(is_utf8("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"));
-  for (const char* bad : {"\xff", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\x80"})
-    CHECK(!is_utf8(bad));
+  CHECK(to_wire_name("\u00e9:") == "e\u0301/");
+  CHECK(from_wire_name("e\u0301/") == "\u00e9:");
+  CHECK(keeps_form("caf\u00e9"));
+  CHECK(!keeps_form("cafe\u0301"));
+}
+
+TEST_CASE("AFP names: exact when composed, else approximate, impossible when not UTF-8") {
+  auto fidelity = [](std::string_view name) { return afp_fidelity({.kind = OpKind::lookup, .name = name}, {}); };
+  CHECK(fidelity("caf\u00e9") == Fidelity::exact);
+  CHECK(fidelity("cafe\u0301") == Fidelity::approximate);
+  CHECK(fidelity("\xff") == Fidelity::impossible);
 }
 
 TEST_CASE("AFP dates are seconds of 32 bits around the year 2000") {

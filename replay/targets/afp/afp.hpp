@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands of AFP 3.0 to 3.4 (Apple, AppleTalk Filing Protocol Reference) as far as this client uses them, and their replies.
-// Big endian. Names are UTF-8; their '/' is our ':' and the other way round.
+// Big endian. Names are UTF-8 in the Mac's decomposed form (targets/unicode.hpp); their '/' is our ':' and the other way round.
 //
 // The decoder trusts no length, count or offset; names and data are views into the message.
 #pragma once
@@ -134,9 +134,11 @@ enum class Version : uint8_t { v30, v31, v32, v33, v34 };
 const char* version_name(Version v);    // as it goes on the wire: "AFPX03", "AFP3.1"
 const char* version_number(Version v);  // "3.0"
 
-std::string to_wire_name(std::string_view name);  // of one component
-std::string from_wire_name(std::string_view name);
-bool is_utf8(std::string_view name);
+// Of one component. Decomposed, unless that is longer than servers take a name (Netatalk); then as it is, which they take as
+// well.
+std::string to_wire_name(std::string_view name);
+std::string from_wire_name(std::string_view name);  // composed, as names are outside of Macs
+bool keeps_form(std::string_view name);             // it comes back as it was sent
 
 // Builds a request in a buffer that it does not own.
 class Out {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "targets/afp/afp.hpp"
+#include "targets/unicode.hpp"
 
 namespace fsr::afp {
 
@@ -28,26 +29,12 @@ std::string swapped(std::string_view name) {
 const char* version_name(Version v) { return kVersions[unsigned(v)].name; }
 const char* version_number(Version v) { return kVersions[unsigned(v)].number; }
 
-std::string to_wire_name(std::string_view name) { return swapped(name); }
-std::string from_wire_name(std::string_view name) { return swapped(name); }
-
-// Well formed as in RFC 3629, section 4.
-bool is_utf8(std::string_view s) {
-  for (size_t i = 0; i < s.size();) {
-    const uint8_t c = uint8_t(s[i]);
-    const unsigned more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : 4;
-    if (more == 4 || i + more >= s.size()) return false;
-    uint32_t code = more ? c & (0x3fu >> more) : c;
-    for (unsigned k = 1; k <= more; ++k) {
-      if ((uint8_t(s[i + k]) & 0xc0) != 0x80) return false;
-      code = code << 6 | (uint8_t(s[i + k]) & 0x3f);
-    }
-    if ((more == 2 && code < 0x800) || (more == 3 && (code < 0x10000 || code > 0x10ffff))) return false;
-    if (code >= 0xd800 && code < 0xe000) return false;
-    i += more + 1;
-  }
-  return true;
+std::string to_wire_name(std::string_view name) {
+  std::string wire = decomposed(swapped(name));
+  return wire.size() <= kLongestName ? wire : swapped(name);
 }
+std::string from_wire_name(std::string_view name) { return composed(swapped(name)); }
+bool keeps_form(std::string_view name) { return composed(decomposed(name)) == name; }
 
 void Out::begin(Command command) {
   bytes_.assign(kDsiHead, 0);

@@ -9,6 +9,7 @@
 #include "targets/afp/ops.hpp"
 #include "targets/afp/password.hpp"
 #include "targets/blocking_session.hpp"
+#include "targets/unicode.hpp"
 #include "targets/wire/url.hpp"
 
 namespace fsr::afp {

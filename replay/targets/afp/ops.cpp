@@ -6,10 +6,12 @@
 #include <linux/fs.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 
 #include "targets/guards.hpp"
 #include "targets/posix_acl.hpp"
+#include "targets/unicode.hpp"
 
 namespace fsr::afp {
 
@@ -70,8 +72,11 @@ constexpr std::array<Rule, kOpKinds> rules() {
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
 
-// Names must be UTF-8 and are told from others after normalization; the server keeps them composed.
-bool has_wire_form(const Op& op) { return is_utf8(op.name) && is_utf8(op.name2); }
+// A name must be UTF-8. One that is not composed leads to the file of the composed name.
+Fidelity name_fidelity(const Op& op) {
+  if (!is_utf8(op.name) || !is_utf8(op.name2)) return impossible;
+  return keeps_form(op.name) && keeps_form(op.name2) ? exact : approximate;
+}
 
 bool user_xattr(std::string_view name) { return name.starts_with("user.") && name.size() > 5; }
 
@@ -87,7 +92,7 @@ Fidelity xattr_fidelity(const Op& op, const Abilities& a) {
   if (!a.xattrs) return impossible;
   if (op.kind == OpKind::listxattr) return exact;
   if (!user_xattr(op.name)) return impossible;
-  return op.kind == OpKind::setxattr && op.data.size() < op.length ? approximate : exact;
+  return op.kind == OpKind::setxattr && op.data.size() < op.length ? std::max(approximate, name_fidelity(op)) : name_fidelity(op);
 }
 
 }  // namespace
@@ -99,7 +104,7 @@ Fidelity afp_fidelity(const Op& op, const Abilities& a) {
   const Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;
   switch (op.kind) {
     case OpKind::rename:
-      if (op.flags == RENAME_NOREPLACE) return has_wire_form(op) ? exact : impossible;
+      if (op.flags == RENAME_NOREPLACE) return name_fidelity(op);
       if (op.flags != 0 && op.flags != RENAME_EXCHANGE) return impossible;
       break;
     case OpKind::mknod:
@@ -115,7 +120,7 @@ Fidelity afp_fidelity(const Op& op, const Abilities& a) {
     default:
       break;
   }
-  return has_wire_form(op) ? fidelity : impossible;
+  return std::max(fidelity, name_fidelity(op));  // the worse
 }
 
 Task perform(Call& call) {

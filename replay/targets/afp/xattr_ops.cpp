@@ -7,6 +7,7 @@
 
 #include "targets/afp/ops.hpp"
 #include "targets/posix_acl.hpp"
+#include "targets/unicode.hpp"
 
 namespace fsr::afp {
 
@@ -16,7 +17,7 @@ constexpr std::string_view kPrefix = "user.";
 constexpr std::string_view kMadeUp = "com.apple.";  // the server tells what it keeps elsewhere as attributes, too
 constexpr uint32_t kLongestValue = 64 << 10;        // as Linux allows (XATTR_SIZE_MAX)
 
-std::string_view wire_xattr(const Op& op) { return op.name.substr(kPrefix.size()); }
+std::string wire_xattr(const Op& op) { return decomposed(op.name.substr(kPrefix.size())); }
 
 // `limit`: of the caller's buffer, 0 = asks for the size only.
 int answer(Call& call, uint64_t limit) {
@@ -74,7 +75,7 @@ Task do_listxattr(Call& call) {
     const std::string_view name = rest.substr(0, rest.find('\0'));
     if (!name.starts_with(kMadeUp)) {
       call.buffer += kPrefix;
-      call.buffer += name;
+      call.buffer += composed(name);
       call.buffer += '\0';
     }
     rest.remove_prefix(std::min(name.size() + 1, rest.size()));
