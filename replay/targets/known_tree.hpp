@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -96,11 +97,11 @@ class KnownTree {
 
   std::string hidden_name() { return hidden_prefix_ + std::to_string(hidden_names_++); }    // fresh
   bool is_hidden(std::string_view name) const { return name.starts_with(hidden_prefix_); }  // one of those
-  void hid(ObjectId id, std::string name) {
+  void hid(ObjectId id, ObjectId parent, std::string name) {
     Object* o = object(id);
     if (!o) return;
     o->names.clear();
-    o->names.push_back({kRootObject, std::move(name)});
+    o->names.push_back({parent, std::move(name)});
     o->hidden = true;
     forget_places(id);
   }
@@ -114,17 +115,24 @@ class KnownTree {
     return o && o->opens > 0 && o->names.size() <= 1 && !o->hidden && !o->is_dir();
   }
   // After a release: the hidden name of what nobody uses any more, which is forgotten.
-  std::string take_unused_hidden(ObjectId id) {
+  std::optional<KnownObject::Name> take_unused_hidden(ObjectId id) {
     const Object* o = object(id);
-    if (!o || !o->hidden || o->opens > 0) return {};
-    const std::string name = o->names.back().name;
-    unlinked(id, kRootObject, name);
+    if (!o || !o->hidden || o->opens > 0) return std::nullopt;
+    const KnownObject::Name name = o->names.back();
+    unlinked(id, name.parent, name.name);
     return name;
   }
-  std::vector<std::string> left_hidden() const {
+  // The hidden names in a directory, forgotten: what is open there is nameless from now on.
+  std::vector<std::string> give_up_hidden(ObjectId parent) {
     std::vector<std::string> names;
-    for (const auto& [id, o] : objects_)
-      if (o.hidden && !o.names.empty()) names.push_back(o.names.back().name);
+    std::vector<ObjectId> nameless;
+    for (auto& [id, o] : objects_)
+      if (o.hidden && !o.names.empty() && o.names.back().parent == parent) nameless.push_back(id);
+    for (ObjectId id : nameless) {
+      names.push_back(object(id)->names.back().name);
+      unlinked(id, parent, names.back());
+      if (Object* o = object(id)) o->hidden = false;
+    }
     return names;
   }
 

@@ -150,6 +150,8 @@ std::vector<OpShape> shapes() {
       {"releasedir", on_directory(OpKind::releasedir)},
       {"fsyncdir", on_directory(OpKind::fsyncdir)},
       {"mkdir", make(OpKind::mkdir, 0755)},
+      {"mkdir, a name that is not UTF-8",
+       {.kind = OpKind::mkdir, .mode = 0755, .object = kShapeNew, .parent = kDir, .name = "\xff"}},
       {"mknod, regular file", make(OpKind::mknod, S_IFREG | 0644)},
       {"mknod, fifo", make(OpKind::mknod, S_IFIFO | 0644)},
       {"mknod, device", device()},

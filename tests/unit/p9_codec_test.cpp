@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "catch.hpp"
+#include "targets/ninep/ops.hpp"
 #include "targets/ninep/p9.hpp"
 
 using namespace fsr;
@@ -103,4 +104,11 @@ TEST_CASE("texts of 9P errors become numbers") {
   CHECK(error_number("'x': permission denied") == EACCES);
   CHECK(error_number("who knows") == EIO);
   CHECK(error_number("") == EIO);
+}
+
+TEST_CASE("9P names are UTF-8 in 9P2000, bytes in the dialects of Unix") {
+  auto fidelity = [](Dialect dialect) { return ninep_fidelity({.kind = OpKind::lookup, .name = "\xff"}, {dialect}); };
+  CHECK(fidelity(Dialect::l) == Fidelity::exact);
+  CHECK(fidelity(Dialect::u) == Fidelity::exact);
+  CHECK(fidelity(Dialect::plain) == Fidelity::impossible);
 }

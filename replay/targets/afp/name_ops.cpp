@@ -56,7 +56,7 @@ Task hide(Call& call, const Place& place, ObjectId object) {
   const Place aside{call.client().root(), hidden};
   if (int error = co_await move(call, place, aside)) co_return error;
   ++call.client().counters.hidden;
-  call.tree().hid(object, hidden);
+  call.tree().hid(object, kRootObject, hidden);
   co_return 0;
 }
 

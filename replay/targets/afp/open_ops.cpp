@@ -81,8 +81,7 @@ Task do_release(Call& call) {
   if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
   int error = 0;
   if (open.fork) error = co_await call.client().close_fork(&call, open.fork);
-  const std::string hidden = call.tree().take_unused_hidden(open.object);
-  if (!hidden.empty()) co_await remove_hidden(call, hidden);
+  if (const auto hidden = call.tree().take_unused_hidden(open.object)) co_await remove_hidden(call, hidden->name);
   co_return error;
 }
 

@@ -38,7 +38,6 @@ Task make_special(Call& call, FidRef dir, uint32_t mode, std::string_view extens
   FidRef fid;
   if (int error = co_await create_in(call, dir, call.op().name, mode, kOpenRead, extension, &fid)) co_return error;
   taught(call, fid->qid_type);
-  co_await call.client().clunk(&call, fid);
   co_return 0;
 }
 
@@ -82,18 +81,27 @@ Task rename_linux(Call& call, FidRef from, std::string_view name, FidRef to, std
 
 // Twstat of the name: within one directory, and not over an existing name by the letter, so that is removed first where a server
 // insists.
-Task rename_by_wstat(Call& call, FidRef from) {
-  const Op& op = call.op();
+Task rename_by_wstat(Call& call, FidRef dir, std::string_view name, std::string_view name2) {
   FidRef fid;
   call.auxiliary();
-  if (int error = co_await walk_one(call, from, op.name, &fid)) co_return error;
+  if (int error = co_await walk_one(call, dir, name, &fid)) co_return error;
   Wstat set;
-  set.name = op.name2;
+  set.name = name2;
   int error = co_await wstat(call, fid, set, false);
-  if (error != EEXIST || op.name == op.name2) co_return error;
+  if (error != EEXIST || name == name2) co_return error;
   call.auxiliary();
-  if (int failed = co_await remove_by_fid(call, from, op.name2, fid->qid_type & kQidDir)) co_return failed;
+  if (int failed = co_await remove_by_fid(call, dir, name2, fid->qid_type & kQidDir)) co_return failed;
   co_return co_await wstat(call, fid, set, false);
+}
+
+// A file of our own, open.
+Task make_own(Call& call, FidRef dir, const std::string& name, FidRef* made) {
+  if (!call.client().linux()) co_return co_await create_in(call, dir, name, 0600, kOpenBoth, "", made);
+  if (int error = co_await call.client().walk(&call, dir, {}, made)) co_return error;
+  Rpc& rpc = call.ask(Type::lcreate);
+  rpc.out().u32((*made)->number).str(name).u32(O_RDWR | 0300).u32(0600).u32(call.gid);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
 }
 
 // Tunlinkat, or the above.
@@ -112,41 +120,43 @@ Task remove_name(Call& call, FidRef dir, std::string_view name, bool want_dir) {
 Task ask_nameless(Call& call, FidRef root) {
   const std::string name = call.tree().hidden_name();
   FidRef fid;
-  if (int error = co_await call.client().walk(&call, root, {}, &fid)) co_return error;
-  Rpc& rpc = call.ask(Type::lcreate);
-  rpc.out().u32(fid->number).str(name).u32(O_RDWR | 0300).u32(0600).u32(call.gid);
-  const Reply& reply = co_await call.client().send(rpc);
-  int error = reply.error;
   Attr attr;
-  if (!error) error = co_await remove_name(call, root, name, false);
-  if (error) co_return error;
-  error = co_await stat(call, fid, &attr);
+  if (int error = co_await make_own(call, root, name, &fid)) co_return error;
+  if (int error = co_await remove_name(call, root, name, false)) co_return error;
+  const int error = co_await stat(call, fid, &attr);
   call.tree().stats_nameless = error ? Tree::Knows::no : Tree::Knows::yes;
   co_return 0;
 }
 
-// Gives an open file that loses its name a hidden one, where the server needs that. An error: the server must be asked as ever.
-Task hide(Call& call, FidRef dir, std::string_view name, ObjectId object) {
+// Gives an open file that loses its name a hidden one, where the server needs that: in the root, or in its directory where files
+// can't be moved out of that. An error: the server must be asked as ever.
+Task hide(Call& call, ObjectId parent, FidRef dir, std::string_view name, ObjectId object) {
   FidRef root;
   call.auxiliary();
   if (int error = co_await call.client().root(&call, call.uid, &root)) co_return error;
   if (call.tree().stats_nameless == Tree::Knows::unasked)
     if (int error = co_await ask_nameless(call, root)) co_return error;
   if (call.tree().stats_nameless == Tree::Knows::yes) co_return 0;
-  std::string hidden = call.tree().hidden_name();
-  if (int error = co_await rename_linux(call, dir, name, root, hidden)) co_return error;
+  const std::string hidden = call.tree().hidden_name();
+  const bool linux = call.client().linux();
+  int error;
+  if (linux)
+    error = co_await rename_linux(call, dir, name, root, hidden);
+  else
+    error = co_await rename_by_wstat(call, dir, name, hidden);
+  if (error) co_return error;
   ++call.client().counters.hidden;
-  call.tree().hid(object, hidden);
+  call.tree().hid(object, linux ? kRootObject : parent, hidden);
   co_return 0;
 }
 
 }  // namespace
 
-Task remove_hidden(Call& call, const std::string& name) {
-  FidRef root;
+Task remove_hidden(Call& call, ObjectId parent, const std::string& name) {
+  FidRef dir;
   call.auxiliary();
-  int error = co_await call.client().root(&call, call.uid, &root);
-  if (!error) error = co_await remove_name(call, root, name, false);
+  int error = co_await call.tree().find_dir(call, parent, &dir);
+  if (!error) error = co_await remove_name(call, dir, name, false);
   if (error) ++call.client().counters.hidden_left;
   co_return error;
 }
@@ -236,7 +246,6 @@ Task do_link(Call& call) {
     FidRef fid;
     const std::string extension = std::to_string(file->number) + "\n";
     error = co_await create_in(call, dir, op.name2, kLinkMode | 0777, kOpenRead, extension, &fid);
-    if (!error) co_await call.client().clunk(&call, fid);
   }
   if (!error) call.tree().teach(op.object, op.parent2, op.name2, file->qid_type, call.uid);
   co_return error;
@@ -248,10 +257,16 @@ Task do_remove(Call& call) {
   FidRef dir;
   if (int error = co_await find_parent(call, &dir)) co_return error;
   if (!want_dir && call.tree().must_hide(op.object)) {
-    const int error = co_await hide(call, dir, op.name, op.object);
+    const int error = co_await hide(call, op.parent, dir, op.name, op.object);
     if (call.tree().is_hidden_object(op.object)) co_return error;
   }
   int error = co_await remove_name(call, dir, op.name, want_dir);
+  // A directory that holds nothing but hidden names is empty to the replay: those files are without a name from now on.
+  if (error == ENOTEMPTY && call.client().counters.hidden)
+    for (const std::string& name : call.tree().give_up_hidden(op.object)) {
+      co_await remove_hidden(call, op.object, name);
+      error = co_await remove_name(call, dir, op.name, want_dir);
+    }
   if (!error) call.tree().unlinked(op.object, op.parent, op.name);
   co_return error;
 }
@@ -263,13 +278,12 @@ Task do_rename(Call& call) {
   if (int error = co_await find_parent(call, &from)) co_return error;
   if (int error = co_await call.tree().find_dir(call, op.parent2, &to)) co_return error;
   call.tree().begin_rename();
+  if (op.object2 != op.object && call.tree().must_hide(op.object2)) co_await hide(call, op.parent2, to, op.name2, op.object2);
   int error;
-  if (!call.client().linux()) {
-    error = co_await rename_by_wstat(call, from);
-  } else {
-    if (op.object2 != op.object && call.tree().must_hide(op.object2)) co_await hide(call, to, op.name2, op.object2);
+  if (call.client().linux())
     error = co_await rename_linux(call, from, op.name, to, op.name2);
-  }
+  else
+    error = co_await rename_by_wstat(call, from, op.name, op.name2);
   call.tree().end_rename(op, error == 0);
   co_return error;
 }

@@ -133,12 +133,12 @@ class NinepTarget final : public Target {
   }
 
  private:
-  // Removes what unreleased opens kept, as their releases would have.
+  // What unreleased opens kept goes with them.
   void remove_hidden_names() {
-    const std::vector<std::string> names = shared_->tree.left_hidden();
-    if (names.empty()) return;
+    const std::vector<HandleId> handles = shared_->tree.hidden_opens();
+    if (handles.empty()) return;
     BlockingSession session(*this, *shared_->client.settings.clock);
-    for (const std::string& name : names) session.perform({.kind = OpKind::unlink, .parent = kRootObject, .name = name});
+    for (HandleId handle : handles) session.perform({.kind = OpKind::release, .handle = handle});
   }
 
   std::string name_;

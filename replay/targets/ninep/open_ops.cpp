@@ -53,29 +53,33 @@ void created(Call& call, FidRef fid) {
   keep_open(call, std::move(fid));
 }
 
+// Opens what is there, for a create that may find it.
+Task open_found(Call& call, FidRef dir, FidRef* opened) {
+  const Op& op = call.op();
+  const std::string_view names[] = {op.name};
+  FidRef fid;
+  if (int error = co_await call.client().walk(&call, dir, names, &fid)) co_return error;
+  if (fid->qid_type & kQidDir) co_return EISDIR;
+  co_return co_await open_copy(call, fid, op.open_flags, opened);
+}
+
 // 9P2000 and .u: Tcreate makes a new file or fails, Topen opens an old one.
 Task create_plain(Call& call, FidRef dir) {
   const Op& op = call.op();
+  const bool exclusive = op.open_flags & O_EXCL;
   const uint32_t mode = plan9_permissions(call, allowed_mode(call, op.mode & 07777));
-  for (unsigned attempt = 0;; ++attempt) {  // in a race the other may do what we did not expect
-    FidRef fid;
-    const std::string_view names[] = {op.name};
-    int error = co_await call.client().walk(&call, dir, names, &fid);
-    if (op.open_flags & O_EXCL) {  // some servers (QEMU) create over what is there
-      if (!error) error = EEXIST;
-    } else {
-      if (!error && (fid->qid_type & kQidDir)) error = EISDIR;
-      FidRef opened;
-      if (!error) error = co_await open_copy(call, fid, op.open_flags, &opened);
-      fid = opened;
-    }
-    if (error == ENOENT) {
-      error = co_await create_in(call, dir, op.name, mode, plain_mode(op.open_flags & ~uint32_t(O_TRUNC)), "", &fid);
-      if (error == EEXIST && !(op.open_flags & O_EXCL) && attempt < 3) continue;
-    }
-    if (!error) created(call, fid);
-    co_return error;
+  uint8_t open_mode = plain_mode(op.open_flags & ~uint32_t(O_TRUNC));
+  if (exclusive && call.client().dialect() == Dialect::u) open_mode |= kCreateExclusive;
+  FidRef fid;
+  int error = ENOENT;
+  for (unsigned attempt = 0; attempt < 3; ++attempt) {  // in a race the other may do what we did not expect
+    if (!exclusive) error = co_await open_found(call, dir, &fid);
+    if (error != ENOENT) break;
+    error = co_await create_in(call, dir, op.name, mode, open_mode, "", &fid);
+    if (error != EEXIST || exclusive) break;
   }
+  if (!error) created(call, fid);
+  co_return error;
 }
 
 }  // namespace
@@ -137,8 +141,7 @@ Task do_release(Call& call) {
   Open open;
   if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
   const int error = co_await call.client().clunk(&call, open.fid);
-  const std::string hidden = call.tree().take_unused_hidden(open.object);
-  if (!hidden.empty()) co_await remove_hidden(call, hidden);
+  if (const auto hidden = call.tree().take_unused_hidden(open.object)) co_await remove_hidden(call, hidden->parent, hidden->name);
   co_return error;
 }
 

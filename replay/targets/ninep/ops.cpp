@@ -8,6 +8,7 @@
 
 #include "targets/guards.hpp"
 #include "targets/posix_acl.hpp"
+#include "targets/unicode.hpp"
 
 namespace fsr::ninep {
 
@@ -95,6 +96,8 @@ const char* ninep_requests(OpKind kind) { return kRules[unsigned(kind)].requests
 
 Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
   if (unsigned(op.kind) >= kOpKinds) return impossible;
+  // Plan 9's strings are UTF-8 (intro(5)), and servers hang up on others; those of Unix take bytes.
+  if (a.dialect == Dialect::plain && !(is_utf8(op.name) && is_utf8(op.name2))) return impossible;
   const Rule& rule = kRules[unsigned(op.kind)];
   Fidelity fidelity = a.dialect == Dialect::l ? rule.l : a.dialect == Dialect::u ? rule.u : rule.plain;
   const bool regular = S_ISREG(op.mode) || (op.mode & S_IFMT) == 0;

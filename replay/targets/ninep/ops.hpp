@@ -64,7 +64,7 @@ struct Wstat {
   uint32_t uid = kNoUid, gid = kNoUid;
 };
 Task wstat(Call& call, FidRef fid, Wstat set, bool harmless);
-Task remove_hidden(Call& call, const std::string& name);  // a failure is counted
+Task remove_hidden(Call& call, ObjectId parent, const std::string& name);  // a failure is counted
 // Tells the server that the owner's locks, or all of them, are gone.
 Task unlock_all(Call& call, ObjectId object, uint64_t owner);
 

@@ -80,6 +80,9 @@ enum Mode : uint32_t {  // of Tcreate and Rstat, above the permission bits
   kSetgidMode = 1u << 18,
 };
 enum OpenMode : uint8_t { kOpenRead = 0, kOpenWrite = 1, kOpenBoth = 2, kOpenTruncate = 0x10 };
+// Of a Tcreate in 9P2000.u, stated nowhere but known to servers (QEMU, npfs, ufs), some of which create over what is there
+// without.
+constexpr uint8_t kCreateExclusive = 0x04;
 enum LockType : uint8_t { kLockRead = 0, kLockWrite = 1, kUnlock = 2 };
 enum LockStatus : uint8_t { kLocked = 0, kLockBlocked = 1, kLockError = 2, kLockGrace = 3 };
 constexpr uint64_t kGetattrBasic = 0x7ff;  // all that stat(2) tells

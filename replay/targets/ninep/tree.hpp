@@ -90,10 +90,10 @@ class Tree final : public KnownTree<Object, Open> {
 
   // Found or made: `fid` is not open, or nothing.
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid = nullptr);
-  // Some servers (diod 1.0) can't tell the attributes of an open file that has no name. There, one that loses its last name while
-  // it is open gets a hidden one in the root until its last release. Found out with a file of our own when first needed.
+  // Some servers (diod 1.0, QEMU's) can't tell the attributes of an open file that has no name. There, one that loses its last
+  // name while it is open gets a hidden one until its last release. Found out with a file of our own when first needed.
   enum class Knows : uint8_t { unasked, yes, no } stats_nameless = Knows::unasked;
-  bool must_hide(ObjectId id) { return client_.linux() && stats_nameless != Knows::yes && would_be_nameless(id); }
+  bool must_hide(ObjectId id) { return stats_nameless != Knows::yes && would_be_nameless(id); }
 
  private:
   struct Key {

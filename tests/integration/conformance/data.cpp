@@ -78,6 +78,14 @@ void unlink_open(Case& c) {
   c.close(f);
   c.close(other);
   c.ok({.kind = OpKind::unlink, .object = other.object, .parent = c.top, .name = "gone"});
+  // However a target keeps such a file, it is not in the way where it was.
+  const ObjectId dir = c.mkdir(c.top, "dir");
+  auto inside = c.create(dir, "file");
+  c.write(inside, 0, "inside");
+  c.ok({.kind = OpKind::unlink, .object = inside.object, .parent = dir, .name = "file"});
+  c.ok({.kind = OpKind::rmdir, .object = dir, .parent = c.top, .name = "dir"});
+  require(c.read(inside, 0, 100) == "inside", "an unlinked file is gone with its directory");
+  c.close(inside);
 }
 
 void removed_directory(Case& c) {

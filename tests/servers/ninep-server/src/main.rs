@@ -12,9 +12,11 @@ use std::{
     collections::{HashMap, VecDeque},
     fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions},
     io,
+    net::TcpListener,
     os::unix::fs::{FileExt, MetadataExt, PermissionsExt},
     path::PathBuf,
-    sync::Mutex,
+    sync::{Arc, Mutex},
+    thread,
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
@@ -204,7 +206,7 @@ fn stat(number: u64, name: String, meta: &Metadata) -> Stat {
     }
 }
 
-struct Directory(Mutex<Tree>);
+struct Directory(Arc<Mutex<Tree>>);
 
 impl Directory {
     fn with<T>(&self, action: impl FnOnce(&mut Tree) -> io::Result<T>) -> Result<T> {
@@ -279,6 +281,12 @@ fn main() {
         last: QID_ROOT,
         listing: None,
     };
-    let port = port.parse().expect("a port number");
-    Server::new(Directory(Mutex::new(tree))).serve_tcp(port).join().unwrap();
+    let tree = Arc::new(Mutex::new(tree));
+    let port: u16 = port.parse().expect("a port number");
+    for client in TcpListener::bind(("127.0.0.1", port)).expect("a free port").incoming() {
+        // The crate's own loop leaves Nagle's algorithm on: a reply behind another one, unacknowledged, would wait 40 ms.
+        let client = client.and_then(|c| c.set_nodelay(true).map(|()| c)).expect("a connection");
+        let tree = tree.clone();
+        thread::spawn(move || Server::new(Directory(tree)).handle_single_client_stream(client));
+    }
 }
