@@ -96,8 +96,8 @@ void Runner::plan() {
   // A full window: look again soon, later each time as long as little comes back. Each look costs a wake-up, which on a target
   // that takes tens of microseconds for an operation is worth an operation's own CPU.
   const uint64_t little = std::min<uint64_t>(run_.window.slots(), kFirstWindow) / 32;
-  const int64_t most = run_.options.timing == Timing::asap ? 8'000'000 : 2'000'000;  // a schedule may have bursts
-  const auto longest = std::chrono::nanoseconds(std::clamp<int64_t>(int64_t(run_.window.slots()) * 128, 20'000, most));
+  const int64_t scheduled = std::clamp<int64_t>(int64_t(run_.window.slots()) * 128, 20'000, 2'000'000);  // may have bursts
+  const auto longest = std::chrono::nanoseconds(run_.options.timing == Timing::asap ? 8'000'000 : scheduled);
   auto pause = std::chrono::nanoseconds(20us);
   try {
     for (bool primed = false;;) {

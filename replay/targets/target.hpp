@@ -91,6 +91,9 @@ class Session {
   // target's clock (ns; <= now = don't wait), whichever comes first. Never throws for a broken connection: what was in flight
   // completes with an error.
   virtual void poll(int64_t deadline, int wake, Completion& sink) = 0;
+  // Speed is all that counts: where many requests are under way, some may complete a fraction of a millisecond later than they
+  // could, together with others.
+  virtual void prefer_throughput() {}
 };
 
 struct TargetOptions {

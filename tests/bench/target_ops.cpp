@@ -51,7 +51,7 @@ class Operations final : public OpSource {
   bool next(OpBatch& batch) override {
     batch.clear();
     if (clock_.now() >= until_) return false;
-    for (unsigned i = 0; i < made_at_once(); ++i, ++seq_) {
+    for (unsigned i = 0; i < kMadeAtOnce; ++i, ++seq_) {
       const OpKind kind = turns_[seq_ / streams_ % turns_.size()];
       const File file = kind == OpKind::write ? kTo : kFrom;
       Op op{.seq = seq_, .start = int64_t(seq_), .kind = kind, .thread = ThreadId(1 + seq_ % streams_), .object = object(file)};
@@ -65,13 +65,11 @@ class Operations final : public OpSource {
     return true;
   }
 
-  // Made at a time; several of them are made ahead.
-  unsigned made_at_once() const { return size_ > kBlock ? 64 : 1024; }
-
  private:
+  static constexpr unsigned kMadeAtOnce = 1024;
   uint64_t streams_, blocks_, seq_ = 0, size_ = kBlock;
   Clock& clock_;
-  int64_t until_;  // no operation is made after that; those that were go on
+  int64_t until_;  // no operation is made after that
   std::vector<OpKind> turns_;
   std::mt19937_64 random_{1};
 };
@@ -142,11 +140,13 @@ int main(int argc, char** argv) try {
   } else {
     files = std::make_unique<Files>(*target, clock, argc > 5 ? argv[5] : nullptr, argc > 5 ? argv[6] : nullptr);
   }
-  Operations source(argv[2], bytes, depth, clock, clock.now() + int64_t(atof(argv[4]) * 1e9));
+  const int64_t duration = int64_t(atof(argv[4]) * 1e9);
+  Operations source(argv[2], bytes, depth, clock, clock.now() + duration);
   RunOptions options;
   options.timing = Timing::asap;
   options.workers = 1;
-  if (source.made_at_once() < 1024) options.window_ops = 32 * source.made_at_once();  // not to look for room all the time
+  options.duration = duration;  // what was made but not issued by then is not
+  options.window_ops = 4096;    // enough, and soon made: it is what is issued that is measured
   const double before = cpu_seconds();
   RunResult r = run(source, *target, clock, options);
   const double cpu = cpu_seconds() - before;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
 
 #include "catch.hpp"
@@ -244,6 +245,55 @@ TEST_CASE("a message in pieces is put together, one byte at a time too") {
     while (reader.next(&m) == MessageReader::Next::message) messages.emplace_back(m.begin(), m.end());
   }
   CHECK(messages == std::vector<std::string>{"first", "second", std::string(1000, 'x')});
+}
+
+TEST_CASE("of a long reply what nobody wants is passed over, and what follows is not") {
+  Fixture f;
+  Call read, stat, large;
+  const std::string head = "head of the reply";
+  f.send(large, true);
+  f.poll();
+  f.server.say(reply_to(f.server.hear(1)[0], std::string(80'000, 'y')));
+  f.poll(3);
+  CHECK(large.answer == std::string(80'000, 'y'));
+  for (size_t size : {79'000u, 4'000u}) {  // the shorter one is not worth it
+    f.send(read, true);
+    read.wanted = 8 + head.size();
+    f.send(stat, true);
+    f.poll();
+    const auto tags = f.server.hear(2);
+    const std::string reply = reply_to(tags[0], head + std::string(size, 'x'));
+    f.server.say(reply.substr(0, 100));  // whose it is must be known before the rest is there
+    f.poll();
+    f.server.say(reply.substr(100) + reply_to(tags[1], "attributes"));
+    f.poll(3);
+    REQUIRE(read.error == 0);
+    CHECK(read.answer.size() == head.size() + size);
+    CHECK(read.answer.starts_with(head));
+    CHECK(read.answer.back() == (size < 10'000 ? 'x' : 'y'));  // 'y': left from the one before
+    CHECK(stat.answer == "attributes");
+  }
+  CHECK(f.counters.malformed == 0);
+}
+
+TEST_CASE("for throughput replies are waited for together, but never for long") {
+  Fixture f;
+  f.channel->prefer_throughput();
+  Call calls[8];
+  const auto begin = std::chrono::steady_clock::now();
+  for (unsigned round = 0; round < 20; ++round) {
+    for (Call& call : calls) f.send(call, true);
+    f.channel->poll(f.clock.now(), -1);
+    const auto tags = f.server.hear(8);
+    for (unsigned i = 0; i < 8; ++i) {  // a server that is slow, and one that answers at once
+      f.server.say(reply_to(tags[i], "answer"));
+      if (round < 10) f.channel->poll(f.clock.now() + 100 * kSecond, -1);
+      if (round < 10) CHECK(calls[i].error == 0);
+    }
+    for (unsigned i = 0; i < 8 && calls[7].error; ++i) f.channel->poll(f.clock.now() + 100 * kSecond, -1);
+    for (Call& call : calls) CHECK(call.answer == "answer");
+  }
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
 TEST_CASE("URLs of network targets") {

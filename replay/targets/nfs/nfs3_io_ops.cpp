@@ -44,6 +44,10 @@ void after_access(Call& call, const Rpc&, const Reply& reply, int error) {
 
 // --- transfers ---
 
+// Of a reply to READ, what is before the data: xid, kind and status of the reply, the verifier, status, attributes, count, end of
+// file, length.
+constexpr size_t kLongestReadHead = 3 * 4 + (2 * 4 + 400) + 2 * 4 + (4 + 84) + 3 * 4;
+
 void start_transfer(Call& call, uint64_t offset, uint64_t length) {
   call.start = call.next = offset;
   call.end = offset + std::min({length, kLongestTransfer, UINT64_MAX - offset});
@@ -83,6 +87,7 @@ void send_read(Call& call, uint64_t offset, uint32_t count) {
   Rpc& rpc = call.session->begin(call, Proc::read, after_read);
   rpc.offset = offset;
   rpc.count = count;
+  if (!call.request->want_data) rpc.wanted = kLongestReadHead;
   ++call.outstanding;
   XdrEncoder out(rpc.head);
   encode_read(out, call.handle, offset, count);

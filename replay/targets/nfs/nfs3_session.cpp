@@ -88,6 +88,7 @@ Rpc& Nfs3Session::free_rpc(Call& call, Then then) {
   rpc.call = &call;
   rpc.then = then;
   rpc.retry_until = 0;
+  rpc.wanted = SIZE_MAX;
   return rpc;
 }
 

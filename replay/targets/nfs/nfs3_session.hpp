@@ -97,6 +97,7 @@ class Nfs3Session final : public Session {
 
   Submit submit(Request& request) override;
   void poll(int64_t deadline, int wake, Completion& sink) override;
+  void prefer_throughput() override { channels_.prefer_throughput(); }
 
   // For the operations:
   NfsState& state() { return *state_; }

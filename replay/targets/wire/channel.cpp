@@ -23,6 +23,10 @@ constexpr int64_t kFirstRetry = 20'000'000, kLastRetry = 1'000'000'000;  // ns b
 constexpr size_t kVectors = 128;                                         // of one sendmsg
 constexpr size_t kSendTogether = 2 << 20;                                // bytes of one sendmsg
 constexpr unsigned kReceivesPerPoll = 8;                                 // so that deadlines are looked at under load
+constexpr size_t kReceiveTogether = 1 << 20;                             // bytes that a wait goes on for at most
+constexpr size_t kWorthDropping = 64 * 1024;                             // a longer message is not received where nobody wants it
+constexpr size_t kGlance = 4096;                                         // of which this much is, to see whose it is
+constexpr unsigned kWaitsOfRest = 32;                                    // after a wait that was too long
 const uint8_t kZeros[8] = {};
 
 }  // namespace
@@ -92,6 +96,7 @@ void Channel::connected() {
   down_since_ = 0;
   gave_up_ = false;
   blocked_ = heard_ = false;
+  wakes_at_ = 1;
   reader_.reset();
 }
 
@@ -224,7 +229,12 @@ void Channel::flush() {
 void Channel::receive() {
   for (unsigned round = 0; round < kReceivesPerPoll && state_ == State::connected; ++round) {
     std::span<uint8_t> space = reader_.space();
-    ssize_t got = recv(socket_, space.data(), space.size(), 0);
+    const size_t junk = unwanted();
+    if (junk)
+      space = space.first(junk);
+    else if (reply_size_ >= kWorthDropping && reader_.begun().missing == 0)
+      space = space.first(std::min(space.size(), kGlance));
+    ssize_t got = recv(socket_, space.data(), space.size(), junk ? MSG_TRUNC : 0);  // tcp(7): discards, touches no memory
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) return drop(got == 0 ? ECONNRESET : errno);
@@ -232,6 +242,15 @@ void Channel::receive() {
     if (!dispatch()) return drop(EBADMSG);
     if (size_t(got) < space.size()) return;
   }
+}
+
+// Bytes to come that nobody wants: the end of a long reply.
+size_t Channel::unwanted() {
+  const MessageReader::Begun begun = reader_.begun();
+  uint32_t tag = 0;
+  if (begun.missing < kWorthDropping || !protocol_.tag_of(begun.bytes, &tag)) return 0;
+  const Exchange* x = tags_.find(tag);
+  return x && x->wanted <= begun.bytes.size() ? begun.missing : 0;
 }
 
 // False: the connection can't be used any more.
@@ -263,6 +282,8 @@ bool Channel::dispatch() {
     under_way_.remove(x);
     tags_.remove(x);
     heard_ = called_back_ = true;
+    ++replies_;
+    reply_size_ = (7 * reply_size_ + message.size()) / 8;
     x->replied(message);
     if (rejected_) return false;
   }
@@ -288,6 +309,31 @@ Channel::Interest Channel::interest(int64_t deadline) const {
   return {socket_, events, can_send ? 0 : next_event(deadline)};
 }
 
+// How many replies are waited for. At most half of what is under way, so that the server does not run dry meanwhile.
+unsigned Channel::replies_together() const {
+  if (!patient_ || blocked_ || state_ != State::connected) return 1;
+  return std::clamp(tags_.used() / 2, 1u, together_);
+}
+
+// As many will be waited for as came within kPatience, and now and then some more.
+void Channel::learn_together(bool in_time, uint64_t came) {
+  if (!in_time) {
+    together_ = std::max(1u, unsigned(came));
+    rest_ = kWaitsOfRest;
+  } else if (rest_ > 0) {
+    --rest_;
+  } else if (together_ <= tags_.used() / 2) {
+    together_ *= 2;
+  }
+}
+
+// The socket counts as readable from so many bytes on.
+void Channel::wake_at(size_t bytes) {
+  const int wanted = int(std::clamp<size_t>(bytes, 1, kReceiveTogether));
+  if (wanted == wakes_at_ || setsockopt(socket_, SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof wanted) < 0) return;
+  wakes_at_ = wanted;
+}
+
 Channel::Woken Channel::poll(int64_t deadline, int wake) {
   int64_t now = clock_.now();
   called_back_ = false;
@@ -298,20 +344,28 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   }
   if (state_ == State::connected) flush();
   if (state_ == State::connected && !blocked_ && wake < 0 && deadline <= now) {  // nothing to wait for: just look
+    wake_at(1);
     receive();
     if (state_ == State::connected) flush();  // what the answers led to
     return Woken::no;
   }
 
-  const auto [socket, events, next] = interest(deadline);
+  auto [socket, events, next] = interest(deadline);
+  const unsigned together = called_back_ || next <= now ? 1 : replies_together();
+  if (together > 1) next = std::min(next, now + kPatience);
+  if (state_ == State::connected) wake_at(together > 1 ? together * reply_size_ : 1);
   pollfd fds[2] = {{socket, events, 0}, {wake, POLLIN, 0}};
   const int64_t wait = called_back_ || next <= now ? 0 : next - now;
   timespec timeout = {time_t(wait / 1'000'000'000), long(wait % 1'000'000'000)};
-  if (ppoll(fds, 2, &timeout, nullptr) <= 0) {
+  const bool in_time = ppoll(fds, 2, &timeout, nullptr) > 0;
+  if (!in_time && together == 1) {
     now = clock_.now();
     if (state_ == State::connecting && now >= connect_deadline_) connect_failed(ETIMEDOUT, now);
     return Woken::no;
   }
+  if (!in_time) fds[1].revents = 0;
+  if (together > 1) fds[0].revents = POLLIN;  // what there is
+  const uint64_t before = replies_;
   if (fds[0].revents && state_ == State::connecting) {
     check_connect(clock_.now());
   } else if (fds[0].revents && state_ == State::connected) {
@@ -320,6 +374,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
       flush();
     }
     if (state_ == State::connected && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) receive();
+    if (patient_) learn_together(in_time, replies_ - before);
     if (state_ == State::connected) flush();  // what the answers led to
   }
   return fds[1].revents ? Woken::yes : Woken::no;

@@ -68,6 +68,7 @@ struct ChannelOptions {
 class Channel {
  public:
   static constexpr unsigned kMaxSendings = 4;
+  static constexpr int64_t kPatience = 400'000;  // ns
 
   // Connects; throws std::runtime_error, one line, if no address answers.
   Channel(std::vector<Address> addresses, const Protocol& protocol, const ChannelOptions& options, Clock& clock,
@@ -87,6 +88,10 @@ class Channel {
   // Sends what is queued and handles what has arrived; if that is nothing, waits for something, for `wake` (an eventfd, -1 =
   // none; it is not read) or for `deadline` (on the clock, ns). Yes: `wake` was readable.
   Woken poll(int64_t deadline, int wake);
+
+  // Speed is all that counts: where many requests are under way, poll() waits until several replies are there, but never longer
+  // than kPatience for those behind the first. Waking up for each would cost more than handling it.
+  void prefer_throughput() { patient_ = true; }
 
   // From within a call back: the reply was not what the protocol says. The connection will be replaced.
   void reject();
@@ -123,7 +128,11 @@ class Channel {
   size_t gather(struct iovec* vectors, size_t room) const;
   void account_sent(size_t bytes);
   void receive();
+  size_t unwanted();
   bool dispatch();
+  unsigned replies_together() const;
+  void learn_together(bool in_time, uint64_t came);
+  void wake_at(size_t bytes);
   int64_t next_event(int64_t deadline) const;
 
   const std::vector<Address> addresses_;
@@ -145,6 +154,13 @@ class Channel {
   bool rejected_ = false;
   bool heard_ = false;        // a message came on this connection
   bool called_back_ = false;  // during this poll()
+
+  bool patient_ = false;
+  unsigned together_ = 1;  // replies waited for
+  unsigned rest_ = 0;      // waits until more are waited for
+  size_t reply_size_ = 0;  // bytes, in the mean of late
+  uint64_t replies_ = 0;   // so far
+  int wakes_at_ = 1;       // bytes received that make the socket readable
 
   Listener* listener_ = nullptr;
   TagTable tags_;

@@ -86,4 +86,8 @@ void ChannelSet::reset() {
   for (auto& channel : channels_) channel->reset();
 }
 
+void ChannelSet::prefer_throughput() {
+  for (auto& channel : channels_) channel->prefer_throughput();
+}
+
 }  // namespace fsr::wire

@@ -37,6 +37,7 @@ class ChannelSet {
   Channel::Interest interest(int64_t deadline) const;
   uint64_t generation() const { return size() == 1 ? channels_[0]->connections() : 0; }  // changes with that descriptor
   void reset();
+  void prefer_throughput();  // as Channel's
 
  private:
   struct Watched {

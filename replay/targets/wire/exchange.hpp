@@ -20,6 +20,8 @@ class Exchange {
   // May be sent again on a new connection when the old one broke before the reply: doing it twice does the same as once.
   bool idempotent = false;
   bool one_way = false;  // has no reply: replied() is called, with nothing, once it is sent
+  // Bytes that the reply is looked at, from its beginning: of a long one the rest may not be there, but anything in its place.
+  size_t wanted = SIZE_MAX;
 
   // The reply, valid during the call.
   virtual void replied(std::span<const uint8_t> message) = 0;

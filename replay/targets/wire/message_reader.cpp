@@ -52,6 +52,11 @@ void MessageReader::make_room(size_t bytes) {
 
 void MessageReader::received(size_t bytes) { end_ += bytes; }
 
+MessageReader::Begun MessageReader::begun() const {
+  if (!in_body_ || !piece_.last || message_end_ != pos_) return {};
+  return {{buffer_.get() + message_begin_, end_ - message_begin_}, size_t(piece_.body) - (end_ - pos_)};
+}
+
 MessageReader::Next MessageReader::next(std::span<const uint8_t>* message) {
   for (;;) {
     if (!in_body_) {

@@ -25,6 +25,12 @@ class MessageReader {
   // Where to receive the next bytes, never empty; messages handed out before become invalid.
   std::span<uint8_t> space();
   void received(size_t bytes);
+  // The message that has begun and needs more, after next() said so, as far as it is there in one piece.
+  struct Begun {
+    std::span<const uint8_t> bytes;
+    size_t missing = 0;  // of its last piece; 0: none has begun, or there will be further pieces
+  };
+  Begun begun() const;
   Next next(std::span<const uint8_t>* message);
   void reset();  // for a new connection
 

@@ -22,6 +22,7 @@ class TagTable {
         slots_(2 * std::bit_ceil(slots)) {}
 
   bool full() const { return used_ == most_; }
+  unsigned used() const { return used_; }
   void add(Exchange* x) {  // not when full
     while (slot(counter_) || (counter_ & mask_) == mask_) ++counter_;
     x->tag_ = counter_++ & mask_;
