@@ -23,17 +23,12 @@ else
   check_status 'io_uring with an older libfuse' 2 'needs libfuse 3.18 or newer' "$old" capture d --transport uring -- true
 fi
 
-if ! prefix=$("$FSR_SOURCE/tests/libfuse/fetch" 2>fetch.log); then
-  not_ok 'a newer libfuse' "$(tail -n 1 fetch.log)"
-  exit 1
-fi
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-cxx=g++
-if command -v ccache >/dev/null; then cxx='ccache g++'; fi
-if ! { CXX=$cxx meson setup build "$FSR_SOURCE" -Db_pch=false -Doptimization=1 -Ddebug=false -Dtests=false -Dwerror=true &&
-  ninja -C build shim/fsshim tools/fstrace; } >build.log 2>&1; then
+if ! "$FSR_SOURCE/tests/libfuse/build-fsshim" build -Doptimization=1 -Dwerror=true >build.log 2>&1; then
   tail -n 30 build.log
   not_ok 'fsshim builds with a newer libfuse' 'see above'
+  exit 1
+fi
+ok 'fsshim builds with a newer libfuse' 'see above'
   exit 1
 fi
 ok 'fsshim builds with a newer libfuse'
