@@ -43,7 +43,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
   program.add("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");
 
-  std::string timing = "original", order = "resource";
+  std::string timing = "original", order = "resource", on_error = "count";
   program.add("--timing", timing, "original, think or asap (default original)")
       .stands_for("HOW")
       .one_of({"original", "think", "asap"});
@@ -56,6 +56,9 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   program.add_with("--to", out.run.to, parse_duration, "recorded time to end at");
   program.add_with("--duration", out.run.duration, parse_duration, "stop issuing after this much time");
   program.add("--workers", out.run.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
+  program.add("--on-error", on_error, "an operation that fails as it had not: count or stop (default count)")
+      .stands_for("WHAT")
+      .one_of({"count", "stop"});
   program.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)");
 
   std::string arrival = "exponential";
@@ -103,6 +106,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
                          : arrival == "deterministic" ? Arrival::deterministic
                                                       : Arrival::exponential;
   out.run.timing = timing == "original" ? Timing::original : timing == "think" ? Timing::think : Timing::asap;
+  out.run.stop_on_error = on_error == "stop";
   out.run.order = order == "resource" ? Order::resource : order == "time" ? Order::time : Order::strict;
   return std::nullopt;
 }

@@ -283,7 +283,7 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   while (replay.input->next_round()) {
     if (std::optional<int> early = play_round(replay)) return *early;
     if (replay.ramp() || !command.workload.svg.empty()) status = std::max(status, replay.add_point());
-    if (stop.load()) break;
+    if (stop.load() || report.result.stopped_on_error) break;
   }
   if (!replay.finish_recording()) status = 1;
   status = std::max(status, replay.finish());

@@ -185,7 +185,7 @@ RunResult Runner::result() {
   std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
   if (r.mismatches.size() > run_.options.mismatches) r.mismatches.resize(run_.options.mismatches);
   for (const KindResult& k : r.kinds) r.unrecorded += k.uncompared;
-  if (r.cancelled || r.unfinished) r.stopped = true;
+  r.stopped = r.cancelled || r.unfinished || r.stopped_on_error;
   if (run_.options.timing != Timing::original) r.planned = 0;
   find_limit(run_.options, r);
   return r;

@@ -51,6 +51,7 @@ struct RunOptions {
   size_t window_bytes = 64 << 20;              // and the memory that their names and content take
   bool compare = true;                         // outcomes with the recorded ones
   bool compare_data = true;                    // content too, where it was captured
+  bool stop_on_error = false;                  // end when an operation fails otherwise than recorded; needs `compare`
   size_t mismatches = 20;                      // how many are kept by name
   const CredentialMap* credentials = nullptr;  // who to act as; null: nobody in particular (self)
   ObjectSet* known = nullptr;                  // objects that the target already knows; extended by those that the run taught it
@@ -121,7 +122,8 @@ struct RunResult {
   uint64_t blocks_unknown = 0;   // of those: overwritten in parts, what they should hold can't be told
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
-  bool stopped = false;              // ended early by stop or duration
+  bool stopped = false;              // ended early by stop, duration or an error
+  bool stopped_on_error = false;
   Limit limit = Limit::none;
   std::string limit_text;  // the same in one sentence
 

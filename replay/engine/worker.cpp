@@ -228,6 +228,10 @@ void Worker::account(Node& node, int64_t due) {
       case Verdict::differed:
         ++kind.differed;
         add(counters_.differed, 1);
+        if (outcome.error != 0 && run_.options.stop_on_error) {
+          result_.stopped_on_error = true;
+          run_.cancel.store(true, std::memory_order_relaxed);
+        }
         break;
       case Verdict::uncompared:
         ++kind.uncompared;
@@ -381,6 +385,7 @@ void Worker::merge_into(RunResult& r) {
   r.recorded_service += recorded_service_;
   r.cancelled += result_.cancelled;
   r.unfinished += result_.unfinished;
+  r.stopped_on_error |= result_.stopped_on_error;
   r.violations += result_.violations;
   r.auxiliary += result_.auxiliary;
   r.bytes_read += result_.bytes_read;

@@ -106,7 +106,7 @@ std::string report_text(const Report& report) {
   Verdict v = verdict(report);
   for (const std::string& reason : v.reasons) fmt::format_to(out, "not clean: {}\n", reason);
   if (r.stopped && report.synthesized)
-    fmt::format_to(out, "ended by its time: {} calls that were planned were not issued\n", format_count(r.cancelled));
+    fmt::format_to(out, "ended early: {} calls that were planned were not issued\n", format_count(r.cancelled));
   else if (r.stopped)
     fmt::format_to(out, "ended early: {} operations of the trace were not issued\n",
                    format_count(report.image.operations * report.clones - r.operations + r.cancelled));

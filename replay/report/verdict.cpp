@@ -53,6 +53,7 @@ Verdict verdict(const Report& report) {
   when(refused, "operations were refused as unsafe");
   when(r.violations, "dependency violations");
   when(r.unfinished, "operations abandoned in flight");
+  if (r.stopped_on_error) v.reasons.push_back("ended at the first operation that failed (--on-error stop)");
   if (report.interrupted) v.reasons.push_back(report.synthesized ? "interrupted" : "interrupted before the trace ended");
   if (report.mix && report.mix->calls && !report.mix->valid())
     v.reasons.push_back(fmt::format("INVALID RUN, mix generated is off by {:.2f}%", report.mix->deviation().total));
