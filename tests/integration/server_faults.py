@@ -136,6 +136,7 @@ def full(cases, server, kind, trace):
     cases.case(f"{kind}: a full export: all is issued, what failed is counted",
                status == 1 and report["issued"] + impossible(report) == report["operations"] and 0 < report["differed"] < report["issued"]
                and any(m["got"] == "ENOSPC" for m in report["mismatches"]), told(status, report))
+    run("find", os.path.join(server.directory, "full"), "-mindepth", "1", "-delete")
     status, report = ended(start(trace, urls[1], "--timing", "asap", "--force", "--on-error", "stop"))
     cases.case(f"{kind}: --on-error stop ends there",
                status == 1 and 0 < report["differed"] < 20 and any("--on-error stop" in why for why in report["not_clean"]),

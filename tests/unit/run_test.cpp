@@ -192,6 +192,23 @@ TEST_CASE("after the duration nothing more is issued") {
   CHECK(b.result.stopped);
 }
 
+TEST_CASE("the first failure ends a run that shall stop on errors; another result does not") {
+  for (bool stop : {true, false}) {
+    Bench b;
+    b.options.stop_on_error = stop;
+    b.target.answer = [](Request& r) {
+      if (r.op->seq == 3) r.outcome.result = 1;
+      if (r.op->seq == 6 || r.op->seq == 8) r.outcome.error = EIO;
+    };
+    std::vector<Op> ops = every_100us(20);
+    ops[3] = io_op({300, 310, 1}, OpKind::read, 10, 1);
+    b.run(ops);
+    CHECK(b.result.stopped_on_error == stop);
+    CHECK(b.result.issued() == (stop ? 7 : 20));
+    CHECK(b.result.differed() == (stop ? 2 : 3));
+  }
+}
+
 TEST_CASE("a busy target is asked again") {
   Bench b;
   b.options.timing = Timing::asap;
