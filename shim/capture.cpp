@@ -178,7 +178,7 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   header.content = content_name(options.content);
   header.filter = options.filter.text();
   header.visibility = visible_with(options.cache);
-  header.transport = transport_text(options.uring);
+  header.transport = transport_text(*options.uring);
   header.nfs = nfs_counters_of(below.point);
   return header;
 }
@@ -257,7 +257,9 @@ int run_capture(CaptureOptions& options) {
   std::optional<MountEntry> below = mount_of(root.value);
   if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
   if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
-  if (std::string problem = options.uring ? uring_problem() : ""; !problem.empty()) throw Fail(problem);
+  const std::string problem = uring_problem();
+  if (!options.uring) options.uring = problem.empty() && below->type == "tmpfs" && mounts_inside(directory).empty();
+  if (*options.uring && !problem.empty()) throw Fail(problem);
   if (!root_user && !in_namespace)
     throw Fail(directory + ": no permission to mount over it: run as root, or give a command after --");
   set_may_switch(root_user);
@@ -333,9 +335,9 @@ int run_capture(CaptureOptions& options) {
                       }});
   Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()));
-  Session session(shim, fuse.release(), options.uring);
+  Session session(shim, fuse.release(), *options.uring);
   session.start();
-  if (options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
+  if (*options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
   struct stat known;
   if (!root_user) (void)!stat(directory.c_str(), &known);

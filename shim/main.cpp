@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, uint32_t> units{{"1ns", 1}, {"100ns", 100}, {"1us", 1000}};
   const std::map<std::string, CacheMode> modes{
       {"auto", CacheMode::kAuto}, {"none", CacheMode::kNone}, {"attr", CacheMode::kAttr}, {"kernel", CacheMode::kKernel}};
-  std::string content = "none", clock = "100ns", transport = "dev", overflow = "wait", cache = "auto";
+  std::string content = "none", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto";
   Command capture_command = program.subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
   capture_command.add("DIR", capture.directory, "The directory to capture; it stays usable under its own name").required();
   capture_command.add("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)");
@@ -64,8 +64,8 @@ int main(int argc, char** argv) {
   capture_command.add("--cache", cache, "What the kernel may keep: auto, none, attr, kernel")
       .one_of(words_of(modes))
       .show_default();
-  capture_command.add("--transport", transport, "How requests arrive: dev (/dev/fuse), uring (io_uring)")
-      .one_of({"dev", "uring"})
+  capture_command.add("--transport", transport, "How requests arrive: auto, dev (/dev/fuse), uring (io_uring)")
+      .one_of({"auto", "dev", "uring"})
       .show_default();
   capture_command.add("--on-overflow", overflow, "When recording falls behind: wait, or drop operations")
       .one_of({"wait", "drop"})
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
     capture.cache = modes.at(cache);
     capture.content = content == "full" ? Content::full : content == "fingerprint" ? Content::fingerprint : Content::none;
     capture.clock_unit = units.at(clock);
-    capture.uring = transport == "uring";
+    if (transport != "auto") capture.uring = transport == "uring";
     capture.drop = overflow == "drop";
     if (capture.keep && !capture.rotate) throw Fail("--keep: needs --rotate SIZE");
     if (capture.rotate && capture.rotate < kLeastPiece) throw Fail("--rotate: pieces of 64k at least");

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <stdio_ext.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 
 #include "connection.hpp"
@@ -107,6 +110,10 @@ std::string uring_problem() {
   char value = 0;
   if (!(file >> value)) return "this kernel has no FUSE over io_uring: Linux 6.14 or newer has";
   if (value != 'Y') return std::string("FUSE over io_uring is off: echo Y >") + kSwitch;
+  io_uring_params parameters{};
+  const long ring = syscall(SYS_io_uring_setup, 1, &parameters);
+  if (ring < 0) return std::string("io_uring: ") + strerror(errno);
+  close(int(ring));
   return {};
 #endif
 }

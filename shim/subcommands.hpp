@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct CaptureOptions {
   OpFilter filter;
   bool verbose = false;
   bool background = false;
-  bool uring = false;  // FUSE over io_uring
+  std::optional<bool> uring;  // FUSE over io_uring; not given: where it is at hand and DIR's file system answers from memory
   std::vector<std::string> command;
 };
 
