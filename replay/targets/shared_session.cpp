@@ -95,6 +95,7 @@ void SharedSession::hand_over() {
 void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
   Clock& clock = connection_.clock();
   for (;;) {
+    const int64_t now = clock.now();
     wire::Channel::Interest interest{};
     bool leaves = false;
     {
@@ -105,14 +106,14 @@ void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
       polling_ = true;
       if (done_.empty()) {
         const uint64_t generation = connection_.generation();
-        connection_.advance(clock.now());
+        connection_.advance(now);
         if (generation != connection_.generation())  // the others wait for a socket that is gone
           for (SharedSession* other : connection_.sessions_)
             if (other != this) other->bell_.ring();
       }
       polling_ = false;
       delivering_.swap(done_);
-      leaves = !delivering_.empty() || clock.now() >= deadline;
+      leaves = !delivering_.empty() || now >= deadline;
       if (leaves) hand_over();
       interest = connection_.interest(deadline);
       waiting_ = !leaves;
