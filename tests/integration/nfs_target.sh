@@ -53,3 +53,5 @@ export -f traced
   fi
   "$FSR_SOURCE/tests/integration/catch_cases.sh" "$tests/nfs_target_test" || failed=1
   exit $failed' || failures_=1
+NFS_GRACE=1 "$FSR_SOURCE/tests/servers/ganesha" \
+  "$FSR_SOURCE/tests/integration/catch_cases.sh" "$tests/nfs_target_test" "a server restart: locks*" || failures_=1

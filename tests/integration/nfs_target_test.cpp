@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NFSv3 target on a real server: see nfs_mounted.hpp.
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -157,9 +158,8 @@ TEST_CASE("without privilege no device and no set-id bit is made") {
 TEST_CASE("what version 3 can't express is refused") {
   Mounted m;
   ObjectId file = m.create("file", 1);
-  for (OpKind kind :
-       {OpKind::copy_file_range, OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
-        OpKind::removexattr, OpKind::getlk, OpKind::setlk, OpKind::flock, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
+  for (OpKind kind : {OpKind::copy_file_range, OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr,
+                      OpKind::listxattr, OpKind::removexattr, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
     Op op{.kind = kind, .object = file, .handle = 1};
     CHECK(m.target->fidelity(op) == Fidelity::impossible);
     CHECK(m.run(op) == EOPNOTSUPP);
@@ -478,4 +478,45 @@ TEST_CASE("ports come from the portmapper, and what can't be opened is one clear
   CHECK_THAT(refusal("nfs://no-such-host.invalid/vfs?nfsport=12049&mountport=12049"), Catch::Contains("can't find the host"));
   CHECK_THAT(refusal("nfs://127.0.0.1/vfs?version=4"), Catch::Contains("version=4.1"));
   CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsprot=1"), Catch::Contains("nfsprot"));
+}
+
+TEST_CASE("a server restart: locks are had again, and one that another took meanwhile is lost") {
+  Mounted m;
+  ObjectId file = m.create("file", 1);
+  auto lock = [&](uint64_t owner, uint64_t start, int mode) {
+    return m.run({.kind = OpKind::setlk,
+                  .mode = uint32_t(mode),
+                  .object = file,
+                  .handle = 1,
+                  .offset = start,
+                  .length = 10,
+                  .owner = owner});
+  };
+  REQUIRE(lock(1, 0, F_WRLCK) == 0);
+  REQUIRE(lock(1, 20, F_RDLCK) == 0);
+  REQUIRE(lock(2, 40, F_WRLCK) == 0);
+  REQUIRE(lock(3, 60, F_WRLCK) == 0);
+  REQUIRE(lock(3, 60, F_UNLCK) == 0);
+  // A process beside the server.
+  const int fd = open((m.disk / "file").c_str(), O_RDWR | O_CLOEXEC);
+  auto locally = [&](int command, short type, off_t start) {
+    struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = 10, .l_pid = 0};
+    if (fcntl(fd, command, &range) != 0) return short(-errno);
+    return range.l_type;
+  };
+  REQUIRE(locally(F_OFD_GETLK, F_WRLCK, 0) == F_WRLCK);
+  restart_server([&] { REQUIRE(locally(F_OFD_SETLK, F_WRLCK, 40) == F_WRLCK); });
+  for (int i = 0; i < 100 && m.counter("locks reclaimed") + m.counter("locks lost") < 3; ++i) {
+    CHECK(m.run({.kind = OpKind::getattr, .object = file}) == 0);
+    usleep(20'000);
+  }
+  CHECK(m.counter("locks reclaimed") == 2);
+  CHECK(m.counter("locks lost") == 1);
+  CHECK(locally(F_OFD_GETLK, F_WRLCK, 0) == F_WRLCK);
+  CHECK(locally(F_OFD_GETLK, F_WRLCK, 20) == F_RDLCK);
+  CHECK(locally(F_OFD_GETLK, F_WRLCK, 60) == F_UNLCK);
+  CHECK(m.run({.kind = OpKind::flush, .object = file, .handle = 1, .owner = 1}) == 0);
+  CHECK(locally(F_OFD_GETLK, F_WRLCK, 0) == F_UNLCK);
+  CHECK(locally(F_OFD_GETLK, F_WRLCK, 20) == F_UNLCK);
+  close(fd);
 }

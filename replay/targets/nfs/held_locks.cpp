@@ -7,26 +7,59 @@ namespace fsr::nfs {
 
 int32_t HeldLocks::number(ObjectId object, LockOwner owner) {
   std::lock_guard lock(mutex_);
-  auto [it, fresh] = objects_[object].numbers.try_emplace(key(owner), int32_t(next_number_));
+  auto [it, fresh] = objects_[object].owners.try_emplace(key(owner), Owner{int32_t(next_number_)});
   if (fresh) next_number_ = (next_number_ + 1) & INT32_MAX;
-  return it->second;
+  return it->second.number;
 }
 
-void HeldLocks::locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive) {
+void HeldLocks::locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, const void* session,
+                       const Identity& who) {
   std::lock_guard lock(mutex_);
-  LockTable& held = objects_[object].held;
-  held.clear(key(owner), start, end);
-  held.set(key(owner), start, end, exclusive);
+  OfObject& locks = objects_[object];
+  locks.held.clear(key(owner), start, end);
+  locks.held.set(key(owner), start, end, exclusive);
+  Owner& by = locks.owners[key(owner)];
+  by.session = session;
+  by.who = who;
   used_.store(true, std::memory_order_relaxed);
 }
 
 void HeldLocks::unlocked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end) {
   std::lock_guard lock(mutex_);
+  clear(object, key(owner), start, end);
+}
+
+void HeldLocks::clear(ObjectId object, uint64_t key, uint64_t start, uint64_t end) {
   auto it = objects_.find(object);
   if (it == objects_.end()) return;
-  it->second.held.clear(key(owner), start, end);
-  if (!holds(it->second, key(owner))) it->second.numbers.erase(key(owner));
-  if (it->second.numbers.empty()) objects_.erase(it);
+  it->second.held.clear(key, start, end);
+  if (!holds(it->second, key)) it->second.owners.erase(key);
+  if (it->second.owners.empty()) objects_.erase(it);
+}
+
+std::vector<HeldLocks::Held> HeldLocks::of_session(const void* session) const {
+  std::lock_guard lock(mutex_);
+  std::vector<Held> all;
+  for (const auto& [object, locks] : objects_)
+    for (const LockTable::Range& range : locks.held.ranges()) {
+      const Owner& owner = locks.owners.at(range.owner);
+      if (owner.session == session)
+        all.push_back({object, range.owner, owner.number, owner.who, range.start, range.end, range.exclusive});
+    }
+  return all;
+}
+
+bool HeldLocks::still(const Held& lock) const {
+  std::lock_guard guard(mutex_);
+  auto it = objects_.find(lock.object);
+  return it != objects_.end() && std::ranges::any_of(it->second.held.ranges(), [&](const LockTable::Range& range) {
+           return range.owner == lock.key && range.start <= lock.start && range.end >= lock.end;
+         });
+}
+
+void HeldLocks::lost(const Held& lock) {
+  std::lock_guard guard(mutex_);
+  clear(lock.object, lock.key, lock.start, lock.end);
 }
 
 bool HeldLocks::holds(const OfObject& locks, uint64_t owner) {
@@ -43,8 +76,8 @@ std::vector<HeldLocks::Left> HeldLocks::take_all() {
   std::lock_guard lock(mutex_);
   std::vector<Left> left;
   for (const auto& [object, locks] : objects_)
-    for (const auto& [owner, number] : locks.numbers)
-      if (holds(locks, owner)) left.push_back({object, number});
+    for (const auto& [key, owner] : locks.owners)
+      if (holds(locks, key)) left.push_back({object, owner.number});
   objects_.clear();
   return left;
 }

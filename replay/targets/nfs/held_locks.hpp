@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locks that this client has on an NFSv3 server, which knows no open files: what a close gives up, and what is left at the
-// end. Thread-safe.
+// The locks that this client has on an NFSv3 server, which knows no open files: what a close gives up, what has to be asked for
+// again when the server may have forgotten it, and what is left at the end. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 
 #include "op.hpp"
 #include "targets/memory/lock_table.hpp"
+#include "targets/nfs/rpc.hpp"
 
 namespace fsr::nfs {
 
@@ -26,11 +27,23 @@ class HeldLocks {
 
   // What the server knows the owner by, on that object.
   int32_t number(ObjectId object, LockOwner owner);
-  // [start, end], both inclusive; after number().
-  void locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive);
+  // [start, end], both inclusive; after number(). `session`: stands for the one that was told so.
+  void locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, const void* session,
+              const Identity& who);
   void unlocked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end);
   bool holds(ObjectId object, LockOwner owner) const;
   bool used() const { return used_.load(std::memory_order_relaxed); }  // there ever was one
+  struct Held {
+    ObjectId object;
+    uint64_t key;    // of the owner
+    int32_t number;  // likewise
+    Identity who;
+    uint64_t start, end;
+    bool exclusive;
+  };
+  std::vector<Held> of_session(const void* session) const;
+  bool still(const Held& lock) const;  // all of it
+  void lost(const Held& lock);
   struct Left {
     ObjectId object;
     int32_t number;
@@ -38,10 +51,16 @@ class HeldLocks {
   std::vector<Left> take_all();
 
  private:
+  struct Owner {
+    int32_t number;
+    const void* session = nullptr;  // that had the latest lock of it
+    Identity who = {};
+  };
   struct OfObject {
-    std::map<uint64_t, int32_t> numbers;  // by key()
+    std::map<uint64_t, Owner> owners;  // by key()
     LockTable held;
   };
+  void clear(ObjectId object, uint64_t key, uint64_t start, uint64_t end);
   static uint64_t key(LockOwner owner) { return owner.id ^ (owner.flock ? 1ull << 63 : 0); }
   static bool holds(const OfObject& locks, uint64_t owner);
 

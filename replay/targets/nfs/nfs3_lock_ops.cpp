@@ -29,7 +29,9 @@ void send_lock(Call& call, LockProc proc, Then then) {
 }
 
 void after_lock(Call& call, const Rpc&, const Reply&, int error) {
-  if (!error) call.state().locks.locked(call.object, call.lock.owner, call.lock.start, call.lock.end, call.lock.exclusive);
+  if (!error)
+    call.state().locks.locked(call.object, call.lock.owner, call.lock.start, call.lock.end, call.lock.exclusive, call.session,
+                              call.who);
   call.session->finish(call, error);
 }
 
@@ -45,6 +47,42 @@ void after_unlock(Call& call, const Rpc&, const Reply&, int error) {
 
 void finish_unlock(Call& call, int error) { call.session->finish(call, error); }
 
+void send_again(Call& call, uint32_t piece, LockProc proc, bool reclaim, Then then) {
+  const HeldLocks::Held& held = call.session->again(piece);
+  LockArguments lock{.caller = call.state().lock_caller,
+                     .owner = held.number,
+                     .offset = held.start,
+                     .length = held.end == UINT64_MAX ? 0 : held.end - held.start + 1,
+                     .exclusive = held.exclusive,
+                     .reclaim = reclaim};
+  call.state().handle_of(held.object, &lock.file);
+  call.who = held.who;
+  Rpc& rpc = call.session->begin_lock(call, proc, then);
+  rpc.piece = piece;
+  rpc.reclaim = reclaim;
+  XdrEncoder out(rpc.head);
+  encode_lock_call(out, proc, lock);
+  call.session->send(rpc);
+}
+
+void after_late_unlock(Call& call, const Rpc&, const Reply&, int) { call.session->lock_had_again(); }
+
+// A server that is not in the time after a restart knows of nothing to reclaim: there a lock that it still has is granted again.
+void after_again(Call& call, const Rpc& rpc, const Reply&, int error) {
+  const uint32_t piece = rpc.piece;
+  const HeldLocks::Held& held = call.session->again(piece);
+  if (error == ENOLCK && rpc.reclaim) return send_again(call, piece, LockProc::lock, false, after_again);
+  if (error) {
+    ++call.state().counters.locks_lost;
+    call.state().locks.lost(held);
+  } else {
+    ++call.state().counters.locks_again;
+    // Given up meanwhile, perhaps before it was granted.
+    if (!call.state().locks.still(held)) return send_again(call, piece, LockProc::unlock, false, after_late_unlock);
+  }
+  call.session->lock_had_again();
+}
+
 bool find_locked(Call& call) {
   Open open;
   if (!find_open(call, &open)) return false;
@@ -54,6 +92,8 @@ bool find_locked(Call& call) {
 }
 
 }  // namespace
+
+void reclaim_lock(Call& call, uint32_t piece) { send_again(call, piece, LockProc::lock, true, after_again); }
 
 bool unlock_all(Call& call, LockOwner owner, void (*then)(Call& call, int error)) {
   if (!call.state().locks.used() || !call.state().locks.holds(call.object, owner)) return false;

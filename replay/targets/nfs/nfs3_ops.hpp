@@ -56,6 +56,8 @@ uint32_t allowed_mode(const Call& call, uint32_t mode);
 void finish_plain(Call& call, const Rpc& rpc, const Reply& reply, int error);
 // The server restarted: writes call.lost, of call.object, again.
 void write_again(Call& call, void (*then)(Call& call, int error));
+// Asks for session->again(piece) again, ahead of what else is asked for; ends with lock_had_again().
+void reclaim_lock(Call& call, uint32_t piece);
 // Gives up all the locks that the owner has on call.object, then goes on. False: it has none.
 bool unlock_all(Call& call, LockOwner owner, void (*then)(Call& call, int error));
 // Removes call.hidden one after the other, then finishes the call successfully.

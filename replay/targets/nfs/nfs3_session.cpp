@@ -35,7 +35,9 @@ void Rpc::failed(int error) { session->conclude(*this, error); }
 Nfs3Session::Nfs3Session(std::shared_ptr<NfsState> state)
     : state_(std::move(state)),
       channels_(state_->options.connections, state_->options.server, kRpcProtocol, channel_options(state_->options),
-                *state_->options.clock, state_->counters.wire) {}
+                *state_->options.clock, state_->counters.wire) {
+  again_call_.session = this;
+}
 
 Submit Nfs3Session::submit(Request& request) {
   request.outcome = Outcome();
@@ -73,6 +75,7 @@ void Nfs3Session::poll(int64_t deadline, int wake, Completion& sink) {
   do {
     send_delayed();
     woken = channels_.poll(next_delayed(deadline), wake) == wire::Channel::Woken::yes;
+    if (lock_channel_) watch_locks();
   } while (completions_ == before && !woken && state_->options.clock->now() < deadline);
   sink_ = nullptr;
 }
@@ -89,6 +92,7 @@ Rpc& Nfs3Session::free_rpc(Call& call, Then then) {
   rpc.then = then;
   rpc.retry_until = 0;
   rpc.wanted = SIZE_MAX;
+  rpc.reclaim = false;
   return rpc;
 }
 
@@ -133,14 +137,33 @@ void Nfs3Session::lock_answered(Rpc& rpc, std::span<const uint8_t> message) {
     rpc.channel->reject();
     error = EBADMSG;
   } else if (error == 0) {
-    if (status == LockStatus::grace && delay(rpc)) return;
+    if (status == LockStatus::grace && !rpc.reclaim && delay(rpc)) return;
     error = lock_errno(status);
-    if (error == EAGAIN && rpc.lock == LockProc::lock && rpc.call->op().has(kOpWait)) {
+    if (error == EAGAIN && rpc.lock == LockProc::lock && rpc.call->request && rpc.call->op().has(kOpWait)) {
       rpc.retry_at = state_->options.clock->now() + kLockPause;
       return delayed_.push_back(&rpc);
     }
   }
   conclude(rpc, error);
+}
+
+// The server may have restarted, and forgotten the locks.
+void Nfs3Session::watch_locks() {
+  const bool broke = locks_up_ && !lock_channel_->up();
+  locks_up_ = lock_channel_->up();
+  if (!broke) return;
+  for (HeldLocks::Held& lock : state_->locks.of_session(this)) again_.push_back(std::move(lock));
+  reclaim_next();
+}
+
+void Nfs3Session::reclaim_next() {
+  while (again_asked_ < again_.size() && again_asked_ - again_done_ < kParallel) reclaim_lock(again_call_, again_asked_++);
+}
+
+void Nfs3Session::lock_had_again() {
+  if (++again_done_ < again_.size()) return reclaim_next();
+  again_.clear();
+  again_asked_ = again_done_ = 0;
 }
 
 void Nfs3Session::lock_released() {

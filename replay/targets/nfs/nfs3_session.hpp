@@ -34,7 +34,8 @@ struct Rpc final : wire::Exchange {
   Then then = nullptr;
   uint64_t offset = 0;  // READ, WRITE
   uint32_t count = 0;
-  uint32_t piece = 0;                                      // of Call::lost
+  uint32_t piece = 0;                                      // of Call::lost; of Nfs3Session::again_
+  bool reclaim = false;                                    // of a lock
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns, when the server asks for patience
 
   void replied(std::span<const uint8_t> message) override;
@@ -105,7 +106,9 @@ class Nfs3Session final : public Session {
   Rpc& begin(Call& call, Proc proc, Then then);
   Rpc& begin_lock(Call& call, LockProc proc, Then then);  // to the lock manager
   void send(Rpc& rpc, std::string_view payload = {});
-  void lock_released();                // those that wait for a lock ask again
+  void lock_released();   // those that wait for a lock ask again
+  void lock_had_again();  // or lost: the next one is asked for
+  const HeldLocks::Held& again(uint32_t piece) const { return again_[piece]; }
   void finish(Call& call, int error);  // `call` is gone, or will be soon
 
  private:
@@ -117,6 +120,8 @@ class Nfs3Session final : public Session {
   bool delay(Rpc& rpc);
   void send_delayed();
   int64_t next_delayed(int64_t deadline) const;
+  void watch_locks();
+  void reclaim_next();
 
   std::shared_ptr<NfsState> state_;
   Reply reply_;  // of the message at hand
@@ -127,6 +132,11 @@ class Nfs3Session final : public Session {
   std::vector<Rpc*> delayed_;
   Completion* sink_ = nullptr;
   uint64_t completions_ = 0;
+  // After the lock channel broke: the locks to be had again, how many were asked for, and how many of these are done.
+  std::vector<HeldLocks::Held> again_;
+  uint32_t again_asked_ = 0, again_done_ = 0;
+  bool locks_up_ = false;
+  Call again_call_;                        // theirs
   wire::Channel* lock_channel_ = nullptr;  // of channels_
   wire::ChannelSet channels_;              // last: their end comes before that of what they refer to
 };

@@ -58,6 +58,8 @@ struct Counters {
   std::atomic<uint64_t> lost_files{0};                   // of which a server that restarted may have lost uncommitted data
   std::atomic<uint64_t> bytes_again{0};                  // of that data, written again
   std::atomic<uint64_t> lost_for_good{0};                // files of which some could not be
+  std::atomic<uint64_t> locks_again{0};                  // locks asked for again after their connection broke, and had
+  std::atomic<uint64_t> locks_lost{0};                   // and not had
   std::atomic<uint64_t> unknown{0};                      // operations on an object that nothing taught
   std::array<std::atomic<uint64_t>, kProcs> requests{};  // calls begun, by procedure; a call that is sent again is one
 };

@@ -95,6 +95,8 @@ class NfsTarget final : public Target {
             {"files of which the server lost data", c.lost_files},
             {"bytes of that written again", c.bytes_again},
             {"files of which lost data could not be written again", c.lost_for_good},
+            {"locks reclaimed", c.locks_again},
+            {"locks lost", c.locks_lost},
             {"operations on unknown objects", c.unknown}};
   }
 

@@ -48,8 +48,8 @@ void encode_lock_call(XdrEncoder& out, LockProc proc, const LockArguments& lock)
   out.u64(lock.offset);
   out.u64(lock.length);
   if (proc != LockProc::lock) return;
-  out.boolean(false);  // not reclaimed
-  out.u32(0);          // the state of our status daemon
+  out.boolean(lock.reclaim);
+  out.u32(0);  // the state of our status daemon
 }
 
 bool decode_lock_reply(LockProc proc, XdrDecoder& in, LockStatus* status) {

@@ -3,8 +3,8 @@
 // II).
 //
 // Locks are asked for by NM_LOCK, "not monitored": a client that runs no status daemon can't be told of a server's restart and
-// must not have the server wait for its own. Every request is answered at once: who must wait asks again, so that no server ever
-// calls back.
+// must not have the server wait for its own. It takes a broken connection for one, and asks for what it had again. Every request
+// is answered at once: who must wait asks again, so that no server ever calls back.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,7 @@ struct LockArguments {
   int32_t owner = 0;                // unique among the client's
   uint64_t offset = 0, length = 0;  // bytes; length 0: to the end
   bool exclusive = false;
+  bool reclaim = false;  // the server restarted, and gives its earlier clients time to say what they had
 };
 void encode_lock_call(XdrEncoder& out, LockProc proc, const LockArguments& lock);
 // False: malformed.
