@@ -54,7 +54,13 @@ class Operations final : public OpSource {
     for (unsigned i = 0; i < kMadeAtOnce; ++i, ++seq_) {
       const OpKind kind = turns_[seq_ / streams_ % turns_.size()];
       const File file = kind == OpKind::write ? kTo : kFrom;
-      Op op{.seq = seq_, .start = int64_t(seq_), .kind = kind, .thread = ThreadId(1 + seq_ % streams_), .object = object(file)};
+      // Recorded as under way together with one of each other stream: writes of one file that were not are done one at a time.
+      Op op{.seq = seq_,
+            .start = int64_t(seq_),
+            .duration = int64_t(streams_ - 1),
+            .kind = kind,
+            .thread = ThreadId(1 + seq_ % streams_),
+            .object = object(file)};
       if (kind != OpKind::getattr) {
         op.handle = file;
         op.offset = blocks_ == 1 ? 0 : random_() % blocks_ * size_;
