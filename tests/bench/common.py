@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benches share: where the programs are, running one with its memory and time, a scratch directory, a table."""
 import atexit
+import contextlib
 import json
 import os
 import shutil
@@ -52,6 +53,26 @@ def machine():
         cpu = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), "unknown CPU")
     print(f"{time.strftime('%Y-%m-%d', time.gmtime())}, {os.cpu_count()} x {cpu}, Linux {os.uname().release}, "
           f"load {os.getloadavg()[0]:.1f}\n")
+
+
+URING = "/sys/module/fuse/parameters/enable_uring"  # there where the kernel has FUSE over io_uring
+
+
+@contextlib.contextmanager
+def uring_allowed():
+    """FUSE over io_uring, as long as this lasts; nothing where the kernel has none, or is not ours to tell."""
+    if not os.access(URING, os.W_OK):
+        yield
+        return
+    with open(URING, encoding="ascii") as switch:
+        before = switch.read(1)
+    try:
+        with open(URING, "w", encoding="ascii") as switch:
+            switch.write("Y")
+        yield
+    finally:
+        with open(URING, "w", encoding="ascii") as switch:
+            switch.write(before)
 
 
 def table(rows):
