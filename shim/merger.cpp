@@ -63,9 +63,8 @@ size_t Merger::write_before(int64_t bound) {
 }
 
 void Merger::write_start(Source& source, int64_t start) {
-  source.ring->visit_open(start, [&](const Ring::Record& record) {
-    source.ring->read(record, view_);
-    source.early_seq = sink_.add_start(view_.op);
+  source.ring->visit_open(start, [&](const Op& op) {
+    source.early_seq = sink_.add_start(op);
     source.early_start = start;
     source.early = true;
   });

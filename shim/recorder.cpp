@@ -73,13 +73,14 @@ bool Recorder::begin(Ring* ring, Op& op) {
 
 void Recorder::end(Ring& ring, Op& op) {
   op.duration = now() - op.start;
-  if (!make_room(ring, Ring::need_end(op))) {
+  if (!make_room(ring, Ring::need(op))) {
     dropped_.fetch_add(1, std::memory_order_relaxed);
     ring.abandon();
     return;
   }
   ring.finish(op);
-  if ((ring.fill() > kWakeBytes || pool_.low()) && sleeping_.load(std::memory_order_relaxed)) wake_.notify_one();
+  // Asked in this order: while the writer is awake, what it counts is in its processor's cache.
+  if (sleeping_.load(std::memory_order_relaxed) && (ring.fill() > kWakeBytes || pool_.low())) wake_.notify_one();
 }
 
 bool Recorder::make_room(Ring& ring, size_t bytes) {

@@ -24,9 +24,9 @@ size_t entries_bytes(const Op& op) {
   return n;
 }
 
-char* put(char* p, std::string_view text) {
-  if (!text.empty()) memcpy(p, text.data(), text.size());
-  return p + text.size();
+char* put(char* p, const void* what, size_t bytes) {
+  if (bytes > 0) memcpy(p, what, bytes);
+  return p + bytes;
 }
 
 }  // namespace
@@ -35,9 +35,10 @@ Ring::Ring(ChunkPool& pool) : pool_(pool), chunk_(pool.make()), read_chunk_(chun
   if (!chunk_) throw std::bad_alloc();
 }
 
-size_t Ring::need(const Op& op) { return padded(sizeof(Record) + op.name.size() + op.name2.size() + op.data.size()); }
-
-size_t Ring::need_end(const Op& op) { return padded(need(op) + op.blocks.size_bytes() + entries_bytes(op)); }
+size_t Ring::need(const Op& op) {
+  return padded(sizeof(Record) + sizeof(Attr) * (size_t(op.attr != nullptr) + size_t(op.set != nullptr)) + op.blocks.size_bytes() +
+                op.name.size() + op.name2.size() + op.data.size() + entries_bytes(op));
+}
 
 bool Ring::room(size_t bytes) {
   if (at_ + bytes <= largest() || reserved_) return true;
@@ -58,32 +59,10 @@ std::byte* Ring::place() {
 
 void Ring::enter() { state_.store(kEntering, std::memory_order_seq_cst); }
 
-void Ring::store(Record& record, const Op& op, bool end) {
-  record.op = op;
-  record.who = op.who;
-  if (op.attr) record.attr = *op.attr;
-  if (op.set) record.set = *op.set;
-  char* p = reinterpret_cast<char*>(&record + 1);
-  if (!op.blocks.empty()) memcpy(p, op.blocks.data(), op.blocks.size_bytes());
-  p += op.blocks.size_bytes();
-  // The strings may be in the ring already; storing them again costs less than knowing.
-  p = put(put(put(p, op.name), op.name2), op.data);
-  record.entry_count = 0;
-  if (!end) return;
-  for (const DirEntry& e : op.entries) {
-    StoredEntry stored{e.ino, e.type, uint32_t(e.name.size())};
-    memcpy(p, &stored, sizeof stored);
-    p = put(p + sizeof stored, e.name);
-    ++record.entry_count;
-  }
-  record.bytes = uint32_t(padded(size_t(p - reinterpret_cast<char*>(&record))));
-}
-
 void Ring::start(const Op& op) {
-  open_ = new (place()) Record;
-  store(*open_, op, false);
+  open_ = op;
   open_start_.store(op.start, std::memory_order_relaxed);
-  state_.store(kStarted, std::memory_order_seq_cst);
+  state_.store(kStarted, std::memory_order_release);
 }
 
 void Ring::begin_end() {
@@ -101,10 +80,18 @@ void Ring::abandon() {
 
 void Ring::finish(const Op& op) {
   begin_end();
-  if (reserved_) open_ = new (place()) Record;
-  store(*open_, op, true);
-  at_ += open_->bytes;
-  head_.store(total() + open_->bytes, std::memory_order_relaxed);
+  auto* record = new (place()) Record{op, need(op)};
+  char* p = reinterpret_cast<char*>(record + 1);
+  if (op.attr) p = put(p, op.attr, sizeof *op.attr);
+  if (op.set) p = put(p, op.set, sizeof *op.set);
+  p = put(p, op.blocks.data(), op.blocks.size_bytes());
+  for (std::string_view text : {op.name, op.name2, op.data}) p = put(p, text.data(), text.size());
+  for (const DirEntry& e : op.entries) {
+    StoredEntry stored{e.ino, e.type, uint32_t(e.name.size())};
+    p = put(put(p, &stored, sizeof stored), e.name.data(), e.name.size());
+  }
+  at_ += record->bytes;
+  head_.store(total() + record->bytes, std::memory_order_relaxed);
   chunk_->filled.store(at_, std::memory_order_release);
   state_.store(kIdle, std::memory_order_release);
 }
@@ -138,27 +125,18 @@ const Ring::Record* Ring::front() {
 void Ring::read(const Record& record, View& view) const {
   Op& op = view.op = record.op;
   const char* p = reinterpret_cast<const char*>(&record + 1);
-  op.blocks = {reinterpret_cast<const BlockPrint*>(p), op.blocks.size()};
-  p += op.blocks.size_bytes();
-  auto take = [&p](std::string_view& text) {
-    text = {p, text.size()};
-    p += text.size();
-  };
-  take(op.name);
-  take(op.name2);
-  take(op.data);
+  auto take = [&p](size_t bytes) { return std::exchange(p, p + bytes); };
+  for (const Attr** attr : {&op.attr, &op.set})
+    if (*attr) *attr = reinterpret_cast<const Attr*>(take(sizeof(Attr)));
+  op.blocks = {reinterpret_cast<const BlockPrint*>(take(op.blocks.size_bytes())), op.blocks.size()};
+  for (std::string_view* text : {&op.name, &op.name2, &op.data}) *text = {take(text->size()), text->size()};
   view.entries.clear();
-  for (uint32_t i = 0; i < record.entry_count; ++i) {
+  for (size_t i = 0; i < op.entries.size(); ++i) {
     StoredEntry stored;
-    memcpy(&stored, p, sizeof stored);
-    p += sizeof stored;
-    view.entries.push_back({.name = {p, stored.name_bytes}, .ino = stored.ino, .type = stored.type});
-    p += stored.name_bytes;
+    memcpy(&stored, take(sizeof stored), sizeof stored);
+    view.entries.push_back({.name = {take(stored.name_bytes), stored.name_bytes}, .ino = stored.ino, .type = stored.type});
   }
   op.entries = view.entries;
-  op.attr = op.attr ? &record.attr : nullptr;
-  op.set = op.set ? &record.set : nullptr;
-  op.who = record.who;
 }
 
 void Ring::pop(const Record& record) {

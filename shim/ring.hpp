@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring between one thread that serves requests and the writer thread: a chain of chunks from a pool that all rings share.
 //
-// Single producer, single consumer, no lock, no allocation, no system call while there is room. A request is put into the ring
-// when it starts, so that the writer can see that it is under way, and completed when its outcome is known: in place, or in the
-// next chunk where it has outgrown its own. A producer has at most one request open at a time, behind all the others.
+// Single producer, single consumer, no lock, no allocation, no system call while there is room. A producer has at most one request
+// open at a time, which the writer can see under way; it becomes a record when its outcome is known. So what a start costs does not
+// depend on whether the memory of chunks is in the processor's caches, which it mostly is not.
 //
-// Layout of a record: Record, blocks, name, name2, data, entries; padded to 8 bytes; never split between chunks. Pointers in a
-// stored Op are meaningless until read() has set them to the ring's own memory.
+// Layout of a record: Record, attr, set, blocks, name, name2, data, entries, as far as there are; padded to 8 bytes; never split
+// between chunks. Pointers in a stored Op are meaningless until read() has set them to the ring's own memory.
 //
 // Order. The writer must never write an operation while one that started earlier may still appear. A producer announces itself
 // (kEntering) before it reads the clock; so a ring that the writer saw idle after reading the clock at T holds nothing, and will
@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "chunk_pool.hpp"
@@ -25,14 +26,10 @@ namespace fsr {
 
 class Ring {
  public:
-  // A copy of one operation's fixed part. `op.attr`, `op.set` say only whether `attr`, `set` are filled.
+  // A copy of one operation's fixed part; what `op.who` points to lives as long as the capture.
   struct Record {
     Op op;
-    Attr attr;
-    Attr set;
-    uint32_t bytes = 0;  // whole record
-    uint32_t entry_count = 0;
-    const ThreadInfo* who = nullptr;  // lives as long as the capture
+    size_t bytes;  // whole record
   };
   // What the writer's view of a record points to besides the ring.
   struct View {
@@ -45,11 +42,10 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // Producer. room() must have answered true for need(op) before enter(). enter() announces, then the caller reads the clock and
-  // calls start(). finish() takes the operation again with its outcome; room(need_end(op)) must hold. abandon() instead of it
-  // leaves no trace of the operation, unless the writer has seen that it was under way.
+  // Producer. enter() announces, then the caller reads the clock and calls start(); what that operation points to stays as it is
+  // until the end. finish() takes the operation again with its outcome, for which room(need(op)) must have answered true. abandon()
+  // instead of it leaves no trace of the operation, unless the writer has seen that it was under way.
   static size_t need(const Op& op);
-  static size_t need_end(const Op& op);
   size_t largest() const { return pool_.chunk_bytes(); }  // there is never room for more
   bool room(size_t bytes);
   void enter();
@@ -72,7 +68,7 @@ class Ring {
     uint32_t expected = kStarted;
     if (!state_.compare_exchange_strong(expected, kReading, std::memory_order_acquire)) return false;
     bool same = open_start_.load(std::memory_order_relaxed) == start;
-    if (same) visit(*open_);
+    if (same) visit(std::as_const(open_));
     state_.store(kStarted, std::memory_order_release);
     return same;
   }
@@ -80,15 +76,14 @@ class Ring {
  private:
   enum State : uint32_t { kIdle, kEntering, kStarted, kReading, kEnding };
   std::byte* place();
-  void store(Record& record, const Op& op, bool end);
   void begin_end();
 
   ChunkPool& pool_;
   // The producer's, open_ also the writer's while it reads that request.
+  Op open_;
   Chunk* chunk_;
   size_t at_ = 0;              // in chunk_
   Chunk* reserved_ = nullptr;  // chunk_ has too little room for the next record
-  Record* open_ = nullptr;
   alignas(64) std::atomic<uint64_t> head_{0};
   std::atomic<uint32_t> state_{kIdle};
   std::atomic<int64_t> open_start_{0};

@@ -97,7 +97,7 @@ TEST_CASE("fingerprints pass the ring and the trace") {
   ring.enter();
   ring.start(op);
   prints.take(op, data.data(), data.size());
-  REQUIRE(ring.room(Ring::need_end(op)));
+  REQUIRE(ring.room(Ring::need(op)));
   ring.finish(op);
   std::vector<BlockPrint> taken(op.blocks.begin(), op.blocks.end());
   const std::string samples(op.data);

@@ -107,10 +107,10 @@ TEST_CASE("a ring goes on in other chunks without splitting records, and says wh
   std::string name(300, 'x');
   for (int i = 0; i < 1000; ++i) {
     Op op = op_at(i, name);
-    REQUIRE(ring.room(Ring::need_end(op)));
+    REQUIRE(ring.room(Ring::need(op)));
     put(ring, op);
     if (i % 3 == 0) {
-      REQUIRE(ring.room(Ring::need_end(op_at(i, "short"))));
+      REQUIRE(ring.room(Ring::need(op_at(i, "short"))));
       put(ring, op_at(i, "short"));
     }
     while (const Ring::Record* record = ring.front()) {
@@ -123,7 +123,7 @@ TEST_CASE("a ring goes on in other chunks without splitting records, and says wh
   }
   CHECK(pool.free_bytes() == pool.capacity());
   int put_in = 0;
-  while (ring.room(Ring::need_end(op_at(0, name)))) put(ring, op_at(put_in++, name));
+  while (ring.room(Ring::need(op_at(0, name)))) put(ring, op_at(put_in++, name));
   CHECK(put_in > 4 * 2);
   CHECK(put_in < 4 * 10);
   CHECK(pool.free_bytes() == 0);
@@ -148,8 +148,8 @@ TEST_CASE("a request that outgrows its chunk ends in the next one, and was seen 
   open_in(ring, op);
   const std::string data(2500, 'd');
   op.data = data;
-  REQUIRE(ring.room(Ring::need_end(op)));
-  CHECK(ring.visit_open(100, [](const Ring::Record& record) { CHECK(record.op.name.size() == 5); }));
+  REQUIRE(ring.room(Ring::need(op)));
+  CHECK(ring.visit_open(100, [](const Op& seen) { CHECK(seen.name.size() == 5); }));
   ring.finish(op);
   CHECK(pool.free_bytes() == 0);
   Ring::View view;
@@ -242,7 +242,7 @@ TEST_CASE("rings that run full end the wait for a slow request at once") {
   open_in(a, op_at(1, "slow"));
   int64_t t = 2;
   while (!pool.low()) {
-    REQUIRE(b.room(Ring::need_end(op_at(t))));
+    REQUIRE(b.room(Ring::need(op_at(t))));
     put(b, op_at(t++));
   }
   CHECK(merger.round(1000) == size_t(t - 2));
