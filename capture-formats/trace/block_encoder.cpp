@@ -74,18 +74,19 @@ struct BlockEncoder::Impl {
   static constexpr uint32_t known(uint32_t index, size_t count) { return uint32_t(kRefBack + (count - 1 - index)); }
 
   // A reference to `id` in one of the dictionaries of numbers; `define` appends the new entry.
-  template <class Define>
-  uint32_t reference(uint32_t bit, Column col, uint64_t id, uint32_t expected, LocalIndex& index, size_t count, uint64_t next_id,
-                     Define define) {
+  template <class Entries, class Define>
+  uint32_t reference(uint32_t bit, Column col, uint64_t id, uint32_t expected, LocalIndex& index, const Entries& entries,
+                     uint64_t next_id, Define define) {
     if (id == 0) {
       if (expected == kNone) return kNone;
       mask |= bit;
       columns[col].varint(kNone);
       return kNone;
     }
+    if (expected < entries.size() && entries[expected].id == id) return expected;  // mostly so, and then without the index
+    const size_t count = entries.size();
     uint32_t& slot = index.at(id);
     if (slot != LocalIndex::kAbsent) {
-      if (slot == expected) return slot;
       mask |= bit;
       columns[col].varint(known(slot, count));
       return slot;
@@ -100,13 +101,13 @@ struct BlockEncoder::Impl {
     return uint32_t(count);
   }
   uint32_t object(uint32_t bit, Column col, ObjectId id, uint32_t expected) {
-    return reference(bit, col, id, expected, objects, x.objects.size(), x.next_object_id, [&](bool tell) {
+    return reference(bit, col, id, expected, objects, x.objects, x.next_object_id, [&](bool tell) {
       if (tell) columns[kColObjectDefinition].svarint(int64_t(id - x.last_object_id));
       x.define_object(id);
     });
   }
   uint32_t handle(uint32_t bit, Column col, HandleId id, uint32_t expected) {
-    return reference(bit, col, id, expected, handles, x.handles.size(), x.next_handle_id, [&](bool tell) {
+    return reference(bit, col, id, expected, handles, x.handles, x.next_handle_id, [&](bool tell) {
       if (tell) columns[kColHandleDefinition].svarint(int64_t(id - x.last_handle_id));
       x.define_handle(id);
     });

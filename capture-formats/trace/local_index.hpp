@@ -11,47 +11,49 @@ class LocalIndex {
  public:
   static constexpr uint32_t kAbsent = ~0u;
 
-  LocalIndex() : slots_(1024) {}
+  LocalIndex() : groups_(512) {}
   void clear() {
     ++generation_;
     used_ = 0;
   }
   // The slot of `key`; a new one holds kAbsent. Valid until the next call.
   uint32_t& at(uint64_t key) {
-    if ((used_ + 1) * 2 > slots_.size()) grow();
-    return find(key)->value;
+    if ((used_ + 1) * 2 > groups_.size()) grow();
+    return find(key / kGroup)->values[key % kGroup];
   }
 
  private:
-  struct Slot {
-    uint64_t key = 0;
-    uint32_t value = kAbsent;
+  // Keys that follow each other, as the numbers of new objects do, share lines of the cache.
+  static constexpr uint64_t kGroup = 4;
+  struct alignas(32) Group {
+    uint64_t number = 0;  // key / kGroup
     uint32_t generation = 0;
+    uint32_t values[kGroup] = {kAbsent, kAbsent, kAbsent, kAbsent};
   };
-  static uint64_t mix(uint64_t key) {
-    key *= 0x9E3779B97F4A7C15u;
-    return key ^ key >> 32;
+  static uint64_t mix(uint64_t number) {
+    number *= 0x9E3779B97F4A7C15u;
+    return number ^ number >> 32;
   }
-  Slot* find(uint64_t key) {
-    size_t mask = slots_.size() - 1;
-    for (size_t i = mix(key) & mask;; i = (i + 1) & mask) {
-      Slot& s = slots_[i];
-      if (s.generation != generation_) {
-        s = {key, kAbsent, generation_};
+  Group* find(uint64_t number) {
+    size_t mask = groups_.size() - 1;
+    for (size_t i = mix(number) & mask;; i = (i + 1) & mask) {
+      Group& g = groups_[i];
+      if (g.generation != generation_) {
+        g = {.number = number, .generation = generation_};
         ++used_;
-        return &s;
+        return &g;
       }
-      if (s.key == key) return &s;
+      if (g.number == number) return &g;
     }
   }
   void grow() {
-    std::vector<Slot> old(slots_.size() * 2);
-    old.swap(slots_);
+    std::vector<Group> old(groups_.size() * 2);
+    old.swap(groups_);
     used_ = 0;
-    for (const Slot& s : old)
-      if (s.generation == generation_) find(s.key)->value = s.value;
+    for (const Group& g : old)
+      if (g.generation == generation_) *find(g.number) = g;
   }
-  std::vector<Slot> slots_;
+  std::vector<Group> groups_;
   size_t used_ = 0;
   uint32_t generation_ = 1;
 };
