@@ -35,7 +35,7 @@ namespace fsr {
 
 namespace {
 
-// Of the rings, before a load is known: 64,000 operations a second, more than two processors serve.
+// Of the rings, before a load is known: 100,000 operations a second, more than two processors serve.
 constexpr size_t kExpectedLoad = 32 << 20;
 constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
 

@@ -329,8 +329,8 @@ bool clears_set_id(const Request& r, int fd) {
 
 void add_session_operations(fuse_lowlevel_ops& ops) {
   ops.init = init;
-  ops.forget = forget;
-  ops.forget_multi = forget_multi;
+  ops.forget = uncancelled<forget>;
+  ops.forget_multi = uncancelled<forget_multi>;
 }
 
 }  // namespace fsr

@@ -9,6 +9,7 @@
 
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 14)
 #include <fuse_lowlevel.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -87,7 +88,8 @@ struct Shim {
   std::multimap<uint64_t, std::pair<const Inode*, LockRange>> lock_waits;  // by owner
 };
 
-// One request from arrival to reply: carries the operation, and records it between begin() and end().
+// One request from arrival to reply: carries the operation, and records it between begin() and end(). What `op` points to at begin()
+// stays as it is until end().
 class Request {
  public:
   Request(fuse_req_t req, OpKind kind);
@@ -157,7 +159,22 @@ void close_locks_through(Shim& shim, const OpenHandle* handle);
 void remind_interrupted_locks();
 void interrupt_all_locks();
 
-// Each fills the operations of its area.
+// A handler in the middle of which its thread is not cancelled, as libfuse's threads for io_uring are when the session ends.
+template <auto handler>
+struct Uncancelled;
+template <class... Args, void (*handler)(Args...)>
+struct Uncancelled<handler> {
+  static void call(Args... args) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    handler(args...);
+    pthread_setcancelstate(before, nullptr);
+  }
+};
+template <auto handler>
+constexpr auto uncancelled = &Uncancelled<handler>::call;
+
+// Each fills the operations of its area, with uncancelled handlers.
 void add_session_operations(fuse_lowlevel_ops& ops);
 void add_attribute_operations(fuse_lowlevel_ops& ops);
 void add_name_operations(fuse_lowlevel_ops& ops);

@@ -176,14 +176,14 @@ void statfs(fuse_req_t req, fuse_ino_t ino) {
 }  // namespace
 
 void add_attribute_operations(fuse_lowlevel_ops& ops) {
-  ops.getattr = getattr;
+  ops.getattr = uncancelled<getattr>;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
-  ops.statx = statx;
+  ops.statx = uncancelled<statx>;
 #endif
-  ops.setattr = setattr;
-  ops.access = access;
-  ops.readlink = readlink;
-  ops.statfs = statfs;
+  ops.setattr = uncancelled<setattr>;
+  ops.access = uncancelled<access>;
+  ops.readlink = uncancelled<readlink>;
+  ops.statfs = uncancelled<statfs>;
 }
 
 }  // namespace fsr

@@ -233,13 +233,13 @@ void ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void*, fuse_file_in
 }  // namespace
 
 void add_data_operations(fuse_lowlevel_ops& ops) {
-  ops.read = read;
-  ops.write = write;
-  ops.copy_file_range = copy_file_range;
-  ops.fallocate = fallocate;
-  ops.lseek = lseek;
-  ops.fsync = fsync;
-  ops.ioctl = ioctl;
+  ops.read = uncancelled<read>;
+  ops.write = uncancelled<write>;
+  ops.copy_file_range = uncancelled<copy_file_range>;
+  ops.fallocate = uncancelled<fallocate>;
+  ops.lseek = uncancelled<lseek>;
+  ops.fsync = uncancelled<fsync>;
+  ops.ioctl = uncancelled<ioctl>;
 }
 
 }  // namespace fsr

@@ -112,10 +112,10 @@ void fsyncdir(fuse_req_t req, fuse_ino_t ino, int data_only, fuse_file_info* fi)
 }  // namespace
 
 void add_directory_operations(fuse_lowlevel_ops& ops) {
-  ops.opendir = opendir;
-  ops.readdir = readdir;
-  ops.releasedir = releasedir;
-  ops.fsyncdir = fsyncdir;
+  ops.opendir = uncancelled<opendir>;
+  ops.readdir = uncancelled<readdir>;
+  ops.releasedir = uncancelled<releasedir>;
+  ops.fsyncdir = uncancelled<fsyncdir>;
 }
 
 }  // namespace fsr

@@ -393,9 +393,9 @@ void interrupt_all_locks() {
 
 void add_lock_operations(fuse_lowlevel_ops& ops) {
   install_wake_signal();
-  ops.getlk = getlk;
-  ops.setlk = setlk;
-  ops.flock = flock;
+  ops.getlk = uncancelled<getlk>;
+  ops.setlk = uncancelled<setlk>;
+  ops.flock = uncancelled<flock>;
 }
 
 }  // namespace fsr

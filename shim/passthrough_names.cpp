@@ -203,14 +203,14 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
 }  // namespace
 
 void add_name_operations(fuse_lowlevel_ops& ops) {
-  ops.lookup = lookup;
-  ops.mkdir = mkdir;
-  ops.mknod = mknod;
-  ops.symlink = symlink;
-  ops.link = link;
-  ops.unlink = unlink;
-  ops.rmdir = rmdir;
-  ops.rename = rename;
+  ops.lookup = uncancelled<lookup>;
+  ops.mkdir = uncancelled<mkdir>;
+  ops.mknod = uncancelled<mknod>;
+  ops.symlink = uncancelled<symlink>;
+  ops.link = uncancelled<link>;
+  ops.unlink = uncancelled<unlink>;
+  ops.rmdir = uncancelled<rmdir>;
+  ops.rename = uncancelled<rename>;
 }
 
 }  // namespace fsr

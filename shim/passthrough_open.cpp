@@ -200,13 +200,13 @@ void release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
 }  // namespace
 
 void add_open_operations(fuse_lowlevel_ops& ops) {
-  ops.open = open;
-  ops.create = create;
+  ops.open = uncancelled<open>;
+  ops.create = uncancelled<create>;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
-  ops.tmpfile = tmpfile;
+  ops.tmpfile = uncancelled<tmpfile>;
 #endif
-  ops.flush = flush;
-  ops.release = release;
+  ops.flush = uncancelled<flush>;
+  ops.release = uncancelled<release>;
 }
 
 }  // namespace fsr

@@ -125,10 +125,10 @@ void removexattr(fuse_req_t req, fuse_ino_t ino, const char* name) {
 }  // namespace
 
 void add_xattr_operations(fuse_lowlevel_ops& ops) {
-  ops.getxattr = getxattr;
-  ops.setxattr = setxattr;
-  ops.listxattr = listxattr;
-  ops.removexattr = removexattr;
+  ops.getxattr = uncancelled<getxattr>;
+  ops.setxattr = uncancelled<setxattr>;
+  ops.listxattr = uncancelled<listxattr>;
+  ops.removexattr = uncancelled<removexattr>;
 }
 
 }  // namespace fsr

@@ -41,27 +41,27 @@ size_t Ring::need(const Op& op) {
 }
 
 bool Ring::room(size_t bytes) {
+  if (bytes > largest()) return false;
   if (at_ + bytes <= largest() || reserved_) return true;
-  if (bytes <= largest()) reserved_ = pool_.take();
+  reserved_ = pool_.take();
   return reserved_ != nullptr;
 }
 
-// Where the record goes for which room() has made sure that there is some.
-std::byte* Ring::place() {
-  if (reserved_) {
-    head_.store(total() + largest() - at_, std::memory_order_relaxed);
-    chunk_->next.store(reserved_, std::memory_order_release);
-    chunk_ = std::exchange(reserved_, nullptr);
-    at_ = 0;
-  }
-  return chunk_->memory + at_;
+// What room() has reserved follows, if it had to reserve anything; then the chunk before can be given back.
+void Ring::go_on() {
+  if (!reserved_) return;
+  head_.store(total() + largest() - at_, std::memory_order_relaxed);
+  chunk_->next.store(reserved_, std::memory_order_release);
+  chunk_ = std::exchange(reserved_, nullptr);
+  at_ = 0;
 }
 
 void Ring::enter() { state_.store(kEntering, std::memory_order_seq_cst); }
 
 void Ring::start(const Op& op) {
+  go_on();  // now: a request may be under way for long
   open_ = op;
-  open_start_.store(op.start, std::memory_order_relaxed);
+  open_start_.store(op.start, std::memory_order_release);
   state_.store(kStarted, std::memory_order_release);
 }
 
@@ -69,7 +69,7 @@ void Ring::begin_end() {
   uint32_t expected = kStarted;
   while (!state_.compare_exchange_weak(expected, kEnding, std::memory_order_acquire)) {
     expected = kStarted;
-    std::this_thread::yield();  // the writer is copying it
+    std::this_thread::yield();  // the writer is at it
   }
 }
 
@@ -80,7 +80,8 @@ void Ring::abandon() {
 
 void Ring::finish(const Op& op) {
   begin_end();
-  auto* record = new (place()) Record{op, need(op)};
+  go_on();
+  auto* record = new (chunk_->memory + at_) Record{op, need(op)};
   char* p = reinterpret_cast<char*>(record + 1);
   if (op.attr) p = put(p, op.attr, sizeof *op.attr);
   if (op.set) p = put(p, op.set, sizeof *op.set);

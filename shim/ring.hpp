@@ -67,15 +67,18 @@ class Ring {
   bool visit_open(int64_t start, Visit visit) {
     uint32_t expected = kStarted;
     if (!state_.compare_exchange_strong(expected, kReading, std::memory_order_acquire)) return false;
-    bool same = open_start_.load(std::memory_order_relaxed) == start;
-    if (same) visit(std::as_const(open_));
-    state_.store(kStarted, std::memory_order_release);
-    return same;
+    struct Release {  // also when the visitor throws
+      std::atomic<uint32_t>& state;
+      ~Release() { state.store(kStarted, std::memory_order_release); }
+    } release{state_};
+    if (open_start_.load(std::memory_order_relaxed) != start) return false;
+    visit(std::as_const(open_));
+    return true;
   }
 
  private:
   enum State : uint32_t { kIdle, kEntering, kStarted, kReading, kEnding };
-  std::byte* place();
+  void go_on();
   void begin_end();
 
   ChunkPool& pool_;

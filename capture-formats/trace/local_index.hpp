@@ -2,6 +2,7 @@
 // Open-addressing map from a 64-bit key to a 32-bit index, emptied in constant time. For the encoder's block-local dictionaries.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -100,6 +100,42 @@ TEST_CASE("a record holds everything an operation points to") {
   CHECK(ring.fill() == 0);
 }
 
+TEST_CASE("a record has no more than its operation had") {
+  ChunkPool pool(kChunk, kChunk);
+  Ring ring(pool);
+  const Attr attr{.valid = kAttrSize, .size = 7}, set{.valid = kAttrMode, .mode = 0600};
+  const BlockPrint blocks[] = {{.hash = 1, .level = 1}, {.hash = 2, .level = 8}};
+  const DirEntry entries[] = {{.name = "odd", .ino = 1}};
+  put(ring, {.start = 1, .name = "abc", .data = "d", .entries = entries, .blocks = blocks, .set = &set, .attr = &attr});
+  put(ring, {.start = 2, .name2 = "x", .attr = &attr});
+  put(ring, {.start = 3});
+  Ring::View view;
+  auto next = [&]() -> const Op& {
+    const Ring::Record* record = ring.front();
+    REQUIRE(record);
+    ring.read(*record, view);
+    ring.pop(*record);
+    return view.op;
+  };
+  const Op& all = next();
+  CHECK(all.name == "abc");
+  CHECK(all.data == "d");
+  CHECK(all.attr->size == 7);
+  CHECK(all.set->mode == 0600);
+  REQUIRE(all.blocks.size() == 2);
+  CHECK(all.blocks[1].hash == 2);
+  CHECK(all.blocks[1].level == 8);
+  CHECK(all.entries[0].name == "odd");
+  const Op& some = next();
+  CHECK(some.name2 == "x");
+  CHECK(some.attr->size == 7);
+  CHECK(some.set == nullptr);
+  CHECK(some.entries.empty());
+  const Op& none = next();
+  CHECK(none.attr == nullptr);
+  CHECK(none.blocks.empty());
+}
+
 TEST_CASE("a ring goes on in other chunks without splitting records, and says when there are none") {
   ChunkPool pool(4096, 3 * 4096);
   Ring ring(pool);
@@ -143,13 +179,23 @@ TEST_CASE("a request that outgrows its chunk ends in the next one, and was seen 
   ChunkPool pool(4096, 4096);
   Ring ring(pool);
   for (int64_t start = 0; ring.fill() < 2048; ++start) put(ring, op_at(start));
+  const Attr set{.valid = kAttrMode, .mode = 0600};
   Op op = op_at(100, "grows");
+  op.name2 = "other";
+  op.set = &set;
   REQUIRE(ring.room(Ring::need(op)));
   open_in(ring, op);
   const std::string data(2500, 'd');
   op.data = data;
   REQUIRE(ring.room(Ring::need(op)));
-  CHECK(ring.visit_open(100, [](const Op& seen) { CHECK(seen.name.size() == 5); }));
+  CHECK_FALSE(ring.visit_open(99, [](const Op&) {}));
+  CHECK(ring.visit_open(100, [](const Op& seen) {
+    CHECK(seen.name == "grows");
+    CHECK(seen.name2 == "other");
+    CHECK(seen.data.empty());
+    CHECK(seen.set->mode == 0600);
+    CHECK(seen.attr == nullptr);
+  }));
   ring.finish(op);
   CHECK(pool.free_bytes() == 0);
   Ring::View view;
@@ -160,6 +206,24 @@ TEST_CASE("a request that outgrows its chunk ends in the next one, and was seen 
   CHECK(view.op.name == "grows");
   CHECK(view.op.data == data);
   CHECK(pool.free_bytes() == 4096);
+}
+
+TEST_CASE("a request that takes long keeps one chunk, and outgrows no chunk though another is at hand") {
+  ChunkPool pool(4096, 4096);
+  Ring ring(pool);
+  std::string name(4096 - Ring::need({}), 'f');
+  put(ring, op_at(1, name));
+  Op op = op_at(2, "long");
+  REQUIRE(ring.room(Ring::need(op)));
+  CHECK(pool.free_bytes() == 0);
+  open_in(ring, op);
+  ring.pop(*ring.front());
+  CHECK(ring.front() == nullptr);
+  CHECK(pool.free_bytes() == 4096);
+  op.data = name;
+  CHECK_FALSE(ring.room(Ring::need(op)));
+  ring.abandon();
+  CHECK(ring.front() == nullptr);
 }
 
 TEST_CASE("threads that take and give back chunks never have the same one", "[threads]") {
@@ -407,6 +471,19 @@ TEST_CASE("when the sink fails, recording ends and requests go on", "[threads]")
   CHECK(sink.finished);
   CHECK_FALSE(sink.clean);
   CHECK(recorder.unrecorded() >= 5);
+}
+
+TEST_CASE("when the sink fails at a request under way, that request ends nevertheless", "[threads]") {
+  KeepingSink sink;
+  sink.fail_after = 0;
+  Recorder recorder(sink, small(65536), 0);
+  Ring* ring = recorder.borrow();
+  Op op{.name = "long"};
+  REQUIRE(recorder.begin(ring, op));
+  recorder.stop("done");  // writes it as started
+  recorder.end(*ring, op);
+  CHECK(recorder.failure().find("No space left") != std::string::npos);
+  CHECK_FALSE(sink.clean);
 }
 
 TEST_CASE("when the sink asks for it, recording ends cleanly with its reason", "[threads]") {
