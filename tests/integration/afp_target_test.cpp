@@ -1,41 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AFP target on a real server: run it under tests/servers/netatalk. Every case works in a directory of its own in the volume
-// and looks at the results from behind the server too.
+// The AFP target on a real server, tests/servers/netatalk: see target_on_server.hpp.
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
-#include "engine/clock.hpp"
-#include "targets/afp/afp_target.hpp"
-#include "targets/blocking_session.hpp"
-#include "targets/target.hpp"
-#include "unit/catch.hpp"
+#include "target_on_server.hpp"
 
 using namespace fsr;
-namespace fs = std::filesystem;
 
 namespace {
 
-std::string environment(const char* name) {
-  const char* value = getenv(name);
-  if (!value) throw std::runtime_error(std::string(name) + " is not set: run me under tests/servers/netatalk");
-  return value;
-}
-
-void server(const char* what) {
-  std::string command = environment("FSR_SOURCE") + "/tests/servers/netatalk " + what;
-  REQUIRE(system(command.c_str()) == 0);
-}
+struct Mounted : TargetOnServer {
+  explicit Mounted(const std::string& options = "")
+      : TargetOnServer(environment("AFP_URL") + options, environment("AFP_DIR"), false, false) {}
+};
 
 // As a network would: of all of this process's connections to the server.
 void cut_connections() {
@@ -45,69 +27,6 @@ void cut_connections() {
     socklen_t size = sizeof peer;
     if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && ntohs(peer.sin_port) == port) shutdown(fd, SHUT_RDWR);
   }
-}
-
-constexpr ObjectId kDir = 2;
-
-// A target with a fresh directory in it, object kDir.
-struct Mounted {
-  MonotonicClock clock;
-  std::unique_ptr<Target> target;
-  std::unique_ptr<BlockingSession> session;
-  fs::path disk;  // the directory behind the server
-  uint64_t next = 100;
-
-  explicit Mounted(const std::string& options = "") {
-    target = afp_plugin.open(environment("AFP_URL") + options, {&clock, false, false});
-    session = std::make_unique<BlockingSession>(*target, clock);
-    const std::string dir = "case-" + std::to_string(getpid()) + "-" + std::to_string(clock.now());
-    REQUIRE(run({.kind = OpKind::mkdir, .mode = 0777, .object = kDir, .parent = kRootObject, .name = dir}) == 0);
-    disk = fs::path(environment("AFP_DIR")) / dir;
-  }
-  const Outcome& perform(const Op& op, std::string_view payload = {}) { return session->perform(op, payload); }
-  int run(const Op& op, std::string_view payload = {}) { return perform(op, payload).error; }
-  ObjectId create(std::string_view name, HandleId handle) {
-    ObjectId object = next++;
-    REQUIRE(run({.kind = OpKind::create,
-                 .mode = 0644,
-                 .open_flags = O_RDWR,
-                 .object = object,
-                 .parent = kDir,
-                 .handle = handle,
-                 .name = name}) == 0);
-    return object;
-  }
-  int write(HandleId handle, uint64_t offset, std::string_view data) {
-    return run({.kind = OpKind::write, .handle = handle, .offset = offset, .length = data.size()}, data);
-  }
-  std::string read(HandleId handle, uint64_t offset, uint64_t length) {
-    const Outcome& o = perform({.kind = OpKind::read, .handle = handle, .offset = offset, .length = length});
-    CHECK(o.error == 0);
-    CHECK(o.result == o.data.size());
-    return std::string(o.data);
-  }
-  uint64_t counter(std::string_view name) {
-    for (const auto& [key, value] : target->counters())
-      if (key == name) return value;
-    FAIL("no counter " << name);
-    return 0;
-  }
-};
-
-std::string pattern(size_t size) {
-  std::string data(size, 0);
-  for (size_t i = 0; i < size; ++i) data[i] = char((i * 2654435761u) >> 13);
-  return data;
-}
-
-std::string refusal(const std::string& url) {
-  MonotonicClock clock;
-  try {
-    afp_plugin.open(url, {&clock, false, false});
-  } catch (const std::runtime_error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 // With another value of AFP_PASSWORD, or none.
@@ -177,7 +96,7 @@ TEST_CASE("a connection that is cut: the server goes on with the session, with w
   Mounted m;
   ObjectId file = m.create("file", 1);
   REQUIRE(m.write(1, 0, "before") == 0);
-  REQUIRE(m.run({.kind = OpKind::setlk, .mode = F_WRLCK, .object = file, .handle = 1, .length = 5, .owner = 1}) == 0);
+  REQUIRE(m.lock(file, 1, 1, 0, 5) == 0);
   cut_connections();
   CHECK(m.read(1, 0, 10) == "before");
   CHECK(m.counter("reconnects") == 1);
@@ -185,22 +104,13 @@ TEST_CASE("a connection that is cut: the server goes on with the session, with w
   CHECK(m.counter("open files opened again") == 0);
   CHECK(m.counter("files whose locks were lost") == 0);
   REQUIRE(m.write(1, 6, " after") == 0);
-  CHECK(m.run({.kind = OpKind::release, .handle = 1}) == 0);
+  CHECK(m.release(1) == 0);
 }
 
 TEST_CASE("a server that restarts: what is open is opened again, by name, and goes on") {
   Mounted m;
-  ObjectId file = m.create("file", 1);
-  REQUIRE(m.write(1, 0, "before") == 0);
-  server("--stop");
-  server("--start");
-  CHECK(m.run({.kind = OpKind::getattr, .object = file}) == 0);
-  CHECK(m.read(1, 0, 10) == "before");
-  REQUIRE(m.write(1, 6, " after") == 0);
-  CHECK(m.read(1, 0, 20) == "before after");
+  check_restart(m, "netatalk");
   CHECK(m.counter("reconnects") >= 1);
-  CHECK(m.counter("open files opened again") == 1);
-  CHECK(m.run({.kind = OpKind::release, .handle = 1}) == 0);
 }
 
 TEST_CASE("what AFP has no word for is done another way, and counted") {
@@ -228,7 +138,7 @@ TEST_CASE("names: decomposed or not, with a colon, of 255 bytes") {
   for (const std::string name : {"\xc3\xa4", "a:b", "\xe2\x82\xac \xf0\x9f\x98\x80"}) {
     m.create(name, 1);
     CHECK(fs::exists(m.disk / name));
-    CHECK(m.run({.kind = OpKind::release, .handle = 1}) == 0);
+    CHECK(m.release(1) == 0);
     CHECK(m.run({.kind = OpKind::lookup, .object = 60, .parent = kDir, .name = name}) == 0);
   }
   m.create(std::string(255, 'n'), 1);
@@ -238,24 +148,18 @@ TEST_CASE("names: decomposed or not, with a colon, of 255 bytes") {
 TEST_CASE("locks reach the server: another session meets them") {
   Mounted m, other;
   ObjectId file = m.create("file", 1);
-  const std::string dir = m.disk.filename();
-  REQUIRE(other.run({.kind = OpKind::lookup, .object = 70, .parent = kRootObject, .name = dir}) == 0);
+  REQUIRE(other.run({.kind = OpKind::lookup, .object = 70, .parent = kRootObject, .name = m.dir_name}) == 0);
   REQUIRE(other.run({.kind = OpKind::lookup, .object = 71, .parent = 70, .name = "file"}) == 0);
   REQUIRE(other.run({.kind = OpKind::open, .open_flags = O_RDWR, .object = 71, .handle = 5}) == 0);
   const Op theirs{.kind = OpKind::setlk, .mode = F_WRLCK, .object = 71, .handle = 5, .offset = 15, .length = 1, .owner = 9};
-  REQUIRE(m.run({.kind = OpKind::setlk, .mode = F_RDLCK, .object = file, .handle = 1, .offset = 10, .length = 10, .owner = 1}) ==
-          0);
-  REQUIRE(m.run({.kind = OpKind::setlk, .mode = F_RDLCK, .object = file, .handle = 1, .offset = 5, .length = 30, .owner = 2}) ==
-          0);
+  REQUIRE(m.lock(file, 1, 1, 10, 10, F_RDLCK) == 0);
+  REQUIRE(m.lock(file, 1, 2, 5, 30, F_RDLCK) == 0);
   CHECK(other.run(theirs) == EAGAIN);
-  REQUIRE(m.run({.kind = OpKind::setlk, .mode = F_UNLCK, .object = file, .handle = 1, .offset = 10, .length = 10, .owner = 2}) ==
-          0);
+  REQUIRE(m.lock(file, 1, 2, 10, 10, F_UNLCK) == 0);
   CHECK(other.run(theirs) == EAGAIN);  // owner 1 has it
-  REQUIRE(m.run({.kind = OpKind::setlk, .mode = F_UNLCK, .object = file, .handle = 1, .offset = 0, .length = 0, .owner = 1}) ==
-          0);
+  REQUIRE(m.lock(file, 1, 1, 0, 0, F_UNLCK) == 0);
   CHECK(other.run(theirs) == 0);
-  CHECK(m.run({.kind = OpKind::setlk, .mode = F_WRLCK, .object = file, .handle = 1, .offset = 0, .length = 0, .owner = 1}) ==
-        EAGAIN);
+  CHECK(m.lock(file, 1, 1, 0, 0) == EAGAIN);
 }
 
 TEST_CASE("every version and every way to log in") {
@@ -269,8 +173,8 @@ TEST_CASE("every version and every way to log in") {
   }
   MonotonicClock clock;
   const std::string at = "afp://" + environment("AFP_HOST") + ":" + environment("AFP_PORT");
-  CHECK(afp_plugin.open(at + "/share", {&clock, false, false})->space().total > 0);
-  auto target = afp_plugin.open("afp://tester@" + at.substr(6) + "/read-only", {&clock, false, false});
+  CHECK(open_target(at + "/share", {&clock, false, false})->space().total > 0);
+  auto target = open_target("afp://tester@" + at.substr(6) + "/read-only", {&clock, false, false});
   BlockingSession session(*target, clock);
   CHECK(target->empty());
   const int error = session.perform({.kind = OpKind::mkdir, .mode = 0755, .object = 5, .parent = kRootObject, .name = "x"}).error;

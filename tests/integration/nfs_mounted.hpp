@@ -1,97 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the NFS targets on a real server have in common: run them under tests/servers/ganesha. Every case works in a
-// directory of its own below the export and looks at the results from behind the server too.
+// What the tests of the NFS targets have in common beside target_on_server.hpp: run them under tests/servers/ganesha.
 #pragma once
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "engine/clock.hpp"
-#include "targets/blocking_session.hpp"
-#include "targets/nfs/nfs_target.hpp"
-#include "targets/target.hpp"
-#include "unit/catch.hpp"
+#include "target_on_server.hpp"
 
 namespace fsr {
 
-namespace fs = std::filesystem;
-
-inline std::string environment(const char* name) {
-  const char* value = getenv(name);
-  if (!value) throw std::runtime_error(std::string(name) + " is not set: run me under tests/servers/ganesha");
-  return value;
-}
-
-// A target with a fresh directory in it, object kDir.
-constexpr ObjectId kDir = 2;
-
-struct Mounted {
-  MonotonicClock clock;
-  std::unique_ptr<Target> target;
-  std::unique_ptr<BlockingSession> session;
-  std::string dir_name;
-  fs::path disk;  // the directory behind the server
-  uint64_t next = 100;
-
+struct Mounted : TargetOnServer {
   // `url`: the variable of tests/servers/ganesha.
   explicit Mounted(const std::string& options = "", bool privileged = true, bool impersonate = false,
-                   const char* url = "NFS_VFS_URL") {
-    target = nfs_plugin.open(environment(url) + options, {&clock, privileged, impersonate});
-    session = std::make_unique<BlockingSession>(*target, clock);
-    dir_name = "case-" + std::to_string(getpid()) + "-" + std::to_string(clock.now());
-    REQUIRE(run({.kind = OpKind::mkdir, .mode = 0777, .object = kDir, .parent = kRootObject, .name = dir_name}) == 0);
-    disk = fs::path(environment("NFS_VFS_DIR")) / dir_name;
-  }
-
-  const Outcome& perform(const Op& op, std::string_view payload = {}) { return session->perform(op, payload); }
-  int run(const Op& op, std::string_view payload = {}) { return perform(op, payload).error; }
-
-  ObjectId create(std::string_view name, HandleId handle, int flags = O_RDWR) {
-    ObjectId object = next++;
-    REQUIRE(run({.kind = OpKind::create,
-                 .mode = 0644,
-                 .open_flags = uint32_t(flags),
-                 .object = object,
-                 .parent = kDir,
-                 .handle = handle,
-                 .name = name}) == 0);
-    return object;
-  }
-  int write(HandleId handle, uint64_t offset, std::string_view data) {
-    const Outcome& o = perform({.kind = OpKind::write, .handle = handle, .offset = offset, .length = data.size()}, data);
-    if (o.error == 0) CHECK(o.result == data.size());
-    return o.error;
-  }
-  std::string read(HandleId handle, uint64_t offset, uint64_t length) {
-    const Outcome& o = perform({.kind = OpKind::read, .handle = handle, .offset = offset, .length = length});
-    CHECK(o.error == 0);
-    CHECK(o.result == o.data.size());
-    return std::string(o.data);
-  }
-  int release(HandleId handle) { return run({.kind = OpKind::release, .handle = handle}); }
-  uint64_t counter(std::string_view name) {
-    for (const auto& [key, value] : target->counters())
-      if (key == name) return value;
-    FAIL("no counter " << name);
-    return 0;
-  }
+                   const char* url = "NFS_VFS_URL")
+      : TargetOnServer(environment(url) + options, environment("NFS_VFS_DIR"), privileged, impersonate) {}
 };
-
-inline std::string pattern(size_t size) {
-  std::string data(size, 0);
-  for (size_t i = 0; i < size; ++i) data[i] = char((i * 2654435761u) >> 13);
-  return data;
-}
 
 inline std::string contents(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -156,17 +81,6 @@ inline void check_pipelined(Mounted& m) {
   for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
   for (std::thread& t : threads) t.join();
   CHECK(good == kThreads * kOps);
-}
-
-// What opening says that can't be.
-inline std::string refusal(const std::string& url) {
-  MonotonicClock clock;
-  try {
-    nfs_plugin.open(url, {&clock, false, false});
-  } catch (const std::runtime_error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 }  // namespace fsr

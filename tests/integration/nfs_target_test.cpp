@@ -6,7 +6,6 @@
 #include <sys/sysmacros.h>
 
 #include <set>
-#include <thread>
 
 #include "nfs_mounted.hpp"
 
@@ -370,15 +369,11 @@ namespace {
 // The server is gone for a moment; `lose` is what it lost. Its write verifier is the second of its start.
 template <class Lose>
 void restart_server(Lose lose) {
-  const std::string ganesha = environment("FSR_SOURCE") + "/tests/servers/ganesha ";
   usleep(1'100'000);
-  REQUIRE(system((ganesha + "--stop").c_str()) == 0);
+  server("ganesha --stop");
   lose();
-  std::thread restart([&] {
-    usleep(300'000);
-    if (system((ganesha + "--start").c_str()) != 0) abort();
-  });
-  restart.join();
+  usleep(300'000);
+  server("ganesha --start");
 }
 
 void overwrite(const fs::path& path) {
@@ -441,7 +436,7 @@ TEST_CASE("what can't be kept for that is lost, and an fsync says so once") {
 
 TEST_CASE("the export in memory and the read-only export") {
   MonotonicClock clock;
-  auto memory = nfs_plugin.open(environment("NFS_MEM_URL"), {&clock, true, false});
+  auto memory = open_target(environment("NFS_MEM_URL"), {&clock, true, false});
   BlockingSession m(*memory, clock);
   CHECK(memory->empty());
   REQUIRE(m.perform({.kind = OpKind::create,
@@ -458,18 +453,13 @@ TEST_CASE("the export in memory and the read-only export") {
   REQUIRE(m.perform({.kind = OpKind::release, .handle = 1}).error == 0);
   REQUIRE(m.perform({.kind = OpKind::unlink, .object = 5, .parent = kRootObject, .name = "f"}).error == 0);
 
-  auto read_only = nfs_plugin.open(environment("NFS_RO_URL"), {&clock, true, false});
-  BlockingSession r(*read_only, clock);
-  CHECK(r.perform({.kind = OpKind::mkdir, .mode = 0755, .object = 5, .parent = kRootObject, .name = "x"}).error == EROFS);
-  CHECK(read_only->space().total > 0);
-  CHECK(r.perform({.kind = OpKind::statfs, .object = kRootObject}).error == 0);
-  CHECK(r.perform({.kind = OpKind::null}).error == 0);
+  check_read_only(*open_target(environment("NFS_RO_URL"), {&clock, true, false}));
 }
 
 TEST_CASE("ports come from the portmapper, and what can't be opened is one clear line") {
   MonotonicClock clock;
   TargetOptions options{&clock, false, false};
-  auto target = nfs_plugin.open("nfs://127.0.0.1/vfs", options);
+  auto target = open_target("nfs://127.0.0.1/vfs", options);
   CHECK(target->name() == "nfs://127.0.0.1/vfs");
   CHECK_THAT(refusal("nfs://127.0.0.1/no/such/export"), Catch::Contains("no such export") || Catch::Contains("denied"));
   CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsport=9&mountport=12048"),
@@ -483,20 +473,11 @@ TEST_CASE("ports come from the portmapper, and what can't be opened is one clear
 TEST_CASE("a server restart: locks are had again, and one that another took meanwhile is lost") {
   Mounted m;
   ObjectId file = m.create("file", 1);
-  auto lock = [&](uint64_t owner, uint64_t start, int mode) {
-    return m.run({.kind = OpKind::setlk,
-                  .mode = uint32_t(mode),
-                  .object = file,
-                  .handle = 1,
-                  .offset = start,
-                  .length = 10,
-                  .owner = owner});
-  };
-  REQUIRE(lock(1, 0, F_WRLCK) == 0);
-  REQUIRE(lock(1, 20, F_RDLCK) == 0);
-  REQUIRE(lock(2, 40, F_WRLCK) == 0);
-  REQUIRE(lock(3, 60, F_WRLCK) == 0);
-  REQUIRE(lock(3, 60, F_UNLCK) == 0);
+  REQUIRE(m.lock(file, 1, 1, 0, 10) == 0);
+  REQUIRE(m.lock(file, 1, 1, 20, 10, F_RDLCK) == 0);
+  REQUIRE(m.lock(file, 1, 2, 40, 10) == 0);
+  REQUIRE(m.lock(file, 1, 3, 60, 10) == 0);
+  REQUIRE(m.lock(file, 1, 3, 60, 10, F_UNLCK) == 0);
   // A process beside the server.
   const int fd = open((m.disk / "file").c_str(), O_RDWR | O_CLOEXEC);
   auto locally = [&](int command, short type, off_t start) {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of targets on real servers have in common: run them under the server's script in tests/servers. Every case works
+// in a directory of its own and looks at the results from behind the server too.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "engine/clock.hpp"
+#include "targets/blocking_session.hpp"
+#include "targets/target.hpp"
+#include "unit/catch.hpp"
+
+namespace fsr {
+
+namespace fs = std::filesystem;
+
+inline std::string environment(const char* name) {
+  const char* value = getenv(name);
+  if (!value) throw std::runtime_error(std::string(name) + " is not set: run me under the server's script in tests/servers");
+  return value;
+}
+
+// "diod --stop"
+inline void server(const std::string& command) {
+  REQUIRE(system((environment("FSR_SOURCE") + "/tests/servers/" + command).c_str()) == 0);
+}
+
+constexpr ObjectId kDir = 2;
+
+// A target with a fresh directory in it, object kDir.
+struct TargetOnServer {
+  MonotonicClock clock;
+  std::unique_ptr<Target> target;
+  std::unique_ptr<BlockingSession> session;
+  std::string dir_name;
+  fs::path disk;  // the directory behind the server
+  uint64_t next = 100;
+
+  // `root`: the target's, behind the server.
+  TargetOnServer(const std::string& url, const fs::path& root, bool privileged, bool impersonate) {
+    target = open_target(url, {&clock, privileged, impersonate});
+    session = std::make_unique<BlockingSession>(*target, clock);
+    dir_name = "case-" + std::to_string(getpid()) + "-" + std::to_string(clock.now());
+    REQUIRE(run({.kind = OpKind::mkdir, .mode = 0777, .object = kDir, .parent = kRootObject, .name = dir_name}) == 0);
+    disk = root / dir_name;
+  }
+
+  const Outcome& perform(const Op& op, std::string_view payload = {}) { return session->perform(op, payload); }
+  int run(const Op& op, std::string_view payload = {}) { return perform(op, payload).error; }
+
+  ObjectId create(std::string_view name, HandleId handle, uint32_t flags = O_RDWR, uint32_t uid = 0) {
+    ObjectId object = next++;
+    REQUIRE(run({.kind = OpKind::create,
+                 .uid = uid,
+                 .gid = uid,
+                 .mode = 0644,
+                 .open_flags = flags,
+                 .object = object,
+                 .parent = kDir,
+                 .handle = handle,
+                 .name = name}) == 0);
+    return object;
+  }
+  int write(HandleId handle, uint64_t offset, std::string_view data) {
+    const Outcome& o = perform({.kind = OpKind::write, .handle = handle, .offset = offset, .length = data.size()}, data);
+    if (o.error == 0) CHECK(o.result == data.size());
+    return o.error;
+  }
+  std::string read(HandleId handle, uint64_t offset, uint64_t length) {
+    const Outcome& o = perform({.kind = OpKind::read, .handle = handle, .offset = offset, .length = length});
+    CHECK(o.error == 0);
+    CHECK(o.result == o.data.size());
+    return std::string(o.data);
+  }
+  int lock(ObjectId object, HandleId handle, uint64_t owner, uint64_t offset, uint64_t length, uint32_t type = F_WRLCK) {
+    return run({.kind = OpKind::setlk,
+                .mode = type,
+                .object = object,
+                .handle = handle,
+                .offset = offset,
+                .length = length,
+                .owner = owner});
+  }
+  int release(HandleId handle) { return run({.kind = OpKind::release, .handle = handle}); }
+  uint64_t counter(std::string_view name) {
+    for (const auto& [key, value] : target->counters())
+      if (key == name) return value;
+    FAIL("no counter " << name);
+    return 0;
+  }
+};
+
+inline std::string pattern(size_t size) {
+  std::string data(size, 0);
+  for (size_t i = 0; i < size; ++i) data[i] = char((i * 2654435761u) >> 13);
+  return data;
+}
+
+// What opening says that can't be.
+inline std::string refusal(const std::string& url) {
+  MonotonicClock clock;
+  try {
+    open_target(url, {&clock, false, false});
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+inline void check_read_only(Target& target) {
+  MonotonicClock clock;
+  BlockingSession session(target, clock);
+  CHECK(session.perform({.kind = OpKind::mkdir, .mode = 0755, .object = 5, .parent = kRootObject, .name = "x"}).error == EROFS);
+  CHECK(target.space().total > 0);
+  CHECK(session.perform({.kind = OpKind::statfs, .object = kRootObject}).error == 0);
+  CHECK(session.perform({.kind = OpKind::null}).error == 0);
+}
+
+// What is open goes on after the server, of that script, restarts.
+inline void check_restart(TargetOnServer& t, const std::string& script) {
+  ObjectId file = t.create("file", 1);
+  REQUIRE(t.write(1, 0, "before") == 0);
+  server(script + " --stop");
+  server(script + " --start");
+  CHECK(t.run({.kind = OpKind::getattr, .object = file}) == 0);
+  CHECK(t.read(1, 0, 10) == "before");
+  REQUIRE(t.write(1, 6, " after") == 0);
+  CHECK(t.read(1, 0, 20) == "before after");
+  CHECK(t.counter("open files opened again") == 1);
+  CHECK(t.release(1) == 0);
+}
+
+// Operations fail in time while the server, of that script, is away, and succeed when it is back.
+inline void check_absence(TargetOnServer& t, const std::string& script) {
+  server(script + " --stop");
+  const int64_t begin = t.clock.now();
+  CHECK(t.run({.kind = OpKind::getattr, .object = kDir}) != 0);
+  CHECK(t.clock.now() - begin < 30'000'000'000);
+  server(script + " --start");
+  int error = -1;
+  for (int i = 0; i < 50 && error; ++i) {
+    error = t.run({.kind = OpKind::getattr, .object = kDir});
+    if (error) usleep(100'000);
+  }
+  CHECK(error == 0);
+}
+
+}  // namespace fsr
