@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that an NFS server can make us read. The first byte of the input says as what the rest is read: the results of the
 // procedure of that number, a MOUNT reply, a portmapper's reply, a lock manager's, or a stream that is cut into messages.
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-
+#include "reply_fuzz.hpp"
 #include "targets/nfs/mount3.hpp"
 #include "targets/nfs/nfs3.hpp"
 #include "targets/nfs/nlm4.hpp"
 #include "targets/nfs/rpc.hpp"
-#include "targets/wire/message_reader.hpp"
 
 using namespace fsr;
 using namespace fsr::nfs;
@@ -19,17 +14,6 @@ namespace {
 
 constexpr unsigned kMountReply = kProcs, kPortReply = kProcs + 1, kStream = kProcs + 2, kLockReply = kProcs + 3,
                    kTestReply = kProcs + 4;
-constexpr size_t kLongestMessage = 100'000;
-
-void require(bool condition) {
-  if (!condition) abort();
-}
-
-void check_inside(std::string_view view, std::span<const uint8_t> message) {
-  if (view.empty()) return;
-  const auto* begin = reinterpret_cast<const uint8_t*>(view.data());
-  require(begin >= message.data() && begin + view.size() <= message.data() + message.size());
-}
 
 void read_results(Proc proc, std::span<const uint8_t> message) {
   XdrDecoder in(message);
@@ -41,31 +25,6 @@ void read_results(Proc proc, std::span<const uint8_t> message) {
   if (proc == Proc::read) require(reply.status != kOk || reply.data.size() == reply.count);
 }
 
-// The bytes arrive in lumps of the size that the first of them says.
-void read_stream(std::span<const uint8_t> bytes) {
-  if (bytes.empty()) return;
-  const size_t lump = bytes[0] * 16 + 1;
-  bytes = bytes.subspan(1);
-  wire::MessageReader reader(kRpcProtocol, kLongestMessage);
-  while (!bytes.empty()) {
-    std::span<uint8_t> space = reader.space();
-    require(!space.empty() && space.size() <= 2 * kLongestMessage + 512 * 1024);
-    size_t n = std::min({lump, bytes.size(), space.size()});
-    memcpy(space.data(), bytes.data(), n);
-    bytes = bytes.subspan(n);
-    reader.received(n);
-    for (;;) {
-      std::span<const uint8_t> message;
-      wire::MessageReader::Next next = reader.next(&message);
-      if (next == wire::MessageReader::Next::malformed) return;
-      if (next == wire::MessageReader::Next::incomplete) break;
-      require(message.size() <= kLongestMessage);
-      uint32_t tag;
-      if (kRpcProtocol.tag_of(message, &tag)) read_results(Proc::getattr, message);
-    }
-  }
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -74,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const unsigned kind = data[0];
   std::span<const uint8_t> message(data + 1, size - 1);
   if (kind < kProcs) read_results(Proc(kind), message);
-  if (kind == kStream) read_stream(message);
+  if (kind == kStream) read_stream(kRpcProtocol, message, [](auto reply) { read_results(Proc::getattr, reply); });
   if (kind != kMountReply && kind != kPortReply && kind != kLockReply && kind != kTestReply) return 0;
   XdrDecoder in(message);
   if (decode_reply_head(in) != RpcStatus::success) return 0;

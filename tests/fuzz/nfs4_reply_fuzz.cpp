@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that an NFSv4 server can make us read: the input is a number of operations, their numbers, and the reply to a
 // COMPOUND of these.
-#include <cstdint>
-#include <cstdlib>
-
+#include "reply_fuzz.hpp"
 #include "targets/nfs4/compound.hpp"
 #include "targets/nfs4/nfs4.hpp"
 
 using namespace fsr;
 using namespace fsr::nfs4;
-
-namespace {
-
-void require(bool condition) {
-  if (!condition) abort();
-}
-
-void check_inside(std::string_view view, std::span<const uint8_t> message) {
-  if (view.empty()) return;
-  const auto* begin = reinterpret_cast<const uint8_t*>(view.data());
-  require(begin >= message.data() && begin + view.size() <= message.data() + message.size());
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
