@@ -63,4 +63,10 @@ bool root_is_empty(Target& target, Clock& clock) {
   return !found;
 }
 
+void release_all(Target& target, Clock& clock, const std::vector<HandleId>& handles) {
+  if (handles.empty()) return;
+  BlockingSession session(target, clock);
+  for (HandleId handle : handles) session.perform({.kind = OpKind::release, .handle = handle});
+}
+
 }  // namespace fsr

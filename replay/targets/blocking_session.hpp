@@ -36,4 +36,7 @@ class BlockingSession final : private Completion {
 // Whether nothing is in the target's root, not even our own marker. Throws std::runtime_error if it can't be listed.
 bool root_is_empty(Target& target, Clock& clock);
 
+// Releases the open instances. Throws std::runtime_error if there are any and no session can be had.
+void release_all(Target& target, Clock& clock, const std::vector<HandleId>& handles);
+
 }  // namespace fsr

@@ -116,7 +116,8 @@ class AfpTarget final : public Target {
  public:
   AfpTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
 
-  ~AfpTarget() override { remove_hidden_names(); }
+  // What unreleased opens kept goes with them.
+  ~AfpTarget() override { release_all(*this, *shared_->client.settings.clock, shared_->tree.hidden_opens()); }
 
   std::string name() const override { return name_; }
 
@@ -159,14 +160,6 @@ class AfpTarget final : public Target {
   }
 
  private:
-  // What unreleased opens kept goes with them.
-  void remove_hidden_names() {
-    const std::vector<HandleId> handles = shared_->tree.hidden_opens();
-    if (handles.empty()) return;
-    BlockingSession session(*this, *shared_->client.settings.clock);
-    for (HandleId handle : handles) session.perform({.kind = OpKind::release, .handle = handle});
-  }
-
   std::string name_;
   std::shared_ptr<Shared> shared_;
 };

@@ -90,7 +90,8 @@ class NinepTarget final : public Target {
  public:
   NinepTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
 
-  ~NinepTarget() override { remove_hidden_names(); }
+  // What unreleased opens kept goes with them.
+  ~NinepTarget() override { release_all(*this, *shared_->client.settings.clock, shared_->tree.hidden_opens()); }
 
   std::string name() const override { return name_; }
 
@@ -133,14 +134,6 @@ class NinepTarget final : public Target {
   }
 
  private:
-  // What unreleased opens kept goes with them.
-  void remove_hidden_names() {
-    const std::vector<HandleId> handles = shared_->tree.hidden_opens();
-    if (handles.empty()) return;
-    BlockingSession session(*this, *shared_->client.settings.clock);
-    for (HandleId handle : handles) session.perform({.kind = OpKind::release, .handle = handle});
-  }
-
   std::string name_;
   std::shared_ptr<Shared> shared_;
 };
