@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "targets/afp/afp.hpp"
-#include "targets/repeatable_call.hpp"
+#include "targets/path_protocol.hpp"
 
 namespace fsr::afp {
 
@@ -42,18 +42,11 @@ struct Settings {
   bool privileged = false;
 };
 
-struct Counters {
-  wire::ChannelCounters wire;
-  RepeatCounters calls;
+struct Counters : PathCounters {
   std::atomic<uint64_t> resumed{0};       // sessions that the server went on with after a reconnect
-  std::atomic<uint64_t> reopened{0};      // open files opened again in a new session
-  std::atomic<uint64_t> lost_locks{0};    // files whose locks ended with a session
-  std::atomic<uint64_t> hidden{0};        // removals while open, done as a rename
-  std::atomic<uint64_t> hidden_left{0};   // hidden names that could not be removed
   std::atomic<uint64_t> plain_links{0};   // symbolic links kept as files that hold their text
   std::atomic<uint64_t> copied_links{0};  // hard links made as copies
   std::atomic<uint64_t> notices{0};       // attentions from the server
-  std::atomic<uint64_t> unknown{0};       // operations on an object that nothing taught
 };
 
 // An open fork on the server, as long as somebody refers to it. Closed with its last reference.

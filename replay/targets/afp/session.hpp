@@ -3,32 +3,13 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "targets/afp/client.hpp"
 #include "targets/afp/tree.hpp"
-#include "targets/repeatable_call.hpp"
 
 namespace fsr::afp {
 
-// What the sessions of a target share.
-struct Shared final : SharedConnection {
-  explicit Shared(const Settings& s) : client(s), tree(client) {}
-  Client client;
-  Tree tree;  // refers to forks of the client
-
-  Clock& clock() const override { return *client.settings.clock; }
-  void advance(int64_t now) override {
-    client.advance(now);
-    tree.lock_waits.retry(now);
-  }
-  wire::Channel::Interest interest(int64_t deadline) const override { return client.interest(tree.lock_waits.next(deadline)); }
-  uint64_t generation() const override { return client.generation(); }
-  void cancel(const std::vector<SharedCall*>& calls) override {
-    tree.lock_waits.wake();
-    client.cancel(calls);
-  }
-};
+using Shared = PathConnection<Client, Tree>;
 
 // One operation under way.
 struct Call final : RepeatableCall {

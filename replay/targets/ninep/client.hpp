@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "targets/ninep/p9.hpp"
-#include "targets/repeatable_call.hpp"
+#include "targets/path_protocol.hpp"
 
 namespace fsr::ninep {
 
@@ -38,15 +38,8 @@ struct Settings {
   bool privileged = false, impersonate = false;
 };
 
-struct Counters {
-  wire::ChannelCounters wire;
-  RepeatCounters calls;
-  std::atomic<uint64_t> flushed{0};      // requests withdrawn
-  std::atomic<uint64_t> reopened{0};     // open files opened again on a new connection
-  std::atomic<uint64_t> lost_locks{0};   // files whose locks ended with a connection
-  std::atomic<uint64_t> hidden{0};       // removals while open, done as a rename
-  std::atomic<uint64_t> hidden_left{0};  // hidden names that could not be removed
-  std::atomic<uint64_t> unknown{0};      // operations on an object that nothing taught
+struct Counters : PathCounters {
+  std::atomic<uint64_t> flushed{0};  // requests withdrawn
 };
 
 // A file on the server, as long as somebody refers to it. Clunked with its last reference.

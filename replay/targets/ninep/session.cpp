@@ -16,9 +16,7 @@ void NinepSession::begin(SharedCall& shared_call) {
 }
 
 Detached NinepSession::run(Call& call) {
-  Client& client = shared_->client;
-  auto ready = [&client](Call& c) { return client.ready(c); };
-  const int error = co_await repeat_call(call, shared_->tree, client.counters.calls, ready, perform);
+  const int error = co_await repeat_call(call, *shared_, perform);
   finish(call, error);
 }
 

@@ -3,35 +3,15 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "targets/ninep/client.hpp"
 #include "targets/ninep/tree.hpp"
-#include "targets/repeatable_call.hpp"
 
 namespace fsr::ninep {
 
 class NinepSession;
 
-// What the sessions of a target share.
-struct Shared final : SharedConnection {
-  explicit Shared(const Settings& s) : client(s), tree(client) {}
-  Client client;
-  Tree tree;  // refers to fids of the client
-
-  Clock& clock() const override { return *client.settings.clock; }
-  void advance(int64_t now) override {
-    client.advance(now);
-    tree.lock_waits.retry(now);
-  }
-  wire::Channel::Interest interest(int64_t deadline) const override { return client.interest(tree.lock_waits.next(deadline)); }
-  uint64_t generation() const override { return client.generation(); }
-  void cancel(const std::vector<SharedCall*>& calls) override {
-    tree.lock_waits.wake();
-    client.cancel(calls);
-  }
-};
+using Shared = PathConnection<Client, Tree>;
 
 // One operation under way.
 struct Call final : RepeatableCall {

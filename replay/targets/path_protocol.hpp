@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What protocols that name files by where they are, on a connection that may break, have in common. Operations that it
+// interrupted begin again if nothing was asked of the server that it must not do twice, and so do those that missed a name which
+// was moved meanwhile.
+#pragma once
+
+#include <errno.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "targets/shared_session.hpp"
+
+namespace fsr {
+
+// Protocols derive theirs.
+struct PathCounters {
+  wire::ChannelCounters wire;
+  std::atomic<uint64_t> repeated{0};     // operations begun again after their connection broke
+  std::atomic<uint64_t> lost{0};         // operations that failed since their connection broke
+  std::atomic<uint64_t> moved{0};        // operations begun again since a name on their path was moved meanwhile
+  std::atomic<uint64_t> reopened{0};     // open files opened again after a reconnect
+  std::atomic<uint64_t> lost_locks{0};   // files whose locks ended with a connection or session
+  std::atomic<uint64_t> hidden{0};       // removals while open, done as a rename
+  std::atomic<uint64_t> hidden_left{0};  // hidden names that could not be removed
+  std::atomic<uint64_t> unknown{0};      // operations on an object that nothing taught
+
+  // As Target::counters() tells them.
+  std::vector<std::pair<std::string, uint64_t>> named() const {
+    return {{"reconnects", wire.reconnects},
+            {"operations begun again after a reconnect", repeated},
+            {"operations lost with a connection", lost},
+            {"operations begun again after a rename", moved},
+            {"open files opened again", reopened},
+            {"files whose locks were lost", lost_locks},
+            {"requests lost with a connection", wire.broken},
+            {"requests without an answer", wire.timeouts},
+            {"requests with no server to go to", wire.unreachable},
+            {"malformed replies", wire.malformed},
+            {"unexpected replies", wire.unexpected},
+            {"open files removed by renaming", hidden},
+            {"hidden names left behind", hidden_left},
+            {"operations on unknown objects", unknown}};
+  }
+};
+
+// What the sessions of a target share. Tree derives from KnownTree.
+template <class Client, class Tree>
+struct PathConnection final : SharedConnection {
+  explicit PathConnection(const auto& settings) : client(settings), tree(client) {}
+  Client client;
+  Tree tree;  // refers to what is open at the client
+
+  Clock& clock() const override { return *client.settings.clock; }
+  void advance(int64_t now) override {
+    client.advance(now);
+    tree.lock_waits.retry(now);
+  }
+  wire::Channel::Interest interest(int64_t deadline) const override { return client.interest(tree.lock_waits.next(deadline)); }
+  uint64_t generation() const override { return client.generation(); }
+  void cancel(const std::vector<SharedCall*>& calls) override {
+    tree.lock_waits.wake();
+    client.cancel(calls);
+  }
+};
+
+struct RepeatableCall : SharedCall {
+  bool harmful = false;  // a request that must not be made twice may have been performed
+};
+
+inline bool connection_broke(int error) { return error == ECONNRESET || error == ENOTCONN; }
+
+// `perform(call)` is the operation. Static: clang 14's -fsanitize=function wants coroutine templates local.
+template <class Call, class Client, class Tree, class Perform>
+static Task repeat_call(Call& call, PathConnection<Client, Tree>& shared, Perform perform) {
+  constexpr unsigned kMostAttempts = 4;
+  int error;
+  for (unsigned attempts = 1;; ++attempts) {
+    call.request->outcome = Outcome();
+    error = co_await shared.client.ready(call);
+    if (error) break;
+    const uint64_t moves = shared.tree.moves;
+    error = co_await perform(call);
+    if (!error || call.cancelled || attempts >= kMostAttempts) break;
+    if (connection_broke(error) && !call.harmful) {
+      ++shared.client.counters.repeated;
+    } else if ((error == ENOENT || error == ESTALE || error == ENOTDIR) && shared.tree.moved_since(moves)) {
+      ++shared.client.counters.moved;
+    } else {
+      break;
+    }
+  }
+  if (connection_broke(error)) {
+    ++shared.client.counters.lost;
+    error = ECONNRESET;
+  }
+  co_return error;
+}
+
+}  // namespace fsr
