@@ -88,8 +88,8 @@ struct Shim {
   std::multimap<uint64_t, std::pair<const Inode*, LockRange>> lock_waits;  // by owner
 };
 
-// One request from arrival to reply: carries the operation, and records it between begin() and end(). What `op` points to at begin()
-// stays as it is until end().
+// One request from arrival to reply: carries the operation, and records it between begin() and end(). What `op` points to at
+// begin() stays as it is until end().
 class Request {
  public:
   Request(fuse_req_t req, OpKind kind);

@@ -36,8 +36,8 @@ Ring::Ring(ChunkPool& pool) : pool_(pool), chunk_(pool.make()), read_chunk_(chun
 }
 
 size_t Ring::need(const Op& op) {
-  return padded(sizeof(Record) + sizeof(Attr) * (size_t(op.attr != nullptr) + size_t(op.set != nullptr)) + op.blocks.size_bytes() +
-                op.name.size() + op.name2.size() + op.data.size() + entries_bytes(op));
+  return padded(sizeof(Record) + sizeof(Attr) * (size_t(op.attr != nullptr) + size_t(op.set != nullptr)) +
+                op.blocks.size_bytes() + op.name.size() + op.name2.size() + op.data.size() + entries_bytes(op));
 }
 
 bool Ring::room(size_t bytes) {

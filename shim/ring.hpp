@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring between one thread that serves requests and the writer thread: a chain of chunks from a pool that all rings share.
 //
-// Single producer, single consumer, no lock, no allocation, no system call while there is room. A producer has at most one request
-// open at a time, which the writer can see under way; it becomes a record when its outcome is known. So what a start costs does not
-// depend on whether the memory of chunks is in the processor's caches, which it mostly is not.
+// Single producer, single consumer, no lock, no allocation, no system call while there is room. A producer has at most one
+// request open at a time, which the writer can see under way; it becomes a record when its outcome is known. So what a start
+// costs does not depend on whether the memory of chunks is in the processor's caches, which it mostly is not.
 //
 // Layout of a record: Record, attr, set, blocks, name, name2, data, entries, as far as there are; padded to 8 bytes; never split
 // between chunks. Pointers in a stored Op are meaningless until read() has set them to the ring's own memory.
@@ -43,8 +43,8 @@ class Ring {
   Ring& operator=(const Ring&) = delete;
 
   // Producer. enter() announces, then the caller reads the clock and calls start(); what that operation points to stays as it is
-  // until the end. finish() takes the operation again with its outcome, for which room(need(op)) must have answered true. abandon()
-  // instead of it leaves no trace of the operation, unless the writer has seen that it was under way.
+  // until the end. finish() takes the operation again with its outcome, for which room(need(op)) must have answered true.
+  // abandon() instead of it leaves no trace of the operation, unless the writer has seen that it was under way.
   static size_t need(const Op& op);
   size_t largest() const { return pool_.chunk_bytes(); }  // there is never room for more
   bool room(size_t bytes);
