@@ -58,18 +58,26 @@ def fsx(directory):
         return {f"seed {seed}": result for seed, result in enumerate(pool.map(one, range(FSX_SEEDS)))}
 
 
-def stress(directory):
-    command = ["stress-ng", *(word for s in STRESSORS for word in (f"--{s}", "1")), "-t", str(STRESS_SECONDS), "--verify",
+def stress_ng(directory, stressors):
+    """Result of each, and of stress-ng as a whole."""
+    command = ["stress-ng", *(word for s in stressors for word in (f"--{s}", "1")), "-t", str(STRESS_SECONDS), "--verify", "-v",
                "--metrics-brief", "--temp-path", directory, *STRESS_SIZES]
     done = subprocess.run(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     ran = set(re.findall(r"metrc: \[\d+\] ([\w-]+) +\d+ ", done.stdout))
     complaints = re.findall(r"(?:fail|error): +\[\d+\] ([\w-]+):.*", done.stdout) + re.findall(
         r"process \[\d+\] \(([\w-]+)\) aborted", done.stdout)
-    if complaints or done.returncode != 0:
+    results = {s: "fail" if s in complaints else "pass" if s in ran else "skip" for s in stressors}
+    if done.returncode != 0 or set(results.values()) != {"pass"}:
         print(done.stdout, file=sys.stderr)
-    results = {s: "fail" if s in complaints else "pass" if s in ran else "skip" for s in STRESSORS}
-    results["all of them"] = "pass" if done.returncode == 0 else "fail"
-    return results
+    return results, "pass" if done.returncode == 0 else "fail"
+
+
+def stress(directory):
+    results, whole = stress_ng(directory, STRESSORS)
+    # A stressor whom a signal of another one reaches before it begins does nothing and succeeds: that says nothing of the file system.
+    for silent in [s for s, result in results.items() if result == "skip"]:
+        results |= stress_ng(directory, [silent])[0]
+    return results | {"all of them": whole}
 
 
 SUITES = {"pjdfstest": pjdfstest, "fsx": fsx, "stress-ng": stress}
