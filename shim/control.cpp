@@ -65,11 +65,41 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
+// -1: nobody listens there.
+int connect_to(pid_t pid) {
+  const std::string directory = control_directory(false);
+  if (directory.empty()) return -1;
+  const sockaddr_un address = address_of(directory + "/" + std::to_string(pid) + ".sock");
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN) return fd;
+  close(fd);
+  return -1;
+}
+
+// Closes fd. `patience` in seconds, 0: for ever.
+bool ask(int fd, const std::string& request, int patience, ControlFields* answer) {
+  std::string text;
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) == ssize_t(request.size())) {
+    char buffer[4096];
+    for (pollfd wait = {fd, POLLIN, 0}; poll(&wait, 1, patience > 0 ? patience * 1000 : -1) > 0;) {
+      const ssize_t n = recv(fd, buffer, sizeof buffer, 0);
+      if (n <= 0) break;
+      text.append(buffer, size_t(n));
+    }
+  }
+  close(fd);
+  std::istringstream in(text);
+  *answer = from_text(in);
+  return !answer->empty();
+}
+
 }  // namespace
 
 ControlServer::ControlServer(const ControlFields& info) {
   std::string directory = control_directory(true);
   if (directory.empty()) throw Fail("no private directory for the control socket: set XDG_RUNTIME_DIR");
+  for (FoundCapture& other : find_captures(0))
+    if (!other.alive && other.info["directory"] == escape_text(info.at("directory"))) forget_capture(other.pid);
   base_ = directory + "/" + std::to_string(getpid());
   sockaddr_un address = address_of(base_ + ".sock");
   unlink(address.sun_path);
@@ -110,7 +140,7 @@ void ControlServer::reply(int client, const ControlFields& fields) {
   close(client);
 }
 
-std::vector<FoundCapture> find_captures() {
+std::vector<FoundCapture> find_captures(int patience) {
   std::vector<FoundCapture> found;
   std::string directory = control_directory(false);
   DIR* dir = directory.empty() ? nullptr : opendir(directory.c_str());
@@ -123,7 +153,11 @@ std::vector<FoundCapture> find_captures() {
     std::ifstream file(directory + "/" + name);
     capture.info = from_text(file);
     ControlFields answer;
-    capture.alive = ask_capture(capture.pid, "status", &answer);
+    if (const int fd = connect_to(capture.pid); fd >= 0) {
+      capture.alive = true;
+      capture.answered = patience > 0 && ask(fd, "status", patience, &answer);
+    }
+    capture.info["state"] = capture.alive ? "silent" : "died";
     for (auto& [key, value] : answer) capture.info[key] = value;
     found.push_back(capture);
   }
@@ -132,21 +166,8 @@ std::vector<FoundCapture> find_captures() {
 }
 
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer) {
-  std::string directory = control_directory(false);
-  if (directory.empty()) return false;
-  sockaddr_un address = address_of(directory + "/" + std::to_string(pid) + ".sock");
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  std::string text;
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-      send(fd, request.data(), request.size(), MSG_NOSIGNAL) == ssize_t(request.size())) {
-    char buffer[4096];
-    for (ssize_t n; (n = recv(fd, buffer, sizeof buffer, 0)) > 0;) text.append(buffer, size_t(n));
-  }
-  close(fd);
-  std::istringstream in(text);
-  *answer = from_text(in);
-  return !answer->empty();
+  const int fd = connect_to(pid);
+  return fd >= 0 && ask(fd, request, 0, answer);
 }
 
 void forget_capture(pid_t pid) {

@@ -18,7 +18,7 @@ using ControlFields = std::map<std::string, std::string>;
 
 class ControlServer {
  public:
-  // Throws Fail.
+  // What captures of the same directory that died have left is forgotten. Throws Fail.
   explicit ControlServer(const ControlFields& info);
   ~ControlServer();
   int fd() const { return listen_fd_; }
@@ -33,11 +33,13 @@ class ControlServer {
 
 struct FoundCapture {
   pid_t pid = 0;
-  ControlFields info;
+  ControlFields info;  // as it began, and its "state": "died", "silent", or what it answered, with its figures
   bool alive = false;
+  bool answered = false;
 };
 
-std::vector<FoundCapture> find_captures();
+// Each is given so many seconds to answer; 0: is not asked.
+std::vector<FoundCapture> find_captures(int patience = 5);
 // Asks a running capture; false when it doesn't answer. Waits until it has done what was asked.
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer);
 void forget_capture(pid_t pid);  // removes what a dead one left

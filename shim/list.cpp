@@ -26,11 +26,11 @@ int64_t ring_time(ControlFields& fields) { return fields["ring_time"].empty() ? 
 void print_json(std::vector<FoundCapture>& captures) {
   nlohmann::json all = nlohmann::json::array();
   for (FoundCapture& c : captures) {
-    nlohmann::json one = {{"pid", int(c.pid)}, {"state", c.alive ? c.info["state"] : "died"}};
+    nlohmann::json one = {{"pid", int(c.pid)}, {"state", c.info["state"]}};
     for (const char* name : {"directory", "trace", "command", "failure"}) one[name] = json_text(c.info[name]);
-    if (c.alive)
+    if (c.answered)
       for (const char* name : kNumbers) one[name] = number(c.info, name);
-    if (const int64_t time = ring_time(c.info); c.alive && time >= 0) one["ring_time"] = time;
+    if (const int64_t time = ring_time(c.info); time >= 0) one["ring_time"] = time;
     all.push_back(one);
   }
   puts(all.dump(2).c_str());
@@ -51,13 +51,13 @@ int run_list(bool json) {
   printf("%-8s %-10s %14s %10s %11s %11s %15s  %s -> %s\n", "PID", "STATE", "OPERATIONS", "OP/S", "DATA", "TRACE", "RING",
          "DIRECTORY", "TRACE FILE");
   for (FoundCapture& c : captures) {
-    auto count = [&](const char* name) { return c.alive ? format_count(number(c.info, name)) : "-"; };
-    auto size = [&](const char* name) { return c.alive ? format_size(number(c.info, name)) : "-"; };
+    auto count = [&](const char* name) { return c.answered ? format_count(number(c.info, name)) : "-"; };
+    auto size = [&](const char* name) { return c.answered ? format_size(number(c.info, name)) : "-"; };
     const int64_t time = ring_time(c.info);
-    const std::string ring = c.alive ? c.info["ring_percent"] + "%" + (time < 0 ? "" : " of " + format_duration(time)) : "-";
-    printf("%-8d %-10s %14s %10s %11s %11s %15s  %s -> %s", int(c.pid), c.alive ? c.info["state"].c_str() : "died",
-           count("operations").c_str(), count("rate").c_str(), size("bytes").c_str(), size("trace_bytes").c_str(), ring.c_str(),
-           c.info["directory"].c_str(), c.info["trace"].c_str());
+    const std::string ring = c.answered ? c.info["ring_percent"] + "%" + (time < 0 ? "" : " of " + format_duration(time)) : "-";
+    printf("%-8d %-10s %14s %10s %11s %11s %15s  %s -> %s", int(c.pid), c.info["state"].c_str(), count("operations").c_str(),
+           count("rate").c_str(), size("bytes").c_str(), size("trace_bytes").c_str(), ring.c_str(), c.info["directory"].c_str(),
+           c.info["trace"].c_str());
     if (number(c.info, "pieces") > 1) printf(" (%s pieces)", c.info["pieces"].c_str());
     if (number(c.info, "dropped") > 0) printf(", %s dropped", count("dropped").c_str());
     putchar('\n');

@@ -256,17 +256,16 @@ std::string resolve_captured(std::string path) {
   size_t slash = path.find_last_of('/');
   std::string last = slash == std::string::npos ? path : path.substr(slash + 1);
   char resolved[PATH_MAX];
-  if (last.empty() || last == "." || last == ".." || !is_dead_mount(path)) {
-    if (realpath(path.c_str(), resolved)) return resolved;
-    // A capture that died is still known by that name.
-    if (errno == ENOENT && path.starts_with('/')) return path;
-    if (errno == ENOENT && getcwd(resolved, sizeof resolved)) return std::string(resolved) + "/" + path;
-    throw failed(path, errno);
-  }
   std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  if (!realpath(parent.c_str(), resolved)) throw failed(path, errno);
-  std::string base = resolved;
-  return (base == "/" ? "" : base) + "/" + last;
+  if (!last.empty() && last != "." && last != ".." && realpath(parent.c_str(), resolved)) {
+    std::string whole = (resolved == std::string("/") ? "" : resolved) + ("/" + last);
+    if (std::optional<MountEntry> top = mount_at(whole); top && top->type == kMountType) return whole;
+  }
+  if (realpath(path.c_str(), resolved)) return resolved;
+  // A capture that died is still known by that name.
+  if (errno == ENOENT && path.starts_with('/')) return path;
+  if (errno == ENOENT && getcwd(resolved, sizeof resolved)) return std::string(resolved) + "/" + path;
+  throw failed(path, errno);
 }
 
 NfsCounters nfs_counters_of(const std::string& point) {

@@ -79,7 +79,7 @@ class Watcher {
 
 // True when a process has died under its mount: accesses answer ENOTCONN.
 bool is_dead_mount(const std::string& path);
-// realpath() that never touches the last component if that is a dead mount.
+// realpath() that never touches the last component if a capture is mounted there: its process may have died, or not answer.
 std::string resolve_captured(std::string path);
 // For the mount at `point`; all empty unless it is NFS.
 NfsCounters nfs_counters_of(const std::string& point);

@@ -19,7 +19,7 @@ int run_rotate(const std::string& given) {
     if (!capture.alive || capture.info["directory"] != written) continue;
     found = true;
     ControlFields answer;
-    if (!ask_capture(capture.pid, "rotate", &answer)) answer["failure"] = "does not answer";
+    if (!capture.answered || !ask_capture(capture.pid, "rotate", &answer)) answer["failure"] = "does not answer";
     if (!answer["failure"].empty()) {
       dprintf(STDERR_FILENO, "fsshim: process %d: %s\n", int(capture.pid), answer["failure"].c_str());
       status = 1;

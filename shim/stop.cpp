@@ -17,8 +17,9 @@ namespace {
 
 int stop_running(const FoundCapture& capture) {
   ControlFields answer;
-  if (!ask_capture(capture.pid, "stop", &answer)) {
-    dprintf(STDERR_FILENO, "fsshim: process %d does not answer\n", int(capture.pid));
+  if (!capture.answered || !ask_capture(capture.pid, "stop", &answer)) {
+    dprintf(STDERR_FILENO, "fsshim: process %d does not answer; 'kill -9 %d' ends it, its trace then ends there\n",
+            int(capture.pid), int(capture.pid));
     return 1;
   }
   printf("stopped: %s operations in %s\n", answer["operations"].c_str(), answer["trace"].c_str());
@@ -42,7 +43,7 @@ int run_stop(const std::string& given) {
     forget_capture(capture.pid);
     printf("the capture by process %d died; its trace %s ends where it died\n", int(capture.pid), capture.info["trace"].c_str());
   }
-  if (is_dead_mount(directory)) {
+  if (status == 0 && is_dead_mount(directory)) {
     std::optional<MountEntry> top = mount_at(directory);
     if (!top || top->type != kMountType) throw Fail(directory + ": a dead mount, but not one of fsshim's");
     if (!take_away(directory, top->dev)) throw failed(directory + ": unmounting", errno);

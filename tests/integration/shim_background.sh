@@ -50,6 +50,20 @@ check_status "and says that it is cut" 1 "closing statement missing" fstrace ver
 check_status "list shows that it died" 0 "$pid +died" fsshim list
 check_status "stop forgets it" 0 "died" fsshim stop d
 
+# --- a process that does not answer
+fsshim capture d -o silent.zst --background 2>/dev/null
+pid=$(pid_of d)
+kill -STOP "$pid"
+check_status "list shows that it is silent" 0 "$pid +silent" timeout 20 fsshim list
+check_status "stop says so, without waiting for the directory" 1 "process $pid does not answer" timeout 20 fsshim stop "$scratch/d"
+check_status "rotate too" 1 "process $pid: does not answer" timeout 20 fsshim rotate d
+kill -9 "$pid"
+check "the directory is usable" wait_for eval '! mounted d'
+check_status "list shows that it died" 0 "$pid +died" fsshim list
+fsshim capture d -o anew.zst --background 2>/dev/null
+check "a new capture of the directory takes its place" eval '! fsshim list | grep -q "$pid +died"'
+check_status "stop" 0 "stopped" fsshim stop d
+
 # --- mount(8) with what is installed, in a mount namespace where that is in place
 check "install" env DESTDIR="$scratch/root" meson install -C "$FSR_BUILD" --no-rebuild --quiet
 helper=$(find root -name mount.fuse.fsshim)
