@@ -48,7 +48,7 @@ bool Ring::room(size_t bytes) {
 }
 
 // What room() has reserved follows, if it had to reserve anything; then the chunk before can be given back.
-void Ring::go_on() {
+void Ring::use_reserved() {
   if (!reserved_) return;
   head_.store(total() + largest() - at_, std::memory_order_relaxed);
   chunk_->next.store(reserved_, std::memory_order_release);
@@ -59,7 +59,7 @@ void Ring::go_on() {
 void Ring::enter() { state_.store(kEntering, std::memory_order_seq_cst); }
 
 void Ring::start(const Op& op) {
-  go_on();  // now: a request may be under way for long
+  use_reserved();  // now: a request may be under way for long
   open_ = op;
   open_start_.store(op.start, std::memory_order_release);
   state_.store(kStarted, std::memory_order_release);
@@ -80,7 +80,7 @@ void Ring::abandon() {
 
 void Ring::finish(const Op& op) {
   begin_end();
-  go_on();
+  use_reserved();
   auto* record = new (chunk_->memory + at_) Record{op, need(op)};
   char* p = reinterpret_cast<char*>(record + 1);
   if (op.attr) p = put(p, op.attr, sizeof *op.attr);

@@ -78,7 +78,7 @@ class Ring {
 
  private:
   enum State : uint32_t { kIdle, kEntering, kStarted, kReading, kEnding };
-  void go_on();
+  void use_reserved();
   void begin_end();
 
   ChunkPool& pool_;
