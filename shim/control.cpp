@@ -76,12 +76,14 @@ int connect_to(pid_t pid) {
   return -1;
 }
 
-// Closes fd. `patience` in seconds, 0: for ever.
+constexpr int kForEver = -1;
+
+// Closes fd. `patience` in seconds.
 bool ask(int fd, const std::string& request, int patience, ControlFields* answer) {
   std::string text;
   if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) == ssize_t(request.size())) {
     char buffer[4096];
-    for (pollfd wait = {fd, POLLIN, 0}; poll(&wait, 1, patience > 0 ? patience * 1000 : -1) > 0;) {
+    for (pollfd wait = {fd, POLLIN, 0}; poll(&wait, 1, patience == kForEver ? -1 : patience * 1000) > 0;) {
       const ssize_t n = recv(fd, buffer, sizeof buffer, 0);
       if (n <= 0) break;
       text.append(buffer, size_t(n));
@@ -167,7 +169,7 @@ std::vector<FoundCapture> find_captures(int patience) {
 
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer) {
   const int fd = connect_to(pid);
-  return fd >= 0 && ask(fd, request, 0, answer);
+  return fd >= 0 && ask(fd, request, kForEver, answer);
 }
 
 void forget_capture(pid_t pid) {

@@ -22,7 +22,7 @@ class ControlServer {
   explicit ControlServer(const ControlFields& info);
   ~ControlServer();
   int fd() const { return listen_fd_; }
-  // The next request ("status", "stop"), or empty. `*client` then awaits reply().
+  // The next request ("status", "rotate", "stop"), or empty. `*client` then awaits reply().
   std::string accept(int* client);
   static void reply(int client, const ControlFields& fields);  // closes it
 
