@@ -17,6 +17,10 @@ os.environ["PATH"] = ":".join(os.path.join(BUILD, d) for d in ("shim", "replay",
 
 
 def need(*programs):
+    """Builds those that are the benches' own."""
+    own = [p for p in programs if os.path.exists(os.path.join(SOURCE, "tests", "bench", p + ".cpp"))]
+    if own and os.path.exists(os.path.join(BUILD, "build.ninja")):
+        subprocess.run(["ninja", "-C", BUILD, "--quiet", *(f"tests/bench/{p}" for p in own)], check=False)
     for program in programs:
         if not shutil.which(program):
             sys.exit(f"{os.path.basename(sys.argv[0])}: no {program}; build first (FSR_BUILD is {BUILD}), "
