@@ -217,6 +217,11 @@ int InodeTable::reopen(Inode* inode) {
   return fd;
 }
 
+bool InodeTable::name_ends_with(const Inode* inode, std::string_view suffix) {
+  std::lock_guard lock(mutex_);
+  return inode->name.ends_with(suffix);
+}
+
 int InodeTable::stat(Inode* inode, struct statx* s) {
   Inode* used = inode;
   char name[NAME_MAX + 1] = "";

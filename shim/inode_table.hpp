@@ -119,6 +119,7 @@ class InodeTable {
   // Closes the less recently used half, for a caller that got EMFILE.
   void shrink();
 
+  bool name_ends_with(const Inode* inode, std::string_view suffix);
   int stat(Inode* inode, struct statx* s);  // 0 or -errno
   int acquire(Inode* inode);                // descriptor, or -errno
   void release(Inode* inode);

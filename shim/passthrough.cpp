@@ -275,7 +275,7 @@ CallerScope::Extent extent_to_make(const Request& r, Inode& dir, int fd, mode_t 
   return plainly_owned(r.caller, dir, fd, W_OK | X_OK) ? CallerScope::kOwnership : CallerScope::kAll;
 }
 
-void add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
+OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   auto* h = new OpenHandle;
   h->fd = fd;
   h->inode = inode;
@@ -289,6 +289,7 @@ void add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   fi->fh = reinterpret_cast<uint64_t>(h);
   std::lock_guard lock(r.shim.handles_mutex);
   r.shim.handles.insert(h);
+  return h;
 }
 
 void drop_handle(Shim& shim, OpenHandle* handle) {
@@ -297,8 +298,29 @@ void drop_handle(Shim& shim, OpenHandle* handle) {
     shim.handles.erase(handle);
   }
   --handle->inode->opens;
-  close(handle->fd);
   delete handle;
+}
+
+OpenHandle::~OpenHandle() {
+  close(fd);
+  if (other.load() >= 0) close(other.load());
+}
+
+int lower_fd(Shim& shim, OpenHandle* handle, bool direct) {
+  if (direct == ((handle->flags & O_DIRECT) != 0)) return handle->fd;
+  int known = handle->other.load();
+  if (known >= 0) return known;
+  constexpr int kKept = O_ACCMODE | O_APPEND | O_SYNC | O_NOATIME;
+  int flags = fcntl(handle->fd, F_GETFL);
+  int fd = open_lower(shim, handle->fd, (flags & kKept) | (direct ? O_DIRECT : 0));
+  if (fd < 0) {
+    // The file may not be opened any more: data that takes the page cache is better than data that is refused.
+    if (!direct) fcntl(handle->fd, F_SETFL, flags & ~O_DIRECT);
+    return handle->fd;
+  }
+  if (handle->other.compare_exchange_strong(known, fd)) return fd;
+  close(fd);
+  return known;
 }
 
 int Shim::open_by_instance(const Inode* inode) {
@@ -316,10 +338,7 @@ bool replaced_behind(const Inode& inode, uint64_t links) {
 }
 
 Shim::~Shim() {
-  for (OpenHandle* handle : handles) {
-    close(handle->fd);
-    delete handle;
-  }
+  for (OpenHandle* handle : handles) delete handle;
 }
 
 bool clears_set_id(const Request& r, int fd) {

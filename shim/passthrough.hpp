@@ -34,12 +34,15 @@ inline int64_t time_in_ns(int64_t seconds, int64_t nanoseconds) {
   return seconds < 0 ? INT64_MIN : INT64_MAX;
 }
 
-// An open instance. Its lower descriptor has the flags that the application chose.
+// An open instance. Its lower descriptors never append by themselves, because the kernel writes pages of mappings back through
+// any that can write (an append-only file leaves no choice: its descriptor does).
 struct OpenHandle {
-  int fd = -1;
+  int fd = -1;                 // with the O_DIRECT that the application chose when it opened the file
+  std::atomic<int> other{-1};  // with the other choice, from the first request that needs it
   Inode* inode = nullptr;
   HandleId id = 0;
-  int flags = 0;  // O_*, as last seen on the application's side
+  int flags = 0;             // O_*, as the application opened it
+  bool append_only = false;  // `fd` appends
   const ThreadInfo* opener = nullptr;
   uid_t uid = 0;
   gid_t gid = 0;
@@ -47,6 +50,7 @@ struct OpenHandle {
   uint64_t cursor = 0;                      // readdir: where the lower position stands
   std::atomic<bool> locked{false};          // a lock was granted through it
   std::atomic<int64_t> flushed{INT64_MIN};  // recorder's time of the last flush: perhaps the close before a release
+  ~OpenHandle();
 };
 
 // One lower descriptor for all POSIX (or OFD) locks that one owner has on one file: as an open-file-description lock it conflicts
@@ -148,9 +152,11 @@ int open_at(Shim& shim, int dirfd, const char* name, int flags, mode_t mode);
 // How much of the caller has to be taken on to open a file, or to make a new name in a directory.
 CallerScope::Extent extent_to_open(const Request& r, Inode& inode, int fd, int flags);
 CallerScope::Extent extent_to_make(const Request& r, Inode& dir, int fd, mode_t mode);
-// An open instance for a lower descriptor, named in r.op and fi; and its end, which closes the descriptor.
-void add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi);
+// An open instance for a lower descriptor, named in r.op and fi; and its end, which closes its descriptors.
+OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi);
 void drop_handle(Shim& shim, OpenHandle* handle);
+// The descriptor of an open file that has O_DIRECT, or the one that has not. With the process's own rights.
+int lower_fd(Shim& shim, OpenHandle* handle, bool direct);
 // Whether a write by this caller has to be done as the caller so that set-id bits are lost as they should.
 bool clears_set_id(const Request& r, int fd);
 void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner);

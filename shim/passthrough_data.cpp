@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstring>
 
 #include "passthrough.hpp"
+#include "permission.hpp"
 
 namespace fsr {
 
@@ -39,11 +41,12 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
   r.op.length = size;
   OpenHandle* h = r.handle(fi);
   // Only a read that a process asked for names the process as a lock owner; the rest fills pages (fuse_send_read() of Linux).
-  if (fi->lock_owner == 0) r.op.op_flags |= kOpKernel;
+  const bool fills_pages = fi->lock_owner == 0;
+  if (fills_pages) r.op.op_flags |= kOpKernel;
   r.begin();
   char* buffer = thread_buffer(size);
   if (!buffer) return r.fail(ENOMEM);
-  ssize_t n = pread(h->fd, buffer, size, offset);
+  ssize_t n = pread(lower_fd(r.shim, h, (fi->flags & O_DIRECT) && !fills_pages), buffer, size, offset);
   if (n < 0) return r.fail(errno);
   r.op.result = uint64_t(n);
   r.content(buffer, size_t(n));
@@ -51,21 +54,14 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
   fuse_reply_buf(req, buffer, size_t(n));
 }
 
-// The application may have changed these with fcntl since it opened the file.
-void follow_flags(OpenHandle* h, int flags) {
-  constexpr int kChangeable = O_APPEND | O_DIRECT;
-  if (((h->flags ^ flags) & kChangeable) == 0) return;
+// The file position then tells where the data landed.
+ssize_t append(OpenHandle* h, int fd, const iovec& data, int rwf, uint64_t* landed) {
+  // A file system of servers may go by the size that it knows.
+  struct stat s;
+  if (!is_local(*h->inode, fd)) fstat(fd, &s);
   std::lock_guard lock(h->position);
-  int now = fcntl(h->fd, F_GETFL);
-  if (now >= 0 && fcntl(h->fd, F_SETFL, (now & ~kChangeable) | (flags & kChangeable)) == 0)
-    h->flags = (h->flags & ~kChangeable) | (flags & kChangeable);
-}
-
-// An append through the file position, which then tells where it landed.
-ssize_t append(OpenHandle* h, const iovec& data, int rwf, uint64_t* landed) {
-  std::lock_guard lock(h->position);
-  ssize_t n = pwritev2(h->fd, &data, 1, -1, rwf);
-  if (n >= 0) *landed = uint64_t(lseek(h->fd, 0, SEEK_CUR)) - uint64_t(n);
+  ssize_t n = pwritev2(fd, &data, 1, -1, rwf | RWF_APPEND);
+  if (n >= 0) *landed = uint64_t(lseek(fd, 0, SEEK_CUR)) - uint64_t(n);
   return n;
 }
 
@@ -76,12 +72,16 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
   r.op.length = size;
   OpenHandle* h = r.handle(fi);
   if (fi->writepage) r.op.op_flags |= kOpKernel;
-  bool appending = (fi->flags & O_APPEND) != 0 && !fi->writepage;
+  // The flags are those of this moment (F_SETFL); write-back has none.
+  const bool appending = (fi->flags & O_APPEND) != 0 && !fi->writepage;
+  const bool direct = (fi->flags & O_DIRECT) != 0 && !fi->writepage;
   if (appending) r.op.op_flags |= kOpAppend;
   r.begin();
-  if (!fi->writepage) follow_flags(h, fi->flags);
+  // Only mappings write into the middle of such a file; on the file system itself there are none.
+  if (h->append_only && !appending) return r.fail(EPERM);
+  const int fd = lower_fd(r.shim, h, direct);
   const char* from = data;
-  if ((h->flags & O_DIRECT) && reinterpret_cast<uintptr_t>(data) % 4096 != 0) {
+  if (direct && reinterpret_cast<uintptr_t>(data) % 4096 != 0) {
     char* aligned = thread_buffer(size);
     if (!aligned) return r.fail(ENOMEM);
     memcpy(aligned, data, size);
@@ -97,10 +97,10 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
   ssize_t n;
   int error;
   auto put = [&] {
-    n = appending ? append(h, iov, rwf, &r.op.offset) : pwritev2(h->fd, &iov, 1, offset, rwf);
+    n = appending ? append(h, fd, iov, rwf, &r.op.offset) : pwritev2(fd, &iov, 1, offset, rwf);
     error = n < 0 ? errno : 0;
   };
-  if (clears_set_id(r, h->fd)) {
+  if (!fi->writepage && clears_set_id(r, fd)) {
     CallerScope as_caller(r.caller);
     put();
   } else {
@@ -126,13 +126,15 @@ void copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in, fuse_file_
   r.op.length = size;
   r.op.flags = uint32_t(flags);
   r.begin();
+  // The kernel does not tell whether the application chose O_DIRECT since.
+  const int source = lower_fd(r.shim, from, false), target = lower_fd(r.shim, to, false);
   ssize_t n;
   int error;
   auto copy = [&] {
-    n = ::copy_file_range(from->fd, &off_in, to->fd, &off_out, size, unsigned(flags));
+    n = ::copy_file_range(source, &off_in, target, &off_out, size, unsigned(flags));
     error = n < 0 ? errno : 0;
   };
-  if (clears_set_id(r, to->fd)) {
+  if (clears_set_id(r, target)) {
     CallerScope as_caller(r.caller);
     copy();
   } else {

@@ -23,11 +23,14 @@ constexpr int kExec = 0x20;  // the kernel opens the file to execute it
 constexpr int kNotLower = O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW | kExec;
 
 // SQLite maps its write-ahead index shared, which direct I/O does not allow before Linux 6.6.
-bool needs_cache(std::string_view name) { return name.ends_with("-shm") && !shared_mappings_allowed(); }
+bool needs_cache(Shim& shim, Inode* inode) { return !shared_mappings_allowed() && shim.inodes.name_ends_with(inode, "-shm"); }
 
 void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
-  add_handle(r, fd, inode, fi);
-  fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(inode->name);
+  OpenHandle* h = add_handle(r, fd, inode, fi);
+  // Opened with O_APPEND so that the lower file system could judge it; from here on each append says so itself.
+  if (fi->flags & O_APPEND)
+    h->append_only = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_APPEND) != 0 && (fi->flags & O_ACCMODE) != O_RDONLY;
+  fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(r.shim, inode);
   fi->keep_cache = 0;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 15)
   fi->parallel_direct_writes = fi->direct_io;

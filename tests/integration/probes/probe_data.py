@@ -181,3 +181,70 @@ def duplicates_share_position():
     os.close(fd)
     os.lseek(two, 0, 0)
     return os.read(two, 10), os.close(two)
+
+
+# --- flags that change while a file is open
+
+@probe
+def direct_switched_off():
+    put("f", b"0123456789")
+    fd = os.open("f", os.O_RDWR | os.O_DIRECT)
+    fcntl.fcntl(fd, fcntl.F_SETFL, 0)
+    answer = attempt(os.pread, fd, 5, 3), attempt(os.pwrite, fd, b"XY", 1), attempt(os.pread, fd, 5, 0)
+    os.close(fd)
+    return answer, get("f")
+
+
+@probe
+def direct_switched_on():
+    put("f", b"a" * 8192)
+    fd = os.open("f", os.O_RDWR)
+    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_DIRECT)
+    page = mmap.mmap(-1, 4096)
+    page[:] = b"d" * 4096
+    answer = attempt(os.preadv, fd, [page], 4096), page[:2], attempt(os.pwritev, fd, [page], 0)
+    odd = attempt(os.pread, fd, 100, 1)
+    fcntl.fcntl(fd, fcntl.F_SETFL, 0)
+    return answer, odd, attempt(os.pwrite, fd, b"odd", 1), os.close(fd), get("f")[:5], len(get("f"))
+
+
+@probe
+def appending_directly():
+    put("f", b"a" * 4096)
+    page = mmap.mmap(-1, 4096)
+    page[:] = b"d" * 4096
+    fd = os.open("f", os.O_WRONLY | os.O_APPEND | os.O_DIRECT)
+    answer = attempt(os.writev, fd, [page]), os.lseek(fd, 0, os.SEEK_CUR), attempt(os.pwritev, fd, [page], 0)
+    return answer, os.close(fd), get("f").count(b"d"), len(get("f"))
+
+
+@probe
+def copying_after_flags_were_cleared():
+    put("a", b"0123456789" * 1000)
+    answers = []
+    for source, target in ((0, os.O_APPEND), (os.O_DIRECT, 0), (0, os.O_DIRECT), (os.O_DIRECT, os.O_APPEND | os.O_DIRECT)):
+        put("b", b"b" * 20)
+        a, b = os.open("a", os.O_RDONLY | source), os.open("b", os.O_RDWR | target)
+        refused = attempt(os.copy_file_range, a, b, 10, 5, 3) if target & os.O_APPEND else None
+        for fd in (a, b):
+            fcntl.fcntl(fd, fcntl.F_SETFL, 0)
+        answers.append((refused, attempt(os.copy_file_range, a, b, 10, 5, 3), os.close(a), os.close(b), get("b")))
+    return answers
+
+
+@probe
+def append_only_files():
+    put("f", b"0123456789")
+    fd = os.open("f", os.O_RDWR)
+    if set_inode_flag(fd, 0x20) != "set":
+        os.close(fd)
+        return "not here"
+    refused = attempt(os.open, "f", os.O_WRONLY), attempt(os.open, "f", os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
+    log = os.open("f", os.O_RDWR | os.O_APPEND)
+    answer = os.write(log, b"end"), os.lseek(log, 0, os.SEEK_CUR), os.pwrite(log, b"!", 0), attempt(os.ftruncate, log, 1), get("f")
+    os.close(log)
+    word = bytearray(8)
+    fcntl.ioctl(fd, 0x80086601, word)
+    fcntl.ioctl(fd, 0x40086602, bytes([word[0] & ~0x20]) + bytes(word[1:]))
+    os.close(fd)
+    return refused, answer

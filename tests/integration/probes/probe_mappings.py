@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mappings, and how they agree with reads, writes and other processes."""
+import fcntl
 import mmap
 import os
 import shutil
@@ -173,3 +174,102 @@ def direct_reads_see_mapped_writes():
     os.pwritev(fd, [page], 4096)
     os.close(fd)
     return page[0:1], m[0:4], m[4096:4098]
+
+
+# --- what writes a mapping back: any descriptor that can write, whatever its flags are by now
+
+FLAGS = {"plain": 0, "append": os.O_APPEND, "direct": os.O_DIRECT, "both": os.O_APPEND | os.O_DIRECT}
+
+
+def changed_through(prepare, size=6000):
+    """What a file holds after 5 bytes were changed by a mapping. `prepare`: open descriptors, of which the first is mapped, and what
+    to do after that."""
+    put("f", b"a" * size)
+    fds, later = prepare()
+    m = mmap.mmap(fds[0], size)
+    later()
+    m[5000:5005] = b"first"
+    m.flush()
+    m[5100:5105] = b"after"
+    m.close()
+    answer = [attempt(os.fsync, fd) for fd in fds]
+    for fd in fds:
+        os.close(fd)
+    data = get("f")
+    os.unlink("f")
+    return answer, len(data), data[5000:5005], data[5100:5105], data.count(b"a")
+
+
+@probe
+def mappings_of_descriptors_with_flags():
+    return [changed_through(lambda how=how: ([os.open("f", os.O_RDWR | how)], lambda: None)) for how in FLAGS.values()]
+
+
+@probe
+def mappings_of_descriptors_that_got_flags():
+    answers = []
+    for first in FLAGS.values():
+        for then in FLAGS.values():
+            for before in (False, True):
+                def prepare(first=first, then=then, before=before):
+                    fd = os.open("f", os.O_RDWR | first)
+
+                    def switch():
+                        fcntl.fcntl(fd, fcntl.F_SETFL, then)
+                        if not then & os.O_DIRECT:
+                            os.pread(fd, 1, 0)
+                    if before:
+                        switch()
+                    return [fd], (lambda: None) if before else switch
+                answers.append(changed_through(prepare))
+    return answers
+
+
+@probe
+def mappings_beside_descriptors_with_flags():
+    answers = []
+    for first in FLAGS.values():
+        for how in (os.O_RDWR, os.O_WRONLY):
+            for second in FLAGS.values():
+                answers.append(changed_through(lambda: ([os.open("f", os.O_RDWR | first), os.open("f", how | second)], lambda: None)))
+    return answers
+
+
+@probe
+def mapping_of_a_file_that_cannot_be_opened_any_more():
+    answers = []
+    for how in FLAGS.values():
+        put("f", b"a" * 6000)
+        fd = os.open("f", os.O_RDWR | how)
+        os.chmod("f", 0)
+        os.unlink("f")
+        m = mmap.mmap(fd, 6000)
+        m[5000:5005] = b"first"
+        m.flush()
+        fcntl.fcntl(fd, fcntl.F_SETFL, 0)
+        answers.append((os.fstat(fd).st_size, os.pread(fd, 6, 4999)))
+        m.close()
+        os.close(fd)
+    return answers
+
+
+@probe
+def mapped_writes_keep_set_id_bits():
+    put("f", b"a" * 4096)
+    os.chown("f", 1000, 1000)
+    os.chmod(".", 0o777)
+
+    def user():
+        m = mapped("f", 4096)
+        m[0:1] = b"b"
+        os.write(ready, b".")
+        os.read(go, 1)
+        m.flush()
+    came, ready = os.pipe()
+    go, tell = os.pipe()
+    thread, box = in_thread(lambda: as_user(1000, user))
+    os.read(came, 1)
+    os.chmod("f", 0o6755)
+    os.write(tell, b".")
+    thread.join()
+    return box, mode("f"), get("f")[:2]
