@@ -27,12 +27,14 @@ constexpr size_t kStatxKnown = offsetof(struct statx, stx_dev_minor) + sizeof(ui
 
 thread_local uint64_t t_statx = 0;  // unique number of the FUSE_STATX being served, 0: none
 thread_local StatxOut t_reply;
-thread_local uint64_t t_open = 0;  // the same of a request that opens a file
+thread_local uint64_t t_open = 0;      // the same of a request that opens a file,
+thread_local bool t_parallel = false;  // and what its answer says
 
 }  // namespace
 
 ssize_t translate_request(char* message, ssize_t n) {
   t_statx = t_open = 0;
+  t_parallel = false;
   fuse_in_header header;
   if (n < ssize_t(sizeof header)) return n;
   memcpy(&header, message, sizeof header);
@@ -58,13 +60,15 @@ void note_statx(const struct statx& s) {
   memcpy(&t_reply.statx, &s, kStatxKnown);
 }
 
+void note_parallel_writes() { t_parallel = true; }
+
 // fuse_open_out comes last, in the reply to FUSE_CREATE after the entry. Older kernels ignore the flag.
 static void allow_parallel_writes(const iovec& body) {
   fuse_open_out out;
   if (body.iov_len < sizeof out) return;
   char* place = static_cast<char*>(body.iov_base) + body.iov_len - sizeof out;
   memcpy(&out, place, sizeof out);
-  if (out.open_flags & FOPEN_DIRECT_IO) out.open_flags |= FOPEN_PARALLEL_DIRECT_WRITES;
+  out.open_flags |= FOPEN_PARALLEL_DIRECT_WRITES;
   memcpy(place, &out, sizeof out);
 }
 
@@ -73,7 +77,7 @@ void translate_reply(iovec* parts, int count) {
   fuse_out_header header;
   memcpy(&header, parts[0].iov_base, sizeof header);
   if (header.error != 0) return;
-  if (header.unique == t_open) return allow_parallel_writes(parts[1]);
+  if (header.unique == t_open && t_parallel) return allow_parallel_writes(parts[1]);
   if (header.unique != t_statx) return;
   t_statx = 0;
   header.len = sizeof header + sizeof t_reply;

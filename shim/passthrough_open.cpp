@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // open, create, tmpfile, flush, release: the life of an open instance.
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -25,6 +27,13 @@ constexpr int kNotLower = O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW |
 // SQLite maps its write-ahead index shared, which direct I/O does not allow before Linux 6.6.
 bool needs_cache(Shim& shim, Inode* inode) { return !shared_mappings_allowed() && shim.inodes.name_ends_with(inode, "-shm"); }
 
+// Whether the file system below lets writers of one file in at the same time. Others see a write whole or not at all, however
+// many requests the kernel makes of it.
+bool writes_in_parallel(int fd, int flags) {
+  struct statfs fs;
+  return (flags & O_DIRECT) && fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC;
+}
+
 void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   OpenHandle* h = add_handle(r, fd, inode, fi);
   // Opened with O_APPEND so that the lower file system could judge it; from here on each append says so itself.
@@ -32,8 +41,11 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
     h->append_only = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_APPEND) != 0 && (fi->flags & O_ACCMODE) != O_RDONLY;
   fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(r.shim, inode);
   fi->keep_cache = 0;
+  if (!fi->direct_io || !writes_in_parallel(fd, fi->flags)) return;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 15)
-  fi->parallel_direct_writes = fi->direct_io;
+  fi->parallel_direct_writes = 1;
+#else
+  note_parallel_writes();
 #endif
 }
 

@@ -248,3 +248,34 @@ def append_only_files():
     fcntl.ioctl(fd, 0x40086602, bytes([word[0] & ~0x20]) + bytes(word[1:]))
     os.close(fd)
     return refused, answer
+
+
+# --- several writers
+
+def mixed_rounds(how, size, rounds):
+    """How often a file holds parts of both when two write the whole of it at once."""
+    put("f", b"-" * size)
+    mixed = 0
+    for _ in range(rounds):
+        go, tell = os.pipe()
+        children = []
+        for letter in b"ab":
+            pid = os.fork()
+            if pid == 0:
+                page = mmap.mmap(-1, size)
+                page[:] = bytes([letter]) * size
+                fd = os.open("f", os.O_WRONLY | how)
+                os.close(tell)
+                os.read(go, 1)
+                os._exit(0 if os.pwritev(fd, [page], 0) == size else 1)
+            children.append(pid)
+        os.close(go)
+        os.close(tell)
+        done = [os.waitpid(pid, 0)[1] for pid in children]
+        mixed += done != [0, 0] or len(set(get("f"))) != 1
+    return mixed
+
+
+@probe
+def large_writes_do_not_mix():
+    return mixed_rounds(0, 4 << 20, 30)
