@@ -158,7 +158,8 @@ std::string visible_with(CacheMode mode) {
           "pages, ";
       break;
   }
-  return std::string(calls) + "lseek to a known offset, touches of mapped pages; before Linux 6.6 files named *-shm are cached";
+  return std::string(calls) +
+         "lseek to a known offset, touches of mapped pages, syncfs; before Linux 6.6 files named *-shm are cached";
 }
 
 TraceHeader describe(const CaptureOptions& options, const std::string& directory, const MountEntry& below) {
@@ -345,9 +346,12 @@ int run_capture(CaptureOptions& options) {
   output.keep();
   if (parent) parent->ready(directory, output);
   notify_service_manager("READY=1");
-  if (options.verbose)
+  if (options.verbose) {
     dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(directory).c_str(), below->type.c_str(),
             header.transport.c_str(), escape_text(output.trace()).c_str());
+    dprintf(STDERR_FILENO,
+            "fsshim: syncfs(2) (sync -f) syncs nothing there, the kernel does not pass it on; fsync and sync do\n");
+  }
 
   auto detach = [&] {
     if (other_namespace)
