@@ -9,7 +9,7 @@
 namespace fsr {
 
 // Returns the exit status. Throws std::runtime_error for what stops it from starting. `stop` is raised by SIGINT and SIGTERM:
-// 1 ends it in order with a partial report, 2 abandons what is in flight.
+// 1 ends it within 2 s with a partial report, 2 at once.
 int replay_command(const CommandLine& command, const std::atomic<int>& stop);
 
 }  // namespace fsr

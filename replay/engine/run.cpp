@@ -154,7 +154,7 @@ void Runner::run_threads() {
     }
   }
   for (std::thread& t : threads) t.join();
-  // Left early (abandoned): the planner must not wait for room that never comes.
+  // Left early: the planner must not wait for room that never comes.
   run_.cancel.store(true);
   planner.join();
 }
@@ -184,7 +184,11 @@ RunResult Runner::result() {
   for (auto& worker : run_.workers) worker->merge_into(r);
   std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
   if (r.mismatches.size() > run_.options.mismatches) r.mismatches.resize(run_.options.mismatches);
-  for (const KindResult& k : r.kinds) r.unrecorded += k.uncompared;
+  r.cancelled = r.operations;
+  for (const KindResult& k : r.kinds) {
+    r.unrecorded += k.uncompared;
+    r.cancelled -= k.issued + k.impossible + k.refused;
+  }
   r.stopped = r.cancelled || r.unfinished || r.stopped_on_error;
   if (run_.options.timing != Timing::original) r.planned = 0;
   find_limit(run_.options, r);

@@ -56,7 +56,7 @@ struct RunOptions {
   const CredentialMap* credentials = nullptr;  // who to act as; null: nobody in particular (self)
   ObjectSet* known = nullptr;                  // objects that the target already knows; extended by those that the run taught it
   Recording* record = nullptr;                 // started already: what is issued and what came of it
-  const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, finish what is in flight; 2: don't wait for it
+  const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, wait 2 s for what is under way at most; 2: don't
   std::function<void(const Progress&)> progress;  // may be empty
   int64_t progress_every = 200'000'000;
   // Planner and one worker take turns on the calling thread: for virtual time. The target's sessions move the clock.
@@ -109,8 +109,8 @@ struct RunResult {
   uint64_t objects = 0;  // distinct objects touched
 
   uint64_t operations = 0;   // entered the window
-  uint64_t cancelled = 0;    // of those: not issued because of duration or stop
-  uint64_t unfinished = 0;   // submitted, abandoned (stop == 2)
+  uint64_t cancelled = 0;    // of those: not issued because of duration, stop or an error
+  uint64_t unfinished = 0;   // issued, but still under way at the end
   uint64_t unrecorded = 0;   // the capture has no outcome for them (all kinds)
   uint64_t edges = 0;        // waits for a completion or a start
   uint64_t free_pairs = 0;   // overlapped in the capture, no outcome orders them

@@ -21,6 +21,7 @@ constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before slee
 constexpr uint32_t kGiveBack = 64;     // completed operations given back together
 constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
 constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
+constexpr int64_t kGrace = 1'500'000'000;  // ns from the stop until a run ends without what is still under way
 
 Worker::Worker(RunState& run, unsigned index)
     : run_(run),
@@ -106,7 +107,20 @@ bool Worker::stop_requested(int64_t now) {
   const RunOptions& options = run_.options;
   if (options.duration && now - run_.start >= options.duration) run_.cancel.store(true, std::memory_order_relaxed);
   if (options.stop && options.stop->load(std::memory_order_relaxed)) run_.cancel.store(true, std::memory_order_relaxed);
-  return run_.cancel.load(std::memory_order_relaxed);
+  const bool stop = run_.cancel.load(std::memory_order_relaxed);
+  if (stop) stopped_at_ = std::min(stopped_at_, now);
+  return stop;
+}
+
+static bool waits_for_lock(const Op& op) { return op.has(kOpWait) && (op.kind == OpKind::setlk || op.kind == OpKind::flock); }
+
+// Until when what is under way is waited for. Operations end by themselves, by the target's timeout at the latest; all but those
+// that wait for a lock, whose release is perhaps not issued any more.
+int64_t Worker::give_up_at() const {
+  if (stopped_at_ == Scheduler::kNever) return Scheduler::kNever;
+  const int stop = run_.options.stop ? run_.options.stop->load(std::memory_order_relaxed) : 0;
+  if (stop >= 2) return stopped_at_;
+  return stop || in_flight_ == lock_waits_ ? stopped_at_ + kGrace : Scheduler::kNever;
 }
 
 // False: the target had no room.
@@ -159,6 +173,7 @@ bool Worker::issue(Node& node, int64_t now) {
     finish(node, false);
   } else {
     ++in_flight_;
+    lock_waits_ += waits_for_lock(op);
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
     release(node.after_issue.close(), node.issued);
     node.prefetch_waiting();
@@ -173,6 +188,7 @@ void Worker::finish(Node& node, bool was_queued) {
   if (!node.ended) node.ended = run_.clock.now();
   if (was_queued) {
     --in_flight_;
+    lock_waits_ -= waits_for_lock(node.copy.op());
     busy_ = false;
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
   }
@@ -249,7 +265,6 @@ void Worker::dispose(Node& node, Disposal why) {
   KindResult& kind = result_.kinds[unsigned(node.copy.op().kind)];
   switch (why) {
     case Disposal::cancelled:
-      ++result_.cancelled;
       break;
     case Disposal::impossible:
       ++kind.impossible;
@@ -280,10 +295,10 @@ void Worker::give_back() {
 
 // True when there may be more to issue at once.
 bool Worker::issue_due() {
-  if (busy_) return false;
   for (unsigned i = 0; i < kBurst; ++i) {
     int64_t now = run_.clock.now();
     bool stop = stop_requested(now);
+    if (busy_ && !stop) return false;
     Node* node = scheduler_.take(stop ? Scheduler::kNever : now);
     if (!node) return false;
     if (stop) {
@@ -308,8 +323,9 @@ void Worker::learn_margin(int64_t late) {
 void Worker::wait() {
   Clock& clock = run_.clock;
   int64_t now = clock.now();
-  int64_t due = busy_ ? Scheduler::kNever : scheduler_.next_due();
-  if (run_.options.duration) due = std::min(due, std::max(now, run_.start + run_.options.duration));
+  const bool stopping = stop_requested(now);
+  int64_t due = stopping ? give_up_at() : busy_ ? Scheduler::kNever : scheduler_.next_due();
+  if (run_.options.duration && !stopping) due = std::min(due, run_.start + run_.options.duration);
   int64_t margin = run_.options.inline_workers ? 0 : margin_;
   if (due != Scheduler::kNever && due <= now + margin) {
     // Too close for a sleep: stay awake until it's due.
@@ -317,7 +333,7 @@ void Worker::wait() {
       if (in_flight_) session_->poll(0, -1, *this);
       now = clock.now();
     } while (now < due && !inbox_.load(std::memory_order_relaxed) && scheduler_.next_due() >= due &&
-             !run_.cancel.load(std::memory_order_relaxed));
+             run_.cancel.load(std::memory_order_relaxed) == stopping);
     return;
   }
   if (run_.options.inline_workers) {
@@ -330,7 +346,7 @@ void Worker::wait() {
     for (int64_t until = now + kIdleSpin; now < until; now = clock.now())
       if (inbox_.load(std::memory_order_relaxed)) return;
   sleeping_.store(true, std::memory_order_seq_cst);
-  if (!inbox_.load(std::memory_order_seq_cst) && !run_.drained() && !stop_requested(now)) {
+  if (!inbox_.load(std::memory_order_seq_cst) && !run_.drained() && stop_requested(now) == stopping) {
     int64_t until = std::min(due == Scheduler::kNever ? due : due - margin, now + kLongest);
     session_->poll(until, wake_fd_, *this);
     learn_margin(run_.clock.now() - until);
@@ -351,7 +367,7 @@ bool Worker::turn() {
   }
   give_back();
   if (run_.drained()) return false;
-  if (run_.options.stop && run_.options.stop->load(std::memory_order_relaxed) >= 2) {
+  if (stopped_at_ != Scheduler::kNever && run_.clock.now() >= give_up_at()) {
     result_.unfinished += in_flight_;
     return false;
   }
@@ -383,7 +399,6 @@ void Worker::merge_into(RunResult& r) {
   r.planned = std::max(r.planned, result_.planned);
   r.recorded = std::max(r.recorded, result_.recorded);
   r.recorded_service += recorded_service_;
-  r.cancelled += result_.cancelled;
   r.unfinished += result_.unfinished;
   r.stopped_on_error |= result_.stopped_on_error;
   r.violations += result_.violations;

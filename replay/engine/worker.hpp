@@ -61,7 +61,7 @@ class Worker final : public Completion {
   // Hands over a chain of nodes, linked by `next`, of which nothing is pending any more.
   void post(Node* first, Node* last);
   void wake();
-  // Issues what is due, polls until the next due time or a message. False: everything has finished, or the run was abandoned.
+  // Issues what is due, polls until the next due time or a message. False: everything has finished, or was waited for in vain.
   bool turn();
   void merge_into(RunResult& result);
   // Nothing to do until something new comes.
@@ -86,6 +86,7 @@ class Worker final : public Completion {
   void learn_margin(int64_t late);
   int64_t due_of(const Node& node) const;
   bool stop_requested(int64_t now);
+  int64_t give_up_at() const;
 
   RunState& run_;
   const unsigned index_;
@@ -99,9 +100,11 @@ class Worker final : public Completion {
 
   alignas(64) bool busy_ = false;
   uint64_t in_flight_ = 0;
-  uint64_t rings_ = 0;              // writes to wake_fd_ that were not read yet
-  int64_t margin_ = 50'000;         // ns before a due time that are spent awake
-  Node* returned_first_ = nullptr;  // completed, to be given back together
+  uint64_t lock_waits_ = 0;                 // of those
+  int64_t stopped_at_ = Scheduler::kNever;  // clock: when it was seen that nothing more is to be issued
+  uint64_t rings_ = 0;                      // writes to wake_fd_ that were not read yet
+  int64_t margin_ = 50'000;                 // ns before a due time that are spent awake
+  Node* returned_first_ = nullptr;          // completed, to be given back together
   Node* returned_last_ = nullptr;
   uint32_t returned_ = 0;
   RunResult result_;

@@ -47,8 +47,8 @@ struct Verdict {
   int status = 0;                    // exit status: 0 or 1
   std::vector<std::string> reasons;  // why 1, one line each
 };
-// Status 1 for: any outcome that differed, operations skipped, abandoned or never read, violations, a failed image, a damaged
-// or incomplete trace, an interrupted run.
+// Status 1 for: any outcome that differed, operations skipped, left under way or never read, violations, a failed image, a
+// damaged or incomplete trace, an interrupted run.
 Verdict verdict(const Report& report);
 
 std::string mix_text(const MixResult& mix);  // asked, issued and wire side by side

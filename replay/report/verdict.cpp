@@ -52,7 +52,7 @@ Verdict verdict(const Report& report) {
   when(impossible, "operations that the target can't express were not issued");
   when(refused, "operations were refused as unsafe");
   when(r.violations, "dependency violations");
-  when(r.unfinished, "operations abandoned in flight");
+  when(r.unfinished, "operations were under way at the end");
   if (r.stopped_on_error) v.reasons.push_back("ended at the first operation that failed (--on-error stop)");
   if (report.interrupted) v.reasons.push_back(report.synthesized ? "interrupted" : "interrupted before the trace ended");
   if (report.mix && report.mix->calls && !report.mix->valid())

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A whole replay while its server is killed and started again, then says nothing for ten seconds; onto an export that gets full; in
-a directory that stops being ours. For NFSv3, NFSv4.1, 9P and AFP, on real servers: the run goes on or ends as --on-error says, what
-was lost or repeated is counted, nothing hangs.
+"""A whole replay while its server is killed and started again, then says nothing for ten seconds; interrupted while its server is
+silent or busy; onto an export that gets full; in a directory that stops being ours. For NFSv3, NFSv4.1, 9P and AFP, on real servers:
+the run goes on or ends as --on-error or ^C says, what was lost or repeated is counted, nothing hangs.
 
 server_faults.py [nfs3|nfs4|9p|afp...]"""
 import json
 import os
+import random
+import resource
 import signal
 import subprocess
 import sys
@@ -17,6 +19,8 @@ from lower_fs import Cases, Scratch, built, run, shim_program
 HERE = os.path.dirname(os.path.abspath(__file__))
 SILENCE = 10  # seconds
 PATIENCE = 60
+ENDS_AT_ONCE = ("nfs3", "afp")
+AT_ONCE = 5  # seconds: 2, and as much as a busy machine may take to print a report
 
 # kind: server, the file of its process group below its directory, the URL that it hands on, the exported directory, URL options
 SERVERS = {
@@ -159,8 +163,47 @@ def revoked(cases, server, kind, trace):
         cases.case(f"{kind}: permission taken away in mid-run" + (", --on-error stop" if options else ""), fine, told(status, report))
 
 
+def begun(directory):
+    """Waits for what the replay makes first."""
+    give_up = time.monotonic() + PATIENCE
+    while not os.path.exists(os.path.join(directory, "clone-0", "log")) and time.monotonic() < give_up:
+        time.sleep(0.01)
+
+
+def processor_time():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def interrupted(cases, server, kind, trace, silent, timing, workers):
+    """Ended by ^C at a random moment."""
+    place = f"stopped-{silent}-{timing}-{workers}"
+    chance, used = random.Random(f"{kind}-{place}"), processor_time()
+    replay = start(trace, server.url(place), "--timing", timing, "--workers", str(workers), "--clones", "8")
+    begun(os.path.join(server.directory, place))
+    time.sleep(chance.uniform(0, 0.3))
+    try:
+        if silent:
+            server.send(signal.SIGSTOP)
+            time.sleep(chance.uniform(0, 0.3))
+        began = time.monotonic()
+        replay.send_signal(signal.SIGINT)
+        status, report = ended(replay)
+        took = time.monotonic() - began
+    finally:
+        server.send(signal.SIGCONT)
+    used = processor_time() - used
+    fine = status == 1 and took < AT_ONCE and used < 1 and any("interrupted" in why for why in report["not_clean"])
+    fine = fine and report["issued"] == report["matched"] + report["differed"] + report["unrecorded"] + report["unfinished"]
+    cases.case(f"{kind}: {timing}, {workers} workers, the server {'silent' if silent else 'busy'}: ^C ends it at once, and without "
+               "burning processor time", fine, f"{took:.1f} s, {used:.1f} s of processor time, {told(status, report)}")
+
+
 def beside_server(kind, trace):
     cases, server = Cases(), Server(kind)
+    if kind in ENDS_AT_ONCE:
+        for silent, timing, workers in ((True, "original", 1), (True, "think", 2), (True, "asap", 1), (True, "asap", 2), (False, "asap", 2)):
+            interrupted(cases, server, kind, trace, silent, timing, workers)
     comes_back(cases, server, kind, trace)
     full(cases, server, kind, trace)
     revoked(cases, server, kind, trace)
@@ -184,4 +227,5 @@ def main():
     return status
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -192,6 +192,56 @@ TEST_CASE("after the duration nothing more is issued") {
   CHECK(b.result.stopped);
 }
 
+TEST_CASE("what is under way after the duration is waited for, asleep") {
+  Bench b;
+  b.options.duration = 1'050'000;
+  b.target.latency = [](const Op& op) { return op.seq == 10 ? 20'000'000'000 : 30'000; };
+  b.run(every_100us(100));
+  CHECK(b.result.issued() == 11);
+  CHECK(b.result.unfinished == 0);
+  CHECK(b.result.cancelled == b.result.operations - 11);
+  CHECK(b.clock.now() == 20'001'000'000);
+}
+
+TEST_CASE("a stop waits for what is under way, but not for ever") {
+  for (int64_t takes : {int64_t(500'000'000), int64_t(3'000'000'000), int64_t(-1)}) {
+    Bench b;
+    std::atomic<int> stop{0};
+    b.options.stop = &stop;
+    b.target.latency = [&](const Op& op) { return op.seq == 2 ? takes : 10'000; };
+    b.target.answer = [&](Request& r) {
+      if (r.op->seq == 5) stop = 1;
+    };
+    b.run(every_100us(100));
+    CHECK(b.result.stopped);
+    CHECK(b.result.issued() == 6);
+    CHECK(b.result.unfinished == (takes == 500'000'000 ? 0 : 1));
+    CHECK(b.result.matched() == 6 - b.result.unfinished);
+    CHECK(b.result.cancelled == b.result.operations - 6);
+    CHECK(b.clock.now() < 2'000'000'000);
+  }
+}
+
+TEST_CASE("a lock whose release is not issued any more does not hold up the end") {
+  Op lock = object_op({0, 10, 1}, OpKind::setlk, 10, 1);
+  lock.mode = F_WRLCK;
+  lock.op_flags = kOpWait;
+  for (bool by_error : {true, false}) {
+    Bench b;
+    b.options.stop_on_error = by_error;
+    if (!by_error) b.options.duration = 500'000;
+    b.target.latency = [&](const Op& op) { return op.seq == 0 ? -1 : 10'000; };
+    b.target.answer = [&](Request& r) {
+      if (r.op->seq == 5) r.outcome.error = EIO;
+    };
+    std::vector<Op> ops = every_100us(100);
+    ops[0] = lock;
+    b.run(ops);
+    CHECK(b.result.unfinished == 1);
+    CHECK(b.clock.now() < 2'000'000'000);
+  }
+}
+
 TEST_CASE("the first failure ends a run that shall stop on errors; another result does not") {
   for (bool stop : {true, false}) {
     Bench b;

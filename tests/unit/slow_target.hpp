@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "engine/clock.hpp"
@@ -47,6 +48,15 @@ class SlowTarget final : public Target {
       return Submit::queued;
     }
     void poll(int64_t deadline, int, Completion& sink) override {
+      const int64_t before = target_.clock_.now();
+      look(deadline, sink);
+      idle_ = target_.clock_.now() == before ? idle_ + 1 : 0;
+      if (idle_ > kMostIdle) throw std::logic_error("waits without sleeping");
+    }
+
+   private:
+    static constexpr unsigned kMostIdle = 100'000;
+    void look(int64_t deadline, Completion& sink) {
       if (!waiting_.empty() && waiting_.begin()->first <= std::max(deadline, target_.clock_.now())) {
         target_.clock_.advance_to(waiting_.begin()->first);
         auto first = waiting_.begin();
@@ -56,15 +66,16 @@ class SlowTarget final : public Target {
         r.outcome.result = r.op->result;
         r.outcome.completed = target_.clock_.now();
         target_.answer(r);
+        idle_ = 0;
         sink.completed(r);
       } else {
         target_.clock_.advance_to(deadline);
       }
     }
 
-   private:
     SlowTarget& target_;
     std::multimap<int64_t, Request*> waiting_;
+    unsigned idle_ = 0;  // looks in a row that brought nothing and took no time
   };
   VirtualClock& clock_;
 };

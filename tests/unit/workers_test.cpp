@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine with real threads: planner, four workers, messages between them. Also run under TSan.
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <atomic>
 #include <mutex>
 #include <random>
+#include <utility>
 
 #include "../bench/long_edge.hpp"
 #include "catch.hpp"
@@ -13,6 +15,7 @@
 #include "op_list.hpp"
 #include "targets/null/null.hpp"
 #include "targets/target.hpp"
+#include "targets/wait.hpp"
 
 using namespace fsr;
 
@@ -108,7 +111,69 @@ class TreeTarget final : public Target {
   std::unordered_map<std::string, ObjectId> names_;
 };
 
+// Answers nothing before it is told to.
+class SilentTarget final : public Target {
+ public:
+  SilentTarget(Clock& clock, const std::atomic<int>& speak) : clock_(clock), speak_(speak) {}
+  std::string name() const override { return "silent:"; }
+  Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
+  std::unique_ptr<Session> open_session() override { return std::make_unique<SilentSession>(*this); }
+
+ private:
+  struct SilentSession final : Session {
+    explicit SilentSession(SilentTarget& t) : target(t) {}
+    Submit submit(Request& r) override {
+      queue.push_back(&r);
+      return Submit::queued;
+    }
+    void poll(int64_t deadline, int wake, Completion& sink) override {
+      pollfd fd{wake, POLLIN, 0};
+      wait_for_events(target.clock_, {&fd, 1}, deadline);
+      if (!target.speak_) return;
+      for (Request* r : std::exchange(queue, {})) sink.completed(*r);
+    }
+    SilentTarget& target;
+    std::vector<Request*> queue;
+  };
+  Clock& clock_;
+  const std::atomic<int>& speak_;
+};
+
+// One operation of each of eight threads, all of them under way when the run is stopped.
+RunResult stopped_under_way(unsigned workers, Timing timing, int last_word) {
+  MonotonicClock clock;
+  std::atomic<int> stop{0}, speak{0};
+  SilentTarget target(clock, speak);
+  std::vector<Op> ops;
+  for (int i = 0; i < 8; ++i) ops.push_back(object_op({i, i + 1, ThreadId(i + 1)}, OpKind::statfs, 1));
+  ops.push_back(object_op({3'600'000'000, 3'600'000'001, 1}, OpKind::statfs, 1));
+  OpList source(ops);
+  RunOptions options;
+  options.timing = timing;
+  options.workers = workers;
+  options.stop = &stop;
+  options.progress_every = 1'000'000;
+  options.progress = [&](const Progress& p) {
+    if (p.in_flight != 8) return;
+    if (stop == 1 && last_word == 1) speak = 1;
+    stop = stop == 0 ? 1 : last_word;
+  };
+  return run(source, target, clock, options);
+}
+
 }  // namespace
+
+TEST_CASE("what is under way when a run is stopped is still collected, or left by a second word", "[threads]") {
+  for (unsigned workers : {1, 2})
+    for (Timing timing : {Timing::original, Timing::think, Timing::asap})
+      for (int last_word : {1, 2}) {
+        RunResult r = stopped_under_way(workers, timing, last_word);
+        CHECK(r.issued() == 8);
+        CHECK(r.unfinished == (last_word == 1 ? 0 : 8));
+        CHECK(r.matched() == 8 - r.unfinished);
+        CHECK(r.stopped);
+      }
+}
 
 TEST_CASE("four workers keep every order that an outcome depends on", "[threads]") {
   MonotonicClock clock;
