@@ -63,7 +63,8 @@ int best_index(sqlite3_index_info* info) noexcept {
   double cost = 1e9;
   for (int i = 0; i < info->nConstraint; ++i) {
     const auto& c = info->aConstraint[i];
-    if (!c.usable) continue;
+    // Another collation than BINARY finds more than what equals: SQLite compares for itself.
+    if (!c.usable || strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0) continue;
     for (const auto& bound : kBounds) {
       if (c.iColumn != bound.column && !(c.iColumn == -1 && bound.column == kSeq)) continue;
       char letter = 0;

@@ -62,11 +62,12 @@ def bounds(trace, ops):
                       f"start = {middle['start']}", f"start > {middle['start']}.5", f"seq = {middle['seq']}", f"seq > {middle['seq']}",
                       "seq <= 3", "seq < -1", "op = 'write'", "op = 'nonsense'", "op = 'read' and uid = 0", f"object = {object_id}",
                       f"pid = {middle.get('pid', 0)} and op = 'lookup'", "handle = 1", "start > null", "op in ('read', 'write')",
-                      "path like '%f%' and seq > 20", "op = 7", "start >= 'abc'"):
+                      "path like '%f%' and seq > 20", "op = 7", "start >= 'abc'", "op = 'WRITE' collate nocase",
+                      "op = 'write ' collate rtrim", "op collate nocase in ('READ', 'Write')"):
         plain = re.sub(r"\b(start|seq|op|uid|object|pid|handle)\b", r"+\1", condition)
         quick = sql(trace, f"select seq, path from ops where {condition} order by seq")
         slow = sql(trace, f"select seq, path from ops where {plain} order by +seq")
-        if quick != slow:
+        if quick != slow or ("collate" in condition and not quick):
             return f"{condition}: {len(quick)} rows, not {len(slow)}"
     return ""
 
