@@ -2,7 +2,8 @@
 // A trace under pseudonyms, and back: names, targets of symlinks, attributes, users, processes, commands, hosts, fingerprints.
 //
 // Content that was captured whole becomes fingerprints first: equal blocks stay equal, and no byte of them leaves. Kept are
-// kinds, times, sizes, modes, errors, the kernel's version and the kind of file system. Not thread-safe.
+// kinds, times, sizes, modes, errors, the number of the kernel's version, the kind of file system where it is a common one, and
+// the recorder's own words about itself. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -19,6 +20,9 @@ namespace fsr {
 
 // Whether a mount option says how a file system works and not whose it is: such stay.
 bool plain_mount_option(std::string_view option);
+// How many bytes stay of what `uname -r` says, its number, and of a kind of file system: all of those that many know.
+size_t plain_kernel(std::string_view release);
+size_t plain_mount_type(std::string_view type);
 
 class Anonymizer {
  public:
@@ -36,6 +40,7 @@ class Anonymizer {
 
  private:
   std::string mount_options(std::string_view options);
+  std::string behind(std::string_view text, size_t plain);
   std::string xattr_value(std::string_view name, std::string_view value);
   void map(Attr& attr);
   const ThreadInfo* map(const ThreadInfo& who, Arena& arena);

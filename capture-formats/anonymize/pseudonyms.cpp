@@ -42,10 +42,11 @@ constexpr std::string_view kExtensions[] = {
     "svg",  "swp",  "tar",  "tex",   "tgz",  "tif",  "tiff", "tmp",  "toml",   "ts",  "txt",  "wal",  "wav",   "webm",
     "webp", "xls",  "xlsx", "xml",   "xz",   "yaml", "yml",  "zip",  "zst"};
 
-// Attributes that the system gives a meaning to.
+// Attributes that the kernel gives a meaning to, and its namespaces (xattr(7)); whatever else has a dot in front is anybody's.
 constexpr std::string_view kSystemXattrs[] = {
     "security.capability",     "security.evm", "security.ima", "security.selinux", "system.posix_acl_access",
     "system.posix_acl_default"};
+constexpr std::string_view kNamespaces[] = {"security.", "system.", "trusted.", "user."};
 
 size_t digit(std::string_view alphabet, char c) { return alphabet.find(c); }
 
@@ -124,6 +125,13 @@ std::string unpack_short(std::span<const uint8_t> digits, const Alphabet& a) {
 
 bool common_extension(std::string_view extension) {
   return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions);
+}
+
+size_t plain_xattr(std::string_view name) {
+  if (std::find(std::begin(kSystemXattrs), std::end(kSystemXattrs), name) != std::end(kSystemXattrs)) return name.size();
+  for (std::string_view space : kNamespaces)
+    if (name.starts_with(space)) return space.size();
+  return 0;
 }
 
 Pseudonyms::Pseudonyms(std::string_view key, bool back) : keyed_(key), back_(back) {}
@@ -228,15 +236,13 @@ std::string Pseudonyms::words(std::string_view text) {
 }
 
 std::string Pseudonyms::xattr(std::string_view name) {
-  if (name.empty()) return {};
-  if (std::find(std::begin(kSystemXattrs), std::end(kSystemXattrs), name) != std::end(kSystemXattrs)) return std::string(name);
-  const size_t dot = name.find('.');
-  const size_t begin = dot == std::string_view::npos ? 0 : dot + 1;
+  const size_t begin = plain_xattr(name);
   const std::string_view rest = name.substr(begin);
+  if (rest.empty()) return std::string(name);
   const std::string space(name.substr(0, begin));
   if (back_ && rest.size() < 4) no_pseudonym();
   // A "~" in front of what had to become longer: the others don't begin with one.
-  if (back_ && !rest.empty() && rest[0] == '~') return space + stem_back(rest.substr(1));
+  if (back_ && rest[0] == '~') return space + stem_back(rest.substr(1));
   if (!back_ && (rest.size() < 4 || rest[0] == '.' || !consists_of(rest, kWord.in))) return space + "~" + stem(rest, 254 - begin);
   std::vector<uint8_t> digits = digits_of(rest, back_ ? kWord.out : kWord.in);
   // Names whose first digit would be written as "~" are passed over, both ways; one that begins with a dot is no plain name.

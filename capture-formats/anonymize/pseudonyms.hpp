@@ -29,7 +29,7 @@ class Pseudonyms {
   std::string name(std::string_view name, size_t limit = 255);
   std::string path(std::string_view path);    // component by component
   std::string words(std::string_view text);   // what is parted by spaces, slashes, colons, commas and the like
-  std::string xattr(std::string_view name);   // as long as it was where it can be, so that lists of them are; namespaces stay
+  std::string xattr(std::string_view name);   // as long as it was where it can be, so that lists of them are; plain_xattr() stays
   std::string value(std::string_view bytes);  // as many bytes
   uint32_t user(uint32_t id);                 // 0, 65534 and "none" stay
   int32_t process(int32_t pid);               // 0 stays
@@ -58,5 +58,8 @@ class Pseudonyms {
 
 // Whether an extension stays as it is.
 bool common_extension(std::string_view extension);
+// How many bytes of an attribute's name stay: the kernel's namespace in front, or all of a name that the kernel itself
+// interprets.
+size_t plain_xattr(std::string_view name);
 
 }  // namespace fsr

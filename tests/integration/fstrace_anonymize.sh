@@ -92,6 +92,14 @@ fsshim capture one -o one.zst -- touch one/survivor-name 2>/dev/null
 fsshim capture two -o two.zst -- touch two/survivor-name 2>/dev/null
 check_status "a name that survives is found" 1 'survivor-name is in a name' fstrace anonymize --check one.zst two.zst
 
+# An attribute outside the kernel's namespaces: nothing of its name is the system's.
+echo '1 1.000000 getxattr("/w/f", "acmecorpsecretproject.token", NULL, 0) = -1 EOPNOTSUPP (Operation not supported)' > log
+fstrace import log --directory /w -o log.zst >/dev/null
+fstrace anonymize --key key log.zst -o log.public.zst >/dev/null
+check_status "an attribute's name is looked for from its first letter" 1 'acmecorpsecretproject.token is in a name' \
+  fstrace anonymize --check log.zst log.zst
+check "and is not left" fstrace anonymize --check log.zst log.public.zst --marker acmecorpsecretproject
+
 check_status "another key is no way back" 2 'made with another key' fstrace anonymize --key other_key --reverse git.public.zst -o none.zst
 check_status "what was not anonymized has no way back" 2 'was not made by' fstrace anonymize --key key --reverse git.zst -o none.zst
 check_status "once is enough" 2 'is anonymized already' fstrace anonymize --key key git.public.zst -o none.zst

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "catch.hpp"
+#include "trace/header_text.hpp"
 
 using namespace fsr;
 
@@ -81,8 +82,8 @@ TEST_CASE("another key gives other names and no way back") {
 
 TEST_CASE("attributes keep their length, values too") {
   Pseudonyms to(kKey, false), back(kKey, true);
-  for (const char* name :
-       {"user.comment", "user.mime_type", "trusted.overlay.opaque", "user.a", "user.with space", "noname", "user..x1"}) {
+  for (const char* name : {"user.comment", "user.mime_type", "trusted.overlay.opaque", "user.a", "user.with space", "noname",
+                           "user..x1", "com.example.token", "users.x", "system.posix_acl_other"}) {
     INFO(name);
     const std::string other = to.xattr(name);
     CHECK(other != name);
@@ -91,6 +92,7 @@ TEST_CASE("attributes keep their length, values too") {
   CHECK(to.xattr("user.comment").size() == 12);
   CHECK(to.xattr("user.comment").substr(0, 5) == "user.");
   CHECK(to.xattr("system.posix_acl_access") == "system.posix_acl_access");
+  CHECK(to.xattr("com.example.token").find_first_of(".") == std::string::npos);  // in no namespace, as before
   for (const std::string& value : {std::string(), std::string("x"), std::string("some value"), std::string(5000, '\0')}) {
     CHECK(to.value(value).size() == value.size());
     CHECK(back.value(to.value(value)) == value);
@@ -166,4 +168,76 @@ TEST_CASE("an access control list stays one, of others") {
   REQUIRE(other.data.size() == acl.size());
   CHECK(other.data.substr(0, 16) == std::string_view(acl).substr(0, 16));
   CHECK(other.data.substr(16, 4) != std::string_view(acl).substr(16, 4));
+}
+
+namespace {
+constexpr std::string_view kMarker = "Marker7391";
+
+// Every text that an operation holds, one after another.
+std::string texts_of(const Op& op) {
+  std::string all;
+  for (std::string_view text : {op.name, op.name2, op.data, op.who ? op.who->command : std::string_view()})
+    all += std::string(text) + "\n";
+  for (const DirEntry& e : op.entries) all += std::string(e.name) + "\n";
+  return all;
+}
+}  // namespace
+
+TEST_CASE("of a trace in which every string is a marker, none is left") {
+  const std::string marker(kMarker);
+  Anonymizer to(kKey, false), back(kKey, true);
+  Arena arena;
+  ThreadInfo who{.id = 1, .command = kMarker};
+  const std::string names[] = {marker,
+                               marker + "." + marker,
+                               marker + " x.txt",
+                               marker + ".token",
+                               "user." + marker,
+                               "security." + marker,
+                               "system." + marker,
+                               "system.posix_acl_" + marker,
+                               "system.posix_acl_access"};
+  const std::string contents[] = {marker, "/" + marker + "/" + marker + ".c", std::string("\2\0\0\0", 4) + marker + "234567",
+                                  "user." + marker + std::string(1, '\0') + marker + std::string(1, '\0')};
+  for (unsigned kind = 0; kind < kOpKinds; ++kind)
+    for (const std::string& name : names)
+      for (const std::string& content : contents) {
+        const DirEntry entry{.name = name};
+        Op op{.kind = OpKind(kind), .op_flags = kOpData, .result = content.size(), .name = name, .name2 = name, .data = content};
+        op.entries = {&entry, 1};
+        op.who = &who;
+        INFO(op_name(op.kind) << " " << name << " " << content);
+        REQUIRE(texts_of(op).find(marker) != std::string::npos);
+        const Op other = to.map(op, arena);
+        REQUIRE(texts_of(other).find(marker) == std::string::npos);
+        if (content.find('\0') == std::string::npos) REQUIRE(back.map(other, arena).name == name);
+      }
+
+  TraceHeader h;
+  for (std::string* text :
+       {&h.host, &h.directory, &h.mount_source, &h.command, &h.content, &h.filter, &h.mount_type, &h.nfs.mountstats, &h.nfs.rpc})
+    *text = marker;
+  h.kernel = "6.1.0-" + marker;
+  h.mounts_below = h.not_seen = h.edits = {marker};
+  h.mount_options = "rw," + marker + "," + marker + "=1,version=" + marker + ",size=64k,sec=krb5p,cache=" + marker;
+  const TraceHeader other = to.map(h);
+  CHECK(encode_header(other).find(marker) == std::string::npos);
+  CHECK(other.kernel.substr(0, 5) == "6.1.0");
+  CHECK(other.mount_options.find(",size=64k,sec=krb5p,") != std::string::npos);
+  const TraceHeader again = back.map(other);
+  CHECK(again.kernel == h.kernel);
+  CHECK(again.mount_type == h.mount_type);
+  CHECK(again.mount_options == h.mount_options);
+  h.mount_type = "fuse." + marker;
+  CHECK(to.map(h).mount_type.substr(0, 5) == "fuse.");
+  CHECK(to.map(h).mount_type.find(marker) == std::string::npos);
+  CHECK(back.map(to.map(h)).mount_type == h.mount_type);
+
+  LiveState state;
+  const Attr link{.valid = kAttrMode, .mode = 0120777};
+  Op op{.kind = OpKind::symlink, .object = 2, .parent = kRootObject, .name = kMarker, .data = contents[1]};
+  op.attr = &link;
+  state.apply(op);
+  REQUIRE(state.serialize().find(marker) != std::string::npos);
+  CHECK(to.map(state).serialize().find(marker) == std::string::npos);
 }

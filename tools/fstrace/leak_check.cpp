@@ -42,18 +42,25 @@ void each_word(std::string_view text, Visit visit) {
   }
 }
 
+template <class Visit>
+void each_part(std::string_view text, char border, Visit visit) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(border, at), text.size());
+    visit(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 // What a header says of the captured machine. The other texts are the recorder's own words, or what a kernel and its file
 // systems call themselves.
 template <class Visit>
 void each_private_text(const TraceHeader& h, Visit visit) {
-  for (const std::string* s : {&h.host, &h.directory, &h.mount_source, &h.command}) visit(*s);
-  const std::string& options = h.mount_options;
-  for (size_t at = 0; at < options.size();) {
-    const size_t end = std::min(options.find(',', at), options.size());
-    const std::string option = options.substr(at, end - at);
+  for (const std::string* s : {&h.host, &h.directory, &h.mount_source, &h.command, &h.filter}) visit(*s);
+  visit(h.kernel.substr(plain_kernel(h.kernel)));
+  visit(h.mount_type.substr(plain_mount_type(h.mount_type)));
+  each_part(h.mount_options, ',', [&](std::string_view option) {
     if (!plain_mount_option(option)) visit(option);
-    at = end + 1;
-  }
+  });
   for (const std::string& s : h.mounts_below) visit(s);
   for (const std::string& s : h.not_seen) visit(s);
 }
@@ -61,22 +68,12 @@ void each_private_text(const TraceHeader& h, Visit visit) {
 // Names that an operation carries, each for itself.
 template <class Visit>
 void each_name(const Op& op, Visit visit) {
-  if (kind_traits(op.kind) & kHasXattr) {
-    // The namespace in front is the system's, and so are all names in two of them.
-    const size_t dot = op.name.find('.');
-    const std::string_view space = op.name.substr(0, dot);
-    if (dot != std::string_view::npos && space != "system" && space != "security") visit(op.name.substr(dot + 1));
-  } else {
-    visit(op.name);
-  }
+  visit(kind_traits(op.kind) & kHasXattr ? op.name.substr(plain_xattr(op.name)) : op.name);
   visit(op.name2);
+  if (op.kind == OpKind::listxattr)
+    each_part(op.data, '\0', [&](std::string_view name) { visit(name.substr(plain_xattr(name))); });
   for (const DirEntry& e : op.entries) visit(e.name);
-  if (op.kind == OpKind::symlink || op.kind == OpKind::readlink)
-    for (size_t at = 0; at < op.data.size();) {
-      const size_t end = std::min(op.data.find('/', at), op.data.size());
-      visit(op.data.substr(at, end - at));
-      at = end + 1;
-    }
+  if (op.kind == OpKind::symlink || op.kind == OpKind::readlink) each_part(op.data, '/', visit);
 }
 
 }  // namespace
@@ -102,15 +99,18 @@ void LeakCheck::learn_words(std::string_view text) {
 void LeakCheck::learn_op(const Op& op) {
   each_name(op, [&](std::string_view name) { learn_secret(name); });
   if (op.who) learn_words(op.who->command);
-  // What a value of an attribute holds may be short and common; from here on it is telling.
-  if (kind_traits(op.kind) & kHasXattr && op.data.size() >= kAnywhere && op.name.rfind("user.", 0) == 0) learn_secret(op.data);
+  // What a value of an attribute holds may be short and common; from here on it is telling. Values that the kernel interprets may
+  // hold nothing but modes.
+  if (kind_traits(op.kind) & kHasXattr && op.data.size() >= kAnywhere && plain_xattr(op.name) < op.name.size())
+    learn_secret(op.data);
 }
 
 void LeakCheck::learn(TraceReader& original) {
-  each_private_text(original.header(), [&](const std::string& text) { learn_words(text); });
+  each_private_text(original.header(), [&](std::string_view text) { learn_words(text); });
   LiveState state;
   original.load_state(INT64_MIN, state);
   state.each_name([&](ObjectId, std::string_view name, ObjectId, uint32_t) { learn_secret(name); });
+  state.each_object([&](const LiveObject& o) { learn_words(o.target); });
   for (OpBatch batch; original.next(batch);)
     for (const Op& op : batch.ops) learn_op(op);
 }
@@ -157,7 +157,7 @@ void LeakCheck::check_op(const Op& op) {
 }
 
 void LeakCheck::check_strings(TraceReader& trace) {
-  each_private_text(trace.header(), [&](const std::string& text) { check_words(text, "is in the header"); });
+  each_private_text(trace.header(), [&](std::string_view text) { check_words(text, "is in the header"); });
   for (const std::string* s : {&trace.header().mount_options, &trace.header().filter})
     search(*s, s->size(), kWithin, "is in the header");
   for (const std::string& s : trace.header().edits) search(s, s.size(), kWithin, "is in the header");
