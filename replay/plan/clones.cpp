@@ -29,7 +29,7 @@ bool CloneSource::next(OpBatch& batch) {
       copy.parent2 = id(op.parent2);
       copy.handle = id(op.handle);
       copy.handle2 = id(op.handle2);
-      copy.owner = op.owner * clones_ + n;
+      copy.owner = id(op.owner);
       if (op.who) {
         ThreadInfo* who = batch.arena.make<ThreadInfo>();
         *who = *op.who;

@@ -331,3 +331,17 @@ TEST_CASE("clones: every operation N times, apart from each other") {
   }
   CHECK_FALSE(clones.next(batch));
 }
+
+TEST_CASE("clones: a close that gives up nobody's locks does so in each clone") {
+  Op flush = object_op({0, 10, 1}, OpKind::flush, 10, 1);
+  Op owned = flush;
+  owned.owner = 7;
+  OpList list({flush, owned});
+  CloneSource clones(list, 2);
+  OpBatch batch;
+  REQUIRE(clones.next(batch));
+  CHECK(batch.ops[0].owner == 0);
+  CHECK(batch.ops[1].owner == 0);
+  CHECK(batch.ops[2].owner != 0);
+  CHECK(batch.ops[2].owner != batch.ops[3].owner);
+}
