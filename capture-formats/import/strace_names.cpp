@@ -124,6 +124,7 @@ void Calls::rename(const CallSpec& spec) {
     tree_.drop(replaced);
   } else {
     tree_.bind(to.parent, to.name, moved);
+    if (op.flags & RENAME_WHITEOUT) tree_.make(from.parent, from.name, S_IFCHR);
   }
   tree_.drop(moved);
 }

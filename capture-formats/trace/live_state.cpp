@@ -129,7 +129,7 @@ uint32_t LiveState::Impl::type_of(const Op& op, ObjectId id) {
 void LiveState::Impl::found(ObjectId parent, std::string_view name, ObjectId id, const Op& op, uint32_t type) {
   if (!parent || name.empty()) return;
   LiveName* n = find_name(parent, name);
-  const bool news = !n || (n->object == kNoObject && id != kNoObject);
+  const bool news = !n || (n->object == kNoObject && id != kNoObject && !n->made);
   if (!type && n) type = n->type;
   bind(parent, name, id, type);
   learn(id, op.attr);
@@ -269,6 +269,10 @@ void LiveState::Impl::renamed(const Op& op) {
   unbind(op.parent2, op.name2);
   bind(op.parent2, op.name2, moved, type);
   if (exchange) bind(op.parent, op.name, other, other_type);
+  if (op.flags & RENAME_WHITEOUT) {
+    bind(op.parent, op.name, kNoObject, S_IFCHR);
+    find_name(op.parent, op.name)->made = true;
+  }
   for (ObjectId id : {moved, other})
     if (id) {
       --take(id).opens;

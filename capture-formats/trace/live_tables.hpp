@@ -71,6 +71,7 @@ struct LiveName {
   ObjectId object = kNoObject;
   uint32_t type = 0;  // S_IFMT bits, as far as told
   std::string name;
+  bool made = false;  // by an operation that did not tell the object: a whiteout
 };
 
 inline uint64_t name_hash(ObjectId parent, std::string_view name) {

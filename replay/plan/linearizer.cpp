@@ -113,7 +113,7 @@ void Linearizer::passed(const Op& op, std::span<const NameView> views) {
   const bool change = changes_names(op);
   for (const NameView& view : views) {
     const uint64_t key = view_key(view);
-    if (change && view.after.kind == NameState::unknown) states_.forget(key);
+    if (change) states_.forget(key);
     states_.set(key, view.after);
   }
   if (change && !watchers_.empty()) each_key(views, [&](uint64_t key) { wake(key, views); });

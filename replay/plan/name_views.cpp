@@ -83,7 +83,9 @@ struct Views {
       return;
     }
     const bool exchange = op.flags & RENAME_EXCHANGE;
-    add(op.parent, op.name, present(op.object), exchange ? present(op.object2) : kAbsent);
+    // A whiteout is there afterwards, an object that the operation does not tell.
+    const NameState left = exchange ? present(op.object2) : op.flags & RENAME_WHITEOUT ? present(kNoObject) : kAbsent;
+    add(op.parent, op.name, present(op.object), left);
     NameState target = op.object2 || exchange ? present(op.object2) : (op.flags & RENAME_NOREPLACE) ? kAbsent : NameState{};
     add(op.parent2, op.name2, target, present(op.object));
     if (!exchange) removal(op.object2);

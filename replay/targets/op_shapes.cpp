@@ -163,6 +163,7 @@ std::vector<OpShape> shapes() {
       {"rename, to another directory", rename(kShapeOtherDirectory, 0)},
       {"rename, RENAME_NOREPLACE", rename(kDir, RENAME_NOREPLACE)},
       {"rename, RENAME_EXCHANGE", exchange()},
+      {"rename, RENAME_WHITEOUT", rename(kDir, RENAME_WHITEOUT)},
       {"statfs", ask(0)},
       {"statfs, limits (FSINFO)", ask(kStatfsInfo)},
       {"statfs, limits of names (PATHCONF)", ask(kStatfsNames)},

@@ -195,6 +195,15 @@ TEST_CASE("rename: both names") {
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 12)}) == Order{1, 0});
 }
 
+TEST_CASE("rename: a whiteout is another file under the old name") {
+  Op rename = name_op({0, 20, 1}, OpKind::rename, 1, "a", 10);
+  rename.parent2 = 1;
+  rename.name2 = "b";
+  rename.flags = RENAME_WHITEOUT;
+  CHECK(order({rename, lookup_op({5, 10, 2}, 11)}) == Order{0, 1});
+  CHECK(order({rename, lookup_op({5, 10, 2}, 10)}) == Order{1, 0});
+}
+
 TEST_CASE("a directory is removed after the last name in it, whose removal still runs") {
   CHECK(order({name_op({0, 20, 1}, OpKind::unlink, 5, "a", 10), name_op({2, 10, 2}, OpKind::rmdir, 1, "d", 5)}) == Order{0, 1});
 }

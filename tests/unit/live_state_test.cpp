@@ -146,6 +146,21 @@ TEST_CASE("live state: rename moves, replaces and exchanges") {
   CHECK_FALSE(w.state.object(8));
 }
 
+TEST_CASE("live state: a whiteout is left where a file was, and is no file of before") {
+  Watched w;
+  w({.kind = K::create, .op_flags = kOpCreated, .object = 2, .parent = 1, .name = "a"});
+  w({.kind = K::rename, .flags = RENAME_WHITEOUT, .object = 2, .parent = 1, .parent2 = 1, .name = "a", .name2 = "b"});
+  CHECK(w.exists(1, "b", 2));
+  CHECK(w.exists(1, "a", kNoObject));
+  const Attr device{.valid = kAttrMode, .mode = S_IFCHR};
+  w({.kind = K::lookup, .object = 3, .parent = 1, .name = "a", .attr = &device});
+  CHECK(w.exists(1, "a", 3));
+  CHECK(w.found.empty());
+  w({.kind = K::unlink, .object = 3, .parent = 1, .name = "a"});
+  CHECK(w.absent(1, "a"));
+  CHECK(w.found.empty());
+}
+
 TEST_CASE("live state: sizes follow writes, truncation and attributes") {
   Watched w;
   w({.kind = K::create, .op_flags = kOpCreated, .object = 2, .parent = 1, .handle = 1, .name = "f"});

@@ -45,6 +45,7 @@ class MemoryTree {
   struct Open {
     NodePtr node;
     DirCursor cursor;
+    uint64_t listed_to = 0;  // the last cookie of the listing under way
     bool readable = false, writable = false;
   };
   struct Context {
@@ -91,8 +92,8 @@ class MemoryTree {
   int subject(const Op& op, NodePtr* node);
   int directory(ObjectId id, NodePtr* node) const;
   int entry(Node& parent, std::string_view name, NodePtr* node) const;
-  void add_entry(Node& parent, std::string_view name, NodePtr node);
-  void remove_entry(Node& parent, std::string_view name);
+  // Null takes the name away. One that stays keeps its cookie: a listing shows it once, whatever it stands for by then.
+  void set_entry(Node& parent, std::string_view name, const NodePtr& node);
   void unlinked(const NodePtr& node);
   void teach(ObjectId id, const NodePtr& node);
   NodePtr new_node(Context& c, uint32_t mode);

@@ -24,25 +24,23 @@ int MemoryTree::entry(Node& parent, std::string_view name, NodePtr* node) const 
   return 0;
 }
 
-void MemoryTree::add_entry(Node& parent, std::string_view name, NodePtr node) {
-  uint64_t cookie = ++parent.last_cookie;
-  parent.order.emplace(cookie, name);
-  if (node->is_dir()) {
+void MemoryTree::set_entry(Node& parent, std::string_view name, const NodePtr& node) {
+  const auto it = parent.entries.find(name);
+  const bool there = it != parent.entries.end();
+  if (there && it->second.node->is_dir()) --parent.attr.nlink;
+  if (node && node->is_dir()) {
     node->parent = &parent;
     ++parent.attr.nlink;
   }
-  parent.entries.emplace(name, Node::Entry{std::move(node), cookie});
-  parent.touch(true);
-}
-
-void MemoryTree::remove_entry(Node& parent, std::string_view name) {
-  auto it = parent.entries.find(name);
-  if (it->second.node->is_dir()) {
-    it->second.node->parent = nullptr;
-    --parent.attr.nlink;
+  if (node && there) {
+    it->second.node = node;
+  } else if (node) {
+    parent.order.emplace(++parent.last_cookie, name);
+    parent.entries.emplace(name, Node::Entry{node, parent.last_cookie});
+  } else {
+    parent.order.erase(it->second.cookie);
+    parent.entries.erase(it);
   }
-  parent.order.erase(it->second.cookie);
-  parent.entries.erase(it);
   parent.touch(true);
 }
 
@@ -63,7 +61,7 @@ int MemoryTree::make(Context& c, uint32_t mode, NodePtr* made) {
   if (parent->gone()) return ENOENT;
   *made = new_node(c, mode);
   if (S_ISCHR(mode) || S_ISBLK(mode)) (*made)->attr.rdev = c.op.flags;
-  add_entry(*parent, c.op.name, *made);
+  set_entry(*parent, c.op.name, *made);
   teach(c.op.object, *made);
   reply_attr(**made, c.outcome);
   return 0;
@@ -121,7 +119,7 @@ int MemoryTree::link(Context& c) {
   if (node->is_dir()) return EPERM;
   // A file without a name can get its first one only while it's open, as with O_TMPFILE.
   if (node->gone() && node->opens == 0) return ENOENT;
-  add_entry(*parent, c.op.name2, node);
+  set_entry(*parent, c.op.name2, node);
   ++node->attr.nlink;
   node->touch(false);
   reply_attr(*node, c.outcome);
@@ -135,7 +133,8 @@ int MemoryTree::remove(Context& c, bool directories) {
   if (directories && !node->is_dir()) return ENOTDIR;
   if (!directories && node->is_dir()) return EISDIR;
   if (directories && !node->entries.empty()) return ENOTEMPTY;
-  remove_entry(*parent, c.op.name);
+  set_entry(*parent, c.op.name, nullptr);
+  node->parent = nullptr;
   node->attr.nlink = directories ? 0 : node->attr.nlink - 1;
   node->touch(false);
   unlinked(node);
@@ -145,7 +144,9 @@ int MemoryTree::remove(Context& c, bool directories) {
 int MemoryTree::rename(Context& c) {
   const Op& op = c.op;
   bool exchange = (op.flags & RENAME_EXCHANGE) != 0, keep = (op.flags & RENAME_NOREPLACE) != 0;
-  if ((op.flags & ~uint32_t(RENAME_EXCHANGE | RENAME_NOREPLACE)) || (exchange && keep)) return EINVAL;
+  bool whiteout = (op.flags & RENAME_WHITEOUT) != 0;
+  if ((op.flags & ~uint32_t(RENAME_EXCHANGE | RENAME_NOREPLACE | RENAME_WHITEOUT)) || (exchange && (keep || whiteout)))
+    return EINVAL;
   NodePtr from, to, moved, replaced;
   if (int error = directory(op.parent, &from)) return error;
   if (int error = directory(op.parent2, &to)) return error;
@@ -166,12 +167,12 @@ int MemoryTree::rename(Context& c) {
     if (!moved->is_dir() && replaced->is_dir()) return EISDIR;
     if (!replaced->entries.empty()) return ENOTEMPTY;
   }
-  if (replaced) remove_entry(*to, op.name2);
-  remove_entry(*from, op.name);
-  add_entry(*to, op.name2, moved);
+  if (replaced && !exchange) replaced->parent = nullptr;
+  // What is left under the old name; of a whiteout device 0:0, as overlayfs wants it.
+  set_entry(*from, op.name, exchange ? replaced : whiteout ? new_node(c, S_IFCHR) : nullptr);
+  set_entry(*to, op.name2, moved);
   moved->touch(false);
   if (exchange) {
-    add_entry(*from, op.name, replaced);
     replaced->touch(false);
   } else if (replaced) {
     replaced->attr.nlink = replaced->is_dir() ? 0 : replaced->attr.nlink - 1;
@@ -187,10 +188,13 @@ int MemoryTree::readdir(Context& c) {
   Node& node = *opened->node;
   if (!node.is_dir()) return ENOTDIR;
   uint64_t cookie = opened->cursor.locate(c.op.offset);
+  // A listing ends where the directory did when it began: names that are made or moved meanwhile would be listed once more.
+  if (cookie == 0) opened->listed_to = node.last_cookie;
   size_t limit = readdir_limit(c.op);
   c.reply.names.clear();
   c.reply.entries.clear();
-  for (auto it = node.order.upper_bound(cookie); it != node.order.end() && c.reply.names.size() < limit; ++it) {
+  const auto end = node.order.upper_bound(opened->listed_to);
+  for (auto it = node.order.upper_bound(cookie); it != end && c.reply.names.size() < limit; ++it) {
     cookie = it->first;
     if (node.ino == kRootObject && is_own_entry(kRootObject, it->second)) continue;
     const Node& child = *node.entries.find(it->second)->second.node;
