@@ -14,7 +14,8 @@ using Notes = ImportNotes;
 
 static bool follows(const Call& call, uint64_t flags) {
   // lstat, lchown, lgetxattr and the like.
-  const bool named = call.name.starts_with('l') && call.name != "listxattr";
+  const bool named = (call.name.starts_with('l') && call.name != "listxattr") ||
+                     call.name.find("_lstat") != std::string_view::npos || call.name == "oldlstat";
   return !named && !(flags & AT_SYMLINK_NOFOLLOW);
 }
 

@@ -61,17 +61,27 @@ void Calls::transfer(const CallSpec& spec) {
   add(op, open->node);
 }
 
+// [10], or [10] => [20]: where a transfer began. NULL: at the descriptor's position.
+static bool given_offset(std::string_view arg, uint64_t* offset) {
+  int64_t value;
+  if (!arg.starts_with('[') || !parse_number(arg.substr(1), &value)) return false;
+  *offset = uint64_t(value);
+  return true;
+}
+
 void Calls::seek(const CallSpec& spec) {
   const auto open = opened(spec.at.fd);
   if (!open) return;
   const uint64_t whence = parse_flags(arg(spec.at.b));
-  if (!call_.error) open->offset = uint64_t(call_.result);
+  uint64_t position = uint64_t(call_.result);
+  if (!call_.error && spec.at.c >= 0 && !given_offset(arg(spec.at.c), &position)) return note(Notes::lost, kNotUnderstood);
+  if (!call_.error) open->offset = position;
   if (whence != SEEK_DATA && whence != SEEK_HOLE) return note(Notes::ignored, "lseek: positions are the kernel's own");
   Op op = begin(OpKind::lseek);
   op.handle = open->handle;
   op.offset = uint64_t(number(spec.at.a));
   op.mode = uint32_t(whence);
-  if (!call_.error) op.result = uint64_t(call_.result);
+  if (!call_.error) op.result = position;
   add(op, open->node);
 }
 
@@ -132,14 +142,6 @@ void Calls::list_directory(const CallSpec& spec) {
   op.entries = entries;
   op.result = count - dots;
   add(op, open->node);
-}
-
-// [10], or [10] => [20]: where a transfer began. NULL: at the descriptor's position.
-static bool given_offset(std::string_view arg, uint64_t* offset) {
-  int64_t value;
-  if (!arg.starts_with('[') || !parse_number(arg.substr(1), &value)) return false;
-  *offset = uint64_t(value);
-  return true;
 }
 
 // To a file system it is a read of one file and a write of the other, where the two do not both lie in it.

@@ -2,6 +2,8 @@
 // From system calls in a strace log to operations. What maps to what is in docs/import.md.
 #pragma once
 
+#include <set>
+
 #include "strace_line.hpp"
 #include "strace_processes.hpp"
 
@@ -81,8 +83,8 @@ class Calls {
   void record_lock(OpKind kind, int64_t command, bool wait, bool ofd);
   // strace_data.cpp
   void transfer(const CallSpec& spec);  // a: length or iovec, b: offset
-  void seek(const CallSpec& spec);
-  void sync(const CallSpec& spec);  // a: 1 where data only
+  void seek(const CallSpec& spec);      // a: offset, b: whence, c: where the new position is written, else it is returned
+  void sync(const CallSpec& spec);      // a: 1 where data only
   void allocate(const CallSpec& spec);
   void list_directory(const CallSpec& spec);
   void copy_range(const CallSpec& spec);
@@ -112,6 +114,8 @@ class Calls {
   void execute(const CallSpec& spec);
   void clone(const CallSpec& spec);
   void lose(const CallSpec& spec);  // what concerns files and can't be expressed
+  void unknown();
+  bool names_file();  // an argument is a path to, or a descriptor of, a file that is imported
 
   static const CallSpec* find(std::string_view name);
 
@@ -122,6 +126,10 @@ class Calls {
   Call call_;
   Thread* thread_ = nullptr;
   int64_t start_ = 0, end_ = 0;
+  std::set<std::string, std::less<>> unknown_;  // names that were told
 };
+
+// Whatever its arguments are. strace_no_files.cpp
+bool concerns_no_file(std::string_view name);
 
 }  // namespace fsr::strace

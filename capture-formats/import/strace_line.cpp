@@ -99,19 +99,54 @@ int error_number(std::string_view name) {
 
 }  // namespace
 
-bool parse_line(std::string_view line, Line* out) {
-  std::string_view rest = trimmed(line);
-  *out = {};
-  if (rest.starts_with("[pid ")) {
-    const size_t end = rest.find(']');
-    if (end == std::string_view::npos || !parse_whole(trimmed(rest.substr(5, end - 5)), &out->tid)) return false;
-    rest = trimmed(rest.substr(end + 1));
-  } else if (const size_t end = rest.find(' '); end != std::string_view::npos && parse_whole(rest.substr(0, end), &out->tid)) {
-    rest = trimmed(rest.substr(end));
+// "12", or with -Y "12<make>".
+static bool parse_tid(std::string_view text, int32_t* tid) { return parse_whole(text.substr(0, text.find('<')), tid); }
+
+// "12:34:56", with or without a fraction.
+static bool parse_time_of_day(std::string_view text, int64_t* ns) {
+  int hours, minutes;
+  if (text.size() < 8 || text[2] != ':' || text[5] != ':') return false;
+  if (!parse_whole(text.substr(0, 2), &hours) || !parse_whole(text.substr(3, 2), &minutes)) return false;
+  if (!parse_seconds(text.substr(6), ns) || hours > 23 || minutes > 59) return false;
+  *ns += (hours * 60 + minutes) * 60'000'000'000;
+  return true;
+}
+
+// The time, and what -r, -n and -i put behind it. Returns what follows, empty where there is no time.
+static std::string_view parse_stamp(std::string_view text, Line* out) {
+  out->padded = text.starts_with(' ');
+  text = trimmed(text);
+  const size_t end = text.find(' ');
+  if (end == std::string_view::npos) return {};
+  const std::string_view stamp = text.substr(0, end);
+  out->stamp = stamp.find(':') == std::string_view::npos ? Line::seconds : Line::of_day;
+  out->whole_seconds = stamp.find('.') == std::string_view::npos;
+  const bool good = out->stamp == Line::of_day ? parse_time_of_day(stamp, &out->time) : parse_seconds(stamp, &out->time);
+  if (!good || out->time < 0) return {};
+  text = trimmed(text.substr(end));
+  if (text.starts_with("(+")) {
+    const size_t close = text.find(')');
+    if (close == std::string_view::npos || !parse_seconds(trimmed(text.substr(2, close - 2)), &out->since_before)) return {};
+    text = trimmed(text.substr(close + 1));
   }
-  const size_t end = rest.find(' ');
-  if (end == std::string_view::npos || !parse_seconds(rest.substr(0, end), &out->time) || out->time < 0) return false;
-  rest = trimmed(rest.substr(end));
+  while (text.starts_with('[')) text = trimmed(text.substr(std::min(text.find(']'), text.size() - 1) + 1));
+  return text;
+}
+
+bool parse_line(std::string_view line, Line* out) {
+  std::string_view rest = line, front = trimmed(line);
+  *out = {};
+  size_t end;
+  if (front.starts_with("[pid ") && (end = front.find(']')) != std::string_view::npos) {
+    if (!parse_tid(trimmed(front.substr(5, end - 5)), &out->tid)) return false;
+    rest = front.substr(std::min(end + 2, front.size()));
+  } else if ((end = front.find(' ')) != std::string_view::npos && parse_tid(front.substr(0, end), &out->tid)) {
+    // Such a number is padded to five digits.
+    const size_t blanks = std::min(front.find_first_not_of(' ', end), front.size()) - end;
+    rest = front.substr(end + std::min(blanks, std::max<size_t>(end, 5) - end + 1));
+  }
+  rest = parse_stamp(rest, out);
+  if (rest.empty()) return false;
   if (rest.starts_with("+++ ")) {
     out->kind = rest.starts_with("+++ superseded") ? Line::other : Line::ended;
     return true;
@@ -127,14 +162,19 @@ bool parse_line(std::string_view line, Line* out) {
     return true;
   }
   const size_t open = rest.find('(');
-  if (open == std::string_view::npos || open == 0 || !std::all_of(rest.begin(), rest.begin() + long(open), word)) return false;
+  if (open == std::string_view::npos || !is_call_name(rest.substr(0, open))) return false;
   out->name = rest.substr(0, open);
-  constexpr std::string_view kUnfinished = "<unfinished ...>";
-  out->kind = rest.ends_with(kUnfinished) ? Line::unfinished : Line::call;
-  if (out->kind == Line::unfinished) rest.remove_suffix(kUnfinished.size());
+  out->kind = Line::call;
+  for (std::string_view mark : {"<unfinished ...>", "<detached ...>"})
+    if (rest.ends_with(mark)) {
+      out->kind = Line::unfinished;
+      rest.remove_suffix(mark.size());
+    }
   out->text = rest;
   return true;
 }
+
+bool is_call_name(std::string_view name) { return !name.empty() && std::all_of(name.begin(), name.end(), word); }
 
 bool parse_call(std::string_view text, Call* out) {
   *out = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text that strace writes, line by line and argument by argument (strace(1) of versions 4.x to 6.x, with -ttt). Views into
+// The text that strace writes, line by line and argument by argument (strace(1) of versions 4.x to 6.x, with times). Views into
 // the line; nothing here keeps state.
 #pragma once
 
@@ -14,12 +14,17 @@ namespace fsr::strace {
 
 struct Line {
   enum Kind { call, unfinished, resumed, ended, other } kind = other;
-  int32_t tid = 0;        // 0: the log does not tell
-  int64_t time = 0;       // ns since the Unix epoch
-  std::string_view name;  // of the system call
-  std::string_view text;  // call, unfinished: from the name on; resumed: what follows the name
+  int32_t tid = 0;  // 0: the log does not tell
+  // What stands in front: seconds (-ttt since the Unix epoch, -r since the line before) or the time of day (-tt, -t).
+  enum Stamp { seconds, of_day } stamp = seconds;
+  bool padded = false;         // with blanks, to a width
+  bool whole_seconds = false;  // without a fraction
+  int64_t time = 0;            // ns
+  int64_t since_before = -1;   // ns, where -r is told beside another; -1: it is not
+  std::string_view name;       // of the system call
+  std::string_view text;       // call, unfinished: from the name on; resumed: what follows the name
 };
-bool parse_line(std::string_view line, Line* out);  // false: not a line of strace -ttt
+bool parse_line(std::string_view line, Line* out);  // false: not a line of strace, or one without a time
 
 struct Call {
   std::string_view name;
@@ -30,6 +35,7 @@ struct Call {
   std::string_view path;  // -y: of the descriptor that it returned
   int64_t duration = -1;  // ns; -1: not told
 };
+bool is_call_name(std::string_view name);
 bool parse_call(std::string_view text, Call* out);  // "name(args) = result <duration>"
 
 // Parts of arguments. What is not there or not such a thing: false, or 0 where it is said.

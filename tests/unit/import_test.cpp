@@ -142,6 +142,101 @@ TEST_CASE("strace: data that comes from or goes to a file elsewhere") {
   CHECK(i.notes.total(ImportNotes::lost) == 1);
 }
 
+TEST_CASE("strace: calls of 32-bit programs and of other architectures") {
+  Imported i("strace",
+             "strace: [ Process PID=1 runs in 32 bit mode. ]\n"
+             "1 1.0 open(\"f\", O_RDWR|O_CREAT|O_EXCL|O_LARGEFILE, 0600) = 3 <0.1>\n"
+             "1 2.0 write(3, \"0123456789\", 10) = 10 <0.1>\n"
+             "1 3.0 _llseek(3, 4, [4], SEEK_SET) = 0 <0.1>\n"
+             "1 4.0 read(3, \"456789\", 100) = 6 <0.1>\n"
+             "1 5.0 fstat64(3, {st_mode=S_IFREG|0600, st_size=10, ...}) = 0 <0.1>\n"
+             "1 6.0 stat64(\"f\", {st_mode=S_IFREG|0600, st_size=10, ...}) = 0 <0.1>\n"
+             "1 7.0 lstat64(\"f\", {st_mode=S_IFREG|0600, st_size=10, ...}) = 0 <0.1>\n"
+             "1 8.0 ftruncate64(3, 5) = 0 <0.1>\n"
+             "1 9.0 chown32(\"f\", 1, 2) = 0 <0.1>\n"
+             "1 10.0 statfs64(\"f\", 84, {f_type=EXT2_SUPER_MAGIC}) = 0 <0.1>\n"
+             "1 11.0 fcntl64(3, F_SETFD, FD_CLOEXEC) = 0 <0.1>\n"
+             "1 12.0 getuid32() = 0 <0.1>\n"
+             "1 13.0 mmap2(NULL, 4096, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0xf7 <0.1>\n");
+  CHECK(i.op(OpKind::read).offset == 4);
+  CHECK(i.count(OpKind::getattr) == 3);
+  CHECK(i.count(OpKind::setattr) == 2);
+  CHECK(i.op(OpKind::setattr).set->size == 5);
+  CHECK(i.count(OpKind::statfs) == 1);
+  CHECK(i.notes.total(ImportNotes::lost) == 0);
+}
+
+TEST_CASE("strace: an unknown call on a file is named") {
+  Imported i("strace",
+             "1 1.0 openat(AT_FDCWD, \"f\", O_RDONLY) = 3 <0.1>\n"
+             "1 2.0 newcall(3, 0x7f) = 0 <0.1>\n"
+             "1 3.0 newcall(AT_FDCWD, \"f\", 0) = 0 <0.1>\n"
+             "1 4.0 othercall(\"/else\", 3) = 0 <0.1>\n"
+             "1 5.0 kill(3, SIGTERM) = 0 <0.1>\n"
+             "1 6.0 fadvise64(3, 0, 0, POSIX_FADV_SEQUENTIAL) = 0 <0.1>\n"
+             "1 7.0 getcwd(\"/w\", 100) = 3 <0.1>\n");
+  CHECK(i.notes.total(ImportNotes::lost) == 2);
+  CHECK(i.notes.counts[ImportNotes::lost].count("newcall: an unknown call on a file") == 1);
+}
+
+TEST_CASE("strace: whatever times it writes") {
+  auto starts = [](std::string_view log) {
+    std::vector<int64_t> out;
+    for (const Op& op : Imported("strace", log).batch.ops) out.push_back(op.start / 1000);
+    return out;
+  };
+  using Times = std::vector<int64_t>;  // microseconds
+  // -r: since the line before, whatever that was.
+  CHECK(
+      starts("     0.000000 rmdir(\"a\") = 0 <0.1>\n     0.000200 getpid() = 1 <0.1>\n     1.000030 rmdir(\"b\") = 0 <0.1>\n") ==
+      Times{0, 1'000'230});
+  CHECK(starts("12         0.000100 rmdir(\"a\") = 0\n12         0.000200 rmdir(\"b\") = 0\n123456      0.000001 rmdir(\"c\") = "
+               "0\n") == Times{100, 300, 301});
+  CHECK(starts("0.000000 rmdir(\"a\") = 0\n0.000200 rmdir(\"b\") = 0\n0.000200 rmdir(\"c\") = 0\n") == Times{0, 200, 400});
+  CHECK(starts("12345 1700000000.5 rmdir(\"a\") = 0\n12    1700000001.5 rmdir(\"b\") = 0\n") ==
+        Times{1'700'000'000'500'000, 1'700'000'001'500'000});
+  // -tt, over midnight; -t; -t -r; with -n, -i and -Y.
+  CHECK(starts("23:59:59.9 rmdir(\"a\") = 0\n00:00:00.1 rmdir(\"b\") = 0\n") == Times{86'399'900'000, 86'400'100'000});
+  CHECK(starts("00:00:01 rmdir(\"a\") = 0\n00:00:01 rmdir(\"b\") = 0\n00:00:02 rmdir(\"c\") = 0\n") ==
+        Times{1'000'000, 1'000'001, 2'000'000});
+  CHECK(starts("00:00:01 (+     0.000000) rmdir(\"a\") = 0\n00:00:01 (+     0.000200) rmdir(\"b\") = 0\n") ==
+        Times{1'000'000, 1'000'200});
+  CHECK(starts("12<sh> 00:00:01.5 [  84] [00007f6658f0bc47] rmdir(\"a\") = 0\n[pid    12<sh>] 00:00:01.6 rmdir(\"b\") = 0\n") ==
+        Times{1'500'000, 1'600'000});
+  Imported coarse("strace", "00:00:01 rmdir(\"a\") = 0 <0.1>\n");
+  CHECK(coarse.notes.total(ImportNotes::changed) == 1);
+}
+
+TEST_CASE("strace: what it writes between and behind calls") {
+  Imported i("strace",
+             "1 00:00:01.0 rmdir(\"a\") = 0 <0.1>\n"
+             " > /usr/lib/libc.so.6(rmdir+0x7) [0x1]\n"
+             "1 00:00:02.0 --- SIGCHLD {si_signo=SIGCHLD} ---\n"
+             "1 00:00:03.0 rmdir(\"b\" <unfinished ...>\n"
+             "1 00:00:04.0 <... rmdir resumed>) = -1 ENOENT (Datei oder Verzeichnis nicht gefunden) <1.0>\n"
+             "1 00:00:05.0 +++ exited with 0 +++\n"
+             "% time     seconds  usecs/call     calls    errors syscall\n"
+             "------ ----------- ----------- --------- --------- ----------------\n"
+             "100.00    0.001153          15        73        12 total\n");
+  CHECK(i.count(OpKind::rmdir) == 2);
+  CHECK(i.op(OpKind::rmdir, 1).error == ENOENT);
+  CHECK(i.notes.total(ImportNotes::lost) == 0);
+  Imported none("strace", "");
+  ImportInput timeless("rmdir(\"a\") = 0\n");
+  REQUIRE(find_importer("strace")->sniff(timeless.head()));
+  CHECK_THROWS_AS(find_importer("strace")->run(timeless, {}, none), ImportError);
+}
+
+TEST_CASE("strace: a whiteout takes the place of what was renamed") {
+  Imported i("strace",
+             "1 1.0 mkdir(\"d\", 0700) = 0 <0.1>\n"
+             "1 2.0 openat(AT_FDCWD, \"d/a\", O_RDWR|O_CREAT|O_EXCL, 0600) = 3 <0.1>\n"
+             "1 3.0 renameat2(AT_FDCWD, \"d/a\", AT_FDCWD, \"d/b\", RENAME_WHITEOUT) = 0 <0.1>\n"
+             "1 4.0 unlink(\"d/a\") = 0 <0.1>\n");
+  CHECK(i.op(OpKind::unlink).object != kNoObject);
+  CHECK(i.op(OpKind::unlink).object != i.op(OpKind::create).object);
+}
+
 TEST_CASE("strace: what cannot be known is counted") {
   Imported i("strace",
              "1 1.0 read(7, \"abc\", 3) = 3 <0.1>\n"
