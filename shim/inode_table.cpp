@@ -16,6 +16,8 @@ namespace fsr {
 
 namespace {
 
+constexpr uint64_t kRootNode = 1;  // FUSE_ROOT_ID
+
 std::atomic<uint64_t> g_home_device{0};  // of the captured directory
 std::mutex g_devices_mutex;
 std::vector<uint64_t> g_devices;  // others, in the order of their appearance
@@ -72,6 +74,7 @@ int verified(int fd, const FileKey& key) {
 InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
     : root_fd_(root_fd), by_handle_fd_(by_handle_fd), max_fds_(max_fds) {
   root_.id = kRootObject;
+  root_.node = kRootNode;
   root_.type = S_IFDIR;
   root_.fd = root_fd_;
   root_.pinned = true;
@@ -86,6 +89,12 @@ InodeTable::~InodeTable() {
     if (inode->fd >= 0) close(inode->fd);
   for (auto& inode : orphans_)
     if (inode->fd >= 0) close(inode->fd);
+}
+
+Inode* InodeTable::by_node(uint64_t node) {
+  if (node == kRootNode) return &root_;
+  Inode* inode = nodes_.find(node);
+  return inode ? inode : &gone_;
 }
 
 ObjectId InodeTable::id_locked(const FileKey& key) {
@@ -138,6 +147,7 @@ Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::st
   if (added) {
     at->second = std::make_unique<Inode>();
     at->second->key = key;
+    at->second->node = nodes_.give(at->second.get());
     at->second->id = id_locked(key);
     at->second->type = mode & S_IFMT;
   }
@@ -282,6 +292,7 @@ void InodeTable::erase_if_unused(Inode* inode) {
   while (inode && inode != &root_ && inode->lookups == 0 && inode->users == 0 && inode->children == 0) {
     Inode* parent = inode->parent;
     drop_fd(inode);
+    nodes_.take_back(inode->node);
     auto at = inodes_.find(inode->key);
     if (at != inodes_.end() && at->second.get() == inode)
       inodes_.erase(at);
@@ -294,7 +305,7 @@ void InodeTable::erase_if_unused(Inode* inode) {
 
 void InodeTable::forget(Inode* inode, uint64_t lookups) {
   std::lock_guard lock(mutex_);
-  if (inode == &root_) return;
+  if (inode == &root_ || inode == &gone_) return;
   inode->lookups -= std::min(lookups, inode->lookups);
   erase_if_unused(inode);
 }

@@ -23,6 +23,7 @@
 #include <unordered_map>
 
 #include "entry_cache.hpp"
+#include "node_ids.hpp"
 #include "op.hpp"
 
 namespace fsr {
@@ -71,6 +72,7 @@ class NameChanges {
 
 struct Inode {
   FileKey key;
+  uint64_t node = 0;  // the kernel's name for it
   ObjectId id = kNoObject;
   uint32_t type = 0;  // S_IFMT bits
   SearchState search;
@@ -101,6 +103,9 @@ class InodeTable {
   ~InodeTable();
 
   Inode* root() { return &root_; }
+  // What the kernel means by a number. By one that it should not have: an inode whose file is not to be had (ESTALE). Waits for
+  // nobody.
+  Inode* by_node(uint64_t node);
   // The inode of that identity with one more lookup, or null. Remembers where it was found.
   Inode* find(const FileKey& key, Inode* parent, std::string_view name);
   // The same, added if need be. Takes over `fd`, -1: opened when needed.
@@ -146,7 +151,8 @@ class InodeTable {
   const int root_fd_, by_handle_fd_;
   const size_t max_fds_;
   std::mutex mutex_;
-  Inode root_;
+  Inode root_, gone_;
+  NodeIds nodes_;
   std::unordered_map<FileKey, std::unique_ptr<Inode>, KeyHash> inodes_;
   std::unordered_map<FileKey, ObjectId, KeyHash> ids_;  // outlives forget: an object keeps its number
   std::list<std::unique_ptr<Inode>> orphans_;           // their key may already stand for another file

@@ -32,17 +32,15 @@ void init(void* userdata, fuse_conn_info* conn) { negotiate(conn, static_cast<Sh
 
 Shim& shim_of(fuse_req_t req) { return *static_cast<Shim*>(fuse_req_userdata(req)); }
 
-Inode* inode_of(Shim& shim, fuse_ino_t ino) { return ino == FUSE_ROOT_ID ? shim.inodes.root() : reinterpret_cast<Inode*>(ino); }
-
 void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups) {
   Shim& shim = shim_of(req);
-  shim.inodes.forget(inode_of(shim, ino), lookups);
+  shim.inodes.forget(shim.inodes.by_node(ino), lookups);
   fuse_reply_none(req);
 }
 
 void forget_multi(fuse_req_t req, size_t count, fuse_forget_data* forgets) {
   Shim& shim = shim_of(req);
-  for (size_t i = 0; i < count; ++i) shim.inodes.forget(inode_of(shim, forgets[i].ino), forgets[i].nlookup);
+  for (size_t i = 0; i < count; ++i) shim.inodes.forget(shim.inodes.by_node(forgets[i].ino), forgets[i].nlookup);
   fuse_reply_none(req);
 }
 
@@ -56,10 +54,6 @@ Ring* thread_ring(Shim& shim) {
   }
   if (!mine.ring) mine.ring = shim.recorder.borrow();
   return mine.ring;
-}
-
-fuse_ino_t ino_of(const Shim& shim, const Inode* inode) {
-  return inode->id == kRootObject ? FUSE_ROOT_ID : reinterpret_cast<fuse_ino_t>(inode);
 }
 
 void to_stat(const struct statx& s, struct stat* out) {
@@ -109,7 +103,7 @@ Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
   ring_ = thread_ring(shim);
 }
 
-Inode* Request::inode(fuse_ino_t ino) { return inode_of(shim, ino); }
+Inode* Request::inode(fuse_ino_t ino) { return shim.inodes.by_node(ino); }
 
 OpenHandle* Request::handle(const fuse_file_info* fi) {
   auto* h = reinterpret_cast<OpenHandle*>(fi->fh);
@@ -181,7 +175,7 @@ static void fill_entry(Request& r, const struct statx& s, Inode* inode, double t
   *entry = {};
   entry->entry_timeout = timeout;
   entry->attr_timeout = r.shim.entries.attr_timeout();
-  entry->ino = ino_of(r.shim, inode);
+  entry->ino = inode->node;
   to_stat(s, &entry->attr);
   r.op.object = inode->id;
   r.learned(s);

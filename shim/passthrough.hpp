@@ -132,7 +132,6 @@ class Request {
 };
 
 Ring* thread_ring(Shim& shim);  // of the calling thread, null without memory for one; prepares the thread on first use
-fuse_ino_t ino_of(const Shim& shim, const Inode* inode);
 void to_stat(const struct statx& s, struct stat* out);
 void to_attr(const struct statx& s, Attr* out);
 // Looks a name up and fills a FUSE entry that the kernel may keep for `timeout` seconds; the inode gains a lookup. 0 or errno.

@@ -171,7 +171,7 @@ void create(fuse_req_t req, fuse_ino_t parent_ino, const char* name, mode_t mode
     return r.fail(error);
   }
   if (made) r.op.op_flags |= kOpCreated;
-  make_handle(r, fd, entry.ino == FUSE_ROOT_ID ? r.shim.inodes.root() : r.inode(entry.ino), fi);
+  make_handle(r, fd, r.inode(entry.ino), fi);
   r.shim.entries.answering(*r.inode(entry.ino), entry.entry_timeout);
   r.end(0);
   if (fuse_reply_create(req, &entry, fi) == -ENOENT) {

@@ -239,6 +239,18 @@ def file_handles():
     return same, handle.raw == handle_of("g").raw, attempt(open_handle, here, handle), attempt(handle_of, "no")
 
 
+@probe
+def file_handles_do_not_come_back():
+    here = os.open(".", os.O_RDONLY)
+    handles = []
+    for i in range(300):
+        put(f"f{i % 3}")
+        handles.append(handle_of(f"f{i % 3}"))
+        os.unlink(f"f{i % 3}")
+    put("g")
+    return len({handle.raw for handle in handles}), {attempt(open_handle, here, handle) for handle in handles}
+
+
 def statx(name):
     """(mask, birth time in ns, attributes)"""
     buffer = ctypes.create_string_buffer(256)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node_ids.hpp"
+
+#include <bit>
+#include <new>
+
+namespace fsr {
+
+NodeIds::~NodeIds() {
+  for (auto& chunk : chunks_) delete[] chunk.load();
+}
+
+NodeIds::Place NodeIds::place_of(uint32_t slot) {
+  const unsigned chunk = unsigned(std::bit_width(slot / kFirstChunk + 1)) - 1;
+  return {chunk, slot - kFirstChunk * ((1u << chunk) - 1)};
+}
+
+uint64_t NodeIds::give(Inode* inode) {
+  uint64_t id;
+  if (free_.empty()) {
+    id = next_;
+    const Place place = place_of(next_);
+    if (place.chunk >= kChunks) throw std::bad_alloc();
+    if (!chunks_[place.chunk].load()) chunks_[place.chunk] = new Slot[kFirstChunk << place.chunk];
+    ++next_;
+  } else {
+    id = free_.back() + (uint64_t(1) << 32);
+    free_.pop_back();
+  }
+  const Place place = place_of(uint32_t(id));
+  Slot& slot = chunks_[place.chunk].load()[place.index];
+  slot.inode = inode;
+  slot.id = id;
+  return id;
+}
+
+void NodeIds::take_back(uint64_t id) {
+  const Place place = place_of(uint32_t(id));
+  Slot& slot = chunks_[place.chunk].load()[place.index];
+  slot.id = 0;
+  slot.inode = nullptr;
+  // The last number of a slot: it rests from now on.
+  if (id >> 32 != UINT32_MAX) free_.push_back(id);
+}
+
+Inode* NodeIds::find(uint64_t id) const {
+  const Place place = place_of(uint32_t(id));
+  if (place.chunk >= kChunks) return nullptr;
+  const Slot* chunk = chunks_[place.chunk].load(std::memory_order_acquire);
+  if (!chunk) return nullptr;
+  const Slot& slot = chunk[place.index];
+  return slot.id.load(std::memory_order_acquire) == id ? slot.inode.load(std::memory_order_relaxed) : nullptr;
+}
+
+}  // namespace fsr

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers by which the kernel names inodes, and with it every process that asks for a file handle: they tell nothing about
+// this process, and none comes twice.
+//
+// find() may be called by any thread at any time, and waits for nobody; the others one at a time.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace fsr {
+
+struct Inode;
+
+class NodeIds {
+ public:
+  NodeIds() = default;
+  ~NodeIds();
+  NodeIds(const NodeIds&) = delete;
+  NodeIds& operator=(const NodeIds&) = delete;
+
+  uint64_t give(Inode* inode);  // above the two numbers that mean something to FUSE; may throw std::bad_alloc
+  void take_back(uint64_t id);
+  Inode* find(uint64_t id) const;  // null: nobody has that number, or not any more
+
+ private:
+  // A number is the place of its slot, and above that how often the place was taken before.
+  struct Slot {
+    std::atomic<uint64_t> id{0};
+    std::atomic<Inode*> inode{nullptr};
+  };
+  struct Place {
+    unsigned chunk;
+    uint32_t index;
+  };
+  // Each chunk is twice as large as the one before, so that none ever moves.
+  static constexpr uint32_t kFirstChunk = 1024;
+  static constexpr unsigned kChunks = 22;
+  static Place place_of(uint32_t slot);
+
+  std::array<std::atomic<Slot*>, kChunks> chunks_{};
+  uint32_t next_ = 2;           // slots from here on were never taken
+  std::vector<uint64_t> free_;  // the numbers that their slots had last
+};
+
+}  // namespace fsr
