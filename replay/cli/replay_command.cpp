@@ -173,9 +173,19 @@ struct Replay {
     report.counters = target->counters();
     input->describe(report);
     line.clear();
-    if (std::unique_ptr<OpSource> closing = input->closing(); closing && stop.load() < 2) {
-      RunOptions plain{.timing = Timing::asap, .workers = command.run.workers};
-      run(*closing, *target, clock, plain);
+    close_input();
+  }
+
+  // The run is over, and its report is due whatever comes of this. Who interrupted it does not want to wait for more.
+  void close_input() {
+    std::unique_ptr<OpSource> closing = input->closing();
+    if (!closing || stop.load()) return;
+    try {
+      const RunOptions plain{.timing = Timing::asap, .workers = command.run.workers, .stop = &stop};
+      if (const uint64_t failed = run(*closing, *target, clock, plain).differed())
+        report.aftermath = fmt::format("{} open files could not be closed after the run", format_count(failed));
+    } catch (const std::runtime_error& e) {
+      report.aftermath = fmt::format("nothing was closed after the run: {}", e.what());
     }
   }
 
@@ -283,7 +293,7 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   while (replay.input->next_round()) {
     if (std::optional<int> early = play_round(replay)) return *early;
     if (replay.ramp() || !command.workload.svg.empty()) status = std::max(status, replay.add_point());
-    if (stop.load() || report.result.stopped_on_error) break;
+    if (stop.load() || report.result.stopped_on_error || !report.aftermath.empty()) break;
   }
   if (!replay.finish_recording()) status = 1;
   status = std::max(status, replay.finish());

@@ -33,6 +33,7 @@ struct Report {
   ImageSummary image;
   PrepareResult prepared;
   bool interrupted = false;  // by a signal; --duration is no interruption
+  std::string aftermath;     // what went wrong after the run, one line
   RunResult result;
   std::vector<Progress> intervals;
   std::vector<std::pair<std::string, uint64_t>> counters;  // the target's
@@ -48,7 +49,7 @@ struct Verdict {
   std::vector<std::string> reasons;  // why 1, one line each
 };
 // Status 1 for: any outcome that differed, operations skipped, left under way or never read, violations, a failed image, a
-// damaged or incomplete trace, an interrupted run.
+// damaged or incomplete trace, an interrupted run, trouble after it.
 Verdict verdict(const Report& report);
 
 std::string mix_text(const MixResult& mix);  // asked, issued and wire side by side

@@ -55,6 +55,7 @@ Verdict verdict(const Report& report) {
   when(r.unfinished, "operations were under way at the end");
   if (r.stopped_on_error) v.reasons.push_back("ended at the first operation that failed (--on-error stop)");
   if (report.interrupted) v.reasons.push_back(report.synthesized ? "interrupted" : "interrupted before the trace ended");
+  if (!report.aftermath.empty()) v.reasons.push_back(report.aftermath);
   if (report.mix && report.mix->calls && !report.mix->valid())
     v.reasons.push_back(fmt::format("INVALID RUN, mix generated is off by {:.2f}%", report.mix->deviation().total));
   v.status = v.reasons.empty() ? 0 : 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Synthesized mixes on NFS-Ganesha: the calls that pass a proxy, counted there, are those that the report claims; the load is kept;
-fsbench's line and table; the curve."""
+fsbench's line and table; the curve; a server that is gone before the end."""
 import collections
 import json
 import os
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import xml.etree.ElementTree
 
 SOURCE = os.environ.get("FSR_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -31,16 +32,21 @@ def case(name, good, why=""):
 class Proxy:
     """Passes TCP connections on to the server and counts the NFSv3 calls in them (RFC 5531: record marks, call headers)."""
 
-    def __init__(self, host, port):
+    def __init__(self, host, port, listen_port=PROXY_PORT):
         self.server = (host, port)
+        self.streams = []
         self.counts = collections.Counter()
-        self.listener = socket.create_server(("127.0.0.1", PROXY_PORT))
+        self.listener = socket.create_server(("127.0.0.1", listen_port))
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
         while True:
-            client, _ = self.listener.accept()
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
             server = socket.create_connection(self.server)
+            self.streams += [client, server]
             for one in (client, server):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self.forward, args=(client, server, True), daemon=True).start()
@@ -74,6 +80,16 @@ class Proxy:
                 pass
 
 
+    def leave(self):
+        """Nobody is there any more."""
+        for one in (self.listener, *self.streams):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self.listener.close()
+
+
 def run(*command):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
 
@@ -87,10 +103,14 @@ def restart():
     run(GANESHA, "--start")
 
 
+def url_through(proxy):
+    port, instead = proxy.server[1], proxy.listener.getsockname()[1]
+    return os.environ["NFS_MEM_URL"].replace(f":{port}", f":{instead}").replace(f"nfsport={port}", f"nfsport={instead}")
+
+
 def counted(proxy, mix, calls):
     """What passes the proxy beyond the preparation, and the report."""
-    port = proxy.server[1]
-    url = os.environ["NFS_MEM_URL"].replace(f":{port}", f":{PROXY_PORT}").replace(f"nfsport={port}", f"nfsport={PROXY_PORT}")
+    url = url_through(proxy)
     arguments = [mix, url, "--streams", "16", "--load", "1500", "--calls", str(calls)]
     restart()
     proxy.counts.clear()
@@ -145,6 +165,25 @@ def curve():
         case("and draws them", [len(p) for p in points] == [3, 3], f"{points}")
 
 
+def server_leaves():
+    restart()
+    proxy = Proxy(os.environ["NFS_HOST"], int(os.environ["NFS_PORT"]), 0)
+    with tempfile.TemporaryDirectory() as scratch:
+        results, record = os.path.join(scratch, "results"), os.path.join(scratch, "record.zst")
+        command = [os.path.join(BUILD, "replay", "fsreplay"), "-q", "mix:sfs97-v3", url_through(proxy) + "&timeout=1", "--streams", "4",
+                   "--load", "200", "--duration", "5s", "--json", "--results", results, "--record", record]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as replay:
+            while proxy.counts["read"] < 5 and replay.poll() is None:  # nothing is read before the run
+                time.sleep(0.01)
+            proxy.leave()
+            output, errors = replay.communicate(timeout=100)
+        case("a server that is gone at the end: the report is whole, in each of its forms",
+             replay.returncode == 1 and output and os.path.exists(results) and run(os.path.join(BUILD, "tools", "fstrace"), "verify", record).returncode == 0,
+             f"{replay.returncode} {errors}")
+        report = json.loads(output or "{}")
+        case("and says what could not be closed", any("nothing was closed" in why for why in report.get("not_clean", [])), output[-500:])
+
+
 def nhfsstone():
     restart()
     ran = run(os.path.join(BUILD, "tools", "fsbench"), "nhfsstone", "-v", "-l", "500", "-c", "1000", "-p", "4", os.environ["NFS_MEM_URL"])
@@ -161,5 +200,6 @@ if "NFS_MEM_URL" not in os.environ:
 independent_count()
 load_is_kept()
 curve()
+server_leaves()
 nhfsstone()
 sys.exit(1 if failures else 0)
