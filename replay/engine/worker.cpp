@@ -29,7 +29,7 @@ Worker::Worker(RunState& run, unsigned index)
       session_(run.target.open_session()),
       verifier_(run.options.compare_data, run.options.mismatches),
       self_(geteuid()) {
-  if (run.options.timing == Timing::asap) session_->prefer_throughput();
+  if (run.options.timing == Timing::asap && run.options.gather) session_->prefer_throughput();
   if (run.options.inline_workers) return;
   wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");

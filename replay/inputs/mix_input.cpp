@@ -51,6 +51,7 @@ OpSource& MixInput::operations(const ImageOptions&, RunOptions& run) {
   if (options_.loads.empty()) {
     options.arrival = Arrival::closed;
     run.timing = Timing::asap;
+    run.gather = false;  // who runs a mix wants response times
   } else {
     const double load = options_.loads[rounds_ - 1];
     // By number or by time: the load tells one from the other. With both, whatever is less.

@@ -175,6 +175,34 @@ TEST_CASE("what is under way when a run is stopped is still collected, or left b
       }
 }
 
+TEST_CASE("replies are gathered where speed alone counts, and it may cost latency") {
+  struct Asked final : Target {
+    bool gathers = false;
+    std::string name() const override { return "asked:"; }
+    Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
+    std::unique_ptr<Session> open_session() override { return std::make_unique<AskedSession>(*this); }
+    struct AskedSession final : Session {
+      explicit AskedSession(Asked& t) : target(t) {}
+      Submit submit(Request&) override { return Submit::completed; }
+      void poll(int64_t, int, Completion&) override {}
+      void prefer_throughput() override { target.gathers = true; }
+      Asked& target;
+    };
+  };
+  for (Timing timing : {Timing::original, Timing::think, Timing::asap})
+    for (bool allowed : {true, false}) {
+      VirtualClock clock;
+      Asked target;
+      OpList source({object_op({0, 1, 1}, OpKind::statfs, 1)});
+      RunOptions options;
+      options.inline_workers = true;
+      options.timing = timing;
+      options.gather = allowed;
+      CHECK(run(source, target, clock, options).issued() == 1);
+      CHECK(target.gathers == (allowed && timing == Timing::asap));
+    }
+}
+
 TEST_CASE("four workers keep every order that an outcome depends on", "[threads]") {
   MonotonicClock clock;
   for (unsigned seed = 1; seed <= 5; ++seed) {
