@@ -9,60 +9,100 @@
 
 namespace fsr {
 
+namespace {
+
 constexpr double kIdleTarget = 0.5;    // operations under way, below which a target has nothing to do most of the time
+constexpr double kNotable = 0.1;       // share of the streams' time, below which a part of it limits nothing
+constexpr double kSlower = 1.05;       // times the capture's service time
 constexpr int64_t kKept = 10'000'000;  // ns behind the schedule that nobody calls being late
 
-static void set(RunResult& r, Limit limit, std::string text) {
-  r.limit = limit;
-  r.limit_text = std::move(text);
-}
+class Judge {
+ public:
+  Judge(const RunOptions& options, RunResult& r)
+      : options_(options), r_(r), slower_(r.recorded_service > 0 ? served_ / r.recorded_service : 0) {}
 
-void find_limit(const RunOptions& options, RunResult& r) {
-  double late = r.lateness.sum(), waited = r.waiting.sum(), served = r.service.sum();
-  double slower = r.recorded_service > 0 ? served / r.recorded_service : 0;
-  std::string compared = slower > 0 ? fmt::format(", {:.2f} times the capture's", slower) : "";
-  if (options.timing == Timing::original) {
-    // What the last operations took is no delay of the schedule.
-    int64_t behind = r.elapsed - r.planned - r.service.quantile(0.99);
-    if (behind <= std::max(kKept, r.planned / 100)) {
-      set(r, Limit::none, fmt::format("the schedule was kept (lateness p99 {})", format_duration(r.lateness.quantile(0.99))));
-      return;
+  void judge() {
+    switch (options_.timing) {
+      case Timing::original:
+        return original();
+      case Timing::think:
+        return think();
+      case Timing::asap:
+        return asap();
     }
-    if (late > waited) {
-      set(r, Limit::replayer,
-          fmt::format("the replayer did not keep up: lateness p99 {}{}", format_duration(r.lateness.quantile(0.99)),
-                      r.window_full ? fmt::format(", its window was full for {} operations", format_count(r.window_full)) : ""));
-      return;
-    }
-    // A load that was never recorded has no service times of its own: its streams wait for the target alone.
-    if (r.recorded_service <= 0 || (slower * options.scale > 1.05 && slower > 1.05))
-      set(r, Limit::target,
-          fmt::format("the target did not keep up: its service time was on average {}{}",
-                      format_duration(int64_t(r.service.mean())), compared));
-    else
-      set(r, Limit::streams,
-          fmt::format("the recorded order did not allow more: operations waited {} on average for predecessors, at a service "
-                      "time of {}{}",
-                      format_duration(int64_t(waited / double(std::max<uint64_t>(1, r.service.count())))),
-                      format_duration(int64_t(r.service.mean())), compared));
-    return;
   }
-  // Time spent ready also grows behind a target that is full, so it tells only where the target had little to do.
-  double depth = r.elapsed > 0 ? served / double(r.elapsed) : 0;
-  if (late > served && depth < kIdleTarget) {
-    set(r, Limit::replayer,
+
+ private:
+  void set(Limit limit, std::string text) {
+    r_.limit = limit;
+    r_.limit_text = std::move(text);
+  }
+  std::string service_time() const {
+    return format_duration(int64_t(r_.service.mean())) +
+           (slower_ > 0 ? fmt::format(", {:.2f} times the capture's", slower_) : "");
+  }
+  double depth() const { return r_.elapsed > 0 ? served_ / double(r_.elapsed) : 0; }
+
+  void original() {
+    // What the last operations took is no delay of the schedule.
+    const int64_t behind = r_.elapsed - r_.planned - r_.service.quantile(0.99);
+    const std::string lateness = format_duration(r_.lateness.quantile(0.99));
+    if (behind <= std::max(kKept, r_.planned / 100))
+      return set(Limit::none, fmt::format("the schedule was kept (lateness p99 {})", lateness));
+    if (late_ > waited_)
+      return set(Limit::replayer,
+                 fmt::format(
+                     "the replayer did not keep up: lateness p99 {}{}", lateness,
+                     r_.window_full ? fmt::format(", its window was full for {} operations", format_count(r_.window_full)) : ""));
+    // A load that was never recorded has no service times of its own: its streams wait for the target alone.
+    if (r_.recorded_service <= 0 || (slower_ * options_.scale > kSlower && slower_ > kSlower))
+      set(Limit::target, "the target did not keep up: its service time was on average " + service_time());
+    else
+      set(Limit::streams,
+          fmt::format("the recorded order did not allow more: operations waited {} on average for predecessors, at a service "
+                      "time of {}",
+                      format_duration(int64_t(waited_ / double(std::max<uint64_t>(1, r_.service.count())))), service_time()));
+  }
+
+  void think() {
+    const double all = r_.think + waited_ + served_ + late_;
+    if (late_ > served_ && late_ > kNotable * all)
+      replayer();
+    else if (served_ < kNotable * all || (slower_ > 0 && slower_ <= kSlower))
+      set(Limit::streams,
+          fmt::format("the recorded think times and order, with {:.1f} operations under way on average", depth()));
+    else
+      target();
+  }
+
+  void asap() {
+    // Time spent ready also grows behind a target that is full, so it tells only where the target had little to do.
+    if (late_ > served_ && depth() < kIdleTarget)
+      replayer();
+    else
+      target();
+  }
+
+  void replayer() {
+    set(Limit::replayer,
         fmt::format(
             "the replayer: {:.2f} operations were under way on average, while others had been ready for {} when it issued "
             "them",
-            depth, format_duration(int64_t(r.lateness.mean()))));
-    return;
+            depth(), format_duration(int64_t(r_.lateness.mean()))));
   }
-  if (options.timing == Timing::think && slower > 0 && slower <= 1.05)
-    set(r, Limit::streams, fmt::format("the recorded think times and order, with {:.1f} operations under way on average", depth));
-  else
-    set(r, Limit::target,
-        fmt::format("the target, with {:.1f} operations under way on average at a service time of {}{}", depth,
-                    format_duration(int64_t(r.service.mean())), compared));
-}
+  void target() {
+    set(Limit::target,
+        fmt::format("the target, with {:.1f} operations under way on average at a service time of {}", depth(), service_time()));
+  }
+
+  const RunOptions& options_;
+  RunResult& r_;
+  const double late_ = r_.lateness.sum(), waited_ = r_.waiting.sum(), served_ = r_.service.sum();
+  const double slower_;
+};
+
+}  // namespace
+
+void find_limit(const RunOptions& options, RunResult& result) { Judge(options, result).judge(); }
 
 }  // namespace fsr

@@ -33,6 +33,7 @@ void Planner::reclaim() {
       a.ended = node.ended;
     };
     finish(thread_anchors_, node.copy.op().thread);
+    finish(handle_anchors_, node.copy.op().handle);
     if (owners_[node.slot].known) finish(process_anchors_, owners_[node.slot].process);
   });
 }
@@ -150,18 +151,31 @@ void Planner::schedule(const Op& op, Node& node) {
   Owner& owner = owners_[node.slot];
   owner.known = op.who && op.who->pid > 0;
   if (owner.known) owner.process = uint64_t(op.who->client) << 32 | uint32_t(op.who->pid);
+  if (Anchor* anchor = anchor_of(op, node)) anchor_to(op, node, *anchor);
+  if (op.kind == OpKind::release || op.kind == OpKind::releasedir)
+    handle_anchors_.erase(op.handle);
+  else if (op.handle)
+    remember(handle_anchors_, op.handle, op, node);
   if (op.has(kOpKernel)) return;
-  auto anchor = thread_anchors_.find(op.thread);
-  if (anchor != thread_anchors_.end()) {
-    anchor_to(op, node, anchor->second);
-  } else if (owner.known) {
-    // The thread's first: after what its process, or the one that started it, did last.
-    auto parent = process_anchors_.find(owner.process);
-    if (parent == process_anchors_.end()) parent = process_anchors_.find(uint64_t(op.who->client) << 32 | uint32_t(op.who->ppid));
-    if (parent != process_anchors_.end()) anchor_to(op, node, parent->second);
-  }
   remember(thread_anchors_, op.thread, op, node);
   if (owner.known) remember(process_anchors_, owner.process, op, node);
+}
+
+// What an operation's think time counts from, null: from the start of the schedule.
+Planner::Anchor* Planner::anchor_of(const Op& op, const Node& node) {
+  auto in = [](std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key) {
+    auto found = anchors.find(key);
+    return found == anchors.end() ? nullptr : &found->second;
+  };
+  // What the kernel does on its own follows from what was done with the open file, whichever thread did it.
+  if (op.has(kOpKernel) && op.handle)
+    if (Anchor* handle = in(handle_anchors_, op.handle)) return handle;
+  if (Anchor* thread = in(thread_anchors_, op.thread)) return thread;
+  const Owner& owner = owners_[node.slot];
+  if (!owner.known) return nullptr;
+  // The thread's first: after what its process, or the one that started it, did last.
+  if (Anchor* process = in(process_anchors_, owner.process)) return process;
+  return in(process_anchors_, uint64_t(op.who->client) << 32 | uint32_t(op.who->ppid));
 }
 
 void Planner::remember(std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key, const Op& op, const Node& node) {

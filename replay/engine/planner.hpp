@@ -43,6 +43,7 @@ class Planner {
   void plan(const Op& op, Node& node);
   void link(Node& node, Node& before, bool for_end, bool anchor);
   void schedule(const Op& op, Node& node);
+  Anchor* anchor_of(const Op& op, const Node& node);
   void anchor_to(const Op& op, Node& node, Anchor& anchor);
   void remember(std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key, const Op& op, const Node& node);
   void hand_out(Node& node);
@@ -68,7 +69,7 @@ class Planner {
   bool has_previous_ = false;
 
   // Timing::think only.
-  std::unordered_map<uint64_t, Anchor> thread_anchors_, process_anchors_;
+  std::unordered_map<uint64_t, Anchor> thread_anchors_, process_anchors_, handle_anchors_;
   struct Owner {
     uint64_t process = 0;
     bool known = false;

@@ -105,6 +105,7 @@ struct RunResult {
   int64_t recorded = 0;         // from options.from to the last recorded start or completion replayed
   int64_t planned = 0;          // due time of the last operation issued, from the start of the schedule (timing original)
   double recorded_service = 0;  // sum of the recorded durations of what was issued, ns
+  double think = 0;             // sum of the think times that were kept, ns (timing think)
   unsigned workers = 0;
   uint64_t streams = 0;  // threads seen
   uint64_t objects = 0;  // distinct objects touched

@@ -216,6 +216,7 @@ void Worker::account(Node& node, int64_t due) {
   kind.service.add(node.ended - node.issued);
   result_.response.add(node.ended - due);
   recorded_service_ += double(op.duration);
+  if (node.anchored) result_.think += double(node.due);
   result_.elapsed = std::max(result_.elapsed, node.ended - run_.start);
   result_.planned = std::max(result_.planned, due - run_.start);
   result_.recorded = std::max(result_.recorded, op.end() - run_.options.from);
@@ -399,6 +400,7 @@ void Worker::merge_into(RunResult& r) {
   r.planned = std::max(r.planned, result_.planned);
   r.recorded = std::max(r.recorded, result_.recorded);
   r.recorded_service += recorded_service_;
+  r.think += result_.think;
   r.unfinished += result_.unfinished;
   r.stopped_on_error |= result_.stopped_on_error;
   r.violations += result_.violations;

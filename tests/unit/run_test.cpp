@@ -111,6 +111,26 @@ TEST_CASE("think time: a new process follows what its parent did before") {
   CHECK(b.issued(2) == 440);
 }
 
+TEST_CASE("think time: what the kernel issues follows its open file, or its thread") {
+  // Five seconds of service and 0.2 s of think time were recorded; the target answers at once.
+  Op flush = object_op({5'000'000, 5'000'010, 2}, OpKind::flush, 10),
+     late_write = io_op({5'100'000, 5'100'010, 1}, OpKind::write, 10, 1),
+     release = object_op({5'200'000, 5'200'010, 1}, OpKind::release, 10),
+     of_another = object_op({5'200'020, 5'200'030, 2}, OpKind::release, 11);
+  flush.handle = release.handle = 1;
+  of_another.handle = 7;
+  late_write.op_flags = release.op_flags = of_another.op_flags = kOpKernel;
+  Bench b;
+  b.options.timing = Timing::think;
+  b.run({create_op({0, 1000, 1}, 1, "a", 10, 1), object_op({1000, 4'999'990, 2}, OpKind::statfs, 1), flush, late_write, release,
+         of_another});
+  CHECK(b.issued(2) == 1010);
+  CHECK(b.issued(3) == 1010 + 99'990);
+  CHECK(b.issued(4) == 1010 + 99'990 + 99'990);
+  CHECK(b.issued(5) == 1010 + 200'010);
+  CHECK(b.result.limit == Limit::streams);
+}
+
 TEST_CASE("think time counts from an operation that left the window long ago") {
   Bench b;
   b.options.timing = Timing::think;
