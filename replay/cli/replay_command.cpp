@@ -173,20 +173,7 @@ struct Replay {
     report.counters = target->counters();
     input->describe(report);
     line.clear();
-    close_input();
-  }
-
-  // The run is over, and its report is due whatever comes of this. Who interrupted it does not want to wait for more.
-  void close_input() {
-    std::unique_ptr<OpSource> closing = input->closing();
-    if (!closing || stop.load()) return;
-    try {
-      const RunOptions plain{.timing = Timing::asap, .workers = command.run.workers, .stop = &stop};
-      if (const uint64_t failed = run(*closing, *target, clock, plain).differed())
-        report.aftermath = fmt::format("{} open files could not be closed after the run", format_count(failed));
-    } catch (const std::runtime_error& e) {
-      report.aftermath = fmt::format("nothing was closed after the run: {}", e.what());
-    }
+    report.aftermath = close_input(*input, *target, clock, report.options);
   }
 
   bool ramp() const { return command.workload.loads.size() > 1; }

@@ -21,6 +21,7 @@
 
 namespace fsr {
 
+class Clock;
 class Target;
 struct Report;
 struct RunOptions;
@@ -51,6 +52,10 @@ class Input {
   // Adds what is to be said about the input: before the run what is known, after it what came of it.
   virtual void describe(Report& report) const = 0;
 };
+
+// Ends a round that was run with `of`: performs its closing(), unless the run was stopped: who stops it waits for nothing more.
+// What went wrong, one line, or nothing: the run is over, and its report is due all the same.
+std::string close_input(Input& input, Target& target, Clock& clock, const RunOptions& of);
 
 struct InputPlugin {
   const char* help;  // one line for `fsreplay --help`

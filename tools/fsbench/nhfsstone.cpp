@@ -118,8 +118,7 @@ class Nhfsstone {
     OpSource& source = place.input->operations({}, r.options);
     r.result = fsr::run(source, *place.target, clock_, r.options);
     place.input->describe(r);
-    RunOptions plain{.timing = Timing::asap, .workers = 1};
-    fsr::run(*place.input->closing(), *place.target, clock_, plain);
+    r.aftermath = close_input(*place.input, *place.target, clock_, r.options);
   } catch (const std::exception& e) {
     place.error = e.what();
   }
@@ -210,8 +209,14 @@ class Nhfsstone {
           break;
         }
     }
+    bool closed = true;
+    for (const Place& place : places_) {
+      if (place.report.aftermath.empty()) continue;
+      fmt::print(stderr, "fsbench nhfsstone: {}\n", place.report.aftermath);
+      closed = false;
+    }
     if (stop_.load()) fmt::print(stderr, "fsbench nhfsstone: interrupted\n");
-    return !s.failed && !stop_.load();
+    return !s.failed && !stop_.load() && closed;
   }
 
   Options options_;
