@@ -20,7 +20,7 @@ constexpr int kApplicationId = 0x66737265;  // "fsre", in the SQLite header: tel
 constexpr const char* kSchema = R"(
 create table run(key text primary key, value) without rowid;
 create table kinds(kind text primary key, issued int, ok int, matched int, differed int, permission int, uncompared int,
-                   approximate int, impossible int, refused int, bytes int) without rowid;
+                   failed int, awaited int, approximate int, impossible int, refused int, bytes int) without rowid;
 create table histograms(kind text, what text, low_ns int, high_ns int, count int);
 create table intervals(elapsed_ns int, done int, in_flight int, differed int, bytes int, lateness_ns int);
 create table mismatches(seq int, kind text, name text, object int, thread int, expected text, got text);

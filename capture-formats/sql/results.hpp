@@ -2,8 +2,8 @@
 // The results database: what a run measured, as a SQLite file that other tools can query.
 //
 //   run(key TEXT PRIMARY KEY, value)                        one row a fact: input, target, options, totals, verdict
-//   kinds(kind, issued, ok, matched, differed, permission, uncompared, approximate, impossible, refused, bytes)
-//   histograms(kind, what, low_ns, high_ns, count)          kind '' = all; what: lateness, waiting, service, response
+//   kinds(kind, issued, ok, matched, differed, permission, uncompared, failed, awaited, approximate, impossible, refused, bytes)
+//   histograms(kind, what, low_ns, high_ns, count)          kind '' = all; what: lateness, waiting, service, response, failing
 //   intervals(elapsed_ns, done, in_flight, differed, bytes, lateness_ns)   totals so far, at each report of progress
 //   mismatches(seq, kind, name, object, thread, expected, got)             the first ones
 //   counters(name PRIMARY KEY, value)                       what the target did beyond the operations

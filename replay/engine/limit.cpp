@@ -11,10 +11,11 @@ namespace fsr {
 
 namespace {
 
-constexpr double kIdleTarget = 0.5;    // operations under way, below which a target has nothing to do most of the time
-constexpr double kNotable = 0.1;       // share of the streams' time, below which a part of it limits nothing
-constexpr double kSlower = 1.05;       // times the capture's service time
-constexpr int64_t kKept = 10'000'000;  // ns behind the schedule that nobody calls being late
+constexpr double kIdleTarget = 0.5;  // operations under way, below which a target has nothing to do most of the time
+constexpr double kNotable = 0.1;     // share of the streams' time, below which a part of it limits nothing
+constexpr double kSlower = 1.05;     // times the capture's service time
+constexpr double kKeptShare = 0.01;  // of operations, and of time at the end, that may be behind a schedule that was kept
+constexpr double kKeptTime = 0.05;   // of the time, in which more of them may be
 
 class Judge {
  public:
@@ -22,6 +23,10 @@ class Judge {
       : options_(options), r_(r), slower_(r.recorded_service > 0 ? served_ / r.recorded_service : 0) {}
 
   void judge() {
+    if (r_.silent && (r_.unanswered || silence_limits()))
+      return set(Limit::target, fmt::format("the target did not answer for {}", format_duration(r_.silent)));
+    if (double(r_.unanswered) > double(r_.issued()) * kKeptShare)
+      return set(Limit::target, fmt::format("the target did not answer {} operations", format_count(r_.unanswered)));
     switch (options_.timing) {
       case Timing::original:
         return original();
@@ -43,12 +48,21 @@ class Judge {
   }
   double depth() const { return r_.elapsed > 0 ? served_ / double(r_.elapsed) : 0; }
 
-  void original() {
+  bool silence_limits() const {
+    return options_.timing == Timing::original ? !kept() : double(r_.silent) > double(r_.elapsed) * kNotable;
+  }
+
+  // At its end, and by all but few operations, all of the time.
+  bool kept() const {
     // What the last operations took is no delay of the schedule.
-    const int64_t behind = r_.elapsed - r_.planned - r_.service.quantile(0.99);
+    const int64_t at_end = r_.elapsed - r_.planned - r_.service.quantile(0.99);
+    return at_end <= std::max(kBehind, int64_t(double(r_.planned) * kKeptShare)) &&
+           double(r_.behind) <= double(r_.issued()) * kKeptShare && double(r_.behind_time) <= double(r_.elapsed) * kKeptTime;
+  }
+
+  void original() {
     const std::string lateness = format_duration(r_.lateness.quantile(0.99));
-    if (behind <= std::max(kKept, r_.planned / 100))
-      return set(Limit::none, fmt::format("the schedule was kept (lateness p99 {})", lateness));
+    if (kept()) return set(Limit::none, fmt::format("the schedule was kept (lateness p99 {})", lateness));
     if (late_ > waited_)
       return set(Limit::replayer,
                  fmt::format(

@@ -13,6 +13,7 @@
 #include "engine/limit.hpp"
 #include "engine/planner.hpp"
 #include "engine/recording.hpp"
+#include "engine/silence.hpp"
 #include "engine/worker.hpp"
 #include "op_source.hpp"
 
@@ -34,7 +35,13 @@ uint64_t RunResult::differed() const {
   return n;
 }
 double RunResult::offered() const { return planned > 0 ? double(issued()) * 1e9 / double(planned) : 0; }
-double RunResult::achieved() const { return elapsed > 0 ? double(issued()) * 1e9 / double(elapsed) : 0; }
+uint64_t RunResult::failed() const {
+  uint64_t n = 0;
+  for (const KindResult& k : kinds) n += k.failed;
+  return n;
+}
+double RunResult::achieved() const { return elapsed > 0 ? double(issued() - failed() - unfinished) * 1e9 / double(elapsed) : 0; }
+double RunResult::failed_rate() const { return elapsed > 0 ? double(failed()) * 1e9 / double(elapsed) : 0; }
 
 namespace {
 
@@ -59,6 +66,7 @@ class Runner {
  private:
   void begin() {
     run_.start = run_.clock.now();
+    silence_ = Silence(run_.start);
     if (run_.options.record) run_.options.record->set_origin(run_.start);
   }
   void run_inline() {
@@ -81,6 +89,10 @@ class Runner {
   std::exception_ptr failure_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  Progress reported_;    // last
+  uint64_t behind_ = 0;  // until then
+  int64_t behind_time_ = 0;
+  Silence silence_{0};
   bool started_ = false, primed_ = false;
   unsigned running_ = 0;
 };
@@ -160,12 +172,16 @@ void Runner::run_threads() {
 }
 
 void Runner::report(bool last) {
-  if (!run_.options.progress) return;
   Progress p;
+  uint64_t unanswered = 0, skipped = 0, lock_waits = 0, behind = 0;
   p.planned = run_.planned.load(std::memory_order_relaxed);
   for (auto& worker : run_.workers) {
     WorkerCounters& c = worker->counters();
     p.done += c.done.load(std::memory_order_relaxed);
+    unanswered += c.unanswered.load(std::memory_order_relaxed);
+    behind += c.behind.load(std::memory_order_relaxed);
+    skipped += c.skipped.load(std::memory_order_relaxed);
+    lock_waits += c.lock_waits.load(std::memory_order_relaxed);
     p.in_flight += c.in_flight.load(std::memory_order_relaxed);
     p.differed += c.differed.load(std::memory_order_relaxed);
     p.bytes += c.bytes.load(std::memory_order_relaxed);
@@ -174,7 +190,11 @@ void Runner::report(bool last) {
   }
   p.elapsed = run_.clock.now() - run_.start;
   p.last = last;
-  run_.options.progress(p);
+  if (10 * (behind - behind_) > p.done - reported_.done) behind_time_ += p.elapsed - reported_.elapsed;
+  silence_.look(run_.start + p.elapsed, p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);
+  behind_ = behind;
+  reported_ = p;
+  if (run_.options.progress) run_.options.progress(p);
 }
 
 RunResult Runner::result() {
@@ -189,6 +209,10 @@ RunResult Runner::result() {
     r.unrecorded += k.uncompared;
     r.cancelled -= k.issued + k.impossible + k.refused;
   }
+  silence_.end();
+  r.behind_time = behind_time_;
+  r.silent = silence_.total();
+  r.longest_silence = silence_.longest();
   r.stopped = r.cancelled || r.unfinished || r.stopped_on_error;
   if (run_.options.timing != Timing::original) r.planned = 0;
   find_limit(run_.options, r);

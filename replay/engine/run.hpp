@@ -24,6 +24,8 @@ class OpSource;
 class Recording;
 class Target;
 
+constexpr int64_t kBehind = 10'000'000;  // ns after its due time from which an operation counts as behind the schedule
+
 enum class Timing : uint8_t { original, think, asap };
 enum class Order : uint8_t { resource, time, strict };
 
@@ -72,10 +74,12 @@ struct KindResult {
   uint64_t permission = 0;   // of `differed`: EACCES or EPERM on one side only, while acting as someone else than recorded
   uint64_t uncompared = 0;   // issued, but the capture has no outcome
   uint64_t approximate = 0;  // of `issued`: the target does something like it
+  uint64_t failed = 0;       // of `differed` and `uncompared`: in an error that the capture does not have, or without an answer
+  uint64_t awaited = 0;      // operations that were behind the schedule since they waited for one of this kind
   uint64_t impossible = 0;   // not issued: the target has no such operation
   uint64_t refused = 0;      // not issued: name or kind that must not reach a target
   uint64_t bytes = 0;        // read, written, copied
-  Histogram service;         // issue to completion
+  Histogram service;         // issue to completion, of those that did not fail
 };
 
 struct Mismatch {
@@ -98,8 +102,9 @@ struct RunResult {
   std::array<KindResult, kOpKinds> kinds;
   Histogram lateness;  // issue - max(due, ready): the replayer's own
   Histogram waiting;   // ready - due where above 0: for predecessors
-  Histogram service;   // completion - issue
-  Histogram response;  // completion - due: from the planned time
+  Histogram service;   // completion - issue, of what did not fail
+  Histogram response;  // completion - due: from the planned time; likewise
+  Histogram failing;   // completion - issue, of what failed
 
   int64_t elapsed = 0;          // from the start of the schedule to the last completion
   int64_t recorded = 0;         // from options.from to the last recorded start or completion replayed
@@ -110,9 +115,16 @@ struct RunResult {
   uint64_t streams = 0;  // threads seen
   uint64_t objects = 0;  // distinct objects touched
 
-  uint64_t operations = 0;   // entered the window
-  uint64_t cancelled = 0;    // of those: not issued because of duration, stop or an error
-  uint64_t unfinished = 0;   // issued, but still under way at the end
+  uint64_t operations = 0;  // entered the window
+  uint64_t cancelled = 0;   // of those: not issued because of duration, stop or an error
+  uint64_t unfinished = 0;  // issued, but still under way at the end
+  uint64_t unanswered = 0;  // of the failed ones: the target could not be reached, or did not answer in time
+  uint64_t behind = 0;      // issued more than kBehind after they were due
+  int64_t behind_time = 0;  // ns during which a tenth of what was done was behind
+  uint64_t waited = 0;      // of those: for predecessors
+  uint64_t waited_own = 0;  // of those: for one of their own thread
+  int64_t silent = 0;       // ns in which the target answered nothing although it was asked, in stretches of a second or more
+  int64_t longest_silence = 0;
   uint64_t unrecorded = 0;   // the capture has no outcome for them (all kinds)
   uint64_t edges = 0;        // waits for a completion or a start
   uint64_t free_pairs = 0;   // overlapped in the capture, no outcome orders them
@@ -132,8 +144,10 @@ struct RunResult {
   uint64_t issued() const;
   uint64_t matched() const;
   uint64_t differed() const;
-  double offered() const;   // operations a second asked for; 0 when as fast as possible
-  double achieved() const;  // operations a second issued
+  double offered() const;  // operations a second asked for; 0 when as fast as possible
+  uint64_t failed() const;
+  double achieved() const;     // operations a second that were done and did not fail
+  double failed_rate() const;  // that failed, a second
 };
 
 // Throws std::runtime_error when the source can't be read or a session can't be opened.

@@ -26,6 +26,8 @@ struct Edge {
   Node* owner = nullptr;
   int64_t satisfied = INT64_MAX;  // when; INT64_MAX = not yet
   bool anchor = false;            // the owner's think time counts from then
+  bool own = false;               // the other one is of the owner's thread
+  OpKind kind = OpKind::null;     // the other one's
 };
 
 class EdgeList {

@@ -112,6 +112,10 @@ bool Worker::stop_requested(int64_t now) {
   return stop;
 }
 
+static void add(std::atomic<uint64_t>& counter, uint64_t n) {
+  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
 static bool waits_for_lock(const Op& op) { return op.has(kOpWait) && (op.kind == OpKind::setlk || op.kind == OpKind::flock); }
 
 // Until when what is under way is waited for. Operations end by themselves, by the target's timeout at the latest; all but those
@@ -120,7 +124,7 @@ int64_t Worker::give_up_at() const {
   if (stopped_at_ == Scheduler::kNever) return Scheduler::kNever;
   const int stop = run_.options.stop ? run_.options.stop->load(std::memory_order_relaxed) : 0;
   if (stop >= 2) return stopped_at_;
-  return stop || in_flight_ == lock_waits_ ? stopped_at_ + kGrace : Scheduler::kNever;
+  return stop || in_flight_ == counters_.lock_waits.load(std::memory_order_relaxed) ? stopped_at_ + kGrace : Scheduler::kNever;
 }
 
 // False: the target had no room.
@@ -173,7 +177,7 @@ bool Worker::issue(Node& node, int64_t now) {
     finish(node, false);
   } else {
     ++in_flight_;
-    lock_waits_ += waits_for_lock(op);
+    if (waits_for_lock(op)) add(counters_.lock_waits, 1);
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
     release(node.after_issue.close(), node.issued);
     node.prefetch_waiting();
@@ -188,7 +192,7 @@ void Worker::finish(Node& node, bool was_queued) {
   if (!node.ended) node.ended = run_.clock.now();
   if (was_queued) {
     --in_flight_;
-    lock_waits_ -= waits_for_lock(node.copy.op());
+    if (waits_for_lock(node.copy.op())) add(counters_.lock_waits, uint64_t(-1));
     busy_ = false;
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
   }
@@ -202,10 +206,6 @@ void Worker::finish(Node& node, bool was_queued) {
   if (++returned_ >= kGiveBack) give_back();
 }
 
-static void add(std::atomic<uint64_t>& counter, uint64_t n) {
-  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-}
-
 void Worker::account(Node& node, int64_t due) {
   const Op& op = node.copy.op();
   const Outcome& outcome = node.request.outcome;
@@ -213,9 +213,8 @@ void Worker::account(Node& node, int64_t due) {
   int64_t lateness = node.issued - std::max(due, node.ready);
   result_.lateness.add(lateness);
   if (node.ready > due) result_.waiting.add(node.ready - due);
-  kind.service.add(node.ended - node.issued);
-  result_.response.add(node.ended - due);
-  recorded_service_ += double(op.duration);
+  if (node.issued - due > kBehind) add(counters_.behind, 1);
+  if (node.ready - due > kBehind) account_wait(node);
   if (node.anchored) result_.think += double(node.due);
   result_.elapsed = std::max(result_.elapsed, node.ended - run_.start);
   result_.planned = std::max(result_.planned, due - run_.start);
@@ -233,6 +232,48 @@ void Worker::account(Node& node, int64_t due) {
       add(counters_.bytes, outcome.result);
     }
   }
+  if (compare(node, kind)) {
+    ++kind.failed;
+    result_.failing.add(node.ended - node.issued);
+  } else {
+    kind.service.add(node.ended - node.issued);
+    result_.response.add(node.ended - due);
+    recorded_service_ += double(op.duration);
+  }
+  add(counters_.done, 1);
+  counters_.position.store(op.start - run_.options.from, std::memory_order_relaxed);
+  if (lateness > counters_.lateness.load(std::memory_order_relaxed))
+    counters_.lateness.store(lateness, std::memory_order_relaxed);
+}
+
+// For what an operation waited until it could be issued.
+void Worker::account_wait(const Node& node) {
+  const Edge* last = nullptr;
+  node.each_edge([&](const Edge& e) {
+    if (!last || e.satisfied > last->satisfied) last = &e;
+  });
+  if (!last) return;
+  ++result_.waited;
+  result_.waited_own += last->own;
+  ++result_.kinds[unsigned(last->kind)].awaited;
+}
+
+// What a connection says of a server that is not there, in place of an answer.
+static bool is_no_answer(int error) {
+  constexpr int kErrors[] = {ETIMEDOUT, ECONNRESET, ECONNREFUSED, ECONNABORTED, ENOTCONN,
+                             EPIPE,     ENETDOWN,   ENETUNREACH,  EHOSTDOWN,    EHOSTUNREACH};
+  return std::find(std::begin(kErrors), std::end(kErrors), error) != std::end(kErrors);
+}
+
+// True: the operation failed.
+bool Worker::compare(const Node& node, KindResult& kind) {
+  const Op& op = node.copy.op();
+  const Outcome& outcome = node.request.outcome;
+  bool failed = outcome.error != 0 && outcome.error != op.error && is_no_answer(outcome.error);
+  if (failed) {
+    ++result_.unanswered;
+    add(counters_.unanswered, 1);
+  }
   if (run_.options.compare) {
     uint32_t as = run_.options.credentials ? node.request.who.uid : self_;
     switch (verifier_.check(op, outcome, as != op.uid)) {
@@ -245,6 +286,7 @@ void Worker::account(Node& node, int64_t due) {
       case Verdict::differed:
         ++kind.differed;
         add(counters_.differed, 1);
+        failed |= outcome.error != 0;
         if (outcome.error != 0 && run_.options.stop_on_error) {
           result_.stopped_on_error = true;
           run_.cancel.store(true, std::memory_order_relaxed);
@@ -255,10 +297,7 @@ void Worker::account(Node& node, int64_t due) {
         break;
     }
   }
-  add(counters_.done, 1);
-  counters_.position.store(op.start - run_.options.from, std::memory_order_relaxed);
-  if (lateness > counters_.lateness.load(std::memory_order_relaxed))
-    counters_.lateness.store(lateness, std::memory_order_relaxed);
+  return failed;
 }
 
 // Not issued at all, but whatever waits for it goes on.
@@ -278,6 +317,7 @@ void Worker::dispose(Node& node, Disposal why) {
   release(node.after_issue.close(), node.issued);
   release(node.after_end.close(), node.ended);
   add(counters_.done, 1);
+  add(counters_.skipped, 1);
   node.next = returned_first_;
   returned_first_ = &node;
   if (!returned_last_) returned_last_ = &node;
@@ -387,6 +427,8 @@ void Worker::merge_into(RunResult& r) {
     to.permission += from.permission;
     to.uncompared += from.uncompared;
     to.approximate += from.approximate;
+    to.failed += from.failed;
+    to.awaited += from.awaited;
     to.impossible += from.impossible;
     to.refused += from.refused;
     to.bytes += from.bytes;
@@ -396,12 +438,17 @@ void Worker::merge_into(RunResult& r) {
   r.lateness.merge(result_.lateness);
   r.waiting.merge(result_.waiting);
   r.response.merge(result_.response);
+  r.failing.merge(result_.failing);
   r.elapsed = std::max(r.elapsed, result_.elapsed);
   r.planned = std::max(r.planned, result_.planned);
   r.recorded = std::max(r.recorded, result_.recorded);
   r.recorded_service += recorded_service_;
   r.think += result_.think;
   r.unfinished += result_.unfinished;
+  r.unanswered += result_.unanswered;
+  r.behind += counters_.behind.load(std::memory_order_relaxed);
+  r.waited += result_.waited;
+  r.waited_own += result_.waited_own;
   r.stopped_on_error |= result_.stopped_on_error;
   r.violations += result_.violations;
   r.auxiliary += result_.auxiliary;

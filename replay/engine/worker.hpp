@@ -48,6 +48,9 @@ struct RunState {
 // Written by the worker, read by whoever reports progress.
 struct WorkerCounters {
   std::atomic<uint64_t> done{0}, in_flight{0}, differed{0}, bytes{0};
+  std::atomic<uint64_t> unanswered{0}, skipped{0};  // of `done`: the target did not answer, was not asked
+  std::atomic<uint64_t> behind{0};                  // of `done`: issued too late
+  std::atomic<uint64_t> lock_waits{0};              // of `in_flight`
   std::atomic<int64_t> position{0}, lateness{0};
 };
 
@@ -81,6 +84,8 @@ class Worker final : public Completion {
   void dispose(Node& node, Disposal why);
   void release(Edge* list, int64_t when);
   void account(Node& node, int64_t due);
+  bool compare(const Node& node, KindResult& kind);
+  void account_wait(const Node& node);
   void give_back();
   void wait();
   void learn_margin(int64_t late);
@@ -100,7 +105,6 @@ class Worker final : public Completion {
 
   alignas(64) bool busy_ = false;
   uint64_t in_flight_ = 0;
-  uint64_t lock_waits_ = 0;                 // of those
   int64_t stopped_at_ = Scheduler::kNever;  // clock: when it was seen that nothing more is to be issued
   uint64_t rings_ = 0;                      // writes to wake_fd_ that were not read yet
   int64_t margin_ = 50'000;                 // ns before a due time that are spent awake

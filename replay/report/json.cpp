@@ -40,6 +40,8 @@ json kinds(const RunResult& r) {
                                {"permission", k.permission},
                                {"uncompared", k.uncompared},
                                {"approximate", k.approximate},
+                               {"failed", k.failed},
+                               {"awaited", k.awaited},
                                {"impossible", k.impossible},
                                {"refused", k.refused},
                                {"bytes", k.bytes},
@@ -59,7 +61,8 @@ json deviation(const MixDeviation& d) {
 json mix_json(const MixResult& mix) {
   json procedures = json::object();
   for (const MixRow& row : mix.rows) {
-    json& p = procedures[row.name] = {{"asked", row.asked}, {"issued", row.issued}, {"issued_share", row.issued_share}};
+    json& p = procedures[row.name] = {
+        {"asked", row.asked}, {"issued", row.issued}, {"failed", row.failed}, {"issued_share", row.issued_share}};
     if (mix.wire_known) p.update({{"wire", row.wire}, {"wire_share", row.wire_share}});
   }
   json out = {{"dialect", json_text(mix.dialect)}, {"load", mix.load},   {"calls", mix.calls},  {"procedures", procedures},
@@ -132,6 +135,8 @@ std::string report_json(const Report& report) {
       {"issued", r.issued()},
       {"matched", r.matched()},
       {"differed", r.differed()},
+      {"failed", r.failed()},
+      {"unanswered", r.unanswered},
       {"cancelled", r.cancelled},
       {"unfinished", r.unfinished},
       {"unrecorded", r.unrecorded},
@@ -151,11 +156,19 @@ std::string report_json(const Report& report) {
       {"recorded_ns", r.recorded},
       {"offered_per_s", r.offered()},
       {"achieved_per_s", r.achieved()},
+      {"failed_per_s", r.failed_rate()},
       {"limit", r.limit_text},
+      {"behind", r.behind},
+      {"behind_ns", r.behind_time},
+      {"waited", r.waited},
+      {"waited_own_thread", r.waited_own},
+      {"silent_ns", r.silent},
+      {"longest_silence_ns", r.longest_silence},
       {"lateness", histogram(r.lateness)},
       {"waiting", histogram(r.waiting)},
       {"service", histogram(r.service)},
       {"response", histogram(r.response)},
+      {"failing", histogram(r.failing)},
       {"kinds", kinds(r)},
       {"mismatches", mismatches(r.mismatches)},
       {"counters", counters},

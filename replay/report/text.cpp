@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "report/report.hpp"
 #include "util/units.hpp"
@@ -33,11 +34,28 @@ void kinds_table(Out out, const RunResult& r, const char* as) {
   }
 }
 
+// How many operations were behind the schedule, and for what they waited.
+std::string behind_text(const RunResult& r) {
+  std::string text =
+      fmt::format("{} operations began more than {} after they were due", format_count(r.behind), format_duration(kBehind));
+  if (!r.waited) return text;
+  std::vector<unsigned> kinds(kOpKinds);
+  std::iota(kinds.begin(), kinds.end(), 0u);
+  std::stable_sort(kinds.begin(), kinds.end(), [&](unsigned a, unsigned b) { return r.kinds[a].awaited > r.kinds[b].awaited; });
+  text +=
+      fmt::format("; {} waited for others, {} of them of their own thread:", format_count(r.waited), format_count(r.waited_own));
+  constexpr size_t kNamed = 3;
+  for (size_t i = 0; i < kNamed && r.kinds[kinds[i]].awaited; ++i)
+    text += fmt::format("{} {} {}", i ? "," : "", format_count(r.kinds[kinds[i]].awaited), op_name(OpKind(kinds[i])));
+  return text;
+}
+
 void load_lines(Out out, const Report& report) {
   const RunResult& r = report.result;
   double seconds = double(r.elapsed) / 1e9;
   fmt::format_to(out, "\nload       achieved {:.0f} op/s", r.achieved());
   if (r.offered() > 0) fmt::format_to(out, " of {:.0f} op/s offered", r.offered());
+  if (r.failed()) fmt::format_to(out, ", and {:.0f} op/s that failed", r.failed_rate());
   if (seconds > 0)
     fmt::format_to(out, ", read {}/s, written {}/s", format_size(uint64_t(double(r.bytes_read) / seconds)),
                    format_size(uint64_t(double(r.bytes_written) / seconds)));
@@ -48,6 +66,10 @@ void load_lines(Out out, const Report& report) {
   fmt::format_to(out, "\nworking set {} objects by {} streams on {} worker{}\n", format_count(r.objects), format_count(r.streams),
                  r.workers, r.workers == 1 ? "" : "s");
   if (!r.limit_text.empty()) fmt::format_to(out, "limit      {}\n", r.limit_text);
+  if (r.behind) fmt::format_to(out, "behind     {}\n", behind_text(r));
+  if (r.silent)
+    fmt::format_to(out, "silence    {} in which nothing that was asked was answered, {} at a stretch\n",
+                   format_duration(r.silent), format_duration(r.longest_silence));
 }
 
 }  // namespace
@@ -86,6 +108,7 @@ std::string report_text(const Report& report) {
   histogram_line(out, "waiting", r.waiting);
   histogram_line(out, "service", r.service);
   histogram_line(out, "response", r.response);
+  histogram_line(out, "failed", r.failing);
   load_lines(out, report);
   fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs left free\n", format_count(r.edges),
                  format_count(r.violations), format_count(r.free_pairs));

@@ -48,6 +48,7 @@ MixResult mix_result(const MixPlan& plan, const std::vector<Synthesizer::Dealt>&
     row.name = plan.procedures[i].name;
     row.asked = plan.procedures[i].asked;
     row.issued = uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.issued); })));
+    row.failed = uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.failed); })));
     row.service = part_of(dealt[i], all, run, [](const KindResult& k) { return k.service.sum(); });
     r.calls += row.issued;
     r.rows.push_back(row);

@@ -21,8 +21,9 @@ struct MixRow {
   std::string name;
   double asked = 0;  // share, 0..1
   uint64_t issued = 0;
+  uint64_t failed = 0;  // of those
   uint64_t wire = 0;
-  double service = 0;                       // sum of its service times, ns
+  double service = 0;                       // sum of its service times, of those that did not fail, ns
   double issued_share = 0, wire_share = 0;  // 0..1
 };
 

@@ -279,6 +279,50 @@ TEST_CASE("the first failure ends a run that shall stop on errors; another resul
   }
 }
 
+TEST_CASE("a schedule that ends in time was not kept if operations waited meanwhile") {
+  Bench b;
+  // Each waits for the one before it, for up to 90 ms; the last ones are in time again.
+  b.target.latency = [](const Op& op) { return op.seq % 10 == 0 && op.seq < 50 ? 100'000'000 : 10'000; };
+  std::vector<Op> ops;
+  for (int i = 0; i < 100; ++i)
+    ops.push_back(object_op({i * 10'000, i * 10'000 + 10, 1}, i % 10 ? OpKind::getattr : OpKind::fsync, 10));
+  b.run(ops);
+  CHECK(b.result.limit != Limit::none);
+  CHECK(b.result.behind == 45);
+  CHECK(b.result.waited == 45);
+  CHECK(b.result.waited_own == 45);
+  CHECK(b.result.kinds[unsigned(OpKind::fsync)].awaited + b.result.kinds[unsigned(OpKind::getattr)].awaited == 45);
+  CHECK(b.result.elapsed == 990'010'000);
+}
+
+TEST_CASE("what failed is neither achieved nor served") {
+  for (bool no_answer : {true, false}) {
+    Bench b;
+    b.target.latency = [](const Op& op) { return op.seq < 40 ? 10'000 : 20; };
+    b.target.answer = [&](Request& r) {
+      if (r.op->seq >= 40) r.outcome.error = no_answer ? ETIMEDOUT : EIO;
+    };
+    b.run(every_100us(100));
+    CHECK(b.result.failed() == 60);
+    CHECK(b.result.unanswered == (no_answer ? 60 : 0));
+    CHECK((b.result.limit == Limit::target) == no_answer);
+    CHECK(b.result.failing.count() == 60);
+    CHECK(b.result.service.count() == 40);
+    CHECK(b.result.service.min() == 10'000);
+    CHECK(b.result.response.count() == 40);
+    CHECK(int64_t(b.result.achieved() * double(b.result.elapsed) / 1e9 + 0.5) == 40);
+    CHECK(int64_t(b.result.failed_rate() * double(b.result.elapsed) / 1e9 + 0.5) == 60);
+  }
+  // As recorded: that is no failure.
+  Bench b;
+  b.target.answer = [](Request& r) { r.outcome.error = ENOENT; };
+  std::vector<Op> ops = every_100us(10);
+  for (Op& op : ops) op.error = ENOENT;
+  b.run(ops);
+  CHECK(b.result.failed() == 0);
+  CHECK(b.result.service.count() == 10);
+}
+
 TEST_CASE("a busy target is asked again") {
   Bench b;
   b.options.timing = Timing::asap;

@@ -125,8 +125,8 @@ class Nhfsstone {
 
   // Of all targets together.
   struct Sum {
-    uint64_t calls = 0, failed = 0;
-    double seconds = 0, service = 0;  // s, ms
+    uint64_t calls = 0, done = 0, failed = 0;  // failed: or answered otherwise than expected
+    double seconds = 0, service = 0;           // s, ms
     std::vector<MixRow> rows;
     Histogram services, responses;
     double wire_calls = 0;
@@ -139,6 +139,7 @@ class Nhfsstone {
       const MixResult& m = *place.report.mix;
       const RunResult& r = place.report.result;
       s.calls += m.calls;
+      s.done += m.calls - r.failed();
       s.failed += r.differed();
       s.seconds += double(r.elapsed) / 1e9 / double(places_.size());
       s.services.merge(r.service);
@@ -151,6 +152,7 @@ class Nhfsstone {
           continue;
         }
         found->issued += row.issued;
+        found->failed += row.failed;
         found->wire += row.wire;
         found->service += row.service;
       }
@@ -176,7 +178,8 @@ class Nhfsstone {
     if (options_.verbose || !valid) {
       fmt::print("op        want       got    calls      secs  msec/call    time %\n");
       for (const MixRow& row : s.rows) {
-        const double per_call = row.issued ? row.service / 1e6 / double(row.issued) : 0;
+        const uint64_t done = row.issued - row.failed;
+        const double per_call = done ? row.service / 1e6 / double(done) : 0;
         fmt::print("{:<10}{:>3}%    {:>5.2f}%   {:>6}   {:>7.2f}    {:>7.2f}    {:>5.2f}%\n", row.name,
                    std::lround(row.asked * 100), got(row) * 100, row.issued, row.service / 1e9, per_call,
                    s.service > 0 ? row.service / 1e4 / s.service : 0);
@@ -189,7 +192,7 @@ class Nhfsstone {
       }
     }
     fmt::print("{} sec {} calls {:.2f} calls/sec {:.2f} msec/call\n", std::lround(std::floor(s.seconds)), s.calls,
-               s.seconds > 0 ? double(s.calls) / s.seconds : 0, s.calls ? s.service / double(s.calls) : 0);
+               s.seconds > 0 ? double(s.done) / s.seconds : 0, s.done ? s.service / double(s.done) : 0);
     return complain(s) && valid ? 0 : 1;
   }
 

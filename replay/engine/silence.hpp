@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// For how long a target answered nothing although it was asked. Seen from outside, a few times a second. One thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace fsr {
+
+class Silence {
+ public:
+  static constexpr int64_t kLeast = 1'000'000'000;  // ns: less is an operation that takes its time
+
+  explicit Silence(int64_t now) : last_(now) {}
+
+  // `answered` and `unanswered`: operations that ended so far, with and without an answer; `under_way`: that wait for one now.
+  void look(int64_t now, uint64_t answered, uint64_t unanswered, uint64_t under_way) {
+    const bool asked = under_way || unanswered != unanswered_;
+    if (answered == answered_ && asked)
+      lasts_ += now - last_;
+    else
+      end();
+    last_ = now;
+    answered_ = answered;
+    unanswered_ = unanswered;
+  }
+  void end() {
+    if (lasts_ >= kLeast) {
+      total_ += lasts_;
+      longest_ = std::max(longest_, lasts_);
+    }
+    lasts_ = 0;
+  }
+  int64_t total() const { return total_; }  // ns, until the latest end()
+  int64_t longest() const { return longest_; }
+
+ private:
+  int64_t last_, lasts_ = 0, total_ = 0, longest_ = 0;
+  uint64_t answered_ = 0, unanswered_ = 0;
+};
+
+}  // namespace fsr

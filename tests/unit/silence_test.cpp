@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/silence.hpp"
+
+#include "catch.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr int64_t kTick = 200'000'000;
+
+}  // namespace
+
+TEST_CASE("silence: what is asked and not answered, a second and longer") {
+  Silence silence(0);
+  int64_t now = 0;
+  uint64_t answered = 0, unanswered = 0;
+  auto ticks = [&](int n, uint64_t answers, uint64_t failures, uint64_t under_way) {
+    for (int i = 0; i < n; ++i) silence.look(now += kTick, answered += answers, unanswered += failures, under_way);
+  };
+  ticks(10, 100, 0, 5);
+  CHECK(silence.total() == 0);
+  ticks(10, 0, 0, 0);  // nobody asked
+  ticks(4, 0, 0, 3);   // an operation that takes its time
+  ticks(1, 1, 0, 0);
+  CHECK(silence.total() == 0);
+  ticks(5, 0, 0, 3);
+  ticks(10, 0, 7, 0);  // refused at once
+  ticks(1, 1, 3, 0);   // somebody is there again
+  CHECK(silence.total() == 15 * kTick);
+  ticks(20, 0, 0, 1);
+  silence.end();
+  CHECK(silence.total() == 35 * kTick);
+  CHECK(silence.longest() == 20 * kTick);
+}
