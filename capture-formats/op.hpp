@@ -126,7 +126,7 @@ struct ThreadInfo {
   int32_t tid = 0;
   int32_t pid = 0;  // thread group
   int32_t ppid = 0;
-  uint64_t start_ticks = 0;  // start time of the thread, clock ticks since boot: tells reused tids apart
+  uint64_t start_ticks = 0;  // start time of the thread, clock ticks since boot; 0: not known (yet)
   std::string_view command;  // comm, at most 15 bytes
 };
 

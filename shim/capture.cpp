@@ -27,6 +27,7 @@
 #include "mount_watch.hpp"
 #include "not_seen.hpp"
 #include "output.hpp"
+#include "start_times.hpp"
 #include "subcommands.hpp"
 #include "util/memory.hpp"
 #include "util/units.hpp"
@@ -212,20 +213,6 @@ class MountGuard {
   uint64_t dev_ = 0;
 };
 
-// In the namespace of a command, or what it left behind there.
-template <class Act>
-void act_within(const Command& command, Act act) {
-  int space;
-  if (!command.namespace_in_use(&space)) return;
-  pid_t child = fork();
-  if (child == 0) {
-    if (setns(space, CLONE_NEWNS) == 0) act();
-    _exit(0);
-  }
-  close(space);
-  if (child > 0) waitpid(child, nullptr, 0);
-}
-
 void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutput& output, bool verbose) {
   uint64_t operations = sink.operations(), bytes = sink.trace_bytes();
   std::string more;
@@ -292,6 +279,7 @@ int run_capture(CaptureOptions& options) {
     for (int number : {SIGTSTP, SIGTTIN, SIGTTOU}) signal(number, SIG_IGN);
   }
 
+  StartTimes start_times;
   Fd fuse(open_fuse_device());
   Fd proc(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (proc.value < 0) throw failed("/proc/self/fd", errno);
@@ -314,9 +302,12 @@ int run_capture(CaptureOptions& options) {
   Fd by_handle(handle_descriptor(root.value));
   InodeTable inodes(root.value, by_handle.value, descriptor_budget());
   const bool other_namespace = command && root_user;
+  const std::optional<MountEntry> its_mount =
+      other_namespace ? mount_of_source(directory, std::to_string(command->pid())) : std::nullopt;
+  if (other_namespace && !its_mount) throw Fail(directory + ": the command's process ended before it could start");
   MountWatch watch(directory, other_namespace ? std::to_string(command->pid()) : "", [&](unsigned long flags) {
     auto act = [&] { restrict_mount(directory, flags); };
-    other_namespace ? act_within(*command, act) : act();
+    other_namespace ? act_where_mounted(*its_mount, act) : act();
   });
   header.epoch = clock_ns(CLOCK_REALTIME);
   const int64_t epoch = clock_ns(CLOCK_MONOTONIC);
@@ -336,6 +327,7 @@ int run_capture(CaptureOptions& options) {
                       }});
   Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()));
+  shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), *options.uring);
   session.start();
   if (*options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
@@ -355,7 +347,7 @@ int run_capture(CaptureOptions& options) {
 
   auto detach = [&] {
     if (other_namespace)
-      act_within(*command, [&] { umount2(directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW); });
+      act_where_mounted(*its_mount, [&] { umount2(directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW); });
     else
       mount.release();
   };
@@ -371,8 +363,11 @@ int run_capture(CaptureOptions& options) {
     }
     summary(sink, recorder, output, options.verbose);
   };
-  CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields,
-                    [&watch](int64_t now) { return watch.look(now); }});
+  auto news = [&](int64_t now) {
+    start_times.take([&shim](pid_t tid, uint64_t ticks) { shim.processes.started(tid, ticks); });
+    return watch.look(now);
+  };
+  CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields, news});
   int status = loop.run();
   if (!failure.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());

@@ -218,16 +218,10 @@ void CaptureLoop::serve_leftovers() {
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
 
-bool CaptureLoop::left_behind() const {
-  int space;
-  if (parts_.session.ended() || !parts_.command->namespace_in_use(&space)) return false;
-  close(space);
-  return true;
-}
-
 void CaptureLoop::end_command() {
-  for (int waited = 0; waited < kLeftBehindMs && left_behind(); waited += 50) wait(50);
-  bool cut = left_behind();
+  // The connection ends with the mount, the mount with its namespace, and that with the last process in it.
+  for (int waited = 0; waited < kLeftBehindMs && !parts_.session.ended(); waited += 50) wait(50);
+  const bool cut = !parts_.session.ended();
   parts_.detach();
   for (int waited = 0; waited < kGraceMs && !parts_.session.ended(); waited += 20) wait(20);
   if (cut && !parts_.session.ended())

@@ -46,7 +46,6 @@ class CaptureLoop {
   void on_control();
   void end_over_mount(const std::string& reason);
   void end_command();
-  bool left_behind() const;
   void close_trace(const std::string& reason);
   void serve_leftovers();
   void on_progress();

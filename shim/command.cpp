@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/prctl.h>
@@ -27,12 +26,6 @@ std::string read_report(int fd) {
   char buffer[512];
   for (ssize_t n; text != "ok" && (n = read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, size_t(n));
   return text;
-}
-
-std::string namespace_of(const std::string& pid) {
-  char text[64];
-  ssize_t n = readlink(("/proc/" + pid + "/ns/mnt").c_str(), text, sizeof text);
-  return n > 0 ? std::string(text, size_t(n)) : std::string();
 }
 
 }  // namespace
@@ -65,7 +58,6 @@ Command::Command(const std::vector<std::string>& argv, const Surroundings& origi
     reaped_ = true;
     throw Fail(answer.empty() ? "the command's process ended before it could start" : answer);
   }
-  namespace_ = namespace_of(std::to_string(pid_));
 }
 
 Command::~Command() {
@@ -114,20 +106,6 @@ bool Command::ended(int* status) {
   reaped_ = true;
   *status = WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
   return true;
-}
-
-bool Command::namespace_in_use(int* fd) const {
-  *fd = -1;
-  DIR* proc = opendir("/proc");
-  if (!proc) return false;
-  while (dirent* e = readdir(proc)) {
-    if (e->d_name[0] < '1' || e->d_name[0] > '9' || atoi(e->d_name) == getpid() || namespace_of(e->d_name) != namespace_)
-      continue;
-    *fd = open((std::string("/proc/") + e->d_name + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
-    if (*fd >= 0) break;
-  }
-  closedir(proc);
-  return *fd >= 0;
 }
 
 void Command::send(int signal) const {

@@ -30,9 +30,6 @@ class Command {
   // Executes the command. Throws NotRun if it can't be.
   void go();
   pid_t pid() const { return pid_; }
-  // Whether a process other than this one lives in the command's mount namespace; `*fd` is then that namespace, for the caller to
-  // close. (To keep one open here would keep the mount alive when all of its processes have ended.)
-  bool namespace_in_use(int* fd) const;
   // Collects the command if it has ended: true, and its status as a shell would give it (128 + signal).
   bool ended(int* status);
   void send(int signal) const;
@@ -42,7 +39,6 @@ class Command {
 
   pid_t pid_ = -1;
   int report_fd_ = -1, go_fd_ = -1;
-  std::string namespace_;  // what /proc/PID/ns/mnt reads
   bool reaped_ = false;
 };
 

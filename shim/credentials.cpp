@@ -9,7 +9,7 @@
 #include <charconv>
 #include <vector>
 
-#include "process_table.hpp"
+#include "proc_read.hpp"
 
 namespace fsr {
 
@@ -23,13 +23,14 @@ void thread_fsuid(uid_t uid) { syscall(SYS_setfsuid, uid); }
 void thread_fsgid(gid_t gid) { syscall(SYS_setfsgid, gid); }
 
 void take_groups(const Caller& caller) {
-  thread_local std::vector<gid_t> groups, active;
+  thread_local ThreadStatus status;
+  thread_local std::vector<gid_t> active;
   thread_local bool taken = false;  // until then the thread has the process's own
   // A caller that is gone has no groups to read: it then has none here either.
-  ProcessTable::groups_of(caller.tid, groups);
-  if (taken && groups == active) return;
-  thread_groups(groups);
-  active = groups;
+  if (!read_status(caller.tid, status)) status.groups.clear();
+  if (taken && status.groups == active) return;
+  thread_groups(status.groups);
+  active = status.groups;
   taken = true;
 }
 

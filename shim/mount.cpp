@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +23,8 @@
 #include <sstream>
 
 #include "fail.hpp"
+#include "helper_process.hpp"
+#include "proc_read.hpp"
 
 namespace fsr {
 
@@ -53,7 +57,7 @@ void write_file(const char* path, const std::string& text) {
 
 std::vector<MountEntry> mounts(const std::string& process) {
   std::vector<MountEntry> all;
-  std::ifstream file("/proc/" + process + "/mountinfo");
+  std::istringstream file(read_proc(process, ProcFile::mountinfo));
   for (std::string line; std::getline(file, line);) {
     std::istringstream in(line);
     MountEntry m;
@@ -79,6 +83,39 @@ bool is_mounted_on(const std::string& source, const std::string& process) {
   for (const MountEntry& m : all)
     if (m.type == kMountType && m.source == source) ours.insert(m.id);
   return std::any_of(all.begin(), all.end(), [&](const MountEntry& m) { return ours.contains(m.parent); });
+}
+
+std::optional<MountEntry> mount_of_source(const std::string& source, const std::string& process) {
+  std::optional<MountEntry> newest;
+  for (MountEntry& m : mounts(process))
+    if (m.type == kMountType && m.source == source) newest = m;
+  return newest;
+}
+
+// A descriptor of any process that has it in its mount namespace, or -1.
+static int process_that_sees(const MountEntry& mount) {
+  for (const pid_t pid : process_ids()) {
+    if (pid == getpid()) continue;
+    const std::vector<MountEntry> all = mounts(std::to_string(pid));
+    if (std::none_of(all.begin(), all.end(), [&](const MountEntry& m) { return m.id == mount.id && m.dev == mount.dev; }))
+      continue;
+    if (const int fd = int(syscall(SYS_pidfd_open, pid, 0)); fd >= 0) return fd;
+  }
+  return -1;
+}
+
+void act_where_mounted(const MountEntry& mount, const std::function<void()>& act) {
+  constexpr int kPatienceMs = 5000;
+  const int process = process_that_sees(mount);
+  if (process < 0) return;
+  const pid_t child = start_helper({process}, [&] {
+    if (setns(process, CLONE_NEWNS) == 0) act();
+  });
+  close(process);
+  if (child < 0) return;
+  pollfd ended{int(syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
+  if (ended.fd >= 0 && poll(&ended, 1, kPatienceMs) > 0) waitpid(child, nullptr, 0);
+  if (ended.fd >= 0) close(ended.fd);
 }
 
 std::optional<MountEntry> mount_of(int fd) {
@@ -179,11 +216,9 @@ uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source) {
     if (errno == EPERM) throw Fail(source + ": no permission to mount over it: run as root, or give a command after --");
     throw failed(source + ": mounting over it", errno);
   }
-  // The newest mount of our type with that source, wherever the path leads by now.
-  uint64_t dev = 0;
-  for (const MountEntry& m : mounts())
-    if (m.type == kMountType && m.source == source) dev = m.dev;
-  return dev;
+  // Wherever the path leads by now.
+  const std::optional<MountEntry> made = mount_of_source(source);
+  return made ? made->dev : 0;
 }
 
 void enter_private_namespace(bool user) {
@@ -218,23 +253,18 @@ bool take_away(const std::string& path, uint64_t dev) {
 Watcher::Watcher(const std::string& path, int log_fd) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw failed("pipe", errno);
-  pid_ = fork();
+  pid_ = start_helper({0, 1, 2, log_fd, ends[0]}, [&] {
+    if (log_fd >= 0) become_silent(log_fd);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
+    uint64_t dev = 0, next;
+    while (read(ends[0], &next, sizeof next) == ssize_t(sizeof next)) dev = next;
+    // The other end is gone. After an orderly end there is nothing left to take away.
+    if (dev != 0 && take_away(path, dev))
+      dprintf(2, "fsshim: the capture of %s died; the directory is usable again\n", path.c_str());
+  });
   if (pid_ < 0) throw failed("fork", errno);
-  if (pid_ != 0) {
-    close(ends[0]);
-    pipe_ = ends[1];
-    return;
-  }
-  close(ends[1]);
-  setsid();
-  if (log_fd >= 0) become_silent(log_fd);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
-  uint64_t dev = 0, next;
-  while (read(ends[0], &next, sizeof next) == ssize_t(sizeof next)) dev = next;
-  // The other end is gone. After an orderly end there is nothing left to take away.
-  if (dev != 0 && take_away(path, dev))
-    dprintf(2, "fsshim: the capture of %s died; the directory is usable again\n", path.c_str());
-  _exit(0);
+  close(ends[0]);
+  pipe_ = ends[1];
 }
 
 Watcher::~Watcher() {

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,11 @@ struct MountEntry {
 
 // In the namespace of that process. Empty if it is gone.
 std::vector<MountEntry> mounts(const std::string& process = "self");
+// Our mount of that source that is visible in the namespace of that process.
+std::optional<MountEntry> mount_of_source(const std::string& source, const std::string& process = "self");
+// Calls `act` in the mount namespace that `mount` belongs to, in a child process, if any process lives there. Returns after some
+// seconds at the latest.
+void act_where_mounted(const MountEntry& mount, const std::function<void()>& act);
 // Whether something was mounted inside our mount of that source, in the namespace of that process.
 bool is_mounted_on(const std::string& source, const std::string& process);
 // The mount that a descriptor lies on.

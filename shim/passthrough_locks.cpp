@@ -13,9 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
-#include <fstream>
 #include <functional>
-#include <limits>
 #include <set>
 #include <thread>
 #include <utility>
@@ -23,6 +21,7 @@
 
 #include "connection.hpp"
 #include "passthrough.hpp"
+#include "proc_read.hpp"
 
 namespace fsr {
 
@@ -356,21 +355,10 @@ void close_locks_through(Shim& shim, const OpenHandle* handle) {
   std::erase_if(shim.locks, [handle](const auto& entry) { return entry.second->handle == handle; });
 }
 
-// Whether a thread that the kernel holds in a request has been sent a signal it does not block (proc(5), /proc/PID/status).
+// Whether a thread that the kernel holds in a request has been sent a signal it does not block.
 static bool signal_pending(pid_t tid) {
-  std::ifstream status("/proc/" + std::to_string(tid) + "/status");
-  uint64_t pending = 0, blocked = 0;
-  for (std::string key; status >> key;) {
-    if (key == "SigPnd:" || key == "ShdPnd:") {
-      uint64_t set;
-      status >> std::hex >> set;
-      pending |= set;
-    } else if (key == "SigBlk:") {
-      status >> std::hex >> blocked;
-    }
-    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return (pending & ~blocked) != 0;
+  ThreadStatus status;
+  return read_status(tid, status) && (status.signals_pending & ~status.signals_blocked) != 0;
 }
 
 void remind_interrupted_locks() {

@@ -147,7 +147,8 @@ struct BlockEncoder::Impl {
     const ThreadContext& last = x.threads[expected];
     auto same = [&](const ThreadContext& t) {
       if (!op.who) return true;
-      return t.has_who && t.who.pid == op.who->pid && t.who.tid == op.who->tid && t.who.command == op.who->command;
+      return t.has_who && t.who.pid == op.who->pid && t.who.tid == op.who->tid && t.who.start_ticks == op.who->start_ticks &&
+             t.who.command == op.who->command;
     };
     if (op.thread == last.who.id && same(last)) return expected;
     mask |= kRowThread;

@@ -86,8 +86,8 @@ check "what was done a second before is readable" eval 'fstrace dump killed.zst 
 rm -f d/f[0-9]*
 
 start d both.zst
-watcher=$(pgrep -P $capture)
-kill -9 "$watcher" $capture
+children=$(pgrep -P $capture)
+kill -9 $children $capture
 wait $capture 2>/dev/null
 check "nobody left: a dead mount" eval 'mounted d && ! ls d'
 check_status "a capture over a dead mount says what to do" 2 "fsshim stop" fsshim capture d -o over-dead.zst

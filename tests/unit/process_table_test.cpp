@@ -4,6 +4,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "catch.hpp"
 
 using namespace fsr;
@@ -32,4 +34,33 @@ TEST_CASE("a thread keeps its id when its name changes, and gets the new name so
   CHECK(table.find(tid, now += 4'000'000) == second);
   CHECK(table.find(tid, now += 1'000'000'000)->command == "third");
   prctl(PR_SET_NAME, before);
+}
+
+TEST_CASE("a thread keeps its id when its start time becomes known, and loses it to another start time") {
+  ProcessTable table;
+  std::vector<pid_t> asked;
+  table.ask_start = [&](pid_t tid) { asked.push_back(tid); };
+  const pid_t tid = gettid();
+  int64_t now = 1'000'000'000'000;  // later than what this thread knows of other tables
+  const ThreadInfo* unknown = table.find(tid, now);
+  CHECK(unknown->start_ticks == 0);
+  CHECK(asked == std::vector<pid_t>{tid});
+  table.started(tid, 1234);
+  const ThreadInfo* known = table.find(tid, now += 5'000'000);
+  CHECK(known->start_ticks == 1234);
+  CHECK(known->id == unknown->id);
+  CHECK(table.find(tid, now += 2'000'000'000) == known);
+  table.started(tid, 5678);
+  const ThreadInfo* other = table.find(tid, now += 2'000'000'000);
+  CHECK(other->start_ticks == 5678);
+  CHECK(other->id != known->id);
+  CHECK(asked.size() == 1);
+}
+
+TEST_CASE("a thread that is gone is known by its id alone, and nobody is asked about it") {
+  ProcessTable table;
+  table.ask_start = [](pid_t) { FAIL("asked"); };
+  const ThreadInfo* gone = table.find(0, 1);
+  CHECK(gone->pid == 0);
+  CHECK(gone->command.empty());
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Child processes that do what may be held up for long.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <initializer_list>
+
+namespace fsr {
+
+// Forks a child that calls `work` and ends. Of this process's descriptors it keeps `kept` alone (-1: none), so that nobody who
+// waits for the end of a pipe or a socket waits for it, and it may outlive its parent. Signals are as usual there. -1 and errno:
+// no process.
+pid_t start_helper(std::initializer_list<int> kept, const std::function<void()>& work);
+
+}  // namespace fsr

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that wait for the capture in the middle of an exec, while they hold locks that others wait for: none of them hangs.
+
+usage: shim_exec.py                    all of it
+       shim_exec.py --in DIR WHAT      one of the programs below, in the captured directory (what the former runs)
+"""
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE]
+from lower_fs import Cases, Scratch, fstrace_program, run, shim_program  # noqa: E402
+
+PATIENCE = 20  # seconds for what takes one
+
+
+def opened(name="f", flags=os.O_RDWR):
+    """A file of the directory that an exec closes."""
+    fd = os.open(name, flags | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    os.write(fd, b"x")
+    return fd
+
+
+def exec_after(pause, program="/bin/true"):
+    """A child that has used nothing of the directory itself, and closes what it inherited by its exec."""
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(pause)
+        os.execv(program, [program])
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def new_thread():
+    opened()
+    assert exec_after(0) == 0
+
+
+def expired_thread():
+    opened()
+    pid = os.fork()
+    if pid == 0:
+        os.stat("f")
+        time.sleep(1.2)  # longer than a thread is believed to be what it was
+        os.execv("/bin/true", ["true"])
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def known_thread():
+    opened()
+    pid = os.fork()
+    if pid == 0:
+        os.stat("f")
+        os.execv("/bin/true", ["true"])
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def directory():
+    os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    assert exec_after(0) == 0
+
+
+def locks():
+    fcntl.flock(opened(), fcntl.LOCK_EX)
+    fcntl.lockf(opened("g"), fcntl.LOCK_EX)
+    pid = os.fork()
+    if pid == 0:
+        fcntl.lockf(opened("h"), fcntl.LOCK_EX)
+        os.execv("/bin/true", ["true"])
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def spawn():
+    for i in range(20):
+        opened(f"s{i}")
+    for _ in range(20):
+        pid = os.posix_spawn("/bin/true", ["true"], {})
+        assert os.waitpid(pid, 0)[1] == 0
+        assert subprocess.run(["true"], close_fds=False, check=False).returncode == 0  # vfork
+
+
+def threads():
+    """Eight threads at work in a process of which another one executes a program."""
+    for _ in range(10):
+        pid = os.fork()
+        if pid == 0:
+            def work(i):
+                while True:
+                    with open(f"t{i}", "w", encoding="ascii") as f:
+                        f.write("x")
+                    os.stat(f"t{i}")
+            for i in range(8):
+                opened(f"t{i}")
+                threading.Thread(target=work, args=(i,), daemon=True).start()
+            time.sleep(0.05)
+            os.execv("/bin/true", ["true"])
+        assert os.waitpid(pid, 0)[1] == 0
+
+
+def inside():
+    """Programs that lie in the directory: an ELF file, its interpreter, a script, a set-id program."""
+    opened()
+    for program in ("./true", "./script", "./linked", "./setid"):
+        assert exec_after(0, program) == 0, program
+
+
+PROGRAMS = {p.__name__: p for p in (new_thread, known_thread, expired_thread, directory, locks, spawn, threads, inside)}
+
+
+def fill(lower):
+    """What inside() executes."""
+    loader = next(word for word in run("ldd", "/bin/true").split() if word.startswith("/") and "ld-" in word)
+    run("cp", "-L", "/bin/true", loader, "/bin/sh", lower)
+    run("cp", f"{lower}/true", f"{lower}/setid")
+    os.chown(f"{lower}/setid", 1000, 1000)
+    os.chmod(f"{lower}/setid", 0o6755)
+    with open(f"{lower}/script", "w", encoding="ascii") as f:
+        f.write(f"#!{lower}/sh\nexit 0\n")
+    os.chmod(f"{lower}/script", 0o755)
+    # With an interpreter in the directory, in place of the usual one: a link to it, as short as that name or shorter.
+    with open(f"{lower}/true", "rb") as f:
+        elf = f.read()
+    short = f"/tmp/l{os.getpid()}"
+    os.symlink(f"{lower}/{os.path.basename(loader)}", short)
+    assert len(short) <= len(loader)
+    with open(f"{lower}/linked", "wb") as f:
+        f.write(elf.replace(loader.encode() + b"\0", short.encode().ljust(len(loader) + 1, b"\0")))
+    os.chmod(f"{lower}/linked", 0o755)
+    return short
+
+
+class Capture:
+    """Over a directory, for all to see. A hang ends by aborting its connection."""
+
+    def __init__(self, directory, trace, *options):
+        self.directory, self.trace = directory, trace
+        run("mountpoint", "-q", "/sys/fs/fuse/connections") if os.path.ismount("/sys/fs/fuse/connections") else \
+            run("mount", "-t", "fusectl", "none", "/sys/fs/fuse/connections")
+        self.process = subprocess.Popen([shim_program(), "capture", directory, "-o", trace, *options])
+        while not os.path.exists(trace) or not os.path.ismount(directory):
+            time.sleep(0.02)
+        self.connection = f"/sys/fs/fuse/connections/{os.minor(os.stat(directory).st_dev)}"
+
+    def runs(self, *command):
+        """Empty, or what went wrong."""
+        process = subprocess.Popen(command, cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            output, _ = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.abort()
+            process.kill()
+            process.communicate()
+            return "it hangs"
+        return "" if process.returncode == 0 else f"status {process.returncode}: {output.decode()[-300:]}"
+
+    def abort(self):
+        with open(f"{self.connection}/abort", "w", encoding="ascii") as f:
+            f.write("1")
+
+    def end(self):
+        self.process.terminate()
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.abort()
+            return self.process.wait()
+
+
+def main():
+    if len(sys.argv) > 2:
+        PROGRAMS[sys.argv[2]]()
+        return 0
+    cases = Cases()
+    with Scratch() as scratch:
+        lower = f"{scratch.mount('tmpfs')}/d"
+        os.mkdir(lower)
+        short = fill(lower)
+        trace = f"{scratch.path}/t.zst"
+        try:
+            capture = Capture(lower, trace)
+            for name in PROGRAMS:
+                why = capture.runs(sys.executable, os.path.abspath(__file__), "--in", name)
+                cases.case(f"exec: {name.replace('_', ' ')}", not why, why)
+                if why == "it hangs":
+                    break
+            cases.case("the capture ends", capture.end() == 0)
+            cases.case("its trace is complete", subprocess.run([fstrace_program(), "verify", trace], check=False).returncode == 0)
+        finally:
+            os.unlink(short)
+    return cases.status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
