@@ -268,8 +268,14 @@ int run_capture(CaptureOptions& options) {
             more == kUnsafe     ? "nosuid and nodev"
             : more == MS_NOSUID ? "nosuid"
                                 : "nodev");
-  for (const std::string& process : header.not_seen = processes_below(directory))
+  Holders holders = processes_below(directory);
+  for (const std::string& process : header.not_seen = std::move(holders.processes))
     dprintf(STDERR_FILENO, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
+  for (const std::string& process : holders.not_looked_at) {
+    dprintf(STDERR_FILENO, "fsshim: not looked at whether it holds files below the directory, it does not answer: %s\n",
+            escape_text(process).c_str());
+    header.not_seen.push_back(process + " (not looked at)");
+  }
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;

@@ -94,12 +94,13 @@ std::optional<MountEntry> mount_of_source(const std::string& source, const std::
 
 // A descriptor of any process that has it in its mount namespace, or -1.
 static int process_that_sees(const MountEntry& mount) {
-  for (const pid_t pid : process_ids()) {
-    if (pid == getpid()) continue;
-    const std::vector<MountEntry> all = mounts(std::to_string(pid));
+  const std::vector<pid_t> pids = process_ids();
+  for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) {  // the newest first: they are more likely a command's
+    if (*pid == getpid()) continue;
+    const std::vector<MountEntry> all = mounts(std::to_string(*pid));
     if (std::none_of(all.begin(), all.end(), [&](const MountEntry& m) { return m.id == mount.id && m.dev == mount.dev; }))
       continue;
-    if (const int fd = int(syscall(SYS_pidfd_open, pid, 0)); fd >= 0) return fd;
+    if (const int fd = int(syscall(SYS_pidfd_open, *pid, 0)); fd >= 0) return fd;
   }
   return -1;
 }

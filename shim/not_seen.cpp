@@ -2,17 +2,35 @@
 #include "not_seen.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <memory>
+
+#include "fail.hpp"
+#include "helper_process.hpp"
+#include "proc_read.hpp"
 
 namespace fsr {
 
 namespace {
+
+// How long a process may keep the one that looks at it; how long all of them together.
+constexpr int kPatienceMs = 1000, kPatienceInAllMs = 5000;
+
+// What a looking process says of each process: it begins, then one of the others.
+enum class Look : char { begins, holds, holds_nothing };
+struct Report {
+  pid_t pid;
+  Look look;
+};
 
 struct DirCloser {
   void operator()(DIR* d) const { closedir(d); }
@@ -41,23 +59,74 @@ bool holds(const std::string& process, const std::string& directory) {
   return false;
 }
 
+// A child process that looks at some processes and reports.
+class Looker {
+ public:
+  Looker(const pid_t* first, const pid_t* end, const std::string& directory) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw failed("pipe", errno);
+    child_ = start_helper({ends[1]}, [&] {
+      auto report = [&](pid_t pid, Look look) {
+        const Report text{pid, look};
+        if (write(ends[1], &text, sizeof text) != ssize_t(sizeof text)) _exit(0);
+      };
+      for (const pid_t* pid = first; pid != end; ++pid) {
+        report(*pid, Look::begins);
+        report(*pid, holds("/proc/" + std::to_string(*pid), directory) ? Look::holds : Look::holds_nothing);
+      }
+    });
+    const int error = errno;
+    close(ends[1]);
+    reports_ = ends[0];
+    if (child_ < 0) {
+      close(reports_);
+      throw failed("fork", error);
+    }
+  }
+  // It may be held up by a process that it looks at, and not even a SIGKILL end that before the process goes on.
+  ~Looker() {
+    close(reports_);
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, WNOHANG);
+  }
+  Looker(const Looker&) = delete;
+  Looker& operator=(const Looker&) = delete;
+
+  // False: it has said all, or nothing for so long.
+  bool next(Report* report, int patience_ms) {
+    pollfd wait{reports_, POLLIN, 0};
+    return poll(&wait, 1, patience_ms) > 0 && read(reports_, report, sizeof *report) == ssize_t(sizeof *report);
+  }
+
+ private:
+  pid_t child_;
+  int reports_ = -1;
+};
+
+std::string named(pid_t pid) { return std::to_string(pid) + " " + read_proc(std::to_string(pid), ProcFile::comm); }
+
 }  // namespace
 
-std::vector<std::string> processes_below(const std::string& directory) {
-  std::vector<std::string> found;
-  std::unique_ptr<DIR, DirCloser> proc{opendir("/proc")};
-  if (!proc) return found;
-  while (dirent* e = readdir(proc.get())) {
-    int pid = atoi(e->d_name);
-    if (pid <= 0 || pid == getpid()) continue;
-    std::string process = std::string("/proc/") + e->d_name;
-    if (!holds(process, directory)) continue;
-    std::string command;
-    std::ifstream comm(process + "/comm");
-    std::getline(comm, command);
-    found.push_back(std::string(e->d_name) + " " + command);
+Holders processes_below(const std::string& directory) {
+  std::vector<pid_t> pids = process_ids();
+  std::erase(pids, getpid());
+  Holders found;
+  int held_up = 0;  // ms
+  for (const pid_t *next = pids.data(), *const end = next + pids.size(); next != end;) {
+    if (held_up >= kPatienceInAllMs) {
+      found.not_looked_at.push_back(std::to_string(end - next) + " more processes");
+      break;
+    }
+    Looker looker(next, end, directory);
+    Report report;
+    while (next != end && looker.next(&report, kPatienceMs)) {
+      if (report.look == Look::holds) found.processes.push_back(named(report.pid));
+      if (report.look != Look::begins) ++next;
+    }
+    if (next == end) break;
+    found.not_looked_at.push_back(named(*next++));
+    held_up += kPatienceMs;
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return atoi(a.c_str()) < atoi(b.c_str()); });
   return found;
 }
 

@@ -7,7 +7,14 @@
 
 namespace fsr {
 
-// "PID command" each. `directory` is absolute and resolved. This process is left out.
-std::vector<std::string> processes_below(const std::string& directory);
+// "PID command" each.
+struct Holders {
+  std::vector<std::string> processes;
+  std::vector<std::string> not_looked_at;  // each held up the look at it for a second: they wait for something themselves
+};
+
+// `directory` is absolute and resolved. This process is left out. Child processes do the looking; none is waited for that a
+// process holds up, however long (proc_read.hpp). Call before any descriptor of the FUSE device exists. Throws Fail.
+Holders processes_below(const std::string& directory);
 
 }  // namespace fsr

@@ -7,6 +7,7 @@ usage: shim_exec.py                    all of it
 """
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -109,7 +110,16 @@ def inside():
         assert exec_after(0, program) == 0, program
 
 
+def held():
+    opened()
+    print(flush=True)
+    sys.stdin.read()
+    os.dup2(os.open("/dev/null", os.O_RDWR), 0)
+    os.execv("/bin/true", ["true"])
+
+
 PROGRAMS = {p.__name__: p for p in (new_thread, known_thread, expired_thread, directory, locks, spawn, threads, inside)}
+HELD = {"held": held}
 
 
 def fill(lower):
@@ -132,6 +142,20 @@ def fill(lower):
         f.write(elf.replace(loader.encode() + b"\0", short.encode().ljust(len(loader) + 1, b"\0")))
     os.chmod(f"{lower}/linked", 0o755)
     return short
+
+
+def waits_in_kernel(pid):
+    """Read from status, which does not wait itself."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return any(line.startswith("State:") and line.split()[1] in "SD" for line in status)
+
+
+def wait_until(true):
+    end = time.monotonic() + PATIENCE
+    while not true():
+        if time.monotonic() > end:
+            raise RuntimeError("waited in vain")
+        time.sleep(0.05)
 
 
 class Capture:
@@ -171,9 +195,33 @@ class Capture:
             return self.process.wait()
 
 
+def beside_held(cases, scratch, capture):
+    """Other captures while a process is held in the middle of an exec, because the first capture does not answer."""
+    other = f"{scratch.path}/other"
+    os.mkdir(other)
+    held = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--in", "held"], cwd=capture.directory,
+                            stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+    held.stdout.readline()
+    capture.process.send_signal(signal.SIGSTOP)
+    held.stdin.close()
+    time.sleep(0.5)
+    wait_until(lambda: waits_in_kernel(held.pid))
+    try:
+        beside = subprocess.run([shim_program(), "capture", other, "-o", f"{scratch.path}/other.zst", "--", "true"],
+                                capture_output=True, text=True, timeout=PATIENCE, check=False)
+        cases.case("another capture runs beside a process that hangs in an exec", beside.returncode == 0, beside.stderr)
+        cases.case("it names the process as not looked at", f"does not answer: {held.pid} " in beside.stderr, beside.stderr)
+        header = subprocess.run([fstrace_program(), "info", f"{scratch.path}/other.zst"], capture_output=True, text=True, check=False)
+        cases.case("so does its trace", f"{held.pid} " in header.stdout and "not looked at" in header.stdout, header.stdout)
+    except subprocess.TimeoutExpired:
+        cases.case("another capture runs beside a process that hangs in an exec", False, "it hangs")
+    capture.process.send_signal(signal.SIGCONT)
+    cases.case("the process goes on", held.wait(PATIENCE) == 0)
+
+
 def main():
     if len(sys.argv) > 2:
-        PROGRAMS[sys.argv[2]]()
+        (PROGRAMS | HELD)[sys.argv[2]]()
         return 0
     cases = Cases()
     with Scratch() as scratch:
@@ -188,6 +236,7 @@ def main():
                 cases.case(f"exec: {name.replace('_', ' ')}", not why, why)
                 if why == "it hangs":
                     break
+            beside_held(cases, scratch, capture)
             cases.case("the capture ends", capture.end() == 0)
             cases.case("its trace is complete", subprocess.run([fstrace_program(), "verify", trace], check=False).returncode == 0)
         finally:
