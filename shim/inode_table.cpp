@@ -59,6 +59,8 @@ int statx_at(int dirfd, const char* name, struct statx* s) {
 
 namespace {
 
+uint64_t mark_of(const FileKey& key) { return XXH3_64bits(&key, sizeof key); }
+
 // `fd` if it is open and stands for that file; else it is closed: -errno, -ESTALE for another file.
 int verified(int fd, const FileKey& key) {
   if (fd < 0) return fd;
@@ -99,9 +101,9 @@ Inode* InodeTable::by_node(uint64_t node) {
 
 ObjectId InodeTable::id_locked(const FileKey& key) {
   if (key == root_.key) return kRootObject;
-  auto [at, added] = ids_.try_emplace(key, next_id_);
-  if (added) ++next_id_;
-  return at->second;
+  const ObjectId id = ids_.find_or_add(mark_of(key), next_id_);
+  if (id == next_id_) ++next_id_;
+  return id;
 }
 
 ObjectId InodeTable::id_of(const FileKey& key) {
@@ -353,7 +355,7 @@ void InodeTable::moved(const FileKey& key, Inode* parent, std::string_view name)
 
 void InodeTable::removed(const FileKey& key) {
   std::lock_guard lock(mutex_);
-  ids_.erase(key);
+  ids_.erase(mark_of(key));
   auto at = inodes_.find(key);
   if (at == inodes_.end()) return;
   if (key.btime == 0) {

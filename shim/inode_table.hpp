@@ -23,6 +23,7 @@
 #include <unordered_map>
 
 #include "entry_cache.hpp"
+#include "identities.hpp"
 #include "node_ids.hpp"
 #include "op.hpp"
 
@@ -154,9 +155,9 @@ class InodeTable {
   Inode root_, gone_;
   NodeIds nodes_;
   std::unordered_map<FileKey, std::unique_ptr<Inode>, KeyHash> inodes_;
-  std::unordered_map<FileKey, ObjectId, KeyHash> ids_;  // outlives forget: an object keeps its number
-  std::list<std::unique_ptr<Inode>> orphans_;           // their key may already stand for another file
-  std::list<Inode*> recent_;                            // front: most recently used
+  Identities ids_;                             // outlive forget: an object keeps its number
+  std::list<std::unique_ptr<Inode>> orphans_;  // their key may already stand for another file
+  std::list<Inode*> recent_;                   // front: most recently used
   ObjectId next_id_ = kRootObject + 1;
 };
 

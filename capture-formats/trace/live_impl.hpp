@@ -15,16 +15,19 @@ struct LiveState::Impl {
   LiveSlab<LiveName> names;
   LiveSlab<LiveOpen> opens;
   std::unordered_map<ObjectId, std::vector<LiveLock>> locks;
-  size_t lock_count = 0;           // in `locks`
-  size_t text = 0;                 // bytes of names and targets
-  size_t limit = SIZE_MAX;         // of memory()
-  ObjectId highest = kRootObject;  // numbers are dense: what lies below has been seen
+  std::unordered_map<ObjectId, uint32_t> children;  // known names in a directory
+  uint32_t hand = 0;                                // in `names`: where forget_unused() goes on
+  size_t lock_count = 0;                            // in `locks`
+  size_t text = 0;                                  // bytes of names and targets
+  size_t limit = SIZE_MAX;                          // of memory()
+  ObjectId highest = kRootObject;                   // numbers are dense: what lies below has been seen
 
   LiveObject* find(ObjectId id);
   LiveObject& take(ObjectId id);  // finds or adds
   LiveName* find_name(ObjectId parent, std::string_view name);
   void apply(const Op& op);
   size_t memory() const;
+  void forget_unused(size_t bytes, size_t steps);
   void check_size() const {
     if (memory() > limit) too_large();
   }
@@ -35,7 +38,7 @@ struct LiveState::Impl {
  private:
   [[noreturn]] void too_large() const;
   void discover(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);
-  void forget_unused(ObjectId id);
+  void forget_nameless(ObjectId id);
   void point(LiveObject& object, std::string_view target);
   void drop_locks(ObjectId id);
   void bind(ObjectId parent, std::string_view name, ObjectId id, uint32_t type);

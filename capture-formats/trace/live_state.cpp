@@ -11,12 +11,15 @@
 #include <cerrno>
 #include <map>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "live_impl.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
+
+constexpr size_t kDirectory = 48;  // bytes of an entry of `children`, about
 
 void LiveState::Impl::discover(ObjectId parent, std::string_view name, ObjectId id, uint32_t type) {
   if (discovered) discovered(parent, name, id, type);
@@ -33,7 +36,7 @@ LiveObject& LiveState::Impl::take(ObjectId id) {
   return objects.insert(id, {.id = id});
 }
 
-void LiveState::Impl::forget_unused(ObjectId id) {
+void LiveState::Impl::forget_nameless(ObjectId id) {
   LiveObject* o = find(id);
   if (o && id != kRootObject && o->names == 0 && o->opens == 0) {
     drop_locks(id);
@@ -56,7 +59,8 @@ void LiveState::Impl::drop_locks(ObjectId id) {
 
 size_t LiveState::Impl::memory() const {
   // A list of locks of its own for each, with what the heap adds.
-  return objects.memory() + names.memory() + opens.memory() + text + lock_count * (2 * sizeof(LiveLock) + 64);
+  return objects.memory() + names.memory() + opens.memory() + text + children.size() * kDirectory +
+         lock_count * (2 * sizeof(LiveLock) + 64);
 }
 
 void LiveState::Impl::too_large() const {
@@ -71,6 +75,7 @@ LiveName* LiveState::Impl::find_name(ObjectId parent, std::string_view name) {
 
 void LiveState::Impl::bind(ObjectId parent, std::string_view name, ObjectId id, uint32_t type) {
   if (LiveName* n = find_name(parent, name)) {
+    n->used = true;
     if (type) n->type = type;
     if (n->object == id || id == kNoObject) return;
     const ObjectId old = n->object;
@@ -81,6 +86,7 @@ void LiveState::Impl::bind(ObjectId parent, std::string_view name, ObjectId id, 
   }
   text += name.size();
   names.insert(name_hash(parent, name), {.parent = parent, .object = id, .type = type, .name = std::string(name)});
+  ++children[parent];
   if (id) ++take(id).names;
 }
 
@@ -88,7 +94,7 @@ void LiveState::Impl::drop_name_of(ObjectId id) {
   LiveObject* o = find(id);
   if (!o) return;
   if (o->names) --o->names;
-  forget_unused(id);
+  forget_nameless(id);
 }
 
 void LiveState::Impl::unbind(ObjectId parent, std::string_view name) {
@@ -97,7 +103,20 @@ void LiveState::Impl::unbind(ObjectId parent, std::string_view name) {
   const ObjectId id = n->object;
   text -= name.size();
   names.erase(name_hash(parent, name), *n);
+  if (auto at = children.find(parent); --at->second == 0) children.erase(at);
   drop_name_of(id);
+}
+
+// A hand goes round the names and takes away those that were not used since it came by last; ways to what is known and to what is
+// open stay.
+void LiveState::Impl::forget_unused(size_t bytes, size_t steps) {
+  for (; steps && objects.in_use() + names.in_use() + text + children.size() * kDirectory > bytes; --steps) {
+    LiveName* n = names.next(hand);
+    if (!n || std::exchange(n->used, false)) continue;
+    const LiveObject* o = find(n->object);
+    if (o && (o->opens != 0 || children.contains(o->id))) continue;
+    unbind(n->parent, std::string(n->name));
+  }
 }
 
 static void merge(Attr& into, const Attr& from) {
@@ -180,7 +199,7 @@ void LiveState::Impl::closed(const Op& op) {
   if (auto it = locks.find(id); it != locks.end())
     lock_count -= std::erase_if(it->second, [&](const LiveLock& l) { return l.handle == op.handle && l.flock; });
   if (LiveObject* o = find(id); o && o->opens) --o->opens;
-  forget_unused(id);
+  forget_nameless(id);
 }
 
 void LiveState::Impl::grow(ObjectId id, uint64_t end) {
@@ -276,7 +295,7 @@ void LiveState::Impl::renamed(const Op& op) {
   for (ObjectId id : {moved, other})
     if (id) {
       --take(id).opens;
-      forget_unused(id);
+      forget_nameless(id);
     }
 }
 
@@ -411,6 +430,7 @@ void LiveState::apply(const Op& op) {
   impl_->apply(op);
   impl_->check_size();
 }
+void LiveState::forget_unused(size_t bytes, size_t steps) { impl_->forget_unused(bytes, steps); }
 size_t LiveState::memory() const { return impl_->memory(); }
 void LiveState::limit(size_t bytes) { impl_->limit = bytes; }
 const LiveObject* LiveState::object(ObjectId id) const { return impl_->find(id); }

@@ -2,7 +2,8 @@
 // What a sequence of operations teaches about the tree they work on: names, objects, open instances, locks, sizes.
 //
 // Shared by the writer (checkpoints), by replay (initial image, --from) and by tests. Memory follows the number of live objects:
-// an object that has neither a name nor an open instance is forgotten. Not thread-safe.
+// an object that has neither a name nor an open instance is forgotten, and with forget_unused() so is what was not used for long.
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -81,6 +82,9 @@ class LiveState {
   // From now on apply() and restore() throw std::length_error rather than grow beyond that. For what comes from foreign input: a
   // few bytes of a trace may stand for a file.
   void limit(size_t bytes);
+  // Where the sequence may be larger than memory: forgets names, and with the last one the object, that were not used for long,
+  // until the rest takes no more than that. What is open stays known, and so do its directories. Looks at `steps` names at most.
+  void forget_unused(size_t bytes, size_t steps);
 
  private:
   struct Impl;

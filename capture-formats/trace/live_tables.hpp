@@ -52,7 +52,15 @@ class LiveSlab {
     for (size_t i = 0; i < live_.size(); ++i)
       if (live_[i]) visit(at(uint32_t(i)));
   }
+  // The entry at or after `place`, which then stands behind it; begins anew at the end. Null: there is none up to the end.
+  T* next(uint32_t& place) const {
+    while (place < live_.size())
+      if (uint32_t i = place++; live_[i]) return &at(i);
+    place = 0;
+    return nullptr;
+  }
   size_t size() const { return table_.size(); }
+  size_t in_use() const { return size() * (sizeof(T) + 28); }  // bytes, as memory() counts them
   // Bytes, without what the entries point to: with their two to three slots in the table and their places in the lists.
   size_t memory() const { return slab_.size() * kChunk * (sizeof(T) + 28); }
 
@@ -70,6 +78,7 @@ struct LiveName {
   ObjectId parent = kNoObject;
   ObjectId object = kNoObject;
   uint32_t type = 0;  // S_IFMT bits, as far as told
+  bool used = true;   // since forget_unused() came by
   std::string name;
   bool made = false;  // by an operation that did not tell the object: a whiteout
 };

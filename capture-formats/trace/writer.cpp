@@ -115,7 +115,10 @@ struct TraceWriter::Impl {
       close_block();
     if (encoder.rows() == 0) block_since = type == RowType::end ? op.end() : op.start;
     encoder.add(op, type, seq);
-    if (type != RowType::start) state.apply(op);
+    if (type != RowType::start) {
+      state.apply(op);
+      state.forget_unused(options.known_bytes, 64 + op.entries.size() * 4);
+    }
     if (type == RowType::end) return seq;
     const int64_t units = op.start / clock_unit;
     if (units < last_start) ++out_of_order;

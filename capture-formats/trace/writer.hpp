@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a trace file. Layout: docs/trace-format.md.
 //
-// One thread at a time. Memory is bounded by the open block plus the live state kept for checkpoints. Failures to write throw
-// std::system_error once; after that the writer is dead and every call but finish() is a no-op, while the file on disk stays
-// readable. finish() then says in the closing statement what is missing, if there is room for that.
+// One thread at a time. Memory is bounded by the open block plus the live state kept for checkpoints, which is bounded too.
+// Failures to write throw std::system_error once; after that the writer is dead and every call but finish() is a no-op, while the
+// file on disk stays readable. finish() then says in the closing statement what is missing, if there is room for that.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct WriterOptions {
   int64_t block_ns = 1'000'000'000;      // or when its first operation is this old (tick)
   bool attributes = true;                // false: leave out what replies taught about objects
   uint64_t checkpoint_bytes = 16 << 20;  // compressed bytes between checkpoints of the live state
+  size_t known_bytes = 256 << 20;        // for that state: the million files that were used last
 };
 
 class TraceWriter {

@@ -68,3 +68,34 @@ TEST_CASE("inode table: numbers are found while others come and go", "[threads]"
   busy.join();
   CHECK(found);
 }
+
+TEST_CASE("inode table: a file that was forgotten has its old number in the trace, one that was removed does not") {
+  Table t;
+  std::vector<ObjectId> ids;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    Inode* inode = t.add(i, int64_t(i % 7));
+    ids.push_back(inode->id);
+    t.inodes.forget(inode, 1);
+  }
+  CHECK(std::set<ObjectId>(ids.begin(), ids.end()).size() == ids.size());
+  CHECK(ids.back() == ids.front() + 2999);
+  for (uint64_t i = 0; i < 3000; i += 3) t.inodes.removed({99, i, int64_t(i % 7)});
+  for (uint64_t i = 0; i < 3000; ++i) {
+    Inode* inode = t.add(i, int64_t(i % 7));
+    REQUIRE((inode->id == ids[i]) == (i % 3 != 0));
+    t.inodes.forget(inode, 1);
+  }
+  CHECK(t.add(5, 99)->id > ids.back());
+}
+
+TEST_CASE("identities: a file takes few bytes, and none when it is gone") {
+  Identities ids;
+  auto mark = [](uint64_t i) { return i * 0x9E3779B97F4A7C15u; };
+  for (uint64_t i = 1; i <= 300'000; ++i) REQUIRE(ids.find_or_add(mark(i), i + (uint64_t(5) << 32)) == i + (uint64_t(5) << 32));
+  CHECK(ids.size() == 300'000);
+  CHECK(ids.memory() < 300'000 * 32);
+  for (uint64_t i = 1; i <= 300'000; i += 2) ids.erase(mark(i));
+  for (uint64_t i = 1; i <= 300'000; ++i) REQUIRE((ids.find_or_add(mark(i), 7) == 7) == (i % 2 == 1));
+  for (uint64_t i = 1; i <= 300'000; ++i) ids.erase(mark(i));
+  CHECK(ids.size() == 0);
+}

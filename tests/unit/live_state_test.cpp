@@ -355,3 +355,50 @@ TEST_CASE("live state: a limit of its memory holds, whatever a few bytes of inpu
     CHECK_THROWS_AS(state.apply({.kind = K::symlink, .object = 4, .parent = 1, .name = "b", .data = target}), std::length_error);
   }
 }
+
+TEST_CASE("live state: what was not used for long is forgotten, ways to what is in use are not") {
+  LiveState state;
+  constexpr size_t kBytes = 200'000;
+  std::vector<std::string> names;
+  for (int i = 0; i < 20'000; ++i) names.push_back(fmt::format("file {}", i));
+  auto apply = [&](const Op& op) {
+    state.apply(op);
+    state.forget_unused(kBytes, 64 + op.entries.size() * 4);
+  };
+  Attr directory{.valid = kAttrMode, .mode = S_IFDIR | 0755};
+  apply({.kind = K::lookup, .object = 2, .parent = 1, .name = "dir", .attr = &directory});
+  apply({.kind = K::lookup, .object = 3, .parent = 2, .name = "open", .attr = &kFile});
+  apply({.kind = K::open, .object = 3, .handle = 1});
+  apply({.kind = K::lookup, .object = 4, .parent = 1, .name = "used", .attr = &kFile});
+  apply({.kind = K::lookup, .object = 5, .parent = 1, .name = "left", .attr = &directory});
+  ObjectId object;
+  for (uint64_t i = 0; i < names.size(); ++i) {
+    apply({.kind = K::lookup, .object = 10 + i, .parent = 1, .name = names[i], .attr = &kFile});
+    if (i % 100 == 0) apply({.kind = K::lookup, .object = 4, .parent = 1, .name = "used", .attr = &kFile});
+  }
+  CHECK(state.objects() > 100);
+  CHECK(state.objects() < 2'000);
+  for (const char* name : {"dir", "used"}) CHECK(state.lookup(1, name, &object));
+  CHECK(state.lookup(2, "open", &object));
+  CHECK_FALSE(state.lookup(1, "left", &object));
+  CHECK_FALSE(state.lookup(1, names.front(), &object));
+  CHECK(state.lookup(1, names.back(), &object));
+
+  std::vector<DirEntry> entries;
+  for (const std::string& name : names) entries.push_back({.name = name, .ino = 1, .type = S_IFREG});
+  Op listing{.kind = K::readdir, .object = 1, .result = entries.size()};
+  listing.entries = entries;
+  apply(listing);
+  CHECK(state.memory() < 30 * kBytes);
+  for (int i = 0; i < 3; ++i) apply({.kind = K::lookup, .object = 4, .parent = 1, .name = "used", .attr = &kFile});
+  size_t left = 0;
+  state.each_name([&](ObjectId, std::string_view, ObjectId, uint32_t) { ++left; });
+  CHECK(left < 2'000);
+
+  // Who goes on from there meets it as something that was there before.
+  Watched w;
+  REQUIRE(w.state.restore(state.serialize()));
+  w({.kind = K::lookup, .object = 10, .parent = 1, .name = "file 0", .attr = &kFile});
+  CHECK(w.found == std::vector<std::string>{"1/file 0=10 100000 100"});
+  CHECK(w.state.object(10));
+}

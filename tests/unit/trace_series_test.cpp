@@ -163,3 +163,25 @@ TEST_CASE("names of pieces") {
   CHECK(series_files("-") == std::vector<std::string>{"-"});
   CHECK(series_files("/no/such/web.zst") == std::vector<std::string>{"/no/such/web.zst"});
 }
+
+TEST_CASE("series: a piece begins with the files that were used last, as many as the writer may remember") {
+  std::vector<std::string> names;
+  for (int i = 0; i < 20'000; ++i) names.push_back("file " + std::to_string(i));
+  auto known_in_second_piece = [&](size_t known_bytes) {
+    Files files;
+    TraceWriter writer(files.add(), header_of(1), {.known_bytes = known_bytes});
+    for (size_t i = 0; i < names.size(); ++i)
+      writer.add({.start = int64_t(i), .kind = OpKind::lookup, .object = 2 + i, .parent = kRootObject, .name = names[i]});
+    close(writer.rotate(files.add(), header_of(2), {}));
+    writer.finish({});
+    TraceReader reader(dup(files.fds[1]), "second");
+    LiveState state;
+    reader.load_state(0, state);
+    ObjectId last;
+    CHECK(state.lookup(kRootObject, names.back(), &last));
+    CHECK(last == 1 + names.size());
+    return state.objects();
+  };
+  CHECK(known_in_second_piece(size_t(256) << 20) == names.size() + 1);
+  CHECK(known_in_second_piece(200'000) < 2'000);
+}
