@@ -128,9 +128,11 @@ void read_script(const std::string& name, Sequence* sequence) {
 void print(const Sequence& sequence, const Outcome& outcome) {
   for (uint32_t i = 0; i < sequence.count; ++i) {
     std::cout << show(sequence.ops[i]) << "\n";
-    if (i == outcome.op && (outcome.what == Outcome::answer || outcome.what == Outcome::hang)) std::cout << outcome.text;
+    if (i == outcome.op && (outcome.what == Outcome::What::answer || outcome.what == Outcome::What::hang))
+      std::cout << outcome.text;
   }
-  if (outcome.what != Outcome::answer && outcome.what != Outcome::hang) std::cout << "# " << outcome.sign << "\n" << outcome.text;
+  if (outcome.what != Outcome::What::answer && outcome.what != Outcome::What::hang)
+    std::cout << "# " << outcome.sign << "\n" << outcome.text;
   std::cout << std::flush;
 }
 
@@ -138,7 +140,7 @@ int run_script(const Options& options, Pair& pair) {
   read_script(options.script, &pair.sequence());
   Outcome outcome = pair.run();
   print(pair.sequence(), outcome);
-  return outcome.what == Outcome::same ? 0 : 1;
+  return outcome.what == Outcome::What::same ? 0 : 1;
 }
 
 int run_random(const Options& options, Pair& pair) {
@@ -151,9 +153,9 @@ int run_random(const Options& options, Pair& pair) {
     generate(seed, options.length, options.without, &pair.sequence());
     Outcome outcome = pair.run();
     done += options.length;
-    if (outcome.what == Outcome::same || ++found[outcome.sign] > 1) continue;
+    if (outcome.what == Outcome::What::same || ++found[outcome.sign] > 1) continue;
     std::cout << "# seed " << seed << " --length " << options.length << "\n";
-    bool dead = outcome.what == Outcome::hang;
+    bool dead = outcome.what == Outcome::What::hang;
     outcome = shrink(pair, std::move(outcome));
     print(pair.sequence(), outcome);
     if (dead) break;

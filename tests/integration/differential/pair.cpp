@@ -110,11 +110,12 @@ Outcome Pair::run() {
   if (!bare_ended || !shim_ended) {
     const Side& side = bare_ended ? *shim_side_ : *bare_side_;
     uint32_t at = std::min(side.at.load(), sequence_->count - 1);
-    return {Outcome::hang, at, "hang", std::string(bare_ended ? "the shim" : "the bare directory") + " did not answer in 30 s\n"};
+    return {Outcome::What::hang, at, "hang",
+            std::string(bare_ended ? "the shim" : "the bare directory") + " did not answer in 30 s\n"};
   }
   for (const Side* side : {bare_side_, shim_side_}) {
-    if (!side->finished) return {Outcome::trouble, 0, "died", "the runner died\n"};
-    if (side->trouble[0] != '\0') return {Outcome::trouble, 0, "trouble", std::string(side->trouble) + "\n"};
+    if (!side->finished) return {Outcome::What::trouble, 0, "died", "the runner died\n"};
+    if (side->trouble[0] != '\0') return {Outcome::What::trouble, 0, "trouble", std::string(side->trouble) + "\n"};
   }
   return compare();
 }
@@ -134,12 +135,12 @@ Outcome Pair::compare() {
       return {};
     }
     std::string sign = std::string(calls()[op.call].name) + " " + std::to_string(bare.error) + " " + std::to_string(shim.error);
-    return {Outcome::answer, i, sign, "  bare: " + show(bare) + "\n  shim: " + show(shim) + "\n"};
+    return {Outcome::What::answer, i, sign, "  bare: " + show(bare) + "\n  shim: " + show(shim) + "\n"};
   }
   std::string text = first_difference(bare_side_->tree, shim_side_->tree, "bare", "shim");
-  if (!text.empty()) return {Outcome::tree, 0, "tree", text};
+  if (!text.empty()) return {Outcome::What::tree, 0, "tree", text};
   if (!beneath_.empty()) text = first_difference(shim_side_->tree, shim_side_->beneath, "shim", "beneath it");
-  if (!text.empty()) return {Outcome::beneath, 0, "beneath", text};
+  if (!text.empty()) return {Outcome::What::beneath, 0, "beneath", text};
   return {};
 }
 

@@ -10,7 +10,7 @@
 namespace differential {
 
 struct Outcome {
-  enum What { same, answer, tree, beneath, hang, trouble } what = same;
+  enum class What { same, answer, tree, beneath, hang, trouble } what = What::same;
   uint32_t op = 0;   // of answer and hang
   std::string sign;  // differences with the same sign probably have the same cause
   std::string text;

@@ -12,7 +12,7 @@ class Shrinker {
   Shrinker(Pair& pair, Outcome outcome) : pair_(pair), best_(pair.sequence()), outcome_(std::move(outcome)) {}
 
   Outcome shrink() {
-    if (outcome_.what == Outcome::answer) {
+    if (outcome_.what == Outcome::What::answer) {
       best_.count = outcome_.op + 1;
       if (!still(best_)) return finish();  // it was no matter of the calls alone
     }
@@ -81,7 +81,7 @@ class Shrinker {
 }  // namespace
 
 Outcome shrink(Pair& pair, Outcome outcome) {
-  if (outcome.what == Outcome::hang) return outcome;  // the mount is dead
+  if (outcome.what == Outcome::What::hang) return outcome;  // the mount is dead
   return Shrinker(pair, std::move(outcome)).shrink();
 }
 
