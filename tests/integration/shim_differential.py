@@ -19,7 +19,7 @@ CONNECTIONS = "/sys/fs/fuse/connections"
 MAN_PAGE = os.path.join(os.environ.get("FSR_SOURCE") or f"{os.path.dirname(os.path.abspath(__file__))}/../..", "docs/man/fsshim.1.scd")
 DIFFERENTIAL = built("tests/integration/differential/differential")
 # Areas in which the shim's answers are not yet those of the directory.
-DIFFERENT = "capabilities,dots,exec,special-files,unchanged-owner,watches"
+DIFFERENT = "capabilities,dots,special-files,unchanged-owner,watches"
 SHORT = ["--seed", "1", "--calls", "15000", "--without", DIFFERENT]
 
 
