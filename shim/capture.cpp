@@ -5,9 +5,11 @@
 #include <linux/magic.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include <ctime>
 #include <utility>
 
+#include "abort.hpp"
 #include "background.hpp"
 #include "capture_loop.hpp"
 #include "fail.hpp"
@@ -93,6 +96,17 @@ Surroundings raise_limits() {
   // The kernel holds each application to its own limit before a write gets here.
   raise(RLIMIT_FSIZE, &original.file_size);
   return original;
+}
+
+// Others wait for this process to write their data back, and for all else: it must neither wait for that in turn to get memory,
+// nor be the first to be killed for it. For threads made from now on; a command has been started already. Where it is not
+// permitted, not.
+void resist_memory_pressure() {
+  prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!write(fd, "-900", 4);
+  close(fd);
 }
 
 // Half of the descriptors are for the files that applications open.
@@ -311,10 +325,14 @@ int run_capture(CaptureOptions& options) {
   const std::optional<MountEntry> its_mount =
       other_namespace ? mount_of_source(directory, std::to_string(command->pid())) : std::nullopt;
   if (other_namespace && !its_mount) throw Fail(directory + ": the command's process ended before it could start");
+  const std::optional<MountEntry> mounted = other_namespace ? its_mount : mount_of_source(directory);
+  const unsigned connection = mounted ? minor(mounted->dev) : 0;
+  control.tell("connection", std::to_string(connection));
   MountWatch watch(directory, other_namespace ? std::to_string(command->pid()) : "", [&](unsigned long flags) {
     auto act = [&] { restrict_mount(directory, flags); };
     other_namespace ? act_where_mounted(*its_mount, act) : act();
   });
+  resist_memory_pressure();
   header.epoch = clock_ns(CLOCK_REALTIME);
   const int64_t epoch = clock_ns(CLOCK_MONOTONIC);
   TraceSink sink(output.take_trace_fd(), header,
@@ -369,11 +387,21 @@ int run_capture(CaptureOptions& options) {
     }
     summary(sink, recorder, output, options.verbose);
   };
-  auto news = [&](int64_t now) {
+  StallWatch stalls(options.stall);
+  bool aborted = false;
+  auto news = [&](bool trace_closed, int64_t now) {
+    std::vector<std::string> lines = stalls.look(coarse_now());
+    if (options.abort_stalled && stalls.own_fault() && !std::exchange(aborted, true)) {
+      const int error = abort_connection(connection);
+      lines.push_back(error == 0 ? "connection aborted: applications get errors rather than wait"
+                                 : std::string("the connection can't be aborted: ") + strerror(error));
+    }
+    if (trace_closed) return lines;
     start_times.take([&shim](pid_t tid, uint64_t ticks) { shim.processes.started(tid, ticks); });
-    return watch.look(now);
+    for (std::string& line : watch.look(now)) lines.push_back(std::move(line));
+    return lines;
   };
-  CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields, news});
+  CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields, stalls, news});
   int status = loop.run();
   if (!failure.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());

@@ -87,7 +87,7 @@ void CaptureLoop::on_progress() {
     dprintf(STDERR_FILENO, "fsshim: no new piece of the trace: %s; recording goes on in the old one\n", escape_text(why).c_str());
     rotation_failure_ = why;
   }
-  for (const std::string& line : closed_ ? std::vector<std::string>() : parts_.news(parts_.recorder.now())) {
+  for (const std::string& line : parts_.news(closed_, parts_.recorder.now())) {
     live_.clear();
     dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(line).c_str());
   }
@@ -182,6 +182,8 @@ ControlFields CaptureLoop::status_fields() const {
   number("waited", parts_.recorder.waited());
   number("dropped", parts_.recorder.dropped());
   number("filtered", parts_.sink.filtered());
+  number("stalled", parts_.stalls.count());
+  for (const std::string& line : parts_.stalls.stalled()) fields["stalls"] += (fields["stalls"].empty() ? "" : "; ") + line;
   return fields;
 }
 

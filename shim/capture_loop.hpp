@@ -12,6 +12,7 @@
 #include "control.hpp"
 #include "live_status.hpp"
 #include "session.hpp"
+#include "stall_watch.hpp"
 #include "trace_sink.hpp"
 
 namespace fsr {
@@ -28,7 +29,8 @@ struct CaptureParts {
   std::function<void()> detach;          // takes the mount away, so that new paths lead to the lower directory
   std::function<void()> closed = [] {};  // the trace is complete
   ControlFields fields;                  // for status replies
-  std::function<std::vector<std::string>(int64_t now)> news;  // lines for the user; asked a few times a second
+  const StallWatch& stalls;
+  std::function<std::vector<std::string>(bool closed, int64_t now)> news;  // lines for the user; asked a few times a second
 };
 
 class CaptureLoop {

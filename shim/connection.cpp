@@ -24,6 +24,9 @@ constexpr uint32_t kUnwanted = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FU
 constexpr uint32_t kWanted = FUSE_CAP_DONT_MASK | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
                              FUSE_CAP_ASYNC_DIO | FUSE_CAP_IOCTL_DIR;
 
+// Requests that no application waits for by itself (write-back, direct I/O): many may be held up by one file system beneath.
+constexpr unsigned kMostInBackground = 512;
+
 constexpr int32_t kNotifyIncEpoch = 8;  // FUSE_NOTIFY_INC_EPOCH of protocol 7.44, Linux 6.16; without a body
 
 int g_fuse_fd = -1;  // of the process's only connection
@@ -92,7 +95,7 @@ void negotiate(fuse_conn_info* conn, bool keeps_data) {
   g_epochs = conn->proto_major == 7 && conn->proto_minor >= 44;
   conn->want = (conn->want & ~kUnwanted) | (kWanted & conn->capable);
   if (keeps_data) conn->want |= FUSE_CAP_AUTO_INVAL_DATA & conn->capable;
-  conn->max_background = 64;
+  conn->max_background = kMostInBackground;
   g_transport = Transport::device;
 }
 
@@ -113,7 +116,7 @@ void negotiate(fuse_conn_info* conn, bool keeps_data) {
     fuse_set_feature_flag(conn, flag);
   if (keeps_data) fuse_set_feature_flag(conn, FUSE_CAP_AUTO_INVAL_DATA);
   g_shared_mappings = fuse_set_feature_flag(conn, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
-  conn->max_background = 64;
+  conn->max_background = kMostInBackground;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
   g_transport = conn->want_ext & FUSE_CAP_OVER_IO_URING ? Transport::uring : Transport::device;
 #else

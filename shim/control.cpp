@@ -97,7 +97,7 @@ bool ask(int fd, const std::string& request, int patience, ControlFields* answer
 
 }  // namespace
 
-ControlServer::ControlServer(const ControlFields& info) {
+ControlServer::ControlServer(const ControlFields& info) : info_(info) {
   std::string directory = control_directory(true);
   if (directory.empty()) throw Fail("no private directory for the control socket: set XDG_RUNTIME_DIR");
   for (FoundCapture& other : find_captures(0))
@@ -110,6 +110,13 @@ ControlServer::ControlServer(const ControlFields& info) {
       chmod(address.sun_path, 0600) != 0 || listen(listen_fd_, 8) != 0)
     throw failed(address.sun_path, errno);
   std::ofstream(base_ + ".info") << to_text(info);
+}
+
+void ControlServer::tell(const std::string& key, const std::string& value) {
+  info_[key] = value;
+  const std::string next = base_ + ".next";
+  std::ofstream(next) << to_text(info_);
+  rename(next.c_str(), (base_ + ".info").c_str());
 }
 
 ControlServer::~ControlServer() {

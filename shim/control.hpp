@@ -21,6 +21,8 @@ class ControlServer {
   // What captures of the same directory that died have left is forgotten. Throws Fail.
   explicit ControlServer(const ControlFields& info);
   ~ControlServer();
+  // Completes what is found of this capture without asking it.
+  void tell(const std::string& key, const std::string& value);
   int fd() const { return listen_fd_; }
   // The next request ("status", "rotate", "stop"), or empty. `*client` then awaits reply().
   std::string accept(int* client);
@@ -28,6 +30,7 @@ class ControlServer {
 
  private:
   std::string base_;
+  ControlFields info_;
   int listen_fd_ = -1;
 };
 

@@ -12,8 +12,8 @@ namespace fsr {
 
 namespace {
 
-constexpr const char* kNumbers[] = {"operations", "rate",         "bytes",      "byte_rate", "trace_bytes", "pieces",
-                                    "waited",     "ring_percent", "ring_bytes", "dropped",   "filtered",    "elapsed"};
+constexpr const char* kNumbers[] = {"operations",   "rate",       "bytes",   "byte_rate", "trace_bytes", "pieces", "waited",
+                                    "ring_percent", "ring_bytes", "dropped", "filtered",  "elapsed",     "stalled"};
 
 uint64_t number(const ControlFields& fields, const char* name) {
   auto at = fields.find(name);
@@ -30,6 +30,7 @@ void print_json(std::vector<FoundCapture>& captures) {
     for (const char* name : {"directory", "trace", "command", "failure"}) one[name] = json_text(c.info[name]);
     if (c.answered)
       for (const char* name : kNumbers) one[name] = number(c.info, name);
+    if (number(c.info, "stalled") > 0) one["stalls"] = json_text(c.info["stalls"]);
     if (const int64_t time = ring_time(c.info); time >= 0) one["ring_time"] = time;
     all.push_back(one);
   }
@@ -61,6 +62,8 @@ int run_list(bool json) {
     if (number(c.info, "pieces") > 1) printf(" (%s pieces)", c.info["pieces"].c_str());
     if (number(c.info, "dropped") > 0) printf(", %s dropped", count("dropped").c_str());
     putchar('\n');
+    if (number(c.info, "stalled") > 0)
+      printf("%-8s %s requests have no answer: %s\n", "", count("stalled").c_str(), c.info["stalls"].c_str());
   }
   return 0;
 }

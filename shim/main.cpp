@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, uint32_t> units{{"1ns", 1}, {"100ns", 100}, {"1us", 1000}};
   const std::map<std::string, CacheMode> modes{
       {"auto", CacheMode::kAuto}, {"none", CacheMode::kNone}, {"attr", CacheMode::kAttr}, {"kernel", CacheMode::kKernel}};
-  std::string content = "none", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto";
+  std::string content = "none", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto", on_stall = "wait";
   Command capture_command = program.subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
   capture_command.add("DIR", capture.directory, "The directory to capture; it stays usable under its own name").required();
   capture_command.add("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)");
@@ -81,6 +81,11 @@ int main(int argc, char** argv) {
   };
   rules("--only", &OpFilter::only, "Record only uid=, process=, op=A,B or path=GLOB; repeatable");
   rules("--exclude", &OpFilter::exclude, "Do not record uid=, process=, op=A,B or path=GLOB; repeatable");
+  capture_command.add_with("--stall", capture.stall, parse_duration,
+                           "Name requests without an answer for so long (default 30s; 0s: never)");
+  capture_command.add("--on-stall", on_stall, "When the capture itself holds them up: wait, or abort its connection")
+      .one_of({"wait", "abort"})
+      .show_default();
   capture_command.flag("--background", capture.background, "Return once DIR is captured; messages go to NAME.log");
   capture_command.flag("-v,--verbose", capture.verbose, "Say more");
   capture_command.footer(
@@ -96,6 +101,10 @@ int main(int argc, char** argv) {
   Command stop_command = program.subcommand("stop", "End the capture of DIR, or clean up after one that died");
   stop_command.add("DIR", stop_directory, "The captured directory").required();
 
+  std::string abort_directory;
+  Command abort_command = program.subcommand("abort", "Cut off the capture of DIR: requests fail at once, those under way too");
+  abort_command.add("DIR", abort_directory, "The captured directory, as 'fsshim list' shows it").required();
+
   // The command is not ours to parse.
   int own = 1;
   while (own < argc && std::string_view(argv[own]) != "--") ++own;
@@ -110,6 +119,7 @@ int main(int argc, char** argv) {
     if (list_command.chosen()) return run_list(json);
     if (rotate_command.chosen()) return run_rotate(rotate_directory);
     if (stop_command.chosen()) return run_stop(stop_directory);
+    if (abort_command.chosen()) return run_abort(abort_directory);
     if (own + 1 == argc) throw Fail("expected a command after --");
     if (own < argc) capture.command.assign(argv + own + 1, argv + argc);
     capture.cache = modes.at(cache);
@@ -117,6 +127,7 @@ int main(int argc, char** argv) {
     capture.clock_unit = units.at(clock);
     if (transport != "auto") capture.uring = transport == "uring";
     capture.drop = overflow == "drop";
+    capture.abort_stalled = on_stall == "abort";
     if (capture.keep && !capture.rotate) throw Fail("--keep: needs --rotate SIZE");
     if (capture.rotate && capture.rotate < kLeastPiece) throw Fail("--rotate: pieces of 64k at least");
     if (capture.ring < kLeastRing || capture.ring > kMostRing) throw Fail("--ring: expected 1ms to 60s");

@@ -97,6 +97,7 @@ void to_attr(const struct statx& s, Attr* out) {
 Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
   const fuse_ctx* ctx = fuse_req_ctx(req);
   caller = {ctx->uid, ctx->gid, ctx->pid, ctx->umask};
+  note_request(kind, caller.tid);
   op.kind = kind;
   op.uid = ctx->uid;
   op.gid = ctx->gid;

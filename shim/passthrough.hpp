@@ -24,6 +24,7 @@
 #include "lock_ranges.hpp"
 #include "process_table.hpp"
 #include "recorder.hpp"
+#include "under_way.hpp"
 
 namespace fsr {
 
@@ -173,6 +174,7 @@ struct Uncancelled<handler> {
     int before;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     handler(args...);
+    note_answered();
     pthread_setcancelstate(before, nullptr);
   }
 };

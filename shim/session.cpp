@@ -21,7 +21,7 @@ namespace fsr {
 
 namespace {
 
-constexpr unsigned kMaxThreads = 64;  // requests that may block on the lower file system at the same time
+constexpr unsigned kMaxThreads = 512;  // requests that may block on the lower file system at the same time
 constexpr unsigned kIdleThreads = 16;
 
 const fuse_lowlevel_ops& operations() {

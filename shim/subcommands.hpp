@@ -25,6 +25,8 @@ struct CaptureOptions {
   bool drop = false;                  // on overflow
   int64_t ring = 1'000'000'000;       // ns of the highest load that fit into the rings, if memory allows
   OpFilter filter;
+  int64_t stall = 30'000'000'000;  // ns without an answer after which a request is named; 0: never
+  bool abort_stalled = false;      // ends the connection when the fault is the capture's own
   bool verbose = false;
   bool background = false;
   std::optional<bool> uring;  // FUSE over io_uring; not given: where it is at hand and DIR's file system answers from memory
@@ -34,6 +36,7 @@ struct CaptureOptions {
 int run_capture(CaptureOptions& options);  // the filter learns
 int run_list(bool json);
 int run_stop(const std::string& directory);
+int run_abort(const std::string& directory);
 int run_rotate(const std::string& directory);
 
 }  // namespace fsr

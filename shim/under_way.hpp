@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests that are being answered at this moment, whether or not they are recorded.
+//
+// Each thread that answers requests notes its own, for a few nanoseconds; any thread may look.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "op.hpp"
+
+namespace fsr {
+
+struct UnderWay {
+  OpKind kind;
+  pid_t caller;   // thread that waits for the answer; 0: none
+  pid_t thread;   // ours
+  int64_t since;  // coarse_now()
+};
+
+void note_request(OpKind kind, pid_t caller);
+void note_answered();
+
+// Those that arrived before that time, the oldest first.
+std::vector<UnderWay> under_way_since(int64_t before);
+
+}  // namespace fsr
