@@ -55,11 +55,13 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
 }
 
 // The file position then tells where the data landed.
-ssize_t append(OpenHandle* h, int fd, const iovec& data, int rwf, uint64_t* landed) {
+ssize_t append(OpenHandle* h, int fd, bool direct, const iovec& data, int rwf, uint64_t* landed) {
   // A file system of servers may go by the size that it knows.
   struct stat s;
   if (!is_local(*h->inode, fd)) fstat(fd, &s);
   std::lock_guard lock(h->position);
+  // XFS wants the position aligned before it goes to the end.
+  if (direct) lseek(fd, 0, SEEK_SET);
   ssize_t n = pwritev2(fd, &data, 1, -1, rwf | RWF_APPEND);
   if (n >= 0) *landed = uint64_t(lseek(fd, 0, SEEK_CUR)) - uint64_t(n);
   return n;
@@ -97,7 +99,7 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
   ssize_t n;
   int error;
   auto put = [&] {
-    n = appending ? append(h, fd, iov, rwf, &r.op.offset) : pwritev2(fd, &iov, 1, offset, rwf);
+    n = appending ? append(h, fd, direct, iov, rwf, &r.op.offset) : pwritev2(fd, &iov, 1, offset, rwf);
     error = n < 0 ? errno : 0;
   };
   if (!fi->writepage && clears_set_id(r, fd)) {

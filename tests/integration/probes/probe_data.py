@@ -215,6 +215,9 @@ def appending_directly():
     page[:] = b"d" * 4096
     fd = os.open("f", os.O_WRONLY | os.O_APPEND | os.O_DIRECT)
     answer = attempt(os.writev, fd, [page]), os.lseek(fd, 0, os.SEEK_CUR), attempt(os.pwritev, fd, [page], 0)
+    # A file's position may stand anywhere, and be set back without a request.
+    os.ftruncate(fd, 9000)
+    answer += os.lseek(fd, 0, os.SEEK_HOLE), os.ftruncate(fd, 8192), os.lseek(fd, 0, os.SEEK_SET), attempt(os.writev, fd, [page])
     return answer, os.close(fd), get("f").count(b"d"), len(get("f"))
 
 
