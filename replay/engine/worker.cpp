@@ -12,6 +12,7 @@
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
 #include "plan/print_data.hpp"
+#include "targets/lock_patience.hpp"
 
 namespace fsr {
 
@@ -115,8 +116,6 @@ bool Worker::stop_requested(int64_t now) {
 static void add(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
-
-static bool waits_for_lock(const Op& op) { return op.has(kOpWait) && (op.kind == OpKind::setlk || op.kind == OpKind::flock); }
 
 // Until when what is under way is waited for. Operations end by themselves, by the target's timeout at the latest; all but those
 // that wait for a lock, whose release is perhaps not issued any more.

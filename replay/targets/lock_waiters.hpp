@@ -44,19 +44,26 @@ class LockWaiters {
   LockWaiters& operator=(const LockWaiters&) = delete;
 
   bool empty() const { return waiting_.empty(); }
-  void add(Request& request) {
+  // `until`: when it has waited for long enough, on the clock.
+  void add(Request& request, int64_t until = INT64_MAX) {
     if (waiting_.empty()) bells_.attach(&bell_);
-    waiting_.push_back(&request);
+    waiting_.push_back({&request, until});
     bell_.ring();  // the lock may have been released before we were attached: poll() tries again
   }
-  // attempt(request): true when it got an answer other than "held by somebody else". done(request) then completes it.
+  // When the first of them has waited for long enough; at `deadline` at the latest.
+  int64_t next(int64_t deadline) const {
+    for (const Waiting& w : waiting_) deadline = std::min(deadline, w.until);
+    return deadline;
+  }
+  // attempt(request, until): true when it got an answer other than "held by somebody else", or has waited for long enough.
+  // done(request) then completes it.
   template <class Attempt, class Done>
   void retry(Attempt attempt, Done done) {
     if (waiting_.empty()) return;
     std::vector<Request*> ready;
-    std::erase_if(waiting_, [&](Request* request) {
-      bool answered = attempt(*request);
-      if (answered) ready.push_back(request);
+    std::erase_if(waiting_, [&](const Waiting& w) {
+      bool answered = attempt(*w.request, w.until);
+      if (answered) ready.push_back(w.request);
       return answered;
     });
     if (waiting_.empty()) bells_.detach(&bell_);
@@ -64,9 +71,13 @@ class LockWaiters {
   }
 
  private:
+  struct Waiting {
+    Request* request;
+    int64_t until;
+  };
   LockBells& bells_;
   Bell& bell_;
-  std::vector<Request*> waiting_;
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace fsr

@@ -170,11 +170,12 @@ def server_leaves():
     proxy = Proxy(os.environ["NFS_HOST"], int(os.environ["NFS_PORT"]), 0)
     with tempfile.TemporaryDirectory() as scratch:
         results, record = os.path.join(scratch, "results"), os.path.join(scratch, "record.zst")
-        command = [os.path.join(BUILD, "replay", "fsreplay"), "-q", "mix:sfs97-v3", url_through(proxy) + "&timeout=1", "--streams", "4",
-                   "--load", "200", "--duration", "5s", "--json", "--results", results, "--record", record]
+        command = [os.path.join(BUILD, "replay", "fsreplay"), "-q", "mix:sfs97-v3", url_through(proxy) + "&timeout=1", "--streams", "64",
+                   "--load", "400", "--duration", "5s", "--json", "--results", results, "--record", record]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as replay:
             while proxy.counts["read"] < 5 and replay.poll() is None:  # nothing is read before the run
                 time.sleep(0.01)
+            before = sum(proxy.counts.values())
             proxy.leave()
             output, errors = replay.communicate(timeout=100)
         written = run(os.path.join(BUILD, "tools", "fstrace"), "verify", record)
@@ -186,6 +187,9 @@ def server_leaves():
              report.get("failed", 0) > 0 and report["achieved_per_s"] < 0.8 * report["offered_per_s"]
              and report["service"]["count"] + report["failing"]["count"] == report["issued"] - report["unfinished"]
              and report["silent_ns"] > 1e9 and "did not answer for" in report["limit"], output)
+        seen = sum(proxy.counts.values()) - before
+        case("what found no server does not count as sent", report["mix"]["wire_calls"] < seen + 200 < seen + report["unanswered"],
+             f"{seen} {report['mix']['wire_calls']} {report['unanswered']}")
         case("and what could not be closed", any("nothing was closed" in why for why in report.get("not_clean", [])), output[-500:])
 
 

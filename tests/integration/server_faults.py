@@ -5,6 +5,7 @@ silent or busy; onto an export that gets full; in a directory that stops being o
 the run goes on or ends as --on-error or ^C says, what was lost or repeated is counted, nothing hangs.
 
 server_faults.py [nfs3|nfs4|9p|afp...]"""
+import fcntl
 import json
 import os
 import random
@@ -50,6 +51,13 @@ def work(directory):
             os.unlink(f"kept{i - 1}")
         time.sleep(0.03)
     os.close(log)
+
+
+def work_locks(directory):
+    """Two kinds of locks on one file, which are one to many servers: then the second is not had, and not waited for without end."""
+    with open(os.path.join(directory, "locked"), "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.lockf(file, fcntl.LOCK_EX)
 
 
 class Server:
@@ -199,11 +207,20 @@ def interrupted(cases, server, kind, trace, silent, timing, workers):
                "burning processor time", fine, f"{took:.1f} s, {used:.1f} s of processor time, {told(status, report)}")
 
 
-def beside_server(kind, trace):
+def two_locks(cases, server, kind, trace):
+    url = server.url("locks")
+    status, report = ended(start(trace, url + ("&" if "?" in url else "?") + "timeout=2"))
+    cases.case(f"{kind}: a lock that was had at once and is not had here ends, and differs",
+               status in (0, 1) and report["issued"] + impossible(report) == report["operations"]
+               and all(m["got"] == "EAGAIN" for m in report["mismatches"]), told(status, report))
+
+
+def beside_server(kind, trace, locks):
     cases, server = Cases(), Server(kind)
     if kind in ENDS_AT_ONCE:
         for silent, timing, workers in ((True, "original", 1), (True, "think", 2), (True, "asap", 1), (True, "asap", 2), (False, "asap", 2)):
             interrupted(cases, server, kind, trace, silent, timing, workers)
+        two_locks(cases, server, kind, locks)
     comes_back(cases, server, kind, trace)
     full(cases, server, kind, trace)
     revoked(cases, server, kind, trace)
@@ -213,16 +230,20 @@ def beside_server(kind, trace):
 def main():
     if sys.argv[1:2] == ["--work"]:
         return work(sys.argv[2])
+    if sys.argv[1:2] == ["--work-locks"]:
+        return work_locks(sys.argv[2])
     if sys.argv[1:2] == ["--beside"]:
-        return beside_server(sys.argv[2], sys.argv[3])
+        return beside_server(*sys.argv[2:])
     status = 0
     with Scratch() as scratch:
-        trace, place = f"{scratch.path}/work.zst", f"{scratch.path}/work"
+        traces, place = [f"{scratch.path}/work.zst", f"{scratch.path}/work-locks.zst"], f"{scratch.path}/work"
         os.mkdir(place)
-        run(shim_program(), "capture", place, "-o", trace, "--content", "full", "--", __file__, "--work", place)
+        for trace, work_of in zip(traces, ("--work", "--work-locks")):
+            run(shim_program(), "capture", place, "-o", trace, "--content", "full", "--", __file__, work_of, place)
+            run("find", place, "-mindepth", "1", "-delete")
         small = scratch.mount("ext4", "64M")
         for kind in sys.argv[1:] or SERVERS:
-            command = [os.path.join(HERE, "..", "servers", SERVERS[kind][0]), "--dir", f"{small}/{kind}", __file__, "--beside", kind, trace]
+            command = [os.path.join(HERE, "..", "servers", SERVERS[kind][0]), "--dir", f"{small}/{kind}", __file__, "--beside", kind, *traces]
             status |= subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
     return status
 

@@ -8,6 +8,7 @@
 #include "op_list.hpp"
 #include "plan/clones.hpp"
 #include "slow_target.hpp"
+#include "targets/target.hpp"
 
 using namespace fsr;
 
@@ -260,6 +261,27 @@ TEST_CASE("a lock whose release is not issued any more does not hold up the end"
     CHECK(b.result.unfinished == 1);
     CHECK(b.clock.now() < 2'000'000'000);
   }
+}
+
+TEST_CASE("a lock that the capture had at once is not waited for without end") {
+  VirtualClock clock;
+  auto target = open_target("memory:", {.clock = &clock});
+  std::vector<Op> ops{create_op({0, 10, 1}, 1, "a", 10, 1), object_op({20, 30, 1}, OpKind::setlk, 10, 1),
+                      object_op({40, 50, 1}, OpKind::setlk, 10, 1), object_op({60, 70, 2}, OpKind::statfs, 1)};
+  for (int i : {1, 2}) {
+    ops[size_t(i)].mode = F_WRLCK;
+    ops[size_t(i)].op_flags = kOpWait;
+    ops[size_t(i)].owner = uint64_t(i);
+  }
+  OpList source(ops);
+  RunOptions options;
+  options.inline_workers = true;
+  RunResult r = run(source, *target, clock, options);
+  CHECK(r.issued() == 4);
+  CHECK(r.matched() == 3);
+  REQUIRE(r.mismatches.size() == 1);
+  CHECK(r.mismatches[0].got == "EAGAIN");
+  CHECK(clock.now() < 100'000'000'000);
 }
 
 TEST_CASE("the first failure ends a run that shall stop on errors; another result does not") {

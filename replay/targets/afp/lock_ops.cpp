@@ -7,11 +7,16 @@
 
 #include <algorithm>
 
+#include "engine/clock.hpp"
 #include "targets/afp/ops.hpp"
+#include "targets/lock_patience.hpp"
 
 namespace fsr::afp {
 
 namespace {
+
+Clock& clock_of(const Call& call) { return *call.client().settings.clock; }
+bool gave_up(const Call& call, int64_t until) { return clock_of(call).now() >= until; }
 
 using Span = LockTable::Span;
 
@@ -112,6 +117,7 @@ Task try_lock(Call& call, ObjectId object, Span range) {
 // `change` takes the locks in the table, or fails with EAGAIN; `undo` takes that back.
 template <class Change, class Undo>
 Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
+  const int64_t until = lock_until(call.op(), clock_of(call).now(), call.client().settings.timeout);
   for (;;) {
     Object* o = call.tree().object(object);
     if (!o) co_return ESTALE;
@@ -124,6 +130,7 @@ Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
         co_await settle_locks(call, object);
       }
     }
+    if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !call.op().has(kOpWait)) co_return error;
     co_await call.tree().lock_waits.wait();
     if (call.cancelled) co_return ECANCELED;

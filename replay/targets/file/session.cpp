@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "targets/lock_patience.hpp"
+
 namespace fsr {
 namespace {
 
 constexpr size_t kMostOnRing = 8 << 20;    // bytes of one read or write
 constexpr int64_t kLockRetry = 5'000'000;  // ns between attempts at a lock that another process may hold
-
-bool may_wait(const Op& op) { return (op.kind == OpKind::setlk || op.kind == OpKind::flock) && op.has(kOpWait); }
 
 bool blocks(const Op& op) {
   switch (op.kind) {
@@ -52,9 +52,9 @@ FileSession::~FileSession() {
   if (has_ring_) io_uring_queue_exit(&ring_);
 }
 
-bool FileSession::attempt(Request& request) {
+bool FileSession::attempt(Request& request, int64_t until) {
   if (shared_->tree.perform(request, reply_)) shared_->bells.released();
-  if (request.outcome.error == EAGAIN && may_wait(*request.op)) return false;
+  if (request.outcome.error == EAGAIN && waits_for_lock(*request.op) && now() < until) return false;
   request.outcome.completed = now();
   return true;
 }
@@ -62,7 +62,7 @@ bool FileSession::attempt(Request& request) {
 Submit FileSession::submit(Request& request) {
   if (!blocks(*request.op)) {
     if (attempt(request)) return Submit::completed;
-    waiters_.add(request);
+    waiters_.add(request, lock_until(*request.op, now()));
     return Submit::queued;
   }
   if (on_ring_ + on_threads_ >= kMostJobs) return Submit::busy;
@@ -200,7 +200,8 @@ void FileSession::poll(int64_t deadline, int wake, Completion& sink) {
     deadline = std::min(deadline, clock.now() + kLockRetry);
   wait_for_events(clock, fds, deadline);
   bell_.hush();
-  waiters_.retry([&](Request& request) { return attempt(request); }, [&](Request& request) { sink.completed(request); });
+  waiters_.retry([&](Request& request, int64_t until) { return attempt(request, until); },
+                 [&](Request& request) { sink.completed(request); });
   deliver(sink);
 }
 

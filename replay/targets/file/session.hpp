@@ -38,7 +38,7 @@ class FileSession final : public Session {
   };
   static constexpr unsigned kMostJobs = 1024;
 
-  bool attempt(Request& request);  // false: must wait for a lock
+  bool attempt(Request& request, int64_t until = INT64_MAX);  // false: must wait for a lock, until then at most
   bool start_on_ring(Request& request);
   void start_on_thread(std::unique_ptr<Job> job);
   void reap_ring();

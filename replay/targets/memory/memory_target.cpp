@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "engine/clock.hpp"
+#include "targets/lock_patience.hpp"
 #include "targets/lock_waiters.hpp"
 #include "targets/wait.hpp"
 #include "tree.hpp"
@@ -28,34 +29,36 @@ struct Shared {
   TargetOptions options;
 };
 
-bool may_wait(const Op& op) { return (op.kind == OpKind::setlk || op.kind == OpKind::flock) && op.has(kOpWait); }
-
 class MemorySession final : public Session {
  public:
   explicit MemorySession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->bells, bell_) {}
 
   Submit submit(Request& request) override {
     if (attempt(request)) return Submit::completed;
-    waiters_.add(request);
+    waiters_.add(request, lock_until(*request.op, now()));
     return Submit::queued;
   }
 
   void poll(int64_t deadline, int wake, Completion& sink) override {
     pollfd fds[] = {{.fd = wake, .events = POLLIN, .revents = 0}, {.fd = bell_.fd(), .events = POLLIN, .revents = 0}};
-    if (!wait_for_events(*shared_->options.clock, fds, deadline) || !fds[1].revents) return;
+    const int64_t patience = waiters_.next(INT64_MAX);
+    wait_for_events(*shared_->options.clock, fds, std::min(deadline, patience));
+    if (!fds[1].revents && now() < patience) return;
     bell_.hush();
-    waiters_.retry([&](Request& request) { return attempt(request); }, [&](Request& request) { sink.completed(request); });
+    waiters_.retry([&](Request& request, int64_t until) { return attempt(request, until); },
+                   [&](Request& request) { sink.completed(request); });
   }
 
  private:
+  int64_t now() const { return shared_->options.clock->now(); }
   // False: the lock it wants is held by another owner, and it may wait.
-  bool attempt(Request& request) {
+  bool attempt(Request& request, int64_t until = INT64_MAX) {
     Credentials who = shared_->options.impersonate ? request.who : Credentials{geteuid(), getegid()};
     request.outcome = {};
     bool released = shared_->tree.perform(*request.op, request.payload, who, request.outcome, reply_);
     if (released) shared_->bells.released();
-    if (request.outcome.error == EAGAIN && may_wait(*request.op)) return false;
-    request.outcome.completed = shared_->options.clock->now();
+    if (request.outcome.error == EAGAIN && waits_for_lock(*request.op) && now() < until) return false;
+    request.outcome.completed = now();
     return true;
   }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "engine/clock.hpp"
+#include "targets/lock_patience.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 
 namespace fsr::nfs {
@@ -114,6 +115,7 @@ Rpc& Nfs3Session::begin_lock(Call& call, LockProc proc, Then then) {
   if (!lock_channel_) lock_channel_ = &channels_.add(o.lock_manager, kRpcProtocol, channel_options(o), state_->counters.wire);
   Rpc& rpc = free_rpc(call, then);
   rpc.lock = proc;
+  rpc.lock_until = call.request ? lock_until(call.op(), o.clock->now(), o.timeout) : INT64_MIN;
   rpc.idempotent = true;
   rpc.channel = lock_channel_;
   rpc.channel->open(rpc);
@@ -139,7 +141,7 @@ void Nfs3Session::lock_answered(Rpc& rpc, std::span<const uint8_t> message) {
   } else if (error == 0) {
     if (status == LockStatus::grace && !rpc.reclaim && delay(rpc)) return;
     error = lock_errno(status);
-    if (error == EAGAIN && rpc.lock == LockProc::lock && rpc.call->request && rpc.call->op().has(kOpWait)) {
+    if (error == EAGAIN && rpc.lock == LockProc::lock && state_->options.clock->now() < rpc.lock_until) {
       rpc.retry_at = state_->options.clock->now() + kLockPause;
       return delayed_.push_back(&rpc);
     }
@@ -187,6 +189,9 @@ void Nfs3Session::answered(Rpc& rpc, std::span<const uint8_t> message) {
 }
 
 void Nfs3Session::conclude(Rpc& rpc, int error) {
+  // What never left is no request on the wire.
+  if (error && rpc.lock == LockProc::none && rpc.sendings() == 0 && rpc.retry_until == 0)
+    state_->counters.requests[unsigned(rpc.proc)].fetch_sub(1, std::memory_order_relaxed);
   rpc.then(*rpc.call, rpc, reply_, error);
   rpc.payload = {};
   free_rpcs_.push_back(&rpc);

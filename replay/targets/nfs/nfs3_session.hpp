@@ -36,6 +36,7 @@ struct Rpc final : wire::Exchange {
   uint32_t count = 0;
   uint32_t piece = 0;                                      // of Call::lost; of Nfs3Session::again_
   bool reclaim = false;                                    // of a lock
+  int64_t lock_until = INT64_MIN;                          // while somebody else holds it, it is asked for until then
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns, when the server asks for patience
 
   void replied(std::span<const uint8_t> message) override;

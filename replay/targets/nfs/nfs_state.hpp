@@ -61,7 +61,7 @@ struct Counters {
   std::atomic<uint64_t> locks_again{0};                  // locks asked for again after their connection broke, and had
   std::atomic<uint64_t> locks_lost{0};                   // and not had
   std::atomic<uint64_t> unknown{0};                      // operations on an object that nothing taught
-  std::array<std::atomic<uint64_t>, kProcs> requests{};  // calls begun, by procedure; a call that is sent again is one
+  std::array<std::atomic<uint64_t>, kProcs> requests{};  // calls sent, by procedure; a call that is sent again is one
 };
 
 struct NfsOptions {

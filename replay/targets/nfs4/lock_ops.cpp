@@ -7,11 +7,16 @@
 
 #include <algorithm>
 
+#include "engine/clock.hpp"
+#include "targets/lock_patience.hpp"
 #include "targets/nfs4/ops.hpp"
 
 namespace fsr::nfs4 {
 
 namespace {
+
+Clock& clock_of(const Call& call) { return *call.client().options.clock; }
+bool gave_up(const Call& call, int64_t until) { return clock_of(call).now() >= until; }
 
 // LOCK. 0, EAGAIN, or what else went wrong.
 Task ask_lock(Call& call, HandleId handle, const Owner& owner, uint64_t start, uint64_t end, bool write) {
@@ -34,8 +39,10 @@ Task ask_lock(Call& call, HandleId handle, const Owner& owner, uint64_t start, u
 
 // Asks until the lock is granted, or once.
 Task set_lock(Call& call, const Owner& owner, uint64_t start, uint64_t end, bool write) {
+  const int64_t until = lock_until(call.op(), clock_of(call).now(), call.client().options.timeout);
   for (;;) {
     const int error = co_await ask_lock(call, call.op().handle, owner, start, end, write);
+    if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !call.op().has(kOpWait)) co_return error;
     co_await call.states().waits.wait();
     if (call.cancelled) co_return ECANCELED;

@@ -5,11 +5,16 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "engine/clock.hpp"
+#include "targets/lock_patience.hpp"
 #include "targets/ninep/ops.hpp"
 
 namespace fsr::ninep {
 
 namespace {
+
+Clock& clock_of(const Call& call) { return *call.client().settings.clock; }
+bool gave_up(const Call& call, int64_t until) { return clock_of(call).now() >= until; }
 
 constexpr uint32_t kMayWait = 1;
 constexpr std::string_view kClientName = "fsreplay";
@@ -94,6 +99,7 @@ Task do_record_lock(Call& call) {
   Open open;
   FidRef fid;
   if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  const int64_t until = lock_until(op, clock_of(call).now(), call.client().settings.timeout);
   for (;;) {
     if (int error = co_await lock_fid(call, open, &fid)) co_return error;
     Object::Locks* locks = locks_of(call, open.object);
@@ -111,6 +117,7 @@ Task do_record_lock(Call& call) {
       error = co_await ask_lock(call, fid, type, op.has(kOpWait) ? kMayWait : 0, range, op.owner);
       if (error && (locks = locks_of(call, open.object))) locks->table.clear(op.owner, range.start, range.end());
     }
+    if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !op.has(kOpWait)) co_return error;
     co_await call.tree().lock_waits.wait();
     if (call.cancelled) co_return ECANCELED;
@@ -124,6 +131,7 @@ Task do_flock(Call& call) {
   Open open;
   FidRef fid;
   if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  const int64_t until = lock_until(op, clock_of(call).now(), call.client().settings.timeout);
   for (;;) {
     if (int error = co_await lock_fid(call, open, &fid)) co_return error;
     Object::Locks* locks = locks_of(call, open.object);
@@ -139,6 +147,7 @@ Task do_flock(Call& call) {
           co_await ask_lock(call, fid, what == LOCK_EX ? kLockWrite : kLockRead, op.has(kOpWait) ? kMayWait : 0, {}, op.handle);
       if (error && (locks = locks_of(call, open.object))) locks->table.clear_flock(op.handle);
     }
+    if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !op.has(kOpWait)) co_return error;
     co_await call.tree().lock_waits.wait();
     if (call.cancelled) co_return ECANCELED;

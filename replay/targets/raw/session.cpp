@@ -294,7 +294,7 @@ void RawSession::poll(int64_t deadline, int wake, Completion& sink) {
   reap();
   if (!waiters_.empty()) {
     bell_.hush();
-    waiters_.retry([&](Request& request) { return begin(request); }, [](Request&) {});
+    waiters_.retry([&](Request& request, int64_t) { return begin(request); }, [](Request&) {});
   }
   deliver(sink);
   if (io_uring_sq_ready(&ring_)) io_uring_submit(&ring_);

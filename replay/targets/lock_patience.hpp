@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// For how long a lock is asked for that somebody else holds. The capture got it; where that takes far longer on a target, perhaps
+// for ever, who holds what is not as it was there: then the answer is EAGAIN, and counts as an outcome that differs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "op.hpp"
+
+namespace fsr {
+
+constexpr int64_t kLockPatience = 60'000'000'000;  // ns, where no timeout says otherwise
+
+inline bool waits_for_lock(const Op& op) { return op.has(kOpWait) && (op.kind == OpKind::setlk || op.kind == OpKind::flock); }
+
+// Until when, on the clock whose time is `now`; INT64_MIN: it is asked for once.
+inline int64_t lock_until(const Op& op, int64_t now, int64_t patience = kLockPatience) {
+  constexpr int64_t kTimes = 10;  // the capture's wait, which goes slower in a replay below its speed
+  constexpr int64_t kLongest = 86'400'000'000'000;
+  if (!waits_for_lock(op)) return INT64_MIN;
+  return now + patience + kTimes * std::clamp<int64_t>(op.duration, 0, kLongest);
+}
+
+}  // namespace fsr
