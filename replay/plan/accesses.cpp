@@ -11,8 +11,9 @@
 
 namespace fsr {
 
-enum Facet : uint64_t { kExists, kContent, kNames, kMeta, kXattr, kLock };
+enum Facet : uint64_t { kExists, kContent, kNames, kXattr, kLock };
 
+constexpr uint64_t kBelow = 7;  // of no object
 static uint64_t object_key(ObjectId object, Facet facet) { return object << 3 | facet; }
 static uint64_t handle_key(HandleId handle) { return 1ull << 61 | handle << 3; }
 static uint64_t name_key(ObjectId parent, std::string_view name) {
@@ -29,7 +30,11 @@ struct Collector {
   AccessList& list;
 
   void use(ObjectId object) {
-    if (object > kRootObject) list.add(object_key(object, kExists), Access::shared, true, true);
+    if (object) list.add(object_key(object, kExists), Access::shared, true, true);
+  }
+  // Mode, owner, access list: who may use it, a directory for names in it too.
+  void rights(ObjectId object, bool change) {
+    if (object) list.add(object_key(object, kExists), Access::exclusive, change);
   }
   void remove(ObjectId object) {
     if (object > kRootObject) list.add(object_key(object, kExists), Access::exclusive);
@@ -67,6 +72,15 @@ struct Collector {
     if (changes) list.add(object_key(parent, kNames), Access::change, false);
   }
   void lock(ObjectId object) { list.add(object_key(object, kLock), Access::exclusive); }
+  // A directory can't be moved below itself: what is below what decides that, and moves to other directories change it.
+  void move(bool changes) {
+    if (changes && op.parent != op.parent2) list.add(kBelow, Access::change, false);
+    if (op.error == EINVAL) list.add(kBelow, Access::shared);
+  }
+  // Which names a directory holds decides what a listing tells, and whether the directory can be removed or replaced.
+  void look_into(ObjectId directory, bool removes) {
+    if (directory) list.add(object_key(directory, kNames), removes ? Access::exclusive : Access::shared);
+  }
   void facet(Facet f, Access::Mode mode) {
     if (op.object) list.add(object_key(op.object, f), mode, false);
   }
@@ -91,28 +105,25 @@ void Collector::collect() {
       subject();
       break;
     case OpKind::access:
-      use(op.object);
-      facet(kMeta, Access::shared);
-      break;
     case OpKind::readlink:
       use(op.object);
       break;
     case OpKind::setattr:
       subject();
       if (op.set && (op.set->valid & kAttrSize)) content(op.object, Access::exclusive);
-      facet(kMeta, Access::exclusive);
+      rights(op.object, op.set && (op.set->valid & (kAttrMode | kAttrUid | kAttrGid)));
       break;
     case OpKind::open:
     case OpKind::opendir:
       use(op.object);
       if (ok) open(op.handle);
       if (op.open_flags & O_TRUNC) content(op.object, Access::exclusive);
-      facet(kMeta, Access::shared);
       break;
     case OpKind::create:
       name(op.parent, op.name, changes);
+      if (!ok) use(op.object);  // found, and not to be opened
       if (ok) {
-        teach(op.object);
+        see(op.object);
         open(op.handle);
         if ((op.open_flags & O_TRUNC) && !changes) content(op.object, Access::exclusive);
       }
@@ -160,7 +171,7 @@ void Collector::collect() {
         list.add(handle_key(op.handle), Access::exclusive, true, true);
       else
         use(op.object);
-      facet(kNames, Access::shared);
+      look_into(op.object, false);
       break;
     case OpKind::fsyncdir:
       subject();
@@ -179,13 +190,14 @@ void Collector::collect() {
     case OpKind::unlink:
     case OpKind::rmdir:
       name(op.parent, op.name, changes);
-      // Which names a directory holds decides whether it can be removed.
-      if (op.kind == OpKind::rmdir && op.object) list.add(object_key(op.object, kNames), Access::shared, true);
+      if (op.kind == OpKind::rmdir) look_into(op.object, ok);
       if (ok) remove(op.object);
       break;
     case OpKind::rename:
       name(op.parent, op.name, changes);
       name(op.parent2, op.name2, changes);
+      move(changes);
+      look_into(op.object2, ok);
       if (ok) {
         remove(op.object);
         remove(op.object2);
@@ -199,7 +211,8 @@ void Collector::collect() {
     case OpKind::setxattr:
     case OpKind::removexattr:
       use(op.object);
-      facet(kXattr, Access::exclusive);
+      if (op.name.starts_with("system.posix_acl_")) rights(op.object, true);
+      if (op.object) list.add(object_key(op.object, kXattr), Access::exclusive);
       break;
     case OpKind::getlk:
     case OpKind::setlk:

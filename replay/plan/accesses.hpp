@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operation touches, and how: the resources that order one operation after another.
 //
-// Facets of an object: its existence (taught, used, removed), its data and size, its attributes, its extended attributes, its
-// locks, and, of a directory, which names it holds. Beside these: names (parent, name), open instances, and streams.
+// Facets of an object: its existence (taught, used, removed; whoever may use it, and its other attributes, belong to that), its
+// data and size, its extended attributes, its locks, and, of a directory, which names it holds. Beside these: names (parent,
+// name), open instances, streams, and which directory lies below which.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct Access {
   };
   uint64_t key = 0;
   Mode mode = shared;
-  // The outcome depends on the order: wait for the end of the other operation even if the two overlapped in the capture.
-  // Without it, overlapping operations are ordered by their starts only.
+  // The outcome depends on the order: of two operations, the later waits for the end of the earlier even if they overlapped in
+  // the capture. Where neither's does, overlapping operations are ordered by their starts only.
   bool decided = true;
   // Teaches the target an id (or, shared, uses one): holds in every order.
   bool identity = false;

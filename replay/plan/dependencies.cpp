@@ -98,7 +98,8 @@ void Dependencies::wait_for(List& list, const Access& access, bool drop, std::ve
       continue;
     }
     Slot& other = slots_[ref.slot];
-    bool for_end = other.end <= self.start || (access.decided && other.end != INT64_MAX);
+    const bool decided = access.decided || ref.decided;
+    bool for_end = other.end <= self.start || (decided && other.end != INT64_MAX);
     if (!for_end) ++free_pairs_;
     bool covered = follows_stream_ && other.stream && other.thread == self.thread && other.end <= self.start;
     if (!covered && (for_end || other.start <= self.start)) {
@@ -110,14 +111,14 @@ void Dependencies::wait_for(List& list, const Access& access, bool drop, std::ve
         waits.push_back({ref.slot, for_end});
       }
     }
-    if (!drop || !for_end || !(access.decided || other.end > held_since_)) items[kept++] = ref;
+    if (!drop || !for_end || !(access.decided || (!ref.decided && other.end > held_since_))) items[kept++] = ref;
   }
   list.size = kept;
 }
 
 void Dependencies::append(List& list, bool decided) {
   const Slot& self = slots_[self_];
-  Ref ref{self_, self.generation};
+  const Ref ref{self_, decided, self.generation};
   Ref* items = list.items();
   // An earlier operation of the same stream has ended before this one is issued, so this one can stand for it, unless an
   // operation that started between the two is still to come.
@@ -125,8 +126,8 @@ void Dependencies::append(List& list, bool decided) {
     uint32_t from = list.size > kLookBack ? list.size - kLookBack : 0;
     for (uint32_t i = from; i < list.size; ++i) {
       const Slot& other = slots_[items[i].slot];
-      if (!live(items[i]) ||
-          (other.stream && other.thread == self.thread && other.end <= self.start && (decided || other.end > held_since_))) {
+      if (!live(items[i]) || (other.stream && other.thread == self.thread && other.end <= self.start &&
+                              (decided || (!items[i].decided && other.end > held_since_)))) {
         items[i] = ref;
         return;
       }

@@ -45,7 +45,9 @@ class Dependencies {
 
  private:
   struct Ref {
-    uint32_t slot, generation;
+    uint32_t slot : 31;
+    uint32_t decided : 1;  // as Access::decided
+    uint32_t generation;
   };
   // Unfinished operations, two of them in place.
   struct List {

@@ -5,6 +5,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace fsr {
 
@@ -38,7 +39,7 @@ const Op* Linearizer::next() {
     ahead_.advance();
     if (pass) {
       passed(*op, seen);
-      return op;
+      return complete(*op);
     }
     hold(*op);
   }
@@ -104,7 +105,20 @@ const Op* Linearizer::emit(Held& held) {
     for (const Held* other : held_) held_since_ = std::max(held_since_, other->copy.op().start);
   }
   passed(op, held.seen());
-  return &op;
+  return complete(op);
+}
+
+// Not every capture tells what a refused operation had found under its names: what was left there last.
+const Op* Linearizer::complete(const Op& op) {
+  if (op.error != ENOTEMPTY && op.error != EACCES) return &op;
+  completed_ = op;
+  auto find = [this](ObjectId parent, std::string_view name, ObjectId* object) {
+    if (!*object && parent) *object = states_.find(view_key(parent, name)).object;
+  };
+  if (op.kind == OpKind::create || op.kind == OpKind::rmdir || op.kind == OpKind::rename)
+    find(op.parent, op.name, &completed_.object);
+  if (op.kind == OpKind::rename) find(op.parent2, op.name2, &completed_.object2);
+  return &completed_;
 }
 
 // Names are now as the operation left them. What waited for that follows at once.

@@ -64,6 +64,7 @@ class Linearizer {
   void hold(const Op& op);
   void index(Held& held, bool add);
   const Op* emit(Held& held);
+  const Op* complete(const Op& op);
   void passed(const Op& op, std::span<const NameView> views);
 
   // What is to come counts as well as what is held, but for an operation that is at its end.
@@ -85,6 +86,7 @@ class Linearizer {
   std::vector<std::unique_ptr<Held>> pool_;
   std::vector<Held*> free_;
   Held* emitted_ = nullptr;
+  Op completed_;
   uint64_t rank_ = 0;
   int64_t held_since_ = INT64_MIN;
   static constexpr size_t kThreads = 256;

@@ -35,7 +35,12 @@ class NameStates {
     uint64_t key = 0;
     NameState state;
   };
-  static size_t place(uint64_t key) { return key & (kSize - 1); }
+  // The name's own entry, or the one of two that it would get.
+  size_t place(uint64_t key) const {
+    const size_t first = key & (kSize - 1), second = first ^ 1;
+    const bool taken = table_[first].key != key && table_[first].key;
+    return table_[second].key == key || (taken && !table_[second].key) ? second : first;
+  }
   std::vector<Entry> table_;
 };
 

@@ -53,7 +53,7 @@ struct Views {
   // A name that was made, or an attempt at it, which fails where the name or no directory is.
   void maker(ObjectId parent, std::string_view name) {
     if (!op.error) return add(parent, name, kAbsent, present(op.object));
-    if (op.error == EEXIST) saw(parent, name, present(kNoObject));
+    if (op.error == EEXIST || op.error == EISDIR) saw(parent, name, present(kNoObject));
     if (gone()) saw(parent, {}, kAbsent);
   }
   void removal(ObjectId object) {
@@ -75,8 +75,9 @@ struct Views {
   }
   void rename() {
     if (op.error) {
-      if (op.error == ENOENT) saw(op.parent, op.name, kAbsent);
-      if (op.error == EEXIST || op.error == ENOTEMPTY) {
+      // Of two to be exchanged, either may be missing.
+      if (op.error == ENOENT && !(op.flags & RENAME_EXCHANGE)) saw(op.parent, op.name, kAbsent);
+      if (op.error == EEXIST || op.error == ENOTEMPTY || op.error == EISDIR || op.error == ENOTDIR) {
         saw(op.parent, op.name, present(op.object));
         saw(op.parent2, op.name2, present(kNoObject));
       }
@@ -114,6 +115,7 @@ unsigned name_views(const Op& op, NameView views[kMaxViews]) {
       break;
     case OpKind::link:
       v.maker(op.parent2, op.name2);
+      if (!op.error) v.saw(op.object, {}, present(op.object));
       break;
     case OpKind::unlink:
     case OpKind::rmdir:

@@ -111,12 +111,38 @@ TEST_CASE("a directory's names: changes share, a listing stands apart") {
   CHECK(g.none(3, 0));
 }
 
-TEST_CASE("a creation that was under way during a listing waits for what had ended before it") {
-  // The second listing of the same thread must not hide the first from the creation that comes later in order of effect.
-  Graph g({object_op({0, 1, 3}, OpKind::readdir, 5, 9), create_op({2, 20, 1}, 5, "a", 10, 1),
-           object_op({4, 5, 3}, OpKind::readdir, 5, 9)});
+TEST_CASE("a creation that was under way during a flush of its directory waits for what had ended before it") {
+  // The second flush of the same thread must not hide the first from the creation that comes later in order of effect.
+  Graph g({object_op({0, 1, 3}, OpKind::fsyncdir, 5, 9), create_op({2, 20, 1}, 5, "a", 10, 1),
+           object_op({4, 5, 3}, OpKind::fsyncdir, 5, 9)});
   CHECK(g.end(1, 0));
   CHECK(g.none(1, 2));
+}
+
+TEST_CASE("of two that overlapped, either may be the one whose outcome depends on their order") {
+  Graph listed({create_op({0, 20, 1}, 5, "a", 10, 1), object_op({4, 5, 3}, OpKind::readdir, 5, 9)});
+  CHECK(listed.end(0, 1));  // it was listed without the name: the listing comes first
+  Graph refused({name_op({0, 20, 1}, OpKind::rmdir, 1, "d", 5, ENOTEMPTY), name_op({4, 8, 2}, OpKind::unlink, 5, "a", 10)});
+  CHECK(refused.end(1, 0));
+}
+
+TEST_CASE("what a refused operation found decides its outcome, told or not") {
+  const Attr mode{.valid = kAttrMode, .mode = 0555};
+  Op chmod = object_op({4, 5, 2}, OpKind::setattr, 5);
+  chmod.set = &mode;
+  Graph rights({name_op({0, 1, 1}, OpKind::lookup, 1, "d", 5), create_op({2, 3, 1}, 5, "a", 10, 1), chmod,
+                name_op({6, 7, 3}, OpKind::create, 5, "b", 0, EACCES)});
+  CHECK(rights.end(2, 1));
+  CHECK(rights.end(3, 2));
+  Graph names({name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5), create_op({2, 3, 2}, 5, "a", 10, 1),
+               name_op({4, 5, 3}, OpKind::rmdir, 1, "d", 0, ENOTEMPTY)});
+  CHECK(names.end(2, 1));
+  Op rename = name_op({4, 5, 3}, OpKind::rename, 1, "e", 6, ENOTEMPTY);
+  rename.parent2 = 1;
+  rename.name2 = "d";
+  rename.object2 = 5;
+  Graph over({name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5), create_op({2, 3, 2}, 5, "a", 10, 1), rename});
+  CHECK(over.end(2, 1));
 }
 
 TEST_CASE("what teaches an id comes before what uses it") {

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small file system with permissions, as one user sees it who owns everything and is not root: a model that tells the outcome
+// of an operation. Directories, files, links, listings, modes, extended attributes and sizes; no more than tests of order need.
+#pragma once
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "op.hpp"
+
+namespace fsr {
+
+class SmallFiles {
+ public:
+  struct Node {
+    ObjectId id = kNoObject;
+    bool directory = false;
+    uint32_t mode = 0;
+    unsigned names = 1;
+    uint64_t size = 0;
+    bool attribute = false;
+    std::map<std::string, std::shared_ptr<Node>, std::less<>> entries;
+  };
+  using NodeRef = std::shared_ptr<Node>;
+
+  struct Result {
+    int error = 0;
+    uint64_t result = 0;
+    bool created = false;
+    NodeRef object, object2;  // what it was about, where the operation names it by name
+    std::set<std::string> names;
+    bool operator==(const Result& other) const {
+      return error == other.error && result == other.result && created == other.created && names == other.names;
+    }
+  };
+
+  SmallFiles() { objects_[kRootObject] = std::make_shared<Node>(Node{.id = kRootObject, .directory = true, .mode = 0777}); }
+
+  // `fresh`: the id of what it makes. An id that nothing has taught is an error of its own, EBADFD.
+  Result perform(const Op& op, ObjectId fresh);
+
+ private:
+  static bool may(const Node& node, unsigned want) { return (node.mode >> 6 & want) == want; }
+  NodeRef find(ObjectId id) const {
+    auto it = objects_.find(id);
+    return it == objects_.end() ? nullptr : it->second;
+  }
+  static NodeRef entry(const NodeRef& parent, std::string_view name) {
+    auto it = parent->entries.find(name);
+    return it == parent->entries.end() ? nullptr : it->second;
+  }
+  // 0, and the directory; `want` of its permissions is needed.
+  int directory(ObjectId id, unsigned want, NodeRef* out) const {
+    *out = find(id);
+    if (!*out) return EBADFD;
+    if (!(*out)->directory) return ENOTDIR;
+    if (!may(**out, want)) return EACCES;
+    return (*out)->names ? 0 : ENOENT;
+  }
+  NodeRef make(const Op& op, ObjectId fresh, const NodeRef& parent, bool directory) {
+    auto node = std::make_shared<Node>(Node{.id = fresh, .directory = directory, .mode = op.mode & 0777});
+    parent->entries.emplace(op.name, node);
+    objects_[fresh] = node;
+    return node;
+  }
+  int open(const Op& op, const NodeRef& node);
+  int rename(const Op& op, Result* out);
+  int on_name(const Op& op, ObjectId fresh, Result* out);
+  int on_object(const Op& op, Result* out);
+
+  std::map<ObjectId, NodeRef> objects_;
+  std::map<HandleId, NodeRef> opens_;
+};
+
+inline SmallFiles::Result SmallFiles::perform(const Op& op, ObjectId fresh) {
+  Result out;
+  out.error = op.kind == OpKind::rename ? rename(op, &out) : op.parent ? on_name(op, fresh, &out) : on_object(op, &out);
+  return out;
+}
+
+inline int SmallFiles::open(const Op& op, const NodeRef& node) {
+  const unsigned want = (op.open_flags & O_ACCMODE) == O_RDONLY ? R_OK : W_OK;
+  if (!may(*node, want)) return EACCES;
+  if (op.open_flags & O_TRUNC) node->size = 0;
+  if (op.handle) opens_[op.handle] = node;
+  return 0;
+}
+
+inline int SmallFiles::on_name(const Op& op, ObjectId fresh, Result* out) {
+  NodeRef parent;
+  if (int error = directory(op.parent, X_OK, &parent)) return error;
+  NodeRef node = out->object = entry(parent, op.name);
+  switch (op.kind) {
+    case OpKind::lookup:
+      if (!node) return ENOENT;
+      objects_[op.object ? op.object : node->id] = node;
+      return 0;
+    case OpKind::create:
+      if (node && (op.open_flags & O_EXCL)) return EEXIST;
+      if (node && node->directory) return EISDIR;
+      if (node) {
+        objects_[op.object ? op.object : node->id] = node;
+        return open(op, node);
+      }
+      [[fallthrough]];
+    case OpKind::mkdir:
+      if (node) return EEXIST;
+      if (!may(*parent, W_OK)) return EACCES;
+      out->object = make(op, fresh, parent, op.kind == OpKind::mkdir);
+      out->created = true;
+      if (op.handle) opens_[op.handle] = out->object;
+      return 0;
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      if (!node) return ENOENT;
+      if (!may(*parent, W_OK)) return EACCES;
+      if (node->directory != (op.kind == OpKind::rmdir)) return node->directory ? EISDIR : ENOTDIR;
+      if (!node->entries.empty()) return ENOTEMPTY;
+      parent->entries.erase(parent->entries.find(op.name));
+      --node->names;
+      return 0;
+    default:
+      return EOPNOTSUPP;
+  }
+}
+
+inline int SmallFiles::rename(const Op& op, Result* out) {
+  NodeRef from, to;
+  if (int error = directory(op.parent, X_OK, &from)) return error;
+  if (int error = directory(op.parent2, X_OK, &to)) return error;
+  NodeRef moved = out->object = entry(from, op.name), there = out->object2 = entry(to, op.name2);
+  if (!moved) return ENOENT;
+  if (there && (op.flags & RENAME_NOREPLACE)) return EEXIST;
+  if (!there && (op.flags & RENAME_EXCHANGE)) return ENOENT;
+  if (!may(*from, W_OK) || !may(*to, W_OK)) return EACCES;
+  if (moved == there) return 0;
+  auto below = [](const Node& top, const NodeRef& what, auto& self) -> bool {
+    for (const auto& [name, node] : top.entries)
+      if (node == what || self(*node, what, self)) return true;
+    return false;
+  };
+  if (moved == to || below(*moved, to, below)) return EINVAL;
+  if (there && (there == from || below(*there, from, below))) return op.flags & RENAME_EXCHANGE ? EINVAL : ENOTEMPTY;
+  if (op.flags & RENAME_EXCHANGE) {
+    std::swap(from->entries.find(op.name)->second, to->entries.find(op.name2)->second);
+    return 0;
+  }
+  if (there) {
+    if (moved->directory != there->directory) return moved->directory ? ENOTDIR : EISDIR;
+    if (!there->entries.empty()) return ENOTEMPTY;
+    --there->names;
+  }
+  from->entries.erase(from->entries.find(op.name));
+  to->entries.insert_or_assign(std::string(op.name2), moved);
+  return 0;
+}
+
+inline int SmallFiles::on_object(const Op& op, Result* out) {
+  NodeRef node = find(op.object);
+  if (op.handle && op.kind != OpKind::open && op.kind != OpKind::opendir) {
+    auto it = opens_.find(op.handle);
+    if (it == opens_.end()) return EBADFD;
+    node = it->second;
+  }
+  if (!node) return EBADFD;
+  out->object = node;
+  switch (op.kind) {
+    case OpKind::link: {
+      NodeRef to;
+      if (int error = directory(op.parent2, X_OK, &to)) return error;
+      if (entry(to, op.name2)) return EEXIST;
+      if (!may(*to, W_OK)) return EACCES;
+      if (node->directory) return EPERM;
+      if (!node->names) return ENOENT;
+      to->entries.emplace(op.name2, node);
+      ++node->names;
+      return 0;
+    }
+    case OpKind::open:
+      return open(op, node);
+    case OpKind::opendir:
+      if (!may(*node, R_OK)) return EACCES;
+      opens_[op.handle] = node;
+      return 0;
+    case OpKind::readdir:
+      if (!node->names) return ENOENT;
+      for (const auto& [name, child] : node->entries) out->names.insert(name);
+      return 0;
+    case OpKind::access:
+      return may(*node, op.mode) ? 0 : EACCES;
+    case OpKind::setattr:
+      if (op.set->valid & kAttrMode) node->mode = op.set->mode;
+      if (op.set->valid & kAttrSize) node->size = op.set->size;
+      return 0;
+    case OpKind::setxattr:
+      if (node->attribute && (op.flags & XATTR_CREATE)) return EEXIST;
+      node->attribute = true;
+      return 0;
+    case OpKind::getxattr:
+      return node->attribute ? 0 : ENODATA;
+    case OpKind::removexattr:
+      if (!node->attribute) return ENODATA;
+      node->attribute = false;
+      return 0;
+    case OpKind::getattr:
+      out->result = node->directory ? 0 : node->names;
+      return 0;
+    case OpKind::release:
+    case OpKind::releasedir:
+      opens_.erase(op.handle);
+      return 0;
+    default:
+      return EOPNOTSUPP;
+  }
+}
+
+}  // namespace fsr
