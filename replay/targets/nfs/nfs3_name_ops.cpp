@@ -208,7 +208,8 @@ void start_rename(Call& call) {
   if (!find_parent(call) || !check_name(call, op.name2) || !find_object(call, op.parent2, &call.handle2)) return;
   call.hidden.clear();
   call.hiding_object = kNoObject;
-  if (op.object2 != op.object && call.state().is_open(op.object2)) {
+  // A rename that was refused took no name away.
+  if (!op.error && op.object2 != op.object && call.state().is_open(op.object2)) {
     ++call.auxiliary;
     return hide(call, op.object2, rename_hidden);
   }

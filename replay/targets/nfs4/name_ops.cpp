@@ -131,7 +131,8 @@ Task do_rename(Call& call) {
   if (int error = name_error(op.name2)) co_return error;
   if (int error = find_object(call, op.parent2, &to)) co_return error;
   bool hidden = false;
-  if (op.object2 != op.object && call.files().is_open(op.object2)) {
+  // A rename that was refused took no name away.
+  if (!op.error && op.object2 != op.object && call.files().is_open(op.object2)) {
     call.auxiliary();
     hidden = co_await hide(call, to, op.name2, op.object2) == 0;  // else the server's answer to the rename itself decides
   }
