@@ -63,6 +63,30 @@ check_status "half of the operations missing" 1 'mix .*MORE THAN 0.050' fstrace 
 head -c $(($(stat -c %s once.zst) - 200)) once.zst > torn.zst
 check_status "a torn trace is compared as far as it goes, and told" 1 'torn.zst: .*missing' fstrace compare capture.zst torn.zst
 
+# Two race for names, and the other one wins: no fewer failures, each another one's. A listing as long as before, of another name.
+race() {  # ERROR-OR-0 ERROR-OR-0 NAME
+  for i in $(seq 20); do
+    echo "1 $i.0 mkdir(\"/w/d$i\", 0700) = $1 <0.1>"
+    echo "2 $i.5 mkdir(\"/w/d$i\", 0700) = $2 <0.1>"
+  done
+  echo "1 30.0 openat(AT_FDCWD, \"/w/d1\", O_RDONLY|O_DIRECTORY) = 3 <0.1>"
+  echo "1 31.0 getdents64(3, [{d_ino=1, d_name=\".\"}, {d_ino=2, d_name=\"..\"}, {d_ino=3, d_name=\"$3\"}], 32768) = 72 <0.1>"
+  echo "1 32.0 getdents64(3, [], 32768) = 0 <0.1>"
+  echo "1 33.0 close(3) = 0 <0.1>"
+}
+exists="-1 EEXIST (File exists)"
+race 0 "$exists" a > won.log
+race "$exists" 0 a > lost.log
+race 0 "$exists" b > listed.log
+for log in won lost listed; do fstrace import $log.log --directory /w -o $log.zst >/dev/null; done
+check_status "outcomes that changed places are told, one by one" 1 'outcomes +0\.[89].*MORE THAN' \
+  fstrace compare won.zst lost.zst --tolerance outcomes=0
+check_status "and which they were" 0 'operation 0, mkdir d1: ok, then EEXIST' fstrace compare won.zst lost.zst
+check_status "a listing of another name, as long as before, is told" 1 'a listing, then one of other names' \
+  fstrace compare won.zst listed.zst --tolerance outcomes=0
+holds "a replay's operations all have their pairs" fast.json \
+  'c["pairs"]["both"] == c["first"]["operations"] and c["pairs"]["differing"] == c["pairs"]["only_first"] == c["pairs"]["only_second"] == 0'
+
 check "--html" fstrace compare capture.zst fast.zst --html page.html
 cat > page.py <<'P'
 import html.parser, sys

@@ -9,6 +9,7 @@
 #include "compare_result.hpp"
 #include "html_page.hpp"
 #include "subcommand.hpp"
+#include "util/status_line.hpp"
 
 namespace fsr::fstrace {
 
@@ -50,6 +51,36 @@ void parse_tolerance(const std::string& text, Comparison& out) {
   if (!known) throw std::runtime_error("--tolerance " + text + ": expected one of " + names);
 }
 
+// Whether neither is under pseudonyms, or both are under the same.
+bool same_names(const TraceHeader& a, const TraceHeader& b) {
+  auto key = [](const TraceHeader& h) {
+    std::string last;
+    for (const std::string& edit : h.edits)
+      if (edit.starts_with("anonymize")) last = edit;
+    return last;
+  };
+  return key(a) == key(b);
+}
+
+// Side by side, so that operations are not far from their pairs.
+void read_both(TraceReader& first, Profile& a, TraceReader& second, Profile& b, Pairing& pairing) {
+  StatusLine line(false);
+  uint64_t read[2] = {0, 0};
+  bool more[2] = {true, true};
+  while (more[0] || more[1]) {
+    const bool turn = !more[0] || (more[1] && read[1] < read[0]);
+    const OpBatch* batch = turn ? b.next(second) : a.next(first);
+    if (!(more[turn] = batch != nullptr)) continue;
+    read[turn] += batch->ops.size();
+    for (const Op& op : batch->ops) pairing.add(op, turn ? Pairing::second : Pairing::first);
+    line.bar("reading", first.position_bytes() + second.position_bytes(), first.file_bytes() + second.file_bytes());
+  }
+  line.clear();
+  pairing.finish();
+  a.end(first);
+  b.end(second);
+}
+
 int compare(const Options& options) {
   Comparison allowed;
   for (const std::string& text : options.tolerances) parse_tolerance(text, allowed);
@@ -57,9 +88,11 @@ int compare(const Options& options) {
   std::optional<OutputFile> html;
   if (!options.html.empty()) html.emplace(options.html, options.force);
   Profile a, b;
-  a.read(*first, options.first);
-  b.read(*second, options.second);
-  Comparison result = compare_profiles(a, b);
+  a.begin(*first, options.first);
+  b.begin(*second, options.second);
+  Pairing pairing(same_names(a.header, b.header));
+  read_both(*first, a, *second, b, pairing);
+  Comparison result = compare_profiles(a, b, pairing);
   result.tolerances = allowed.tolerances;
   result.kind_tolerances = allowed.kind_tolerances;
   const std::string text = options.json ? compare_json(a, b, result) : compare_text(a, b, result);

@@ -76,6 +76,11 @@ std::string verdict_of(const Comparison& c, const KindTolerance& t) {
   return fmt::format("{} {:.3f}", c.distance_of(t) > t.value ? "MORE THAN" : "within", t.value);
 }
 
+std::string pairs_text(const PairsComparison& p) {
+  return fmt::format("{} in both, {} of them with another outcome, {} only in the first, {} only in the second",
+                     format_count(p.pairs), format_count(p.differing), format_count(p.only_first), format_count(p.only_second));
+}
+
 std::string names_text(const NamesComparison& n) {
   return fmt::format("{} the same, {} only in the first, {} only in the second, {} of another type, size or target",
                      format_count(n.same), format_count(n.only_first), format_count(n.only_second), format_count(n.differing));
@@ -103,6 +108,13 @@ void put_kinds(JsonOut& json, const Profile& a, const Profile& b, const Comparis
     json.member("outcomes_distance", k.outcomes);
     json.close('}');
   }
+  json.close(']');
+}
+
+void put_texts(JsonOut& json, const char* key, const std::vector<std::string>& texts) {
+  json.key(key);
+  json.open('[');
+  for (const std::string& text : texts) json.text(text);
   json.close(']');
 }
 
@@ -151,6 +163,8 @@ std::string compare_text(const Profile& a, const Profile& b, const Comparison& c
   }
   for (const KindTolerance& t : c.kind_tolerances)
     fmt::format_to(out, "{} {:.3f}; {}\n", name_of(t), c.distance_of(t), verdict_of(c, t));
+  text += "\noperations: " + pairs_text(c.pairs) + "\n";
+  for (const std::string& e : c.pairs.examples) text += "  " + escape_text(e) + "\n";
   text += "\nnames at the end: " + names_text(c.names) + "\n";
   for (const std::string& e : c.names.examples) text += "  " + escape_text(e) + "\n";
   return text;
@@ -174,16 +188,21 @@ std::string compare_json(const Profile& a, const Profile& b, const Comparison& c
     if (c.distance_of(t) > t.value) json.text(name_of(t));
   json.close(']');
   put_kinds(json, a, b, c);
+  json.key("pairs");
+  json.open('{');
+  json.member("both", c.pairs.pairs);
+  json.member("differing", c.pairs.differing);
+  json.member("only_first", c.pairs.only_first);
+  json.member("only_second", c.pairs.only_second);
+  put_texts(json, "examples", c.pairs.examples);
+  json.close('}');
   json.key("names");
   json.open('{');
   json.member("same", c.names.same);
   json.member("only_first", c.names.only_first);
   json.member("only_second", c.names.only_second);
   json.member("differing", c.names.differing);
-  json.key("examples");
-  json.open('[');
-  for (const std::string& e : c.names.examples) json.text(e);
-  json.close(']');
+  put_texts(json, "examples", c.names.examples);
   json.close('}');
   json.close('}');
   return fmt::to_string(out) + "\n";
@@ -230,6 +249,9 @@ std::string compare_html(const Profile& a, const Profile& b, const Comparison& c
     kinds.rows.emplace_back(cells.begin(), cells.end());
   }
   page.table(kinds);
+  page.section("outcomes", "Operations and their outcomes");
+  page.paragraph(pairs_text(c.pairs));
+  for (const std::string& e : c.pairs.examples) page.paragraph(e);
   page.section("names", "Names at the end");
   page.paragraph(names_text(c.names));
   for (const std::string& e : c.names.examples) page.paragraph(e);

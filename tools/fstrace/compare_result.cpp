@@ -22,7 +22,7 @@ const AspectEntry& aspect_entry(Aspect aspect) {
       {"latency", "latencies of all operations (KS)"},
       {"depth", "operations in flight, over time (KS)"},
       {"working-set", "files and blocks touched: the larger relative difference"},
-      {"outcomes", "share of operations with another outcome, within their kind"},
+      {"outcomes", "share of operations with another outcome: pair by pair, else within their kind"},
       {"names", "share of the names at the end that differ"},
   };
   return kEntries[size_t(aspect)];
@@ -63,6 +63,15 @@ double outcome_distance(const std::map<int32_t, uint64_t>& a, const std::map<int
   for (const auto& [error, n] : a)
     if (auto found = b.find(error); found != b.end()) common += std::min(double(n) / whole_a, double(found->second) / whole_b);
   return std::max(0.0, 1 - common);
+}
+
+// Of all `operations` of both traces.
+double outcome_distance(const Pairing::Kind& kind, uint64_t operations) {
+  uint64_t alone = 0;
+  for (const auto& side : kind.alone)
+    for (const auto& [error, n] : side) alone += n;
+  const double differing = 2.0 * double(kind.differing) + outcome_distance(kind.alone[0], kind.alone[1]) * double(alone);
+  return std::min(1.0, differing / double(operations));
 }
 
 struct Leaf {
@@ -121,7 +130,7 @@ NamesComparison compare_names(const Profile& a, const Profile& b) {
 
 }  // namespace
 
-Comparison compare_profiles(const Profile& a, const Profile& b) {
+Comparison compare_profiles(const Profile& a, const Profile& b, const Pairing& pairing) {
   Comparison c;
   double outcomes = 0, weight = 0;
   for (size_t k = 0; k < kOpKinds; ++k) {
@@ -130,7 +139,7 @@ Comparison compare_profiles(const Profile& a, const Profile& b) {
     KindComparison kind{.kind = OpKind(k)};
     kind.latency = distance(a.kinds[k].latency, b.kinds[k].latency);
     kind.gaps = distance(a.kind_gaps[k], b.kind_gaps[k]);
-    kind.outcomes = outcome_distance(a.outcomes[k], b.outcomes[k]);
+    kind.outcomes = outcome_distance(pairing.kind(OpKind(k)), n);
     outcomes += kind.outcomes * double(n);
     weight += double(n);
     c.kinds.push_back(kind);
@@ -140,6 +149,8 @@ Comparison compare_profiles(const Profile& a, const Profile& b) {
   };
   std::stable_sort(c.kinds.begin(), c.kinds.end(), [&](auto& x, auto& y) { return operations(x) > operations(y); });
   const WorkingSet x = a.working_set(), y = b.working_set();
+  c.pairs = {pairing.pairs(), pairing.differing(), pairing.alone(Pairing::first), pairing.alone(Pairing::second),
+             pairing.examples()};
   c.names = compare_names(a, b);
   const NamesComparison& n = c.names;
   const uint64_t different = n.only_first + n.only_second + n.differing, names = n.same + different;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pairing.hpp"
 #include "profile.hpp"
 
 namespace fsr::fstrace {
@@ -23,6 +24,12 @@ struct KindComparison {
   OpKind kind = OpKind::null;
   // Distances; latency and gaps are those of Kolmogorov and Smirnov, outcomes the share of operations that went another way.
   double latency = 0, gaps = 0, outcomes = 0;
+};
+
+// Operations that are in both traces, and those that are not.
+struct PairsComparison {
+  uint64_t pairs = 0, differing = 0, only_first = 0, only_second = 0;
+  std::vector<std::string> examples;  // the first that differ, "operation 12, write: 4,096, then ENOSPC"
 };
 
 struct NamesComparison {
@@ -42,13 +49,14 @@ struct Comparison {
   std::array<std::optional<double>, kAspects> tolerances;
   std::vector<KindTolerance> kind_tolerances;
   std::vector<KindComparison> kinds;  // those that either has, the most frequent first
+  PairsComparison pairs;
   NamesComparison names;
   bool exceeded(size_t aspect) const { return tolerances[aspect] && distances[aspect] > *tolerances[aspect]; }
   double distance_of(const KindTolerance& t) const;  // 0 where neither has such operations
   bool alike() const;                                // nothing is exceeded
 };
 
-Comparison compare_profiles(const Profile& a, const Profile& b);
+Comparison compare_profiles(const Profile& a, const Profile& b, const Pairing& pairing);
 
 std::string compare_text(const Profile& a, const Profile& b, const Comparison& c);
 std::string compare_json(const Profile& a, const Profile& b, const Comparison& c);

@@ -85,26 +85,39 @@ double Concurrency::mean() const {
 }
 
 void Profile::read(TraceReader& reader, const std::string& file, const std::function<void(const OpBatch&)>& also) {
+  begin(reader, file);
+  StatusLine line(false);
+  while (const OpBatch* batch = next(reader)) {
+    if (also) also(*batch);
+    line.bar("reading", reader.position_bytes(), reader.file_bytes());
+  }
+  line.clear();
+  end(reader);
+}
+
+void Profile::begin(TraceReader& reader, const std::string& file) {
   name = file;
   header = reader.header();
   reader.load_state(INT64_MIN, tree);
   tree.limit(memory_budget());
-  StatusLine line(false);
-  for (OpBatch batch; reader.next(batch);) {
-    groups_.begin_batch();
-    for (const Op& op : batch.ops) add(op);
-    if (also) also(batch);
-    line.bar("reading", reader.position_bytes(), reader.file_bytes());
-  }
-  line.clear();
-  status = report_damage(file, reader);
+}
+
+const OpBatch* Profile::next(TraceReader& reader) {
+  if (!reader.next(batch_)) return nullptr;
+  groups_.begin_batch();
+  for (const Op& op : batch_.ops) add(op);
+  return &batch_;
+}
+
+void Profile::end(const TraceReader& reader) {
+  status = report_damage(name, reader);
   concurrency.finish();
   apply_until(INT64_MAX);
   for (const StatGroups::Group& g : groups_.groups()) {
     kinds[g.key[0]] = g.measure;
     total.merge(g.measure);
   }
-  if (total.operations == 0) throw std::runtime_error(file + ": no operations");
+  if (total.operations == 0) throw std::runtime_error(name + ": no operations");
 }
 
 void Profile::add(const Op& op) {

@@ -76,6 +76,10 @@ class Profile {
   // Reads all of it, from where it begins. Throws std::runtime_error where there is no operation.
   // `also` gets each batch once it was counted.
   void read(TraceReader& reader, const std::string& name, const std::function<void(const OpBatch&)>& also = {});
+  // The same in steps: begin(), next() until it returns null, end().
+  void begin(TraceReader& reader, const std::string& name);
+  const OpBatch* next(TraceReader& reader);  // counted, valid until the next call
+  void end(const TraceReader& reader);
 
   std::string name;
   TraceHeader header;
@@ -108,6 +112,7 @@ class Profile {
   void apply_until(int64_t time);
   void change_tree(const Op& op);
 
+  OpBatch batch_;
   StatGroups groups_;
   std::array<int64_t, kOpKinds> kind_last_{};
   int64_t last_start_ = 0;
