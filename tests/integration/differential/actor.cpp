@@ -122,6 +122,7 @@ void start_actor(Side& side, const Sequence& sequence, int role, const char* dir
   process.sequence = &sequence;
   process.self = role;
   for (int& fd : process.files) fd = -1;
+  for (int& fd : process.watches) fd = -1;
   process.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
   for (int s : {SIGPIPE, SIGXFSZ, SIGIO}) signal(s, SIG_IGN);
   if (!take_role(role, directory)) {

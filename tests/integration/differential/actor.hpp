@@ -52,6 +52,7 @@ class Process {
   uint32_t op = 0;   // the number of the running op
   int proc_fd = -1;  // /proc
   int files[kSlots];
+  int watches[kWatches];  // of inotify
   struct Map {
     char* begin = nullptr;
     size_t length = 0;

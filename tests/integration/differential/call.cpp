@@ -144,7 +144,8 @@ std::string Kind::show(int64_t value) const {
     text += std::string("|") + bit.text;
     rest &= ~bit.value;
   }
-  return rest == 0 || any_of.empty() ? text : number;
+  if (rest != 0) return number;
+  return text.starts_with("0|") ? text.substr(2) : text;
 }
 
 bool Kind::read(const std::string& text, int64_t* value) const {
@@ -164,6 +165,8 @@ bool Kind::read(const std::string& text, int64_t* value) const {
       if (add_bits(rest, &bits)) return *value = bits, true;
     }
   }
+  int64_t bits = 0;
+  if (!number && add_bits(text, &bits)) return *value = bits, true;
   return number;
 }
 

@@ -30,7 +30,8 @@ class Random {
   uint64_t state_;
 };
 
-constexpr int kSlots = 8;    // open files of a process
+constexpr int kSlots = 8;  // open files of a process
+constexpr int kWatches = 2;
 constexpr int kMaps = 4;     // mappings of a process
 constexpr int kActors = 12;  // the first few are roles, the others children of these
 constexpr int kMaxArguments = 7;

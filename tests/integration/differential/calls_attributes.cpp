@@ -73,7 +73,9 @@ void report(const Process& p, const struct stat& s, Result& r) {
 
 void fstat_(Process& p, const int64_t* a, Result& r) {
   struct stat s;
-  if (answer(r, fstat(p.fd(a[0]), &s))) report(p, s, r);
+  if (!answer(r, fstat(p.fd(a[0]), &s))) return;
+  report(p, s, r);
+  if (S_ISSOCK(s.st_mode)) r.fields = {};  // it is no file of the directory, though it may be bound to one
 }
 
 void statx_(Process& p, const int64_t* a, Result& r) {

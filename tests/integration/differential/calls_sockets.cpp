@@ -15,6 +15,7 @@ namespace differential {
 namespace {
 
 const Kind kType{"type", {{SOCK_STREAM, "SOCK_STREAM"}, {SOCK_DGRAM, "SOCK_DGRAM"}}};
+const Kind kWatch{"watch", {{0, nullptr}, {1, nullptr}}};
 const Kind kEvents{"mask",
                    {{IN_ALL_EVENTS, "IN_ALL_EVENTS"},
                     {IN_CREATE | IN_DELETE | IN_MOVE, "IN_CREATE|IN_DELETE|IN_MOVE"},
@@ -59,18 +60,18 @@ void watch(Process& p, const int64_t* a, Result& r) {
     close(fd);
     return;
   }
-  p.put(a[0], fd, r);
+  if (p.watches[a[0]] >= 0) close(p.watches[a[0]]);
+  p.watches[a[0]] = fd;
 }
 
 // One event after the other, as far as they are there.
 void events(Process& p, const int64_t* a, Result& r) {
   alignas(inotify_event) char buffer[16384];
-  ssize_t n = read(p.fd(a[0]), buffer, sizeof buffer);
+  ssize_t n = read(p.watches[a[0]], buffer, sizeof buffer);
   if (!answer(r, n)) return;
   r.value = 0;
-  for (ssize_t at = 0; at < n; ++r.value) {
+  for (ssize_t at = 0; at < n; ++r.value) {  // without their cookies
     auto* e = reinterpret_cast<inotify_event*>(buffer + at);
-    if (n - at < ssize_t(sizeof *e) || e->wd != 1 || e->len > size_t(n - at) - sizeof *e) return;  // of another kind of file
     char mask[16];
     snprintf(mask, sizeof mask, "%x", e->mask);
     r.say(std::string(mask) + (e->len > 0 ? ":" + std::string(e->name) : "") + " ");
@@ -83,8 +84,8 @@ void events(Process& p, const int64_t* a, Result& r) {
 void add_socket_calls(std::vector<Call>& calls) {
   calls.push_back({"bind", 6, {&kNewSlot, &kPath, &kType}, bind_, "special-files"});
   calls.push_back({"connect", 8, {&kPath, &kType}, connect_, "special-files"});
-  calls.push_back({"watch", 3, {&kNewSlot, &kPath, &kEvents}, watch, "watches"});
-  calls.push_back({"events", 4, {&kSlot}, events, "watches"});
+  calls.push_back({"watch", 3, {&kWatch, &kPath, &kEvents}, watch, "watches"});
+  calls.push_back({"events", 4, {&kWatch}, events, "watches"});
 }
 
 }  // namespace differential
