@@ -110,6 +110,43 @@ def inside():
         assert exec_after(0, program) == 0, program
 
 
+def stopped():
+    """A client that is stopped while it holds locks and files, and one that a debugger stops at its exec."""
+    pid = os.fork()
+    if pid == 0:
+        fcntl.flock(opened("locked"), fcntl.LOCK_EX)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.execv("/bin/true", ["true"])
+    os.waitpid(pid, os.WUNTRACED)
+    try:
+        fcntl.flock(opened("locked"), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        raise AssertionError("locked twice")
+    except BlockingIOError:
+        pass
+    new_thread()
+    os.kill(pid, signal.SIGCONT)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert subprocess.run(["strace", "-f", "-o", "/dev/null", sys.executable, __file__, "--in", "known_thread"], check=False).returncode == 0
+
+
+def package():
+    """dpkg, whose every script and helper is executed with files of its database open."""
+    os.makedirs("package/DEBIAN")
+    os.makedirs("root/var/lib/dpkg/info")
+    os.makedirs("root/var/lib/dpkg/updates")
+    for name in ("status", "available"):
+        with open(f"root/var/lib/dpkg/{name}", "w", encoding="ascii"):
+            pass
+    with open("package/DEBIAN/control", "w", encoding="ascii") as f:
+        f.write("Package: p\nVersion: 1\nArchitecture: all\nMaintainer: p <p@p>\nDescription: p\n")
+    for i in range(50):
+        with open(f"package/{i}", "w", encoding="ascii") as f:
+            f.write("x")
+    for command in (["dpkg-deb", "-b", "package", "p.deb"], ["dpkg", f"--root={os.getcwd()}/root", "--force-all", "-i", "p.deb"]):
+        assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0, command
+    assert os.path.exists("root/49")
+
+
 def held():
     opened()
     print(flush=True)
@@ -118,7 +155,7 @@ def held():
     os.execv("/bin/true", ["true"])
 
 
-PROGRAMS = {p.__name__: p for p in (new_thread, known_thread, expired_thread, directory, locks, spawn, threads, inside)}
+PROGRAMS = {p.__name__: p for p in (new_thread, known_thread, expired_thread, directory, locks, spawn, threads, inside, stopped, package)}
 HELD = {"held": held}
 
 
@@ -144,10 +181,13 @@ def fill(lower):
     return short
 
 
-def waits_in_kernel(pid):
-    """Read from status, which does not wait itself."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        return any(line.startswith("State:") and line.split()[1] in "SD" for line in status)
+def states(pid):
+    """Of all threads, from status, which does not wait itself."""
+    found = set()
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as status:
+            found |= {line.split()[1] for line in status if line.startswith("State:")}
+    return found
 
 
 def wait_until(true):
@@ -201,11 +241,14 @@ def beside_held(cases, scratch, capture):
     os.mkdir(other)
     held = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--in", "held"], cwd=capture.directory,
                             stdout=subprocess.PIPE, stdin=subprocess.PIPE)
-    held.stdout.readline()
+    if not held.stdout.readline():
+        cases.case("another capture runs beside a process that hangs in an exec", False, f"that process ended: {held.wait()}")
+        return
     capture.process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: states(capture.process.pid) == {"T"})
     held.stdin.close()
     time.sleep(0.5)
-    wait_until(lambda: waits_in_kernel(held.pid))
+    wait_until(lambda: states(held.pid) <= {"S", "D"})
     try:
         beside = subprocess.run([shim_program(), "capture", other, "-o", f"{scratch.path}/other.zst", "--", "true"],
                                 capture_output=True, text=True, timeout=PATIENCE, check=False)
