@@ -104,8 +104,6 @@ bool Planner::refused(const Op& op) const {
 void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
   Edge& edge = node.add_edge();
   edge.anchor = anchor;
-  edge.own = before.copy.op().thread == node.copy.op().thread;
-  edge.kind = before.copy.op().kind;
   node.pending.fetch_add(1, std::memory_order_relaxed);
   ++edges_;
   if ((for_end ? before.after_end : before.after_issue).push(edge)) return;

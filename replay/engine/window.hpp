@@ -26,8 +26,9 @@ struct Edge {
   Node* owner = nullptr;
   int64_t satisfied = INT64_MAX;  // when; INT64_MAX = not yet
   bool anchor = false;            // the owner's think time counts from then
-  bool own = false;               // the other one is of the owner's thread
-  OpKind kind = OpKind::null;     // the other one's
+  // The other one's, once it let the owner go; null: it had done so before there was anything to wait for.
+  OpKind kind = OpKind::null;
+  ThreadId thread = 0;
 };
 
 class EdgeList {

@@ -87,12 +87,14 @@ void Worker::place(Node& node) {
   }
 }
 
-void Worker::release(Edge* list, int64_t when) {
+void Worker::release(const Node& node, Edge* list, int64_t when) {
   while (list) {
     // The owner may run and be gone as soon as it has nothing pending.
     Edge* next = list->next;
     Node* owner = list->owner;
     list->satisfied = when;
+    list->kind = node.copy.op().kind;
+    list->thread = node.copy.op().thread;
     if (list->anchor) owner->base = when;
     if (owner->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       if (owner->worker == index_)
@@ -172,13 +174,13 @@ bool Worker::issue(Node& node, int64_t now) {
   ++kind.issued;
   if (fidelity == Fidelity::approximate) ++kind.approximate;
   if (submitted == Submit::completed) {
-    release(node.after_issue.close(), node.issued);
+    release(node, node.after_issue.close(), node.issued);
     finish(node, false);
   } else {
     ++in_flight_;
     if (waits_for_lock(op)) add(counters_.lock_waits, 1);
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
-    release(node.after_issue.close(), node.issued);
+    release(node, node.after_issue.close(), node.issued);
     node.prefetch_waiting();
   }
   return true;
@@ -197,7 +199,7 @@ void Worker::finish(Node& node, bool was_queued) {
   }
   if (run_.options.record) run_.options.record->end(node.recorded, node.copy.op(), node.request.outcome, node.ended);
   int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);
-  release(node.after_end.close(), node.ended);
+  release(node, node.after_end.close(), node.ended);
   account(node, due);
   node.next = returned_first_;
   returned_first_ = &node;
@@ -251,9 +253,9 @@ void Worker::account_wait(const Node& node) {
   node.each_edge([&](const Edge& e) {
     if (!last || e.satisfied > last->satisfied) last = &e;
   });
-  if (!last) return;
+  if (!last || last->kind == OpKind::null) return;
   ++result_.waited;
-  result_.waited_own += last->own;
+  result_.waited_own += last->thread == node.copy.op().thread;
   ++result_.kinds[unsigned(last->kind)].awaited;
 }
 
@@ -313,8 +315,8 @@ void Worker::dispose(Node& node, Disposal why) {
       break;
   }
   node.issued = node.ended = run_.clock.now();
-  release(node.after_issue.close(), node.issued);
-  release(node.after_end.close(), node.ended);
+  release(node, node.after_issue.close(), node.issued);
+  release(node, node.after_end.close(), node.ended);
   add(counters_.done, 1);
   add(counters_.skipped, 1);
   node.next = returned_first_;

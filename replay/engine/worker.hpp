@@ -82,7 +82,7 @@ class Worker final : public Completion {
   bool issue(Node& node, int64_t now);
   void finish(Node& node, bool was_queued);
   void dispose(Node& node, Disposal why);
-  void release(Edge* list, int64_t when);
+  void release(const Node& node, Edge* list, int64_t when);
   void account(Node& node, int64_t due);
   bool compare(const Node& node, KindResult& kind);
   void account_wait(const Node& node);
