@@ -17,17 +17,31 @@ namespace {
 
 bool g_may_switch = false;
 
+// Of this process. Threads that serve requests act with all it has but the right to go beyond limits.
+struct Own {
+  uint64_t permitted = 0, inheritable = 0;
+  uint64_t serving() const { return permitted & ~capability(CAP_SYS_RESOURCE); }
+} g_own;
+
 // The C library applies credentials to all threads; these calls concern the calling thread only.
 void thread_groups(const std::vector<gid_t>& groups) { syscall(SYS_setgroups, groups.size(), groups.data()); }
 void thread_fsuid(uid_t uid) { syscall(SYS_setfsuid, uid); }
 void thread_fsgid(gid_t gid) { syscall(SYS_setfsgid, gid); }
 
+void thread_capabilities(uint64_t effective) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+  for (unsigned i : {0u, 1u})
+    sets[i] = {uint32_t(effective >> 32 * i), uint32_t(g_own.permitted >> 32 * i), uint32_t(g_own.inheritable >> 32 * i)};
+  syscall(SYS_capset, &header, sets);
+}
+
 void take_groups(const Caller& caller) {
   thread_local ThreadStatus status;
   thread_local std::vector<gid_t> active;
   thread_local bool taken = false;  // until then the thread has the process's own
-  // A caller that is gone has no groups to read: it then has none here either.
-  if (!read_status(caller.tid, status)) status.groups.clear();
+  // A caller that is gone, or that acts as somebody else, has no groups to read: it then has none here either.
+  if (!read_status(caller.tid, status) || status.uid[3] != caller.uid || status.gid[3] != caller.gid) status.groups.clear();
   if (taken && status.groups == active) return;
   thread_groups(status.groups);
   active = status.groups;
@@ -36,25 +50,57 @@ void take_groups(const Caller& caller) {
 
 }  // namespace
 
-void set_may_switch(bool may) { g_may_switch = may; }
+const Capabilities& Caller::capabilities() const {
+  if (!capabilities_) capabilities_ = capabilities_of(*this);
+  return *capabilities_;
+}
+
+void set_may_switch(bool may) {
+  g_may_switch = may;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+  syscall(SYS_capget, &header, sets);
+  g_own = {uint64_t(sets[1].permitted) << 32 | sets[0].permitted, uint64_t(sets[1].inheritable) << 32 | sets[0].inheritable};
+}
+
 bool may_switch() { return g_may_switch; }
 
-bool acts_as_root(const Caller& caller) { return !g_may_switch || caller.uid == 0; }
+bool acts_as_root(const Caller& caller) {
+  if (!g_may_switch) return true;
+  const uint64_t wanted = kRootCapabilities & g_own.permitted;
+  return caller.uid == 0 && (caller.capabilities().over_system() & wanted) == wanted;
+}
 
 FdPath::FdPath(int fd) { *std::to_chars(text, text + sizeof text - 1, fd).ptr = 0; }
 
-CallerScope::CallerScope(const Caller& caller, Extent extent) {
-  if (extent == kNothing || !g_may_switch || (caller.uid == 0 && caller.gid == 0)) return;
+CallerScope::CallerScope(const Caller& caller, Extent extent, std::initializer_list<Subject> files) {
+  if (extent == kNothing || !g_may_switch) return;
+  const bool root = acts_as_root(caller);
+  const bool beyond_limits =
+      extent == kBeyondLimits && (caller.capabilities().over_system() & g_own.permitted & capability(CAP_SYS_RESOURCE)) != 0;
+  if (root && caller.gid == 0 && !beyond_limits) return;
   switched_ = true;
-  if (extent == kAll) take_groups(caller);
+  const bool all = extent == kAll || extent == kBeyondLimits;
+  if (all) take_groups(caller);
   thread_fsgid(caller.gid);
   thread_fsuid(caller.uid);
+  if (root && !beyond_limits) return;
+  uint64_t effective = root                   ? ~uint64_t(0)
+                       : all                  ? caller.capabilities().over(files)
+                       : extent == kWriteBack ? capability(CAP_FSETID)
+                                              : 0;
+  effective &= beyond_limits ? g_own.permitted : g_own.serving();
+  // Another user's file access drops what matters by itself.
+  if (caller.uid != 0 && effective == 0) return;
+  capabilities_changed_ = true;
+  thread_capabilities(effective);
 }
 
 CallerScope::~CallerScope() {
   if (!switched_) return;
   thread_fsuid(0);
   thread_fsgid(0);
+  if (capabilities_changed_) thread_capabilities(g_own.serving());
 }
 
 void thread_umask(mode_t mask) {
@@ -67,6 +113,7 @@ void thread_umask(mode_t mask) {
 void prepare_thread(int proc_fd) {
   if (unshare(CLONE_FS) == 0) (void)!fchdir(proc_fd);
   umask(0);  // it begins with that of the worker that made it, which may be just serving a caller
+  if (g_may_switch) thread_capabilities(g_own.serving());
 }
 
 }  // namespace fsr

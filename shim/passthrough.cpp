@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "connection.hpp"
+#include "room.hpp"
 
 namespace fsr {
 
@@ -96,7 +97,7 @@ void to_attr(const struct statx& s, Attr* out) {
 
 Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
   const fuse_ctx* ctx = fuse_req_ctx(req);
-  caller = {ctx->uid, ctx->gid, ctx->pid, ctx->umask};
+  caller = Caller(ctx->uid, ctx->gid, ctx->pid, ctx->umask);
   note_request(kind, caller.tid);
   op.kind = kind;
   op.uid = ctx->uid;
@@ -265,9 +266,11 @@ CallerScope::Extent extent_to_open(const Request& r, Inode& inode, int fd, int f
 }
 
 CallerScope::Extent extent_to_make(const Request& r, Inode& dir, int fd, mode_t mode) {
-  // A new file keeps S_ISGID only if its maker is in the group.
-  if (acts_as_root(r.caller) || (mode & S_ISGID)) return CallerScope::kAll;
-  return plainly_owned(r.caller, dir, fd, W_OK | X_OK) ? CallerScope::kOwnership : CallerScope::kAll;
+  // A new file keeps S_ISGID only if its maker is in the group, and devices take a capability.
+  if (acts_as_root(r.caller) || (mode & S_ISGID) || S_ISCHR(mode) || S_ISBLK(mode) ||
+      !plainly_owned(r.caller, dir, fd, W_OK | X_OK))
+    return within_limits(dir, fd, CallerScope::kAll);
+  return CallerScope::kOwnership;
 }
 
 OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
@@ -334,11 +337,6 @@ bool replaced_behind(const Inode& inode, uint64_t links) {
 
 Shim::~Shim() {
   for (OpenHandle* handle : handles) delete handle;
-}
-
-bool clears_set_id(const Request& r, int fd) {
-  struct stat s;
-  return may_switch() && r.caller.uid != 0 && fstat(fd, &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID)) != 0;
 }
 
 void add_session_operations(fuse_lowlevel_ops& ops) {

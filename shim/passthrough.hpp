@@ -157,8 +157,6 @@ OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi);
 void drop_handle(Shim& shim, OpenHandle* handle);
 // The descriptor of an open file that has O_DIRECT, or the one that has not. With the process's own rights.
 int lower_fd(Shim& shim, OpenHandle* handle, bool direct);
-// Whether a write by this caller has to be done as the caller so that set-id bits are lost as they should.
-bool clears_set_id(const Request& r, int fd);
 void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner);
 void close_locks_through(Shim& shim, const OpenHandle* handle);
 // Interrupted lock requests whose thread missed the signal are told again. Called a few times per second.

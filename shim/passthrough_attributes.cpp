@@ -11,6 +11,7 @@
 #include "newer_requests.hpp"
 #include "passthrough.hpp"
 #include "permission.hpp"
+#include "room.hpp"
 
 namespace fsr {
 
@@ -76,6 +77,9 @@ timespec time_to_set(int to_set, int explicit_bit, int now_bit, const timespec& 
 
 // As the caller. Ownership first: it clears set-id bits, which a mode given beside it then decides.
 int change(Shim& shim, int fd, OpenHandle* h, const struct stat& want, int to_set) {
+  // chown(path, -1, -1) asks for nothing, and takes set-id bits away. Before fallocate(2) by somebody who may write the kernel
+  // asks for the same, in the same words; that call will take them away itself.
+  if (to_set == 0) (void)fchownat(fd, "", uid_t(-1), gid_t(-1), AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
   if (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
     uid_t uid = to_set & FUSE_SET_ATTR_UID ? want.st_uid : uid_t(-1);
     gid_t gid = to_set & FUSE_SET_ATTR_GID ? want.st_gid : gid_t(-1);
@@ -107,16 +111,20 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse
   LowerFd fd(r.shim.inodes, inode);
   if (fd.value() < 0) return r.fail(-fd.value());
   constexpr int kTimes = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW;
-  bool own = (to_set & ~(kTimes | FUSE_SET_ATTR_CTIME)) == 0 && plainly_owned(r.caller, *inode, fd.value(), 0);
+  // Below this one no namespace's capability keeps set-id bits of a file that is written.
+  if ((to_set & FUSE_SET_ATTR_SIZE) && r.caller.capabilities().below) r.caller.lose(capability(CAP_FSETID));
+  bool own = to_set != 0 && (to_set & ~(kTimes | FUSE_SET_ATTR_CTIME)) == 0 && plainly_owned(r.caller, *inode, fd.value(), 0);
   std::optional<EntryCache::Change> closing;
   if (S_ISDIR(inode->type) && (to_set & FUSE_SET_ATTR_MODE) && (want->st_mode & 0111) != 0111)
     closing.emplace(r.shim.entries, *inode);
   int error;
   {
-    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll);
+    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : within_limits(*inode, fd.value(), CallerScope::kAll),
+                          {fd.value()});
     error = change(r.shim, fd.value(), h, *want, to_set);
   }
-  if (closing) closing->applied();
+  // A refused change of the mode has closed nothing.
+  if (closing && error != EPERM && error != EACCES && error != EROFS) closing->applied();
   struct statx s;
   if (error == 0) error = -statx_at(fd.value(), "", &s);
   if (error != 0) return r.fail(error);
@@ -132,13 +140,16 @@ void access(fuse_req_t req, fuse_ino_t ino, int mask) {
   Inode* inode = r.inode(ino);
   r.op.object = inode->id;
   r.op.mode = uint32_t(mask) & 7;
+  // access(2) asks what the real user may, who has no capabilities unless it is root; chdir(2), what the caller may.
+  const bool enters = S_ISDIR(inode->type) && (mask & 7) == X_OK;
+  if (r.caller.uid != 0 && !enters && !r.caller.capabilities().belong_to_root(r.caller.uid)) r.caller.lose(~uint64_t(0));
   r.begin();
   LowerFd fd(r.shim.inodes, inode);
   if (fd.value() < 0) return r.fail(-fd.value());
   bool allowed = !acts_as_root(r.caller) && plainly_allowed(r.caller, *inode, fd.value(), mask & 7);
   int error;
   {
-    CallerScope as_caller(r.caller, allowed ? CallerScope::kNothing : CallerScope::kAll);
+    CallerScope as_caller(r.caller, allowed ? CallerScope::kNothing : CallerScope::kAll, {fd.value()});
     error = faccessat(fd.value(), "", mask & 7, AT_EACCESS | AT_EMPTY_PATH) == 0 ? 0 : errno;
   }
   r.fail(error);

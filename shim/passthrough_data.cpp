@@ -13,6 +13,7 @@
 
 #include "passthrough.hpp"
 #include "permission.hpp"
+#include "room.hpp"
 
 namespace fsr {
 
@@ -52,6 +53,19 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
   r.content(buffer, size_t(n));
   r.end(0);
   fuse_reply_buf(req, buffer, size_t(n));
+}
+
+// A write takes set-id bits away as it should only when the caller itself does it.
+CallerScope::Extent extent_to_write(const Request& r, const OpenHandle& h, int fd) {
+  struct stat s;
+  if (!acts_as_root(r.caller) && fstat(fd, &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID)) != 0) return CallerScope::kBeyondLimits;
+  return within_limits(*h.inode, fd, CallerScope::kNothing);
+}
+
+// The bits were taken away, or not, when the mapping was written to.
+CallerScope::Extent extent_to_write_back(const OpenHandle& h, int fd) {
+  bool limited = within_limits(*h.inode, fd, CallerScope::kNothing) != CallerScope::kNothing;
+  return limited ? CallerScope::kWriteBack : CallerScope::kNothing;
 }
 
 // The file position then tells where the data landed.
@@ -98,15 +112,10 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
     rwf = RWF_DSYNC;
   ssize_t n;
   int error;
-  auto put = [&] {
+  {
+    CallerScope as_caller(r.caller, fi->writepage ? extent_to_write_back(*h, fd) : extent_to_write(r, *h, fd));
     n = appending ? append(h, fd, direct, iov, rwf, &r.op.offset) : pwritev2(fd, &iov, 1, offset, rwf);
     error = n < 0 ? errno : 0;
-  };
-  if (!fi->writepage && clears_set_id(r, fd)) {
-    CallerScope as_caller(r.caller);
-    put();
-  } else {
-    put();
   }
   if (error != 0) return r.fail(error);
   r.op.result = uint64_t(n);
@@ -132,15 +141,10 @@ void copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in, fuse_file_
   const int source = lower_fd(r.shim, from, false), target = lower_fd(r.shim, to, false);
   ssize_t n;
   int error;
-  auto copy = [&] {
+  {
+    CallerScope as_caller(r.caller, extent_to_write(r, *to, target));
     n = ::copy_file_range(source, &off_in, target, &off_out, size, unsigned(flags));
     error = n < 0 ? errno : 0;
-  };
-  if (clears_set_id(r, target)) {
-    CallerScope as_caller(r.caller);
-    copy();
-  } else {
-    copy();
   }
   if (error != 0) return r.fail(error);
   r.op.result = uint64_t(n);
@@ -157,10 +161,8 @@ void fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t len
   OpenHandle* h = r.handle(fi);
   r.begin();
   int error;
-  if (clears_set_id(r, h->fd)) {
-    CallerScope as_caller(r.caller);
-    error = ::fallocate(h->fd, mode, offset, length) == 0 ? 0 : errno;
-  } else {
+  {
+    CallerScope as_caller(r.caller, extent_to_write(r, *h, h->fd));
     error = ::fallocate(h->fd, mode, offset, length) == 0 ? 0 : errno;
   }
   r.fail(error);
@@ -226,7 +228,8 @@ void ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void*, fuse_file_in
   if (sets) memcpy(value, in, bytes);
   int error;
   {
-    CallerScope as_caller(r.caller);
+    // Among the flags there are some that take the right to go beyond limits.
+    CallerScope as_caller(r.caller, CallerScope::kBeyondLimits, {h->fd});
     error = ::ioctl(h->fd, command, value) == 0 ? 0 : errno;
   }
   if (error != 0) return r.fail(error);

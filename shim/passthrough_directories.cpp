@@ -25,7 +25,7 @@ void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   if (path.value() < 0) return r.fail(-path.value());
   int fd;
   {
-    CallerScope as_caller(r.caller, extent_to_open(r, *inode, path.value(), fi->flags));
+    CallerScope as_caller(r.caller, extent_to_open(r, *inode, path.value(), fi->flags), {path.value()});
     fd = open_lower(r.shim, path.value(), O_RDONLY | O_DIRECTORY | (fi->flags & O_NOATIME));
   }
   if (fd < 0) return r.fail(-fd);

@@ -10,6 +10,7 @@
 
 #include "passthrough.hpp"
 #include "permission.hpp"
+#include "room.hpp"
 
 namespace fsr {
 
@@ -27,7 +28,7 @@ void lookup(fuse_req_t req, fuse_ino_t parent_ino, const char* name) {
   fuse_entry_param entry;
   int error;
   {
-    CallerScope as_caller(r.caller, way.as_caller ? CallerScope::kAll : CallerScope::kNothing);
+    CallerScope as_caller(r.caller, way.as_caller ? CallerScope::kAll : CallerScope::kNothing, {dir.value()});
     error = look_up(r, dir.value(), parent, name, way.timeout, &entry);
   }
   if (error != 0) return r.fail(error);
@@ -47,7 +48,7 @@ void make_name(Request& r, fuse_ino_t parent_ino, const char* name, mode_t mode,
   fuse_entry_param entry;
   int error;
   {
-    CallerScope as_caller(r.caller, extent_to_make(r, *parent, dir.value(), mode));
+    CallerScope as_caller(r.caller, extent_to_make(r, *parent, dir.value(), mode), {dir.value()});
     thread_umask(r.caller.umask);
     error = make(dir.value()) == 0 ? 0 : errno;
   }
@@ -90,7 +91,8 @@ void link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent_ino, const char*
   bool own = plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK) && plainly_owned(r.caller, *inode, fd.value(), 0);
   int error;
   {
-    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll);
+    CallerScope as_caller(r.caller, within_limits(*parent, dir.value(), own ? CallerScope::kNothing : CallerScope::kAll),
+                          {fd.value(), {dir.value(), Subject::kNewName}});
     error = linkat(r.shim.proc_fd, FdPath(fd.value()).text, dir.value(), new_name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
   }
   fuse_entry_param entry;
@@ -104,6 +106,8 @@ struct Target {
   bool known = false;
   FileKey key;
   uint32_t mode = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
 
   Target(Shim& shim, int dir, const char* name, bool goes) {
     int fd = open_at(shim, dir, name, O_PATH | O_NOFOLLOW, 0);
@@ -116,6 +120,8 @@ struct Target {
     known = true;
     key = key_of(s);
     mode = s.stx_mode;
+    uid = s.stx_uid;
+    gid = s.stx_gid;
     // Another name keeps a file reachable.
     last = goes && (s.stx_nlink <= 1 || S_ISDIR(mode));
     if (last)
@@ -124,6 +130,7 @@ struct Target {
       shim.inodes.keep(key, fd);
   }
   ObjectId id(InodeTable& inodes) const { return known ? inodes.id_of(key) : kNoObject; }
+  Subject in(int dir) const { return known ? Subject(dir, uid, gid) : Subject(dir, Subject::kNewName); }
   void gone(InodeTable& inodes) const {
     if (last) inodes.removed(key);
   }
@@ -149,7 +156,7 @@ void remove_name(fuse_req_t req, fuse_ino_t parent_ino, const char* name, OpKind
   bool own = plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK);
   int error;
   {
-    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll);
+    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll, {victim.in(dir.value())});
     error = unlinkat(dir.value(), name, flags) == 0 ? 0 : errno;
   }
   if (error == 0)
@@ -186,7 +193,8 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
              (parent == new_parent || plainly_owned(r.caller, *new_parent, new_dir.value(), W_OK | X_OK));
   int error;
   {
-    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : CallerScope::kAll);
+    CallerScope as_caller(r.caller, within_limits(*new_parent, new_dir.value(), own ? CallerScope::kNothing : CallerScope::kAll),
+                          {moving.in(dir.value()), victim.in(new_dir.value())});
     error = renameat2(dir.value(), name, new_dir.value(), new_name, flags) == 0 ? 0 : errno;
   }
   bool replaced = error == 0 && !(flags & RENAME_EXCHANGE) && !(moving.known && victim.key == moving.key);

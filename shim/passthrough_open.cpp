@@ -62,7 +62,7 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   if (path.value() < 0) return r.fail(-path.value());
   int fd = -1;
   {
-    CallerScope as_caller(r.caller, extent_to_open(r, *inode, path.value(), fi->flags));
+    CallerScope as_caller(r.caller, extent_to_open(r, *inode, path.value(), fi->flags), {path.value()});
     if (fi->flags & kExec) {
       if (faccessat(path.value(), "", X_OK, AT_EACCESS | AT_EMPTY_PATH) != 0) return r.fail(errno);
     } else {
@@ -104,13 +104,13 @@ int create_lower(Request& r, Inode& parent, int dir, const char* name, mode_t mo
   for (int attempt = 0;; ++attempt) {
     int fd;
     {
-      CallerScope as_caller(r.caller, extent_to_make(r, parent, dir, mode));
+      CallerScope as_caller(r.caller, extent_to_make(r, parent, dir, mode), {dir});
       thread_umask(r.caller.umask);
       fd = open_at(r.shim, dir, name, lower_flags, mode);
     }
     *made = fd >= 0;
     if (fd != -EEXIST || (flags & O_EXCL)) return fd;
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, CallerScope::kAll, {dir});
     fd = open_found(r, dir, name, flags);
     // Made by another and gone again in between: ours to make, but not for ever.
     if (fd != -ENOENT || attempt == 16) return fd;
@@ -128,7 +128,7 @@ void tmpfile(fuse_req_t req, fuse_ino_t parent_ino, mode_t mode, fuse_file_info*
   if (dir.value() < 0) return r.fail(-dir.value());
   int fd;
   {
-    CallerScope as_caller(r.caller);
+    CallerScope as_caller(r.caller, CallerScope::kAll, {dir.value()});
     thread_umask(r.caller.umask);
     int flags = (fi->flags & ~(kNotLower & ~O_EXCL)) | O_TMPFILE;
     fd = open_at(r.shim, r.shim.proc_fd, FdPath(dir.value()).text, flags, mode);

@@ -11,6 +11,7 @@
 
 #include "passthrough.hpp"
 #include "permission.hpp"
+#include "room.hpp"
 
 namespace fsr {
 
@@ -21,7 +22,8 @@ enum class Want { kNothing, kRead, kChange, kSetAcl };
 // Reading an attribute takes no permission but for those named user.*; the kernel itself guards trusted.* and security.*.
 CallerScope::Extent extent(Request& r, Inode& inode, int fd, Want want) {
   bool allowed = want == Want::kNothing ? is_local(inode, fd) : want == Want::kRead && plainly_allowed(r.caller, inode, fd, R_OK);
-  return allowed ? CallerScope::kNothing : CallerScope::kAll;
+  if (allowed) return CallerScope::kNothing;
+  return want == Want::kRead ? CallerScope::kAll : within_limits(inode, fd, CallerScope::kAll);
 }
 
 // The *xattr calls take no O_PATH descriptor; FdPath leads to what it stands for, symlinks included.
@@ -37,11 +39,12 @@ void on_inode(Request& r, fuse_ino_t ino, Want want, Call call) {
   if (S_ISDIR(inode->type) && want == Want::kSetAcl) closing.emplace(r.shim.entries, *inode);
   int error;
   {
-    CallerScope as_caller(r.caller, extent(r, *inode, fd.value(), want));
+    CallerScope as_caller(r.caller, extent(r, *inode, fd.value(), want), {fd.value()});
     n = call(FdPath(fd.value()).text);
     error = n < 0 ? errno : 0;
   }
-  if (closing) closing->applied();
+  // A refused change has closed nothing.
+  if (closing && error != EPERM && error != EACCES && error != EROFS) closing->applied();
   if (error != 0) return r.fail(error);
   r.op.result = uint64_t(n);
 }
@@ -91,7 +94,7 @@ void leave_out_trusted(std::vector<char>& names, uint64_t* used) {
 void listxattr(fuse_req_t req, fuse_ino_t ino, size_t size) {
   Request r(req, OpKind::listxattr);
   r.op.length = size;
-  if (r.caller.uid != 0) {
+  if (may_switch() && !(r.caller.capabilities().over_system() & capability(CAP_SYS_ADMIN))) {
     std::vector<char>& names = value_buffer(XATTR_LIST_MAX);
     on_inode(r, ino, Want::kNothing, [&](const char* path) { return ::listxattr(path, names.data(), names.size()); });
     if (r.replied()) return;

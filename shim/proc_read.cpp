@@ -154,8 +154,8 @@ void parse_status(std::string_view text, ThreadStatus& status) {
       if (key == "SigPnd") status.signals_pending = hexadecimal(value);
       if (key == "ShdPnd") status.signals_pending |= hexadecimal(value);
       if (key == "SigBlk") status.signals_blocked = hexadecimal(value);
-      if (key == "CapEff") {
-        status.capabilities = hexadecimal(value);
+      if (key == "CapBnd") {
+        status.bounding = hexadecimal(value);
         return;  // the last of them
       }
     }

@@ -26,7 +26,7 @@ struct ThreadStatus {
   pid_t pid = 0, ppid = 0;
   uid_t uid[4] = {};  // real, effective, saved, of file access
   gid_t gid[4] = {};
-  uint64_t capabilities = 0;                          // effective
+  uint64_t bounding = 0;                              // of its capabilities
   uint64_t signals_pending = 0, signals_blocked = 0;  // of the thread and its process; bit 0 is signal 1
   std::vector<gid_t> groups;                          // supplementary
   uint64_t instance = 0;                              // equal to that of another status: surely of the same thread

@@ -28,6 +28,50 @@ check_status "no room at all: refused" 2 "left on its file system" sh -c 'head -
 check "nothing is left of that" eval '! ls small/u.* 2>/dev/null'
 umount small
 
+# --- what a file system keeps for the superuser
+truncate -s 48M reserve.img && mkfs.ext4 -q -m 25 reserve.img && mkdir reserve && mount -o loop reserve.img reserve && chmod 777 reserve
+cat >take-room.py <<'END'
+import errno, os, sys
+
+def until_full(step):
+    try:
+        while True:
+            step()
+    except OSError as e:
+        return errno.errorcode[e.errno]
+
+def write(fd):
+    return lambda: os.write(fd, b"x" * 65536)
+
+def allocate(fd):
+    return lambda: os.posix_fallocate(fd, os.fstat(fd).st_size, 65536)
+
+def copy(fd):
+    source = os.open("source", os.O_RDWR | os.O_CREAT, 0o666)
+    os.pwrite(source, b"y" * 65536, 0)
+    return lambda: os.copy_file_range(source, fd, 65536, 0)
+
+if len(sys.argv) > 2:
+    os.setgroups([])
+    os.setgid(int(sys.argv[2]))
+    os.setuid(int(sys.argv[2]))
+how = {"write": write, "allocate": allocate, "copy": copy}[sys.argv[1]]
+fd = os.open("filling", os.O_WRONLY | os.O_CREAT, 0o666)
+said = until_full(how(fd))
+fs = os.statvfs(".")
+print(said, "reserve left" if fs.f_bfree * fs.f_bsize > 8 << 20 else "reserve taken")
+os.unlink("filling")
+END
+for how in write allocate copy; do
+  take="cd reserve && exec python3 ../take-room.py $how 1000"
+  native=$(sh -c "$take" 2>&1)
+  check "a user who fills a file system ($how) takes what it may" \
+    eval '[ "$(fsshim capture reserve -o take-$how.zst -- sh -c "$take" 2>/dev/null)" = "$native" ] && [ "$native" = "ENOSPC reserve left" ]'
+done
+check "the superuser takes all" \
+  eval 'fsshim capture reserve -o take-root.zst -- sh -c "cd reserve && exec python3 ../take-room.py write" 2>/dev/null | grep -q "reserve taken"'
+umount reserve
+
 # --- a user without privileges
 mkdir home user && chown 65534:65534 home user
 cat >as-nobody <<'END'

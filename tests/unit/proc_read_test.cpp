@@ -34,7 +34,7 @@ TEST_CASE("fields of a status text") {
   ThreadStatus status;
   parse_status(
       "Name:\tx\nTgid:\t12\nPPid:\t3\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t20 4294967294 \n"
-      "SigPnd:\t0000000000000001\nShdPnd:\t0000000000000100\nSigBlk:\t8000000000000000\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n",
+      "SigPnd:\t0000000000000001\nShdPnd:\t0000000000000100\nSigBlk:\t8000000000000000\nCapBnd:\t000001ffffffffff\nSeccomp:\t0\n",
       status);
   CHECK(!strcmp(status.name, "x"));
   CHECK(status.pid == 12);
@@ -44,8 +44,8 @@ TEST_CASE("fields of a status text") {
   CHECK(status.groups == std::vector<gid_t>{20, 4294967294});
   CHECK(status.signals_pending == 0x101);
   CHECK(status.signals_blocked == 1ull << 63);
-  CHECK(status.capabilities == 0x1ffffffffff);
-  parse_status("Name:\ty\nGroups:\t\nCapEff:\t0\n", status);
+  CHECK(status.bounding == 0x1ffffffffff);
+  parse_status("Name:\ty\nGroups:\t\nCapBnd:\t0\n", status);
   CHECK(status.groups.empty());
 }
 

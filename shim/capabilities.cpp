@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capabilities.hpp"
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "credentials.hpp"
+#include "entry_cache.hpp"
+#include "proc_read.hpp"
+
+namespace fsr {
+
+namespace {
+
+// ns that user 0 of a thread is believed to be in the namespace where it was: at first, and at most. (Others are always looked
+// at: they get capabilities by entering a namespace.)
+constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;
+
+// 0: the thread is gone, or can't be seen from here.
+uint64_t effective_of(pid_t tid) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, tid};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+  if (tid <= 0 || syscall(SYS_capget, &header, sets) != 0) return 0;
+  return uint64_t(sets[1].effective) << 32 | sets[0].effective;
+}
+
+using Namespace = std::shared_ptr<const UserNamespace>;
+
+Namespace namespace_of(pid_t tid) {
+  static const std::string own_uids = read_proc("self", ProcFile::uid_map), own_gids = read_proc("self", ProcFile::gid_map);
+  const std::string process = std::to_string(tid);
+  const std::string uids = read_proc(process, ProcFile::uid_map), gids = read_proc(process, ProcFile::gid_map);
+  // A namespace below that has an id for every id differs in nothing that is asked here.
+  if (uids == own_uids && gids == own_gids) return nullptr;
+  return std::make_shared<UserNamespace>(UserNamespace{IdRanges::parse(uids), IdRanges::parse(gids)});
+}
+
+Namespace namespace_of_root(pid_t tid) {
+  struct Known {
+    pid_t tid = 0;
+    int64_t until = 0, trust = 0;
+    Namespace space;
+  };
+  thread_local std::array<Known, 256> cache;
+  Known& slot = cache[size_t(tid) % cache.size()];
+  const int64_t now = coarse_now();
+  if (slot.tid == tid && now < slot.until) return slot.space;
+  const int64_t trust = slot.tid == tid ? std::min(slot.trust * 2, kMostTrust) : kFirstTrust;
+  slot = {tid, now + trust, trust, namespace_of(tid)};
+  return slot.space;
+}
+
+}  // namespace
+
+IdRanges IdRanges::parse(std::string_view map) {
+  IdRanges ids;
+  const std::string text(map);
+  const char* p = text.c_str();
+  for (;;) {
+    char* end;
+    const unsigned long inside = strtoul(p, &end, 10);
+    if (end == p) return ids;
+    const unsigned long first = strtoul(end, &end, 10);
+    const unsigned long count = strtoul(end, &end, 10);
+    ids.ranges_.push_back({uint32_t(inside), uint32_t(first), uint32_t(count)});
+    p = end;
+  }
+}
+
+bool IdRanges::contains(uint32_t id) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [id](const Range& r) { return id >= r.first && id - r.first < r.count; });
+}
+
+bool IdRanges::is_root(uint32_t id) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [id](const Range& r) { return r.inside == 0 && r.first == id; });
+}
+
+uint64_t Capabilities::over(std::initializer_list<Subject> files) const {
+  if (!below || effective == 0) return effective;
+  if (files.size() == 0) return 0;
+  constexpr uint64_t kOfSystem =
+      capability(CAP_LINUX_IMMUTABLE) | capability(CAP_MKNOD) | capability(CAP_SYS_ADMIN) | capability(CAP_SYS_RESOURCE);
+  // To act as an owner takes an id for the owner, to remove another's name from a sticky directory one for the group too, and
+  // being able to make a name in a directory does not depend on it.
+  constexpr uint64_t kOwner = capability(CAP_FOWNER);
+  uint64_t counting = effective & ~kOfSystem;
+  for (const Subject& file : files) {
+    struct stat s;
+    if (fstat(file.fd, &s) != 0) return 0;
+    if (!below->contains(s.st_uid, s.st_gid)) counting &= kOwner;
+    const bool owns = file.role == Subject::kFile      ? below->uids.contains(s.st_uid)
+                      : file.role == Subject::kOldName ? !(s.st_mode & S_ISVTX) || below->contains(file.uid, file.gid)
+                                                       : true;
+    if (!owns) counting &= ~kOwner;
+  }
+  return counting;
+}
+
+Capabilities capabilities_of(const Caller& caller) {
+  Capabilities found;
+  const uint64_t effective = effective_of(caller.tid) & kFileCapabilities;
+  if (caller.uid == 0 && (effective & kRootCapabilities) == kRootCapabilities) {
+    found.effective = effective;
+    found.below = namespace_of_root(caller.tid);
+    return found;
+  }
+  if (caller.uid != 0 && effective == 0) return found;
+  thread_local ThreadStatus status;
+  if (caller.tid <= 0 || !read_status(caller.tid, status)) return found;
+  const bool its_own = status.uid[3] == caller.uid && status.gid[3] == caller.gid;
+  if (!its_own && caller.uid != 0) return found;
+  found.effective = (its_own ? effective : status.bounding) & kFileCapabilities;
+  if (found.effective != 0) found.below = namespace_of(caller.tid);
+  return found;
+}
+
+}  // namespace fsr
