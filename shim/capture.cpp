@@ -20,10 +20,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <utility>
 
 #include "abort.hpp"
 #include "background.hpp"
+#include "bound_sockets.hpp"
 #include "capture_loop.hpp"
 #include "fail.hpp"
 #include "mount.hpp"
@@ -86,15 +88,17 @@ void same_directory_or_fail(int a, int b, const std::string& directory) {
 Surroundings raise_limits() {
   Surroundings original;
   original.umask = umask(0);
-  auto raise = [](auto resource, rlimit* before) {
+  auto raise = [](auto resource, rlim_t most, rlimit* before) {
     getrlimit(resource, before);
-    rlimit raised = *before;
-    raised.rlim_cur = raised.rlim_max;
-    setrlimit(resource, &raised);
+    const rlimit all{std::max(most, before->rlim_max), std::max(most, before->rlim_max)},
+        allowed{before->rlim_max, before->rlim_max};
+    if (setrlimit(resource, &all) != 0) setrlimit(resource, &allowed);
   };
-  raise(RLIMIT_NOFILE, &original.files);
+  rlim_t most_files = 0;
+  std::ifstream("/proc/sys/fs/nr_open") >> most_files;
+  raise(RLIMIT_NOFILE, most_files, &original.files);
   // The kernel holds each application to its own limit before a write gets here.
-  raise(RLIMIT_FSIZE, &original.file_size);
+  raise(RLIMIT_FSIZE, 0, &original.file_size);
   return original;
 }
 
@@ -107,6 +111,14 @@ void resist_memory_pressure() {
   if (fd < 0) return;
   (void)!write(fd, "-900", 4);
   close(fd);
+}
+
+// Files that users may have open: one user half of the descriptors, all but root three quarters, and the rest remains for root
+// and the capture itself. (What the inode table holds it gives back when there are none left.)
+OpenFiles::Limits open_file_limits() {
+  rlimit files;
+  getrlimit(RLIMIT_NOFILE, &files);
+  return {size_t(files.rlim_cur / 2), size_t(files.rlim_cur / 4 * 3)};
 }
 
 // Half of the descriptors are for the files that applications open.
@@ -290,6 +302,11 @@ int run_capture(CaptureOptions& options) {
             escape_text(process).c_str());
     header.not_seen.push_back(process + " (not looked at)");
   }
+  for (const std::string& path : sockets_below(directory)) {
+    dprintf(STDERR_FILENO, "fsshim: bound before the capture, so that nobody can connect to it through the capture: %s\n",
+            escape_text(path).c_str());
+    header.not_seen.push_back("socket " + path + ", bound before");
+  }
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;
@@ -350,7 +367,8 @@ int run_capture(CaptureOptions& options) {
                         closing.not_seen = std::move(told.not_seen);
                       }});
   Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
-  Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()));
+  Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()),
+            open_file_limits());
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), *options.uring);
   session.start();

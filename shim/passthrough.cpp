@@ -284,6 +284,7 @@ OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   h->uid = r.caller.uid;
   h->gid = r.caller.gid;
   r.op.handle = h->id;
+  r.shim.open_files.opened(h->uid);
   fi->fh = reinterpret_cast<uint64_t>(h);
   std::lock_guard lock(r.shim.handles_mutex);
   r.shim.handles.insert(h);
@@ -291,11 +292,18 @@ OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
 }
 
 void drop_handle(Shim& shim, OpenHandle* handle) {
+    shim.open_files.closed(handle->uid);
   {
     std::lock_guard lock(shim.handles_mutex);
     shim.handles.erase(handle);
   }
   --handle->inode->opens;
+bool may_open_more(Request& r) {
+  if (r.caller.uid == 0) return true;
+  std::lock_guard lock(r.shim.handles_mutex);
+  return r.shim.open_files.may_open(r.caller.uid);
+}
+
   delete handle;
 }
 

@@ -22,6 +22,7 @@
 #include "fingerprint.hpp"
 #include "inode_table.hpp"
 #include "lock_ranges.hpp"
+#include "open_files.hpp"
 #include "process_table.hpp"
 #include "recorder.hpp"
 #include "under_way.hpp"
@@ -72,8 +73,14 @@ struct LockKey {
 
 // What all requests share. Set up before the session starts, alive until it has ended.
 struct Shim {
-  Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, Content content_arg, EntryCache::Settings cache)
-      : recorder(recorder_arg), inodes(inodes_arg), entries(std::move(cache)), proc_fd(proc_fd_arg), content(content_arg) {
+  Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, Content content_arg, EntryCache::Settings cache,
+       OpenFiles::Limits limits)
+      : recorder(recorder_arg),
+        inodes(inodes_arg),
+        entries(std::move(cache)),
+        proc_fd(proc_fd_arg),
+        content(content_arg),
+        open_files(limits) {
     inodes.open_by_instance = [this](const Inode* inode) { return open_by_instance(inode); };
   }
   Recorder& recorder;
@@ -87,6 +94,7 @@ struct Shim {
   ~Shim();  // closes what the kernel never released because the connection ended first
   std::mutex handles_mutex;
   std::unordered_set<OpenHandle*> handles;
+  OpenFiles open_files;                      // guarded by handles_mutex
   int open_by_instance(const Inode* inode);  // an O_PATH descriptor, or -errno
   std::mutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;
@@ -155,6 +163,8 @@ CallerScope::Extent extent_to_make(const Request& r, Inode& dir, int fd, mode_t 
 // An open instance for a lower descriptor, named in r.op and fi; and its end, which closes its descriptors.
 OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi);
 void drop_handle(Shim& shim, OpenHandle* handle);
+// Whether this caller may have one more: one user's open files must not take the descriptors that all others need.
+bool may_open_more(Request& r);
 // The descriptor of an open file that has O_DIRECT, or the one that has not. With the process's own rights.
 int lower_fd(Shim& shim, OpenHandle* handle, bool direct);
 void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner);

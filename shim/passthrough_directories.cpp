@@ -21,6 +21,7 @@ void opendir(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   r.op.object = inode->id;
   r.op.open_flags = uint32_t(fi->flags);
   r.begin();
+  if (!may_open_more(r)) return r.fail(ENFILE);
   LowerFd path(r.shim.inodes, inode);
   if (path.value() < 0) return r.fail(-path.value());
   int fd;

@@ -58,6 +58,7 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   r.op.object = inode->id;
   r.op.open_flags = uint32_t(fi->flags);
   r.begin();
+  if (!may_open_more(r)) return r.fail(ENFILE);
   LowerFd path(r.shim.inodes, inode);
   if (path.value() < 0) return r.fail(-path.value());
   int fd = -1;
@@ -124,6 +125,7 @@ void tmpfile(fuse_req_t req, fuse_ino_t parent_ino, mode_t mode, fuse_file_info*
   r.op.open_flags = uint32_t(fi->flags);
   r.op.mode = mode & ~r.caller.umask;
   r.begin();
+  if (!may_open_more(r)) return r.fail(ENFILE);
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
   int fd;
@@ -158,6 +160,7 @@ void create(fuse_req_t req, fuse_ino_t parent_ino, const char* name, mode_t mode
   r.op.open_flags = uint32_t(fi->flags);
   r.op.mode = mode & ~r.caller.umask;
   r.begin();
+  if (!may_open_more(r)) return r.fail(ENFILE);
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
   EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);

@@ -6,15 +6,43 @@ chmod 755 "$scratch"
 mkdir d small
 
 # --- few descriptors, many files
-many() { (ulimit -n 256; fsshim capture d -o many.zst -- sh -c "$1"); }
+# Who may raise limits would.
+few() { setpriv --bounding-set=-sys_resource "$@"; }
+many() { (ulimit -n 256; few fsshim capture d -o many.zst -- sh -c "$1"); }
 check "6000 files with 256 descriptors" many 'cd d && mkdir -p a/b && for i in $(seq 6000); do echo $i >a/b/f$i; done'
-check "all of them are found and read" eval '[ "$( (ulimit -n 256; fsshim capture d -o read.zst -- sh -c "find d -type f -exec cat {} +") | sort -n | md5sum)" = "$(seq 6000 | md5sum)" ]'
-check "and removed" eval '(ulimit -n 256; fsshim capture d -o remove.zst -- rm -r d/a) && ! test -e d/a'
+check "all of them are found and read" eval '[ "$( (ulimit -n 256; few fsshim capture d -o read.zst -- sh -c "find d -type f -exec cat {} +") | sort -n | md5sum)" = "$(seq 6000 | md5sum)" ]'
+check "and removed" eval '(ulimit -n 256; few fsshim capture d -o remove.zst -- rm -r d/a) && ! test -e d/a'
 mkdir xfs
 check "also where only names lead back to files" eval '
   mkdir -p lower upper work ovl && for i in $(seq 1000); do echo $i >lower/$i; done
   mount -t overlay none -o lowerdir=lower,upperdir=upper,workdir=work ovl &&
-  [ "$( (ulimit -n 200; fsshim capture ovl -o ovl.zst -- sh -c "ls -l ovl >/dev/null; cat ovl/*; mv ovl/1 ovl/one; stat ovl/one >/dev/null") | sort -n | md5sum)" = "$(seq 1000 | md5sum)" ]'
+  [ "$( (ulimit -n 200; few fsshim capture ovl -o ovl.zst -- sh -c "ls -l ovl >/dev/null; cat ovl/*; mv ovl/1 ovl/one; stat ovl/one >/dev/null") | sort -n | md5sum)" = "$(seq 1000 | md5sum)" ]'
+
+cat >open-many.py <<'END'
+import errno, os
+open("d/g", "w").close()
+os.chmod("d/g", 0o666)
+ready, done = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.setgid(1000)
+    os.setuid(1000)
+    held = []
+    try:
+        while len(held) < 1500:
+            held.append(os.open("d/g", os.O_RDONLY))
+    except OSError as e:
+        os.write(ready[1], errno.errorcode[e.errno].encode())
+    os.close(done[1])
+    os.read(done[0], 1)
+    os._exit(0)
+said = os.read(ready[0], 99).decode()
+held = [os.open("d/g", os.O_RDWR) for _ in range(20)]
+print(said, len(os.listdir("d")) > 0, "root opens more")
+END
+many_of_one() { (ulimit -n 2048; (ulimit -n 512; few fsshim capture d -o one.zst) & capture=$!
+  while ! grep -q " $PWD/d fuse" /proc/self/mounts; do sleep 0.05; done
+  python3 open-many.py; fsshim stop d >/dev/null; wait $capture); }
+check "one user's open files leave room for others'" eval 'many_of_one 2>/dev/null | grep -q "ENFILE True root opens more"'
 
 # --- the trace's file system runs full
 mount -t tmpfs -o size=6m none small
