@@ -206,6 +206,9 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   header.content = content_name(options.content);
   header.filter = options.filter.text();
   header.visibility = visible_with(options.cache);
+  if (options.kernel_checks)
+    header.visibility +=
+        "; permissions kernel: attributes are asked for at each component of a path and each open, not seen: access, chdir";
   header.transport = transport_text(*options.uring);
   header.nfs = nfs_counters_of(below.point);
   return header;
@@ -323,7 +326,7 @@ int run_capture(CaptureOptions& options) {
   MountGuard mount(directory);
   std::unique_ptr<Command> command;
   if (!in_namespace || !root_user) {
-    uint64_t dev = mount_over(root.value, fuse.value, directory);
+    uint64_t dev = mount_over(root.value, fuse.value, directory, options.kernel_checks);
     mount.made(dev);
     if (watcher) watcher->arm(dev);
   }
@@ -333,7 +336,7 @@ int run_capture(CaptureOptions& options) {
       enter_private_namespace(false);
       Fd here(open_directory(directory));
       same_directory_or_fail(here.value, root.value, directory);
-      mount_over(here.value, fuse.value, directory);
+      mount_over(here.value, fuse.value, directory, options.kernel_checks);
     });
 
   Fd by_handle(handle_descriptor(root.value));
@@ -368,7 +371,7 @@ int run_capture(CaptureOptions& options) {
                       }});
   Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()),
-            open_file_limits());
+            options.kernel_checks, open_file_limits());
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), *options.uring);
   session.start();

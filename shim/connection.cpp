@@ -91,10 +91,11 @@ int attach_connection(fuse_session* session, int fuse_fd) {
   return fuse_session_custom_io(session, &io, fuse_fd);
 }
 
-void negotiate(fuse_conn_info* conn, bool keeps_data) {
+void negotiate(fuse_conn_info* conn, bool keeps_data, bool kernel_checks) {
   g_epochs = conn->proto_major == 7 && conn->proto_minor >= 44;
   conn->want = (conn->want & ~kUnwanted) | (kWanted & conn->capable);
   if (keeps_data) conn->want |= FUSE_CAP_AUTO_INVAL_DATA & conn->capable;
+  if (kernel_checks) conn->want |= FUSE_CAP_POSIX_ACL & conn->capable;
   conn->max_background = kMostInBackground;
   g_transport = Transport::device;
 }
@@ -107,7 +108,7 @@ int attach_connection(fuse_session* session, int fuse_fd) {
   return fuse_session_mount(session, ("/dev/fd/" + std::to_string(fuse_fd)).c_str()) == 0 ? 0 : -EINVAL;
 }
 
-void negotiate(fuse_conn_info* conn, bool keeps_data) {
+void negotiate(fuse_conn_info* conn, bool keeps_data, bool kernel_checks) {
   g_epochs = conn->proto_major == 7 && conn->proto_minor >= 44;
   fuse_unset_feature_flag(conn, kUnwanted);
   for (uint64_t flag = 1; flag <= kWanted; flag <<= 1)
@@ -115,6 +116,7 @@ void negotiate(fuse_conn_info* conn, bool keeps_data) {
   for (uint64_t flag : {uint64_t(FUSE_CAP_PARALLEL_DIROPS), uint64_t(FUSE_CAP_HANDLE_KILLPRIV)})
     fuse_set_feature_flag(conn, flag);
   if (keeps_data) fuse_set_feature_flag(conn, FUSE_CAP_AUTO_INVAL_DATA);
+  if (kernel_checks) fuse_set_feature_flag(conn, FUSE_CAP_POSIX_ACL);
   g_shared_mappings = fuse_set_feature_flag(conn, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
   conn->max_background = kMostInBackground;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)

@@ -17,8 +17,8 @@ namespace fsr {
 int attach_connection(fuse_session* session, int fuse_fd);
 
 // Called with what the kernel offers, before it is answered. `keeps_data`: the kernel may keep file data until the file's times
-// or size change.
-void negotiate(fuse_conn_info* conn, bool keeps_data);
+// or size change. `kernel_checks`: it checks permissions, ACLs included.
+void negotiate(fuse_conn_info* conn, bool keeps_data, bool kernel_checks);
 
 // Whether shared mappings work beside direct I/O. Known once the kernel's first request has been answered.
 bool shared_mappings_allowed();

@@ -53,7 +53,8 @@ int main(int argc, char** argv) {
   const std::map<std::string, uint32_t> units{{"1ns", 1}, {"100ns", 100}, {"1us", 1000}};
   const std::map<std::string, CacheMode> modes{
       {"auto", CacheMode::kAuto}, {"none", CacheMode::kNone}, {"attr", CacheMode::kAttr}, {"kernel", CacheMode::kKernel}};
-  std::string content = "none", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto", on_stall = "wait";
+  std::string content = "none", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto", permissions = "auto",
+              on_stall = "wait";
   Command capture_command = program.subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
   capture_command.add("DIR", capture.directory, "The directory to capture; it stays usable under its own name").required();
   capture_command.add("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)");
@@ -63,6 +64,9 @@ int main(int argc, char** argv) {
   capture_command.add("--clock", clock, "Resolution of times: 1ns, 100ns, 1us").one_of(words_of(units)).show_default();
   capture_command.add("--cache", cache, "What the kernel may keep: auto, none, attr, kernel")
       .one_of(words_of(modes))
+      .show_default();
+  capture_command.add("--permissions", permissions, "Who checks them before DIR's file system does: auto (nobody), kernel")
+      .one_of({"auto", "kernel"})
       .show_default();
   capture_command.add("--transport", transport, "How requests arrive: auto, dev (/dev/fuse), uring (io_uring)")
       .one_of({"auto", "dev", "uring"})
@@ -123,6 +127,7 @@ int main(int argc, char** argv) {
     if (own + 1 == argc) throw Fail("expected a command after --");
     if (own < argc) capture.command.assign(argv + own + 1, argv + argc);
     capture.cache = modes.at(cache);
+    capture.kernel_checks = permissions == "kernel";
     capture.content = content == "full" ? Content::full : content == "fingerprint" ? Content::fingerprint : Content::none;
     capture.clock_unit = units.at(clock);
     if (transport != "auto") capture.uring = transport == "uring";

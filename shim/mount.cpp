@@ -205,13 +205,13 @@ void become_silent(int log_fd) {
   dup2(log_fd, 2);
 }
 
-uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source) {
+uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source, bool kernel_checks) {
   struct stat s;
   if (fstat(dir_fd, &s) != 0) throw failed(source, errno);
   unsigned long flags = restrictions(dir_fd, source);
   char options[128];
-  snprintf(options, sizeof options, "fd=%d,rootmode=%o,user_id=%u,group_id=%u,allow_other", fuse_fd, unsigned(s.st_mode & S_IFMT),
-           unsigned(getuid()), unsigned(getgid()));
+  snprintf(options, sizeof options, "fd=%d,rootmode=%o,user_id=%u,group_id=%u,allow_other%s", fuse_fd,
+           unsigned(s.st_mode & S_IFMT), unsigned(getuid()), unsigned(getgid()), kernel_checks ? ",default_permissions" : "");
   std::string point = "/proc/self/fd/" + std::to_string(dir_fd);
   if (mount(source.c_str(), point.c_str(), kMountType, flags, options) != 0) {
     if (errno == EPERM) throw Fail(source + ": no permission to mount over it: run as root, or give a command after --");

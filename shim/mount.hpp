@@ -57,7 +57,7 @@ void become_silent(int log_fd);
 
 // Mounts the FUSE connection over the directory behind `dir_fd` (O_PATH), with the restrictions of the file system below. Returns
 // the new file system's device number.
-uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source);
+uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source, bool kernel_checks);
 
 // Makes mounts in this process's mount namespace invisible outside. `user`: in a new user namespace, as an unprivileged user
 // must.

@@ -40,7 +40,7 @@ void NodeIds::take_back(uint64_t id) {
   slot.id = 0;
   slot.inode = nullptr;
   // The last number of a slot: it rests from now on.
-  if (id >> 32 != UINT32_MAX) free_.push_back(id);
+  if (id >> 32 != INT32_MAX) free_.push_back(id);
 }
 
 Inode* NodeIds::find(uint64_t id) const {

@@ -27,7 +27,8 @@ class NodeIds {
   Inode* find(uint64_t id) const;  // null: nobody has that number, or not any more
 
  private:
-  // A number is the place of its slot, and above that how often the place was taken before.
+  // A number is the place of its slot, and above that how often the place was taken before. The highest bit stays free: it says
+  // that a number is of the inode's stand-in (special_files.hpp).
   struct Slot {
     std::atomic<uint64_t> id{0};
     std::atomic<Inode*> inode{nullptr};

@@ -12,6 +12,7 @@
 
 #include "connection.hpp"
 #include "room.hpp"
+#include "special_files.hpp"
 
 namespace fsr {
 
@@ -29,19 +30,25 @@ int64_t ns(const statx_timestamp& t) { return time_in_ns(t.tv_sec, t.tv_nsec); }
 
 timespec to_timespec(const statx_timestamp& t) { return {t.tv_sec, long(t.tv_nsec)}; }
 
-void init(void* userdata, fuse_conn_info* conn) { negotiate(conn, static_cast<Shim*>(userdata)->entries.keeps_data()); }
+void init(void* userdata, fuse_conn_info* conn) {
+  const Shim& shim = *static_cast<Shim*>(userdata);
+  negotiate(conn, shim.entries.keeps_data(), shim.kernel_checks);
+}
 
 Shim& shim_of(fuse_req_t req) { return *static_cast<Shim*>(fuse_req_userdata(req)); }
 
+// A file and its stand-in are one to everybody but the kernel.
+Inode* inode_of(Shim& shim, fuse_ino_t ino) { return shim.inodes.by_node(ino & ~kStandIn); }
+
 void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups) {
   Shim& shim = shim_of(req);
-  shim.inodes.forget(shim.inodes.by_node(ino), lookups);
+  shim.inodes.forget(inode_of(shim, ino), lookups);
   fuse_reply_none(req);
 }
 
 void forget_multi(fuse_req_t req, size_t count, fuse_forget_data* forgets) {
   Shim& shim = shim_of(req);
-  for (size_t i = 0; i < count; ++i) shim.inodes.forget(shim.inodes.by_node(forgets[i].ino), forgets[i].nlookup);
+  for (size_t i = 0; i < count; ++i) shim.inodes.forget(inode_of(shim, forgets[i].ino), forgets[i].nlookup);
   fuse_reply_none(req);
 }
 
@@ -105,7 +112,7 @@ Request::Request(fuse_req_t req, OpKind kind) : shim(shim_of(req)), req_(req) {
   ring_ = thread_ring(shim);
 }
 
-Inode* Request::inode(fuse_ino_t ino) { return shim.inodes.by_node(ino); }
+Inode* Request::inode(fuse_ino_t ino) { return inode_of(shim, ino); }
 
 OpenHandle* Request::handle(const fuse_file_info* fi) {
   auto* h = reinterpret_cast<OpenHandle*>(fi->fh);
@@ -175,7 +182,7 @@ int open_lower(Shim& shim, int path_fd, int flags) {
 
 static void fill_entry(Request& r, const struct statx& s, Inode* inode, double timeout, fuse_entry_param* entry) {
   *entry = {};
-  entry->entry_timeout = timeout;
+  entry->entry_timeout = is_special(s.stx_mode) && !r.shim.kernel_checks ? 0 : timeout;
   entry->attr_timeout = r.shim.entries.attr_timeout();
   entry->ino = inode->node;
   to_stat(s, &entry->attr);
@@ -284,27 +291,27 @@ OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   h->uid = r.caller.uid;
   h->gid = r.caller.gid;
   r.op.handle = h->id;
-  r.shim.open_files.opened(h->uid);
   fi->fh = reinterpret_cast<uint64_t>(h);
   std::lock_guard lock(r.shim.handles_mutex);
   r.shim.handles.insert(h);
+  r.shim.open_files.opened(h->uid);
   return h;
 }
 
 void drop_handle(Shim& shim, OpenHandle* handle) {
-    shim.open_files.closed(handle->uid);
   {
     std::lock_guard lock(shim.handles_mutex);
     shim.handles.erase(handle);
+    shim.open_files.closed(handle->uid);
   }
   --handle->inode->opens;
+  delete handle;
+}
+
 bool may_open_more(Request& r) {
   if (r.caller.uid == 0) return true;
   std::lock_guard lock(r.shim.handles_mutex);
   return r.shim.open_files.may_open(r.caller.uid);
-}
-
-  delete handle;
 }
 
 OpenHandle::~OpenHandle() {

@@ -74,12 +74,13 @@ struct LockKey {
 // What all requests share. Set up before the session starts, alive until it has ended.
 struct Shim {
   Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, Content content_arg, EntryCache::Settings cache,
-       OpenFiles::Limits limits)
+       bool kernel_checks_arg, OpenFiles::Limits limits)
       : recorder(recorder_arg),
         inodes(inodes_arg),
         entries(std::move(cache)),
         proc_fd(proc_fd_arg),
         content(content_arg),
+        kernel_checks(kernel_checks_arg),
         open_files(limits) {
     inodes.open_by_instance = [this](const Inode* inode) { return open_by_instance(inode); };
   }
@@ -89,6 +90,7 @@ struct Shim {
   ProcessTable processes;
   const int proc_fd;            // /proc/self/fd
   const Content content;        // record what is read and written
+  const bool kernel_checks;     // permissions, beside the lower file system
   const pid_t self = gettid();  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
   ~Shim();  // closes what the kernel never released because the connection ended first

@@ -12,6 +12,7 @@
 #include "passthrough.hpp"
 #include "permission.hpp"
 #include "room.hpp"
+#include "special_files.hpp"
 
 namespace fsr {
 
@@ -40,6 +41,7 @@ void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   Request r(req, serving_statx() ? OpKind::statx : OpKind::getattr);
   struct statx s;
   if (!attributes(r, ino, fi, &s)) return;
+  s.stx_mode = uint16_t(shown_mode(ino, s.stx_mode));
   if (serving_statx()) note_statx(s);
   struct stat st;
   to_stat(s, &st);
@@ -51,7 +53,9 @@ void getattr(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
 void statx(fuse_req_t req, fuse_ino_t ino, int, int, fuse_file_info* fi) {
   Request r(req, OpKind::statx);
   struct statx s;
-  if (attributes(r, ino, fi, &s)) fuse_reply_statx(req, 0, &s, r.shim.entries.attr_timeout());
+  if (!attributes(r, ino, fi, &s)) return;
+  s.stx_mode = uint16_t(shown_mode(ino, s.stx_mode));
+  fuse_reply_statx(req, 0, &s, r.shim.entries.attr_timeout());
 }
 #endif
 
@@ -132,6 +136,7 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse
   r.end(0);
   struct stat st;
   to_stat(s, &st);
+  st.st_mode = shown_mode(ino, st.st_mode);
   fuse_reply_attr(req, &st, r.shim.entries.attr_timeout());
 }
 

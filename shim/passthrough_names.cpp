@@ -11,6 +11,7 @@
 #include "passthrough.hpp"
 #include "permission.hpp"
 #include "room.hpp"
+#include "special_files.hpp"
 
 namespace fsr {
 
@@ -32,6 +33,7 @@ void lookup(fuse_req_t req, fuse_ino_t parent_ino, const char* name) {
     error = look_up(r, dir.value(), parent, name, way.timeout, &entry);
   }
   if (error != 0) return r.fail(error);
+  guard_special(r, &entry);
   answer_entry(r, entry);
 }
 
@@ -98,6 +100,9 @@ void link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent_ino, const char*
   fuse_entry_param entry;
   if (error == 0) error = look_up(r, dir.value(), parent, new_name, way.timeout, &entry);
   if (error != 0) return r.fail(error);
+  // The new name is one of the inode that the kernel named.
+  entry.ino |= ino & kStandIn;
+  entry.attr.st_mode = shown_mode(entry.ino, entry.attr.st_mode);
   answer_entry(r, entry);
 }
 

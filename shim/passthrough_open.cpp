@@ -15,6 +15,7 @@
 #include "newer_requests.hpp"
 #include "passthrough.hpp"
 #include "permission.hpp"
+#include "special_files.hpp"
 
 namespace fsr {
 
@@ -61,6 +62,7 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   if (!may_open_more(r)) return r.fail(ENFILE);
   LowerFd path(r.shim.inodes, inode);
   if (path.value() < 0) return r.fail(-path.value());
+  if (ino & kStandIn) return r.fail(refuse_stand_in(r, path.value(), fi->flags));
   int fd = -1;
   {
     CallerScope as_caller(r.caller, extent_to_open(r, *inode, path.value(), fi->flags), {path.value()});

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// FIFOs, devices and sockets: the kernel opens them, or connects to them, by itself. No request arrives, and nobody checks
+// whether the caller may.
+//
+// So every walk to one sends a LOOKUP (its entry is never kept), which is answered as its caller: with the file itself if the
+// caller may do all that can be done with it, else with a stand-in. That is a second inode of the same file: its attributes
+// are the file's, but a FIFO or a device shows as a regular file, so that opening it does send a request, and a socket is one
+// that nobody listens on. A stand-in is never opened: who may do something but not all is refused, too.
+//
+// Where the kernel checks permissions (--permissions kernel) nothing of this is needed.
+#pragma once
+
+#include <cstdint>
+
+#include "passthrough.hpp"
+
+namespace fsr {
+
+// In the number by which the kernel knows an inode.
+constexpr fuse_ino_t kStandIn = fuse_ino_t(1) << 63;
+
+bool is_special(uint32_t mode);
+// The mode that the kernel gets to see, whose type belongs to the number.
+uint32_t shown_mode(fuse_ino_t ino, uint32_t mode);
+// Puts the stand-in into an entry that was looked up, if the caller must not have the file itself.
+void guard_special(Request& r, fuse_entry_param* entry);
+// Why a stand-in is not opened: an errno. ESTALE, which makes the kernel look again, when the caller may by now.
+int refuse_stand_in(const Request& r, int fd, int flags);
+
+}  // namespace fsr
