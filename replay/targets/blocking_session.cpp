@@ -9,10 +9,12 @@
 
 namespace fsr {
 
-constexpr int64_t kPatience = 60'000'000'000;
-
-BlockingSession::BlockingSession(Target& target, Clock& clock)
-    : target_(target), clock_(clock), session_(target.open_session()), request_(std::make_unique<Request>()) {}
+BlockingSession::BlockingSession(Target& target, Clock& clock, int64_t patience)
+    : target_(target),
+      clock_(clock),
+      patience_(patience),
+      session_(target.open_session()),
+      request_(std::make_unique<Request>()) {}
 
 BlockingSession::~BlockingSession() { session_.reset(); }  // while what its operation refers to is still there
 
@@ -29,7 +31,7 @@ const Outcome& BlockingSession::perform(const Op& op, std::string_view payload) 
     done_ = true;
     return request_->outcome;
   }
-  int64_t give_up = clock_.now() + kPatience;
+  int64_t give_up = clock_.now() + patience_;
   Submit submitted;
   while ((submitted = session_->submit(*request_)) == Submit::busy && clock_.now() < give_up) session_->poll(give_up, -1, *this);
   if (submitted == Submit::completed) keep();
@@ -65,7 +67,8 @@ bool root_is_empty(Target& target, Clock& clock) {
 
 void release_all(Target& target, Clock& clock, const std::vector<HandleId>& handles) {
   if (handles.empty()) return;
-  BlockingSession session(target, clock);
+  constexpr int64_t kSoon = 1'000'000'000;  // ns
+  BlockingSession session(target, clock, kSoon);
   for (HandleId handle : handles) session.perform({.kind = OpKind::release, .handle = handle});
 }
 

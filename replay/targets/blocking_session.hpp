@@ -13,11 +13,12 @@ namespace fsr {
 
 class BlockingSession final : private Completion {
  public:
-  BlockingSession(Target& target, Clock& clock);  // throws std::runtime_error when no session can be had
+  // `patience`: for an operation, ns. Throws std::runtime_error when no session can be had.
+  BlockingSession(Target& target, Clock& clock, int64_t patience = 60'000'000'000);
   ~BlockingSession();
 
   // The outcome, its data and entries copied: valid until the next perform(). Never throws for what the target answers; an
-  // operation that the target can't express answers EOPNOTSUPP, one that got no answer for a minute ETIMEDOUT.
+  // operation that the target can't express answers EOPNOTSUPP, one that got no answer in time ETIMEDOUT, as do all after it.
   const Outcome& perform(const Op& op, std::string_view payload = {});
 
  private:
@@ -26,6 +27,7 @@ class BlockingSession final : private Completion {
 
   Target& target_;
   Clock& clock_;
+  const int64_t patience_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Request> request_;  // left alone when abandoned in flight
   Op op_;
@@ -36,7 +38,8 @@ class BlockingSession final : private Completion {
 // Whether nothing is in the target's root, not even our own marker. Throws std::runtime_error if it can't be listed.
 bool root_is_empty(Target& target, Clock& clock);
 
-// Releases the open instances. Throws std::runtime_error if there are any and no session can be had.
+// Releases the open instances, as far as the target answers soon. Throws std::runtime_error if there are any and no session can
+// be had.
 void release_all(Target& target, Clock& clock, const std::vector<HandleId>& handles);
 
 }  // namespace fsr

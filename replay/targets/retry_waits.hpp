@@ -12,14 +12,16 @@ namespace fsr {
 
 class RetryWaits {
  public:
-  auto wait() {
+  // `cancelled`: of who waits, then or now.
+  auto wait(const bool& cancelled) {
     struct Awaiter {
       RetryWaits& waits;
-      bool await_ready() const noexcept { return false; }
+      const bool& cancelled;
+      bool await_ready() const noexcept { return cancelled; }
       void await_suspend(std::coroutine_handle<> h) { waits.waiting_.push_back(h); }
       void await_resume() const noexcept {}
     };
-    return Awaiter{*this};
+    return Awaiter{*this, cancelled};
   }
   void released() { retry_at_ = 0; }
   void retry(int64_t now) {

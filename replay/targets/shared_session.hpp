@@ -25,7 +25,8 @@ struct SharedCall {
   virtual ~SharedCall() = default;
   Request* request = nullptr;
   bool submitting = false, finished = true;
-  bool cancelled = false;  // its session ends: must come to an end soon
+  bool cancelled = false;  // its session ends: it makes no further request, and ends
+  int64_t until = 0;       // ns: when it has waited too long for an answer; 0 = waits for none
 
   std::string buffer;  // what the outcome's data refers to, or the names of a listing
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kDepth = 128;                    // requests under way
 constexpr int64_t kTickle = 30'000'000'000;         // ns; servers drop who says nothing for two minutes
-constexpr int64_t kCancelPatience = 2'000'000'000;  // ns at the end of a session
+constexpr int64_t kCancelPatience = 1'000'000'000;  // ns at the end of a session
 
 }  // namespace
 
@@ -24,6 +24,8 @@ void Rpc::replied(std::span<const uint8_t> message) {
     client->free_.splice(client->free_.end(), client->busy_, self);
     return;
   }
+  client->silent_ = false;
+  if (call) call->until = 0;
   if (!decode_reply(command, message, &client->reply_)) {
     client->channel_.reject();
     client->reply_.clear();
@@ -70,8 +72,10 @@ Rpc& Client::request(Call* call, Command command, bool harmless, Dsi dsi) {
 }
 
 void Client::start(Rpc& rpc) {
-  if (rpc.call && !is_ready())  // what it was to go on with is gone
-    fail(rpc);
+  if (rpc.call && rpc.call->cancelled)
+    fail(rpc, ECANCELED);
+  else if (rpc.call && !is_ready())  // what it was to go on with is gone
+    fail(rpc, ENOTCONN);
   else if (channel_.full())
     backlog_.push_back(&rpc);
   else
@@ -79,6 +83,8 @@ void Client::start(Rpc& rpc) {
 }
 
 void Client::open_and_send(Rpc& rpc) {
+  if (rpc.call && !rpc.call->until) rpc.call->until = settings.clock->now() + settings.timeout;
+  rpc.until = rpc.call ? rpc.call->until : 0;
   channel_.open(rpc);
   rpc.out().end(rpc.dsi, uint16_t(rpc.tag()), rpc.payload.size());
   channel_.send(rpc);
@@ -91,9 +97,9 @@ void Client::conclude(Rpc& rpc) {
   if (waiter) waiter.resume();
 }
 
-void Client::fail(Rpc& rpc) {
+void Client::fail(Rpc& rpc, int error) {
   reply_.clear();
-  reply_.error = ENOTCONN;
+  reply_.error = error;
   conclude(rpc);
 }
 
@@ -131,30 +137,27 @@ void Client::advance(int64_t now) {
     next_tickle_ = now + kTickle;
     say(Dsi::tickle);
   }
+  parked_.wake_late(now);
   channel_.poll(now, -1);
   pump();
 }
 
 wire::Channel::Interest Client::interest(int64_t deadline) const {
-  return channel_.interest(is_ready() ? std::min(deadline, next_tickle_) : deadline);
+  return channel_.interest(parked_.next(is_ready() ? std::min(deadline, next_tickle_) : deadline));
 }
 
 // The protocol withdraws nothing: what is under way is waited for, for a while.
 void Client::cancel(const std::vector<SharedCall*>& calls) {
   auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
-  std::vector<Waiting> parked;
-  std::erase_if(parked_, [&](const Waiting& w) {
-    const bool ours = w.call && w.call->cancelled;
-    if (ours) parked.push_back(w);
-    return ours;
-  });
-  for (const Waiting& w : parked) w.handle.resume();
-  const int64_t until = settings.clock->now() + kCancelPatience;
+  parked_.wake_cancelled();
+  const int64_t until = settings.clock->now() + (silent_ ? 0 : kCancelPatience);
   while (under_way() && settings.clock->now() < until) {
     channel_.poll(until, -1);
     pump();
   }
-  if (under_way()) channel_.reset();
+  if (!under_way()) return;
+  silent_ = true;
+  channel_.reset();  // ends them
   pump();
 }
 

@@ -4,6 +4,8 @@
 // All sessions of a target share it (shared_session.hpp), under its mutex: open forks and locks belong to an AFP session. Request
 // ids count up, so requests are pipelined; the server answers them in order.
 //
+// An operation fails when the server has not answered it for `timeout`; connecting again is part of that time.
+//
 // When the connection breaks, the next one logs in again and asks the server to go on with the old session, whose forks and locks
 // it kept (FPDisconnectOldSession). A server that was restarted has none: forks are opened again, by name, as operations need
 // them.
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "targets/afp/afp.hpp"
+#include "targets/parking.hpp"
 #include "targets/path_protocol.hpp"
 
 namespace fsr::afp {
@@ -38,7 +41,7 @@ struct Settings {
   std::vector<std::string> directory;  // of the volume, the target's root
   Uam uam = Uam::guest;
   Version version = Version::v34;
-  int64_t timeout = 0;  // of a request, ns
+  int64_t timeout = 0;  // of an operation's wait for an answer, ns
   bool privileged = false;
 };
 
@@ -127,19 +130,11 @@ class Client final : private wire::Listener {
   friend struct Rpc;
   friend struct Fork;
   static constexpr uint32_t kWriteHead = 36;  // what a write has beside its data
-  struct Parked {
-    Client& client;
-    Call* call;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> h) { client.parked_.push_back({call, h}); }
-    void await_resume() const noexcept {}
-  };
-
   bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
   void start(Rpc& rpc);
   void open_and_send(Rpc& rpc);
   void conclude(Rpc& rpc);
-  void fail(Rpc& rpc);
+  void fail(Rpc& rpc, int error);
   void pump();
   void heard(std::span<const uint8_t> message) override;
   void say(Dsi dsi);
@@ -172,11 +167,8 @@ class Client final : private wire::Listener {
   Reply reply_;
   std::list<Rpc> busy_, free_;
   std::deque<Rpc*> backlog_;  // wait for a request id
-  struct Waiting {
-    Call* call;
-    std::coroutine_handle<> handle;
-  };
-  std::vector<Waiting> parked_;
+  Parking parked_;
+  bool silent_ = false;  // a session that ended waited for the server in vain
   std::unique_ptr<wire::Channel> owned_channel_;
   wire::Channel& channel_;
 };

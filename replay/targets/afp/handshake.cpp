@@ -19,7 +19,7 @@ constexpr uint8_t kAttentionQuantumOption = 1;
 constexpr uint32_t kAttentionQuantum = 1024;
 constexpr uint16_t kLoginWithTimeAndId = 3, kReconnect = 0;
 constexpr size_t kClearTextPassword = 8;  // bytes
-constexpr int64_t kLogoutPatience = 2'000'000'000;
+constexpr int64_t kLogoutPatience = 1'000'000'000;
 
 std::string printable(std::string_view s) {
   std::string out(s.substr(0, 64));
@@ -114,17 +114,17 @@ Detached Client::shake_hands(bool* done) {
     next_tickle_ = settings.clock->now();
   }
   if (done) *done = true;
-  std::vector<Waiting> waiting;
-  waiting.swap(parked_);
-  for (const Waiting& w : waiting) w.handle.resume();
+  parked_.wake();
 }
 
 Task Client::ready(Call& call) {
   if (call.cancelled) co_return ECANCELED;
   if (is_ready()) co_return 0;
+  if (!call.until) call.until = settings.clock->now() + settings.timeout;
   if (!shaking_) shake_hands(nullptr);
-  if (shaking_) co_await Parked{*this, &call};
+  if (shaking_) co_await parked_.wait(call);
   if (call.cancelled) co_return ECANCELED;
+  if (settings.clock->now() >= call.until) co_return ETIMEDOUT;
   co_return is_ready() ? 0 : shake_error_ ? shake_error_ : ENOTCONN;
 }
 

@@ -132,7 +132,7 @@ Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
     }
     if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !call.op().has(kOpWait)) co_return error;
-    co_await call.tree().lock_waits.wait();
+    co_await call.tree().lock_waits.wait(call.cancelled);
     if (call.cancelled) co_return ECANCELED;
   }
 }
@@ -141,7 +141,7 @@ Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
 
 Task settle_locks(Call& call, ObjectId object) {
   while (locks_of(call, object) && locks_of(call, object)->changing) {
-    co_await call.tree().lock_waits.wait();
+    co_await call.tree().lock_waits.wait(call.cancelled);
     if (call.cancelled) co_return ECANCELED;
   }
   if (!locks_of(call, object)) co_return 0;

@@ -14,7 +14,7 @@ namespace fsr::nfs {
 
 namespace {
 
-constexpr int64_t kPatience = 5'000'000'000;  // ns, for what happens outside a run
+constexpr int64_t kPatience = 5'000'000'000, kEndPatience = 1'000'000'000;  // ns, for what happens before and after a run
 
 Procedure nfs3(Proc proc) { return {kNfsProgram, kNfs3, uint32_t(proc)}; }
 
@@ -48,7 +48,7 @@ class NfsTarget final : public Target {
   }
 
   Space space() override {
-    RpcClient client = this->client();
+    RpcClient client = this->client(kPatience);
     Reply reply;
     client.call(
         nfs3(Proc::fsstat), state_->options.self, [&](XdrEncoder& out) { encode_handle(out, state_->options.root); },
@@ -57,7 +57,7 @@ class NfsTarget final : public Target {
   }
 
   bool empty() override {
-    RpcClient client = this->client();
+    RpcClient client = this->client(kPatience);
     Reply reply;
     uint64_t cookie = 0;
     bool found = false;
@@ -107,14 +107,14 @@ class NfsTarget final : public Target {
   }
 
  private:
-  RpcClient client() const { return RpcClient(name(), state_->options.server, kPatience, *state_->options.clock); }
+  RpcClient client(int64_t patience) const { return RpcClient(name(), state_->options.server, patience, *state_->options.clock); }
 
   // A server keeps the locks of a client that it does not monitor until it restarts.
   void give_up_locks() {
     const std::vector<HeldLocks::Left> left = state_->locks.take_all();
     if (left.empty()) return;
     try {
-      RpcClient client(name(), state_->options.lock_manager, kPatience, *state_->options.clock);
+      RpcClient client(name(), state_->options.lock_manager, kEndPatience, *state_->options.clock);
       for (const HeldLocks::Left& lock : left) {
         LockArguments whole{.caller = state_->lock_caller, .owner = lock.number};
         if (!state_->handle_of(lock.object, &whole.file)) continue;
@@ -136,7 +136,7 @@ class NfsTarget final : public Target {
     });
     if (left.empty()) return;
     try {
-      RpcClient client = this->client();
+      RpcClient client = this->client(kEndPatience);
       for (const HiddenName& h : left)
         client.call(
             nfs3(Proc::remove), h.who, [&](XdrEncoder& out) { encode_name(out, h.dir, h.name); },

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2 * kSecond;  // ns
-constexpr int64_t kCancelPatience = 2 * kSecond;
+constexpr int64_t kCancelPatience = kSecond;
 
 // The first operation that must not be done twice.
 size_t effect_of(std::span<const OpNum> ops, bool guarded) {
@@ -107,6 +107,7 @@ void Client::begin(Rpc& rpc) {
 }
 
 void Client::start(Rpc& rpc) {
+  if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
   rpc.waits = rpc.compound.sequenced();
   // Operations hold what the server's last state was; those that are part of a recovery go on.
   if (rpc.waits && rpc.call && (!up_ || rpc.epoch != epoch_)) return end(rpc, ENOTCONN);
@@ -154,6 +155,7 @@ void Client::retire(Rpc& rpc) {
 }
 
 void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
+  silent_ = false;
   if (!decode_reply(message, rpc.compound.ops(), &reply_)) {
     rpc.channel->reject();
     if (rpc.slot != Rpc::kNoSlot) retire(rpc);
@@ -313,20 +315,16 @@ void Client::end_all(Which which, int error) {
 void Client::cancel(const std::vector<SharedCall*>& calls) {
   auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
   auto ours = [](const Rpc& rpc) { return rpc.call && rpc.call->cancelled; };
-  std::vector<Waiting> parked;
-  std::erase_if(parked_, [&](const Waiting& w) {
-    if (w.call->cancelled) parked.push_back(w);
-    return w.call->cancelled;
-  });
-  for (const Waiting& w : parked) w.handle.resume();
+  parked_.wake_cancelled();
   end_all(
       [&](const Rpc& rpc) {
         return ours(rpc) && (rpc.waits || std::find(delayed_.begin(), delayed_.end(), &rpc) != delayed_.end());
       },
       ECANCELED);
-  const int64_t until = options.clock->now() + kCancelPatience;
+  const int64_t until = options.clock->now() + (silent_ ? 0 : kCancelPatience);
   while (under_way() && options.clock->now() < until) channels_.poll(until, -1);
   if (!under_way()) return;
+  silent_ = true;
   channels_.reset();  // what is half sent refers to memory of the caller
   end_all(ours, ECANCELED);
 }
@@ -336,9 +334,7 @@ void Client::end_everything() {
   up_ = false;
   channels_.reset();
   while (!busy_.empty() || !parked_.empty()) {
-    std::vector<Waiting> parked;
-    parked.swap(parked_);
-    for (const Waiting& w : parked) w.handle.resume();
+    parked_.wake();
     end_all([](const Rpc&) { return true; }, ECANCELED);
   }
 }

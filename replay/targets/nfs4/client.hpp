@@ -21,6 +21,7 @@
 
 #include "targets/nfs/nfs_state.hpp"
 #include "targets/nfs4/compound.hpp"
+#include "targets/parking.hpp"
 #include "targets/shared_session.hpp"
 #include "targets/task.hpp"
 #include "targets/wire/channel_set.hpp"
@@ -140,17 +141,6 @@ class Client {
   struct Slot {
     uint32_t sequence = 1;
   };
-  struct Waiting {
-    Call* call;
-    std::coroutine_handle<> handle;
-  };
-  struct Parked {
-    Client& client;
-    Call* call;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> h) { client.parked_.push_back({call, h}); }
-    void await_resume() const noexcept {}
-  };
 
   // --- requests (client.cpp) ---
   Rpc& bare_request(size_t channel = 0);  // without SEQUENCE
@@ -207,10 +197,11 @@ class Client {
   Reply reply_;
   std::list<Rpc> busy_, free_;
   uint64_t serials_ = 0;
-  std::deque<Rpc*> backlog_;     // wait for a slot
-  std::vector<Rpc*> delayed_;    // wait for the server
-  std::vector<Waiting> parked_;  // wait for a session
-  wire::ChannelSet channels_;    // the first makes and ends sessions, the others are bound to them
+  std::deque<Rpc*> backlog_;   // wait for a slot
+  std::vector<Rpc*> delayed_;  // wait for the server
+  Parking parked_;             // wait for a session
+  bool silent_ = false;        // a session that ended waited for the server in vain
+  wire::ChannelSet channels_;  // the first makes and ends sessions, the others are bound to them
 };
 
 }  // namespace fsr::nfs4

@@ -17,7 +17,7 @@ namespace fsr::nfs4 {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kSetUpPatience = 10 * kSecond, kEndPatience = 5 * kSecond;
+constexpr int64_t kSetUpPatience = 10 * kSecond, kEndPatience = kSecond;
 constexpr uint32_t kSlots = 64;            // what Linux asks for (max_session_slots)
 constexpr uint32_t kOverhead = 4096;       // of a request or reply, beside its data
 constexpr uint32_t kLongestCached = 4096;  // of what a slot keeps: replies without data
@@ -133,16 +133,14 @@ Detached Client::recover() {
     suspicious_ = false;
     if (anew) ++epoch_;
   }
-  std::vector<Waiting> waiting;
-  waiting.swap(parked_);
-  for (const Waiting& w : waiting) w.handle.resume();
+  parked_.wake();
 }
 
 Task Client::ready(Call& call) {
   for (unsigned attempt = 0; attempt < kMostAttempts && !up_; ++attempt) {
     if (call.cancelled || ending_) co_return ECANCELED;
     if (!recovering_) recover();
-    if (recovering_) co_await Parked{*this, &call};
+    if (recovering_) co_await parked_.wait(call);
     if (!up_ && recovery_error_ != ENOTCONN) break;
   }
   if (call.cancelled) co_return ECANCELED;
@@ -273,13 +271,14 @@ Detached Client::say_goodbye(bool* done) {
 
 void Client::shut_down() {
   ending_ = true;
-  if (session_number_ == 0 || !channels_[0].up()) return;
-  const int64_t until = options.clock->now() + kEndPatience;
+  if (session_number_ == 0 || silent_ || !channels_[0].up()) return;
+  const int64_t begun = options.clock->now();
+  auto until = [&] { return std::max(begun, renewed_) + kEndPatience; };  // since its last answer
   bool done = false;
   say_goodbye(&done);
-  while (!done && options.clock->now() < until) {
+  while (!done && options.clock->now() < until()) {
     advance(options.clock->now());
-    if (!done) channels_.poll(interest(until).deadline, -1);
+    if (!done) channels_.poll(interest(until()).deadline, -1);
   }
   end_everything();  // while `done` is there
 }

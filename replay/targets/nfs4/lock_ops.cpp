@@ -44,7 +44,7 @@ Task set_lock(Call& call, const Owner& owner, uint64_t start, uint64_t end, bool
     const int error = co_await ask_lock(call, call.op().handle, owner, start, end, write);
     if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !call.op().has(kOpWait)) co_return error;
-    co_await call.states().waits.wait();
+    co_await call.states().waits.wait(call.cancelled);
     if (call.cancelled) co_return ECANCELED;
   }
 }

@@ -13,7 +13,8 @@ namespace fsr::ninep {
 namespace {
 
 constexpr unsigned kDepth = 1000;                   // requests under way
-constexpr int64_t kCancelPatience = 2'000'000'000;  // ns for a Tflush at the end of a session
+constexpr int64_t kCancelPatience = 1'000'000'000;  // ns for the answers to Tflush at the end of a session
+constexpr int64_t kFlushPatience = 1'000'000'000;   // and to that of a late request
 
 }  // namespace
 
@@ -22,9 +23,11 @@ Fid::~Fid() { client.drop(*this); }
 void Rpc::replied(std::span<const uint8_t> message) { client->answered(*this, message); }
 
 void Rpc::failed(int error) {
-  client->reply_.clear();
-  client->reply_.error = error;
   if (error != ENOTCONN && !harmless && call) call->harmful = true;
+  const bool late = until <= client->settings.clock->now();
+  if (late) ++client->counters.wire.timeouts;
+  client->reply_.clear();
+  client->reply_.error = withdrawn ? client->reason_to_withdraw(*this) : late ? ETIMEDOUT : error;
   client->conclude(*this);
 }
 
@@ -32,7 +35,7 @@ wire::ChannelOptions Client::channel_options() const {
   wire::ChannelOptions o;
   o.max_message = settings.msize;
   o.depth = kDepth;
-  o.request_timeout = 2 * settings.timeout;  // the second half is for Tflush
+  o.request_timeout = 2 * settings.timeout + kFlushPatience;  // advance() is earlier
   o.stateful = true;
   return o;
 }
@@ -50,8 +53,12 @@ Rpc& Client::request(Call* call, Type type, bool harmless) {
     free_.back().client = this;
     free_.back().self = free_.begin();
   }
-  busy_.splice(busy_.end(), free_, free_.begin());
-  Rpc& rpc = busy_.back();
+  Rpc& rpc = free_.front();
+  rpc.until = settings.clock->now() + (type == Type::flush ? kFlushPatience : settings.timeout);
+  if (call) rpc.until = call->until = call->until ? call->until : rpc.until;
+  auto place = busy_.end();
+  while (place != busy_.begin() && std::prev(place)->until > rpc.until) --place;
+  busy_.splice(place, free_, free_.begin());
   rpc.call = call;
   rpc.type = type;
   rpc.harmless = harmless;
@@ -60,18 +67,17 @@ Rpc& Client::request(Call* call, Type type, bool harmless) {
   rpc.withdraws = nullptr;
   rpc.waiter = nullptr;
   rpc.serial = ++serials_;
-  rpc.begun = settings.clock->now();
   rpc.payload = {};
   rpc.out().begin(type);
   return rpc;
 }
 
 void Client::start(Rpc& rpc) {
-  if (rpc.type != Type::version && channel_.full()) {
-    rpc.unsent = true;
-    backlog_.push_back(&rpc);
-    return;
-  }
+  rpc.unsent = true;
+  if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
+  if (rpc.type == Type::version) return open_and_send(rpc);
+  if (!is_ready()) return end(rpc, ENOTCONN);  // the fids that it names are gone
+  if (channel_.full()) return backlog_.push_back(&rpc);
   open_and_send(rpc);
 }
 
@@ -86,14 +92,16 @@ void Client::open_and_send(Rpc& rpc) {
 }
 
 void Client::pump() {
-  while (!backlog_.empty() && !channel_.full()) {
+  while (!backlog_.empty() && (!channel_.full() || !is_ready())) {
     Rpc* next = backlog_.front();
     backlog_.pop_front();
-    open_and_send(*next);
+    start(*next);
   }
 }
 
 void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
+  silent_ = false;
+  if (rpc.call) rpc.call->until = 0;
   if (!decode_reply(rpc.type, dialect_, message, &reply_)) {
     channel_.reject();
     reply_.clear();
@@ -112,7 +120,7 @@ void Client::conclude(Rpc& rpc) {
   if (withdrawn) {  // the server promised to say nothing more of it
     channel_.forget(*late);
     ++counters.flushed;
-    end(*late, late->call && late->call->cancelled ? ECANCELED : ETIMEDOUT);
+    end(*late, reason_to_withdraw(*late));
   }
   if (waiter) waiter.resume();
   pump();
@@ -126,10 +134,12 @@ void Client::end(Rpc& rpc, int error) {
   conclude(rpc);
 }
 
+int Client::reason_to_withdraw(const Rpc& rpc) const { return rpc.call && rpc.call->cancelled ? ECANCELED : ETIMEDOUT; }
+
 void Client::withdraw(Rpc& rpc) {
   if (rpc.unsent) {
     std::erase(backlog_, &rpc);
-    return end(rpc, rpc.call && rpc.call->cancelled ? ECANCELED : ETIMEDOUT);
+    return end(rpc, reason_to_withdraw(rpc));
   }
   rpc.withdrawn = true;
   withdrawn_.splice(withdrawn_.end(), busy_, rpc.self);
@@ -141,38 +151,36 @@ void Client::withdraw(Rpc& rpc) {
 }
 
 void Client::advance(int64_t now) {
-  while (!busy_.empty()) {
-    Rpc& oldest = busy_.front();
-    if (oldest.begun + settings.timeout > now || oldest.type == Type::flush || oldest.type == Type::version) break;
-    withdraw(oldest);
+  while (!busy_.empty() && busy_.front().until <= now) {
+    Rpc& late = busy_.front();
+    if (late.type == Type::flush || late.type == Type::version)
+      channel_.reset();
+    else
+      withdraw(late);
+    pump();
   }
+  parked_.wake_late(now);
   channel_.poll(now, -1);
 }
 
 wire::Channel::Interest Client::interest(int64_t deadline) const {
-  if (!busy_.empty() && busy_.front().type != Type::flush && busy_.front().type != Type::version)
-    deadline = std::min(deadline, busy_.front().begun + settings.timeout);
-  return channel_.interest(deadline);
+  if (!busy_.empty()) deadline = std::min(deadline, busy_.front().until);
+  return channel_.interest(parked_.next(deadline));
 }
 
 void Client::cancel(const std::vector<SharedCall*>& calls) {
   auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
-  std::vector<Waiting> parked;
-  std::erase_if(parked_, [&](const Waiting& w) {
-    bool ours = w.call && w.call->cancelled;
-    if (ours) parked.push_back(w);
-    return ours;
-  });
-  for (const Waiting& w : parked) w.handle.resume();
+  parked_.wake_cancelled();
   std::vector<std::pair<Rpc*, uint64_t>> late;
   for (Rpc& rpc : busy_)
     if (rpc.call && rpc.call->cancelled) late.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : late)
     if (rpc->serial == serial) withdraw(*rpc);
-  const int64_t until = settings.clock->now() + kCancelPatience;
+  const int64_t until = settings.clock->now() + (silent_ ? 0 : kCancelPatience);
   while (under_way() && settings.clock->now() < until) channel_.poll(until, -1);
-  // What is half sent refers to memory of the caller.
-  if (under_way()) channel_.reset();
+  if (!under_way()) return;
+  silent_ = true;
+  channel_.reset();  // ends them: what is half sent refers to memory of the caller
 }
 
 // --- fids ---

@@ -4,8 +4,9 @@
 // All sessions of a target share one connection (shared_session.hpp): fids, and with them open files and locks, belong to it.
 // Everything here happens under its mutex.
 //
-// A request that gets no reply in time is withdrawn with Tflush; a server that does not answer that either loses the connection.
-// With a connection all fids are gone: they are remade, by name, as operations need them.
+// An operation fails when the server has not answered it for `timeout`; connecting again is part of that time. Its request is
+// withdrawn with Tflush; a server that does not answer that either loses the connection. With a connection all fids are gone:
+// they are remade, by name, as operations need them.
 #pragma once
 
 #include <atomic>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "targets/ninep/p9.hpp"
+#include "targets/parking.hpp"
 #include "targets/path_protocol.hpp"
 
 namespace fsr::ninep {
@@ -34,7 +36,7 @@ struct Settings {
   uint32_t uid = 0, gid = 0;       // whom to act as where operations don't say, and whose group new files get
   uint32_t msize = 0;              // the longest message we ask for
   std::optional<Dialect> dialect;  // nothing: the best that the server speaks
-  int64_t timeout = 0;             // of a request, ns
+  int64_t timeout = 0;             // of an operation's wait for an answer, ns
   bool privileged = false, impersonate = false;
 };
 
@@ -69,7 +71,7 @@ struct Rpc final : wire::Exchange {
   uint32_t clunks = kNoFid;  // the number is free afterwards
   Rpc* withdraws = nullptr;
   uint64_t serial = 0, withdraws_serial = 0;
-  int64_t begun = 0;
+  int64_t until = 0;
   std::coroutine_handle<> waiter;
   std::list<Rpc>::iterator self;
 
@@ -136,20 +138,13 @@ class Client {
  private:
   friend struct Rpc;
   friend struct Fid;
-  struct Parked {
-    Client& client;
-    Call* call;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> h) { client.parked_.push_back({call, h}); }
-    void await_resume() const noexcept {}
-  };
-
   void start(Rpc& rpc);
   void open_and_send(Rpc& rpc);
   void pump();
   void answered(Rpc& rpc, std::span<const uint8_t> message);
   void conclude(Rpc& rpc);
   void withdraw(Rpc& rpc);
+  int reason_to_withdraw(const Rpc& rpc) const;
   void end(Rpc& rpc, int error);  // one that never got onto the wire, or was withdrawn
   void drop(Fid& fid);
   Detached shake_hands();
@@ -171,14 +166,11 @@ class Client {
   std::string problem_;  // of the set-up
 
   Reply reply_;
-  std::list<Rpc> busy_, withdrawn_, free_;  // busy: in the order begun
+  std::list<Rpc> busy_, withdrawn_, free_;  // busy: by `until`
   uint64_t serials_ = 0;
   std::deque<Rpc*> backlog_;  // wait for a tag
-  struct Waiting {
-    Call* call;
-    std::coroutine_handle<> handle;
-  };
-  std::vector<Waiting> parked_;
+  Parking parked_;
+  bool silent_ = false;  // a session that ended waited for the server in vain
   uint32_t next_number_ = 0;
   std::vector<uint32_t> free_numbers_;
   std::unordered_map<uint32_t, FidRef> roots_;

@@ -106,17 +106,17 @@ Detached Client::shake_hands() {
     next_number_ = 0;
     free_numbers_.clear();
   }
-  std::vector<Waiting> waiting;
-  waiting.swap(parked_);
-  for (const Waiting& w : waiting) w.handle.resume();
+  parked_.wake();
 }
 
 Task Client::ready(Call& call) {
   if (call.cancelled) co_return ECANCELED;
   if (is_ready()) co_return 0;
+  if (!call.until) call.until = settings.clock->now() + settings.timeout;
   if (!shaking_) shake_hands();
-  if (shaking_) co_await Parked{*this, &call};
+  if (shaking_) co_await parked_.wait(call);
   if (call.cancelled) co_return ECANCELED;
+  if (settings.clock->now() >= call.until) co_return ETIMEDOUT;
   co_return is_ready() ? 0 : shake_error_ ? shake_error_ : ENOTCONN;
 }
 

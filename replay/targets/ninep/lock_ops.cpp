@@ -119,7 +119,7 @@ Task do_record_lock(Call& call) {
     }
     if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !op.has(kOpWait)) co_return error;
-    co_await call.tree().lock_waits.wait();
+    co_await call.tree().lock_waits.wait(call.cancelled);
     if (call.cancelled) co_return ECANCELED;
   }
 }
@@ -149,7 +149,7 @@ Task do_flock(Call& call) {
     }
     if (gave_up(call, until)) co_return error;
     if (error != EAGAIN || !op.has(kOpWait)) co_return error;
-    co_await call.tree().lock_waits.wait();
+    co_await call.tree().lock_waits.wait(call.cancelled);
     if (call.cancelled) co_return ECANCELED;
   }
 }

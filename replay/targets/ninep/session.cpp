@@ -12,6 +12,7 @@ void NinepSession::begin(SharedCall& shared_call) {
   call.uid = s.impersonate ? call.request->who.uid : s.uid;
   call.gid = s.impersonate ? call.request->who.gid : s.gid;
   call.harmful = false;
+  call.until = 0;
   run(call);
 }
 

@@ -53,6 +53,8 @@ Channel::~Channel() { close_socket(); }
 
 void Channel::send(Exchange& x) {
   x.deadline_ = clock_.now() + options_.request_timeout;
+  if (x.until) x.deadline_ = std::min(x.deadline_, x.until);
+  if (const Exchange* last = under_way_.back()) x.deadline_ = std::max(x.deadline_, last->deadline_);
   x.sendings_ = 0;
   under_way_.push_back(&x);
   if (!unsent_) {

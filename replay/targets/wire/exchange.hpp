@@ -20,6 +20,7 @@ class Exchange {
   // May be sent again on a new connection when the old one broke before the reply: doing it twice does the same as once.
   bool idempotent = false;
   bool one_way = false;  // has no reply: replied() is called, with nothing, once it is sent
+  int64_t until = 0;     // fails then at the latest (ns), or soon afterwards; 0: when the channel's timeout says
   // Bytes that the reply is looked at, from its beginning: of a long one the rest may not be there, but anything in its place.
   size_t wanted = SIZE_MAX;
 
@@ -55,6 +56,7 @@ class Exchange {
 class ExchangeList {
  public:
   Exchange* front() const { return first_; }
+  Exchange* back() const { return last_; }
   bool empty() const { return !first_; }
   static Exchange* after(const Exchange* x) { return x->next_; }
 

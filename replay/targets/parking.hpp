@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that wait until requests can be made again. Belongs to the mutex of the connection that they share.
+#pragma once
+
+#include <algorithm>
+#include <coroutine>
+#include <cstdint>
+#include <vector>
+
+#include "targets/shared_session.hpp"
+
+namespace fsr {
+
+class Parking {
+ public:
+  auto wait(SharedCall& call) {
+    struct Awaiter {
+      Parking& parking;
+      SharedCall& call;
+      bool await_ready() const noexcept { return false; }
+      void await_suspend(std::coroutine_handle<> h) { parking.waiting_.push_back({&call, h}); }
+      void await_resume() const noexcept {}
+    };
+    return Awaiter{*this, call};
+  }
+  bool empty() const { return waiting_.empty(); }
+  void wake() {
+    wake_if([](const SharedCall&) { return true; });
+  }
+  void wake_cancelled() {
+    wake_if([](const SharedCall& call) { return call.cancelled; });
+  }
+  void wake_late(int64_t now) {
+    if (!waiting_.empty()) wake_if([now](const SharedCall& call) { return call.until <= now; });
+  }
+  int64_t next(int64_t deadline) const {  // when wake_late() has something to do
+    for (const Waiting& w : waiting_) deadline = std::min(deadline, w.call->until);
+    return deadline;
+  }
+
+ private:
+  struct Waiting {
+    SharedCall* call;
+    std::coroutine_handle<> handle;
+  };
+
+  // Those that are woken may come back.
+  template <class Which>
+  void wake_if(Which which) {
+    std::vector<Waiting> woken;
+    std::erase_if(waiting_, [&](const Waiting& w) {
+      const bool ends = which(*w.call);
+      if (ends) woken.push_back(w);
+      return ends;
+    });
+    for (const Waiting& w : woken) w.handle.resume();
+  }
+
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace fsr
