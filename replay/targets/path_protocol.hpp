@@ -19,14 +19,15 @@ namespace fsr {
 // Protocols derive theirs.
 struct PathCounters {
   wire::ChannelCounters wire;
-  std::atomic<uint64_t> repeated{0};     // operations begun again after their connection broke
-  std::atomic<uint64_t> lost{0};         // operations that failed since their connection broke
-  std::atomic<uint64_t> moved{0};        // operations begun again since a name on their path was moved meanwhile
-  std::atomic<uint64_t> reopened{0};     // open files opened again after a reconnect
-  std::atomic<uint64_t> lost_locks{0};   // files whose locks ended with a connection or session
-  std::atomic<uint64_t> hidden{0};       // removals while open, done as a rename
-  std::atomic<uint64_t> hidden_left{0};  // hidden names that could not be removed
-  std::atomic<uint64_t> unknown{0};      // operations on an object that nothing taught
+  std::atomic<uint64_t> repeated{0};        // operations begun again after their connection broke
+  std::atomic<uint64_t> lost{0};            // operations that failed since their connection broke
+  std::atomic<uint64_t> moved{0};           // operations begun again since a name on their path was moved meanwhile
+  std::atomic<uint64_t> reopened{0};        // open files opened again after a reconnect
+  std::atomic<uint64_t> lost_locks{0};      // files whose locks ended with a connection or session
+  std::atomic<uint64_t> stuck_listings{0};  // that failed since the server led nowhere
+  std::atomic<uint64_t> hidden{0};          // removals while open, done as a rename
+  std::atomic<uint64_t> hidden_left{0};     // hidden names that could not be removed
+  std::atomic<uint64_t> unknown{0};         // operations on an object that nothing taught
 
   // As Target::counters() tells them.
   std::vector<std::pair<std::string, uint64_t>> named() const {
@@ -41,6 +42,7 @@ struct PathCounters {
             {"requests with no server to go to", wire.unreachable},
             {"malformed replies", wire.malformed},
             {"unexpected replies", wire.unexpected},
+            {"listings that made no progress", stuck_listings},
             {"open files removed by renaming", hidden},
             {"hidden names left behind", hidden_left},
             {"operations on unknown objects", unknown}};

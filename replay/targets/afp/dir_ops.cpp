@@ -41,8 +41,11 @@ Task fetch(Call& call, uint32_t did, Listing& l, uint64_t from, uint64_t wanted)
   for (const Parms& e : reply.entries) {
     const uint32_t type = e.is_dir ? S_IFDIR : e.attr.mode & S_IFMT;
     l.kept.push_back({from_wire_name(e.name), e.id, type});
+    l.progress.entry(e.name);
   }
-  co_return reply.error;
+  if (reply.error || l.progress.gets_on()) co_return reply.error;
+  ++call.client().counters.stuck_listings;
+  co_return EIO;
 }
 
 }  // namespace

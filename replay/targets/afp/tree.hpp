@@ -13,6 +13,7 @@
 #include "targets/afp/client.hpp"
 #include "targets/dir_cursor.hpp"
 #include "targets/known_tree.hpp"
+#include "targets/listing_progress.hpp"
 #include "targets/memory/lock_table.hpp"
 
 namespace fsr::afp {
@@ -31,9 +32,11 @@ struct Listing {
   size_t taken = 0;       // of kept
   uint64_t position = 0;  // of the next one taken
   bool eof = false;       // nothing follows `kept`
+  ListingProgress progress;
 
   void restart(uint64_t at) {
     kept.clear();
+    progress.begin();
     taken = 0;
     position = at;
     eof = false;

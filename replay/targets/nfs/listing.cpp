@@ -30,6 +30,11 @@ bool Batch::take_kept(Listing& listing) {
   return listing.eof || entries.size() >= wanted;
 }
 
+bool Batch::gets_on(Listing& listing, std::span<const Entry> reply) const {
+  for (const Entry& e : reply) listing.progress.entry(e.name);
+  return listing.progress.gets_on(cookie, reply.empty() ? cookie : reply.back().cookie);
+}
+
 bool Batch::take_reply(Listing& listing, std::span<const Entry> reply, uint64_t verifier, bool eof) {
   listing.forget();
   listing.verifier = verifier;
@@ -49,6 +54,7 @@ bool Batch::begin(Listing& listing, const Op& op) {
   wanted = readdir_limit(op);
   cookie = listing.cursor.locate(op.offset);
   if (op.offset == 0) listing.forget();
+  if (cookie != listing.entries_after || op.offset == 0) listing.progress.begin();
   return take_kept(listing);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "targets/dir_cursor.hpp"
+#include "targets/listing_progress.hpp"
 #include "targets/nfs/nfs3.hpp"
 #include "targets/target.hpp"
 
@@ -31,6 +32,7 @@ struct Listing {
   size_t taken = 0, taken_names = 0;  // of entries, of names
   uint64_t entries_after = 0;         // the cookie that entries[taken] follows
   bool eof = false;                   // nothing follows `entries`
+  ListingProgress progress;
 
   void forget() {  // what was kept of the server's answer
     names.clear();
@@ -53,7 +55,9 @@ struct Batch {
 
   // Takes what the listing has kept. True: nothing more is wanted, or there is nothing more.
   bool take_kept(Listing& listing);
-  // Keeps in the listing what the server sent for `cookie`, and takes of it as above.
+  // What the server sent for `cookie`, and did not call the end, leads on.
+  bool gets_on(Listing& listing, std::span<const Entry> reply) const;
+  // Keeps it in the listing, and takes of it as above.
   bool take_reply(Listing& listing, std::span<const Entry> reply, uint64_t verifier, bool eof);
   // Begins at the recorded cursor. True: take_kept() was enough.
   bool begin(Listing& listing, const Op& op);

@@ -14,14 +14,15 @@ void send_readdir(Call& call, uint64_t verifier);
 
 void after_readdir(Call& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
-  if (reply.entries.empty() && !reply.eof) return call.session->finish(call, EBADMSG);  // it would go on forever
-  bool done;
+  bool gets_on, done = false;
   {
     std::lock_guard lock(call.listing->mutex);
-    done = call.batch.take_reply(*call.listing, reply.entries, reply.verifier, reply.eof);
+    gets_on = reply.eof || call.batch.gets_on(*call.listing, reply.entries);
+    if (gets_on) done = call.batch.take_reply(*call.listing, reply.entries, reply.verifier, reply.eof);
     if (done) call.batch.finish(*call.listing, call.request->outcome);
   }
-  if (done) return call.session->finish(call, 0);
+  if (!gets_on) ++call.state().counters.stuck_listings;
+  if (done || !gets_on) return call.session->finish(call, gets_on ? 0 : EIO);
   send_readdir(call, reply.verifier);
 }
 

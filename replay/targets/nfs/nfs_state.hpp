@@ -53,6 +53,7 @@ struct Open {
 struct Counters {
   wire::ChannelCounters wire;
   std::atomic<uint64_t> delayed{0};                      // NFS3ERR_JUKEBOX: asked again later
+  std::atomic<uint64_t> stuck_listings{0};               // that failed since the server led nowhere
   std::atomic<uint64_t> hidden{0};                       // removals while open, done as a rename
   std::atomic<uint64_t> hidden_left{0};                  // hidden names that could not be removed
   std::atomic<uint64_t> lost_files{0};                   // of which a server that restarted may have lost uncommitted data

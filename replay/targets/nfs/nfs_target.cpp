@@ -59,24 +59,28 @@ class NfsTarget final : public Target {
   bool empty() override {
     RpcClient client = this->client(kPatience);
     Reply reply;
-    uint64_t cookie = 0;
+    uint64_t cookie = 0, asked;
     bool found = false;
+    ListingProgress progress;
     auto read = [&](XdrDecoder& in) {
       if (!decode_results(Proc::readdir, in, &reply)) return false;
       for (const Entry& e : reply.entries) {  // names are valid here only
         found |= e.name != "." && e.name != "..";
         cookie = e.cookie;
+        progress.entry(e.name);
       }
       return true;
     };
     do {
+      asked = cookie;
       uint64_t verifier = reply.verifier;
       client.call(
           nfs3(Proc::readdir), state_->options.self,
           [&](XdrEncoder& out) { encode_readdir(out, state_->options.root, cookie, verifier, state_->options.readdir_max); },
           read);
-      if (reply.status) throw std::runtime_error(name() + ": its root can't be listed");
-    } while (!found && !reply.eof && !reply.entries.empty());
+      if (reply.status || !(found || reply.eof || progress.gets_on(asked, cookie)))
+        throw std::runtime_error(name() + ": its root can't be listed");
+    } while (!found && !reply.eof);
     return !found;
   }
 
@@ -90,6 +94,7 @@ class NfsTarget final : public Target {
             {"malformed replies", c.wire.malformed},
             {"unexpected replies", c.wire.unexpected},
             {"requests delayed by the server", c.delayed},
+            {"listings that made no progress", c.stuck_listings},
             {"open files removed by renaming", c.hidden},
             {"hidden names left behind", c.hidden_left},
             {"files of which the server lost data", c.lost_files},

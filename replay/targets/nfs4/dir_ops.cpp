@@ -38,7 +38,10 @@ Task do_readdir(Call& call) {
                          op.kind == OpKind::readdirplus ? kEverything : kEntryAttributes);
     const Reply& reply = co_await call.send(rpc);
     if (reply.error) co_return reply.error;
-    if (reply.entries.empty() && !reply.eof) co_return EBADMSG;  // it would go on forever
+    if (!reply.eof && !batch.gets_on(listing, reply.entries)) {
+      ++call.files().counters.stuck_listings;
+      co_return EIO;
+    }
     done = batch.take_reply(listing, reply.entries, reply.verifier, reply.eof);
   }
   batch.finish(listing, call.request->outcome);

@@ -61,6 +61,7 @@ class Nfs4Target final : public Target {
                                                          {"requests delayed by its grace period", c.grace},
                                                          {"delegations returned", c.delegations},
                                                          {"lease renewals", c.renewals},
+                                                         {"listings that made no progress", f.stuck_listings},
                                                          {"open files removed by renaming", f.hidden},
                                                          {"hidden names left behind", f.hidden_left},
                                                          {"files of which the server lost data", f.lost_files},

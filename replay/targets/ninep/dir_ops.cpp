@@ -12,7 +12,11 @@ namespace fsr::ninep {
 namespace {
 
 constexpr uint64_t kSmallestBuffer = 4096;  // of a request, bytes
-constexpr uint64_t kMostEntries = 1u << 20;
+
+int stuck(Call& call) {
+  ++call.client().counters.stuck_listings;
+  return EIO;
+}
 
 // Fetches what comes next in 9P2000.L, where every entry tells where the next one begins.
 Task fetch_linux(Call& call, const Open& open, uint32_t count) {
@@ -25,9 +29,11 @@ Task fetch_linux(Call& call, const Open& open, uint32_t count) {
   l.kept.clear();
   l.taken = 0;
   l.eof = reply.entries.empty();
-  if (!l.eof && reply.entries.back().offset == from) co_return EBADMSG;  // it would go on forever
-  for (const Entry& e : reply.entries) l.kept.push_back({std::string(e.name), e.ino, e.offset, e.type});
-  co_return 0;
+  for (const Entry& e : reply.entries) {
+    l.kept.push_back({std::string(e.name), e.ino, e.offset, e.type});
+    l.progress.entry(e.name);
+  }
+  co_return l.eof || l.progress.gets_on(from, reply.entries.back().offset) ? 0 : stuck(call);
 }
 
 // The same in 9P2000 and .u, which can go on where the last Tread ended, or begin again.
@@ -46,9 +52,10 @@ Task fetch_plain(Call& call, const Open& open, uint32_t count) {
   l.read_bytes += reply.data.size();
   for (const Entry& e : entries.entries) {
     const uint64_t number = l.read_entries++;
+    l.progress.entry(e.name);
     if (number >= l.position) l.kept.push_back({std::string(e.name), e.ino, number + 1, e.type});
   }
-  co_return l.read_entries > kMostEntries * 16 ? EBADMSG : 0;
+  co_return l.eof || l.progress.gets_on() ? 0 : stuck(call);
 }
 
 }  // namespace

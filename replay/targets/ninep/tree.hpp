@@ -17,6 +17,7 @@
 
 #include "targets/dir_cursor.hpp"
 #include "targets/known_tree.hpp"
+#include "targets/listing_progress.hpp"
 #include "targets/memory/lock_table.hpp"
 #include "targets/ninep/client.hpp"
 
@@ -38,9 +39,11 @@ struct Listing {
   bool eof = false;         // nothing follows `kept`
   uint64_t read_bytes = 0;  // 9P2000 and .u: where the next Tread begins, and how many entries came before
   uint64_t read_entries = 0;
+  ListingProgress progress;
 
   void restart(uint64_t at) {
     kept.clear();
+    progress.begin();
     taken = 0;
     position = at;
     eof = false;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a listing counts as leading nowhere.
+#include "targets/listing_progress.hpp"
+
+#include <string>
+
+#include "catch.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// How many of `most` replies it takes; each gives a reply's names, its number being the argument.
+template <class Names>
+int replies_until_stuck(int most, Names names) {
+  ListingProgress progress;
+  for (int i = 0; i < most; ++i) {
+    for (const std::string& name : names(i)) progress.entry(name);
+    if (!progress.gets_on()) return i + 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a listing that gets on may be as long as it likes") {
+  ListingProgress progress;
+  for (uint64_t i = 0; i < 100'000; ++i) {
+    progress.entry("name" + std::to_string(i));
+    REQUIRE(progress.gets_on(i, i + 1));
+  }
+  // Cookies need not grow.
+  progress.begin();
+  progress.entry("a");
+  CHECK(progress.gets_on(0, 900));
+  progress.entry("b");
+  CHECK(progress.gets_on(900, 7));
+}
+
+TEST_CASE("a cookie that leads back to where a listing was is found at once") {
+  ListingProgress progress;
+  progress.entry("a");
+  CHECK_FALSE(progress.gets_on(5, 5));
+  progress.begin();
+  progress.entry("a");
+  CHECK(progress.gets_on(0, 5));
+  progress.entry("b");
+  CHECK(progress.gets_on(5, 9));
+  progress.entry("c");
+  CHECK_FALSE(progress.gets_on(9, 5));
+}
+
+TEST_CASE("replies that repeat themselves are borne for a while, since names that are made meanwhile move others") {
+  using Names = std::vector<std::string>;
+  CHECK(replies_until_stuck(1000, [](int) { return Names{"a", "b"}; }) == 18);
+  CHECK(replies_until_stuck(1000, [](int) { return Names{}; }) == 18);
+  CHECK(replies_until_stuck(1000, [](int i) { return Names{"page" + std::to_string(i % 50)}; }) == 50 + 17);
+  CHECK(replies_until_stuck(1000, [](int i) { return Names{"name" + std::to_string(i / 10)}; }) == 0);
+  // Other cookies do not help it.
+  ListingProgress progress;
+  int replies = 0;
+  do progress.entry(".");
+  while (progress.gets_on(uint64_t(replies), uint64_t(replies) + 1) && ++replies < 1000);
+  CHECK(replies == 17);
+}
