@@ -71,6 +71,7 @@ struct PathConnection final : SharedConnection {
 
 struct RepeatableCall : SharedCall {
   bool harmful = false;  // a request that must not be made twice may have been performed
+  bool made = false;     // what it is to make is there: an operation that begins again goes on behind that
 };
 
 inline bool connection_broke(int error) { return error == ECONNRESET || error == ENOTCONN; }

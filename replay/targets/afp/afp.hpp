@@ -67,6 +67,7 @@ enum Result : int32_t {
   kMiscError = -5014,
   kObjectExists = -5017,
   kObjectNotFound = -5018,
+  kParamError = -5019,
   kRangeOverlap = -5021,
   kUserNotAuthenticated = -5023,
   kObjectTypeError = -5025,

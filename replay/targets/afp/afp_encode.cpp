@@ -66,7 +66,7 @@ int afp_errno(int32_t result) {
       return EACCES;
     case -5004:  // bitmap
     case -5005:  // can't move into itself
-    case -5019:  // parameter
+    case kParamError:
     case -5020:  // range not locked
     case -5028:  // can't rename
     case -5038:  // same object

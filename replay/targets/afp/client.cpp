@@ -180,10 +180,13 @@ Task Client::open_fork(Call* call, uint32_t did, std::string_view name, uint16_t
 
 Task Client::close_fork(Call* call, ForkRef fork) {
   if (!current(fork)) co_return 0;
-  fork->open = false;
+  const bool again = fork->closing;
+  fork->closing = true;
   Rpc& rpc = request(call, Command::close_fork);
   rpc.out().u8(0).u16(fork->number);
   const Reply& reply = co_await send(rpc);
+  fork->open = connection_broke(reply.error);
+  if (again && reply.result == kParamError) co_return 0;  // it was closed, and the answer lost
   co_return reply.error;
 }
 

@@ -62,6 +62,7 @@ struct Fork {
   const uint16_t number;
   const uint64_t session;  // of AFP
   bool open = true;
+  bool closing = false;  // the server was asked to
 };
 using ForkRef = std::shared_ptr<Fork>;
 

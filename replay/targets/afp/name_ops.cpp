@@ -80,6 +80,7 @@ Task remove_replaced(Call& call, const Place& from, const Place& to) {
 Task exchange_by_moves(Call& call, const Place& from, const Place& to) {
   const Place aside{call.client().root(), call.tree().hidden_name()};
   if (int error = co_await move(call, from, aside)) co_return error;
+  call.harmful = true;  // from the start it would miss what it moved
   call.auxiliary();
   int error = co_await move(call, to, from);
   call.auxiliary();
@@ -109,7 +110,7 @@ Task make_link_file(Call& call, const Place& place, std::string_view target, boo
   constexpr std::string_view kLinkTypeAndCreator = "slnkrhap";
   constexpr size_t kFinderInfoSize = 32;
   ForkRef fork;
-  if (int error = co_await create_file(call, place.did, place.name)) co_return error;
+  if (int error = co_await make_file(call, place)) co_return error;
   *made = true;
   if (int error = co_await open_at(call, place, kAccessRead | kAccessWrite, &fork)) co_return error;
   int error = co_await write_all(call, fork, target);
@@ -152,6 +153,13 @@ Task create_file(Call& call, uint32_t did, std::string_view name) {
   co_return reply.error;
 }
 
+Task make_file(Call& call, const Place& place) {
+  if (call.made) co_return 0;
+  const int error = co_await create_file(call, place.did, place.name);
+  call.made = !error;
+  co_return error;
+}
+
 Task remove_place(Call& call, const Place& place) {
   Rpc& rpc = call.ask_at(Command::remove, place.did, false);
   rpc.out().path(place.name);
@@ -180,20 +188,23 @@ Task do_lookup(Call& call) {
 Task do_mkdir(Call& call) {
   Place place;
   if (int error = co_await find_parent(call, &place)) co_return error;
-  Rpc& rpc = call.ask_at(Command::create_dir, place.did, false);
-  rpc.out().path(place.name);
-  const Reply& reply = co_await call.client().send(rpc);
-  if (reply.error) co_return reply.error;
-  const uint32_t did = reply.parms.id;
-  taught(call, S_IFDIR, did);
-  const Place made{did, {}};
+  if (!call.made) {
+    Rpc& rpc = call.ask_at(Command::create_dir, place.did, false);
+    rpc.out().path(place.name);
+    const Reply& reply = co_await call.client().send(rpc);
+    if (reply.error) co_return reply.error;
+    call.made = true;
+    call.made_did = reply.parms.id;
+    taught(call, S_IFDIR, call.made_did);
+  }
+  const Place made{call.made_did, {}};
   co_return co_await set_mode(call, made, allowed_mode(call, (call.op().mode & 07777) | S_IFDIR));
 }
 
 Task do_mknod(Call& call) {
   Place place;
   if (int error = co_await find_parent(call, &place)) co_return error;
-  if (int error = co_await create_file(call, place.did, place.name)) co_return error;
+  if (int error = co_await make_file(call, place)) co_return error;
   taught(call, S_IFREG);
   co_return co_await set_mode(call, place, allowed_mode(call, (call.op().mode & 07777) | S_IFREG));
 }
@@ -209,7 +220,7 @@ Task do_symlink(Call& call) {
     error = co_await make_link_file(call, place, target, &made);
     if (!made || connection_broke(error)) co_return error;
   } else {
-    error = co_await create_file(call, place.did, place.name);
+    error = co_await make_file(call, place);
     if (error) co_return error;
     error = EACCES;
   }

@@ -62,7 +62,7 @@ Task do_create(Call& call) {
   Place place{0, to_wire_name(op.name)};
   ForkRef fork;
   if (int error = co_await call.tree().find_dir(call, op.parent, &place.did)) co_return error;
-  const int exists = co_await create_file(call, place.did, place.name);
+  const int exists = co_await make_file(call, place);
   if (exists && (exists != EEXIST || (op.open_flags & O_EXCL))) co_return exists;
   call.auxiliary();
   if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
@@ -77,10 +77,13 @@ Task do_release(Call& call) {
   const Op& op = call.op();
   if (!call.tree().open(op.handle)) co_return EBADF;
   co_await end_flock(call, op.handle);
-  Open open;
-  if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
+  const Open* known = call.tree().open(op.handle);
+  if (!known) co_return EBADF;
+  Open open = *known;
   int error = 0;
   if (open.fork) error = co_await call.client().close_fork(&call, open.fork);
+  if (connection_broke(error)) co_return error;  // the next connection may go on with the session, and its forks
+  if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
   if (const auto hidden = call.tree().take_unused_hidden(open.object)) co_await remove_hidden(call, hidden->name);
   co_return error;
 }

@@ -58,6 +58,7 @@ Task set_mode(Call& call, const Place& place, uint32_t mode);
 Task set_size(Call& call, ForkRef fork, uint64_t size);
 // FPCreateFile, which fails where something is.
 Task create_file(Call& call, uint32_t did, std::string_view name);
+Task make_file(Call& call, const Place& place);  // the operation's own: once
 Task open_at(Call& call, const Place& place, uint16_t access, ForkRef* fork);
 Task remove_place(Call& call, const Place& place);
 Task write_all(Call& call, ForkRef fork, std::string_view bytes);

@@ -13,7 +13,7 @@ Rpc& Call::ask_at(Command command, uint32_t did, bool harmless) {
 
 void AfpSession::begin(SharedCall& shared_call) {
   Call& call = static_cast<Call&>(shared_call);
-  call.harmful = false;
+  call.harmful = call.made = false;
   call.until = 0;
   run(call);
 }

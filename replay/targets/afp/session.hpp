@@ -15,6 +15,7 @@ using Shared = PathConnection<Client, Tree>;
 struct Call final : RepeatableCall {
   explicit Call(Shared& s) : shared(s) {}
   Shared& shared;
+  uint32_t made_did = 0;  // of a directory that it made
 
   Client& client() const { return shared.client; }
   Tree& tree() const { return shared.tree; }

@@ -130,14 +130,13 @@ Task do_rename(Call& call) {
   if (int error = find_parent(call, &from)) co_return error;
   if (int error = name_error(op.name2)) co_return error;
   if (int error = find_object(call, op.parent2, &to)) co_return error;
-  bool hidden = false;
   // A rename that was refused took no name away.
-  if (!op.error && op.object2 != op.object && call.files().is_open(op.object2)) {
+  if (!call.hid && !op.error && op.object2 != op.object && call.files().is_open(op.object2)) {
     call.auxiliary();
-    hidden = co_await hide(call, to, op.name2, op.object2) == 0;  // else the server's answer to the rename itself decides
+    call.hid = co_await hide(call, to, op.name2, op.object2) == 0;  // else the server's answer to the rename itself decides
   }
   const int error = co_await rename_name(call, from, op.name, to, op.name2);
-  if (!error && op.object2 != op.object && !hidden) call.files().unlinked(op.object2);
+  if (!error && op.object2 != op.object && !call.hid) call.files().unlinked(op.object2);
   co_return error;
 }
 

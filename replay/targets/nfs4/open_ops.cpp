@@ -87,7 +87,8 @@ Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow h
   const Owner owner = stays ? Owner{op.handle} : Owner{++call.shared->temporary_opens, Owner::temporary};
   Rpc& rpc = call.ask();
   rpc.guarded = how == CreateHow::guarded;
-  rpc.compound.putfh(dir).open_name(access, owner, op.name, how, call.client().fresh_verifier(), set);
+  if (!call.verifier) call.verifier = call.client().fresh_verifier();
+  rpc.compound.putfh(dir).open_name(access, owner, op.name, how, call.verifier, set);
   rpc.compound.getfh().getattr();
   if (!stays) rpc.compound.close(kCurrent);
   const Reply& reply = co_await call.send(rpc);
@@ -108,12 +109,15 @@ Task do_create(Call& call) {
   Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode & 07777)};
   const bool exclusive = op.open_flags & O_EXCL;
   if (!exclusive && (op.open_flags & O_TRUNC)) set.valid |= kAttrSize;  // to 0
-  FileHandle made;
-  const int error = co_await create_file(call, dir, set, exclusive ? CreateHow::exclusive : CreateHow::unchecked, &made);
-  if (error || !exclusive) co_return error;
+  if (call.made.size == 0) {
+    FileHandle made;
+    const int error = co_await create_file(call, dir, set, exclusive ? CreateHow::exclusive : CreateHow::unchecked, &made);
+    if (error || !exclusive) co_return error;
+    call.made = made;
+  }
   call.auxiliary();
   Rpc& rpc = call.ask();
-  rpc.compound.putfh(made).setattr(kAnonymous, {.valid = kAttrAtimeNow | kAttrMtimeNow}).getattr();
+  rpc.compound.putfh(call.made).setattr(kAnonymous, {.valid = kAttrAtimeNow | kAttrMtimeNow}).getattr();
   const Reply& reply = co_await call.send(rpc);
   if (!reply.error) call.request->outcome.attr = reply.attr;
   co_return reply.error;

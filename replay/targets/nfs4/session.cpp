@@ -32,6 +32,9 @@ void Nfs4Session::begin(SharedCall& shared_call) {
   }
   call.harmful = false;
   call.attempts = 0;
+  call.made = {};
+  call.verifier = 0;
+  call.hid = false;
   run(call);
 }
 

@@ -39,6 +39,10 @@ struct Call final : SharedCall {
   Identity who;
   bool harmful = false;  // a request that must not be made twice may have been performed
   unsigned attempts = 0;
+  // What an operation that begins again goes on behind:
+  FileHandle made;         // what it is to make is there
+  uint64_t verifier = 0;   // the server knows it by this
+  bool hid = false;        // what it replaces got a hidden name
   bool restarted = false;  // a write was told that the server restarted
   nfs::Batch batch;        // of a listing
 

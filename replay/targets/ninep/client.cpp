@@ -208,10 +208,10 @@ void Client::drop(Fid& fid) {
   start(rpc);
 }
 
-Task Client::clunk(Call* call, FidRef fid) {
-  if (!current(fid)) co_return 0;
+Task Client::clunk(Call* call, FidRef fid, bool harmless) {
+  if (!current(fid)) co_return harmless ? 0 : ENOTCONN;
   fid->live = false;
-  Rpc& rpc = request(call, Type::clunk);
+  Rpc& rpc = request(call, Type::clunk, harmless);
   rpc.out().u32(fid->number);
   const Reply& reply = co_await send(rpc);
   co_return reply.error;

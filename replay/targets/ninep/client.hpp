@@ -121,7 +121,7 @@ class Client {
 
   FidRef new_fid();
   Task walk(Call* call, FidRef from, std::span<const std::string_view> names, FidRef* found);  // no names: a copy
-  Task clunk(Call* call, FidRef fid);                                                          // waits for it
+  Task clunk(Call* call, FidRef fid, bool harmless = true);                                    // waits for it
   Task root(Call* call, uint32_t uid, FidRef* found);
 
   // Sends and receives what there is, ends what is late.

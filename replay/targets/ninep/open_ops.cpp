@@ -140,7 +140,8 @@ Task do_release(Call& call) {
   }
   Open open;
   if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
-  const int error = co_await call.client().clunk(&call, open.fid);
+  int error = co_await call.client().clunk(&call, open.fid);
+  if (connection_broke(error)) error = 0;  // and so did what was open on it
   if (const auto hidden = call.tree().take_unused_hidden(open.object)) co_await remove_hidden(call, hidden->parent, hidden->name);
   co_return error;
 }

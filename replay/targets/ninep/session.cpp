@@ -11,7 +11,7 @@ void NinepSession::begin(SharedCall& shared_call) {
   call.shared = shared_.get();
   call.uid = s.impersonate ? call.request->who.uid : s.uid;
   call.gid = s.impersonate ? call.request->who.gid : s.gid;
-  call.harmful = false;
+  call.harmful = call.made = false;
   call.until = 0;
   run(call);
 }

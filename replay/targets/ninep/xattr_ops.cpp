@@ -42,7 +42,8 @@ Task read_value(Call& call, std::string_view name, uint64_t limit) {
   co_return 0;
 }
 
-Task write_value(Call& call, std::string_view value, uint32_t flags) {
+// `once`: done twice, it would fail.
+Task write_value(Call& call, std::string_view value, uint32_t flags, bool once) {
   FidRef file, copy;
   if (int error = co_await call.tree().find(call, call.op().object, &file)) co_return error;
   if (int error = co_await call.client().walk(&call, file, {}, &copy)) co_return error;
@@ -60,7 +61,7 @@ Task write_value(Call& call, std::string_view value, uint32_t flags) {
     if (!error && (written.size == 0 || written.size > count)) error = EIO;
     if (!error) done += written.size;
   }
-  const int last = co_await call.client().clunk(&call, copy);
+  const int last = co_await call.client().clunk(&call, copy, !once || error);
   co_return error ? error : last;
 }
 
@@ -75,9 +76,9 @@ Task do_setxattr(Call& call) {
   if (op.length > kLongestValue) co_return E2BIG;
   call.buffer.assign(op.data.substr(0, size_t(op.length)));
   call.buffer.resize(size_t(op.length), '\0');
-  co_return co_await write_value(call, call.buffer, op.flags & (XATTR_CREATE | XATTR_REPLACE));
+  co_return co_await write_value(call, call.buffer, op.flags & (XATTR_CREATE | XATTR_REPLACE), op.flags & XATTR_CREATE);
 }
 
-Task do_removexattr(Call& call) { return write_value(call, {}, XATTR_REPLACE); }
+Task do_removexattr(Call& call) { return write_value(call, {}, XATTR_REPLACE, true); }
 
 }  // namespace fsr::ninep
