@@ -187,7 +187,7 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   if ((grace || reply_.status == kDelay) && reply_.done <= rpc.effect) {
     ++(grace ? counters.grace : counters.delayed);
     // A server that restarted waits for its clients for as long as a lease, or somewhat longer.
-    if (delay(rpc, options.timeout + (grace ? 2 * int64_t(lease_) * kSecond : 0))) return pump();
+    if (delay(rpc, grace ? grace_patience() : options.timeout)) return pump();
   }
   conclude(rpc);
 }
@@ -242,7 +242,7 @@ void Client::conclude(Rpc& rpc) {
 bool Client::delay(Rpc& rpc, int64_t patience) {
   const int64_t now = options.clock->now();
   if (rpc.retry_until == 0) {
-    rpc.retry_until = now + patience;
+    rpc.retry_until = recovering_ && !rpc.call ? recovery_until_ : now + patience;
     rpc.retry_delay = kFirstDelay;
   }
   if (now >= rpc.retry_until || (rpc.call && rpc.call->cancelled)) return false;

@@ -74,8 +74,11 @@ struct Rpc final : wire::Exchange {
 // What gets back the state that the server forgot.
 class Recovery {
  public:
-  // `reclaim`: the server restarted, and takes back what it knew.
-  virtual Task recover(bool reclaim) = 0;
+  virtual void forgotten() = 0;  // all of it
+  // Asks a server that restarted to take back what it knew. It wants to hear that this is complete before anything else.
+  virtual Task reclaim() = 0;
+  // Opens and locks anew what is still forgotten.
+  virtual Task regain() = 0;
   virtual Task close_all() = 0;
 
  protected:
@@ -156,6 +159,7 @@ class Client {
   void release(Rpc& rpc, bool used);
   void retire(Rpc& rpc);
   bool delay(Rpc& rpc, int64_t patience);
+  int64_t grace_patience() const { return options.timeout + 2'000'000'000 * int64_t(lease_); }
   template <class Which>
   void end_all(Which which, int error);
   void send_delayed(int64_t now);
@@ -187,8 +191,10 @@ class Client {
   uint32_t lease_ = 90;  // s
   int64_t renewed_ = 0;
   bool up_ = false, recovering_ = false, suspicious_ = false, renewing_ = false, ending_ = false;
+  bool unknown_ = false;  // to the server, which knew us; until a recovery succeeds
   int recovery_error_ = 0;
-  uint32_t alarms_ = 0;  // SequenceFlag, as last told
+  int64_t recovery_until_ = 0;  // its requests are not delayed for longer, all together
+  uint32_t alarms_ = 0;         // SequenceFlag, as last told
   uint64_t epoch_ = 1;
   std::string problem_;  // of the set-up
   Offers offers_;

@@ -120,17 +120,21 @@ Task Client::complete_reclaim() {
 
 Detached Client::recover() {
   recovering_ = true;
+  recovery_until_ = options.clock->now() + grace_patience();
   bool new_client = false;
   int error = co_await make_session(&new_client);
   if (!error) error = co_await bind_channels();
-  const bool anew = new_client || suspicious_;
-  if (!error && anew && recovery) error = co_await recovery->recover(new_client);
-  if (!error && new_client) error = co_await complete_reclaim();
+  unknown_ |= new_client;
+  const bool anew = unknown_ || suspicious_;
+  if (anew && recovery) recovery->forgotten();
+  if (!error && unknown_ && recovery) error = co_await recovery->reclaim();
+  if (!error && unknown_) error = co_await complete_reclaim();
+  if (!error && anew && recovery) error = co_await recovery->regain();
   recovering_ = false;
   recovery_error_ = error;
   if (!error) {
     up_ = !ending_;
-    suspicious_ = false;
+    suspicious_ = unknown_ = false;
     if (anew) ++epoch_;
   }
   parked_.wake();

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include <algorithm>
+
 namespace fsr::nfs4 {
 
 namespace {
@@ -69,17 +71,46 @@ std::vector<Owner> States::lock_owners(HandleId open) {
 
 // --- recovery ---
 
-// Asks a restarted server to take the open file back; where it will not, or has not restarted, opens it anew.
+void States::forgotten() {
+  for (auto& [id, state] : opens_) state.forgotten = !state.lost;
+  forgotten_locks_.clear();
+  for (auto& [object, locks] : locks_) {
+    const std::span<const LockTable::Range> ranges = locks.held.ranges();
+    std::erase_if(locks.owners, [&](const auto& entry) {  // those that hold nothing begin anew
+      return std::none_of(ranges.begin(), ranges.end(), [&](const auto& range) { return range.owner == key(entry.first); });
+    });
+    for (auto& [owner, lock] : locks.owners) {
+      lock.known = false;
+      for (const LockTable::Range& range : ranges)
+        if (range.owner == key(owner)) forgotten_locks_.push_back({object, owner, range});
+    }
+  }
+}
+
+std::vector<HandleId> States::forgotten_opens() const {
+  std::vector<HandleId> ids;
+  for (const auto& [id, state] : opens_)
+    if (state.forgotten) ids.push_back(id);
+  return ids;
+}
+
+bool States::is_forgotten(HandleId id) {
+  const OpenState* state = open(id);
+  return state && state->forgotten;
+}
+
 Task States::open_again(HandleId id, bool reclaim) {
+  if (!is_forgotten(id)) co_return 0;
   const OpenState known = *open(id);
   Rpc& rpc = client_.request(nullptr, known.who);
   rpc.compound.putfh(known.handle);
   reclaim ? rpc.compound.open_again(known.access, {id}) : rpc.compound.open_handle(known.access, {id});
   const Reply& reply = co_await client_.send(rpc);
-  if (reclaim && refused_in_time(reply.status)) co_return co_await open_again(id, false);
+  if (reclaim && refused_in_time(reply.status)) co_return 0;
   if (reply.error && reply.status == kOk) co_return reply.error;  // no answer
   OpenState* state = open(id);
   if (!state) co_return 0;
+  state->forgotten = false;
   if (reply.error) {
     state->lost = true;
     ++client_.counters.lost_opens;
@@ -90,7 +121,9 @@ Task States::open_again(HandleId id, bool reclaim) {
   co_return 0;
 }
 
-Task States::lock_again(ObjectId object, Owner owner, LockTable::Range range, bool reclaim, bool* first) {
+// *refused: the server takes nothing back, but may grant it anew.
+Task States::lock_again(Held held, bool reclaim, bool* refused) {
+  const auto& [object, owner, range] = held;
   LockState* lock = locks(object, owner);
   const OpenState* through = lock ? open(lock->open) : nullptr;
   if (!through) co_return 0;
@@ -98,54 +131,48 @@ Task States::lock_again(ObjectId object, Owner owner, LockTable::Range range, bo
   const uint64_t length = lock_length(range.start, range.end);
   Rpc& rpc = client_.request(nullptr, through->who);
   rpc.compound.putfh(through->handle);
-  *first ? rpc.compound.first_lock(type, reclaim, range.start, length, through->stateid, owner)
-         : rpc.compound.lock(type, reclaim, range.start, length, lock->stateid);
+  lock->known ? rpc.compound.lock(type, reclaim, range.start, length, lock->stateid)
+              : rpc.compound.first_lock(type, reclaim, range.start, length, through->stateid, owner);
   const Reply& reply = co_await client_.send(rpc);
-  if (reclaim && refused_in_time(reply.status)) co_return co_await lock_again(object, owner, range, false, first);
+  *refused = reclaim && refused_in_time(reply.status);
+  if (*refused) co_return 0;
   if (reply.error && reply.status == kOk) co_return reply.error;
   if (reply.error) {
     unlocked(object, owner, range.start, range.end);
     ++client_.counters.lost_locks;
     co_return 0;
   }
-  *first = false;
-  if ((lock = locks(object, owner))) lock->stateid = reply.stateid;
+  if ((lock = locks(object, owner))) {
+    lock->stateid = reply.stateid;
+    lock->known = true;
+  }
   if (reclaim) ++client_.counters.reclaimed;
   co_return 0;
 }
 
-Task States::lock_all_again(bool reclaim) {
-  struct Held {
-    ObjectId object;
-    Owner owner;
-    LockTable::Range range;
-  };
-  std::vector<Held> all;
-  for (auto& [object, locks] : locks_)
-    for (auto& [owner, lock] : locks.owners) {
-      const size_t before = all.size();
-      for (const LockTable::Range& range : locks.held.ranges())
-        if (range.owner == key(owner)) all.push_back({object, owner, range});
-      if (all.size() == before) lock.open = 0;  // nothing held: the owner begins anew
-    }
-  for (auto& [object, locks] : locks_) std::erase_if(locks.owners, [](const auto& entry) { return entry.second.open == 0; });
-  bool first = true;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (i == 0 || all[i].object != all[i - 1].object || !(all[i].owner == all[i - 1].owner)) first = true;
-    if (int error = co_await lock_again(all[i].object, all[i].owner, all[i].range, reclaim, &first)) co_return error;
+Task States::reclaim() {
+  for (HandleId id : forgotten_opens())
+    if (int error = co_await open_again(id, true)) co_return error;
+  std::vector<Held> left;
+  for (const Held& held : forgotten_locks_) {
+    const LockState* lock = locks(held.object, held.owner);
+    bool refused = lock && is_forgotten(lock->open);  // as its file was
+    if (!refused)
+      if (int error = co_await lock_again(held, true, &refused)) co_return error;
+    if (refused) left.push_back(held);
   }
+  forgotten_locks_.swap(left);
   co_return 0;
 }
 
-Task States::recover(bool reclaim) {
-  std::vector<HandleId> ids;
-  for (const auto& [id, state] : opens_)
-    if (!state.lost) ids.push_back(id);
-  for (HandleId id : ids) {
-    if (!open(id)) continue;
-    if (int error = co_await open_again(id, reclaim)) co_return error;
-  }
-  co_return co_await lock_all_again(reclaim);
+Task States::regain() {
+  for (HandleId id : forgotten_opens())
+    if (int error = co_await open_again(id, false)) co_return error;
+  bool refused;
+  for (const Held& held : forgotten_locks_)
+    if (int error = co_await lock_again(held, false, &refused)) co_return error;
+  forgotten_locks_.clear();
+  co_return 0;
 }
 
 // --- the end ---

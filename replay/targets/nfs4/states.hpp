@@ -21,14 +21,16 @@ struct OpenState {
   ObjectId object = kNoObject;
   FileHandle handle;
   Stateid stateid;
-  uint32_t access = 0;  // ShareAccess
-  Identity who;         // whom the file was opened as, and is used as
-  bool lost = false;    // the server forgot it and would not have it again
+  uint32_t access = 0;     // ShareAccess
+  Identity who;            // whom the file was opened as, and is used as
+  bool forgotten = false;  // by the server, until a recovery had it again
+  bool lost = false;       // it would not have it again
 };
 
 struct LockState {
   HandleId open = 0;  // through which the owner's first lock was made
   Stateid stateid;
+  bool known = true;  // to the server
 };
 
 class States final : public Recovery {
@@ -47,7 +49,9 @@ class States final : public Recovery {
   std::vector<Owner> lock_owners(HandleId open);  // whose first locks were made through it
   RetryWaits waits;
 
-  Task recover(bool reclaim) override;
+  void forgotten() override;
+  Task reclaim() override;
+  Task regain() override;
   Task close_all() override;
   Task close(Call* call, const OpenState& state);
 
@@ -59,15 +63,22 @@ class States final : public Recovery {
     std::map<Owner, LockState, OwnerLess> owners;
     LockTable held;  // what to ask for again
   };
+  struct Held {
+    ObjectId object;
+    Owner owner;
+    LockTable::Range range;
+  };
+  std::vector<HandleId> forgotten_opens() const;
+  bool is_forgotten(HandleId id);
   Task open_again(HandleId id, bool reclaim);
-  Task lock_again(ObjectId object, Owner owner, LockTable::Range range, bool reclaim, bool* first);
-  Task lock_all_again(bool reclaim);
+  Task lock_again(Held held, bool reclaim, bool* refused);
   Task remove(const nfs::HiddenName& name);
 
   Client& client_;
   nfs::NfsState& files_;
   std::unordered_map<HandleId, OpenState> opens_;
   std::unordered_map<ObjectId, ObjectLocks> locks_;
+  std::vector<Held> forgotten_locks_;
 };
 
 // The length of a lock or of what is unlocked, up to and with `end`.
