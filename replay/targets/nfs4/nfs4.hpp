@@ -102,7 +102,7 @@ enum Status : uint32_t {
   kNoXattr = 10095,
 };
 int status_errno(uint32_t status);         // 0 for kOk
-std::string status_name(uint32_t status);  // "NFS4ERR_NOTSUPP", for those that messages may show; else "NFS4ERR 10004"
+std::string status_name(uint32_t status);  // "NFS4ERR_NOTSUPP"
 
 // What an errno stands for that only this client's own operations see: the server no longer knows an open file or a lock.
 constexpr int kStateLost = EKEYEXPIRED;
