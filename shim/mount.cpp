@@ -30,20 +30,6 @@ namespace fsr {
 
 namespace {
 
-// mountinfo writes blanks and backslashes as \ooo.
-std::string unescape(const std::string& text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      out += char(strtol(text.substr(i + 1, 3).c_str(), nullptr, 8));
-      i += 3;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 void write_file(const char* path, const std::string& text) {
   int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) throw failed(path, errno);
@@ -55,27 +41,7 @@ void write_file(const char* path, const std::string& text) {
 
 }  // namespace
 
-std::vector<MountEntry> mounts(const std::string& process) {
-  std::vector<MountEntry> all;
-  std::istringstream file(read_proc(process, ProcFile::mountinfo));
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream in(line);
-    MountEntry m;
-    unsigned major_number, minor_number;
-    char colon;
-    std::string root, point, options, word, super;
-    in >> m.id >> m.parent >> major_number >> colon >> minor_number >> root >> point >> options;
-    while (in >> word && word != "-") {
-    }
-    in >> m.type >> m.source >> super;
-    m.dev = makedev(major_number, minor_number);
-    m.point = unescape(point);
-    m.source = unescape(m.source);
-    m.options = options + "," + super;
-    all.push_back(m);
-  }
-  return all;
-}
+std::vector<MountEntry> mounts(const std::string& process) { return parse_mountinfo(read_proc(process, ProcFile::mountinfo)); }
 
 bool is_mounted_on(const std::string& source, const std::string& process) {
   std::set<uint64_t> ours;
@@ -119,24 +85,11 @@ void act_where_mounted(const MountEntry& mount, const std::function<void()>& act
   if (ended.fd >= 0) close(ended.fd);
 }
 
-std::optional<MountEntry> mount_of(int fd) {
-  struct statx s;
-  if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &s) != 0 || !(s.stx_mask & STATX_MNT_ID)) return {};
-  for (MountEntry& m : mounts())
-    if (m.id == s.stx_mnt_id) return m;
-  return {};
-}
-
 std::optional<MountEntry> mount_at(const std::string& path) {
   std::optional<MountEntry> found;
   for (MountEntry& m : mounts())
     if (m.point == path) found = m;
   return found;
-}
-
-bool lies_inside(const MountEntry& mount, const std::string& directory) {
-  const std::string prefix = directory == "/" ? directory : directory + "/";
-  return mount.point.starts_with(prefix) && mount.point != prefix;
 }
 
 std::vector<MountEntry> mounts_inside(const std::string& directory) {

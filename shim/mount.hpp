@@ -13,17 +13,11 @@
 #include <vector>
 
 #include "trace/header.hpp"
+#include "util/mountinfo.hpp"
 
 namespace fsr {
 
 constexpr const char* kMountType = "fuse.fsshim";
-
-// One line of /proc/self/mountinfo.
-struct MountEntry {
-  uint64_t id = 0, parent = 0;
-  uint64_t dev = 0;  // makedev
-  std::string point, options, type, source;
-};
 
 // In the namespace of that process. Empty if it is gone.
 std::vector<MountEntry> mounts(const std::string& process = "self");
@@ -34,12 +28,9 @@ std::optional<MountEntry> mount_of_source(const std::string& source, const std::
 void act_where_mounted(const MountEntry& mount, const std::function<void()>& act);
 // Whether something was mounted inside our mount of that source, in the namespace of that process.
 bool is_mounted_on(const std::string& source, const std::string& process);
-// The mount that a descriptor lies on.
-std::optional<MountEntry> mount_of(int fd);
 // The mount that is visible at `path` (the last one made there).
 std::optional<MountEntry> mount_at(const std::string& path);
 
-bool lies_inside(const MountEntry& mount, const std::string& directory);
 std::vector<MountEntry> mounts_inside(const std::string& directory);
 // As headers of traces name it: "usb: vfat from /dev/sdb1 on 8:17 (rw)".
 std::string mount_text(const MountEntry& mount, const std::string& directory);

@@ -9,12 +9,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <stdexcept>
-#include <vector>
 
 #include "engine/clock.hpp"
 #include "engine/prepare.hpp"
+#include "engine/removal.hpp"
 #include "targets/blocking_session.hpp"
 #include "util/units.hpp"
 
@@ -41,6 +40,8 @@ std::string nfs_source(const std::string& url) {
   return host.substr(0, host.find(':')) + ":" + path;
 }
 
+bool everything(std::string_view) { return true; }
+
 }  // namespace
 
 void refuse_captured_place(const std::string& url, const TraceHeader& header) {
@@ -58,7 +59,8 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
     throw std::runtime_error(url + ": is what was captured in this trace; replaying onto it would overwrite it (--force does)");
 }
 
-void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool force) {
+void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force) {
+  if (cleanup) refuse_mounts(target, everything);
   if (force || target.empty()) return;
   switch (find_marker(target, clock, trace_id)) {
     case Marker::same:
@@ -88,7 +90,7 @@ void check_space(Target& target, const ImageSummary& image, bool force) {
                                          format_size(image.bytes), format_size(space.free)));
 }
 
-void remove_tree(Target& target, Clock& clock, const std::string& trace_id) {
+void remove_tree(Target& target, Clock& clock, const std::string& trace_id, const std::atomic<int>& stop) {
   if (find_marker(target, clock, trace_id) != Marker::same)
     throw std::runtime_error(target.name() + ": not removed: it doesn't carry the marker of this trace");
   BlockingSession session(target, clock);
@@ -96,45 +98,10 @@ void remove_tree(Target& target, Clock& clock, const std::string& trace_id) {
     ObjectId id, parent;
     std::string name;
   };
-  ObjectId next_id = kFirstCleanupObject;
-  HandleId next_handle = kFirstCleanupObject;
-  std::deque<Folder> todo{{kRootObject, kNoObject, ""}};
-  std::vector<Folder> done;
-  uint64_t failed = 0;
-  while (!todo.empty()) {
-    Folder folder = todo.front();
-    todo.pop_front();
-    struct Found {
-      std::string name;
-      uint32_t type;
-    };
-    std::vector<Found> found;
-    HandleId handle = next_handle++;
-    session.perform({.kind = OpKind::opendir, .object = folder.id, .handle = handle});
-    for (uint64_t cursor = 0;;) {
-      const Outcome& o =
-          session.perform({.kind = OpKind::readdir, .object = folder.id, .handle = handle, .offset = cursor, .length = 65536});
-      if (o.error || o.entries.empty()) break;
-      for (const DirEntry& e : o.entries)
-        if (valid_component(e.name)) found.push_back({std::string(e.name), e.type});
-      cursor += o.entries.size();
-    }
-    session.perform({.kind = OpKind::releasedir, .object = folder.id, .handle = handle});
-    for (Found& f : found) {
-      ObjectId id = next_id++;
-      const Outcome& o = session.perform({.kind = OpKind::lookup, .object = id, .parent = folder.id, .name = f.name});
-      if (S_ISDIR(o.attr.mode))
-        todo.push_back({id, folder.id, f.name});
-      else if (session.perform({.kind = OpKind::unlink, .object = id, .parent = folder.id, .name = f.name}).error)
-        ++failed;
-    }
-    if (folder.id != kRootObject) done.push_back(folder);
-  }
-  while (!done.empty()) {
-    const Folder& f = done.back();
-    if (session.perform({.kind = OpKind::rmdir, .object = f.id, .parent = f.parent, .name = f.name}).error) ++failed;
-    done.pop_back();
-  }
+  refuse_mounts(target, everything);
+  Removal removal(target, session, kFirstCleanupObject, kFirstCleanupObject, everything, &stop);
+  for (const std::string& name : removal.list(kRootObject)) removal.remove(kRootObject, name, name);
+  uint64_t failed = removal.failed;
   // A readdir leaves the marker out. It goes last, so that a tree that could not be removed is still known as ours.
   if (!failed && session.perform({.kind = OpKind::unlink, .parent = kRootObject, .name = kMarkerName}).error) ++failed;
   if (failed) throw std::runtime_error(fmt::format("{}: {} names could not be removed", target.name(), failed));

@@ -2,6 +2,7 @@
 // What is looked at before a replay may touch anything. All throw std::runtime_error with one line that says what to do.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "plan/image.hpp"
@@ -13,11 +14,11 @@ namespace fsr {
 // The place that was captured must not be overwritten by its own replay.
 void refuse_captured_place(const std::string& url, const TraceHeader& header);
 // The target is empty, or holds a tree of ours that may be reused, or --force was given.
-void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool force);
+void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force);
 void check_writable(Target& target, Clock& clock);
 void check_space(Target& target, const ImageSummary& image, bool force);
 
-// Removes everything in the target's root if it carries the marker of this trace.
-void remove_tree(Target& target, Clock& clock, const std::string& trace_id);
+// Removes everything in the target's root if it carries the marker of this trace. A second ^C ends that too.
+void remove_tree(Target& target, Clock& clock, const std::string& trace_id, const std::atomic<int>& stop);
 
 }  // namespace fsr

@@ -274,7 +274,8 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   replay.open_target_for_run();
   if (!command.record.empty() && replay.ramp()) throw std::runtime_error("--record: expected one load, not several");
   if (!command.record.empty() && !command.dry_run) replay.recording = std::make_unique<Recording>(command.record);
-  if (!command.dry_run && own_tree) check_place(*replay.target, replay.clock, report.header.id, command.reuse, command.force);
+  if (!command.dry_run && own_tree)
+    check_place(*replay.target, replay.clock, report.header.id, command.reuse, command.cleanup, command.force);
 
   int status = 0;
   while (replay.input->next_round()) {
@@ -285,7 +286,7 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   if (!replay.finish_recording()) status = 1;
   status = std::max(status, replay.finish());
   if (!command.workload.svg.empty() && !replay.save_drawing()) status = 1;
-  if (command.cleanup) remove_tree(*replay.target, replay.clock, report.header.id);
+  if (command.cleanup) remove_tree(*replay.target, replay.clock, report.header.id, stop);
   return status;
 }
 

@@ -12,7 +12,7 @@ class Target;
 
 struct Reconciled {
   PresentNames present;
-  uint64_t kept = 0, removed = 0;
+  uint64_t kept = 0;
 };
 
 // What in the target may be removed: names that the image does not have, and objects that are not as the image wants them.
@@ -23,7 +23,7 @@ struct Ours {
   bool any() const { return everything || name; }
 };
 
-// Throws std::runtime_error when the target can't be asked.
+// Throws std::runtime_error when the target can't be asked, or something is mounted on what the image needs or may be removed.
 Reconciled reconcile(const ImageTree& tree, Target& target, Clock& clock, Ours ours, ObjectSet& known);
 
 }  // namespace fsr

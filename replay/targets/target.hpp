@@ -132,6 +132,9 @@ class Target {
   virtual std::unique_ptr<Session> open_session() = 0;          // throws std::runtime_error with one clear line
   virtual Space space() { return {}; }
   virtual bool empty() { return true; }  // nothing in the root
+  // Where something is known to be mounted inside the target, as paths below its root. No operation gets behind such a place:
+  // its lookup answers EXDEV, also where it becomes known only then.
+  virtual std::vector<std::string> mount_points() { return {}; }
   // A target without names gives each file its place before the first session: those of the run, in the order of their first use.
   // Throws std::runtime_error when there is no room. Others don't care.
   virtual bool places_files() const { return false; }

@@ -74,6 +74,38 @@ check 'none of these made the target' test ! -e t
 check_status 'a target in need of --force takes it' 0 '' fsreplay good.zst full --force --timing asap -q
 check 'what was in the target is still there after --force' grep -q precious full/file
 
+# What is mounted inside the target is not the target's. A bind mount has the device number of what it stands on.
+mkdir beyond
+echo precious >beyond/file
+check_status 'a target to mount into' 0 '' fsreplay good.zst mounted --timing asap -q
+mkdir mounted/foreign
+(cd mounted && find . | sort) >mounted.list
+behind_mount() {  # NAME SOURCE POINT
+  mount --bind "$2" "mounted/$3"
+  for option in --reuse '--reuse --cleanup' '--force --cleanup'; do
+    refused "$1, $option" "mounted: $3: something is mounted there" fsreplay good.zst mounted $option --timing asap -q
+  done
+  umount "mounted/$3"
+  check "$1: nothing was removed" sh -c '(cd mounted && find . | sort) | diff - mounted.list && grep -q precious beyond/file'
+}
+behind_mount 'a directory of the trace is a mount' beyond d1
+behind_mount 'a directory of nobody is a mount' beyond foreign
+behind_mount 'a file of the trace is a mount' beyond/file f1.2
+mount --bind beyond mounted/d1
+check_status 'a mount in the way of the run, --force' 1 'outcomes differed' fsreplay good.zst mounted --force --timing asap -q
+umount mounted/d1
+check 'nothing was made behind it' test "$(ls beyond)" = file
+cat >mount_late.sh <<'END'
+until [ -e late/d1 ]; do sleep 0.05; done
+mount --bind beyond late/d1
+END
+sh mount_late.sh &
+check_status 'a mount that comes during the run: --cleanup removes nothing' 1 'late: d1: something is mounted there' \
+  fsreplay good.zst late --cleanup -q
+wait $!
+check 'nor behind it' grep -q precious beyond/file
+umount late/d1
+
 # Traces that are damaged are replayed as far as they go.
 head -c $(($(stat -c %s good.zst) * 2 / 3)) good.zst >cut.zst
 check_status 'a trace that was cut' 1 'incomplete trace' fsreplay cut.zst cut --timing asap

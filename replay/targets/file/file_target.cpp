@@ -15,6 +15,7 @@
 
 #include "mount_requests.hpp"
 #include "session.hpp"
+#include "util/mountinfo.hpp"
 
 namespace fsr {
 namespace {
@@ -58,6 +59,11 @@ class FileTarget final : public Target {
     struct statvfs fs;
     if (statvfs(missing_ ? parent().c_str() : path_.c_str(), &fs) != 0) return {};
     return {uint64_t(fs.f_blocks) * fs.f_frsize, uint64_t(fs.f_bavail) * fs.f_frsize};
+  }
+
+  std::vector<std::string> mount_points() override {
+    std::lock_guard lock(mutex_);
+    return shared_ ? mount_points_below(shared_->tree.objects().root()) : std::vector<std::string>();
   }
 
   bool empty() override {

@@ -2,12 +2,20 @@
 #include "objects.hpp"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 namespace fsr {
+
+int open_here(int dir, const char* name, int flags, uint32_t mode) {
+  open_how how{.flags = uint64_t(flags), .mode = mode, .resolve = RESOLVE_NO_XDEV};
+  return int(syscall(SYS_openat2, dir, name, &how, sizeof how));
+}
 
 FileObjects::FileObjects(UniqueFd root, size_t cached)
     : root_(std::make_shared<UniqueFd>(std::move(root))), capacity_(std::max<size_t>(cached, 16)) {}
@@ -59,7 +67,7 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
     at = name.parent;
   }
   for (; !path.empty(); path.pop_back()) {
-    int next = openat((*fd)->get(), path.back().second.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int next = open_here((*fd)->get(), path.back().second.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0) return errno;
     *fd = std::make_shared<UniqueFd>(next);
     cache(path.back().first, *fd);

@@ -3,9 +3,10 @@
 // an open descriptor, and a bounded cache of directory descriptors through which names are resolved.
 //
 // A file is addressed as one component below a directory descriptor and a directory by descending from the root component by
-// component, each step without following symlinks, so nothing outside the root can be reached. Names hold for every object below
-// a directory that is renamed, because they name the directory by its identity. A file without names stays reachable through its
-// open descriptors. Thread-safe. Descriptors: one for each open handle, and at most `cached` for directories.
+// component, each step without following symlinks or crossing a mount point, so nothing outside the root can be reached. Names
+// hold for every object below a directory that is renamed, because they name the directory by its identity. A file without names
+// stays reachable through its open descriptors. Thread-safe. Descriptors: one for each open handle, and at most `cached` for
+// directories.
 #pragma once
 
 #include <list>
@@ -46,6 +47,9 @@ struct Place {
   int fd() const { return open ? open->fd.get() : dir->get(); }
   bool is_fd() const { return name.empty(); }
 };
+
+// openat() of one component that fails with EXDEV where something is mounted on it.
+int open_here(int dir, const char* name, int flags, uint32_t mode = 0);
 
 class FileObjects {
  public:

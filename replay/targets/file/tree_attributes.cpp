@@ -25,7 +25,7 @@ struct PathOf {
   int error = 0;
   explicit PathOf(const Place& at) {
     if (!at.is_fd()) {
-      own = UniqueFd(openat(at.fd(), at.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+      own = UniqueFd(open_here(at.fd(), at.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
       if (!own) error = errno;
     }
     text = proc_path(own ? own.get() : at.fd());

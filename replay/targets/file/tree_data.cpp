@@ -30,7 +30,7 @@ int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int acc
   if (!S_ISREG(at.type) && !S_ISDIR(at.type)) return EINVAL;
   if (S_ISDIR(at.type)) access = O_RDONLY;
   int fd = at.is_fd() ? ::open(proc_path(at.fd()).data(), access | O_CLOEXEC)
-                      : openat(at.fd(), at.name.c_str(), access | O_NOFOLLOW | O_CLOEXEC);
+                      : open_here(at.fd(), at.name.c_str(), access | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return errno;
   *open = std::make_shared<OpenFile>();
   (*open)->fd = UniqueFd(fd);

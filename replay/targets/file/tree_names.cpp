@@ -41,6 +41,7 @@ static int stat_name(int dir, const char* name, Attr& attr) {
   struct statx st;
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
   if (statx(dir, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) != 0) return errno;
+  if (*name && (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)) return EXDEV;
   fill_attr(st, attr);
   return 0;
 }
@@ -109,7 +110,7 @@ int FileTree::open_existing(Context& c, const Place& at) {
   UniqueFd path;
   ActAs act(c.who);
   if (!S_ISREG(type) && !S_ISDIR(type)) {
-    if (!at.is_fd()) path = UniqueFd(openat(at.fd(), at.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!at.is_fd()) path = UniqueFd(open_here(at.fd(), at.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!at.is_fd() && !path) return errno;
     struct stat st;
     if (fstat(path ? path.get() : at.fd(), &st) != 0) return errno;
@@ -120,7 +121,7 @@ int FileTree::open_existing(Context& c, const Place& at) {
   }
   if (c.op.kind == OpKind::create && S_ISDIR(type)) return EISDIR;
   auto attempt = [&](int with) {
-    if (!path && !at.is_fd()) return openat(at.fd(), at.name.c_str(), with);
+    if (!path && !at.is_fd()) return open_here(at.fd(), at.name.c_str(), with);
     return ::open(proc_path(path ? path.get() : at.fd()).data(), with & ~O_NOFOLLOW);
   };
   int fd = attempt(flags);

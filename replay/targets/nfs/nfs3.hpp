@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -71,10 +72,18 @@ struct Entry {
 };
 
 // What a procedure returned; members that it has no use for stay as they were constructed.
+// An fsid: on a server, what lies behind a mount point has another one, unless the same file system is mounted there again.
+struct FileSystemId {
+  uint64_t major = 0, minor = 0;
+  bool operator==(const FileSystemId&) const = default;
+};
+inline bool differ(const std::optional<FileSystemId>& a, const std::optional<FileSystemId>& b) { return a && b && *a != *b; }
+
 struct Reply {
   uint32_t status = kOk;
-  Attr attr;          // of the object that the procedure is about; valid = 0 if the server did not say
-  FileHandle handle;  // of what was found or made; size 0 if the server did not say
+  Attr attr;                           // of the object that the procedure is about; valid = 0 if the server did not say
+  FileHandle handle;                   // of what was found or made; size 0 if the server did not say
+  std::optional<FileSystemId> system;  // LOOKUP, FSINFO: that the object is on, if the server said
   std::string_view data;
   uint32_t access = 0;
   uint32_t count = 0;

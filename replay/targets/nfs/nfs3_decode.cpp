@@ -19,7 +19,7 @@ int64_t decode_time(XdrDecoder& in) {
   return seconds * 1'000'000'000 + in.u32();
 }
 
-void decode_attr(XdrDecoder& in, Attr* attr) {
+void decode_attr(XdrDecoder& in, Attr* attr, std::optional<FileSystemId>* system = nullptr) {
   uint32_t type = in.u32();
   if (type == 0 || type >= std::size(kTypes)) return in.fail();
   attr->mode = kTypes[type] | (in.u32() & 07777);
@@ -30,7 +30,9 @@ void decode_attr(XdrDecoder& in, Attr* attr) {
   attr->blocks = in.u64() / 512;
   uint32_t device_major = in.u32(), device_minor = in.u32();
   attr->rdev = makedev(device_major, device_minor);
-  in.skip(8 + 8);  // file system, file id
+  const uint64_t fsid = in.u64();
+  if (system) *system = FileSystemId{fsid, 0};
+  in.skip(8);  // file id
   attr->atime = decode_time(in);
   attr->mtime = decode_time(in);
   attr->ctime = decode_time(in);
@@ -38,8 +40,8 @@ void decode_attr(XdrDecoder& in, Attr* attr) {
       kAttrMode | kAttrUid | kAttrGid | kAttrSize | kAttrNlink | kAttrAtime | kAttrMtime | kAttrCtime | kAttrBlocks | kAttrRdev;
 }
 
-void decode_post_attr(XdrDecoder& in, Attr* attr) {
-  if (in.boolean()) decode_attr(in, attr);
+void decode_post_attr(XdrDecoder& in, Attr* attr, std::optional<FileSystemId>* system = nullptr) {
+  if (in.boolean()) decode_attr(in, attr, system);
 }
 
 void skip_post_attr(XdrDecoder& in) {
@@ -102,7 +104,7 @@ void decode_fsstat(XdrDecoder& in, Reply* r) {
 }
 
 void decode_fsinfo(XdrDecoder& in, Reply* r) {
-  decode_post_attr(in, &r->attr);
+  decode_post_attr(in, &r->attr, &r->system);
   r->read_max = in.u32();
   in.skip(2 * 4);  // read: wanted, multiple
   r->write_max = in.u32();
@@ -121,7 +123,7 @@ void decode_success(Proc proc, XdrDecoder& in, Reply* r) {
       return decode_wcc(in, &r->attr);
     case Proc::lookup:
       decode_handle(in, &r->handle);
-      decode_post_attr(in, &r->attr);
+      decode_post_attr(in, &r->attr, &r->system);
       return skip_post_attr(in);  // the directory's
     case Proc::access:
       decode_post_attr(in, &r->attr);

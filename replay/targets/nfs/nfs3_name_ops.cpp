@@ -23,6 +23,7 @@ void finish_found(Call& call, const FileHandle& handle, const Attr& attr) {
 }
 
 void after_lookup(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (!error && differ(reply.system, call.state().options.root_system)) error = EXDEV;
   if (error) return call.session->finish(call, error);
   finish_found(call, reply.handle, reply.attr);
 }

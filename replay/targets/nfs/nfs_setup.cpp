@@ -66,6 +66,7 @@ class Setup {
         Procedure{kNfsProgram, kNfs3, uint32_t(Proc::fsinfo)}, self_, [&](XdrEncoder& out) { encode_handle(out, o->root); },
         [&](XdrDecoder& in) { return decode_results(Proc::fsinfo, in, &reply); });
     if (reply.status) throw std::runtime_error(what + ": FSINFO failed with status " + std::to_string(reply.status));
+    o->root_system = reply.system;
     auto transfer = [&](const char* option, uint32_t server) {
       uint64_t wanted = url_.number(option, kLeastTransfer, kMostTransfer, kMostTransfer);
       return uint32_t(std::min<uint64_t>(wanted, std::clamp(server, kLeastTransfer, kMostTransfer)));

@@ -69,6 +69,7 @@ struct NfsOptions {
   std::vector<wire::Address> server;
   std::vector<wire::Address> lock_manager;  // version 3; none: not offered, or not wanted
   FileHandle root;
+  std::optional<FileSystemId> root_system;                // nothing below another one is touched
   uint32_t read_max = 0, write_max = 0, readdir_max = 0;  // bytes of one request
   unsigned connections = 1;                               // version 3: of one session
   Identity self;

@@ -190,6 +190,7 @@ Task Client::mount(const std::string& path) {
   rpc.compound.putfh(at).getattr(kServerAttributes);
   const Reply& reply = co_await send(rpc);
   if (reply.error) co_return reply.error;
+  options.root_system = reply.server.system;
   if (!S_ISDIR(reply.attr.mode)) problem_ = "'" + path + "' is not a directory";
   set_limits(reply);
   co_return 0;

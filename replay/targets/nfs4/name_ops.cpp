@@ -78,10 +78,12 @@ Task do_lookup(Call& call) {
   FileHandle dir;
   if (int error = find_parent(call, &dir)) co_return error;
   Rpc& rpc = call.ask();
-  rpc.compound.putfh(dir).lookup(call.op().name).getfh().getattr();
+  rpc.compound.putfh(dir).lookup(call.op().name).getfh().getattr(kFoundAttributes);
   const Reply& reply = co_await call.send(rpc);
-  if (!reply.error) taught(call, reply);
-  co_return reply.error;
+  if (reply.error) co_return reply.error;
+  if (nfs::differ(reply.server.system, call.client().options.root_system)) co_return EXDEV;
+  taught(call, reply);
+  co_return 0;
 }
 
 Task do_mkdir(Call& call) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -128,6 +129,7 @@ enum SequenceFlag : uint32_t {
 enum AttrNumber : uint32_t {
   kType = 1,
   kSize = 4,
+  kFileSystem = 8,
   kLeaseTime = 10,
   kReaddirError = 11,
   kFileid = 20,
@@ -153,12 +155,18 @@ struct AttrMask {
   constexpr AttrMask(std::initializer_list<AttrNumber> numbers) {
     for (AttrNumber n : numbers) words[n / 32] |= 1u << (n % 32);
   }
+  constexpr AttrMask with(AttrNumber n) const {
+    AttrMask more = *this;
+    more.words[n / 32] |= 1u << (n % 32);
+    return more;
+  }
   constexpr bool has(AttrNumber n) const { return words[n / 32] & 1u << (n % 32); }
 };
 inline constexpr AttrMask kFileAttributes{kType,      kSize,      kMode,       kNumLinks,     kOwner,     kOwnerGroup,
                                           kRawDevice, kSpaceUsed, kTimeAccess, kTimeMetadata, kTimeModify};
 inline constexpr AttrMask kEntryAttributes{kType, kReaddirError, kFileid};
-inline constexpr AttrMask kServerAttributes{kType, kLeaseTime, kMaxRead, kMaxWrite, kSpaceAvailable, kSpaceTotal};
+inline constexpr AttrMask kFoundAttributes = kFileAttributes.with(kFileSystem);
+inline constexpr AttrMask kServerAttributes{kType, kFileSystem, kLeaseTime, kMaxRead, kMaxWrite, kSpaceAvailable, kSpaceTotal};
 inline constexpr AttrMask kSpaceAttributes{kSpaceAvailable, kSpaceTotal};
 
 void encode_mask(XdrEncoder& out, const AttrMask& mask);
@@ -169,6 +177,7 @@ uint32_t file_type(uint32_t mode);                 // nfs_ftype4
 
 // What GETATTR told beside the attributes of operations.
 struct ServerAttr {
+  std::optional<nfs::FileSystemId> system;
   uint64_t fileid = 0;
   uint64_t max_read = 0, max_write = 0;
   uint64_t total_bytes = 0, available_bytes = 0;

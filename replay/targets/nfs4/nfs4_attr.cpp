@@ -91,6 +91,11 @@ void decode_one(XdrDecoder& in, uint32_t number, Attr* a, ServerAttr* s, uint32_
     case kSize:
       a->size = in.u64();
       return told(kAttrSize);
+    case kFileSystem: {
+      const uint64_t high = in.u64();
+      s->system = nfs::FileSystemId{high, in.u64()};
+      return;
+    }
     case kLeaseTime:
       s->lease_time = in.u32();
       return;

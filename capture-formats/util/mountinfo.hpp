@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is mounted where, as /proc/self/mountinfo tells it. Functions never throw: where nothing can be read, there is nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fsr {
+
+struct MountEntry {
+  uint64_t id = 0, parent = 0;
+  uint64_t dev = 0;  // makedev
+  std::string point, options, type, source;
+};
+
+// The text of a process's mountinfo: the mounts of its namespace, oldest first.
+std::vector<MountEntry> parse_mountinfo(const std::string& text);
+bool lies_inside(const MountEntry& mount, const std::string& directory);
+
+// The mount that a descriptor lies on.
+std::optional<MountEntry> mount_of(int fd);
+// The mounts that a walk down from that directory meets first, as paths relative to it.
+std::vector<std::string> mount_points_below(int dir_fd);
+
+}  // namespace fsr

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/removal.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <utility>
+
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+[[noreturn]] void refuse_mount(Target& target, const std::string& path) {
+  throw std::runtime_error(
+      fmt::format("{}: {}: something is mounted there, and nothing behind it may be changed: unmount it, or name another target",
+                  target.name(), escape_text(path)));
+}
+
+}  // namespace
+
+void refuse_mounts(Target& target, const Removable& removable) {
+  for (const std::string& path : target.mount_points())
+    if (removable(std::string_view(path).substr(0, path.find('/')))) refuse_mount(target, path);
+}
+
+Removal::Removal(Target& target, BlockingSession& session, ObjectId object, HandleId handle, Removable removable,
+                 const std::atomic<int>* stop)
+    : target_(target), session_(session), next_(object), handle_(handle), removable_(std::move(removable)), stop_(stop) {}
+
+void Removal::refuse(const std::string& path) const { refuse_mount(target_, path); }
+
+std::vector<std::string> Removal::list(ObjectId directory) {
+  std::vector<std::string> names;
+  const HandleId handle = handle_++;
+  if (session_.perform({.kind = OpKind::opendir, .object = directory, .handle = handle}).error) return names;
+  for (uint64_t cursor = 0;;) {
+    const Outcome& o =
+        session_.perform({.kind = OpKind::readdir, .object = directory, .handle = handle, .offset = cursor, .length = 65536});
+    if (o.error || o.entries.empty()) break;
+    for (const DirEntry& e : o.entries)
+      if (valid_component(e.name)) names.emplace_back(e.name);
+    cursor += o.entries.size();
+  }
+  session_.perform({.kind = OpKind::releasedir, .object = directory, .handle = handle});
+  return names;
+}
+
+void Removal::take(const Op& op) {
+  if (stop_ && stop_->load() > 1) throw std::runtime_error(target_.name() + ": interrupted before all was removed");
+  if (session_.perform(op).error) ++failed;
+}
+
+void Removal::remove_one(ObjectId parent, const std::string& name, const std::string& path, std::vector<Folder>& folders) {
+  const ObjectId object = next_++;
+  const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = object, .parent = parent, .name = name});
+  if (seen.error == EXDEV) refuse(path);
+  if (seen.error == ENOENT) return;
+  if (!seen.error && S_ISDIR(seen.attr.mode))
+    folders.push_back({object, parent, name, path});
+  else
+    take({.kind = OpKind::unlink, .object = object, .parent = parent, .name = name});
+}
+
+void Removal::remove(ObjectId parent, const std::string& name, const std::string& path) {
+  std::vector<Folder> folders;
+  remove_one(parent, name, path, folders);
+  for (size_t i = 0; i < folders.size(); ++i) {
+    const Folder in = folders[i];
+    for (const std::string& child : list(in.object))
+      if (removable_(child)) remove_one(in.object, child, in.path + "/" + child, folders);
+  }
+  for (size_t i = folders.size(); i-- > 0;)
+    take({.kind = OpKind::rmdir, .object = folders[i].object, .parent = folders[i].parent, .name = folders[i].name});
+}
+
+}  // namespace fsr
