@@ -3,12 +3,14 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cstdio>
 #include <exception>
 #include <string_view>
 
 #include "cli/options.hpp"
 #include "cli/replay_command.hpp"
 #include "cli/target_command.hpp"
+#include "util/standard_streams.hpp"
 
 namespace {
 
@@ -16,21 +18,31 @@ std::atomic<int> stop{0};  // lock-free: set from the handler
 
 void on_signal(int) { stop.store(stop.load() == 0 ? 1 : 2); }
 
-}  // namespace
+// What is ignored (nohup, a shell's background job) stays ignored.
+void handle_endings() {
+  struct sigaction action = {}, before;
+  action.sa_handler = on_signal;
+  for (int number : {SIGINT, SIGTERM, SIGHUP})
+    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "target") return fsr::target_command(argc - 1, argv + 1);
   fsr::CommandLine command;
   if (auto status = fsr::parse_command_line(argc, argv, command)) return *status;
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  handle_endings();
   try {
     return fsr::replay_command(command, stop);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "fsreplay: {}\n", e.what());
+    if (!ferror(stdout)) fmt::print(stderr, "fsreplay: {}\n", e.what());
     return 2;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fsr::occupy_standard_streams();
+  return fsr::status_of_output("fsreplay", run(argc, argv));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsshim: the command line.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,21 +9,13 @@
 #include "fail.hpp"
 #include "subcommands.hpp"
 #include "util/command.hpp"
+#include "util/standard_streams.hpp"
 #include "util/units.hpp"
 
 using namespace fsr;
 
 constexpr uint64_t kLeastPiece = 64 << 10;
 constexpr int64_t kLeastRing = 1'000'000, kMostRing = 60'000'000'000;  // ns
-
-// A file that took the number of a closed stderr would get the messages: the trace, for one. A command finds them closed as
-// before.
-static void occupy_standard_descriptors() {
-  int fd;
-  do fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-  while (fd >= 0 && fd <= 2);
-  if (fd > 2) close(fd);
-}
 
 // A parser of units.hpp that refuses nothing at all.
 template <class Parser>
@@ -43,8 +34,7 @@ static std::vector<std::string> words_of(const std::map<std::string, Meaning>& t
   return words;
 }
 
-int main(int argc, char** argv) {
-  occupy_standard_descriptors();
+static int run(int argc, char** argv) {
   Program program("fsshim", "Records what applications do to the files of a directory.");
   program.version_flag();
   program.require_subcommand();
@@ -143,4 +133,9 @@ int main(int argc, char** argv) {
     const auto* not_run = dynamic_cast<const NotRun*>(&e);
     return not_run ? not_run->status : 2;
   }
+}
+
+int main(int argc, char** argv) {
+  occupy_standard_streams();
+  return status_of_output("fsshim", run(argc, argv));
 }

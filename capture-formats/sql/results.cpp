@@ -44,6 +44,11 @@ struct ResultsDatabase::Impl {
   std::unique_ptr<sqlite3, Closer> db;
   bool committed = false;
 
+  ~Impl() {
+    inserts.clear();
+    db.reset();
+    if (!committed && !temporary.empty()) unlink(temporary.c_str());
+  }
   [[noreturn]] void fail() const { throw std::runtime_error(path + ": " + (db ? sqlite3_errmsg(db.get()) : "out of memory")); }
   void execute(const std::string& sql) {
     if (sqlite3_exec(db.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
@@ -67,6 +72,8 @@ ResultsDatabase::ResultsDatabase(const std::string& path) : impl_(std::make_uniq
   sqlite3* db = nullptr;
   int rc = sqlite3_open_v2(impl_->temporary.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   impl_->db.reset(db);
+  if (const int error = db ? sqlite3_system_errno(db) : 0; rc == SQLITE_CANTOPEN && error)
+    throw std::runtime_error(path + ": " + strerror(error));
   if (rc != SQLITE_OK) impl_->fail();
   // No journal: the file is thrown away unless it was completed.
   impl_->execute("pragma journal_mode = off; pragma synchronous = off; pragma application_id = " +
@@ -75,11 +82,7 @@ ResultsDatabase::ResultsDatabase(const std::string& path) : impl_(std::make_uniq
   impl_->execute(kSchema);
 }
 
-ResultsDatabase::~ResultsDatabase() {
-  impl_->inserts.clear();
-  impl_->db.reset();
-  if (!impl_->committed) unlink(impl_->temporary.c_str());
-}
+ResultsDatabase::~ResultsDatabase() = default;
 
 void ResultsDatabase::add(std::string_view table, const std::vector<SqlValue>& row) {
   sqlite3_stmt* s = impl_->insert(table, row.size());

@@ -34,8 +34,9 @@ void guard(const char* path) {
     struct sigaction action = {}, old;
     action.sa_handler = path ? remove_and_end : SIG_DFL;
     action.sa_flags = int(SA_RESETHAND);
-    // What is ignored (nohup) stays ignored.
-    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+    // What is ignored (nohup) stays ignored, and what the program handles is its own.
+    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler == (path ? SIG_DFL : remove_and_end))
+      sigaction(signal, &action, nullptr);
   }
 }
 
@@ -43,7 +44,7 @@ void guard(const char* path) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path, bool replace) : path_(path), replace_(replace) {
+OutputFile::OutputFile(const std::string& path, bool replace, Readers readers) : path_(path), replace_(replace) {
   struct stat st;
   if (stat(path.c_str(), &st) == 0) {
     if (!replace) throw std::runtime_error(path + ": exists already (--force replaces it)");
@@ -60,6 +61,11 @@ OutputFile::OutputFile(const std::string& path, bool replace) : path_(path), rep
   if (fd_ >= 0) guard(temporary_.c_str());
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (fd_ < 0) fail(path, error);
+  if (readers == Readers::by_umask) {
+    const mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd_, 0666 & ~mask);
+  }
 }
 
 OutputFile::~OutputFile() {
@@ -70,6 +76,17 @@ OutputFile::~OutputFile() {
 }
 
 int OutputFile::take_fd() { return std::exchange(fd_, -1); }
+
+void OutputFile::finish(std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t n = write(fd_, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail(path_, n < 0 ? errno : ENOSPC);
+    content.remove_prefix(size_t(n));
+  }
+  if (close(take_fd()) != 0) fail(path_, errno);
+  commit();
+}
 
 void OutputFile::commit() {
   int done = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), replace_ ? 0 : RENAME_NOREPLACE);

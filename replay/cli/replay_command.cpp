@@ -30,6 +30,7 @@
 #include "targets/target.hpp"
 #include "util/memory.hpp"
 #include "util/object_set.hpp"
+#include "util/output_file.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -51,11 +52,22 @@ struct Replay {
   std::unique_ptr<CredentialMap> credentials;
   std::unique_ptr<Input> input;
   std::unique_ptr<Recording> recording;
+  std::unique_ptr<ResultsDatabase> results;
+  std::unique_ptr<OutputFile> drawing;
   std::unique_ptr<Target> target;
+  bool tree_begun = false, failed_afterwards = false;
   ImageOptions image_options;
   Report report;
 
   Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet) {}
+
+  // Before anything is done, and before a target changes the umask.
+  void open_outputs() {
+    if (command.dry_run) return;
+    if (!command.results.empty()) results = std::make_unique<ResultsDatabase>(command.results);
+    if (!command.workload.svg.empty()) drawing = std::make_unique<OutputFile>(command.workload.svg, true, Readers::by_umask);
+    if (!command.record.empty()) recording = std::make_unique<Recording>(command.record);
+  }
 
   void open_target_for_run() {
     if (command.uid == "recorded") credentials = std::make_unique<CredentialMap>();
@@ -114,6 +126,7 @@ struct Replay {
                            .workers = command.run.workers,
                            .credentials = credentials.get(),
                            .stop = &stop};
+    tree_begun = true;
     uint64_t total = plan_size(made);
     options.progress = [&](const Progress& p) { line.bar("image  ", p.done, total); };
     report.prepared = prepare(made, *target, clock, options, known);
@@ -141,15 +154,14 @@ struct Replay {
     report.options.record = recording.get();
   }
 
-  // False, with a line on stderr: not all of the run is in the file.
-  bool finish_recording() {
-    if (!recording) return true;
+  // What comes after the run: one failure, told on stderr, does not keep the rest from being done.
+  template <class Step>
+  void afterwards(Step step) {
     try {
-      recording->finish(!report.result.stopped, report.result.stopped ? "replay stopped" : "replay ended");
-      return true;
+      step();
     } catch (const std::runtime_error& e) {
       fmt::print(stderr, "fsreplay: {}\n", e.what());
-      return false;
+      failed_afterwards = true;
     }
   }
 
@@ -184,8 +196,8 @@ struct Replay {
       fputs(report_json(report).c_str(), stdout);
     else if (!ramp() || report.curve.empty())
       fputs(report_text(report).c_str(), stdout);
-    if (!command.results.empty()) report_database(report, command.results);
-    return verdict(report).status;
+    if (results) afterwards([&] { report_database(report, *results); });
+    return std::max(verdict(report).status, int(failed_afterwards));
   }
 
   int add_point() {
@@ -199,15 +211,8 @@ struct Replay {
     return report.curve.back().status;
   }
 
-  bool save_drawing() {
-    const std::string& path = command.workload.svg;
-    std::string svg = curve_svg(report.curve, report.input + " on " + report.target);
-    FILE* file = fopen(path.c_str(), "w");
-    bool written = file && fwrite(svg.data(), 1, svg.size(), file) == svg.size();
-    if (file && fclose(file) != 0) written = false;
-    if (!written) fmt::print(stderr, "fsreplay: {}: {}\n", path, strerror(errno));
-    return written;
-  }
+  int play();
+  int play_rounds();
 };
 
 // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
@@ -254,6 +259,34 @@ void refuse_options_of_traces(const CommandLine& command) {
                              ": is a mix: --timing, --scale, --clones, --from, --to and --cleanup are for traces (see --load)");
 }
 
+int Replay::play_rounds() {
+  int status = 0;
+  while (input->next_round()) {
+    if (std::optional<int> early = play_round(*this)) return *early;
+    if (ramp() || drawing) status = std::max(status, add_point());
+    if (stop.load() || report.result.stopped_on_error || !report.aftermath.empty()) break;
+  }
+  if (recording)
+    afterwards([&] { recording->finish(!report.result.stopped, report.result.stopped ? "replay stopped" : "replay ended"); });
+  if (drawing) afterwards([&] { drawing->finish(curve_svg(report.curve, report.input + " on " + report.target)); });
+  return std::max(status, finish());
+}
+
+int Replay::play() {
+  auto clean_up = [&] {
+    if (command.cleanup && tree_begun && !command.prepare_only)
+      afterwards([&] { remove_tree(*target, clock, report.header.id, stop); });
+  };
+  try {
+    const int status = play_rounds();
+    clean_up();
+    return failed_afterwards ? 1 : status;
+  } catch (...) {
+    clean_up();
+    throw;
+  }
+}
+
 }  // namespace
 
 int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
@@ -271,23 +304,12 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   report.clones = command.clones;
   report.acting_as = command.uid;
   report.started = wall_clock();
-  replay.open_target_for_run();
   if (!command.record.empty() && replay.ramp()) throw std::runtime_error("--record: expected one load, not several");
-  if (!command.record.empty() && !command.dry_run) replay.recording = std::make_unique<Recording>(command.record);
+  replay.open_outputs();
+  replay.open_target_for_run();
   if (!command.dry_run && own_tree)
     check_place(*replay.target, replay.clock, report.header.id, command.reuse, command.cleanup, command.force);
-
-  int status = 0;
-  while (replay.input->next_round()) {
-    if (std::optional<int> early = play_round(replay)) return *early;
-    if (replay.ramp() || !command.workload.svg.empty()) status = std::max(status, replay.add_point());
-    if (stop.load() || report.result.stopped_on_error || !report.aftermath.empty()) break;
-  }
-  if (!replay.finish_recording()) status = 1;
-  status = std::max(status, replay.finish());
-  if (!command.workload.svg.empty() && !replay.save_drawing()) status = 1;
-  if (command.cleanup) remove_tree(*replay.target, replay.clock, report.header.id, stop);
-  return status;
+  return replay.play();
 }
 
 }  // namespace fsr

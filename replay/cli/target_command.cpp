@@ -67,11 +67,10 @@ int perform(const Action& action, const Arguments& arguments) {
   TargetActions actions(*target, clock);
   try {
     action.run(actions, arguments);
-    if (fflush(stdout) != 0) throw std::system_error(errno, std::generic_category(), "standard output");
     return 0;
   } catch (const std::exception& e) {
     fflush(stdout);
-    fmt::print(stderr, "fsreplay: {}\n", e.what());
+    if (!ferror(stdout)) fmt::print(stderr, "fsreplay: {}\n", e.what());
     return 1;
   }
 }

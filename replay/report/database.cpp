@@ -14,9 +14,8 @@ void add_histogram(ResultsDatabase& db, const char* kind, const char* what, cons
 
 }  // namespace
 
-void report_database(const Report& report, const std::string& path) {
+void report_database(const Report& report, ResultsDatabase& db) {
   const RunResult& r = report.result;
-  ResultsDatabase db(path);
   auto run = [&](const char* key, SqlValue value) { db.add("run", {std::string(key), std::move(value)}); };
   run("program", std::string("fsreplay " FSR_VERSION));
   run("input", report.input);

@@ -18,6 +18,8 @@
 
 namespace fsr {
 
+class ResultsDatabase;
+
 struct Report {
   std::string input, target;
   int64_t started = 0;  // wall clock, ns since the Unix epoch
@@ -54,7 +56,7 @@ Verdict verdict(const Report& report);
 
 std::string mix_text(const MixResult& mix);  // asked, issued and wire side by side
 std::string report_text(const Report& report);
-std::string report_json(const Report& report);                        // one document, ends in a newline
-void report_database(const Report& report, const std::string& path);  // throws std::runtime_error
+std::string report_json(const Report& report);                    // one document, ends in a newline
+void report_database(const Report& report, ResultsDatabase& db);  // and commits it; throws std::runtime_error
 
 }  // namespace fsr

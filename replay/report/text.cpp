@@ -133,7 +133,10 @@ std::string report_text(const Report& report) {
   else if (r.stopped)
     fmt::format_to(out, "ended early: {} operations of the trace were not issued\n",
                    format_count(report.image.operations * report.clones - r.operations + r.cancelled));
-  if (v.reasons.empty()) fmt::format_to(out, "clean: every operation was issued and its outcome was {}\n", as);
+  if (v.reasons.empty() && r.stopped)
+    fmt::format_to(out, "clean as far as it went: every outcome was {}\n", as);
+  else if (v.reasons.empty())
+    fmt::format_to(out, "clean: every operation was issued and its outcome was {}\n", as);
   return text;
 }
 

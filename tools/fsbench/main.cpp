@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "subcommand.hpp"
+#include "util/standard_streams.hpp"
 
 namespace fsr::fsbench {
 
@@ -42,18 +43,12 @@ int run(int argc, char** argv) {
     fprintf(stderr, "fsbench: %s (--help lists the options)\n", e.what());
     return 2;
   }
-  int status = 2;
   try {
-    status = chosen();
+    return chosen();
   } catch (const std::exception& e) {
     fprintf(stderr, "fsbench %s: %s\n", name.c_str(), e.what());
     return 2;
   }
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    fprintf(stderr, "fsbench: can't write the output\n");
-    return 1;
-  }
-  return status;
 }
 
 void on_signal(int) { stop.store(stop.load() == 0 ? 1 : 2); }
@@ -63,10 +58,11 @@ void on_signal(int) { stop.store(stop.load() == 0 ? 1 : 2); }
 }  // namespace fsr::fsbench
 
 int main(int argc, char** argv) {
+  fsr::occupy_standard_streams();
   struct sigaction action = {};
   action.sa_handler = fsr::fsbench::on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  return fsr::fsbench::run(argc, argv);
+  return fsr::status_of_output("fsbench", fsr::fsbench::run(argc, argv));
 }

@@ -86,7 +86,7 @@ int compare(const Options& options) {
   for (const std::string& text : options.tolerances) parse_tolerance(text, allowed);
   auto first = open_trace(options.first), second = open_trace(options.second);
   std::optional<OutputFile> html;
-  if (!options.html.empty()) html.emplace(options.html, options.force);
+  if (!options.html.empty()) html.emplace(options.html, options.force, Readers::by_umask);
   Profile a, b;
   a.begin(*first, options.first);
   b.begin(*second, options.second);
@@ -97,7 +97,7 @@ int compare(const Options& options) {
   result.kind_tolerances = allowed.kind_tolerances;
   const std::string text = options.json ? compare_json(a, b, result) : compare_text(a, b, result);
   fwrite(text.data(), 1, text.size(), stdout);
-  if (html) write_page(*html, options.html, compare_html(a, b, result));
+  if (html) html->finish(compare_html(a, b, result));
   return result.alike() ? std::max(a.status, b.status) : 1;
 }
 

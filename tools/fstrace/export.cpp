@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace export: a trace in a format of another tool.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -47,13 +46,17 @@ const Exporter& exporter(const std::string& name) {
 class Output {
  public:
   Output(const std::string& name, bool force) : name_(name) {
-    if (name != "-") file_ = std::make_unique<OutputFile>(name, force);
-    fd_ = file_ ? file_->take_fd() : dup(STDOUT_FILENO);
+    if (name != "-") file_ = std::make_unique<OutputFile>(name, force, Readers::by_umask);
+    if (file_) fd_ = file_->take_fd();
   }
-  ~Output() { close(fd_); }
+  ~Output() {
+    if (fd_ >= 0) close(fd_);
+  }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
   void write(fmt::memory_buffer& text) {
+    if (!file_ && fwrite(text.data(), 1, text.size(), stdout) < text.size()) throw std::runtime_error("standard output");
+    if (!file_) return text.clear();
     for (size_t done = 0; done < text.size();) {
       const ssize_t n = ::write(fd_, text.data() + done, text.size() - done);
       if (n < 0 && errno == EINTR) continue;
@@ -63,12 +66,7 @@ class Output {
     text.clear();
   }
   void commit() {
-    if (!file_) return;
-    // The temporary file is only for its owner; what is exported is a text like any other.
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd_, 0666 & ~mask);
-    file_->commit();
+    if (file_) file_->commit();
   }
 
  private:

@@ -2,13 +2,9 @@
 #include "html_page.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <iterator>
-#include <stdexcept>
 
 namespace fsr::fstrace {
 
@@ -137,20 +133,6 @@ std::string HtmlPage::finish() {
       "aria-label=\"Contents\"><ul>\n{3}</ul></nav>"
       "</header>\n<main id=\"content\">\n{4}{5}</main>\n</body>\n</html>\n",
       xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "");
-}
-
-void write_page(OutputFile& file, const std::string& path, const std::string& page) {
-  const int fd = file.take_fd();
-  size_t done = 0;
-  while (done < page.size()) {
-    const ssize_t n = write(fd, page.data() + done, page.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    done += size_t(n);
-  }
-  const int error = errno;
-  if (close(fd) != 0 || done < page.size()) throw std::runtime_error(path + ": " + strerror(done < page.size() ? error : errno));
-  file.commit();
 }
 
 }  // namespace fsr::fstrace

@@ -46,7 +46,4 @@ class HtmlPage {
   bool in_section_ = false;
 };
 
-// Throws std::runtime_error "FILE: why".
-void write_page(OutputFile& file, const std::string& path, const std::string& page);
-
 }  // namespace fsr::fstrace

@@ -11,6 +11,7 @@
 #include "subcommand.hpp"
 #include "trace/series.hpp"
 #include "trace/spool.hpp"
+#include "util/standard_streams.hpp"
 
 namespace fsr::fstrace {
 
@@ -56,12 +57,12 @@ int run(int argc, char** argv) {
     fprintf(stderr, "fstrace: %s (--help lists the options)\n", e.what());
     return 2;
   }
-  const int status = chosen();
-  if (fflush(stdout) != 0 || ferror(stdout)) {
-    fprintf(stderr, "fstrace: can't write the output\n");
+  try {
+    return chosen();
+  } catch (const std::exception& e) {
+    if (!ferror(stdout)) fprintf(stderr, "fstrace: %s\n", e.what());
     return 2;
   }
-  return status;
 }
 
 }  // namespace
@@ -89,10 +90,6 @@ std::unique_ptr<TraceReader> open_trace(const std::vector<std::string>& given) {
 }  // namespace fsr::fstrace
 
 int main(int argc, char** argv) {
-  try {
-    return fsr::fstrace::run(argc, argv);
-  } catch (const std::exception& e) {
-    fprintf(stderr, "fstrace: %s\n", e.what());
-    return 2;
-  }
+  fsr::occupy_standard_streams();
+  return fsr::status_of_output("fstrace", fsr::fstrace::run(argc, argv));
 }

@@ -235,9 +235,9 @@ class ReportPage {
 
 int report(const Options& options) {
   auto reader = open_trace(options.files);
-  OutputFile output(options.output, options.force);
+  OutputFile output(options.output, options.force, Readers::by_umask);
   ReportPage report(options, *reader);
-  write_page(output, options.output, report.make());
+  output.finish(report.make());
   return report.status();
 }
 

@@ -160,7 +160,7 @@ int query(sqlite3* db, const Options& options) {
 }
 
 void export_tables(sqlite3* db, const Options& options) {
-  OutputFile file(options.exported, options.force);
+  OutputFile file(options.exported, options.force, Readers::owner);
   execute(db, "attach " + quoted(file.temporary()) +
                   " as plain; pragma plain.journal_mode = off; pragma plain.synchronous = off; begin");
   for (const TraceTable& t : trace_tables()) execute(db, fmt::format("create table plain.{0} as select * from temp.{0}", t.name));

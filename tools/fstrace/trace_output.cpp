@@ -36,7 +36,7 @@ WriterOptions OutputOptions::writer() const {
 }
 
 TraceOutput::TraceOutput(const OutputOptions& options, const TraceHeader& header, LiveState initial)
-    : file_(options.file, options.force),
+    : file_(options.file, options.force, Readers::owner),
       writer_(std::make_unique<TraceWriter>(file_.take_fd(), header, options.writer(), std::move(initial))) {}
 
 void TraceOutput::end_until(int64_t time) {

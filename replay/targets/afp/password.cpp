@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 
@@ -33,18 +35,43 @@ class Descriptor {
   const int fd_;
 };
 
-// Up to the end of the line.
-std::string read_line(int fd) {
-  std::string line;
+volatile sig_atomic_t caught = 0;  // the signal that interrupted a prompt
+
+// While the terminal shows nothing, no signal ends the program: read_line() ends, and the signal takes effect afterwards.
+class EndingsHeld {
+ public:
+  EndingsHeld() {
+    caught = 0;
+    struct sigaction hold = {};
+    hold.sa_handler = [](int number) { caught = number; };
+    for (size_t i = 0; i < std::size(kEndings); ++i)
+      if (sigaction(kEndings[i], nullptr, &before_[i]) == 0 && before_[i].sa_handler != SIG_IGN)
+        sigaction(kEndings[i], &hold, nullptr);
+  }
+  ~EndingsHeld() {
+    for (size_t i = 0; i < std::size(kEndings); ++i) sigaction(kEndings[i], &before_[i], nullptr);
+    if (caught) raise(caught);
+  }
+  EndingsHeld(const EndingsHeld&) = delete;
+  EndingsHeld& operator=(const EndingsHeld&) = delete;
+
+ private:
+  static constexpr int kEndings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  struct sigaction before_[std::size(kEndings)] = {};
+};
+
+// Up to the end of the line. False: there is none, or a signal came before.
+bool read_line(int fd, std::string* line) {
   char c;
   for (;;) {
     const ssize_t got = read(fd, &c, 1);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || c == '\n' || line.size() == kLongest) break;
-    line += c;
+    if (got < 0 && errno == EINTR && !caught) continue;
+    if (got <= 0 && line->empty()) return false;
+    if (got <= 0 || c == '\n' || line->size() == kLongest) break;
+    *line += c;
   }
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  return line;
+  if (!line->empty() && line->back() == '\r') line->pop_back();
+  return !caught;
 }
 
 std::string from_file(const std::string& path) {
@@ -53,7 +80,9 @@ std::string from_file(const std::string& path) {
   if (fd < 0 || fstat(fd, &st) < 0) throw std::runtime_error("can't read the password file " + path + ": " + strerror(errno));
   if (S_ISREG(st.st_mode) && (st.st_mode & S_IRWXO))
     throw std::runtime_error("the password file " + path + " can be read by everybody: chmod 600 it");
-  return read_line(fd);
+  std::string line;
+  read_line(fd, &line);
+  return line;
 }
 
 std::string from_terminal(int terminal, const std::string& prompt) {
@@ -61,11 +90,18 @@ std::string from_terminal(int terminal, const std::string& prompt) {
   if (tcgetattr(terminal, &shown) < 0) return {};
   termios hidden = shown;
   hidden.c_lflag &= ~tcflag_t(ECHO);
+  hidden.c_cc[VSUSP] = _POSIX_VDISABLE;
   if (write(terminal, prompt.data(), prompt.size()) < 0) return {};
-  tcsetattr(terminal, TCSAFLUSH, &hidden);
-  std::string line = read_line(terminal);
-  tcsetattr(terminal, TCSAFLUSH, &shown);
-  if (write(terminal, "\n", 1) < 0) return {};
+  std::string line;
+  bool entered;
+  {
+    EndingsHeld held;
+    tcsetattr(terminal, TCSAFLUSH, &hidden);
+    entered = read_line(terminal, &line);
+    tcsetattr(terminal, TCSAFLUSH, &shown);
+    (void)!write(terminal, "\n", 1);
+  }
+  if (!entered) throw std::runtime_error("no password was entered");
   return line;
 }
 

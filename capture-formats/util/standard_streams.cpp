@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/standard_streams.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+
+namespace fsr {
+
+void occupy_standard_streams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
+int status_of_output(const char* program, int status) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  fprintf(stderr, "%s: standard output: %s\n", program, errno ? strerror(errno) : "not all of it could be written");
+  return 1;
+}
+
+}  // namespace fsr

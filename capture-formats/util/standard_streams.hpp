@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Standard input, output and error, as a program's main() has to see to them.
+#pragma once
+
+namespace fsr {
+
+// A file that took the number of a closed stream would get the messages, or be read as input. First thing in main(). A closed
+// one stays as unusable as it was, for a program executed later too.
+void occupy_standard_streams();
+
+// The exit status: `status`, but 1 with a line on stderr where standard output could not take all that was printed.
+int status_of_output(const char* program, int status);
+
+}  // namespace fsr
