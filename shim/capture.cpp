@@ -85,8 +85,8 @@ void same_directory_or_fail(int a, int b, const std::string& directory) {
     throw Fail(directory + ": changed while the capture started");
 }
 
-Surroundings raise_limits() {
-  Surroundings original;
+Surroundings leave_surroundings() {
+  Surroundings original{.signals = block_signals()};
   original.umask = umask(0);
   auto raise = [](auto resource, rlim_t most, rlimit* before) {
     getrlimit(resource, before);
@@ -227,19 +227,16 @@ EntryCache::Settings cache_settings(const CaptureOptions& options, const std::st
 // Takes the mount away when the start fails after it was made.
 class MountGuard {
  public:
-  explicit MountGuard(std::string path) : path_(std::move(path)) {}
+  explicit MountGuard(const WayTo& way) : way_(way) {}
   ~MountGuard() { release(); }
   MountGuard(const MountGuard&) = delete;
   MountGuard& operator=(const MountGuard&) = delete;
-  void made(uint64_t dev) { dev_ = dev; }
-  void release() {
-    if (dev_ != 0) take_away(path_, dev_);
-    dev_ = 0;
-  }
+  void made(const OwnMount& mount) { mount_ = mount; }
+  std::string release() { return mount_.dev ? take_away(mount_, &way_) : std::string(); }  // empty, or why it is still there
 
  private:
-  std::string path_;
-  uint64_t dev_ = 0;
+  const WayTo& way_;
+  OwnMount mount_;
 };
 
 void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutput& output, bool verbose) {
@@ -267,8 +264,7 @@ int run_capture(CaptureOptions& options) {
   std::unique_ptr<Background> parent;
   if (options.background) parent = std::make_unique<Background>();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
-  block_signals();
-  const Surroundings original = raise_limits();
+  const Surroundings original = leave_surroundings();
   const std::string directory = absolute(options.directory);
   Fd root(open_directory(directory));
   std::optional<MountEntry> below = mount_of(root.value);
@@ -286,6 +282,7 @@ int run_capture(CaptureOptions& options) {
     root.reset(open_directory(directory));
   }
 
+  const WayTo way(root.value);
   CaptureOutput output(options.output, directory, root.value, options.rotate != 0, options.background);
   TraceHeader header = describe(options, directory, *below);
   for (const MountEntry& m : mounts_inside(directory)) header.mounts_below.push_back(mount_text(m, directory));
@@ -314,7 +311,7 @@ int run_capture(CaptureOptions& options) {
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;
   if (!in_namespace) {
-    watcher = std::make_unique<Watcher>(directory, output.log_fd());
+    watcher = std::make_unique<Watcher>(way, directory, output.log_fd());
     // Stopped by ^Z, it would hang every application below the directory, the shell perhaps among them.
     for (int number : {SIGTSTP, SIGTTIN, SIGTTOU}) signal(number, SIG_IGN);
   }
@@ -323,12 +320,13 @@ int run_capture(CaptureOptions& options) {
   Fd fuse(open_fuse_device());
   Fd proc(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (proc.value < 0) throw failed("/proc/self/fd", errno);
-  MountGuard mount(directory);
+  MountGuard mount(way);
   std::unique_ptr<Command> command;
   if (!in_namespace || !root_user) {
-    uint64_t dev = mount_over(root.value, fuse.value, directory, options.kernel_checks);
-    mount.made(dev);
-    if (watcher) watcher->arm(dev);
+    const OwnMount made = mount_over(root.value, fuse.value, directory, options.kernel_checks);
+    mount.made(made);
+    if (watcher) watcher->arm(made);
+    fields["device"] = std::to_string(made.dev);
   }
   if (in_namespace)
     command = std::make_unique<Command>(options.command, original, [&] {
@@ -390,11 +388,10 @@ int run_capture(CaptureOptions& options) {
             "fsshim: syncfs(2) (sync -f) syncs nothing there, the kernel does not pass it on; fsync and sync do\n");
   }
 
-  auto detach = [&] {
-    if (other_namespace)
-      act_where_mounted(*its_mount, [&] { umount2(directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW); });
-    else
-      mount.release();
+  auto detach = [&]() -> std::string {
+    if (!other_namespace) return mount.release();
+    act_where_mounted(*its_mount, [&] { take_away({its_mount->id, its_mount->dev}); });
+    return {};
   };
   std::string failure;
   auto closed = [&] {

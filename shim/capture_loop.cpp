@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "signals.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -18,30 +19,11 @@ namespace {
 constexpr int kGraceMs = 500;        // for releases that follow the last close
 constexpr int kLeftBehindMs = 5000;  // for processes that a command left in the background
 
-sigset_t handled_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) sigaddset(&set, signal);
-  return set;
-}
-
 std::string signal_name(uint32_t number) { return std::string("SIG") + sigabbrev_np(int(number)); }
 
 }  // namespace
 
-void block_signals() {
-  sigset_t set = handled_signals();
-  sigaddset(&set, SIGUSR1);
-  sigaddset(&set, SIGUSR2);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-  // A full pipe's end and a file size limit are errors to be passed on, not ours to die of.
-  for (int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
-}
-
-CaptureLoop::CaptureLoop(CaptureParts parts) : parts_(std::move(parts)) {
-  sigset_t set = handled_signals();
-  signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
+CaptureLoop::CaptureLoop(CaptureParts parts) : parts_(std::move(parts)), signal_fd_(open_signals()) {}
 
 CaptureLoop::~CaptureLoop() {
   live_.clear();
@@ -168,6 +150,7 @@ ControlFields CaptureLoop::status_fields() const {
   fields["operations"] = std::to_string(parts_.sink.operations());
   fields["state"] = closed_ ? "serving" : parts_.recorder.recording() ? "recording" : "stopped";
   fields["failure"] = parts_.recorder.failure();
+  fields["still_mounted"] = still_mounted_;
   fields["rotation_failure"] = parts_.sink.rotation_failure();
   auto number = [&](const char* name, uint64_t value) { fields[name] = std::to_string(value); };
   number("elapsed", uint64_t(parts_.recorder.now()));
@@ -197,13 +180,22 @@ void CaptureLoop::close_trace(const std::string& reason) {
 }
 
 void CaptureLoop::end_over_mount(const std::string& reason) {
-  parts_.detach();
+  still_mounted_ = parts_.detach();
   for (int waited = 0; waited < kGraceMs && !parts_.session.ended() && !cut_off_; waited += 20) wait(20);
   close_trace(reason);
   serve_leftovers();
 }
 
 void CaptureLoop::serve_leftovers() {
+  if (!still_mounted_.empty()) {
+    dprintf(STDERR_FILENO, "fsshim: still mounted: %s: serving it until that is unmounted (^C cuts it off)\n",
+            escape_text(still_mounted_).c_str());
+    while (!still_mounted_.empty() && !parts_.session.ended() && !cut_off_) {
+      wait(200);
+      still_mounted_ = parts_.detach();
+    }
+    if (!still_mounted_.empty()) status_ = 1;
+  }
   if (parts_.session.ended() || cut_off_) return;
   size_t files;
   {

@@ -17,8 +17,6 @@
 
 namespace fsr {
 
-void block_signals();
-
 struct CaptureParts {
   Session& session;
   Recorder& recorder;
@@ -26,7 +24,7 @@ struct CaptureParts {
   Shim& shim;
   ControlServer& control;
   Command* command = nullptr;            // null: over-mount
-  std::function<void()> detach;          // takes the mount away, so that new paths lead to the lower directory
+  std::function<std::string()> detach;   // takes the mount away, so that new paths lead to the lower directory; or why not
   std::function<void()> closed = [] {};  // the trace is complete
   ControlFields fields;                  // for status replies
   const StallWatch& stalls;
@@ -60,7 +58,8 @@ class CaptureLoop {
   LiveStatus live_;
   int signal_fd_;
   int status_ = 0;
-  std::string stop_reason_;  // not empty: the end was asked for
+  std::string stop_reason_;    // not empty: the end was asked for
+  std::string still_mounted_;  // why the mount could not be taken away
   std::vector<int> stoppers_;
   struct Rotator {
     int client;

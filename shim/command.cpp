@@ -78,10 +78,7 @@ void Command::run_child(const std::vector<std::string>& argv, const Surroundings
   setrlimit(RLIMIT_NOFILE, &original.files);
   setrlimit(RLIMIT_FSIZE, &original.file_size);
   umask(original.umask);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  restore_signals(original.signals);
   std::vector<char*> arguments;
   for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);

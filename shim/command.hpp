@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "signals.hpp"
+
 namespace fsr {
 
 // What this process changed for itself and a command must not inherit.
@@ -16,6 +18,7 @@ struct Surroundings {
   rlimit files{};
   rlimit file_size{};
   mode_t umask = 022;
+  SignalState signals{};
 };
 
 class Command {

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "fail.hpp"
+#include "mount.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -172,6 +173,17 @@ std::vector<FoundCapture> find_captures(int patience) {
   }
   closedir(dir);
   return found;
+}
+
+std::vector<FoundCapture> find_captures_of(const std::string& directory) {
+  const std::optional<MountEntry> top = mount_at(directory);
+  const std::string device = top && top->type == kMountType ? std::to_string(top->dev) : std::string();
+  std::vector<FoundCapture> by_device, by_name;
+  for (FoundCapture& capture : find_captures()) {
+    if (!device.empty() && capture.info["device"] == device) by_device.push_back(capture);
+    if (capture.info["directory"] == escape_text(directory)) by_name.push_back(capture);
+  }
+  return by_device.empty() ? by_name : by_device;
 }
 
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer) {

@@ -43,6 +43,8 @@ struct FoundCapture {
 
 // Each is given so many seconds to answer; 0: is not asked.
 std::vector<FoundCapture> find_captures(int patience = 5);
+// Those of a directory, by its mount if there is one at that path, else by the name that it had when they began.
+std::vector<FoundCapture> find_captures_of(const std::string& directory);
 // Asks a running capture; false when it doesn't answer. Waits until it has done what was asked.
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer);
 void forget_capture(pid_t pid);  // removes what a dead one left

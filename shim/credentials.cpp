@@ -104,7 +104,7 @@ CallerScope::~CallerScope() {
 }
 
 void thread_umask(mode_t mask) {
-  thread_local mode_t current = 0;  // the process's own, see raise_limits()
+  thread_local mode_t current = 0;  // the process's own, see leave_surroundings()
   if (mask == current) return;
   umask(mask);
   current = mask;

@@ -158,7 +158,7 @@ void become_silent(int log_fd) {
   dup2(log_fd, 2);
 }
 
-uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source, bool kernel_checks) {
+OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool kernel_checks) {
   struct stat s;
   if (fstat(dir_fd, &s) != 0) throw failed(source, errno);
   unsigned long flags = restrictions(dir_fd, source);
@@ -172,7 +172,7 @@ uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
   }
   // Wherever the path leads by now.
   const std::optional<MountEntry> made = mount_of_source(source);
-  return made ? made->dev : 0;
+  return made ? OwnMount{made->id, made->dev} : OwnMount{};
 }
 
 void enter_private_namespace(bool user) {
@@ -197,24 +197,65 @@ void enter_private_namespace(bool user) {
   if (mount(nullptr, "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) throw refused(strerror(errno));
 }
 
-bool take_away(const std::string& path, uint64_t dev) {
-  std::optional<MountEntry> top = mount_at(path);
-  if (!top || top->type != kMountType || top->dev != dev) return false;
-  if (umount2(path.c_str(), UMOUNT_NOFOLLOW) == 0) return true;
-  return umount2(path.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
+static std::optional<MountEntry> present(const OwnMount& mount) {
+  for (MountEntry& m : mounts())
+    if (m.id == mount.id && m.dev == mount.dev) return m;
+  return {};
 }
 
-Watcher::Watcher(const std::string& path, int log_fd) {
+static std::string fd_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+WayTo::WayTo(int dir_fd) {
+  char path[PATH_MAX];
+  const ssize_t size = readlink(fd_path(dir_fd).c_str(), path, sizeof path);
+  if (size <= 0) return;
+  const std::string whole(path, size_t(size));
+  name_ = whole.substr(whole.rfind('/') + 1);
+  above_ = openat(dir_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+WayTo::~WayTo() {
+  if (above_ >= 0) close(above_);
+}
+
+int WayTo::open_top() const { return openat(above_, name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+
+// Of the mount behind a descriptor (O_PATH), which is closed. Why not, if it is not the one.
+static std::string detach(int top, const OwnMount& mount) {
+  if (top < 0) return strerror(errno);
+  std::string why;
+  const std::optional<MountEntry> seen = mount_of(top);
+  if (!seen || seen->id != mount.id)
+    why = seen ? seen->type + " from " + seen->source + " is mounted over it" : "it is not reachable";
+  else if (umount2(fd_path(top).c_str(), MNT_DETACH) != 0)
+    why = strerror(errno);
+  close(top);
+  return why;
+}
+
+std::string take_away(const OwnMount& mount, const WayTo* way) {
+  const std::optional<MountEntry> now = present(mount);
+  if (!now) return {};
+  std::string why;
+  if (way) why = detach(way->open_top(), mount);
+  if (!way || !why.empty()) why = detach(open(now->point.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), mount);
+  return present(mount) ? why : std::string();
+}
+
+Watcher::Watcher(const WayTo& way, const std::string& path, int log_fd) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw failed("pipe", errno);
-  pid_ = start_helper({0, 1, 2, log_fd, ends[0]}, [&] {
+  pid_ = start_helper({0, 1, 2, log_fd, ends[0], way.above()}, [&] {
     if (log_fd >= 0) become_silent(log_fd);
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
-    uint64_t dev = 0, next;
-    while (read(ends[0], &next, sizeof next) == ssize_t(sizeof next)) dev = next;
+    OwnMount armed, next;
+    while (read(ends[0], &next, sizeof next) == ssize_t(sizeof next)) armed = next;
     // The other end is gone. After an orderly end there is nothing left to take away.
-    if (dev != 0 && take_away(path, dev))
+    if (armed.dev == 0 || !present(armed)) return;
+    if (const std::string why = take_away(armed, &way); why.empty())
       dprintf(2, "fsshim: the capture of %s died; the directory is usable again\n", path.c_str());
+    else
+      dprintf(2, "fsshim: the capture of %s died and is still mounted: %s\n", path.c_str(), why.c_str());
   });
   if (pid_ < 0) throw failed("fork", errno);
   close(ends[0]);
@@ -226,8 +267,8 @@ Watcher::~Watcher() {
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 
-void Watcher::arm(uint64_t dev) {
-  if (write(pipe_, &dev, sizeof dev) != ssize_t(sizeof dev)) throw failed("watcher", errno);
+void Watcher::arm(const OwnMount& mount) {
+  if (write(pipe_, &mount, sizeof mount) != ssize_t(sizeof mount)) throw failed("watcher", errno);
 }
 
 bool is_dead_mount(const std::string& path) {

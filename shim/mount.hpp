@@ -46,9 +46,13 @@ int open_fuse_device();
 // Standard input becomes /dev/null, standard output and error the log.
 void become_silent(int log_fd);
 
-// Mounts the FUSE connection over the directory behind `dir_fd` (O_PATH), with the restrictions of the file system below. Returns
-// the new file system's device number.
-uint64_t mount_over(int dir_fd, int fuse_fd, const std::string& source, bool kernel_checks);
+// A mount of ours, in this process's mount namespace, by whatever path it is found now. Both numbers: an id is used again.
+struct OwnMount {
+  uint64_t id = 0, dev = 0;  // 0, 0: none
+};
+
+// Mounts the FUSE connection over the directory behind `dir_fd` (O_PATH), with the restrictions of the file system below.
+OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool kernel_checks);
 
 // Makes mounts in this process's mount namespace invisible outside. `user`: in a new user namespace, as an unprivileged user
 // must.
@@ -57,17 +61,34 @@ void enter_private_namespace(bool user);
 // Takes from the mount at that path, which is ours, what `flags` (MS_*) don't allow, in addition to what it doesn't already.
 void restrict_mount(const std::string& path, unsigned long flags);
 
-// Takes our mount (recognised by `dev`) away from `path`: at once if unused, else lazily. False: it was not there (any more).
-bool take_away(const std::string& path, uint64_t dev);
+// The way to what will be mounted over a directory, kept before that: also where directories above it are renamed, or hidden by
+// another mount.
+class WayTo {
+ public:
+  explicit WayTo(int dir_fd);
+  ~WayTo();
+  WayTo(const WayTo&) = delete;
+  WayTo& operator=(const WayTo&) = delete;
+  int above() const { return above_; }  // the descriptor that it begins with
+  int open_top() const;                 // O_PATH, of what is mounted last; -1: errno says why
+
+ private:
+  int above_ = -1;
+  std::string name_;
+};
+
+// Takes our mount away, lazily if it is in use; without a way to it by the path that it has now. Empty: it is not there (any
+// more). Else why it still is.
+std::string take_away(const OwnMount& mount, const WayTo* way = nullptr);
 
 // A child process that outlives a crash of this one and then takes the mount away. Started before any descriptor of the FUSE
 // device exists; told of the mount by arm().
 class Watcher {
  public:
   // `log_fd`: takes the place of its standard descriptors, if not -1.
-  Watcher(const std::string& path, int log_fd);
+  Watcher(const WayTo& way, const std::string& path, int log_fd);
   ~Watcher();
-  void arm(uint64_t dev);
+  void arm(const OwnMount& mount);
 
  private:
   int pipe_ = -1;

@@ -12,11 +12,11 @@
 namespace fsr {
 
 int run_rotate(const std::string& given) {
-  const std::string written = escape_text(resolve_captured(given));
+  const std::string directory = resolve_captured(given);
   bool found = false;
   int status = 0;
-  for (FoundCapture& capture : find_captures()) {
-    if (!capture.alive || capture.info["directory"] != written) continue;
+  for (FoundCapture& capture : find_captures_of(directory)) {
+    if (!capture.alive) continue;
     found = true;
     ControlFields answer;
     if (!capture.answered || !ask_capture(capture.pid, "rotate", &answer)) answer["failure"] = "does not answer";
@@ -28,7 +28,7 @@ int run_rotate(const std::string& given) {
     printf("%s: piece %s begins\n", answer["trace"].c_str(), answer["pieces"].c_str());
   }
   if (!found) {
-    dprintf(STDERR_FILENO, "fsshim: %s: not captured (by this user)\n", written.c_str());
+    dprintf(STDERR_FILENO, "fsshim: %s: not captured (by this user)\n", escape_text(directory).c_str());
     return 1;
   }
   return status;

@@ -22,8 +22,17 @@ int stop_running(const FoundCapture& capture) {
             int(capture.pid), int(capture.pid));
     return 1;
   }
-  printf("stopped: %s operations in %s\n", answer["operations"].c_str(), answer["trace"].c_str());
-  return answer["failure"].empty() ? 0 : 1;
+  std::string still = answer["still_mounted"];
+  for (const MountEntry& m : mounts())
+    if (still.empty() && m.type == kMountType && std::to_string(m.dev) == answer["device"])
+      still = "in this mount namespace, on " + escape_text(m.point);
+  const std::string done = answer["operations"] + " operations in " + answer["trace"];
+  if (still.empty())
+    printf("stopped: %s\n", done.c_str());
+  else
+    dprintf(STDERR_FILENO, "fsshim: recording ended (%s), but %s is still mounted: %s\n", done.c_str(),
+            answer["directory"].c_str(), still.c_str());
+  return answer["failure"].empty() && still.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -33,8 +42,7 @@ int run_stop(const std::string& given) {
   std::string written = escape_text(directory);
   bool found = false;
   int status = 0;
-  for (FoundCapture& capture : find_captures()) {
-    if (capture.info["directory"] != written) continue;
+  for (FoundCapture& capture : find_captures_of(directory)) {
     found = true;
     if (capture.alive) {
       status = std::max(status, stop_running(capture));
@@ -46,7 +54,7 @@ int run_stop(const std::string& given) {
   if (status == 0 && is_dead_mount(directory)) {
     std::optional<MountEntry> top = mount_at(directory);
     if (!top || top->type != kMountType) throw Fail(directory + ": a dead mount, but not one of fsshim's");
-    if (!take_away(directory, top->dev)) throw failed(directory + ": unmounting", errno);
+    if (const std::string why = take_away({top->id, top->dev}); !why.empty()) throw Fail(directory + ": still mounted: " + why);
     printf("%s: unmounted what a dead capture had left\n", written.c_str());
     found = true;
   }

@@ -12,7 +12,8 @@ closing() { fstrace info --json "$1" | grep -q "\"reason\": *\"$2\""; }
 start() {  # DIR TRACE [OPTION...]: an over-mount capture in the background, pid in $capture
   local dir=$1 trace=$2
   shift 2
-  fsshim capture "$dir" -o "$trace" "$@" 2>"$trace.err" &
+  # Of a script's background jobs, ^C is ignored.
+  env --default-signal=INT fsshim capture "$dir" -o "$trace" "$@" 2>"$trace.err" &
   capture=$!
   own_process $capture
   wait_for mounted "$dir" || not_ok "start $dir" "$(cat "$trace.err")"

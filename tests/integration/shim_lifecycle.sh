@@ -73,6 +73,60 @@ check "a mount namespace made meanwhile is served on" eval '! mounted d && [ "$(
 kill $other
 ends_with "its end ends the capture" 0
 
+# --- the way to the mount changes
+mkdir -p up/inner
+echo inner >up/inner/file
+start up/inner inner.zst
+inner=$capture
+start up outer.zst
+outer=$capture
+check_status "the inner of nested captures is stopped first" 0 "stopped" fsshim stop up/inner
+check "its mount is gone, though the outer one hides it" eval '! mounted up/inner'
+check_status "then the outer one" 0 "stopped" fsshim stop up
+check "the directories are as before" eval '! mounted up && [ "$(cat up/inner/file)" = inner ]'
+wait $outer $inner
+start up/inner inner2.zst
+start up outer2.zst
+check_status "the outer of nested captures is stopped first" 0 "stopped" fsshim stop up
+check "the inner one goes on" eval 'mounted up/inner && cat up/inner/file'
+check_status "then the inner one" 0 "stopped" fsshim stop up/inner
+check "the directories are as before again" eval '! mounted up && ! mounted up/inner && [ "$(cat up/inner/file)" = inner ]'
+
+start up/inner renamed.zst
+mv up moved
+check_status "a capture whose path was renamed is stopped" 0 "stopped" fsshim stop moved/inner
+ends_with "and ends" 0
+check "its mount is gone" eval '! mounted moved/inner && [ "$(cat moved/inner/file)" = inner ]'
+start moved/inner renamed2.zst
+mv moved up
+kill -9 $capture
+wait $capture 2>/dev/null
+check "so it is when the process dies" wait_for eval '! mounted up/inner'
+
+start up/inner covered.zst
+mount -t tmpfs none up/inner
+check_status "a capture that something is mounted over is not called stopped" 1 "still mounted: tmpfs from none" fsshim stop up/inner
+check "its trace is complete" closing covered.zst "fsshim stop"
+umount up/inner
+ends_with "it ends when that is gone" 0
+check "and leaves the directory" eval '! mounted up/inner && [ "$(cat up/inner/file)" = inner ]'
+
+# --- signals that were ignored
+nohup sh -c 'exec fsshim capture d -o nohup.zst' >/dev/null 2>&1 &
+capture=$!
+own_process $capture
+wait_for mounted d
+kill -HUP $capture
+kill -INT $capture
+sleep 0.5
+check "a signal that was ignored at the start stays ignored" mounted d
+check_status "and the capture is stopped otherwise" 0 "stopped" fsshim stop d
+ends_with "with status 0" 0
+nohup fsshim capture d -o nohup2.zst -- sh -c 'kill -HUP $$; exec env --list-signal-handling true' >ignored.txt 2>&1
+check "its command ignores it, too" grep -q 'HUP.*IGNORE' ignored.txt
+env --ignore-signal=CHLD,PIPE fsshim capture d -o chld.zst -- env --list-signal-handling sh -c 'exit 5' >ignored.txt 2>&1
+check "ignored signals of children and pipes are given back" test "$?:$(grep -c 'CHLD.*IGNORE\|PIPE.*IGNORE' ignored.txt)" = 5:2
+
 # --- the process dies
 start d killed.zst
 for i in $(seq 300); do echo $i >d/f$i; done
