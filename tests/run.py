@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests of one build directory and counts real cases.
 
-usage: tests/run.py BUILD [--suite NAME]... [--not-suite NAME]... [--filter CATCH] [--tally FILE] [NAME...]
+usage: tests/run.py BUILD [--suite NAME]... [--not-suite NAME]... [--filter CATCH] [--tally FILE] [--jobs N]
+                          [NAME...]
 
 Tests are the ones that meson knows (meson introspect --tests). Those of suite "unit" are Catch2 programs and each of their test
 cases counts; every other test is a program that prints one line per case, "ok - name" or "not ok - name: why", and exits with 1
 when a case failed. A test counts as one failed case more when it reports nothing, dies, runs into its time limit, leaves a mount
 behind or makes a sanitizer speak. Output of each test is kept in BUILD/test-logs.
+
+Tests run side by side, the ones with the longest time limit first: each has its own directories, servers and network namespace, and
+most of them wait more than they compute. Those of suite "alone" measure time or change the machine; they run one by one at the end.
 """
 import argparse
+import concurrent.futures
 import glob
 import json
 import os
@@ -31,28 +36,31 @@ def mounts_below(directory):
     return [point for point in points if point.startswith(directory + "/")]
 
 
-class Runner:
-    def __init__(self, build, catch_filter):
-        self.build = os.path.abspath(build)
+def suites_of(test):
+    return {suite.split(":")[-1] for suite in test["suite"]}
+
+
+class TestRun:
+    """One test: its counts, and the lines that tell of its failures."""
+
+    def __init__(self, test, build, catch_filter):
+        self.test, self.name = test, test["name"]
+        self.build = build
         self.catch_filter = catch_filter
-        self.logs = os.path.join(self.build, "test-logs")
-        os.makedirs(self.logs, exist_ok=True)
+        self.logs = os.path.join(build, "test-logs")
         self.passed = 0
         self.failed = 0
+        self.lines = []
+        self.child = None
 
-    def tests(self):
-        listing = subprocess.run(["meson", "introspect", "--tests", self.build], check=True, capture_output=True)
-        return json.loads(listing.stdout)
-
-    def case_failed(self, test, what):
+    def case_failed(self, what):
         self.failed += 1
-        print(f"FAILED {test}: {what}", flush=True)
+        self.lines.append(f"FAILED {self.name}: {what}")
 
-    def run_logged(self, test, command, pass_fds=()):
+    def run_logged(self, command, pass_fds=()):
         """Exit status (None: time limit) and output of one test, its whole process group ended."""
-        name = test["name"]
-        env = os.environ | test["env"]
-        speech = os.path.join(self.logs, f"{name}.sanitizer")
+        env = os.environ | self.test["env"]
+        speech = os.path.join(self.logs, f"{self.name}.sanitizer")
         for old in glob.glob(speech + ".*"):
             os.unlink(old)
         env["ASAN_OPTIONS"] = f"detect_stack_use_after_return=0:log_path={speech}"
@@ -62,17 +70,15 @@ class Runner:
         scratch = tempfile.mkdtemp(prefix="fsshim-run.")
         os.chmod(scratch, 0o755)
         env["TMPDIR"] = scratch
-        log = os.path.join(self.logs, f"{name}.log")
+        log = os.path.join(self.logs, f"{self.name}.log")
         with open(log, "wb") as out:
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env,
-                                     cwd=test["workdir"] or self.build, start_new_session=True, pass_fds=pass_fds)
+            child = self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                                  env=env, cwd=self.test["workdir"] or self.build,
+                                                  start_new_session=True, pass_fds=pass_fds)
             try:
-                status = child.wait(timeout=test["timeout"] or 600)
+                status = child.wait(timeout=self.test["timeout"])
             except subprocess.TimeoutExpired:
                 status = None
-            except KeyboardInterrupt:
-                os.killpg(child.pid, signal.SIGTERM)
-                raise
             if status is None:
                 os.killpg(child.pid, signal.SIGTERM)  # lets a script clean up
                 try:
@@ -85,27 +91,26 @@ class Runner:
                 pass
             child.wait()
         for left in reversed(mounts_below(scratch)):
-            self.case_failed(name, f"left {left} mounted")
+            self.case_failed(f"left {left} mounted")
             subprocess.run(["umount", "-l", left], check=False)
         shutil.rmtree(scratch, ignore_errors=True)
         for report in sorted(glob.glob(speech + ".*")):
             with open(report, encoding="utf-8", errors="replace") as text:
-                self.case_failed(name, "a sanitizer reported\n" + text.read()[:6000])
+                self.case_failed("a sanitizer reported\n" + text.read()[:6000])
         with open(log, encoding="utf-8", errors="replace") as text:
             return status, text.read()
 
-    def run_unit(self, test):
-        name = test["name"]
+    def run_unit(self):
         # A pipe, because test cases about full disks limit the size of every file that their process writes.
         receiver, sender = os.pipe()
-        command = test["cmd"] + ["-r", "xml", "-o", f"/dev/fd/{sender}"]
+        command = self.test["cmd"] + ["-r", "xml", "-o", f"/dev/fd/{sender}"]
         if self.catch_filter:
             command.append(self.catch_filter)
         report = []
         with open(receiver, "rb") as stream:
             reader = threading.Thread(target=lambda: report.append(stream.read()))
             reader.start()
-            status, output = self.run_logged(test, command, (sender,))
+            status, output = self.run_logged(command, (sender,))
             os.close(sender)
             reader.join()
         passed = failed = 0
@@ -121,39 +126,62 @@ class Runner:
             failed += 1
             where = [f"{e.get('filename')}:{e.get('line')}: {(e.findtext('Original') or e.text or '').strip()}"
                      for e in case.iter() if e.tag in ("Expression", "Failure", "Exception") and e.get("success") != "true"]
-            self.case_failed(name, f"{case.get('name')}\n    " + "\n    ".join(where[:5]))
+            self.case_failed(f"{case.get('name')}\n    " + "\n    ".join(where[:5]))
         if not cases or (status != 0 and not failed):
-            self.case_failed(name, f"ended with {status} after {passed} cases\n{output[-3000:]}")
+            self.case_failed(f"ended with {status} after {passed} cases\n{output[-3000:]}")
         self.passed += passed
 
-    def run_script(self, test):
-        name = test["name"]
-        status, output = self.run_logged(test, test["cmd"])
+    def run_script(self):
+        status, output = self.run_logged(self.test["cmd"])
         passed = len(re.findall(r"^ok - ", output, re.M))
         bad = re.findall(r"^not ok - (.*)", output, re.M)
         for what in bad:
-            self.case_failed(name, what)
+            self.case_failed(what)
         if status is None:
-            self.case_failed(name, f"still running after {test['timeout']} s")
+            self.case_failed(f"still running after {self.test['timeout']} s")
         elif status != 0 and not bad:
-            self.case_failed(name, f"exit status {status} without a failed case")
+            self.case_failed(f"exit status {status} without a failed case")
         elif status == 0 and bad:
-            self.case_failed(name, "exit status 0 in spite of a failed case")
+            self.case_failed("exit status 0 in spite of a failed case")
         elif status == 0 and not passed:
-            self.case_failed(name, "reported no case")
+            self.case_failed("reported no case")
         if bad or status != 0:
-            print("    " + "\n    ".join(output.splitlines()[-60:]), flush=True)
+            self.lines += ["    " + line for line in output.splitlines()[-60:]]
         self.passed += passed
 
-    def run(self, test):
-        start, failed, passed = time.monotonic(), self.failed, self.passed
-        if "unit" in [s.split(":")[-1] for s in test["suite"]]:
-            self.run_unit(test)
-        else:
-            self.run_script(test)
-        word = "ok    " if failed == self.failed else "FAILED"
-        print(f"{word} {test['name']}: {self.passed - passed} passed, {self.failed - failed} failed, "
-              f"{time.monotonic() - start:.1f} s", flush=True)
+    def run(self):
+        start = time.monotonic()
+        try:
+            if "unit" in suites_of(self.test):
+                self.run_unit()
+            else:
+                self.run_script()
+        except Exception as error:
+            self.case_failed(f"could not be run: {error!r}")
+        word = "FAILED" if self.failed else "ok    "
+        self.lines.append(f"{word} {self.name}: {self.passed} passed, {self.failed} failed, {time.monotonic() - start:.1f} s")
+        print("\n".join(self.lines), flush=True)
+
+    def interrupt(self):
+        if self.child and self.child.returncode is None:
+            os.killpg(self.child.pid, signal.SIGTERM)  # lets a script clean up
+
+
+def run_all(runs, jobs):
+    alone = [run for run in runs if "alone" in suites_of(run.test)]
+    together = [run for run in runs if run not in alone]
+    together.sort(key=lambda run: -run.test["timeout"])
+    pool = concurrent.futures.ThreadPoolExecutor(jobs)
+    try:
+        for done in [pool.submit(run.run) for run in together]:
+            done.result()
+        for run in alone:
+            pool.submit(run.run).result()
+    except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for run in runs:
+            run.interrupt()
+        raise
 
 
 def main():
@@ -164,25 +192,30 @@ def main():
     parser.add_argument("--not-suite", action="append", default=[], help="no tests of this suite")
     parser.add_argument("--filter", help="Catch2 test specification for the unit tests")
     parser.add_argument("--tally", help="append 'passed failed' to this file")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1, help="so many tests at once")
     options = parser.parse_args()
-    runner = Runner(options.build, options.filter)
-    ran = 0
-    for test in runner.tests():
-        suites = {s.split(":")[-1] for s in test["suite"]}
+    build = os.path.abspath(options.build)
+    os.makedirs(os.path.join(build, "test-logs"), exist_ok=True)
+    listing = subprocess.run(["meson", "introspect", "--tests", build], check=True, capture_output=True)
+    runs = []
+    for test in json.loads(listing.stdout):
+        suites = suites_of(test)
         if options.names and test["name"] not in options.names:
             continue
         if (options.suite and not suites & set(options.suite)) or suites & set(options.not_suite):
             continue
-        runner.run(test)
-        ran += 1
-    if not ran:
-        runner.case_failed("run.py", "no such test")
+        runs.append(TestRun(test, build, options.filter))
+    run_all(runs, options.jobs)
+    passed, failed = sum(run.passed for run in runs), sum(run.failed for run in runs)
+    if not runs:
+        failed = 1
+        print("FAILED run.py: no such test", flush=True)
     if options.tally:
         with open(options.tally, "a", encoding="ascii") as tally:
-            tally.write(f"{runner.passed} {runner.failed}\n")
+            tally.write(f"{passed} {failed}\n")
     else:
-        print(f"{runner.passed} passed, {runner.failed} failed")
-    sys.exit(1 if runner.failed else 0)
+        print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
