@@ -161,6 +161,7 @@ bool Worker::issue(Node& node, int64_t now) {
     node.large |= !node.scratch.empty();
     now = run_.clock.now();
   }
+  r.want_attr = run_.options.record != nullptr;
   r.want_data = run_.options.compare_data && op.kind == OpKind::read && (op.has(kOpData) || !op.blocks.empty());
   r.outcome = Outcome{};
   node.issued = now;

@@ -64,6 +64,7 @@ struct Request {
   std::string_view payload;  // write: the bytes to write, op->length of them
   bool generated = false;    // the payload is Payload's, of op->object at op->offset, and can be had again
   bool want_data = false;    // read: the caller compares the content (otherwise it may be discarded unseen)
+  bool want_attr = true;     // of what is made or linked, where a target would have to ask for it separately
   Outcome outcome;
   void* owner = nullptr;  // the engine's own
 };

@@ -2,10 +2,12 @@
 // `file:DIR` - a directory of the local machine, of whatever file system is mounted there.
 //
 // How an operation is performed, so that recorded streams keep their concurrency:
-//   through io_uring   read, write, fsync, fdatasync, fallocate on an open handle (not O_DIRECT, not above 8 MiB)
+//   within submit()    reads that the page cache answers and buffered writes that it takes quickly, as long as it does: io_uring
+//                      hands each buffered write to a kernel thread on most file systems, at ten times the cost; and operations
+//                      on names and attributes, and closing. On a file system where these block they delay the other streams of
+//                      the worker; more workers help.
+//   through io_uring   other read, write, fsync, fdatasync, fallocate on an open handle, O_DIRECT too, up to 8 MiB
 //   on a thread        the same where io_uring is not available or does not fit, copy_file_range, syncfs
-//   within submit()    everything else: operations on names and attributes, and closing. On a file system where these block they
-//                      delay the other streams of the worker; more workers help.
 // A lock held by somebody else is tried again whenever this target released one, and every few milliseconds.
 // `file:DIR?direct=1` opens regular files with O_DIRECT where the file system has it. Reads and writes that are not of whole
 // blocks, and appends, are done without it and counted.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.hpp"
 
+#include <linux/magic.h>
 #include <poll.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "targets/lock_patience.hpp"
 
@@ -13,6 +17,14 @@ namespace {
 
 constexpr size_t kMostOnRing = 8 << 20;    // bytes of one read or write
 constexpr int64_t kLockRetry = 5'000'000;  // ns between attempts at a lock that another process may hold
+
+constexpr int64_t kQuick = 200'000;  // ns that a buffered write may take, and one for each byte
+constexpr unsigned kSlowSpell = 64;  // writes that go to the ring after some that took longer
+
+bool lies_in_memory(int fd) {
+  struct statfs fs;
+  return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
 
 bool blocks(const Op& op) {
   switch (op.kind) {
@@ -31,7 +43,8 @@ bool blocks(const Op& op) {
 
 }  // namespace
 
-FileSession::FileSession(std::shared_ptr<FileShared> shared) : shared_(std::move(shared)), waiters_(shared_->bells, bell_) {
+FileSession::FileSession(std::shared_ptr<FileShared> shared)
+    : shared_(std::move(shared)), waiters_(shared_->bells, bell_), in_memory_(lies_in_memory(shared_->tree.objects().root())) {
   has_ring_ = io_uring_queue_init(kMostJobs, &ring_, 0) == 0;
   if (has_ring_ && io_uring_register_eventfd(&ring_, bell_.fd()) != 0) {
     io_uring_queue_exit(&ring_);
@@ -65,9 +78,15 @@ Submit FileSession::submit(Request& request) {
     waiters_.add(request, lock_until(*request.op, now()));
     return Submit::queued;
   }
-  if (on_ring_ + on_threads_ >= kMostJobs) return Submit::busy;
   request.outcome = {};
-  if (!start_on_ring(request)) {
+  OpenRef open;
+  if (request.op->handle) shared_->tree.objects().opened(request.op->handle, &open);
+  if (open && !open->direct && (read_cached(request, *open) || write_cached(request, *open))) {
+    request.outcome.completed = now();
+    return Submit::completed;
+  }
+  if (on_ring_ + on_threads_ >= kMostJobs) return Submit::busy;
+  if (!start_on_ring(request, std::move(open))) {
     start_on_thread(take_job(request));
     return Submit::queued;
   }
@@ -94,29 +113,75 @@ std::unique_ptr<FileSession::Job> FileSession::take_job(Request& request) {
   return job;
 }
 
-// False: this one is not for the ring, or there is none.
-bool FileSession::start_on_ring(Request& request) {
+static bool fits_ring(const Op& op) {
+  const bool sized = op.kind == OpKind::read || op.kind == OpKind::write;
+  return !sized || (op.length <= kMostOnRing && op.offset <= uint64_t(INT64_MAX));
+}
+
+bool FileSession::read_cached(Request& request, const OpenFile& open) {
   const Op& op = *request.op;
-  OpenRef open;
-  if (!has_ring_ || op.kind == OpKind::copy_file_range || op.kind == OpKind::syncfs || !op.handle) return false;
-  if (shared_->tree.objects().opened(op.handle, &open) != 0 || open->direct) return false;
-  bool sized = op.kind == OpKind::read || op.kind == OpKind::write;
-  if (sized && (op.length > kMostOnRing || op.offset > uint64_t(INT64_MAX))) return false;
-  std::unique_ptr<Job> job = take_job(request);
-  char* buffer = nullptr;
-  if (op.kind == OpKind::read) {
-    buffer = request.want_data ? job->reply.data.need(op.length) : scratch_.need(kMostOnRing);
-    if (!buffer && op.length > 0) return spare_.push_back(std::move(job)), false;
+  if (op.kind != OpKind::read || !has_nowait_ || !fits_ring(op)) return false;
+  char* buffer = request.want_data ? reply_.data.need(op.length) : scratch_.need(kMostOnRing);
+  if (!buffer) return false;
+  size_t done = 0;
+  ssize_t n;
+  do {
+    iovec part{.iov_base = buffer + done, .iov_len = op.length - done};
+    n = preadv2(open.fd.get(), &part, 1, off_t(op.offset + done), in_memory_ ? 0 : RWF_NOWAIT);
+    if (n < 0) {
+      has_nowait_ = errno != EOPNOTSUPP;
+      return false;
+    }
+    done += size_t(n);
+  } while (n > 0 && done < op.length);
+  request.outcome.result = done;
+  if (request.want_data) request.outcome.data = {buffer, done};
+  return true;
+}
+
+bool FileSession::write_cached(Request& request, const OpenFile& open) {
+  const Op& op = *request.op;
+  if (op.kind != OpKind::write || !fits_ring(op)) return false;
+  if (writes_to_ring_ > 0) {
+    --writes_to_ring_;
+    return false;
   }
+  const size_t length = std::min<size_t>(request.payload.size(), op.length);
+  iovec part{.iov_base = const_cast<char*>(request.payload.data()), .iov_len = length};
+  const int64_t start = now();
+  const ssize_t n = pwritev2(open.fd.get(), &part, 1, off_t(op.offset), op.has(kOpAppend) ? RWF_APPEND : 0);
+  write_excess_ += (now() - start - int64_t(length) - write_excess_) / 8;
+  if (write_excess_ > kQuick) {
+    writes_to_ring_ = kSlowSpell;
+    write_excess_ = 0;
+  }
+  request.outcome.error = n < 0 ? errno : 0;
+  request.outcome.result = n < 0 ? 0 : uint64_t(n);
+  return true;
+}
+
+// False: this one is not for the ring, or there is none.
+bool FileSession::start_on_ring(Request& request, OpenRef open) {
+  const Op& op = *request.op;
+  if (!has_ring_ || op.kind == OpKind::copy_file_range || op.kind == OpKind::syncfs || !open || !fits_ring(op)) return false;
+  if (open->block) return false;  // may have to do without O_DIRECT while it is under way
+  std::unique_ptr<Job> job = take_job(request);
+  const bool reads = op.kind == OpKind::read, aligns = op.kind == OpKind::write && open->direct;
+  const size_t length = size_t(std::min<uint64_t>(op.length, reads ? op.length : request.payload.size()));
+  char* buffer = nullptr;
+  if (reads || aligns) {
+    buffer = reads && !request.want_data ? scratch_.need(kMostOnRing) : job->reply.data.need(length);
+    if (!buffer && length > 0) return spare_.push_back(std::move(job)), false;
+  }
+  if (aligns && length > 0) memcpy(buffer, request.payload.data(), length);
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
   if (!sqe) return spare_.push_back(std::move(job)), false;
   int fd = open->fd.get();
-  if (op.kind == OpKind::read) {
-    io_uring_prep_read(sqe, fd, buffer, unsigned(op.length), op.offset);
-    if (request.want_data) request.outcome.data = {buffer, size_t(op.length)};
+  if (reads) {
+    io_uring_prep_read(sqe, fd, buffer, unsigned(length), op.offset);
+    if (request.want_data) request.outcome.data = {buffer, length};
   } else if (op.kind == OpKind::write) {
-    io_uring_prep_write(sqe, fd, request.payload.data(), unsigned(std::min<uint64_t>(op.length, request.payload.size())),
-                        op.offset);
+    io_uring_prep_write(sqe, fd, aligns ? buffer : request.payload.data(), unsigned(length), op.offset);
     if (op.has(kOpAppend)) sqe->rw_flags = RWF_APPEND;
   } else if (op.kind == OpKind::fallocate) {
     io_uring_prep_fallocate(sqe, fd, int(op.mode), off_t(op.offset), off_t(op.length));

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/clock.hpp"
-#include "pool.hpp"
 #include "targets/lock_waiters.hpp"
+#include "targets/pool.hpp"
 #include "tree.hpp"
 
 namespace fsr {
@@ -39,7 +39,10 @@ class FileSession final : public Session {
   static constexpr unsigned kMostJobs = 1024;
 
   bool attempt(Request& request, int64_t until = INT64_MAX);  // false: must wait for a lock, until then at most
-  bool start_on_ring(Request& request);
+  // False: not by the page cache, or not without waiting; nothing was done.
+  bool read_cached(Request& request, const OpenFile& open);
+  bool write_cached(Request& request, const OpenFile& open);
+  bool start_on_ring(Request& request, OpenRef open);
   void start_on_thread(std::unique_ptr<Job> job);
   void reap_ring();
   void deliver(Completion& sink);
@@ -54,7 +57,11 @@ class FileSession final : public Session {
   io_uring ring_{};
   bool has_ring_ = false;
   unsigned on_ring_ = 0, on_threads_ = 0;
-  ReplyBuffer scratch_;  // where content is read to that nobody wants
+  bool has_nowait_ = true;       // the file system can read without waiting, as far as is known
+  const bool in_memory_;         // it never waits
+  int64_t write_excess_ = 0;     // ns that buffered writes took beyond what is quick, moving mean
+  unsigned writes_to_ring_ = 0;  // that many more, because the page cache was slow to take others
+  ReplyBuffer scratch_;          // where content is read to that nobody wants
   std::vector<std::unique_ptr<Job>> spare_, done_;
   std::mutex finished_mutex_;
   std::vector<std::unique_ptr<Job>> finished_;  // by threads

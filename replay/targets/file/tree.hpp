@@ -106,6 +106,7 @@ class FileTree {
   int name_below(ObjectId parent, std::string_view name, Place* place);
   int open_place(const Place& place, int flags, UniqueFd* fd);
   int descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open);
+  int wanted_attr(Context& c, int dir, const char* name);  // of what was just made
   int finish_open(Context& c, int fd, uint32_t type, bool fresh);
   mode_t allowed_mode(uint32_t mode);
   int kept_flags(uint32_t flags) const;

@@ -46,6 +46,10 @@ static int stat_name(int dir, const char* name, Attr& attr) {
   return 0;
 }
 
+int FileTree::wanted_attr(Context& c, int dir, const char* name) {
+  return c.request.want_attr ? stat_name(dir, name, c.request.outcome.attr) : 0;
+}
+
 int FileTree::lookup(Context& c) {
   Place at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
@@ -140,7 +144,7 @@ int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
   open->direct = (direct_ || (c.op.open_flags & O_DIRECT)) && S_ISREG(type);
   if (direct_ && S_ISREG(type) && !(c.op.open_flags & O_DIRECT) && (fcntl(fd, F_GETFL) & O_DIRECT))
     open->block = direct_block(fd);
-  int error = attributes ? stat_name(fd, "", c.request.outcome.attr) : 0;
+  int error = attributes ? wanted_attr(c, fd, "") : 0;
   if (c.op.handle) objects_.add_open(c.op.handle, std::move(open));  // without one: made, and closed again
   return error;
 }
@@ -161,22 +165,25 @@ int FileTree::tmpfile(Context& c) {
 int FileTree::make(Context& c) {
   Place at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
-  Attr& attr = c.request.outcome.attr;
+  uint32_t type;
   {
     ActAs act(c.who);
     int result;
     if (c.op.kind == OpKind::mkdir) {
+      type = S_IFDIR;
       result = mkdirat(at.fd(), at.name.c_str(), allowed_mode(c.op.mode));
     } else if (c.op.kind == OpKind::mknod) {
+      type = c.op.mode & S_IFMT ? c.op.mode & S_IFMT : S_IFREG;
       result = mknodat(at.fd(), at.name.c_str(), (c.op.mode & S_IFMT) | allowed_mode(c.op.mode), c.op.flags);
     } else {
       if (c.op.data.find('\0') != std::string_view::npos) return EINVAL;
+      type = S_IFLNK;
       result = symlinkat(std::string(c.op.data).c_str(), at.fd(), at.name.c_str());
     }
     if (result != 0) return errno;
-    if (int error = stat_name(at.fd(), at.name.c_str(), attr)) return error;
+    if (int error = wanted_attr(c, at.fd(), at.name.c_str())) return error;
   }
-  objects_.teach(c.op.object, c.op.parent, c.op.name, attr.mode & S_IFMT);
+  objects_.teach(c.op.object, c.op.parent, c.op.name, type);
   return 0;
 }
 
@@ -189,7 +196,7 @@ int FileTree::link(Context& c) {
     int result = from.is_fd() ? linkat(AT_FDCWD, proc_path(from.fd()).data(), to.fd(), to.name.c_str(), AT_SYMLINK_FOLLOW)
                               : linkat(from.fd(), from.name.c_str(), to.fd(), to.name.c_str(), 0);
     if (result != 0) return errno;
-    if (int error = stat_name(to.fd(), to.name.c_str(), c.request.outcome.attr)) return error;
+    if (int error = wanted_attr(c, to.fd(), to.name.c_str())) return error;
   }
   objects_.teach(c.op.object, c.op.parent2, c.op.name2, 0);
   return 0;

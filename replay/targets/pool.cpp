@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pool.hpp"
+#include "targets/pool.hpp"
 
 namespace fsr {
 
