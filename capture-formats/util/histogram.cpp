@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "trace/bytes.hpp"
+
 namespace fsr {
 
 constexpr int kSubBits = 6;   // 64 buckets for each doubling
@@ -70,6 +72,34 @@ int64_t Histogram::quantile(double q) const {
 }
 
 int64_t Histogram::quantile_low(double q) const { return count_ ? std::max<int64_t>(min_, int64_t(low_edge(bucket_at(q)))) : 0; }
+
+void Histogram::save(ByteWriter& out) const {
+  out.varint(count_);
+  if (!count_) return;
+  out.u64(std::bit_cast<uint64_t>(sum_));
+  out.varint(uint64_t(min_));
+  out.varint(uint64_t(max_));
+  out.varint(first_);
+  out.varint(buckets_.size());
+  for (uint64_t n : buckets_) out.varint(n);
+}
+
+Histogram Histogram::load(ByteReader& in) {
+  Histogram h;
+  h.count_ = in.varint();
+  if (!h.count_) return h;
+  h.sum_ = std::bit_cast<double>(in.u64());
+  h.min_ = int64_t(in.varint());
+  h.max_ = int64_t(in.varint());
+  h.first_ = in.varint();
+  const uint64_t buckets = in.varint(), most = bucket_of(INT64_MAX) + kStep;
+  uint64_t total = 0;
+  // Each bucket takes a byte at least.
+  if (buckets > in.left() || h.first_ > most || h.first_ + buckets > most) in.fail();
+  for (uint64_t i = 0; in.ok() && i < buckets; ++i) total += h.buckets_.emplace_back(in.varint());
+  if (total != h.count_) in.fail();
+  return in.ok() ? h : Histogram();
+}
 
 void Histogram::each_bucket(const std::function<void(int64_t, int64_t, uint64_t)>& visit) const {
   for (size_t i = 0; i < buckets_.size(); ++i)

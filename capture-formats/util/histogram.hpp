@@ -13,6 +13,9 @@
 
 namespace fsr {
 
+class ByteReader;
+class ByteWriter;
+
 class Histogram {
  public:
   void add(int64_t value);  // negative counts as 0
@@ -30,6 +33,10 @@ class Histogram {
   int64_t quantile_low(double q) const;
   // Buckets that hold something, in order: values from `low` up to and including `high`.
   void each_bucket(const std::function<void(int64_t low, int64_t high, uint64_t count)>& visit) const;
+
+  // For another process of the same program. load() fails the reader for bytes that save() did not write.
+  void save(ByteWriter& out) const;
+  static Histogram load(ByteReader& in);
 
  private:
   void cover(size_t bucket);

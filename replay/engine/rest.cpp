@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rest.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "engine/clock.hpp"
+
+namespace fsr {
+
+constexpr int64_t kSpin = 70'000;      // ns before a due time that are spent awake at most: a sleep ends late by some tens of us
+constexpr int64_t kLeastSpin = 5'000;  // and at least
+constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
+
+Rest::Rest(Clock& clock, bool inline_worker) : clock_(clock), inline_(inline_worker) {
+  if (inline_) return;
+  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+Rest::~Rest() {
+  if (wake_fd_ >= 0) close(wake_fd_);
+}
+
+void Rest::wake() {
+  if (!sleeping_.load(std::memory_order_seq_cst) || !sleeping_.exchange(false) || wake_fd_ < 0) return;
+  uint64_t one = 1;
+  // Can only fail when the counter is full, and then the worker wakes anyway.
+  [[maybe_unused]] ssize_t n = write(wake_fd_, &one, sizeof one);
+}
+
+// How late sleeps end on this machine, most of the time: quickly up, slowly down. Far later ends come from other programs,
+// against which staying awake does not help: it only makes the scheduler favour them.
+void Rest::learn_margin(int64_t late) {
+  if (late < 0 || late > 2 * kSpin) return;
+  margin_ += late + kLeastSpin > margin_ ? (late + kLeastSpin - margin_) / 4 : -margin_ / 64;
+  margin_ = std::clamp(margin_, kLeastSpin, kSpin);
+}
+
+void Rest::until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message) {
+  int64_t now = clock_.now();
+  if (inline_) return session.poll(std::min(due, now + 1000 * kLongest), -1, sink);
+  if (due != kNever && due <= now + margin_) {
+    // Too close for a sleep.
+    while (now < due && !message()) {
+      if (in_flight) return session.poll(0, -1, sink);
+      now = clock_.now();
+    }
+    return;
+  }
+  sleeping_.store(true, std::memory_order_seq_cst);
+  if (!message()) {
+    const int64_t until = std::min(due == kNever ? due : due - margin_, now + kLongest);
+    session.poll(until, wake_fd_, sink);
+    learn_margin(clock_.now() - until);
+  }
+  // The thread that wakes this one may write only later. What stays unread would end every further sleep at once.
+  rings_ += !sleeping_.exchange(false);
+  uint64_t count;
+  if (rings_ && read(wake_fd_, &count, sizeof count) == sizeof count) rings_ -= count;
+}
+
+}  // namespace fsr

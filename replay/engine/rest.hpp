@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a worker's thread waits for a due time, for completions on its session, or for a message: as precisely as the machine can,
+// without using a processor longer than that takes.
+//
+// until() by the worker's own thread; wake() by any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "targets/target.hpp"
+
+namespace fsr {
+
+class Clock;
+
+class Rest {
+ public:
+  static constexpr int64_t kNever = INT64_MAX;
+
+  // `inline_worker`: another thread can't send anything, and the clock may be a virtual one. Throws std::system_error.
+  Rest(Clock& clock, bool inline_worker);
+  ~Rest();
+  Rest(const Rest&) = delete;
+  Rest& operator=(const Rest&) = delete;
+
+  // Until `due`, until something completes, or until `message()` says that something has come. May return earlier. wake() must
+  // follow what makes `message` true.
+  void until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message);
+  void wake();
+
+ private:
+  void learn_margin(int64_t late);
+
+  Clock& clock_;
+  const bool inline_;
+  int wake_fd_ = -1;
+  std::atomic<bool> sleeping_{false};
+  uint64_t rings_ = 0;       // writes to wake_fd_ that were not read yet
+  int64_t margin_ = 50'000;  // ns before a due time that are spent awake
+};
+
+}  // namespace fsr

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the players and workers of one play share. Lives as long as the play.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+namespace fsr {
+
+class Barrier;
+class Clock;
+class Pool;
+class Recording;
+class StageWorker;
+
+struct PlayState {
+  Clock& clock;
+  std::vector<std::vector<std::unique_ptr<StageWorker>>>& places;
+  Pool& pool;
+  std::atomic<uint64_t>& next_id;  // of objects and handles
+  Recording* record = nullptr;
+  int64_t start = 0, end = INT64_MAX;    // clock; set before players begin. They are told to end at `end`
+  std::atomic<bool> ended{false};        // they are told to end now
+  std::atomic<bool> abandoned{false};    // nothing under way is waited for
+  std::atomic<unsigned> playing{0};      // players that have not ended
+  std::atomic<unsigned> at_barriers{0};  // of these, waiting for others
+
+  std::mutex mutex;
+  std::set<Barrier*> barriers;  // at which players have waited
+  std::exception_ptr failure;   // the first
+
+  // Tells all players to end, ones that wait at barriers too. Any thread.
+  void tell_end();
+  // A player has ended, with an exception or null. Its own thread.
+  void player_ended(std::exception_ptr why);
+};
+
+}  // namespace fsr

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stage/stage.hpp"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "engine/clock.hpp"
+#include "engine/recording.hpp"
+#include "stage/play_state.hpp"
+#include "stage/seat.hpp"
+#include "stage/stage_worker.hpp"
+#include "targets/pool.hpp"
+
+namespace fsr {
+
+constexpr unsigned kPoolThreads = 32;
+constexpr int64_t kLook = 50'000'000;  // ns between looks at `stop`
+constexpr auto kHandOver = std::chrono::microseconds(100);
+
+// One play, from the caller's thread.
+class Stage::Performance {
+ public:
+  Performance(Stage& stage, const std::vector<Part>& parts, const PlayOptions& options);
+  Played run();
+
+ private:
+  int64_t now() { return stage_.clock_.now(); }
+  template <class Act>
+  void each_worker(Act act) {
+    for (auto& place : stage_.places_)
+      for (auto& worker : place) act(*worker);
+  }
+  void run_inline();
+  void run_threads();
+  void perform(StageWorker& worker);
+  int64_t next_event() const;
+  void look();
+  void collect(bool last);
+
+  Stage& stage_;
+  const PlayOptions& options_;
+  PlayState play_;
+  std::vector<std::unique_ptr<Seat>> seats_;
+  Played played_;
+  unsigned interval_ = 0;      // told
+  int64_t interval_from_ = 0;  // clock
+  bool warm_ = true;
+  unsigned stuck_ = 0;  // looks at which all players waited for each other
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool started_ = false;
+  unsigned running_ = 0;
+};
+
+Stage::Performance::Performance(Stage& stage, const std::vector<Part>& parts, const PlayOptions& options)
+    : stage_(stage), options_(options), play_{stage.clock_, stage.places_, *stage.pool_, stage.next_id_} {
+  play_.record = options.record;
+  play_.playing = unsigned(parts.size());
+  std::map<unsigned, unsigned> order;  // of groups, by their first part: they are dealt to a place's workers in turn
+  for (const Part& part : parts) {
+    auto& workers = stage.places_.at(part.place);
+    const unsigned turn = order.try_emplace(part.group, unsigned(order.size())).first->second;
+    seats_.push_back(std::make_unique<Seat>(play_, *workers[turn % workers.size()], unsigned(seats_.size())));
+    Seat& seat = *seats_.back();
+    seat.actor_ = part.player->play(seat);
+    seat.waiting_ = seat.actor_.begin(play_);
+  }
+}
+
+int64_t Stage::Performance::next_event() const {
+  int64_t next = play_.ended.load() ? INT64_MAX : play_.end;
+  if (!warm_) next = std::min(next, play_.start + options_.warmup);
+  if (options_.interval) next = std::min(next, interval_from_ + options_.interval);
+  return next;
+}
+
+// What is due for the play as a whole.
+void Stage::Performance::look() {
+  const int64_t t = now();
+  if (!warm_ && t >= play_.start + options_.warmup) collect(false);
+  if (options_.interval && t >= interval_from_ + options_.interval) collect(false);
+  const int stop = options_.stop ? options_.stop->load(std::memory_order_relaxed) : 0;
+  if (stop != 0) played_.stopped = true;
+  if (!play_.ended.load() && (stop != 0 || t >= play_.end)) play_.tell_end();
+  if (stop >= 2 && !play_.abandoned.exchange(true)) each_worker([](StageWorker& worker) { worker.wake(); });
+  const unsigned playing = play_.playing.load();
+  stuck_ = playing != 0 && play_.at_barriers.load() == playing ? stuck_ + 1 : 0;
+  if (stuck_ >= 2) {
+    play_.failure = std::make_exception_ptr(std::logic_error("players wait at a barrier that not all parties can reach"));
+    play_.tell_end();
+  }
+}
+
+// Takes over what was counted since the last time.
+void Stage::Performance::collect(bool last) {
+  Tally counts;
+  if (last) {
+    each_worker([&](StageWorker& worker) {
+      counts.merge(worker.taken());
+      counts.merge(worker.take_rest());
+    });
+  } else {
+    each_worker([](StageWorker& worker) { worker.hand_over(); });
+    each_worker([&](StageWorker& worker) {
+      if (stage_.inline_) worker.step();
+      while (!worker.handed_over() && play_.playing.load() != 0 && !play_.abandoned.load())
+        std::this_thread::sleep_for(kHandOver);
+      counts.merge(worker.taken());
+    });
+  }
+  const int64_t t = now();
+  if (!warm_) {
+    warm_ = true;
+    played_.started = interval_from_ = t;
+    if (!last) return;
+    counts = {};
+  }
+  // An interval ends where it should, however late it is told.
+  const int64_t to = last ? t : interval_from_ + options_.interval;
+  if (options_.interval && options_.on_interval)
+    options_.on_interval({++interval_, interval_from_ - play_.start, to - play_.start, counts, last});
+  interval_from_ = to;
+  played_.counts.merge(counts);
+}
+
+void Stage::Performance::perform(StageWorker& worker) {
+  while (play_.playing.load(std::memory_order_relaxed) != 0 && !play_.abandoned.load(std::memory_order_relaxed))
+    if (!worker.step()) worker.rest(INT64_MAX);
+}
+
+void Stage::Performance::run_inline() {
+  while (play_.playing.load() != 0 && !play_.abandoned.load()) {
+    look();
+    bool busy = false;
+    int64_t next = next_event();
+    each_worker([&](StageWorker& worker) {
+      busy |= worker.step();
+      next = std::min(next, worker.next_due());
+    });
+    if (busy) continue;
+    StageWorker* waits = nullptr;
+    each_worker([&](StageWorker& worker) {
+      if (!waits || worker.in_flight()) waits = &worker;
+    });
+    waits->rest(next);
+  }
+}
+
+void Stage::Performance::run_threads() {
+  std::vector<std::thread> threads;
+  each_worker([&](StageWorker& worker) {
+    ++running_;
+    threads.emplace_back([this, &worker] {
+      prctl(PR_SET_TIMERSLACK, 1);  // the default lets the kernel wake us 50 us late
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return started_; });
+      }
+      perform(worker);
+      std::lock_guard lock(mutex_);
+      --running_;
+      changed_.notify_all();
+    });
+  });
+  {
+    std::unique_lock lock(mutex_);
+    started_ = true;
+    changed_.notify_all();
+    for (;;) {
+      const int64_t pause = std::clamp<int64_t>(next_event() - now(), 0, kLook);
+      if (changed_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return running_ == 0; })) break;
+      lock.unlock();
+      look();
+      lock.lock();
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+Played Stage::Performance::run() {
+  each_worker([&](StageWorker& worker) { worker.begin(play_); });
+  for (auto& seat : seats_) seat->worker_->post(*seat);
+  play_.start = interval_from_ = played_.started = now();
+  if (options_.duration) play_.end = play_.start + options_.duration;
+  warm_ = options_.warmup == 0;
+  if (options_.record) options_.record->set_origin(play_.start);
+  if (stage_.inline_)
+    run_inline();
+  else
+    run_threads();
+  collect(true);
+  played_.ended = now();
+  played_.abandoned = play_.playing.load();
+  if (played_.abandoned) each_worker([](StageWorker& worker) { worker.abandon(); });
+  if (play_.failure) std::rethrow_exception(play_.failure);
+  return std::move(played_);
+}
+
+Stage::Stage(Clock& clock, bool inline_workers) : clock_(clock), inline_(inline_workers), pool_(new Pool(kPoolThreads)) {}
+
+// Jobs end before the workers that they wake go.
+Stage::~Stage() { pool_.reset(); }
+
+unsigned Stage::add(Target& target, unsigned workers) {
+  if (inline_) workers = 1;
+  if (workers == 0) workers = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::unique_ptr<StageWorker>> place;
+  for (unsigned i = 0; i < workers; ++i) place.push_back(std::make_unique<StageWorker>(target, clock_, inline_));
+  places_.push_back(std::move(place));
+  return unsigned(places_.size()) - 1;
+}
+
+Played Stage::play(const std::vector<Part>& parts, const PlayOptions& options) {
+  return Performance(*this, parts, options).run();
+}
+
+}  // namespace fsr

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where players play: workers with a session each that stay while plays come and go, and what the players counted.
+//
+// All members by one thread. With inline workers (tests) that thread plays too, on a virtual clock that the targets' sessions
+// move, and each place has one worker.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "measure/tally.hpp"
+#include "op.hpp"
+#include "stage/actor.hpp"
+
+namespace fsr {
+
+class Clock;
+class Pool;
+class Recording;
+class StageWorker;
+class Target;
+
+// A player, and where it begins. Players of one group share a worker, whatever place they are at.
+struct Part {
+  std::unique_ptr<Player> player;
+  unsigned place = 0;
+  unsigned group = 0;
+};
+
+struct Interval {
+  unsigned number;   // from 1
+  int64_t from, to;  // ns since the start of the play
+  const Tally& counts;
+  bool last;
+};
+
+struct PlayOptions {
+  int64_t duration = 0;                              // ns after which players are told to end; 0: they end by themselves
+  int64_t warmup = 0;                                // ns at the start whose counts are in no result
+  int64_t interval = 0;                              // ns; 0: no intervals are told
+  std::function<void(const Interval&)> on_interval;  // on the thread that plays, in order; what is left at the end is the last
+  Recording* record = nullptr;                       // started already
+  const std::atomic<int>* stop = nullptr;            // 1: players are told to end; 2: what is under way is not waited for
+};
+
+struct Played {
+  int64_t started = 0, ended = 0;  // clock; without the warm-up
+  Tally counts;
+  bool stopped = false;    // by `stop`
+  unsigned abandoned = 0;  // players that had not ended
+};
+
+class Stage {
+ public:
+  explicit Stage(Clock& clock, bool inline_workers = false);
+  ~Stage();
+
+  // A place: sessions of a target, on that many workers of their own; 0: one for each CPU. Throws what open_session() throws.
+  unsigned add(Target& target, unsigned workers = 0);
+  // Plays all parts, which stay the caller's, from a common start until each has ended. Throws what a player threw, when the
+  // others have ended.
+  // After a play that left players behind, there is no other.
+  Played play(const std::vector<Part>& parts, const PlayOptions& options);
+
+ private:
+  class Performance;
+
+  Clock& clock_;
+  const bool inline_;
+  std::vector<std::vector<std::unique_ptr<StageWorker>>> places_;
+  std::unique_ptr<Pool> pool_;                        // for blocking jobs; after the workers that it wakes
+  std::atomic<uint64_t> next_id_{uint64_t(1) << 40};  // above those of an image
+};
+
+}  // namespace fsr

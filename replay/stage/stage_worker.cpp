@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stage/stage_worker.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "engine/clock.hpp"
+#include "stage/play_state.hpp"
+#include "stage/seat.hpp"
+
+namespace fsr {
+
+constexpr unsigned kReadyAtOnce = 64;  // players resumed before completions and messages are looked at again
+
+StageWorker::StageWorker(Target& target, Clock& clock, bool inline_worker)
+    : target_(target), clock_(clock), session_(target.open_session()), rest_(clock, inline_worker) {}
+
+void StageWorker::post(Seat& seat) {
+  {
+    std::lock_guard lock(mutex_);
+    inbox_.push_back(&seat);
+  }
+  posted_.store(true, std::memory_order_seq_cst);
+  rest_.wake();
+}
+
+void StageWorker::accept() {
+  if (!posted_.load(std::memory_order_acquire)) return;
+  std::lock_guard lock(mutex_);
+  posted_.store(false, std::memory_order_relaxed);
+  ready_.insert(ready_.end(), inbox_.begin(), inbox_.end());
+  inbox_.clear();
+}
+
+void StageWorker::hand_over() {
+  wanted_.store(true, std::memory_order_seq_cst);
+  rest_.wake();
+}
+
+Tally StageWorker::taken() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(handed_, {});
+}
+
+void StageWorker::resume(Seat& seat) {
+  burst_ = 0;
+  seat.waiting_.resume();  // the seat may be another worker's by now
+}
+
+void StageWorker::run_ready() {
+  for (unsigned i = 0; i < kReadyAtOnce && !ready_.empty(); ++i) {
+    Seat& seat = *ready_.front();
+    ready_.pop_front();
+    if (seat.to_submit_) {
+      burst_ = 0;
+      seat.to_submit_ = false;
+      if (!submit(seat)) continue;
+    }
+    resume(seat);
+  }
+}
+
+void StageWorker::wake_sleepers() {
+  if (sleepers_.empty()) return;
+  const bool all = play_->ended.load(std::memory_order_relaxed);
+  const int64_t now = clock_.now();
+  while (!sleepers_.empty() && (all || sleepers_.top().due <= now)) {
+    ready_.push_back(sleepers_.top().seat);
+    sleepers_.pop();
+  }
+}
+
+int64_t StageWorker::next_due() const { return sleepers_.empty() ? Rest::kNever : sleepers_.top().due; }
+
+bool StageWorker::step() {
+  if (wanted_.load(std::memory_order_relaxed)) {
+    std::lock_guard lock(mutex_);
+    handed_.merge(std::exchange(tally_, {}));
+    wanted_.store(false, std::memory_order_release);
+  }
+  accept();
+  wake_sleepers();
+  if (ready_.empty()) return false;
+  run_ready();
+  if (in_flight_ != 0) session_->poll(0, -1, *this);
+  return true;
+}
+
+void StageWorker::rest(int64_t deadline) {
+  rest_.until(std::min(deadline, next_due()), *session_, in_flight_ != 0, *this, [this] {
+    return posted_.load(std::memory_order_seq_cst) || wanted_.load(std::memory_order_relaxed) ||
+           play_->playing.load(std::memory_order_relaxed) == 0 || play_->abandoned.load(std::memory_order_relaxed) ||
+           (!sleepers_.empty() && play_->ended.load(std::memory_order_relaxed));
+  });
+  // Without a completion, what was refused may be taken all the same by now.
+  ready_.insert(ready_.end(), refused_.begin(), refused_.end());
+  refused_.clear();
+}
+
+bool StageWorker::submit(Seat& seat) {
+  Request& r = seat.request_;
+  const Op& op = *r.op;
+  r.outcome = {};
+  seat.issued_ = clock_.now();
+  if (target_.fidelity(op) == Fidelity::impossible) {
+    r.outcome.error = EOPNOTSUPP;
+    r.outcome.completed = seat.issued_;
+    account(seat);
+    return true;
+  }
+  if (play_->record) seat.recorded_ = play_->record->begin(op, seat.issued_);
+  switch (session_->submit(r)) {
+    case Submit::completed:
+      account(seat);
+      return true;
+    case Submit::queued:
+      ++in_flight_;
+      return false;
+    case Submit::busy:
+      if (seat.recorded_) play_->record->withdraw(std::exchange(seat.recorded_, nullptr));
+      seat.to_submit_ = true;
+      refused_.push_back(&seat);
+      return false;
+  }
+  return false;
+}
+
+void StageWorker::account(Seat& seat) {
+  Outcome& outcome = seat.request_.outcome;
+  const Op& op = *seat.request_.op;
+  if (!outcome.completed) outcome.completed = clock_.now();
+  if (seat.recorded_) play_->record->end(std::exchange(seat.recorded_, nullptr), op, outcome, outcome.completed);
+  if (seat.row_ == kUncounted) return;
+  const bool moves = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::copy_file_range;
+  tally_.at(seat.row_).add({.due = seat.due_ ? seat.due_ : seat.issued_,
+                            .from = seat.issued_,
+                            .to = outcome.completed,
+                            .bytes = moves ? outcome.result : 0,
+                            .failed = outcome.error != 0});
+}
+
+void StageWorker::completed(Request& request) {
+  Seat& seat = *static_cast<Seat*>(request.owner);
+  --in_flight_;
+  account(seat);
+  ready_.insert(ready_.end(), refused_.begin(), refused_.end());
+  refused_.clear();
+  resume(seat);
+}
+
+}  // namespace fsr

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stage/stage.hpp"
+
+#include <fcntl.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "engine/clock.hpp"
+#include "slow_target.hpp"
+#include "stage/barrier.hpp"
+#include "stage/seat.hpp"
+#include "targets/target.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+// A player whose body is a function. (Catch's macros evaluate an expression with a co_await in it more than once.)
+class Does final : public Player {
+ public:
+  explicit Does(std::function<Actor(Seat&)> body) : body_(std::move(body)) {}
+  Actor play(Seat& seat) override { return body_(seat); }
+
+ private:
+  std::function<Actor(Seat&)> body_;
+};
+
+Part part(std::function<Actor(Seat&)> body, unsigned place = 0, unsigned group = 0) {
+  return {std::make_unique<Does>(std::move(body)), place, group};
+}
+
+template <class... P>
+std::vector<Part> parts(P... part) {
+  std::vector<Part> all;
+  (all.push_back(std::move(part)), ...);
+  return all;
+}
+
+Op read_of(uint64_t stream) {
+  Op op;
+  op.kind = OpKind::read;
+  op.thread = ThreadId(stream);
+  op.length = op.result = 100;
+  return op;
+}
+
+// A stage in virtual time, on a target whose operations take as long as it says.
+struct Slow {
+  VirtualClock clock;
+  SlowTarget target{clock};
+  Stage stage{clock, true};
+  Slow() { stage.add(target); }
+};
+
+Actor closed_loop(Seat& seat, Row row, uint64_t stream, int times) {
+  for (int i = 0; (times == 0 || i < times) && !seat.ended(); ++i) co_await seat.perform(read_of(stream), row);
+}
+
+}  // namespace
+
+TEST_CASE("Players go on at their own speeds") {
+  Slow slow;
+  slow.target.latency = [](const Op& op) { return op.thread == 1 ? 100 * kMs : kMs; };
+  Played played = slow.stage.play(
+      parts(part([](Seat& s) { return closed_loop(s, 0, 1, 0); }), part([](Seat& s) { return closed_loop(s, 1, 2, 0); })),
+      {.duration = 1000 * kMs});
+  CHECK(played.counts[0].count == 10);
+  CHECK(played.counts[1].count == 1000);
+  CHECK(played.counts[1].bytes == 100'000);
+  CHECK(played.ended - played.started == 1000 * kMs);
+  CHECK_FALSE(played.stopped);
+  CHECK(played.abandoned == 0);
+}
+
+TEST_CASE("A response counts from the due time, a service time from the issue") {
+  Slow slow;
+  slow.target.latency = [](const Op&) { return 3 * kMs; };
+  auto every_millisecond = [](Seat& seat) -> Actor {
+    for (int i = 0; i < 4; ++i) {
+      const int64_t due = seat.started() + i * kMs;
+      const int64_t now = co_await seat.until(due);
+      CHECK(now >= due);
+      co_await seat.perform(read_of(1), 0, {.due = due});
+    }
+  };
+  Played played = slow.stage.play(parts(part(every_millisecond)), {});
+  CHECK(played.counts[0].service.max() == 3 * kMs);
+  CHECK(played.counts[0].response.min() == 3 * kMs);
+  CHECK(played.counts[0].response.max() == (3 + 3 * 2) * kMs);  // each begins two ms later than the one before it
+}
+
+TEST_CASE("Phases begin when the slowest player has come, and at the end nobody waits for good") {
+  Slow slow;
+  slow.target.latency = [](const Op& op) { return int64_t(op.thread) * 10 * kMs; };
+  Barrier barrier(2);
+  std::vector<std::string> order;
+  auto phases = [&](uint64_t stream) {
+    return [&, stream](Seat& seat) -> Actor {
+      co_await seat.perform(read_of(stream), 0);
+      const bool met = co_await seat.arrive(barrier);
+      CHECK(met);
+      order.push_back("second " + std::to_string(seat.now() / kMs));
+      co_await seat.perform(read_of(stream), 0);
+      // One of them comes only after the play has been told to end.
+      if (stream == 2) co_await seat.until(1000 * kMs);
+      const bool again = co_await seat.arrive(barrier);
+      CHECK_FALSE(again);
+      order.push_back("told to end");
+    };
+  };
+  slow.stage.play(parts(part(phases(1)), part(phases(2))), {.duration = 100 * kMs});
+  CHECK(order == std::vector<std::string>{"second 20", "second 20", "told to end", "told to end"});
+}
+
+TEST_CASE("A barrier that not all parties can reach is an error, not a hang") {
+  Slow slow;
+  Barrier barrier(3);
+  auto arrive = [&](Seat& seat) -> Actor { co_await seat.arrive(barrier); };
+  CHECK_THROWS_AS(slow.stage.play(parts(part(arrive), part(arrive)), {}), std::logic_error);
+}
+
+TEST_CASE("Intervals add up to the whole, and a warm-up is in neither") {
+  Slow slow;
+  slow.target.latency = [](const Op&) { return kMs; };
+  std::vector<uint64_t> counts;
+  std::vector<int64_t> ends;
+  Played played =
+      slow.stage.play(parts(part([](Seat& s) { return closed_loop(s, 0, 1, 0); })),
+                      {.duration = 500 * kMs, .warmup = 100 * kMs, .interval = 150 * kMs, .on_interval = [&](const Interval& i) {
+                         CHECK(i.number == counts.size() + 1);
+                         counts.push_back(i.counts[0].count);
+                         ends.push_back(i.to);
+                         CHECK(i.last == (i.to == 500 * kMs));
+                       }});
+  CHECK(ends == std::vector<int64_t>{250 * kMs, 400 * kMs, 500 * kMs});
+  CHECK(played.counts[0].count == 400);
+  CHECK(counts[0] + counts[1] + counts[2] == 400);
+}
+
+TEST_CASE("What a player throws ends the play and comes out of it") {
+  Slow slow;
+  slow.target.latency = [](const Op&) { return kMs; };
+  int rounds = 0;
+  auto fails = [](Seat& seat) -> Actor {
+    co_await seat.perform(read_of(1), 0);
+    throw std::runtime_error("no more");
+  };
+  auto goes_on = [&](Seat& seat) -> Actor {
+    for (; !seat.ended(); ++rounds) co_await seat.perform(read_of(2), 0);
+  };
+  CHECK_THROWS_WITH(slow.stage.play(parts(part(fails), part(goes_on)), {}), "no more");
+  CHECK(rounds < 5);
+  // The stage is as good as new.
+  CHECK(slow.stage.play(parts(part([](Seat& s) { return closed_loop(s, 0, 1, 3); })), {}).counts[0].count == 3);
+}
+
+TEST_CASE("What a target can't express, has no room for, or fails, is an outcome") {
+  Slow slow;
+  slow.target.limit = 1;
+  slow.target.latency = [](const Op&) { return kMs; };
+  slow.target.answer = [](Request& r) {
+    if (r.op->kind == OpKind::getattr) r.outcome.error = EIO;
+  };
+  auto body = [](Seat& seat) -> Actor {
+    Op op;
+    op.kind = OpKind::ioctl;
+    const int inexpressible = (co_await seat.perform(op, 0)).error;
+    CHECK(inexpressible == EOPNOTSUPP);
+    op.kind = OpKind::getattr;
+    const int failing = (co_await seat.perform(op, 1)).error;
+    CHECK(failing == EIO);
+    const int fine = (co_await seat.perform(read_of(1), 2)).error;
+    CHECK(fine == 0);
+  };
+  Played played = slow.stage.play(parts(part(body), part(body), part(body)), {});
+  CHECK(played.counts[0].failed == 3);
+  CHECK(played.counts[1].failed == 3);
+  CHECK(played.counts[1].count == 0);
+  CHECK(played.counts[2].count == 3);
+  CHECK(played.ended - played.started == 6 * kMs);
+}
+
+TEST_CASE("A player moves between targets and has its files on both") {
+  VirtualClock clock;
+  auto first = open_target("memory:", {.clock = &clock}), second = open_target("memory:", {.clock = &clock});
+  Stage stage(clock, true);
+  stage.add(*first);
+  stage.add(*second);
+  auto writes = [](Seat& seat) -> Actor {
+    for (unsigned place : {1u, 0u}) {
+      co_await seat.move_to(place);
+      Op op;
+      op.kind = OpKind::create;
+      op.parent = kRootObject;
+      op.name = "f";
+      op.mode = 0644;
+      op.open_flags = O_RDWR;
+      op.object = seat.new_object();
+      op.handle = seat.new_handle();
+      const int error = (co_await seat.perform(op, place)).error;
+      CHECK(error == 0);
+    }
+  };
+  Played played = stage.play(parts(part(writes)), {});
+  CHECK(played.counts[0].count == 1);
+  CHECK(played.counts[1].count == 1);
+}
+
+TEST_CASE("Many players on real workers: barriers, jobs of the pool, moves, counts", "[threads]") {
+  MonotonicClock clock;
+  auto target = open_target("null:", {.clock = &clock});
+  Stage stage(clock);
+  stage.add(*target, 2);
+  stage.add(*target, 2);
+  constexpr unsigned kPlayers = 100, kRounds = 50;
+  Barrier barrier(kPlayers);
+  std::atomic<unsigned> jobs{0}, meetings{0};
+  std::vector<Part> all;
+  for (unsigned i = 0; i < kPlayers; ++i)
+    all.push_back(part(
+        [&](Seat& seat) -> Actor {
+          for (unsigned round = 0; round < kRounds; ++round) {
+            for (int n = 0; n < 20; ++n) co_await seat.perform(read_of(1), 0);
+            if (co_await seat.arrive(barrier)) ++meetings;
+            co_await seat.move_to(round % 2);
+            if (round % 10 == 0) co_await seat.blocking([&] { ++jobs; });
+          }
+        },
+        i % 2, i));
+  uint64_t told = 0;
+  Played played = stage.play(all, {.interval = 5 * kMs, .on_interval = [&](const Interval& i) { told += i.counts[0].count; }});
+  CHECK(played.counts[0].count == kPlayers * kRounds * 20);
+  CHECK(told == played.counts[0].count);
+  CHECK(jobs == kPlayers * kRounds / 10);
+  CHECK(meetings == kPlayers * kRounds);
+}
+
+TEST_CASE("A play that is stopped ends, and a second stop waits for nothing", "[threads]") {
+  MonotonicClock clock;
+  auto target = open_target("null:", {.clock = &clock});
+  Stage stage(clock);
+  stage.add(*target, 2);
+  for (int stop : {1, 2}) {
+    std::atomic<int> asked{0};
+    bool stubborn = stop == 2;
+    auto body = [&, stubborn](Seat& seat) -> Actor {
+      while (stubborn || !seat.ended()) {
+        co_await seat.perform(read_of(1), 0);
+        asked = stop;
+      }
+    };
+    Played played = stage.play(parts(part(body), part(body, 0, 1)), {.stop = &asked});
+    CHECK(played.stopped);
+    CHECK(played.abandoned == (stubborn ? 2 : 0));
+  }
+}
