@@ -21,6 +21,7 @@ struct Entry {
 
 constexpr Entry kPersonalities[] = {
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
+    {"postmark", "small files: created, read, appended, deleted", add_postmark},
 };
 
 int run(int argc, char** argv) {

@@ -16,5 +16,6 @@ namespace fsr::fsbench {
 using Run = std::function<int()>;
 
 Run add_nhfsstone(Command& command, const std::atomic<int>& stop);
+Run add_postmark(Command& command, const std::atomic<int>& stop);
 
 }  // namespace fsr::fsbench

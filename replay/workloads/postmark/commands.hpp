@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// PostMark's commands, from a configuration file or a prompt. A wrong one is reported on standard error, and the next is read.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "workloads/postmark/settings.hpp"
+
+namespace fsr::postmark {
+
+class Commands {
+ public:
+  // `run` runs what is set and returns its report, which goes to standard output or the file that the command names. What it
+  // throws is reported like a wrong command.
+  explicit Commands(std::function<std::string(const Settings&)> run) : run_(std::move(run)) {}
+
+  // All of a file, up to "quit". False: it can't be read.
+  bool load(const std::string& file);
+  // Standard input, up to its end or "quit".
+  void prompt();
+  bool quit() const { return quit_; }
+  bool any_error() const { return any_error_; }
+
+ private:
+  struct Entry;
+  static const Entry kEntries[];
+
+  void perform(const std::string& line);
+  void error(const std::string& why);
+  void print(const std::string& text, const std::string& file);
+  void set_size(const std::string& argument);
+  void set_location(const std::string& argument);
+  void set_number(const std::string& argument, int64_t least, int64_t most, int64_t& to, const char* why);
+  void set_bias(const std::string& argument, int64_t& to);
+  void run(const std::string& file);
+  void show(const std::string& file);
+  void help(const std::string& command);
+
+  std::function<std::string(const Settings&)> run_;
+  Settings settings_;
+  bool quit_ = false, any_error_ = false;
+};
+
+}  // namespace fsr::postmark

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/postmark/player.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace fsr::postmark {
+
+namespace {
+
+constexpr int64_t kBuffer = 4096;  // glibc's, of a file whose st_blksize it is
+constexpr size_t kMostErrors = 100;
+
+int64_t elapsed(time_t from, time_t to) { return std::max<int64_t>(to - from, 1); }
+
+Row row_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::create:
+    case OpKind::open:
+      return kOpens;
+    case OpKind::read:
+      return kReads;
+    case OpKind::write:
+      return kWrites;
+    case OpKind::release:
+      return kCloses;
+    case OpKind::unlink:
+      return kUnlinks;
+    default:
+      return kOthers;
+  }
+}
+
+}  // namespace
+
+const char* const kRowNames[kFileDeleted + 1] = {"open",   "read",         "write",     "close",         "unlink",
+                                                 "others", "file created", "file read", "file appended", "file deleted"};
+
+PostmarkPlayer::PostmarkPlayer(const Settings& settings, unsigned copy, uint32_t umask, bool talks)
+    : settings_(settings),
+      copy_(copy),
+      umask_(umask),
+      talks_(talks),
+      random_(uint32_t(settings.seed + copy)),
+      junk_(size_t(settings.size_high) * 2, ' '),
+      files_(size_t(settings.files) * 2),
+      directories_(std::max<size_t>(settings.locations.size(), 1)) {
+  for (char& c : junk_) c = char(32 + random_.below(95));
+  for (size_t i = 0; i < settings.locations.size(); ++i)
+    weighted_.insert(weighted_.end(), size_t(settings.locations[i].weight), uint32_t(i));
+}
+
+void PostmarkPlayer::say(const char* text) const {
+  if (!talks_) return;
+  fputs(text, stdout);
+  fflush(stdout);
+}
+
+void PostmarkPlayer::failed(const std::string& what) {
+  ++error_count_;
+  if (errors_.size() < kMostErrors) errors_.push_back(what);
+}
+
+ObjectId PostmarkPlayer::directory_of(const File& file) const {
+  const Directory& directory = directories_[file.location];
+  return file.subdirectory < 0 ? directory.root : directory.subdirectories[size_t(file.subdirectory)];
+}
+
+std::string PostmarkPlayer::path_of(const File& file) const {
+  std::string path = settings_.locations.empty() ? "" : settings_.locations[file.location].name + "/";
+  if (copy_ != 0) path += fmt::format("copy{}/", copy_);
+  if (file.subdirectory >= 0) path += fmt::format("s{}/", file.subdirectory);
+  return path + std::to_string(file.number);
+}
+
+PostmarkPlayer::File* PostmarkPlayer::free_slot() {
+  if (next_slot_ < files_.size() && files_[next_slot_].size == 0) return &files_[next_slot_++];
+  auto hole = std::find_if(files_.begin(), files_.end(), [](const File& file) { return file.size == 0; });
+  if (hole == files_.end()) return nullptr;
+  next_slot_ = size_t(hole - files_.begin()) + 1;
+  return &*hole;
+}
+
+PostmarkPlayer::File& PostmarkPlayer::any_file() {
+  for (;;)
+    if (File& file = files_[size_t(random_.below(int64_t(files_.size())))]; file.size != 0) return file;
+}
+
+Task PostmarkPlayer::enter(Seat& seat, uint32_t location) {
+  if (location != location_) co_await seat.move_to(location);
+  location_ = location;
+  co_return 0;
+}
+
+Task PostmarkPlayer::make_directory(Seat& seat, ObjectId parent, const std::string& name, ObjectId* made) {
+  Op op;
+  op.kind = OpKind::mkdir;
+  op.parent = parent;
+  op.name = name;
+  op.mode = 0700 & ~umask_;
+  op.object = *made = seat.new_object();
+  co_return (co_await seat.perform(op, kOthers)).error;
+}
+
+Task PostmarkPlayer::make_directories(Seat& seat) {
+  for (uint32_t location = 0; location < directories_.size(); ++location) {
+    Directory& directory = directories_[location];
+    directory.root = kRootObject;
+    if (copy_ == 0 && settings_.subdirectories <= 1) continue;
+    co_await enter(seat, location);
+    if (copy_ != 0) {
+      const std::string name = fmt::format("copy{}", copy_);
+      if (int error = co_await make_directory(seat, kRootObject, name, &directory.root))
+        failed(fmt::format("cannot create directory '{}': {}", name, strerror(error)));
+    }
+    if (settings_.subdirectories <= 1) continue;
+    for (int64_t i = 0; i < settings_.subdirectories && !seat.ended(); ++i) {
+      const std::string name = fmt::format("s{}", i);
+      ObjectId made;
+      if (int error = co_await make_directory(seat, directory.root, name, &made))
+        failed(fmt::format("cannot create subdirectory '{}': {}", name, strerror(error)));
+      directory.subdirectories.push_back(made);
+    }
+  }
+  co_return 0;
+}
+
+Task PostmarkPlayer::remove_directories(Seat& seat) {
+  for (uint32_t location = 0; location < directories_.size(); ++location) {
+    const Directory& directory = directories_[location];
+    if (directory.root == kRootObject && directory.subdirectories.empty()) continue;
+    co_await enter(seat, location);
+    const size_t own = directory.root == kRootObject ? 0 : 1;
+    for (size_t i = 0; i < directory.subdirectories.size() + own; ++i) {
+      const bool last = i == directory.subdirectories.size();
+      const std::string name = last ? fmt::format("copy{}", copy_) : fmt::format("s{}", i);
+      Op op;
+      op.kind = OpKind::rmdir;
+      op.parent = last ? ObjectId(kRootObject) : directory.root;
+      op.name = name;
+      op.object = last ? directory.root : directory.subdirectories[i];
+      const int error = (co_await seat.perform(op, kOthers)).error;
+      if (error != 0) failed(fmt::format("cannot remove directory '{}': {}", name, strerror(error)));
+    }
+  }
+  co_return 0;
+}
+
+Task PostmarkPlayer::transfer(Seat& seat, Stream& stream, OpKind kind, int64_t bytes, int64_t* done) {
+  Op op;
+  op.kind = kind;
+  op.object = stream.object;
+  op.handle = stream.handle;
+  op.offset = uint64_t(stream.offset);
+  op.length = uint64_t(bytes);
+  if (stream.appends) op.op_flags = kOpAppend;
+  How how;
+  if (kind == OpKind::write) how.payload = {junk_.data() + stream.junk, size_t(bytes)};
+  const Outcome& outcome = co_await seat.perform(op, row_of(kind), how);
+  *done = outcome.error == 0 ? int64_t(outcome.result) : 0;
+  stream.offset += *done;
+  stream.junk += bytes;
+  co_return outcome.error;
+}
+
+Task PostmarkPlayer::open(Seat& seat, Stream& stream, const File& file, int flags) {
+  Op op;
+  op.kind = flags & O_CREAT ? OpKind::create : OpKind::open;
+  op.open_flags = uint32_t(flags);
+  op.object = stream.object = file.object;
+  op.handle = stream.handle = seat.new_handle();
+  const std::string name = std::to_string(file.number);
+  if (op.kind == OpKind::create) {
+    op.parent = directory_of(file);
+    op.name = name;
+    op.mode = (settings_.buffered ? 0666 : 0644) & ~umask_;
+  }
+  stream.appends = (flags & O_APPEND) != 0;
+  co_return (co_await seat.perform(op, kOpens)).error;
+}
+
+// stdio looks at a file for the size of its buffer, when that is needed first.
+Task PostmarkPlayer::prime(Seat& seat, Stream& stream) {
+  stream.primed = true;
+  Op op;
+  op.kind = OpKind::getattr;
+  op.object = stream.object;
+  op.handle = stream.handle;
+  co_return (co_await seat.perform(op, kOthers)).error;
+}
+
+// fwrite(3) of glibc: fills the buffer, and writes it when more comes; whole buffers of what comes go past it.
+Task PostmarkPlayer::put_buffered(Seat& seat, Stream& stream, int64_t block) {
+  int64_t done;
+  const int64_t fits = std::min(block, stream.primed ? kBuffer - stream.buffered : 0);
+  stream.buffered += fits;
+  block -= fits;
+  if (block == 0) co_return 0;
+  if (!stream.primed) co_await prime(seat, stream);
+  if (stream.buffered > 0)
+    if (int error = co_await transfer(seat, stream, OpKind::write, stream.buffered, &done)) co_return error;
+  stream.buffered = block % kBuffer;
+  if (block < kBuffer) co_return 0;
+  co_return co_await transfer(seat, stream, OpKind::write, block - stream.buffered, &done);
+}
+
+// fread(3) of glibc: a buffer at a time; whole buffers of what is asked for go past it.
+Task PostmarkPlayer::take_buffered(Seat& seat, Stream& stream, int64_t block) {
+  while (block > stream.buffered) {
+    block -= stream.buffered;
+    stream.buffered = 0;
+    if (!stream.primed) co_await prime(seat, stream);
+    int64_t done;
+    const int64_t wanted = block < kBuffer ? kBuffer : block - block % kBuffer;
+    if (int error = co_await transfer(seat, stream, OpKind::read, wanted, &done)) co_return error;
+    if (done == 0) co_return 0;  // the file ends
+    if (block < kBuffer)
+      stream.buffered = done;
+    else
+      block -= done;
+  }
+  stream.buffered -= block;
+  co_return 0;
+}
+
+Task PostmarkPlayer::put(Seat& seat, Stream& stream, int64_t bytes) {
+  counts_.bytes_written += float(bytes);
+  const int64_t block = settings_.write_block;
+  int64_t done;
+  int error = 0;
+  for (int64_t left = bytes; error == 0; left -= block) {
+    const int64_t part = std::min(left, block);
+    if (settings_.buffered)
+      error = part > 0 ? co_await put_buffered(seat, stream, part) : 0;
+    else
+      error = co_await transfer(seat, stream, OpKind::write, part, &done);
+    if (part < block) break;  // the remainder, which may be nothing
+  }
+  if (error == 0 && stream.buffered > 0) error = co_await transfer(seat, stream, OpKind::write, stream.buffered, &done);
+  co_return error;
+}
+
+Task PostmarkPlayer::take(Seat& seat, Stream& stream, int64_t bytes) {
+  counts_.bytes_read += float(bytes);
+  const int64_t block = settings_.read_block;
+  int64_t done;
+  int error = 0;
+  for (int64_t left = bytes; error == 0; left -= block) {
+    const int64_t part = std::min(left, block);
+    if (settings_.buffered)
+      error = part > 0 ? co_await take_buffered(seat, stream, part) : 0;
+    else
+      error = co_await transfer(seat, stream, OpKind::read, part, &done);
+    if (part < block) break;
+  }
+  co_return error;
+}
+
+Task PostmarkPlayer::close(Seat& seat, Stream& stream) {
+  Op op;
+  op.kind = OpKind::release;
+  op.object = stream.object;
+  op.handle = stream.handle;
+  co_return (co_await seat.perform(op, kCloses)).error;
+}
+
+Task PostmarkPlayer::create(Seat& seat) {
+  File* slot = free_slot();
+  if (!slot) co_return 0;  // all are in use
+  File& file = *slot;
+  const int64_t from = seat.now();
+  file.number = ++number_;
+  file.location = weighted_.empty() || directories_.size() == 1 ? 0 : weighted_[size_t(random_.below(int64_t(weighted_.size())))];
+  file.subdirectory = settings_.subdirectories > 1 ? int32_t(random_.below(settings_.subdirectories)) : -1;
+  file.size = settings_.size_low + random_.below(settings_.size_high - settings_.size_low);
+  file.object = seat.new_object();
+  ++counts_.created;
+  if (!in_transactions_) ++counts_.created_alone;
+  co_await enter(seat, file.location);
+  Stream stream;
+  int error = co_await open(seat, stream, file, settings_.buffered ? O_WRONLY | O_CREAT | O_TRUNC : O_RDWR | O_CREAT);
+  if (error != 0) {
+    failed(fmt::format("cannot open '{}' for writing: {}", path_of(file), strerror(error)));
+    co_return error;
+  }
+  error = co_await put(seat, stream, file.size);
+  const int closed = co_await close(seat, stream);
+  if (error == 0) error = closed;
+  if (error != 0) failed(fmt::format("cannot write '{}': {}", path_of(file), strerror(error)));
+  seat.count(kFileCreated, {.due = from, .from = from, .to = seat.now(), .bytes = uint64_t(file.size), .failed = error != 0});
+  co_return error;
+}
+
+Task PostmarkPlayer::read(Seat& seat, File& file) {
+  const int64_t from = seat.now();
+  co_await enter(seat, file.location);
+  Stream stream;
+  int error = co_await open(seat, stream, file, O_RDONLY);
+  if (error != 0) {
+    failed(fmt::format("cannot open '{}' for reading: {}", path_of(file), strerror(error)));
+    co_return error;
+  }
+  error = co_await take(seat, stream, file.size);
+  if (error != 0) failed(fmt::format("cannot read '{}': {}", path_of(file), strerror(error)));
+  co_await close(seat, stream);
+  ++counts_.read;
+  seat.count(kFileRead, {.due = from, .from = from, .to = seat.now(), .bytes = uint64_t(file.size), .failed = error != 0});
+  co_return error;
+}
+
+Task PostmarkPlayer::append(Seat& seat, File& file) {
+  if (file.size >= settings_.size_high) co_return 0;
+  const int64_t from = seat.now();
+  co_await enter(seat, file.location);
+  Stream stream;
+  int error = co_await open(seat, stream, file, settings_.buffered ? O_WRONLY | O_APPEND : O_RDWR | O_APPEND);
+  if (error != 0) {
+    failed(fmt::format("cannot open '{}' for append: {}", path_of(file), strerror(error)));
+    co_return error;
+  }
+  const int64_t more = random_.below(settings_.size_high - file.size) + 1;
+  stream.offset = file.size;
+  file.size += more;
+  error = co_await put(seat, stream, more);
+  const int closed = co_await close(seat, stream);
+  if (error == 0) error = closed;
+  if (error != 0) failed(fmt::format("cannot write '{}': {}", path_of(file), strerror(error)));
+  ++counts_.appended;
+  seat.count(kFileAppended, {.due = from, .from = from, .to = seat.now(), .bytes = uint64_t(more), .failed = error != 0});
+  co_return error;
+}
+
+Task PostmarkPlayer::remove(Seat& seat, File& file) {
+  const int64_t from = seat.now();
+  co_await enter(seat, file.location);
+  const std::string name = std::to_string(file.number);
+  Op op;
+  op.kind = OpKind::unlink;
+  op.parent = directory_of(file);
+  op.name = name;
+  op.object = file.object;
+  const int error = (co_await seat.perform(op, kUnlinks)).error;
+  seat.count(kFileDeleted, {.due = from, .from = from, .to = seat.now(), .failed = error != 0});
+  if (error != 0) {
+    failed(fmt::format("cannot delete '{}': {}", path_of(file), strerror(error)));
+    co_return error;
+  }
+  ++counts_.deleted;
+  if (!in_transactions_) ++counts_.deleted_alone;
+  file = File();
+  co_return 0;
+}
+
+Task PostmarkPlayer::transact(Seat& seat) {
+  if (settings_.bias_read != -1) {
+    const bool reads = random_.below(10) < settings_.bias_read;
+    File& file = any_file();
+    if (reads)
+      co_await read(seat, file);
+    else
+      co_await append(seat, file);
+  }
+  if (settings_.bias_create != -1) {
+    if (random_.below(10) < settings_.bias_create)
+      co_await create(seat);
+    else
+      co_await remove(seat, any_file());
+  }
+  co_return 0;
+}
+
+Actor PostmarkPlayer::play(Seat& seat) {
+  if (settings_.subdirectories > 1) say("Creating subdirectories...");
+  co_await make_directories(seat);
+  if (settings_.subdirectories > 1) say("Done\n");
+
+  const time_t start = time(nullptr);
+  say("Creating files...");
+  for (int64_t i = 0; i < settings_.files && !seat.ended(); ++i) co_await create(seat);
+  say("Done\nPerforming transactions");
+  const time_t first = time(nullptr);
+  in_transactions_ = true;
+  const int64_t dot = std::max<int64_t>(settings_.transactions / 10, 1);
+  for (int64_t i = 0; i < settings_.transactions && !seat.ended() && !out_of_files_; ++i) {
+    co_await transact(seat);
+    if (i % dot == 0) say(".");
+    out_of_files_ = counts_.created == counts_.deleted;
+  }
+  in_transactions_ = false;
+  if (out_of_files_)
+    say("out of files!\nFor this workload, either increase the number of files or\ndecrease the number of transactions.\n");
+  else
+    say("Done\n");
+  const time_t last = time(nullptr);
+  say("Deleting files...");
+  for (File& file : files_)
+    if (file.size != 0) co_await remove(seat, file);
+  say("Done\n");
+  const time_t end = time(nullptr);
+
+  if (settings_.subdirectories > 1) say("Deleting subdirectories...");
+  co_await remove_directories(seat);
+  if (settings_.subdirectories > 1) say("Done\n");
+  counts_.seconds = elapsed(start, end);
+  counts_.create_seconds = elapsed(start, first);
+  counts_.transaction_seconds = elapsed(first, last);
+  counts_.delete_seconds = elapsed(last, end);
+}
+
+}  // namespace fsr::postmark
