@@ -45,11 +45,11 @@ void Rest::until(int64_t due, Session& session, bool in_flight, Completion& sink
   int64_t now = clock_.now();
   if (inline_) return session.poll(std::min(due, now + 1000 * kLongest), -1, sink);
   if (due != kNever && due <= now + margin_) {
-    // Too close for a sleep.
-    while (now < due && !message()) {
-      if (in_flight) return session.poll(0, -1, sink);
+    // Too close for a sleep: stay awake until it's due.
+    do {
+      if (in_flight) session.poll(0, -1, sink);
       now = clock_.now();
-    }
+    } while (now < due && !message());
     return;
   }
   sleeping_.store(true, std::memory_order_seq_cst);

@@ -29,6 +29,7 @@ class Rest {
   // follow what makes `message` true.
   void until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message);
   void wake();
+  bool sleeping() const { return sleeping_.load(std::memory_order_acquire); }
 
  private:
   void learn_margin(int64_t late);

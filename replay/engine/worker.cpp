@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/worker.hpp"
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 
 #include "engine/payload.hpp"
 #include "op_source.hpp"
@@ -16,12 +13,9 @@
 
 namespace fsr {
 
-constexpr int64_t kSpin = 70'000;      // ns before a due time that are spent awake at most: a sleep ends late by some tens of us
-constexpr int64_t kLeastSpin = 5'000;  // and at least
-constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before sleeping, when work comes as fast as possible
-constexpr uint32_t kGiveBack = 64;     // completed operations given back together
-constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
-constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
+constexpr int64_t kIdleSpin = 20'000;      // ns of looking for messages before sleeping, when work comes as fast as possible
+constexpr uint32_t kGiveBack = 64;         // completed operations given back together
+constexpr unsigned kBurst = 256;           // operations issued before messages and replies are looked at again
 constexpr int64_t kGrace = 1'500'000'000;  // ns from the stop until a run ends without what is still under way
 
 Worker::Worker(RunState& run, unsigned index)
@@ -29,30 +23,16 @@ Worker::Worker(RunState& run, unsigned index)
       index_(index),
       session_(run.target.open_session()),
       verifier_(run.options.compare_data, run.options.mismatches),
-      self_(geteuid()) {
+      self_(geteuid()),
+      rest_(run.clock, run.options.inline_workers) {
   if (run.options.timing == Timing::asap && run.options.gather) session_->prefer_throughput();
-  if (run.options.inline_workers) return;
-  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
-
-Worker::~Worker() {
-  session_.reset();
-  if (wake_fd_ >= 0) close(wake_fd_);
 }
 
 void Worker::post(Node* first, Node* last) {
   last->next = inbox_.load(std::memory_order_relaxed);
   while (!inbox_.compare_exchange_weak(last->next, first, std::memory_order_seq_cst, std::memory_order_relaxed)) {
   }
-  if (sleeping_.load(std::memory_order_seq_cst)) wake();
-}
-
-void Worker::wake() {
-  if (!sleeping_.exchange(false) || wake_fd_ < 0) return;
-  uint64_t one = 1;
-  // Can only fail when the counter is full, and then the worker wakes anyway.
-  [[maybe_unused]] ssize_t n = write(wake_fd_, &one, sizeof one);
+  wake();
 }
 
 void Worker::accept() {
@@ -355,50 +335,20 @@ bool Worker::issue_due() {
   return true;
 }
 
-// How late sleeps end on this machine, most of the time: quickly up, slowly down. Far later ends come from other programs,
-// against which staying awake does not help: it only makes the scheduler favour them.
-void Worker::learn_margin(int64_t late) {
-  if (late < 0 || late > 2 * kSpin) return;
-  margin_ += late + kLeastSpin > margin_ ? (late + kLeastSpin - margin_) / 4 : -margin_ / 64;
-  margin_ = std::clamp(margin_, kLeastSpin, kSpin);
-}
-
 void Worker::wait() {
   Clock& clock = run_.clock;
   int64_t now = clock.now();
   const bool stopping = stop_requested(now);
   int64_t due = stopping ? give_up_at() : busy_ ? Scheduler::kNever : scheduler_.next_due();
   if (run_.options.duration && !stopping) due = std::min(due, run_.start + run_.options.duration);
-  int64_t margin = run_.options.inline_workers ? 0 : margin_;
-  if (due != Scheduler::kNever && due <= now + margin) {
-    // Too close for a sleep: stay awake until it's due.
-    do {
-      if (in_flight_) session_->poll(0, -1, *this);
-      now = clock.now();
-    } while (now < due && !inbox_.load(std::memory_order_relaxed) && scheduler_.next_due() >= due &&
-             run_.cancel.load(std::memory_order_relaxed) == stopping);
-    return;
-  }
-  if (run_.options.inline_workers) {
-    // The planner has had its turn, so nothing else can come than what this worker waits for.
-    session_->poll(std::min(due, now + 1000 * kLongest), -1, *this);
-    busy_ = false;
-    return;
-  }
-  if (run_.options.timing == Timing::asap && !in_flight_)
+  if (run_.options.timing == Timing::asap && !run_.options.inline_workers && !in_flight_)
     for (int64_t until = now + kIdleSpin; now < until; now = clock.now())
       if (inbox_.load(std::memory_order_relaxed)) return;
-  sleeping_.store(true, std::memory_order_seq_cst);
-  if (!inbox_.load(std::memory_order_seq_cst) && !run_.drained() && stop_requested(now) == stopping) {
-    int64_t until = std::min(due == Scheduler::kNever ? due : due - margin, now + kLongest);
-    session_->poll(until, wake_fd_, *this);
-    learn_margin(run_.clock.now() - until);
-  }
+  rest_.until(due, *session_, in_flight_ != 0, *this, [this, stopping, due] {
+    if (inbox_.load(std::memory_order_seq_cst) || run_.drained() || stop_requested(run_.clock.now()) != stopping) return true;
+    return !stopping && !busy_ && scheduler_.next_due() < due;
+  });
   busy_ = false;
-  // Who woke us may write only later. What stays unread would end every further sleep at once.
-  rings_ += !sleeping_.exchange(false);
-  uint64_t count;
-  if (rings_ && read(wake_fd_, &count, sizeof count) == sizeof count) rings_ -= count;
 }
 
 bool Worker::turn() {

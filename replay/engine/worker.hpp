@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/clock.hpp"
+#include "engine/rest.hpp"
 #include "engine/run.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/verify.hpp"
@@ -57,18 +58,17 @@ struct WorkerCounters {
 class Worker final : public Completion {
  public:
   Worker(RunState& run, unsigned index);  // throws when the target refuses a session
-  ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   // Hands over a chain of nodes, linked by `next`, of which nothing is pending any more.
   void post(Node* first, Node* last);
-  void wake();
+  void wake() { rest_.wake(); }
   // Issues what is due, polls until the next due time or a message. False: everything has finished, or was waited for in vain.
   bool turn();
   void merge_into(RunResult& result);
   // Nothing to do until something new comes.
-  bool idle() const { return sleeping_.load(std::memory_order_acquire); }
+  bool idle() const { return rest_.sleeping(); }
   const WorkerCounters& counters() const { return counters_; }
   WorkerCounters& counters() { return counters_; }
 
@@ -88,7 +88,6 @@ class Worker final : public Completion {
   void account_wait(const Node& node);
   void give_back();
   void wait();
-  void learn_margin(int64_t late);
   int64_t due_of(const Node& node) const;
   bool stop_requested(int64_t now);
   int64_t give_up_at() const;
@@ -99,15 +98,12 @@ class Worker final : public Completion {
   Scheduler scheduler_;
   Verifier verifier_;
   const uint32_t self_;  // whom a run without credentials acts as
-  int wake_fd_ = -1;
+  Rest rest_;
   alignas(64) std::atomic<Node*> inbox_{nullptr};
-  std::atomic<bool> sleeping_{false};
 
   alignas(64) bool busy_ = false;
   uint64_t in_flight_ = 0;
   int64_t stopped_at_ = Scheduler::kNever;  // clock: when it was seen that nothing more is to be issued
-  uint64_t rings_ = 0;                      // writes to wake_fd_ that were not read yet
-  int64_t margin_ = 50'000;                 // ns before a due time that are spent awake
   Node* returned_first_ = nullptr;          // completed, to be given back together
   Node* returned_last_ = nullptr;
   uint32_t returned_ = 0;

@@ -87,9 +87,11 @@ bool StageWorker::step() {
 }
 
 void StageWorker::rest(int64_t deadline) {
-  rest_.until(std::min(deadline, next_due()), *session_, in_flight_ != 0, *this, [this] {
-    return posted_.load(std::memory_order_seq_cst) || wanted_.load(std::memory_order_relaxed) ||
-           play_->playing.load(std::memory_order_relaxed) == 0 || play_->abandoned.load(std::memory_order_relaxed) ||
+  const int64_t due = std::min(deadline, next_due());
+  rest_.until(due, *session_, in_flight_ != 0, *this, [this, due] {
+    return !ready_.empty() || next_due() < due || posted_.load(std::memory_order_seq_cst) ||
+           wanted_.load(std::memory_order_relaxed) || play_->playing.load(std::memory_order_relaxed) == 0 ||
+           play_->abandoned.load(std::memory_order_relaxed) ||
            (!sleepers_.empty() && play_->ended.load(std::memory_order_relaxed));
   });
   // Without a completion, what was refused may be taken all the same by now.
