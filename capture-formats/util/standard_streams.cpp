@@ -16,9 +16,22 @@ void occupy_standard_streams() {
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
+static int print_error = 0;  // errno
+
+void print_whole(std::string_view text) {
+  fflush(stdout);
+  while (!text.empty() && !print_error) {
+    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
+    if (n >= 0)
+      text.remove_prefix(size_t(n));
+    else if (errno != EINTR)
+      print_error = errno;
+  }
+}
+
 int status_of_output(const char* program, int status) {
-  errno = 0;
-  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  errno = print_error;
+  if (!print_error && fflush(stdout) == 0 && !ferror(stdout)) return status;
   fprintf(stderr, "%s: standard output: %s\n", program, errno ? strerror(errno) : "not all of it could be written");
   return 1;
 }

@@ -2,11 +2,16 @@
 // Standard input, output and error, as a program's main() has to see to them.
 #pragma once
 
+#include <string_view>
+
 namespace fsr {
 
 // A file that took the number of a closed stream would get the messages, or be read as input. First thing in main(). A closed
 // one stays as unusable as it was, for a program executed later too.
 void occupy_standard_streams();
+
+// Prints a report: all of it, whatever signals come meanwhile that a handler takes. Failures are told by status_of_output().
+void print_whole(std::string_view text);
 
 // The exit status: `status`, but 1 with a line on stderr where standard output could not take all that was printed.
 int status_of_output(const char* program, int status);

@@ -31,6 +31,7 @@
 #include "util/memory.hpp"
 #include "util/object_set.hpp"
 #include "util/output_file.hpp"
+#include "util/standard_streams.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -193,9 +194,9 @@ struct Replay {
   int finish() {
     report.interrupted = stop.load() != 0;
     if (command.json)
-      fputs(report_json(report).c_str(), stdout);
+      print_whole(report_json(report));
     else if (!ramp() || report.curve.empty())
-      fputs(report_text(report).c_str(), stdout);
+      print_whole(report_text(report));
     if (results) afterwards([&] { report_database(report, *results); });
     return std::max(verdict(report).status, int(failed_afterwards));
   }

@@ -33,6 +33,8 @@ if ! "$FSR_SOURCE/tests/libfuse/build-fsshim" build -Doptimization=1 -Dwerror=tr
   exit 1
 fi
 ok 'fsshim builds with a newer libfuse'
+mkdir -p build/tools
+ln -s "$FSR_BUILD/tools/fstrace" build/tools/fstrace
 export FSR_BUILD=$PWD/build
 
 # $1: transport, $2: what the header says of it

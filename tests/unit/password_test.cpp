@@ -25,6 +25,7 @@ struct Prompted {
     unsetenv("AFP_PASSWORD");
     pid = forkpty(&terminal, nullptr, nullptr, nullptr);
     if (pid == 0) {
+      signal(SIGINT, SIG_DFL);  // Catch's own handler would write into this program's report
       try {
         _exit(afp::get_password("user@server", nullptr) == "secret" ? 0 : 1);
       } catch (const std::exception&) {

@@ -231,6 +231,9 @@ void Client::end(Rpc& rpc, int error) {
 }
 
 void Client::conclude(Rpc& rpc) {
+  // What never left is no request on the wire.
+  if (reply_.error && rpc.sendings() == 0 && rpc.retry_until == 0 && rpc.repeats == 0)
+    counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_sub(1, std::memory_order_relaxed);
   std::coroutine_handle<> waiter = rpc.waiter;
   rpc.serial = 0;
   free_.splice(free_.end(), busy_, rpc.self);

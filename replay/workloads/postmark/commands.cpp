@@ -120,9 +120,7 @@ void Commands::set_location(const std::string& argument) {
   settings_.locations.push_back(location);
 }
 
-void Commands::run(const std::string& file) try {
-  print(run_(settings_), file);
-} catch (const std::exception& e) {
+void Commands::run(const std::string& file) try { print(run_(settings_), file); } catch (const std::exception& e) {
   error(e.what());
 }
 

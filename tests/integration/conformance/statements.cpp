@@ -88,7 +88,10 @@ class Stage {
         return;
       case OpKind::rename:
         c_.lookup(op.parent2, op.name2, op.object);
-        if (!(op.flags & RENAME_EXCHANGE)) c_.lookup(op.parent, op.name, 0, ENOENT);
+        if (op.flags & RENAME_WHITEOUT)
+          require(S_ISCHR(c_.lookup(op.parent, op.name, Driver::new_object()).attr.mode), "left no whiteout");
+        else if (!(op.flags & RENAME_EXCHANGE))
+          c_.lookup(op.parent, op.name, 0, ENOENT);
         return;
       case OpKind::read:
         require(a.data == content_.substr(0, op.length), "read something else");
