@@ -278,7 +278,9 @@ Task do_rename(Call& call) {
   if (int error = co_await find_parent(call, &from)) co_return error;
   if (int error = co_await call.tree().find_dir(call, op.parent2, &to)) co_return error;
   call.tree().begin_rename();
-  if (op.object2 != op.object && call.tree().must_hide(op.object2)) co_await hide(call, op.parent2, to, op.name2, op.object2);
+  // A rename that was refused took no name away.
+  if (!op.error && op.object2 != op.object && call.tree().must_hide(op.object2))
+    co_await hide(call, op.parent2, to, op.name2, op.object2);
   int error;
   if (call.client().linux())
     error = co_await rename_linux(call, from, op.name, to, op.name2);
