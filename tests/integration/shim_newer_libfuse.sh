@@ -41,6 +41,7 @@ export FSR_BUILD=$PWD/build
 answers() {
   FSR_CAPTURE_OPTIONS="--transport $1" "$FSR_SOURCE/tests/integration/shim_probes.py" >probes.log
   sed "s|^\(not ok\|ok\) - |&$1: |" probes.log
+  failures_=$((failures_ + $(grep -c '^not ok - ' probes.log)))
   check "$1: captured" build/shim/fsshim capture d -o "$1.zst" --transport "$1" -- python3 -c '
 import os
 fd = os.open("d", os.O_TMPFILE | os.O_RDWR, 0o640)

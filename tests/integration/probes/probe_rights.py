@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access lists, capabilities and attribute limits; paths that lead astray."""
 import ctypes
+import errno
 import os
 import struct
 import time
@@ -226,6 +227,8 @@ def resolving_with_rules():
     def open2(path, resolve):
         how = struct.pack("QQQ", os.O_RDONLY, 0, resolve)
         fd = libc.syscall(437, here, path, how, 24)
+        while fd < 0 and ctypes.get_errno() == errno.EAGAIN:  # something was renamed or mounted elsewhere while ".." was looked up: openat2(2)
+            fd = libc.syscall(437, here, path, how, 24)
         if fd < 0:
             raise OSError(ctypes.get_errno(), "openat2")
         os.close(fd)
