@@ -42,9 +42,12 @@ int CaptureLoop::run() {
 }
 
 void CaptureLoop::wait(int milliseconds) {
-  pollfd fds[] = {{signal_fd_, POLLIN, 0}, {parts_.control.fd(), POLLIN, 0}, {parts_.session.ended_fd(), POLLIN, 0}};
+  pollfd fds[] = {{signal_fd_, POLLIN, 0},
+                  {parts_.control.fd(), POLLIN, 0},
+                  {parts_.news_fd, POLLPRI, 0},
+                  {parts_.session.ended_fd(), POLLIN, 0}};
   // An ended connection stays readable; then only time is waited for.
-  poll(fds, parts_.session.ended() ? 2 : 3, milliseconds);
+  poll(fds, parts_.session.ended() ? 3 : 4, milliseconds);
   if (fds[0].revents) on_signal();
   if (fds[1].revents) on_control();
   remind_interrupted_locks();

@@ -28,7 +28,8 @@ struct CaptureParts {
   std::function<void()> closed = [] {};  // the trace is complete
   ControlFields fields;                  // for status replies
   const StallWatch& stalls;
-  std::function<std::vector<std::string>(bool closed, int64_t now)> news;  // lines for the user; asked a few times a second
+  std::function<std::vector<std::string>(bool closed, int64_t now)> news;  // lines for the user; asked a few times a second,
+  int news_fd = -1;                                                        // and when that has an exceptional condition
 };
 
 class CaptureLoop {

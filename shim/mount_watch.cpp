@@ -16,23 +16,28 @@ namespace fsr {
 namespace {
 
 constexpr size_t kMostTold = 100;
+constexpr const char* kOwnMounts = "/proc/self/mountinfo";
 
 }  // namespace
 
 MountWatch::MountWatch(std::string directory, std::string command, std::function<void(unsigned long)> restrict)
     : directory_(std::move(directory)),
       restrict_(std::move(restrict)),
-      changes_fd_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {
+      looked_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)),
+      told_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)) {
   places_.push_back({"self", true, {}});
   if (!command.empty()) places_.push_back({command, false, {}});
   for (Place& place : places_) look_at(place, nullptr);
 }
 
-MountWatch::~MountWatch() { close(changes_fd_); }
+MountWatch::~MountWatch() {
+  close(looked_fd_);
+  close(told_fd_);
+}
 
 std::vector<std::string> MountWatch::look(int64_t now) {
   std::vector<std::string> lines;
-  pollfd changes{changes_fd_, POLLPRI, 0};  // proc(5): as an exceptional condition
+  pollfd changes{looked_fd_, POLLPRI, 0};  // proc(5): as an exceptional condition
   if (poll(&changes, 1, 0) > 0) look_at(places_[0], &lines);
   if (now < looked_at_ + kPause) return lines;
   looked_at_ = now;

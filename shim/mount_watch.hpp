@@ -31,6 +31,8 @@ class MountWatch {
   // Lines for the user about what has come since the last time. `now`: ns. Costs a system call when there is nothing new; the
   // namespace of a command is looked at every kPause.
   std::vector<std::string> look(int64_t now);
+  // Has an exceptional condition (POLLPRI), once each time, when something was mounted or unmounted in this process's namespace.
+  int changes_fd() const { return told_fd_; }
   Told told() const;
 
  private:
@@ -47,7 +49,9 @@ class MountWatch {
   const std::string directory_;
   const std::function<void(unsigned long)> restrict_;
   std::vector<Place> places_;
-  int changes_fd_;  // of the mounts in this process's namespace: a kept one of the command's would keep that alive
+  // Of the mounts in this process's namespace: a kept one of the command's would keep that alive. The kernel tells each descriptor
+  // of a change once: one is for look(), one for who waits.
+  int looked_fd_, told_fd_;
   int64_t looked_at_ = 0;
   mutable std::mutex mutex_;
   Told told_;

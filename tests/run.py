@@ -12,9 +12,11 @@ behind or makes a sanitizer speak. Output of each test is kept in BUILD/test-log
 
 Tests run side by side, the ones with the longest time limit first: each has its own directories, servers and network namespace, and
 most of them wait more than they compute. Those of suite "alone" measure time or change the machine; they run one by one at the end.
+Each has a mount namespace of its own too: a test that makes one would copy the mounts of all others, and keep their captures alive.
 """
 import argparse
 import concurrent.futures
+import ctypes
 import glob
 import json
 import os
@@ -29,11 +31,38 @@ import time
 import xml.etree.ElementTree as xml
 
 
-def mounts_below(directory):
-    """Captures elsewhere on this machine are none of ours."""
-    with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
-        points = [line.split()[1] for line in mounts]
-    return [point for point in points if point.startswith(directory + "/")]
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def own_mounts():
+    """In a test's process before it begins: what it mounts, and what others mount from now on, concerns nobody else."""
+    clone_newns, ms_rec, ms_private = 0x20000, 0x4000, 1 << 18
+    if libc.unshare(clone_newns) != 0 or libc.mount(None, b"/", None, ms_rec | ms_private, None) != 0:
+        raise OSError(ctypes.get_errno(), "a mount namespace")
+
+
+class MountNamespace:
+    """That of a process, kept until close() so that one can see what is left there."""
+
+    def __init__(self, pid):
+        try:
+            self.fd = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # it has ended
+            self.fd = None
+
+    def run(self, *command):
+        return subprocess.run(["nsenter", f"--mount=/proc/{os.getpid()}/fd/{self.fd}", *command], check=False, capture_output=True,
+                              text=True, errors="replace").stdout
+
+    def mounts_below(self, directory):
+        if self.fd is None:
+            return []
+        points = [line.split()[1] for line in self.run("cat", "/proc/self/mounts").splitlines()]
+        return [point for point in points if point.startswith(directory + "/")]
+
+    def close(self):
+        if self.fd is not None:
+            os.close(self.fd)
 
 
 def suites_of(test):
@@ -74,7 +103,9 @@ class TestRun:
         with open(log, "wb") as out:
             child = self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                                   env=env, cwd=self.test["workdir"] or self.build,
-                                                  start_new_session=True, pass_fds=pass_fds)
+                                                  start_new_session=True, pass_fds=pass_fds,
+                                                  preexec_fn=own_mounts if os.geteuid() == 0 else None)
+            namespace = MountNamespace(child.pid)
             try:
                 status = child.wait(timeout=self.test["timeout"])
             except subprocess.TimeoutExpired:
@@ -90,9 +121,10 @@ class TestRun:
             except ProcessLookupError:
                 pass
             child.wait()
-        for left in reversed(mounts_below(scratch)):
+        for left in reversed(namespace.mounts_below(scratch)):
             self.case_failed(f"left {left} mounted")
-            subprocess.run(["umount", "-l", left], check=False)
+            namespace.run("umount", "-l", left)
+        namespace.close()
         shutil.rmtree(scratch, ignore_errors=True)
         for report in sorted(glob.glob(speech + ".*")):
             with open(report, encoding="utf-8", errors="replace") as text:

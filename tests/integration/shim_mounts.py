@@ -79,10 +79,10 @@ def compare(cases, what, native, shimmed):
 
 # Says that it began, looks where something gets mounted, mounts something itself and works in there.
 COMMAND = """
-: >began; until [ -e mounted ]; do sleep 0.02; done; sleep 0.4
+: >began; until [ -e mounted ]; do sleep 0.02; done; sleep 1
 cat tree/sub/f; stat -c %i tree/sub/f; tree/sub/who
 setpriv --reuid 1000 --clear-groups tree/sub/who
-mount -t tmpfs within tree/within && echo x >tree/within/x && sleep 1.2 && umount tree/within
+mount -t tmpfs within tree/within && echo x >tree/within/x && sleep 2 && umount tree/within
 """
 
 
@@ -127,7 +127,7 @@ def meanwhile(cases, top, who):
         while not any(" fuse.fsshim " in line and f"{top}/tree " in line for line in open("/proc/self/mounts", encoding="utf-8")):
             time.sleep(0.01)
         run("mount", "-t", "tmpfs", "over", "tree/sub")
-        time.sleep(0.5)
+        time.sleep(1.5)
         run("umount", "tree/sub")
         run(shim_program(), "stop", "tree")
         said = capture.communicate(timeout=20)[1]
