@@ -419,7 +419,8 @@ int run_capture(CaptureOptions& options) {
     for (std::string& line : watch.look(now)) lines.push_back(std::move(line));
     return lines;
   };
-  CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, closed, fields, stalls, news, watch.changes_fd()});
+  CaptureLoop loop(
+      {session, recorder, sink, shim, control, command.get(), detach, closed, fields, stalls, news, watch.changes_fd()});
   int status = loop.run();
   if (!failure.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());

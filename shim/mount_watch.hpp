@@ -49,8 +49,8 @@ class MountWatch {
   const std::string directory_;
   const std::function<void(unsigned long)> restrict_;
   std::vector<Place> places_;
-  // Of the mounts in this process's namespace: a kept one of the command's would keep that alive. The kernel tells each descriptor
-  // of a change once: one is for look(), one for who waits.
+  // Of the mounts in this process's namespace: a kept one of the command's would keep that alive. The kernel tells each
+  // descriptor of a change once: one is for look(), one for who waits.
   int looked_fd_, told_fd_;
   int64_t looked_at_ = 0;
   mutable std::mutex mutex_;

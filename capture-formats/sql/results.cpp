@@ -24,9 +24,6 @@ create table kinds(kind text primary key, issued int, ok int, matched int, diffe
 create table histograms(kind text, what text, low_ns int, high_ns int, count int);
 create table intervals(elapsed_ns int, done int, in_flight int, differed int, bytes int, lateness_ns int);
 create table mismatches(seq int, kind text, name text, object int, thread int, expected text, got text);
-create table mix(procedure text primary key, asked real, issued int, issued_share real, wire int, wire_share real) without rowid;
-create table curve(asked_per_s real, achieved_per_s real, calls int, mean_ns int, p50_ns int, p90_ns int, p99_ns int,
-                   mix_deviation_percent real);
 create table counters(name text primary key, value int) without rowid;
 )";
 
@@ -83,6 +80,8 @@ ResultsDatabase::ResultsDatabase(const std::string& path) : impl_(std::make_uniq
 }
 
 ResultsDatabase::~ResultsDatabase() = default;
+
+void ResultsDatabase::create(const std::string& table) { impl_->execute("create table " + table); }
 
 void ResultsDatabase::add(std::string_view table, const std::vector<SqlValue>& row) {
   sqlite3_stmt* s = impl_->insert(table, row.size());

@@ -28,7 +28,8 @@ class ResultsDatabase {
   explicit ResultsDatabase(const std::string& path);
   ~ResultsDatabase();  // without commit(): nothing is left behind
 
-  void add(std::string_view table, const std::vector<SqlValue>& row);  // table: one of the above, all of its columns in order
+  void create(const std::string& table);  // one more, for what an input or a program has to say: "NAME(COLUMN TYPE, ...)"
+  void add(std::string_view table, const std::vector<SqlValue>& row);  // all of its columns in order
   void commit();                                                       // replaces `path`
 
  private:

@@ -2,6 +2,8 @@
 #include "util/command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <sstream>
 
 namespace fsr {
 
@@ -16,9 +18,27 @@ Option Option::stands_for(const char* placeholder) { return Option(option_->opti
 Option Option::show_default() { return Option(option_->capture_default_str()); }
 bool Option::given() const { return option_->count() > 0; }
 
+// An argument stands under a heading of its own.
+Option Command::grouped(CLI::Option* option) const {
+  if (!option->get_positional()) option->group(group_);
+  return Option(option);
+}
+
+Command Command::group(const std::string& heading) const {
+  Command same = *this;
+  same.group_ = heading;
+  return same;
+}
+
+std::string Command::first_given() const {
+  for (const CLI::Option* option : app_->get_options())
+    if (option->get_group() == group_ && option->count() > 0) return option->get_name();
+  return "";
+}
+
 template <class T>
 Option Command::add(const std::string& names, T& to, const std::string& help) {
-  return Option(app_->add_option(names, to, help));
+  return grouped(app_->add_option(names, to, help));
 }
 template Option Command::add(const std::string&, std::string&, const std::string&);
 template Option Command::add(const std::string&, int&, const std::string&);
@@ -28,7 +48,7 @@ template Option Command::add(const std::string&, std::vector<std::string>&, cons
 template Option Command::add(const std::string&, std::vector<uint32_t>&, const std::string&);
 
 Option Command::flag(const std::string& names, bool& to, const std::string& help) {
-  return Option(app_->add_flag(names, to, help));
+  return grouped(app_->add_flag(names, to, help));
 }
 
 using Take = std::function<void(const std::string&)>;
@@ -44,14 +64,14 @@ static Take complaining(const std::string& name, Take take) {
 }
 
 Option Command::add_parsed(const std::string& name, Take take, const std::string& help) {
-  return Option(app_->add_option_function<std::string>(name, complaining(name, std::move(take)), help));
+  return grouped(app_->add_option_function<std::string>(name, complaining(name, std::move(take)), help));
 }
 
 Option Command::add_each(const std::string& name, Take take, const std::string& help) {
   auto take_all = [take = complaining(name, std::move(take))](const std::vector<std::string>& given) {
     for (const std::string& text : given) take(text);
   };
-  return Option(app_->add_option_function<std::vector<std::string>>(name, take_all, help)).repeatable();
+  return grouped(app_->add_option_function<std::vector<std::string>>(name, take_all, help)).repeatable();
 }
 
 Option Command::option(const std::string& name) { return Option(app_->get_option(name)); }
@@ -86,7 +106,13 @@ std::optional<int> Program::parse(int argc, const char* const* argv) {
     app_->parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::Success& e) {
-    return app_->exit(e);
+    std::ostringstream help;
+    const int status = app_->exit(e, help, help);
+    // CLI11 sets two empty lines between groups.
+    std::string text = help.str();
+    for (size_t at; (at = text.find("\n\n\n")) != text.npos;) text.erase(at, 1);
+    std::fputs(text.c_str(), stdout);
+    return status;
   } catch (const CLI::ParseError& e) {
     const std::string what = e.what();
     throw UsageError(what.substr(0, what.find('\n')));

@@ -61,6 +61,9 @@ class Command {
         name, [&to, parse](const std::string& text) { to = T(parse(text)); }, help);
   }
   Option option(const std::string& name);  // one that was added
+  // The same command, whose further options stand under that heading of --help.
+  Command group(const std::string& heading) const;
+  std::string first_given() const;  // of the group's options, after parse(): its name, or nothing
 
   Command subcommand(const std::string& name, const std::string& what);
   void when_chosen(std::function<void()> act);  // parse() calls it if this is the subcommand
@@ -71,6 +74,10 @@ class Command {
  protected:
   explicit Command(CLI::App* app) : app_(app) {}
   CLI::App* app_;
+
+ private:
+  Option grouped(CLI::Option* option) const;
+  std::string group_ = "Options";
 };
 
 class Program : public Command {

@@ -8,7 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "engine/run.hpp"
+#include "inputs/input.hpp"
 #include "op_source.hpp"
+#include "report/report.hpp"
 #include "targets/target.hpp"
 #include "util/units.hpp"
 
@@ -23,14 +26,17 @@ struct Survey {
   double feasible_scale = 0;
 };
 
-Survey survey(const CommandLine& command, OpSource& source, Target& target) {
+Survey survey(Input& input, Target& target) {
   Survey s;
+  RunOptions range;
+  OpSource* source = input.survey(range);
+  if (!source) return s;
   std::unordered_map<ThreadId, int64_t> busy;
   int64_t first = -1, last = 0;
   OpBatch batch;
-  while (source.next(batch))
+  while (source->next(batch))
     for (const Op& op : batch.ops) {
-      if (op.start < command.run.from || op.start >= command.run.to) continue;
+      if (op.start < range.from || op.start >= range.to) continue;
       if (first < 0) first = op.start;
       last = std::max(last, op.end());
       busy[op.thread] += op.duration;
@@ -49,13 +55,13 @@ Survey survey(const CommandLine& command, OpSource& source, Target& target) {
 
 }  // namespace
 
-int dry_run(const CommandLine& command, OpSource* source, Target& target, const Report& report) {
+int dry_run(Input& input, Target& target, const Report& report, bool json) {
   const ImageSummary& image = report.image;
-  Survey s = source ? survey(command, *source, target) : Survey();
+  const Survey s = survey(input, target);
   Space space = target.space();
   bool fits = !space.total || image.bytes <= space.free;
   int status = s.all_impossible || !fits ? 1 : 0;
-  if (command.json) {
+  if (json) {
     nlohmann::json impossible = nlohmann::json::object(), approximate = nlohmann::json::object();
     for (unsigned i = 0; i < kOpKinds; ++i) {
       if (s.impossible[i]) impossible[op_name(OpKind(i))] = s.impossible[i];
@@ -63,8 +69,8 @@ int dry_run(const CommandLine& command, OpSource* source, Target& target, const 
     }
     nlohmann::json out = {{"input", json_text(report.input)},
                           {"target", json_text(report.target)},
-                          {"operations", image.operations * command.clones},
-                          {"streams", image.streams * command.clones},
+                          {"operations", report.whole},
+                          {"streams", report.streams},
                           {"image_bytes", image.bytes},
                           {"image_files", image.files},
                           {"image_directories", image.directories},
@@ -76,14 +82,7 @@ int dry_run(const CommandLine& command, OpSource* source, Target& target, const 
     fmt::print("{}\n", out.dump(2));
     return status;
   }
-  fmt::print("{} on {} would issue ", report.input, report.target);
-  if (source)
-    fmt::print("{} operations of {} streams, recorded in {}\n", format_count(image.operations * command.clones),
-               format_count(image.streams * command.clones), format_duration(image.last_end - image.first));
-  else
-    fmt::print("the calls of a mix\n");
-  if (report.mix)
-    for (const std::string& note : report.mix->notes) fmt::print("mix        {}\n", note);
+  fmt::print("{} on {} would issue {}\n", report.input, report.target, input.outlook());
   fmt::print("image      {} directories, {} files, {} symlinks; {} to write", format_count(image.directories),
              format_count(image.files), format_count(image.symlinks), format_size(image.bytes));
   if (space.total) fmt::print(", {} free{}", format_size(space.free), fits ? "" : ": does not fit");

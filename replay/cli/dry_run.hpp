@@ -2,16 +2,13 @@
 // --dry-run: what a replay would need and what the target could not do, without touching the target.
 #pragma once
 
-#include "cli/options.hpp"
-#include "report/report.hpp"
-
 namespace fsr {
 
+class Input;
 class Target;
-class OpSource;
+struct Report;
 
-// Prints to standard output. Status 1 when operations could not be issued or the image does not fit.
-// `source`: the operations of the range, without clones; null for a synthesized load.
-int dry_run(const CommandLine& command, OpSource* source, Target& target, const Report& report);
+// Prints to standard output. Status 1 when operations could not be issued or the image does not fit. `report`: with the image.
+int dry_run(Input& input, Target& target, const Report& report, bool json);
 
 }  // namespace fsr

@@ -3,24 +3,27 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
-#include "engine/run.hpp"
-#include "inputs/workload_options.hpp"
+#include "inputs/input.hpp"
 
 namespace fsr {
 
 struct CommandLine {
   std::string input, target;  // target empty: a fresh ./fsreplay-data
-  RunOptions run;             // timing, order, scale, from, to, duration, workers
-  WorkloadOptions workload;   // of a mix; its duration is run.duration
-  unsigned clones = 1;
+  int64_t duration = 0;       // ns after which nothing more is issued; 0: no limit
+  unsigned workers = 0;       // 0: one for each CPU
+  bool stop_on_error = false;
   std::string uid = "self";  // self | recorded | map=FILE
   std::string results;       // SQLite file, empty: none
   std::string record;        // trace of the replay, empty: none
   bool prepare_only = false, reuse = false, force = false, cleanup = false, dry_run = false;
   bool privileged = false, json = false, quiet = false;
+  // Opens the input with its kind's options. Throws std::runtime_error, one line.
+  std::function<std::unique_ptr<Input>()> open_input;
 };
 
 // Parses; prints --help and --version itself. What is wrong becomes one line on stderr. Returns an exit status to end with, or

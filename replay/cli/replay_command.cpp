@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -17,20 +15,15 @@
 #include "cli/checks.hpp"
 #include "cli/dry_run.hpp"
 #include "cli/progress_line.hpp"
+#include "cycle/life_cycle.hpp"
 #include "engine/clock.hpp"
-#include "engine/prepare.hpp"
 #include "engine/recording.hpp"
 #include "inputs/input.hpp"
 #include "plan/credentials.hpp"
-#include "plan/file_uses.hpp"
-#include "plan/image.hpp"
-#include "plan/image_source.hpp"
 #include "report/report.hpp"
 #include "sql/results.hpp"
 #include "targets/target.hpp"
 #include "util/memory.hpp"
-#include "util/object_set.hpp"
-#include "util/output_file.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
 
@@ -46,7 +39,7 @@ int64_t wall_clock() {
 
 // The state of one replay while it passes through its stages.
 struct Replay {
-  CommandLine command;
+  const CommandLine& command;
   const std::atomic<int>& stop;
   ProgressLine line;
   MonotonicClock clock;
@@ -54,10 +47,8 @@ struct Replay {
   std::unique_ptr<Input> input;
   std::unique_ptr<Recording> recording;
   std::unique_ptr<ResultsDatabase> results;
-  std::unique_ptr<OutputFile> drawing;
   std::unique_ptr<Target> target;
   bool tree_begun = false, failed_afterwards = false;
-  ImageOptions image_options;
   Report report;
 
   Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet) {}
@@ -66,7 +57,7 @@ struct Replay {
   void open_outputs() {
     if (command.dry_run) return;
     if (!command.results.empty()) results = std::make_unique<ResultsDatabase>(command.results);
-    if (!command.workload.svg.empty()) drawing = std::make_unique<OutputFile>(command.workload.svg, true, Readers::by_umask);
+    input->open_outputs();
     if (!command.record.empty()) recording = std::make_unique<Recording>(command.record);
   }
 
@@ -80,59 +71,15 @@ struct Replay {
     target = open_target(
         url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
     report.target = target->name();
-    image_options = {.from = command.run.from,
-                     .to = command.run.to,
-                     .clones = command.clones,
-                     .privileged = command.privileged,
-                     .owners = credentials != nullptr,
-                     .memory = memory_budget()};
+    if (command.cleanup && target->places_files())
+      throw std::runtime_error(target->name() + ": has no tree, so there is nothing to clean up");
   }
 
-  Image image() {
-    try {
-      Image made = input->image(*target, image_options, [&](uint64_t done, uint64_t total) { line.bar("reading", done, total); });
-      report.image = made.summary();
-      return made;
-    } catch (const std::length_error& e) {
-      throw std::runtime_error(command.input + ": " + e.what());
-    }
-  }
-
-  void note_damage() {
-    input->describe(report);
-    if (report.incomplete.empty()) return;
+  void warn() {
+    const std::string warning = input->warning();
+    if (warning.empty()) return;
     line.clear();
-    fmt::print(stderr, "fsreplay: {}: incomplete trace ({}); replaying the {} operations that can be read, until {}\n",
-               command.input, report.incomplete, format_count(report.image.operations), format_duration(report.image.last_end));
-  }
-
-  // Where each file is to be on a target that has no names.
-  void place_files(const Image& made) {
-    if (!target->places_files()) return;
-    if (report.synthesized) throw std::runtime_error(target->name() + ": has no names, which every mix needs");
-    if (command.cleanup) throw std::runtime_error(target->name() + ": has no tree, so there is nothing to clean up");
-    FileUses uses;
-    const PresentNames nothing;
-    ImageContents contents(made.impl().tree, nothing, {});
-    uses.add(contents);
-    RunOptions ignored = command.run;
-    uses.add(input->operations(image_options, ignored), command.run.from, command.run.to);
-    target->place_files(uses.in_order_of_use());
-  }
-
-  bool prepare_target(Image& made, ObjectSet& known) {
-    PrepareOptions options{.trace_id = target->places_files() ? std::string() : report.header.id,
-                           .reuse = command.reuse,
-                           .ours = input->own_names(),
-                           .workers = command.run.workers,
-                           .credentials = credentials.get(),
-                           .stop = &stop};
-    tree_begun = true;
-    uint64_t total = plan_size(made);
-    options.progress = [&](const Progress& p) { line.bar("image  ", p.done, total); };
-    report.prepared = prepare(made, *target, clock, options, known);
-    line.clear();
-    return report.prepared.failed == 0 && !report.prepared.stopped;
+    fmt::print(stderr, "fsreplay: {}\n", warning);
   }
 
   // Begins the trace of this replay: of the input's own, what does not depend on where it ran.
@@ -148,11 +95,8 @@ struct Replay {
     header.directory = header.mount_source = report.target;
     header.visibility = "what the replayer issued";
     header.edits = of.edits;
-    header.edits.push_back(fmt::format("fsreplay --timing {} --order {} --scale {}x --clones {} of {}",
-                                       timing_name(command.run.timing), order_name(command.run.order), command.run.scale,
-                                       command.clones, of.id.empty() ? command.input : "trace " + of.id));
-    recording->start(header, input->before(image_options));
-    report.options.record = recording.get();
+    header.edits.push_back(fmt::format("fsreplay {} of {}", input->settings(), of.id.empty() ? command.input : "trace " + of.id));
+    recording->start(header, input->before());
   }
 
   // What comes after the run: one failure, told on stderr, does not keep the rest from being done.
@@ -166,117 +110,90 @@ struct Replay {
     }
   }
 
-  void run_input(ObjectSet& known) {
-    report.options = command.run;
-    if (recording) start_recording();
-    OpSource& source = input->operations(image_options, report.options);
-    report.options.known = &known;
-    report.options.credentials = credentials.get();
-    report.options.stop = &stop;
-    uint64_t operations = report.image.operations * command.clones;
-    int64_t span =
-        command.run.timing == Timing::original ? int64_t(double(report.image.last - command.run.from) / command.run.scale) : 0;
-    if (report.synthesized) operations = command.workload.calls, span = report.options.duration;
-    report.intervals.clear();
-    report.options.progress = [&](const Progress& p) {
-      report.intervals.push_back(p);
-      line.replay(p, span, operations);
-    };
-    report.result = run(source, *target, clock, report.options);
-    report.counters = target->counters();
-    input->describe(report);
-    line.clear();
-    report.aftermath = close_input(*input, *target, clock, report.options);
-  }
-
-  bool ramp() const { return command.workload.loads.size() > 1; }
-
   int finish() {
     report.interrupted = stop.load() != 0;
     if (command.json)
       print_whole(report_json(report));
-    else if (!ramp() || report.curve.empty())
+    else if (input->rounds() == 1 || report.result.elapsed == 0)
       print_whole(report_text(report));
     if (results) afterwards([&] { report_database(report, *results); });
     return std::max(verdict(report).status, int(failed_afterwards));
   }
 
-  int add_point() {
-    report.interrupted = stop.load() != 0;
-    report.curve.push_back(curve_point(report));
-    if (ramp() && !command.json) {
-      fputs(curve_text(report.curve.back(), report.curve.size() == 1).c_str(), stdout);
-      for (const std::string& reason : verdict(report).reasons) fmt::print("{:>10} not clean: {}\n", "", reason);
+  // A line of several, as soon as the round is over.
+  int end_round() {
+    const std::string told = input->end_round(report);
+    const Verdict v = verdict(report);
+    if (input->rounds() == 1) return v.status;
+    if (!command.json) {
+      fputs(told.c_str(), stdout);
+      for (const std::string& reason : v.reasons) fmt::print("{:>10} not clean: {}\n", "", reason);
       fflush(stdout);
     }
-    return report.curve.back().status;
+    return v.status;
   }
 
-  int play();
+  std::optional<int> play_round(LifeCycle& life);
   int play_rounds();
+  int play();
 };
 
 // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
-std::optional<int> play_round(Replay& replay) {
-  const CommandLine& command = replay.command;
-  Report& report = replay.report;
-  Image image = replay.image();
-  replay.note_damage();
-  if (!report.synthesized && report.image.operations == 0)
-    throw std::runtime_error(command.input + ": no operations in the range to replay");
-  replay.place_files(image);
-  if (command.dry_run) {
-    ImageOptions plain = replay.image_options;
-    plain.clones = 1;
-    RunOptions ignored = command.run;
-    return dry_run(command, report.synthesized ? nullptr : &replay.input->operations(plain, ignored), *replay.target, report);
-  }
-  check_space(*replay.target, report.image, command.force);
-  check_writable(*replay.target, replay.clock);
+std::optional<int> Replay::play_round(LifeCycle& life) {
+  life.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
+            [&](uint64_t done, uint64_t total) { line.bar("reading", done, total); });
+  warn();
+  life.place_files();
+  if (command.dry_run) return dry_run(*input, *target, report, command.json);
+  check_space(*target, report.image, command.force);
+  check_writable(*target, clock);
 
-  ObjectSet known;
-  if (!replay.prepare_target(image, known)) {
-    report.options = command.run;
-    return replay.finish();
-  }
+  tree_begun = true;
+  const bool prepared = life.prepare({.trace_id = target->places_files() ? std::string() : input->header().id,
+                                      .reuse = command.reuse,
+                                      .workers = command.workers,
+                                      .credentials = credentials.get()},
+                                     [&](uint64_t done, uint64_t total) { line.bar("image  ", done, total); });
+  line.clear();
+  if (!prepared) return finish();
   if (command.prepare_only) {
     fmt::print(stderr, "fsreplay: {} prepared: {} operations, {}, in {}\n", report.target,
                format_count(report.prepared.operations), format_size(report.prepared.bytes),
                format_duration(report.prepared.elapsed));
-    report.interrupted = replay.stop.load() != 0;
     return verdict(report).status;
   }
-  image = Image();  // its memory is not needed any more
-  replay.run_input(known);
+  if (recording) start_recording();
+  life.run({.duration = command.duration,
+            .workers = command.workers,
+            .stop_on_error = command.stop_on_error,
+            .credentials = credentials.get(),
+            .record = recording.get(),
+            .progress = [this](const Progress& p) {
+              report.intervals.push_back(p);
+              line.replay(p, report.span, report.whole);
+            }});
+  line.clear();
   return std::nullopt;
 }
 
-// Options that mean nothing to a load that was never recorded.
-void refuse_options_of_traces(const CommandLine& command) {
-  const RunOptions& run = command.run;
-  if (command.clones != 1 || run.from != 0 || run.to != INT64_MAX || run.scale != 1 || run.timing != Timing::original ||
-      command.cleanup)
-    throw std::runtime_error(command.input +
-                             ": is a mix: --timing, --scale, --clones, --from, --to and --cleanup are for traces (see --load)");
-}
-
 int Replay::play_rounds() {
+  LifeCycle life(*input, *target, clock, stop, report);
   int status = 0;
   while (input->next_round()) {
-    if (std::optional<int> early = play_round(*this)) return *early;
-    if (ramp() || drawing) status = std::max(status, add_point());
+    if (std::optional<int> early = play_round(life)) return *early;
+    status = std::max(status, end_round());
     if (stop.load() || report.result.stopped_on_error || !report.aftermath.empty()) break;
   }
   if (recording)
     afterwards([&] { recording->finish(!report.result.stopped, report.result.stopped ? "replay stopped" : "replay ended"); });
-  if (drawing) afterwards([&] { drawing->finish(curve_svg(report.curve, report.input + " on " + report.target)); });
+  afterwards([&] { input->finish_outputs(report); });
   return std::max(status, finish());
 }
 
 int Replay::play() {
   auto clean_up = [&] {
     if (command.cleanup && tree_begun && !command.prepare_only)
-      afterwards([&] { remove_tree(*target, clock, report.header.id, stop); });
+      afterwards([&] { remove_tree(*target, clock, input->header().id, stop); });
   };
   try {
     const int status = play_rounds();
@@ -294,22 +211,19 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   Replay replay(command, stop);
   if (!command.results.empty() && !results_replaceable(command.results) && !command.force)
     throw std::runtime_error(command.results + ": exists and is no results database (--force replaces it)");
-  replay.input = open_input(command.input, command.workload);
-  // Without the pieces before, a trace begins where they ended, with what its checkpoint knows.
-  replay.command.run.from = std::max(command.run.from, replay.input->begin_time());
+  replay.input = command.open_input();
   const bool own_tree = !replay.input->own_names();
-  if (!own_tree) refuse_options_of_traces(command);
+  if (!own_tree && command.cleanup)
+    throw std::runtime_error(command.input + ": makes no tree of its own that --cleanup could remove");
   Report& report = replay.report;
   report.input = command.input;
-  report.header = replay.input->header();
-  report.clones = command.clones;
   report.acting_as = command.uid;
   report.started = wall_clock();
-  if (!command.record.empty() && replay.ramp()) throw std::runtime_error("--record: expected one load, not several");
+  if (!command.record.empty() && replay.input->rounds() > 1) throw std::runtime_error("--record: expected one load, not several");
   replay.open_outputs();
   replay.open_target_for_run();
   if (!command.dry_run && own_tree)
-    check_place(*replay.target, replay.clock, report.header.id, command.reuse, command.cleanup, command.force);
+    check_place(*replay.target, replay.clock, replay.input->header().id, command.reuse, command.cleanup, command.force);
   return replay.play();
 }
 

@@ -5,21 +5,38 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
-#include "inputs/input.hpp"
-#include "inputs/mix_input.hpp"
-#include "inputs/trace_input.hpp"
+#include "inputs/input_kind.hpp"
+#include "inputs/mix/mix_input.hpp"
+#include "inputs/trace/trace_input.hpp"
 #include "trace/spool.hpp"
 
 namespace fsr {
 
-// The first whose sniff() accepts opens the input; a trace, when nobody does, says what is wrong with it.
-static constexpr const InputPlugin* kPlugins[] = {
-    &mix_plugin,
-    &trace_plugin,
+// What nobody accepts is opened by the first: perhaps a name is only the common part of a trace's pieces; and a trace says what
+// is wrong with itself.
+static constexpr std::unique_ptr<InputKind> (*kKinds[])() = {
+    trace_kind,
+    mix_kind,
 };
 
-std::span<const InputPlugin* const> input_plugins() { return kPlugins; }
+InputKinds::InputKinds(Command& program) {
+  for (auto make : kKinds) {
+    std::unique_ptr<InputKind> kind = make();
+    Command options = program.group(std::string("Options of ") + kind->plural());
+    kind->declare(options);
+    kinds_.push_back({std::move(kind), std::move(options)});
+  }
+}
+
+InputKinds::~InputKinds() = default;
+
+std::string InputKinds::help() const {
+  std::string text;
+  for (const Declared& declared : kinds_) text += (text.empty() ? "" : "; ") + std::string(declared.kind->help());
+  return text;
+}
 
 namespace {
 
@@ -37,9 +54,9 @@ struct Fd {
 
 }  // namespace
 
-std::unique_ptr<Input> open_input(const std::string& name, const WorkloadOptions& options) {
+std::unique_ptr<Input> InputKinds::open(const std::string& name, int64_t duration) const {
   Fd file;
-  file.fd = name == "-" ? dup(STDIN_FILENO) : open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  file.fd = name == "-" ? dup(STDIN_FILENO) : ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat st;
   if (file.fd >= 0 && fstat(file.fd, &st) == 0 && (name == "-" || S_ISFIFO(st.st_mode))) {
     const int copy = spool_to_file(file.fd);
@@ -49,10 +66,13 @@ std::unique_ptr<Input> open_input(const std::string& name, const WorkloadOptions
   std::array<char, 4096> head;
   const ssize_t n = file.fd >= 0 ? pread(file.fd, head.data(), head.size(), 0) : 0;
   const std::string_view first(head.data(), size_t(std::max<ssize_t>(n, 0)));
-  for (const InputPlugin* plugin : kPlugins)
-    if (plugin->sniff(name, first)) return plugin->open(name, file.release(), options);
-  // Perhaps pieces of a trace, of which the name is only the common part; and a trace says what is wrong with itself.
-  return trace_plugin.open(name, file.release(), options);
+  auto its = std::find_if(kinds_.begin(), kinds_.end(), [&](const Declared& d) { return d.kind->accepts(name, first); });
+  if (its == kinds_.end()) its = kinds_.begin();
+  std::unique_ptr<Input> input = its->kind->open(name, file.release(), duration);
+  for (const Declared& other : kinds_)
+    if (const std::string option = other.options.first_given(); &other != &*its && !option.empty())
+      throw std::runtime_error(name + ": is " + its->kind->noun() + ": " + option + " is for " + other.kind->plural());
+  return input;
 }
 
 }  // namespace fsr

@@ -20,12 +20,10 @@ void report_database(const Report& report, ResultsDatabase& db) {
   run("program", std::string("fsreplay " FSR_VERSION));
   run("input", report.input);
   run("target", report.target);
-  run("trace_id", report.header.id);
   run("started_ns", report.started);
   run("timing", std::string(timing_name(report.options.timing)));
   run("order", std::string(order_name(report.options.order)));
   run("scale", report.options.scale);
-  run("clones", int64_t(report.clones));
   run("uid", report.acting_as);
   run("workers", int64_t(r.workers));
   run("elapsed_ns", r.elapsed);
@@ -71,15 +69,7 @@ void report_database(const Report& report, ResultsDatabase& db) {
     db.add("mismatches",
            {int64_t(m.seq), std::string(op_name(m.kind)), m.name, int64_t(m.object), int64_t(m.thread), m.expected, m.got});
   for (const auto& [name, value] : report.counters) db.add("counters", {name, int64_t(value)});
-  if (report.mix) {
-    run("mix_dialect", report.mix->dialect);
-    run("mix_deviation_percent", report.mix->deviation().total);
-    for (const MixRow& row : report.mix->rows)
-      db.add("mix", {row.name, row.asked, int64_t(row.issued), row.issued_share,
-                     report.mix->wire_known ? SqlValue(int64_t(row.wire)) : SqlValue(int64_t(-1)), row.wire_share});
-  }
-  for (const CurvePoint& p : report.curve)
-    db.add("curve", {p.asked, p.achieved, int64_t(p.calls), p.mean, p.p50, p.p90, p.p99, p.deviation});
+  for (const auto& section : report.sections) section->database(db);
   db.commit();
 }
 

@@ -52,71 +52,20 @@ json kinds(const RunResult& r) {
 
 }  // namespace
 
-namespace {
-
-json deviation(const MixDeviation& d) {
-  return {{"total_percent", d.total}, {"largest_percent", d.largest}, {"largest", d.where}};
-}
-
-json mix_json(const MixResult& mix) {
-  json procedures = json::object();
-  for (const MixRow& row : mix.rows) {
-    json& p = procedures[row.name] = {
-        {"asked", row.asked}, {"issued", row.issued}, {"failed", row.failed}, {"issued_share", row.issued_share}};
-    if (mix.wire_known) p.update({{"wire", row.wire}, {"wire_share", row.wire_share}});
-  }
-  json out = {{"dialect", json_text(mix.dialect)}, {"load", mix.load},   {"calls", mix.calls},  {"procedures", procedures},
-              {"issued", deviation(mix.issued)},   {"notes", mix.notes}, {"valid", mix.valid()}};
-  if (mix.wire_known)
-    out.update({{"wire", deviation(mix.wire)},
-                {"wire_calls", mix.wire_calls},
-                {"wire_internal", mix.wire_internal},
-                {"wire_comparable", mix.wire_comparable}});
-  return out;
-}
-
-json curve_json(const std::vector<CurvePoint>& curve) {
-  json out = json::array();
-  for (const CurvePoint& p : curve)
-    out.push_back({{"asked_per_s", p.asked},
-                   {"achieved_per_s", p.achieved},
-                   {"calls", p.calls},
-                   {"mean_ns", p.mean},
-                   {"p50_ns", p.p50},
-                   {"p90_ns", p.p90},
-                   {"p99_ns", p.p99},
-                   {"deviation_percent", p.deviation},
-                   {"limit", p.limit},
-                   {"exit_status", p.status}});
-  return out;
-}
-
-}  // namespace
-
 std::string report_json(const Report& report) {
   const RunResult& r = report.result;
   const ImageSummary& i = report.image;
   Verdict v = verdict(report);
-  json damage = json::array();
-  for (const TraceDamage& d : report.damage)
-    damage.push_back(
-        {{"offset", d.file_offset}, {"bytes", d.file_bytes}, {"from_ns", d.from}, {"to_ns", d.to}, {"what", d.what}});
   json counters = json::object();
   for (const auto& [name, value] : report.counters) counters[name] = value;
   json out = {
       {"input", json_text(report.input)},
       {"target", json_text(report.target)},
       {"started_ns", report.started},
-      {"trace",
-       {{"id", report.header.id},
-        {"complete", report.trace_complete},
-        {"damage", damage},
-        {"host", json_text(report.header.host)}}},
       {"options",
        {{"timing", timing_name(report.options.timing)},
         {"order", order_name(report.options.order)},
         {"scale", report.options.scale},
-        {"clones", report.clones},
         {"uid", report.acting_as},
         {"workers", r.workers}}},
       {"image",
@@ -172,12 +121,10 @@ std::string report_json(const Report& report) {
       {"kinds", kinds(r)},
       {"mismatches", mismatches(r.mismatches)},
       {"counters", counters},
-      {"warnings", report.warnings},
       {"not_clean", v.reasons},
       {"exit_status", v.status},
   };
-  if (report.mix) out["mix"] = mix_json(*report.mix);
-  if (!report.curve.empty()) out["curve"] = curve_json(report.curve);
+  for (const auto& section : report.sections) section->json(out);
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

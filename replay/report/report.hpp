@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is to be said about one replay, and the forms in which it is said: text for people, JSON, a database.
+// Everything that is to be said about one run, and the forms in which it is said: text for people, JSON, a database.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,10 +11,7 @@
 #include "engine/prepare.hpp"
 #include "engine/run.hpp"
 #include "plan/image.hpp"
-#include "report/curve.hpp"
-#include "trace/header.hpp"
-#include "trace/reader.hpp"
-#include "workloads/mix_result.hpp"
+#include "report/section.hpp"
 
 namespace fsr {
 
@@ -22,15 +19,13 @@ class ResultsDatabase;
 
 struct Report {
   std::string input, target;
-  int64_t started = 0;  // wall clock, ns since the Unix epoch
-  TraceHeader header;
-  bool trace_complete = true;  // closing statement there, clean, nothing dropped
-  std::string incomplete;      // why not, or what is damaged; one line
-  std::vector<TraceDamage> damage;
-  std::vector<std::string> warnings;  // one line each
-  bool synthesized = false;           // no trace: outcomes are those that the workload expects
-  unsigned clones = 1;
-  std::string acting_as = "self";  // --uid
+  int64_t started = 0;                // wall clock, ns since the Unix epoch
+  std::string acting_as = "self";     // --uid
+  const char* expected = "recorded";  // the outcomes that are right are as "recorded", or as "expected" of what was made up
+  const char* operations = "operations of the trace";
+  uint64_t whole = 0;    // how many of those there are; 0: not known, as many as there is time for
+  uint64_t streams = 0;  // and of how many streams; 0: not known
+  int64_t span = 0;      // how long they are to take, ns; 0: not known
   RunOptions options;
   ImageSummary image;
   PrepareResult prepared;
@@ -39,8 +34,7 @@ struct Report {
   RunResult result;
   std::vector<Progress> intervals;
   std::vector<std::pair<std::string, uint64_t>> counters;  // the target's
-  std::optional<MixResult> mix;                            // of a synthesized load
-  std::vector<CurvePoint> curve;                           // of a ramp of loads: one for each
+  std::vector<std::shared_ptr<const ReportSection>> sections;
 };
 
 const char* timing_name(Timing timing);
@@ -50,11 +44,10 @@ struct Verdict {
   int status = 0;                    // exit status: 0 or 1
   std::vector<std::string> reasons;  // why 1, one line each
 };
-// Status 1 for: any outcome that differed, operations skipped, left under way or never read, violations, a failed image, a
-// damaged or incomplete trace, an interrupted run, trouble after it.
+// Status 1 for: any outcome that differed, operations skipped, left under way or never read, violations, a failed image, an
+// interrupted run, trouble after it, what a section says.
 Verdict verdict(const Report& report);
 
-std::string mix_text(const MixResult& mix);  // asked, issued and wire side by side
 std::string report_text(const Report& report);
 std::string report_json(const Report& report);                    // one document, ends in a newline
 void report_database(const Report& report, ResultsDatabase& db);  // and commits it; throws std::runtime_error

@@ -21,7 +21,7 @@ void histogram_line(Out out, const char* name, const Histogram& h) {
                  format_duration(int64_t(h.mean())));
 }
 
-void kinds_table(Out out, const RunResult& r, const char* as) {
+void kinds_table(Out out, const RunResult& r, const std::string& as) {
   fmt::format_to(out, "\n{:<16} {:>11} {:>11} {:>9} {:>11} {:>11} {:>11}\n", "operation", "issued", as, "differed", "not issued",
                  "p50", "p99");
   for (unsigned i = 0; i < kOpKinds; ++i) {
@@ -60,9 +60,7 @@ void load_lines(Out out, const Report& report) {
     fmt::format_to(out, ", read {}/s, written {}/s", format_size(uint64_t(double(r.bytes_read) / seconds)),
                    format_size(uint64_t(double(r.bytes_written) / seconds)));
   fmt::format_to(out, "\nduration   {}", format_duration(r.elapsed));
-  if (report.options.timing == Timing::original && r.planned > 0 && !report.synthesized)
-    fmt::format_to(out, ", planned {} for the last operation to start; recorded {}", format_duration(r.planned),
-                   format_duration(r.recorded));
+  for (const auto& section : report.sections) fmt::format_to(out, "{}", section->duration());
   fmt::format_to(out, "\nworking set {} objects by {} streams on {} worker{}\n", format_count(r.objects), format_count(r.streams),
                  r.workers, r.workers == 1 ? "" : "s");
   if (!r.limit_text.empty()) fmt::format_to(out, "limit      {}\n", r.limit_text);
@@ -78,22 +76,15 @@ std::string report_text(const Report& report) {
   const RunResult& r = report.result;
   std::string text;
   Out out(text);
-  const char* as = report.synthesized ? "as expected" : "as recorded";
+  const std::string as = std::string("as ") + report.expected;
   text = report.input + " on " + report.target;
-  if (report.mix) {
-    fmt::format_to(out, ", {}", report.mix->dialect);
-    fmt::format_to(out, ", {}", report.mix->load > 0 ? fmt::format("{:g} calls/s", report.mix->load) : "as fast as possible");
-  } else if (!report.synthesized) {
-    fmt::format_to(out, ", timing {}, order {}, scale {:g}x", timing_name(report.options.timing),
-                   order_name(report.options.order), report.options.scale);
-    if (report.clones > 1) fmt::format_to(out, ", {} clones", report.clones);
-  }
+  for (const auto& section : report.sections) text += section->heading();
   const ImageSummary& image = report.image;
   fmt::format_to(out, "\nimage      {} directories, {} files, {} symlinks, {}; {} in {}\n", format_count(image.directories),
                  format_count(image.files), format_count(image.symlinks), format_size(image.apparent),
                  report.prepared.kept ? fmt::format("{} objects kept, completed", format_count(report.prepared.kept)) : "made",
                  format_duration(report.prepared.elapsed));
-  if (report.mix) text += mix_text(*report.mix);
+  for (const auto& section : report.sections) text += section->text();
   kinds_table(out, r, as);
   uint64_t compared = r.matched() + r.differed();
   fmt::format_to(out, "{:<16} {:>11} {:>11} {:>9}", "all", format_count(r.issued()), format_count(r.matched()),
@@ -122,17 +113,15 @@ std::string report_text(const Report& report) {
     fmt::format_to(out, "image failed: {} '{}': {}\n", op_name(m.kind), escape_text(m.name), m.got);
   for (const Mismatch& m : r.mismatches)
     fmt::format_to(out, "differed: operation {} {} '{}' object {}: {} {}, got {}\n", m.seq, op_name(m.kind), escape_text(m.name),
-                   m.object, report.synthesized ? "expected" : "recorded", m.expected, m.got);
+                   m.object, report.expected, m.expected, m.got);
   if (r.mismatches_total > r.mismatches.size())
     fmt::format_to(out, "differed: {} more\n", format_count(r.mismatches_total - r.mismatches.size()));
-  for (const std::string& warning : report.warnings) fmt::format_to(out, "warning: {}\n", warning);
   Verdict v = verdict(report);
   for (const std::string& reason : v.reasons) fmt::format_to(out, "not clean: {}\n", reason);
-  if (r.stopped && report.synthesized)
-    fmt::format_to(out, "ended early: {} calls that were planned were not issued\n", format_count(r.cancelled));
-  else if (r.stopped)
-    fmt::format_to(out, "ended early: {} operations of the trace were not issued\n",
-                   format_count(report.image.operations * report.clones - r.operations + r.cancelled));
+  if (r.stopped)
+    fmt::format_to(out, "ended early: {} {} were not issued\n",
+                   format_count(r.cancelled + (report.whole > r.operations ? report.whole - r.operations : 0)),
+                   report.operations);
   if (v.reasons.empty() && r.stopped)
     fmt::format_to(out, "clean as far as it went: every outcome was {}\n", as);
   else if (v.reasons.empty())

@@ -41,8 +41,8 @@ Verdict verdict(const Report& report) {
   auto when = [&](uint64_t n, const char* what) {
     if (n) v.reasons.push_back(format_count(n) + " " + what);
   };
-  if (!report.trace_complete) v.reasons.push_back("the trace is incomplete");
-  when(report.damage.size(), "damaged or missing stretches in the trace");
+  for (const auto& section : report.sections)
+    for (std::string& reason : section->reasons()) v.reasons.push_back(std::move(reason));
   when(report.prepared.failed, "operations of the initial image failed");
   when(report.image.refused_names, "names of the initial image refused");
   when(report.image.refused_special, "device nodes of the initial image refused (see --privileged)");
@@ -57,10 +57,8 @@ Verdict verdict(const Report& report) {
   when(r.violations, "dependency violations");
   when(r.unfinished, "operations were under way at the end");
   if (r.stopped_on_error) v.reasons.push_back("ended at the first operation that failed (--on-error stop)");
-  if (report.interrupted) v.reasons.push_back(report.synthesized ? "interrupted" : "interrupted before the trace ended");
+  if (report.interrupted) v.reasons.push_back("interrupted before the end");
   if (!report.aftermath.empty()) v.reasons.push_back(report.aftermath);
-  if (report.mix && report.mix->calls && !report.mix->valid())
-    v.reasons.push_back(fmt::format("INVALID RUN, mix generated is off by {:.2f}%", report.mix->deviation().total));
   v.status = v.reasons.empty() ? 0 : 1;
   return v;
 }

@@ -122,7 +122,7 @@ refused "no streams" 'streams' fsreplay mix:laddis memory: --streams 0
 refused "a negative number of streams" 'streams' fsreplay mix:laddis memory: --streams=-3
 refused "no calls" 'calls' fsreplay mix:laddis memory: --calls 0
 refused "sizes of a trace that is none" 'nosuch' fsreplay mix:laddis memory: --sizes nosuch
-refused "a mix at a scale" 'are for traces' fsreplay mix:laddis memory: --scale 4x
+refused "a mix at a scale" 'scale is for traces' fsreplay mix:laddis memory: --scale 4x
 refused "a trace at a load" 'is a trace' fsreplay ran.zst memory: --load 100
 refused "a server that is not there" 'refused' fsreplay mix:laddis 'nfs://127.0.0.1:9/e?version=3&nfsport=9&mountport=9'
 refused "fsbench: an illegal load" 'illegal load value 0' fsbench nhfsstone -l 0 one

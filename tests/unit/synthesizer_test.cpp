@@ -11,7 +11,7 @@
 #include "engine/clock.hpp"
 #include "engine/prepare.hpp"
 #include "engine/verify.hpp"
-#include "inputs/mix_input.hpp"
+#include "inputs/mix/mix_input.hpp"
 #include "mix/op_procedures.hpp"
 #include "mix/procedures.hpp"
 #include "targets/blocking_session.hpp"
@@ -256,7 +256,7 @@ TEST_CASE("a mix as fast as possible reports how long each call took, so no repl
   REQUIRE(input.next_round());
   input.image(*target, {}, {});
   RunOptions options;
-  input.operations({}, options);
+  input.operations(options);
   CHECK(options.timing == Timing::asap);
   CHECK_FALSE(options.gather);
 }

@@ -8,20 +8,20 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cycle/life_cycle.hpp"
 #include "engine/clock.hpp"
-#include "engine/prepare.hpp"
-#include "inputs/mix_input.hpp"
+#include "inputs/mix/mix_input.hpp"
 #include "mix/mix.hpp"
 #include "report/report.hpp"
 #include "subcommand.hpp"
 #include "targets/target.hpp"
-#include "util/object_set.hpp"
 
 namespace fsr::fsbench {
 
@@ -42,9 +42,8 @@ constexpr uint64_t kUsualCalls = 5000;
 struct Place {
   std::unique_ptr<Target> target;
   std::unique_ptr<MixInput> input;
-  OpSource* source = nullptr;
-  ObjectSet known;
   Report report;
+  std::unique_ptr<LifeCycle> life;
   std::string error;
 };
 
@@ -82,7 +81,7 @@ class Nhfsstone {
   }
 
   void open(const Mix& mix, size_t d) {
-    WorkloadOptions w;
+    MixOptions w;
     const size_t used = std::min<size_t>(options_.targets.size(), options_.processes);
     for (unsigned n = unsigned(d); n < options_.processes; n += unsigned(used)) w.numbers.push_back(n);
     w.streams = unsigned(w.numbers.size());
@@ -96,29 +95,22 @@ class Nhfsstone {
     Place& place = places_.emplace_back();
     place.target = open_target(options_.targets[d], {.clock = &clock_});
     place.input = std::make_unique<MixInput>(mix, w);
+    place.life = std::make_unique<LifeCycle>(*place.input, *place.target, clock_, stop_, place.report);
     place.input->next_round();
   }
 
   void prepare(Place& place) {
-    Image image = place.input->image(*place.target, {}, {});
-    PrepareOptions p{.ours = place.input->own_names(), .stop = &stop_};
-    const PrepareResult made = fsr::prepare(image, *place.target, clock_, p, place.known);
-    if (made.stopped) throw std::runtime_error("interrupted");
-    if (made.failures.empty()) return;
-    const Mismatch& m = made.failures.front();
+    place.life->read({}, {});
+    place.life->prepare({});
+    if (place.report.prepared.stopped) throw std::runtime_error("interrupted");
+    if (place.report.prepared.failures.empty()) return;
+    const Mismatch& m = place.report.prepared.failures.front();
     throw std::runtime_error(
         fmt::format("{}: can't make test directory: {} '{}': {}", place.target->name(), op_name(m.kind), m.name, m.got));
   }
 
   void perform(Place& place) try {
-    Report& r = place.report;
-    r.options.stop = &stop_;
-    r.options.known = &place.known;
-    r.options.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
-    OpSource& source = place.input->operations({}, r.options);
-    r.result = fsr::run(source, *place.target, clock_, r.options);
-    place.input->describe(r);
-    r.aftermath = close_input(*place.input, *place.target, clock_, r.options);
+    place.life->run({.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()))});
   } catch (const std::exception& e) {
     place.error = e.what();
   }
@@ -136,7 +128,7 @@ class Nhfsstone {
   Sum sum() const {
     Sum s;
     for (const Place& place : places_) {
-      const MixResult& m = *place.report.mix;
+      const MixResult& m = place.input->result();
       const RunResult& r = place.report.result;
       s.calls += m.calls;
       s.done += m.calls - r.failed();
@@ -187,7 +179,7 @@ class Nhfsstone {
       percentiles("service", s.services);
       percentiles("response", s.responses);
       for (const Place& place : places_) {
-        for (const std::string& note : place.report.mix->notes) fmt::print("mix: {}\n", note);
+        for (const std::string& note : place.input->result().notes) fmt::print("mix: {}\n", note);
         fmt::print("{}: {}\n", place.target->name(), place.report.result.limit_text);
       }
     }
@@ -226,7 +218,7 @@ class Nhfsstone {
   const std::atomic<int>& stop_;
   uint64_t total_ = 0;
   MonotonicClock clock_;
-  std::vector<Place> places_;
+  std::deque<Place> places_;
 };
 
 // "illegal calls value x", as the original says it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/curve.hpp"
+#include "inputs/mix/curve.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,11 @@
 #include "report/report.hpp"
 #include "util/chart.hpp"
 #include "util/units.hpp"
+#include "workloads/mix_result.hpp"
 
 namespace fsr {
 
-CurvePoint curve_point(const Report& report) {
+CurvePoint curve_point(const Report& report, const MixResult& mix) {
   const RunResult& r = report.result;
   CurvePoint p;
   p.achieved = r.achieved();
@@ -22,10 +23,8 @@ CurvePoint curve_point(const Report& report) {
   p.p99 = r.response.quantile(0.99);
   p.limit = r.limit_text;
   p.status = verdict(report).status;
-  if (report.mix) {
-    p.asked = report.mix->load;
-    p.deviation = report.mix->deviation().total;
-  }
+  p.asked = mix.load;
+  p.deviation = mix.deviation().total;
   return p;
 }
 

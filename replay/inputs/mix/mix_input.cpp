@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inputs/mix_input.hpp"
+#include "inputs/mix/mix_input.hpp"
 
-#include <sys/stat.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "engine/run.hpp"
+#include "inputs/mix/mix_section.hpp"
 #include "report/report.hpp"
 #include "targets/target.hpp"
 
@@ -22,7 +23,7 @@ constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;  // ids of one round are not
 
 }  // namespace
 
-MixInput::MixInput(Mix mix, const WorkloadOptions& options)
+MixInput::MixInput(Mix mix, const MixOptions& options)
     : mix_(std::move(mix)),
       options_(options),
       sizes_(size_model(!options.sizes.empty()  ? options.sizes
@@ -31,21 +32,37 @@ MixInput::MixInput(Mix mix, const WorkloadOptions& options)
   if (!options_.calls && !options_.duration) options_.duration = kUsualDuration;
 }
 
-bool MixInput::next_round() { return rounds_++ < std::max<size_t>(1, options_.loads.size()); }
+std::string MixInput::settings() const {
+  return fmt::format("--streams {} --seed {} --load {}", options_.streams, options_.seed,
+                     options_.loads.empty() ? "max" : fmt::format("{:g}", options_.loads.front()));
+}
+
+void MixInput::open_outputs() {
+  if (!options_.svg.empty()) drawing_ = std::make_unique<OutputFile>(options_.svg, true, Readers::by_umask);
+}
+
+void MixInput::finish_outputs(const Report& report) {
+  if (drawing_) drawing_->finish(curve_svg(*curve_, report.input + " on " + report.target));
+}
+
+size_t MixInput::rounds() const { return std::max<size_t>(1, options_.loads.size()); }
+
+bool MixInput::next_round() { return round_++ < rounds(); }
 
 Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgress&) {
+  if (target.places_files()) throw std::runtime_error(target.name() + ": has no names, which every mix needs");
   target_ = &target;
   plan_ = plan_mix(mix_, target);
   WorkingSetOptions wanted{.bytes = options_.working_set, .seed = options_.seed};
   wanted.numbers = options_.numbers;
   for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);
-  wanted.first_id = rounds_ * kIdsOfRound;
+  wanted.first_id = round_ * kIdsOfRound;
   source_.reset();
   set_ = std::make_unique<WorkingSet>(wanted, plan_, *sizes_);
   return set_->image();
 }
 
-OpSource& MixInput::operations(const ImageOptions&, RunOptions& run) {
+OpSource& MixInput::operations(RunOptions& run) {
   SynthesizerOptions options{
       .arrival = options_.arrival, .calls = options_.calls, .duration = options_.duration, .seed = options_.seed};
   if (options_.loads.empty()) {
@@ -53,7 +70,7 @@ OpSource& MixInput::operations(const ImageOptions&, RunOptions& run) {
     run.timing = Timing::asap;
     run.gather = false;  // who runs a mix wants response times
   } else {
-    const double load = options_.loads[rounds_ - 1];
+    const double load = options_.loads[round_ - 1];
     // By number or by time: the load tells one from the other. With both, whatever is less.
     if (options.duration) {
       const auto fit = uint64_t(std::max(1.0, std::round(load * double(options.duration) / 1e9)));
@@ -62,9 +79,10 @@ OpSource& MixInput::operations(const ImageOptions&, RunOptions& run) {
     options.duration = std::max<int64_t>(1, int64_t(double(options.calls) / load * 1e9));
     run.timing = Timing::original;
   }
+  calls_ = options.calls;
   // What is not issued by then is cancelled and counted: a server that can't keep up must not make the run endless. In an open
   // loop the last calls are due at its very end, and may be a little late.
-  run.duration = options_.duration;
+  run.duration = span_ = options_.duration;
   if (run.duration && !options_.loads.empty()) run.duration += std::max(kLate, run.duration / 50);
   source_ = std::make_unique<Synthesizer>(options, plan_, *set_, *sizes_);
   requests_before_ = target_->requests();
@@ -73,25 +91,42 @@ OpSource& MixInput::operations(const ImageOptions&, RunOptions& run) {
 
 std::unique_ptr<OpSource> MixInput::closing() { return set_->closing(); }
 
-void MixInput::describe(Report& report) const {
-  report.synthesized = true;
-  report.mix.reset();
-  if (!set_) return;
-  MixResult& r = report.mix.emplace();
+MixResult MixInput::result_of(const RunResult& run) const {
+  MixResult r;
   if (source_)
-    r = mix_result(plan_, source_->dealt(), report.result, requests_before_, target_->requests());
+    r = mix_result(plan_, source_->dealt(), run, requests_before_, target_->requests());
   else
     r.notes = plan_.notes;
   r.dialect = mix_.dialect;
   r.notes.insert(r.notes.begin(), mix_.notes.begin(), mix_.notes.end());
-  if (!options_.loads.empty()) r.load = options_.loads[rounds_ - 1];
+  if (!options_.loads.empty()) r.load = options_.loads[round_ - 1];
+  return r;
+}
+
+void MixInput::describe(Report& report) {
+  result_ = result_of(report.result);
+  report.expected = "expected";
+  report.operations = "calls that were planned";
+  report.whole = calls_;
+  report.span = span_;
+  report.sections = {std::make_shared<MixSection>(result_, curve_)};
+}
+
+std::string MixInput::outlook() const {
+  std::string text = "the calls of a mix";
+  for (const std::string& note : result_.notes) text += "\nmix        " + note;
+  return text;
+}
+
+std::string MixInput::end_round(const Report& report) {
+  if (rounds() == 1 && !drawing_) return "";
+  curve_->push_back(curve_point(report, result_));
+  return curve_text(curve_->back(), curve_->size() == 1);
 }
 
 namespace {
 
 constexpr std::string_view kByName = "mix:";
-
-bool is_mix(const std::string& name, std::string_view first_bytes) { return name.starts_with(kByName) || sniff_mix(first_bytes); }
 
 std::string contents(const std::string& name, int fd) {
   std::string text;
@@ -104,7 +139,7 @@ std::string contents(const std::string& name, int fd) {
   return text;
 }
 
-Mix mix_of(const std::string& name, int fd, const WorkloadOptions& options) {
+Mix mix_of(const std::string& name, int fd, const MixOptions& options) {
   if (name.starts_with(kByName)) {
     const Mix* mix = built_in_mix(std::string_view(name).substr(kByName.size()));
     if (!mix) throw std::runtime_error(name + ": no such mix; there are " + built_in_mix_names());
@@ -116,17 +151,35 @@ Mix mix_of(const std::string& name, int fd, const WorkloadOptions& options) {
   return read_mix({text, name == "-" ? "standard input" : name}, read);
 }
 
+class MixKind final : public InputKind {
+ public:
+  const char* noun() const override { return "a mix"; }
+  const char* plural() const override { return "mixes"; }
+  const char* help() const override { return "a mixfile (saved nfsstat output), or mix:NAME"; }
+  void declare(Command& group) override { declare_mix_options(group, options_); }
+
+  bool accepts(const std::string& name, std::string_view first_bytes) const override {
+    return name.starts_with(kByName) || sniff_mix(first_bytes);
+  }
+
+  std::unique_ptr<Input> open(const std::string& name, int fd, int64_t duration) const override {
+    struct Closer {
+      int fd;
+      ~Closer() {
+        if (fd >= 0) close(fd);
+      }
+    } closer{fd};
+    MixOptions options = options_;
+    options.duration = duration;
+    return std::make_unique<MixInput>(mix_of(name, fd, options), options);
+  }
+
+ private:
+  MixOptions options_;
+};
+
 }  // namespace
 
-const InputPlugin mix_plugin = {"a mixfile (saved nfsstat output), or mix:NAME", is_mix,
-                                [](const std::string& name, int fd, const WorkloadOptions& options) -> std::unique_ptr<Input> {
-                                  struct Closer {
-                                    int fd;
-                                    ~Closer() {
-                                      if (fd >= 0) close(fd);
-                                    }
-                                  } closer{fd};
-                                  return std::make_unique<MixInput>(mix_of(name, fd, options), options);
-                                }};
+std::unique_ptr<InputKind> mix_kind() { return std::make_unique<MixKind>(); }
 
 }  // namespace fsr

@@ -2,10 +2,10 @@
 // A captured trace: its initial image, and its operations at the recorded times.
 #pragma once
 
-#include "inputs/input.hpp"
+#include "inputs/input_kind.hpp"
 
 namespace fsr {
 
-extern const InputPlugin trace_plugin;
+std::unique_ptr<InputKind> trace_kind();
 
 }  // namespace fsr

@@ -8,6 +8,7 @@
 
 namespace fsr {
 
+struct MixResult;
 struct Report;
 
 struct CurvePoint {
@@ -19,7 +20,7 @@ struct CurvePoint {
   int status = 0;                               // as an exit status
 };
 
-CurvePoint curve_point(const Report& report);
+CurvePoint curve_point(const Report& report, const MixResult& mix);
 std::string curve_text(const CurvePoint& point, bool headings);  // a line of the table
 // Mean and 99th percentile of the response over the achieved load. One document, ends in a newline.
 std::string curve_svg(const std::vector<CurvePoint>& curve, const std::string& title);

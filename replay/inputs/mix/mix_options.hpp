@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user says about a synthesized load. Plain data; parse_loads() throws std::invalid_argument, one line.
+// What a user says about the calls of a mix. Plain data; parse_loads() throws std::invalid_argument, one line.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,9 @@
 
 namespace fsr {
 
-struct WorkloadOptions {
+class Command;
+
+struct MixOptions {
   std::vector<double> loads;  // calls a second over all streams, one for each round; empty: as fast as possible
   Arrival arrival = Arrival::exponential;
   unsigned streams = 8;
@@ -25,8 +27,10 @@ struct WorkloadOptions {
   std::string since;              // an earlier snapshot of the same counters
   std::vector<unsigned> numbers;  // of the streams' directories; empty: 0 to streams - 1
   std::string svg;                // where the drawing of load against response goes; empty: none
-  bool given = false;             // one of these was on the command line
 };
+
+// fsreplay's options of mixes. `to` must live until the command line was parsed.
+void declare_mix_options(Command& group, MixOptions& to);
 
 // "max", "2000", "2k/s", or a ramp FROM-TO,STEP: "100-2000,100".
 std::vector<double> parse_loads(std::string_view text);

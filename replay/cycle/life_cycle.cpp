@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle/life_cycle.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "op_source.hpp"
+#include "plan/file_uses.hpp"
+#include "plan/image_source.hpp"
+#include "report/report.hpp"
+#include "targets/target.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+LifeCycle::LifeCycle(Input& input, Target& target, Clock& clock, const std::atomic<int>& stop, Report& report)
+    : input_(input), target_(target), clock_(clock), stop_(stop), report_(report) {}
+
+void LifeCycle::read(const ImageOptions& options, const Input::ShowProgress& progress) {
+  report_.result = {};
+  report_.intervals.clear();
+  known_ = {};
+  image_ = input_.image(target_, options, progress);
+  report_.image = image_.summary();
+  input_.describe(report_);
+}
+
+void LifeCycle::place_files() {
+  if (!target_.places_files()) return;
+  FileUses uses;
+  const PresentNames nothing;
+  ImageContents contents(image_.impl().tree, nothing, {});
+  uses.add(contents);
+  RunOptions range;
+  OpSource& operations = input_.operations(range);
+  uses.add(operations, range.from, range.to);
+  target_.place_files(uses.in_order_of_use());
+}
+
+bool LifeCycle::prepare(PrepareOptions options, const std::function<void(uint64_t, uint64_t)>& progress) {
+  options.ours = input_.own_names();
+  options.stop = &stop_;
+  if (progress) options.progress = [&, total = plan_size(image_)](const Progress& p) { progress(p.done, total); };
+  report_.prepared = fsr::prepare(image_, target_, clock_, options, known_);
+  image_ = Image();  // its memory is not needed any more
+  report_.interrupted = stop_.load() != 0;
+  return report_.prepared.failed == 0 && !report_.prepared.stopped;
+}
+
+void LifeCycle::run(RunOptions options) {
+  OpSource& source = input_.operations(options);
+  options.known = &known_;
+  options.stop = &stop_;
+  report_.options = options;
+  input_.describe(report_);
+  report_.result = fsr::run(source, target_, clock_, options);
+  report_.counters = target_.counters();
+  input_.describe(report_);  // what is sent to close does not belong to the load
+  report_.aftermath = close();
+  report_.interrupted = stop_.load() != 0;
+}
+
+// What went wrong, one line, or nothing: the run is over, and its report due all the same. Who stopped it waits for nothing more.
+std::string LifeCycle::close() {
+  std::unique_ptr<OpSource> closing = input_.closing();
+  if (!closing || stop_.load()) return "";
+  try {
+    const RunOptions plain{.timing = Timing::asap, .workers = report_.options.workers, .stop = &stop_};
+    const uint64_t failed = fsr::run(*closing, target_, clock_, plain).differed();
+    return failed ? fmt::format("{} open files could not be closed after the run", format_count(failed)) : "";
+  } catch (const std::runtime_error& e) {
+    return fmt::format("nothing was closed after the run: {}", e.what());
+  }
+}
+
+}  // namespace fsr

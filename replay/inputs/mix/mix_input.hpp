@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mixfile, or a published mix by name ("mix:sfs97-v3"): a working set, and calls synthesized on it.
+#pragma once
+
+#include <vector>
+
+#include "inputs/input_kind.hpp"
+#include "inputs/mix/curve.hpp"
+#include "inputs/mix/mix_options.hpp"
+#include "mix/mix.hpp"
+#include "util/output_file.hpp"
+#include "workloads/mix_result.hpp"
+#include "workloads/synthesizer.hpp"
+
+namespace fsr {
+
+class MixInput final : public Input {
+ public:
+  // Throws std::runtime_error, one line.
+  MixInput(Mix mix, const MixOptions& options);
+
+  const TraceHeader& header() const override { return header_; }
+  std::string settings() const override;
+  OwnNames own_names() const override { return is_working_name; }
+  void open_outputs() override;
+  void finish_outputs(const Report& report) override;
+  size_t rounds() const override;
+  bool next_round() override;
+  Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override;
+  void describe(Report& report) override;
+  std::string outlook() const override;
+  OpSource& operations(RunOptions& options) override;
+  std::unique_ptr<OpSource> closing() override;
+  std::string end_round(const Report& report) override;
+
+  const MixResult& result() const { return result_; }  // after the run
+
+ private:
+  MixResult result_of(const RunResult& run) const;
+
+  const Mix mix_;
+  MixOptions options_;
+  TraceHeader header_;  // of no trace: empty
+  std::shared_ptr<const SizeModel> sizes_;
+  std::shared_ptr<std::vector<CurvePoint>> curve_ = std::make_shared<std::vector<CurvePoint>>();
+  std::unique_ptr<OutputFile> drawing_;
+  size_t round_ = 0;  // from 1
+  // Of the round at hand.
+  const Target* target_ = nullptr;
+  MixPlan plan_;
+  std::unique_ptr<WorkingSet> set_;
+  std::unique_ptr<Synthesizer> source_;
+  uint64_t calls_ = 0;  // there are to be; 0: as many as there is time for
+  int64_t span_ = 0;    // ns; 0: as long as they take
+  ProcedureCounts requests_before_;
+  MixResult result_;
+};
+
+std::unique_ptr<InputKind> mix_kind();
+
+}  // namespace fsr

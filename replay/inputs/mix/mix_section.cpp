@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/mix/mix_section.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "sql/results.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+using nlohmann::json;
+
+std::string deviation_text(const MixDeviation& d) {
+  if (d.where.empty()) return "as asked";
+  return fmt::format("off by {:.2f} % in total, most {} by {:.2f}", d.total, d.where, d.largest);
+}
+
+json deviation(const MixDeviation& d) {
+  return {{"total_percent", d.total}, {"largest_percent", d.largest}, {"largest", d.where}};
+}
+
+json mix_json(const MixResult& mix) {
+  json procedures = json::object();
+  for (const MixRow& row : mix.rows) {
+    json& p = procedures[row.name] = {
+        {"asked", row.asked}, {"issued", row.issued}, {"failed", row.failed}, {"issued_share", row.issued_share}};
+    if (mix.wire_known) p.update({{"wire", row.wire}, {"wire_share", row.wire_share}});
+  }
+  json out = {{"dialect", json_text(mix.dialect)}, {"load", mix.load},   {"calls", mix.calls},  {"procedures", procedures},
+              {"issued", deviation(mix.issued)},   {"notes", mix.notes}, {"valid", mix.valid()}};
+  if (mix.wire_known)
+    out.update({{"wire", deviation(mix.wire)},
+                {"wire_calls", mix.wire_calls},
+                {"wire_internal", mix.wire_internal},
+                {"wire_comparable", mix.wire_comparable}});
+  return out;
+}
+
+json curve_json(const std::vector<CurvePoint>& curve) {
+  json out = json::array();
+  for (const CurvePoint& p : curve)
+    out.push_back({{"asked_per_s", p.asked},
+                   {"achieved_per_s", p.achieved},
+                   {"calls", p.calls},
+                   {"mean_ns", p.mean},
+                   {"p50_ns", p.p50},
+                   {"p90_ns", p.p90},
+                   {"p99_ns", p.p99},
+                   {"deviation_percent", p.deviation},
+                   {"limit", p.limit},
+                   {"exit_status", p.status}});
+  return out;
+}
+
+}  // namespace
+
+std::string MixSection::heading() const {
+  return fmt::format(", {}, {}", mix_.dialect, mix_.load > 0 ? fmt::format("{:g} calls/s", mix_.load) : "as fast as possible");
+}
+
+std::string MixSection::text() const {
+  std::string text;
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "\n{:<16} {:>8} {:>8}{}\n", "mix", "asked", "issued", mix_.wire_known ? "     wire" : "");
+  for (const MixRow& row : mix_.rows) {
+    fmt::format_to(out, "{:<16} {:>6.2f} % {:>6.2f} %", row.name, row.asked * 100, row.issued_share * 100);
+    if (mix_.wire_known) fmt::format_to(out, " {:>6.2f} %", row.wire_share * 100);
+    text += '\n';
+  }
+  fmt::format_to(out, "issued     {} calls, {}\n", format_count(mix_.calls), deviation_text(mix_.issued));
+  if (mix_.wire_known) {
+    fmt::format_to(out, "wire       {} requests, {}", format_count(mix_.wire_calls),
+                   mix_.wire_comparable ? deviation_text(mix_.wire) : "of version 4, which has other procedures");
+    if (mix_.wire_internal) fmt::format_to(out, "; and {} of the client's own", format_count(mix_.wire_internal));
+    text += '\n';
+  }
+  for (const std::string& note : mix_.notes) fmt::format_to(out, "mix        {}\n", note);
+  return text;
+}
+
+void MixSection::json(nlohmann::json& document) const {
+  document["mix"] = mix_json(mix_);
+  if (!curve_->empty()) document["curve"] = curve_json(*curve_);
+}
+
+void MixSection::database(ResultsDatabase& results) const {
+  results.create(
+      "mix(procedure text primary key, asked real, issued int, issued_share real, wire int, wire_share real) without rowid");
+  results.create(
+      "curve(asked_per_s real, achieved_per_s real, calls int, mean_ns int, p50_ns int, p90_ns int, p99_ns int, "
+      "mix_deviation_percent real)");
+  results.add("run", {std::string("mix_dialect"), mix_.dialect});
+  results.add("run", {std::string("mix_deviation_percent"), mix_.deviation().total});
+  for (const MixRow& row : mix_.rows)
+    results.add("mix", {row.name, row.asked, int64_t(row.issued), row.issued_share,
+                        mix_.wire_known ? SqlValue(int64_t(row.wire)) : SqlValue(int64_t(-1)), row.wire_share});
+  for (const CurvePoint& p : *curve_)
+    results.add("curve", {p.asked, p.achieved, int64_t(p.calls), p.mean, p.p50, p.p90, p.p99, p.deviation});
+}
+
+std::vector<std::string> MixSection::reasons() const {
+  if (mix_.calls == 0 || mix_.valid()) return {};
+  return {fmt::format("INVALID RUN, mix generated is off by {:.2f}%", mix_.deviation().total)};
+}
+
+}  // namespace fsr

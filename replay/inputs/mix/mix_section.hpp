@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said about a mix that was run: what was asked, issued and seen on the wire, and the curve of a ramp of loads.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "inputs/mix/curve.hpp"
+#include "report/section.hpp"
+#include "workloads/mix_result.hpp"
+
+namespace fsr {
+
+class MixSection final : public ReportSection {
+ public:
+  // `curve` may grow while this exists.
+  MixSection(MixResult mix, std::shared_ptr<const std::vector<CurvePoint>> curve)
+      : mix_(std::move(mix)), curve_(std::move(curve)) {}
+
+  std::string heading() const override;
+  std::string text() const override;
+  void json(nlohmann::json& document) const override;
+  void database(ResultsDatabase& results) const override;
+  std::vector<std::string> reasons() const override;
+
+ private:
+  const MixResult mix_;
+  const std::shared_ptr<const std::vector<CurvePoint>> curve_;
+};
+
+}  // namespace fsr

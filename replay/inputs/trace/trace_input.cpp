@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/trace/trace_input.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/run.hpp"
+#include "inputs/trace/trace_section.hpp"
+#include "plan/clones.hpp"
+#include "report/report.hpp"
+#include "trace/live_state.hpp"
+#include "trace/reader.hpp"
+#include "trace/series.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+struct TraceOptions {
+  std::string timing = "original", order = "resource";
+  double scale = 1;
+  unsigned clones = 1;
+  int64_t from = 0, to = INT64_MAX;
+};
+
+Timing timing_of(const std::string& name) {
+  return name == "original" ? Timing::original : name == "think" ? Timing::think : Timing::asap;
+}
+
+Order order_of(const std::string& name) {
+  return name == "resource" ? Order::resource : name == "time" ? Order::time : Order::strict;
+}
+
+unsigned parse_clones(const std::string& text) {
+  constexpr unsigned kMost = 100'000;
+  unsigned clones = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), clones);
+  if (error != std::errc() || end != text.data() + text.size() || clones < 1 || clones > kMost)
+    throw std::invalid_argument(fmt::format("expected a whole number from 1 to {}; fractions are for --scale", kMost));
+  return clones;
+}
+
+class TraceInput final : public Input {
+ public:
+  TraceInput(int fd, const std::string& name, const TraceOptions& options)  // of a pipe
+      : name_(name), options_(options), trace_(fd, name) {
+    begin();
+  }
+  TraceInput(const std::vector<std::string>& pieces, const std::string& name, const TraceOptions& options)
+      : name_(name), options_(options), trace_(pieces) {
+    begin();
+  }
+
+  const TraceHeader& header() const override { return trace_.header(); }
+
+  std::string settings() const override {
+    return fmt::format("--timing {} --order {} --scale {}x --clones {}", options_.timing, options_.order, options_.scale,
+                       options_.clones);
+  }
+
+  bool next_round() override { return !std::exchange(begun_, true); }
+
+  Image image(const Target&, const ImageOptions& options, const ShowProgress& progress) override {
+    ImageOptions wanted = options;
+    wanted.from = options_.from;
+    wanted.to = options_.to;
+    wanted.clones = options_.clones;
+    wanted.content = header().content != "none";
+    try {
+      Image made = Image::analyze(trace_, before_range(), wanted,
+                                  [&](int64_t) { progress(trace_.position_bytes(), trace_.file_bytes()); });
+      summary_ = made.summary();
+      if (summary_.operations == 0) throw std::runtime_error(name_ + ": no operations in the range to replay");
+      return made;
+    } catch (const std::length_error& e) {
+      throw std::runtime_error(name_ + ": " + e.what());
+    }
+  }
+
+  OpSource& operations(RunOptions& run) override { return source(run, options_.clones); }
+
+  OpSource* survey(RunOptions& run) override { return &source(run, 1); }
+
+  LiveState before() override { return options_.clones == 1 ? before_range() : LiveState(); }
+
+  void describe(Report& report) override {
+    report.whole = summary_.operations * options_.clones;
+    report.streams = summary_.streams * options_.clones;
+    report.span = options_.timing == "original" ? int64_t(double(summary_.last - options_.from) / options_.scale) : 0;
+    auto section = std::make_shared<TraceSection>();
+    section->id = header().id;
+    section->host = header().host;
+    section->complete = complete();
+    section->damage = trace_.damage();
+    section->timing = timing_of(options_.timing);
+    section->order = order_of(options_.order);
+    section->scale = options_.scale;
+    section->clones = options_.clones;
+    section->planned = report.result.planned;
+    section->recorded = report.result.recorded;
+    if (!header().filter.empty()) section->warnings = {what_was_filtered()};
+    report.sections = {section};
+  }
+
+  std::string warning() const override {
+    const TraceClosing* closing = trace_.closing();
+    if (complete() && trace_.damage().empty()) return "";
+    const std::string why = !closing           ? "cut: the closing statement is missing"
+                            : closing->dropped ? format_count(closing->dropped) + " operations were dropped by the recorder"
+                            : !closing->clean  ? "the recording failed: " + closing->reason
+                                               : trace_.damage().front().what;
+    return fmt::format("{}: incomplete trace ({}); replaying the {} operations that can be read, until {}", name_, why,
+                       format_count(summary_.operations), format_duration(summary_.last_end));
+  }
+
+  std::string outlook() const override {
+    return fmt::format("{} operations of {} streams, recorded in {}", format_count(summary_.operations * options_.clones),
+                       format_count(summary_.streams * options_.clones), format_duration(summary_.last_end - summary_.first));
+  }
+
+ private:
+  // Without the pieces before, a trace begins where they ended, with what its checkpoint knows.
+  void begin() { options_.from = std::max(options_.from, trace_.begin_time()); }
+
+  // From the beginning too: a trace that was cut out of another one starts with what was there by then.
+  LiveState before_range() {
+    LiveState state;
+    trace_.load_state(options_.from > 0 ? options_.from : INT64_MIN, state);
+    return state;
+  }
+
+  OpSource& source(RunOptions& run, unsigned clones) {
+    run.timing = timing_of(options_.timing);
+    run.order = order_of(options_.order);
+    run.scale = options_.scale;
+    run.from = options_.from;
+    run.to = options_.to;
+    trace_.seek_op(0);
+    if (options_.from > 0) trace_.seek_time(options_.from);
+    if (clones == 1) return trace_;
+    clones_ = std::make_unique<CloneSource>(trace_, clones);
+    return *clones_;
+  }
+
+  bool complete() const {
+    const TraceClosing* closing = trace_.closing();
+    return closing && closing->clean && closing->dropped == 0;
+  }
+
+  std::string what_was_filtered() const {
+    const TraceClosing* closing = trace_.closing();
+    uint64_t left_out = 0;
+    if (closing)
+      for (uint64_t n : closing->filtered) left_out += n;
+    return fmt::format("the capture was filtered ({}): {} operations are not in the trace", escape_text(header().filter),
+                       closing ? format_count(left_out) : "an unknown number of");
+  }
+
+  const std::string name_;
+  TraceOptions options_;
+  TraceReader trace_;
+  ImageSummary summary_;
+  std::unique_ptr<CloneSource> clones_;
+  bool begun_ = false;
+};
+
+class TraceKind final : public InputKind {
+ public:
+  const char* noun() const override { return "a trace"; }
+  const char* plural() const override { return "traces"; }
+  const char* help() const override { return "a trace, recorded by fsshim"; }
+
+  void declare(Command& group) override {
+    group.add("--timing", options_.timing, "original, think or asap (default original)")
+        .stands_for("HOW")
+        .one_of({"original", "think", "asap"});
+    group.add("--order", options_.order, "resource, time or strict (default resource)")
+        .stands_for("ORDER")
+        .one_of({"resource", "time", "strict"});
+    group.add_with("--scale", options_.scale, parse_factor, "times the recorded load: 4x, 0.5x");
+    group.add_with("--clones", options_.clones, parse_clones, "clients, each in its own copy of the tree").stands_for("N");
+    group.add_with("--from", options_.from, parse_duration, "recorded time to begin at: 90s, 5m");
+    group.add_with("--to", options_.to, parse_duration, "recorded time to end at");
+  }
+
+  bool accepts(const std::string&, std::string_view first) const override { return looks_like_trace(first); }
+
+  std::unique_ptr<Input> open(const std::string& name, int fd, int64_t) const override {
+    if (options_.to <= options_.from) throw std::runtime_error("--to: must be later than --from");
+    struct stat st;
+    if (name == "-") return std::make_unique<TraceInput>(fd, "standard input", options_);
+    if (stat(name.c_str(), &st) == 0 && S_ISFIFO(st.st_mode)) return std::make_unique<TraceInput>(fd, name, options_);
+    if (fd >= 0) close(fd);
+    return std::make_unique<TraceInput>(series_files(name), name, options_);
+  }
+
+ private:
+  TraceOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<InputKind> trace_kind() { return std::make_unique<TraceKind>(); }
+
+}  // namespace fsr
