@@ -33,8 +33,8 @@ void LifeCycle::place_files() {
   ImageContents contents(image_.impl().tree, nothing, {});
   uses.add(contents);
   RunOptions range;
-  OpSource& operations = input_.operations(range);
-  uses.add(operations, range.from, range.to);
+  OpSource* operations = input_.operations(range);
+  if (operations) uses.add(*operations, range.from, range.to);
   target_.place_files(uses.in_order_of_use());
 }
 
@@ -49,12 +49,12 @@ bool LifeCycle::prepare(PrepareOptions options, const std::function<void(uint64_
 }
 
 void LifeCycle::run(RunOptions options) {
-  OpSource& source = input_.operations(options);
+  OpSource* source = input_.operations(options);
   options.known = &known_;
   options.stop = &stop_;
   report_.options = options;
   input_.describe(report_);
-  report_.result = fsr::run(source, target_, clock_, options);
+  report_.result = source ? fsr::run(*source, target_, clock_, options) : input_.play(target_, clock_, options);
   report_.counters = target_.counters();
   input_.describe(report_);  // what is sent to close does not belong to the load
   report_.aftermath = close();

@@ -53,7 +53,6 @@ struct RunOptions {
   size_t window_bytes = 64 << 20;              // and the memory that their names and content take
   bool compare = true;                         // outcomes with the recorded ones
   bool compare_data = true;                    // content too, where it was captured
-  bool gather = true;                          // asap: some replies may be taken later, together (Session::prefer_throughput)
   bool stop_on_error = false;                  // end when an operation fails otherwise than recorded; needs `compare`
   size_t mismatches = 20;                      // how many are kept by name
   const CredentialMap* credentials = nullptr;  // who to act as; null: nobody in particular (self)

@@ -43,6 +43,9 @@ class Verifier {
   Listing listing_;                                 // totals of the latest listing compared
 };
 
+// What a connection says of a server that is not there, in place of an answer.
+bool is_no_answer(int error);
+
 // Where Op::result and Outcome::result must be equal for a successful operation.
 bool result_compared(OpKind kind);
 

@@ -25,7 +25,7 @@ Worker::Worker(RunState& run, unsigned index)
       verifier_(run.options.compare_data, run.options.mismatches),
       self_(geteuid()),
       rest_(run.clock, run.options.inline_workers) {
-  if (run.options.timing == Timing::asap && run.options.gather) session_->prefer_throughput();
+  if (run.options.timing == Timing::asap) session_->prefer_throughput();
 }
 
 void Worker::post(Node* first, Node* last) {
@@ -238,13 +238,6 @@ void Worker::account_wait(const Node& node) {
   ++result_.waited;
   result_.waited_own += last->thread == node.copy.op().thread;
   ++result_.kinds[unsigned(last->kind)].awaited;
-}
-
-// What a connection says of a server that is not there, in place of an answer.
-static bool is_no_answer(int error) {
-  constexpr int kErrors[] = {ETIMEDOUT, ECONNRESET, ECONNREFUSED, ECONNABORTED, ENOTCONN,
-                             EPIPE,     ENETDOWN,   ENETUNREACH,  EHOSTDOWN,    EHOSTUNREACH};
-  return std::find(std::begin(kErrors), std::end(kErrors), error) != std::end(kErrors);
 }
 
 // True: the operation failed.

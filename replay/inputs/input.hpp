@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/run.hpp"
 #include "op_source.hpp"
 #include "plan/image.hpp"
 #include "trace/header.hpp"
@@ -18,9 +19,9 @@
 
 namespace fsr {
 
+class Clock;
 class Target;
 struct Report;
-struct RunOptions;
 
 class Input {
  public:
@@ -54,8 +55,11 @@ class Input {
   // target can do, from the options' range; null where they are made up as they go.
   virtual std::string outlook() const = 0;
   virtual OpSource* survey(RunOptions&) { return nullptr; }
-  // The operations, and what of the options follows from the input. Valid until the next call of next_round().
-  virtual OpSource& operations(RunOptions& options) = 0;
+  // The operations, and what of the options follows from the input. Valid until the next call of next_round(). Null: the input
+  // plays by itself.
+  virtual OpSource* operations(RunOptions& options) = 0;
+  // Only after that null. `options` are the run's.
+  virtual RunResult play(Target& target, Clock& clock, const RunOptions& options);
   // What is known of the tree before them. Nothing, unless a recording tells.
   virtual LiveState before() { return {}; }
   // What ends that round: closes what its image opened. May be null.

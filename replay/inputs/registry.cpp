@@ -21,6 +21,8 @@ static constexpr std::unique_ptr<InputKind> (*kKinds[])() = {
     mix_kind,
 };
 
+RunResult Input::play(Target&, Clock&, const RunOptions&) { throw std::logic_error("an input of operations does not play"); }
+
 InputKinds::InputKinds(Command& program) {
   for (auto make : kKinds) {
     std::unique_ptr<InputKind> kind = make();

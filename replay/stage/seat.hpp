@@ -28,6 +28,7 @@ struct How {
   int64_t due = 0;                // the time that the response counts from; 0: its issue
   bool want_data = false;         // of a read; otherwise it may be discarded unseen
   bool want_attr = false;         // of what is made or linked
+  bool generated = false;         // the payload is Payload's, of op.object at op.offset
 };
 
 class Seat {
@@ -58,8 +59,9 @@ class Seat {
   void count(Row row, const Sample& sample);
 
   int64_t now() const;
-  int64_t started() const;  // when the play began
-  bool ended() const;       // the play is over: return soon
+  int64_t issued() const { return issued_; }  // the latest operation
+  int64_t started() const;                    // when the play began
+  bool ended() const;                         // the play is over: return soon
   Target& target() const;
   ThreadId thread() const { return number_ + 1; }
   // Never given twice by the same stage.

@@ -21,7 +21,8 @@
 namespace fsr {
 
 constexpr unsigned kPoolThreads = 32;
-constexpr int64_t kLook = 50'000'000;  // ns between looks at `stop`
+constexpr int64_t kLook = 50'000'000;      // ns between looks at `stop`
+constexpr int64_t kGrace = 2'000'000'000;  // ns without a completion after which players that were told to end are left alone
 constexpr auto kHandOver = std::chrono::microseconds(100);
 
 // One play, from the caller's thread.
@@ -42,6 +43,7 @@ class Stage::Performance {
   void perform(StageWorker& worker);
   int64_t next_event() const;
   void look();
+  bool in_vain(int64_t t);
   void collect(bool last);
 
   Stage& stage_;
@@ -52,7 +54,9 @@ class Stage::Performance {
   unsigned interval_ = 0;      // told
   int64_t interval_from_ = 0;  // clock
   bool warm_ = true;
-  unsigned stuck_ = 0;  // looks at which all players waited for each other
+  uint64_t completions_ = 0;
+  int64_t progress_at_ = 0;  // clock: when that was last seen to grow, since players were told to stop
+  unsigned stuck_ = 0;       // looks at which all players waited for each other
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -79,7 +83,16 @@ int64_t Stage::Performance::next_event() const {
   int64_t next = play_.ended.load() ? INT64_MAX : play_.end;
   if (!warm_) next = std::min(next, play_.start + options_.warmup);
   if (options_.interval) next = std::min(next, interval_from_ + options_.interval);
+  if (progress_at_ && !play_.abandoned.load()) next = std::min(next, progress_at_ + kGrace);
   return next;
+}
+
+// Nothing has been completed for a while.
+bool Stage::Performance::in_vain(int64_t t) {
+  uint64_t completions = 0;
+  each_worker([&](StageWorker& worker) { completions += worker.completions(); });
+  if (completions != std::exchange(completions_, completions) || progress_at_ == 0) progress_at_ = t;
+  return t >= progress_at_ + kGrace;
 }
 
 // What is due for the play as a whole.
@@ -90,7 +103,8 @@ void Stage::Performance::look() {
   const int stop = options_.stop ? options_.stop->load(std::memory_order_relaxed) : 0;
   if (stop != 0) played_.stopped = true;
   if (!play_.ended.load() && (stop != 0 || t >= play_.end)) play_.tell_end();
-  if (stop >= 2 && !play_.abandoned.exchange(true)) each_worker([](StageWorker& worker) { worker.wake(); });
+  if ((stop >= 2 || (stop == 1 && in_vain(t))) && !play_.abandoned.exchange(true))
+    each_worker([](StageWorker& worker) { worker.wake(); });
   const unsigned playing = play_.playing.load();
   stuck_ = playing != 0 && play_.at_barriers.load() == playing ? stuck_ + 1 : 0;
   if (stuck_ >= 2) {

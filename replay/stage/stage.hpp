@@ -43,7 +43,8 @@ struct PlayOptions {
   int64_t interval = 0;                              // ns; 0: no intervals are told
   std::function<void(const Interval&)> on_interval;  // on the thread that plays, in order; what is left at the end is the last
   Recording* record = nullptr;                       // started already
-  const std::atomic<int>* stop = nullptr;            // 1: players are told to end; 2: what is under way is not waited for
+  // 1: players are told to end, and left alone when nothing they do ends for 2 s; 2: what is under way is not waited for.
+  const std::atomic<int>* stop = nullptr;
 };
 
 struct Played {
@@ -60,6 +61,7 @@ class Stage {
 
   // A place: sessions of a target, on that many workers of their own; 0: one for each CPU. Throws what open_session() throws.
   unsigned add(Target& target, unsigned workers = 0);
+  unsigned workers(unsigned place) const { return unsigned(places_.at(place).size()); }
   // Plays all parts, which stay the caller's, from a common start until each has ended. Throws what a player threw, when the
   // others have ended.
   // After a play that left players behind, there is no other.

@@ -130,6 +130,7 @@ bool StageWorker::submit(Seat& seat) {
 void StageWorker::account(Seat& seat) {
   Outcome& outcome = seat.request_.outcome;
   const Op& op = *seat.request_.op;
+  completions_.store(completions() + 1, std::memory_order_relaxed);
   if (!outcome.completed) outcome.completed = clock_.now();
   if (seat.recorded_) play_->record->end(std::exchange(seat.recorded_, nullptr), op, outcome, outcome.completed);
   if (seat.row_ == kUncounted) return;

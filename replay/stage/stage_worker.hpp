@@ -39,6 +39,7 @@ class StageWorker final : public Completion {
   void rest(int64_t deadline);
   int64_t next_due() const;  // INT64_MAX: no player sleeps
   bool in_flight() const { return in_flight_ != 0; }
+  uint64_t completions() const { return completions_.load(std::memory_order_relaxed); }
 
   // The worker puts what it counted so far where taken() finds it, soon. The worker's thread may be resting.
   void hand_over();
@@ -84,6 +85,7 @@ class StageWorker final : public Completion {
   std::vector<Seat*> inbox_;
   Tally handed_;
   alignas(64) std::atomic<bool> posted_{false}, wanted_{false};
+  alignas(64) std::atomic<uint64_t> completions_{0};  // written by the worker's thread alone
 };
 
 }  // namespace fsr

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When calls are due. Open loop: at a rate of their own, whatever the server does. Closed loop: as soon as the stream is free.
-// Not thread-safe.
+// When the calls of an open loop are due: at a rate of their own, whatever the server does. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,6 @@ enum class Arrival : uint8_t {
   exponential,    // a Poisson process: calls of many independent clients
   uniform,        // gaps between 0 and twice the mean, as nhfsstone sleeps
   deterministic,  // equal gaps
-  closed,
 };
 
 // `calls` calls in `span` ns. Random ones come out as exactly so many, too: given their number, the calls of a Poisson process
@@ -26,7 +24,7 @@ class Arrivals {
   Arrivals(Arrival kind, uint64_t calls, int64_t span, uint64_t seed)
       : kind_(kind), calls_(calls), span_(double(span)), random_(seed, 1) {}
 
-  int64_t next() {  // ns since the start, never less than before; at most `calls` times, but for closed
+  int64_t next() {  // ns since the start, never less than before; at most `calls` times
     const double left = double(calls_ - count_);
     switch (kind_) {
       case Arrival::exponential:
@@ -37,8 +35,6 @@ class Arrivals {
         break;
       case Arrival::deterministic:
         at_ = span_ * (double(count_) / double(calls_));  // no sum of rounding errors
-        break;
-      case Arrival::closed:
         break;
     }
     at_ = std::min(at_, span_);

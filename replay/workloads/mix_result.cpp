@@ -14,7 +14,7 @@ namespace {
 // Operations are counted by kind. Where several procedures share a kind, each has its part of what was dealt; exact unless the
 // run was ended early.
 template <class OfKind>
-double part_of(const Synthesizer::Dealt& own, const Synthesizer::Dealt& all, const RunResult& run, OfKind of_kind) {
+double part_of(const Dealt& own, const Dealt& all, const RunResult& run, OfKind of_kind) {
   double sum = 0;
   for (unsigned kind = 0; kind < kOpKinds; ++kind)
     if (own[kind]) sum += of_kind(run.kinds[kind]) * double(own[kind]) / double(all[kind]);
@@ -36,11 +36,11 @@ MixDeviation deviation(const std::vector<MixRow>& rows, Share share) {
 
 }  // namespace
 
-MixResult mix_result(const MixPlan& plan, const std::vector<Synthesizer::Dealt>& dealt, const RunResult& run,
-                     const ProcedureCounts& before, const ProcedureCounts& after) {
+MixResult mix_result(const MixPlan& plan, const std::vector<Dealt>& dealt, const RunResult& run, const ProcedureCounts& before,
+                     const ProcedureCounts& after) {
   MixResult r;
   r.notes = plan.notes;
-  Synthesizer::Dealt all{};
+  Dealt all{};
   for (const auto& own : dealt)
     for (unsigned kind = 0; kind < kOpKinds; ++kind) all[kind] += own[kind];
   for (size_t i = 0; i < plan.procedures.size(); ++i) {

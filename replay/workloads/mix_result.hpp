@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/mix_dealer.hpp"
 #include "workloads/mix_plan.hpp"
-#include "workloads/synthesizer.hpp"
 
 namespace fsr {
 
@@ -53,7 +53,7 @@ struct MixResult {
 };
 
 // `before` and `after`: Target::requests() around the run.
-MixResult mix_result(const MixPlan& plan, const std::vector<Synthesizer::Dealt>& dealt, const RunResult& run,
-                     const ProcedureCounts& before, const ProcedureCounts& after);
+MixResult mix_result(const MixPlan& plan, const std::vector<Dealt>& dealt, const RunResult& run, const ProcedureCounts& before,
+                     const ProcedureCounts& after);
 
 }  // namespace fsr

@@ -11,7 +11,7 @@
 #include "engine/clock.hpp"
 #include "engine/prepare.hpp"
 #include "engine/verify.hpp"
-#include "inputs/mix/mix_input.hpp"
+#include "inputs/mix/mix_options.hpp"
 #include "mix/op_procedures.hpp"
 #include "mix/procedures.hpp"
 #include "targets/blocking_session.hpp"
@@ -247,16 +247,4 @@ TEST_CASE("names that a load may remove") {
   for (const char* ours : {"001abcdefghijklmn", "1234abcdefghijklmn", "007", "rename2"}) CHECK(is_working_name(ours));
   for (const char* others : {"", "12", "a01", "001abcdefghijklm", "testdir0", "data.txt", "abcdefghijklmn"})
     CHECK(!is_working_name(others));
-}
-
-TEST_CASE("a mix as fast as possible reports how long each call took, so no reply is left for others") {
-  MonotonicClock clock;
-  auto target = open_target("memory:", {.clock = &clock});
-  MixInput input(*built_in_mix("sfs97-v3"), {});
-  REQUIRE(input.next_round());
-  input.image(*target, {}, {});
-  RunOptions options;
-  input.operations(options);
-  CHECK(options.timing == Timing::asap);
-  CHECK_FALSE(options.gather);
 }

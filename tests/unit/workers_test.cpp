@@ -175,7 +175,7 @@ TEST_CASE("what is under way when a run is stopped is still collected, or left b
       }
 }
 
-TEST_CASE("replies are gathered where speed alone counts, and it may cost latency") {
+TEST_CASE("replies are gathered where speed alone counts") {
   struct Asked final : Target {
     bool gathers = false;
     std::string name() const override { return "asked:"; }
@@ -189,18 +189,16 @@ TEST_CASE("replies are gathered where speed alone counts, and it may cost latenc
       Asked& target;
     };
   };
-  for (Timing timing : {Timing::original, Timing::think, Timing::asap})
-    for (bool allowed : {true, false}) {
-      VirtualClock clock;
-      Asked target;
-      OpList source({object_op({0, 1, 1}, OpKind::statfs, 1)});
-      RunOptions options;
-      options.inline_workers = true;
-      options.timing = timing;
-      options.gather = allowed;
-      CHECK(run(source, target, clock, options).issued() == 1);
-      CHECK(target.gathers == (allowed && timing == Timing::asap));
-    }
+  for (Timing timing : {Timing::original, Timing::think, Timing::asap}) {
+    VirtualClock clock;
+    Asked target;
+    OpList source({object_op({0, 1, 1}, OpKind::statfs, 1)});
+    RunOptions options;
+    options.inline_workers = true;
+    options.timing = timing;
+    CHECK(run(source, target, clock, options).issued() == 1);
+    CHECK(target.gathers == (timing == Timing::asap));
+  }
 }
 
 TEST_CASE("four workers keep every order that an outcome depends on", "[threads]") {

@@ -58,43 +58,45 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);
   wanted.first_id = round_ * kIdsOfRound;
   source_.reset();
+  play_.reset();
   set_ = std::make_unique<WorkingSet>(wanted, plan_, *sizes_);
   return set_->image();
 }
 
-OpSource& MixInput::operations(RunOptions& run) {
-  SynthesizerOptions options{
-      .arrival = options_.arrival, .calls = options_.calls, .duration = options_.duration, .seed = options_.seed};
-  if (options_.loads.empty()) {
-    options.arrival = Arrival::closed;
-    run.timing = Timing::asap;
-    run.gather = false;  // who runs a mix wants response times
-  } else {
-    const double load = options_.loads[round_ - 1];
-    // By number or by time: the load tells one from the other. With both, whatever is less.
-    if (options.duration) {
-      const auto fit = uint64_t(std::max(1.0, std::round(load * double(options.duration) / 1e9)));
-      options.calls = options.calls ? std::min(options.calls, fit) : fit;
-    }
-    options.duration = std::max<int64_t>(1, int64_t(double(options.calls) / load * 1e9));
-    run.timing = Timing::original;
-  }
-  calls_ = options.calls;
-  // What is not issued by then is cancelled and counted: a server that can't keep up must not make the run endless. In an open
-  // loop the last calls are due at its very end, and may be a little late.
-  run.duration = span_ = options_.duration;
-  if (run.duration && !options_.loads.empty()) run.duration += std::max(kLate, run.duration / 50);
-  source_ = std::make_unique<Synthesizer>(options, plan_, *set_, *sizes_);
+OpSource* MixInput::operations(RunOptions& run) {
   requests_before_ = target_->requests();
-  return *source_;
+  calls_ = options_.calls;
+  run.duration = span_ = options_.duration;
+  if (options_.loads.empty()) {
+    run.timing = Timing::asap;
+    play_ = std::make_unique<MixPlay>(plan_, *set_, *sizes_, options_.seed, calls_);
+    return nullptr;
+  }
+  const double load = options_.loads[round_ - 1];
+  // By number or by time: the load tells one from the other. With both, whatever is less.
+  if (span_) {
+    const auto fit = uint64_t(std::max(1.0, std::round(load * double(span_) / 1e9)));
+    calls_ = calls_ ? std::min(calls_, fit) : fit;
+    // What is not issued by then is cancelled and counted: a server that can't keep up must not make the run endless. The last
+    // calls are due at the very end, and may be a little late.
+    run.duration += std::max(kLate, span_ / 50);
+  }
+  run.timing = Timing::original;
+  const auto duration = std::max<int64_t>(1, int64_t(double(calls_) / load * 1e9));
+  source_ = std::make_unique<Synthesizer>(
+      SynthesizerOptions{.arrival = options_.arrival, .calls = calls_, .duration = duration, .seed = options_.seed}, plan_, *set_,
+      *sizes_);
+  return source_.get();
 }
+
+RunResult MixInput::play(Target& target, Clock& clock, const RunOptions& options) { return play_->run(target, clock, options); }
 
 std::unique_ptr<OpSource> MixInput::closing() { return set_->closing(); }
 
 MixResult MixInput::result_of(const RunResult& run) const {
   MixResult r;
-  if (source_)
-    r = mix_result(plan_, source_->dealt(), run, requests_before_, target_->requests());
+  if (run.issued() != 0)
+    r = mix_result(plan_, play_ ? play_->dealt() : source_->dealt(), run, requests_before_, target_->requests());
   else
     r.notes = plan_.notes;
   r.dialect = mix_.dialect;

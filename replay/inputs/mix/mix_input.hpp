@@ -7,6 +7,7 @@
 #include "inputs/input_kind.hpp"
 #include "inputs/mix/curve.hpp"
 #include "inputs/mix/mix_options.hpp"
+#include "inputs/mix/mix_play.hpp"
 #include "mix/mix.hpp"
 #include "util/output_file.hpp"
 #include "workloads/mix_result.hpp"
@@ -29,7 +30,8 @@ class MixInput final : public Input {
   Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override;
   void describe(Report& report) override;
   std::string outlook() const override;
-  OpSource& operations(RunOptions& options) override;
+  OpSource* operations(RunOptions& options) override;
+  RunResult play(Target& target, Clock& clock, const RunOptions& options) override;
   std::unique_ptr<OpSource> closing() override;
   std::string end_round(const Report& report) override;
 
@@ -49,9 +51,10 @@ class MixInput final : public Input {
   const Target* target_ = nullptr;
   MixPlan plan_;
   std::unique_ptr<WorkingSet> set_;
-  std::unique_ptr<Synthesizer> source_;
-  uint64_t calls_ = 0;  // there are to be; 0: as many as there is time for
-  int64_t span_ = 0;    // ns; 0: as long as they take
+  std::unique_ptr<Synthesizer> source_;  // at a rate
+  std::unique_ptr<MixPlay> play_;        // as fast as possible
+  uint64_t calls_ = 0;                   // there are to be; 0: as many as there is time for
+  int64_t span_ = 0;                     // ns; 0: as long as they take
   ProcedureCounts requests_before_;
   MixResult result_;
 };

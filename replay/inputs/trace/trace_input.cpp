@@ -84,7 +84,7 @@ class TraceInput final : public Input {
     }
   }
 
-  OpSource& operations(RunOptions& run) override { return source(run, options_.clones); }
+  OpSource* operations(RunOptions& run) override { return &source(run, options_.clones); }
 
   OpSource* survey(RunOptions& run) override { return &source(run, 1); }
 

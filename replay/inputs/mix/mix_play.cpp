@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/mix/mix_play.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "engine/clock.hpp"
+#include "engine/limit.hpp"
+#include "engine/payload.hpp"
+#include "engine/silence.hpp"
+#include "engine/verify.hpp"
+#include "op_source.hpp"
+#include "stage/seat.hpp"
+#include "stage/stage.hpp"
+#include "util/object_set.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr Row kFailing = kOpKinds;  // the times of calls that failed; those of others are in the row of their kind
+constexpr uint64_t kDeckOfStream = uint64_t(1) << 32;  // number of a stream's random numbers
+constexpr ObjectId kIdsOfStream = ObjectId(1) << 40;   // above those of a working set
+
+// What the streams of one play share; touched where a call did not go as expected.
+struct Shared {
+  std::atomic<uint64_t> differed{0}, unanswered{0};
+  std::atomic<bool> failed{false};  // and that ends the play
+};
+
+class MixPlayer final : public Player {
+ public:
+  // The stream number `index` of several; `calls`: of its own.
+  MixPlayer(const MixPlan& plan, const StreamFiles& files, const SizeModel& sizes, uint64_t seed, uint64_t index,
+            uint64_t streams, uint64_t calls, const RunOptions& options, Shared& shared)
+      : options_(options),
+        shared_(shared),
+        index_(index),
+        streams_(streams),
+        calls_(calls),
+        next_object_(kIdsOfStream * (index + 1)),
+        next_handle_(next_object_),
+        stream_(files, sizes, plan_removes(plan), Random(seed, 3 + files.number), next_object_, next_handle_),
+        dealer_(plan, Random(seed, kDeckOfStream + files.number)),
+        verifier_(false, options.mismatches) {}
+
+  Actor play(Seat& seat) override {
+    OpBatch batch;
+    for (uint64_t call = 0; call < calls_ && !seat.ended() && !shared_.failed.load(std::memory_order_relaxed); ++call) {
+      batch.clear();
+      Op& op = batch.ops.emplace_back();
+      op.seq = streams_ * call + index_;
+      dealer_.deal(stream_, op, batch.arena);
+      How how;
+      if (op.kind == OpKind::write)
+        how = {.payload = Payload::shared().get(op.object, op.offset, op.length, scratch_), .generated = true};
+      kinds_[unsigned(op.kind)].approximate += seat.target().fidelity(op) == Fidelity::approximate;
+      const Outcome& outcome = co_await seat.perform(op, Row(op.kind), how);
+      look_at(seat, op, outcome);
+    }
+  }
+
+  void merge_into(RunResult& r) {
+    for (unsigned i = 0; i < kOpKinds; ++i) {
+      r.kinds[i].matched += kinds_[i].matched;
+      r.kinds[i].differed += kinds_[i].differed;
+      r.kinds[i].approximate += kinds_[i].approximate;
+    }
+    r.auxiliary += auxiliary_;
+    r.objects += objects_.size();
+    r.mismatches_total += verifier_.total();
+    for (Mismatch& m : verifier_.mismatches()) r.mismatches.push_back(std::move(m));
+  }
+  const std::vector<Dealt>& dealt() const { return dealer_.dealt(); }
+
+ private:
+  struct Kind {
+    uint64_t matched = 0, differed = 0, approximate = 0;
+  };
+
+  void look_at(Seat& seat, const Op& op, const Outcome& outcome) {
+    Kind& kind = kinds_[unsigned(op.kind)];
+    auxiliary_ += outcome.auxiliary;
+    objects_.insert(op.object);
+    if (outcome.error != 0) {
+      seat.count(kFailing, {.due = seat.issued(), .from = seat.issued(), .to = outcome.completed});
+      if (is_no_answer(outcome.error)) ++shared_.unanswered;
+    }
+    if (verifier_.check(op, outcome, false) == Verdict::matched) {
+      ++kind.matched;
+      return;
+    }
+    ++kind.differed;
+    ++shared_.differed;
+    if (outcome.error != 0 && options_.stop_on_error) shared_.failed.store(true, std::memory_order_relaxed);
+  }
+
+  const RunOptions& options_;
+  Shared& shared_;
+  const uint64_t index_, streams_, calls_;
+  ObjectId next_object_;
+  HandleId next_handle_;
+  MixStream stream_;
+  MixDealer dealer_;
+  Verifier verifier_;
+  std::string scratch_;
+  uint64_t auxiliary_ = 0;
+  std::array<Kind, kOpKinds> kinds_{};
+  ObjectSet objects_;
+};
+
+// What a play's counts are in the words of a run.
+RunResult result_of(const Played& played) {
+  RunResult r;
+  r.elapsed = played.ended - played.started;
+  r.failing = played.counts[kFailing].service;
+  for (unsigned i = 0; i < kOpKinds; ++i) {
+    const Cell& cell = played.counts[i];
+    KindResult& kind = r.kinds[i];
+    kind.issued = cell.count + cell.failed;
+    kind.ok = cell.count;
+    kind.failed = cell.failed;
+    kind.bytes = cell.bytes;
+    kind.service = cell.service;
+    r.operations += kind.issued;
+    r.service.merge(cell.service);
+    r.response.merge(cell.response);
+    if (OpKind(i) != OpKind::write) r.bytes_read += cell.bytes;
+    if (OpKind(i) != OpKind::read) r.bytes_written += cell.bytes;
+  }
+  r.unfinished = played.abandoned;
+  return r;
+}
+
+}  // namespace
+
+MixPlay::MixPlay(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls)
+    : plan_(plan), set_(set), sizes_(sizes), seed_(seed), calls_(calls) {}
+
+RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) {
+  Shared shared;
+  Stage stage(clock, options.inline_workers);
+  const unsigned workers = stage.add(target, options.workers), streams = unsigned(set_.streams().size());
+  std::vector<Part> parts;
+  std::vector<MixPlayer*> players;
+  for (const StreamFiles& files : set_.streams()) {
+    const uint64_t index = players.size(), calls = calls_ ? calls_ / streams + (index < calls_ % streams) : UINT64_MAX;
+    auto player = std::make_unique<MixPlayer>(plan_, files, sizes_, seed_, index, streams, calls, options, shared);
+    players.push_back(player.get());
+    parts.push_back({std::move(player), 0, unsigned(parts.size())});
+  }
+
+  const int64_t start = clock.now();
+  Silence silence(start);
+  Progress progress;
+  auto told = [&](const Interval& interval) {
+    for (Row row = 0; row < kOpKinds; ++row) {
+      const Cell& cell = interval.counts[row];
+      progress.done += cell.count + cell.failed;
+      progress.bytes += cell.bytes;
+    }
+    progress.planned = progress.done + streams;
+    progress.in_flight = interval.last ? 0 : streams;
+    progress.differed = shared.differed;
+    progress.elapsed = interval.to;
+    progress.last = interval.last;
+    silence.look(start + interval.to, progress.done - shared.unanswered, shared.unanswered, progress.in_flight);
+    if (options.progress) options.progress(progress);
+  };
+  const Played played = stage.play(parts, {.duration = options.duration,
+                                           .interval = options.progress_every,
+                                           .on_interval = told,
+                                           .record = options.record,
+                                           .stop = options.stop});
+  silence.end();
+
+  RunResult r = result_of(played);
+  r.workers = stage.workers(workers);
+  r.streams = streams;
+  r.unanswered = shared.unanswered;
+  r.silent = silence.total();
+  r.longest_silence = silence.longest();
+  r.stopped_on_error = shared.failed;
+  r.stopped = played.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
+  dealt_.resize(plan_.procedures.size());
+  for (MixPlayer* player : players) {
+    player->merge_into(r);
+    for (size_t i = 0; i < dealt_.size(); ++i)
+      for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += player->dealt()[i][kind];
+  }
+  std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
+  if (r.mismatches.size() > options.mismatches) r.mismatches.resize(options.mismatches);
+  find_limit(options, r);
+  return r;
+}
+
+}  // namespace fsr

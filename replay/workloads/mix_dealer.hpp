@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the next call of a stream, so that the shares of a plan come out. Not thread-safe; draws on nothing but its own random
+// numbers and what the stream has.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "op_source.hpp"
+#include "workloads/deck.hpp"
+#include "workloads/mix_plan.hpp"
+#include "workloads/mix_stream.hpp"
+
+namespace fsr {
+
+// How often each procedure of a plan was dealt, by the kind of operation that stood for it.
+using Dealt = std::array<uint64_t, kOpKinds>;
+
+class MixDealer {
+ public:
+  MixDealer(const MixPlan& plan, Random random);  // `plan` must outlive it
+  // Fills in everything of `op` but its number and time. Strings are copied to `arena`.
+  void deal(MixStream& stream, Op& op, Arena& arena);
+  const std::vector<Dealt>& dealt() const { return dealt_; }  // an entry for each procedure of the plan
+
+ private:
+  const MixPlan& plan_;
+  Deck deck_;
+  std::vector<Dealt> dealt_;
+  const uint32_t uid_, gid_;
+  unsigned fallback_ = 0;  // a procedure that can always be called
+};
+
+// Whether streams of that plan remove what they make.
+bool plan_removes(const MixPlan& plan);
+
+}  // namespace fsr

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inputs/mix/mix_play.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <vector>
+
+#include "catch.hpp"
+#include "mix/mix.hpp"
+#include "slow_target.hpp"
+#include "workloads/mix_plan.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000, kSecond = 1000 * kMs;
+
+// Eight streams of a mix, in virtual time.
+struct Streams {
+  VirtualClock clock;
+  SlowTarget target{clock};
+  MixPlan plan = plan_mix(*built_in_mix("sfs97-v3"), target);
+  std::shared_ptr<const SizeModel> sizes = size_model("sfs");
+  WorkingSet set{{.numbers = numbers()}, plan, *sizes};
+  std::map<ThreadId, std::vector<OpKind>> calls;  // of each stream, in order
+
+  Streams() {
+    target.latency = [this](const Op& op) {
+      calls[op.thread].push_back(op.kind);
+      return kMs;
+    };
+  }
+  static std::vector<unsigned> numbers() {
+    std::vector<unsigned> n(8);
+    std::iota(n.begin(), n.end(), 0u);
+    return n;
+  }
+  RunResult run(uint64_t calls_in_all, RunOptions options) {
+    options.timing = Timing::asap;
+    options.inline_workers = true;
+    return MixPlay(plan, set, *sizes, 1, calls_in_all).run(target, clock, options);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A stream a hundred times slower holds back no other stream of a mix") {
+  Streams streams;
+  const ThreadId slow = streams.set.streams()[0].thread;
+  auto count = streams.target.latency;
+  streams.target.latency = [&](const Op& op) { return count(op) * (op.thread == slow ? 100 : 1); };
+  const RunResult r = streams.run(0, {.duration = 10 * kSecond});
+  for (const auto& [thread, calls] : streams.calls) CHECK(calls.size() == (thread == slow ? 100u : 10'000u));
+  CHECK(r.issued() == 70'100);
+  CHECK(r.failed() == 0);
+  CHECK(r.elapsed == 10 * kSecond);
+  CHECK_FALSE(r.stopped);
+  CHECK(r.streams == 8);
+  CHECK(r.response.max() == 100 * kMs);
+}
+
+TEST_CASE("As many calls as were asked for, with the shares of the mix") {
+  Streams streams;
+  const RunResult r = streams.run(10'000, {});
+  CHECK(r.issued() == 10'000);
+  CHECK(r.cancelled == 0);
+  for (const PlannedProcedure& p : streams.plan.procedures)
+    if (p.name == "getattr") CHECK(std::abs(double(r.kinds[unsigned(OpKind::getattr)].issued) / 1e4 - p.planned) < 0.005);
+}
+
+TEST_CASE("A stream makes the same calls, whatever the speed of the others") {
+  Streams one, other;
+  one.run(0, {.duration = kSecond});
+  auto count = other.target.latency;
+  other.target.latency = [&](const Op& op) { return count(op) * int64_t(op.thread % 3 + 1); };
+  other.run(0, {.duration = kSecond});
+  for (auto& [thread, calls] : one.calls) {
+    const std::vector<OpKind>& same = other.calls[thread];
+    const size_t both = std::min(calls.size(), same.size());
+    CHECK(both > 300);
+    CHECK(std::equal(calls.begin(), calls.begin() + ptrdiff_t(both), same.begin()));
+  }
+}
+
+TEST_CASE("What fails has no service time, and its silence is told") {
+  Streams streams;
+  streams.target.answer = [&](Request& r) {
+    if (streams.clock.now() > 2 * kSecond && streams.clock.now() < 5 * kSecond) r.outcome.error = ETIMEDOUT;
+  };
+  const RunResult r = streams.run(0, {.duration = 10 * kSecond});
+  CHECK(r.failed() == r.unanswered);
+  CHECK(r.failed() == r.failing.count());
+  CHECK(r.service.count() == r.issued() - r.failed());
+  CHECK(r.silent > 2 * kSecond);
+  CHECK(r.silent < 4 * kSecond);
+  CHECK(r.mismatches.size() == 20);
+}
+
+TEST_CASE("A mix ends at the first failure when it is to") {
+  Streams streams;
+  uint64_t answered = 0;
+  streams.target.answer = [&](Request& r) {
+    if (++answered == 100) r.outcome.error = EIO;
+  };
+  const RunResult r = streams.run(0, {.duration = 10 * kSecond, .stop_on_error = true});
+  CHECK(r.stopped_on_error);
+  CHECK(r.stopped);
+  CHECK(r.issued() < 120);
+}
+
+TEST_CASE("A mix that is interrupted does not wait for a target that does not answer") {
+  Streams streams;
+  std::atomic<int> stop{0};
+  auto count = streams.target.latency;
+  streams.target.latency = [&](const Op& op) -> int64_t {
+    if (streams.clock.now() < kSecond) return count(op);
+    stop = 1;
+    return -1;
+  };
+  const RunResult r = streams.run(0, {.duration = 100 * kSecond, .stop = &stop});
+  CHECK(r.unfinished >= 1);
+  CHECK(r.stopped);
+  CHECK(streams.clock.now() < 4 * kSecond);
+}
