@@ -214,7 +214,7 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   return header;
 }
 
-EntryCache::Settings cache_settings(const CaptureOptions& options, const std::string& directory, const Command* command) {
+EntryCache::Settings cache_settings(const CaptureOptions& options, const std::string& directory, const CapturedCommand* command) {
   EntryCache::Settings settings;
   settings.mode = options.cache;
   // Others see the directory itself and may well change it while the command runs.
@@ -321,7 +321,7 @@ int run_capture(CaptureOptions& options) {
   Fd proc(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (proc.value < 0) throw failed("/proc/self/fd", errno);
   MountGuard mount(way);
-  std::unique_ptr<Command> command;
+  std::unique_ptr<CapturedCommand> command;
   if (!in_namespace || !root_user) {
     const OwnMount made = mount_over(root.value, fuse.value, directory, options.kernel_checks);
     mount.made(made);
@@ -329,7 +329,7 @@ int run_capture(CaptureOptions& options) {
     fields["device"] = std::to_string(made.dev);
   }
   if (in_namespace)
-    command = std::make_unique<Command>(options.command, original, [&] {
+    command = std::make_unique<CapturedCommand>(options.command, original, [&] {
       if (!root_user) return;
       enter_private_namespace(false);
       Fd here(open_directory(directory));

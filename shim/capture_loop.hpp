@@ -23,7 +23,7 @@ struct CaptureParts {
   TraceSink& sink;
   Shim& shim;
   ControlServer& control;
-  Command* command = nullptr;            // null: over-mount
+  CapturedCommand* command = nullptr;    // null: over-mount
   std::function<std::string()> detach;   // takes the mount away, so that new paths lead to the lower directory; or why not
   std::function<void()> closed = [] {};  // the trace is complete
   ControlFields fields;                  // for status replies

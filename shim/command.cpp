@@ -30,7 +30,8 @@ std::string read_report(int fd) {
 
 }  // namespace
 
-Command::Command(const std::vector<std::string>& argv, const Surroundings& original, const std::function<void()>& enter) {
+CapturedCommand::CapturedCommand(const std::vector<std::string>& argv, const Surroundings& original,
+                                 const std::function<void()>& enter) {
   int report_ends[2], go_ends[2];
   if (pipe2(report_ends, O_CLOEXEC) != 0 || pipe2(go_ends, O_CLOEXEC) != 0) throw failed("pipe", errno);
   pid_ = fork();
@@ -60,7 +61,7 @@ Command::Command(const std::vector<std::string>& argv, const Surroundings& origi
   }
 }
 
-Command::~Command() {
+CapturedCommand::~CapturedCommand() {
   for (int fd : {report_fd_, go_fd_})
     if (fd >= 0) close(fd);
   if (pid_ > 0 && !reaped_) {
@@ -69,7 +70,7 @@ Command::~Command() {
   }
 }
 
-void Command::run_child(const std::vector<std::string>& argv, const Surroundings& original, int go_fd) {
+void CapturedCommand::run_child(const std::vector<std::string>& argv, const Surroundings& original, int go_fd) {
   char byte;
   if (read(go_fd, &byte, 1) != 1) _exit(2);
   // A working directory below the mount point was entered before the mount: enter it again, by name.
@@ -88,7 +89,7 @@ void Command::run_child(const std::vector<std::string>& argv, const Surroundings
   _exit(error == ENOENT ? 127 : 126);
 }
 
-void Command::go() {
+void CapturedCommand::go() {
   (void)!write(go_fd_, "g", 1);
   std::string answer = read_report(report_fd_);
   if (answer.empty()) return;
@@ -97,7 +98,7 @@ void Command::go() {
   throw NotRun(answer, WEXITSTATUS(raw));
 }
 
-bool Command::ended(int* status) {
+bool CapturedCommand::ended(int* status) {
   int raw;
   if (reaped_ || waitpid(pid_, &raw, WNOHANG) != pid_) return false;
   reaped_ = true;
@@ -105,7 +106,7 @@ bool Command::ended(int* status) {
   return true;
 }
 
-void Command::send(int signal) const {
+void CapturedCommand::send(int signal) const {
   if (!reaped_) kill(pid_, signal);
 }
 

@@ -21,14 +21,14 @@ struct Surroundings {
   SignalState signals{};
 };
 
-class Command {
+class CapturedCommand {
  public:
   // Forks; in the child calls `enter` (which mounts, and throws Fail), then waits. Throws Fail with enter's line. Call before
   // any thread is started.
-  Command(const std::vector<std::string>& argv, const Surroundings& original, const std::function<void()>& enter);
-  ~Command();
-  Command(const Command&) = delete;
-  Command& operator=(const Command&) = delete;
+  CapturedCommand(const std::vector<std::string>& argv, const Surroundings& original, const std::function<void()>& enter);
+  ~CapturedCommand();
+  CapturedCommand(const CapturedCommand&) = delete;
+  CapturedCommand& operator=(const CapturedCommand&) = delete;
 
   // Executes the command. Throws NotRun if it can't be.
   void go();

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "engine/prepare.hpp"
 #include "engine/removal.hpp"
 #include "targets/blocking_session.hpp"

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <string>
 
+#include "base/target.hpp"
 #include "plan/image.hpp"
-#include "targets/target.hpp"
 #include "trace/header.hpp"
 
 namespace fsr {

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/target.hpp"
 #include "engine/run.hpp"
 #include "inputs/input.hpp"
 #include "op_source.hpp"
 #include "report/report.hpp"
-#include "targets/target.hpp"
 #include "util/units.hpp"
 
 namespace fsr {

@@ -12,17 +12,17 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "cli/checks.hpp"
 #include "cli/dry_run.hpp"
 #include "cli/progress_line.hpp"
 #include "cycle/life_cycle.hpp"
-#include "engine/clock.hpp"
 #include "engine/recording.hpp"
 #include "inputs/input.hpp"
 #include "plan/credentials.hpp"
 #include "report/report.hpp"
 #include "sql/results.hpp"
-#include "targets/target.hpp"
 #include "util/memory.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"

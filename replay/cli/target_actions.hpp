@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "targets/blocking_session.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

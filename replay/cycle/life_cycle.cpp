@@ -5,11 +5,11 @@
 
 #include <stdexcept>
 
+#include "base/target.hpp"
 #include "op_source.hpp"
 #include "plan/file_uses.hpp"
 #include "plan/image_source.hpp"
 #include "report/report.hpp"
-#include "targets/target.hpp"
 #include "util/units.hpp"
 
 namespace fsr {

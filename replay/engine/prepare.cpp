@@ -9,7 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "engine/reconcile.hpp"
 #include "plan/image_source.hpp"
 #include "targets/blocking_session.hpp"

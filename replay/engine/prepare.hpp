@@ -9,8 +9,8 @@
 #include <functional>
 #include <string>
 
+#include "base/target.hpp"
 #include "engine/run.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

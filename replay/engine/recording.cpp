@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 #include "trace/model.hpp"
 
 namespace fsr {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/op_copy.hpp"
+#include "base/op_copy.hpp"
 #include "trace/writer.hpp"
 
 namespace fsr {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/target.hpp"
 #include "targets/blocking_session.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

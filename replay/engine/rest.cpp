@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 
 namespace fsr {
 

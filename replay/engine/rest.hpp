@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 
 namespace fsr {
 

@@ -100,14 +100,14 @@ static bool unknown_listing(const Op& op) {
   return lists && op.has(kOpInferred) && op.error == 0 && op.result == 0;
 }
 
-Verdict Verifier::check(const Op& op, const Outcome& got, bool other_user) {
+Match Verifier::check(const Op& op, const Outcome& got, bool other_user) {
   if (op.kind == OpKind::releasedir) listings_.erase(op.handle);
-  if (op.has(kOpUnfinished) || unknown_listing(op)) return Verdict::uncompared;
-  if (same(op, got)) return Verdict::matched;
+  if (op.has(kOpUnfinished) || unknown_listing(op)) return Match::uncompared;
+  if (same(op, got)) return Match::matched;
   ++total_;
   if (mismatches_.size() < keep_) note(op, got);
   auto denied = [](int error) { return error == EACCES || error == EPERM; };
-  return other_user && denied(op.error) != denied(got.error) ? Verdict::permission : Verdict::differed;
+  return other_user && denied(op.error) != denied(got.error) ? Match::permission : Match::differed;
 }
 
 static std::string text(const Op& op, int error, uint64_t result) {

@@ -6,12 +6,12 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/target.hpp"
 #include "engine/run.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 
-enum class Verdict : uint8_t { matched, differed, permission, uncompared };
+enum class Match : uint8_t { matched, differed, permission, uncompared };
 
 // One for each worker; not thread-safe.
 class Verifier {
@@ -19,7 +19,7 @@ class Verifier {
   Verifier(bool compare_data, size_t keep) : compare_data_(compare_data), keep_(keep) {}
 
   // `other_user`: acted as somebody else than recorded, so that a permission error on one side only follows from that.
-  Verdict check(const Op& op, const Outcome& got, bool other_user);
+  Match check(const Op& op, const Outcome& got, bool other_user);
 
   uint64_t total() const { return total_; }
   uint64_t blocks_compared() const { return blocks_compared_; }

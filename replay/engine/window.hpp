@@ -12,9 +12,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/op_copy.hpp"
+#include "base/op_copy.hpp"
+#include "base/target.hpp"
 #include "engine/recording.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/payload.hpp"
+#include "base/payload.hpp"
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
 #include "plan/print_data.hpp"
@@ -252,13 +252,13 @@ bool Worker::compare(const Node& node, KindResult& kind) {
   if (run_.options.compare) {
     uint32_t as = run_.options.credentials ? node.request.who.uid : self_;
     switch (verifier_.check(op, outcome, as != op.uid)) {
-      case Verdict::matched:
+      case Match::matched:
         ++kind.matched;
         break;
-      case Verdict::permission:
+      case Match::permission:
         ++kind.permission;
         [[fallthrough]];
-      case Verdict::differed:
+      case Match::differed:
         ++kind.differed;
         add(counters_.differed, 1);
         failed |= outcome.error != 0;
@@ -267,7 +267,7 @@ bool Worker::compare(const Node& node, KindResult& kind) {
           run_.cancel.store(true, std::memory_order_relaxed);
         }
         break;
-      case Verdict::uncompared:
+      case Match::uncompared:
         ++kind.uncompared;
         break;
     }

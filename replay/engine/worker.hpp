@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "engine/rest.hpp"
 #include "engine/run.hpp"
 #include "engine/scheduler.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 
 namespace fsr {
 

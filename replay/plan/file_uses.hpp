@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/target.hpp"
 #include "op_source.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "engine/prepare.hpp"
+#include "base/target.hpp"
 #include "plan/clones.hpp"
 
 namespace fsr {

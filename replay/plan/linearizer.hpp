@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/op_copy.hpp"
+#include "base/op_copy.hpp"
 #include "plan/lookahead.hpp"
 #include "plan/name_states.hpp"
 #include "plan/name_views.hpp"

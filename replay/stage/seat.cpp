@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "stage/barrier.hpp"
 #include "stage/play_state.hpp"
 #include "stage/stage_worker.hpp"

@@ -10,11 +10,11 @@
 #include <functional>
 #include <string_view>
 
+#include "base/target.hpp"
 #include "engine/recording.hpp"
 #include "measure/tally.hpp"
 #include "op.hpp"
 #include "stage/actor.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "engine/recording.hpp"
 #include "stage/play_state.hpp"
 #include "stage/seat.hpp"

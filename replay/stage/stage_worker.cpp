@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "stage/play_state.hpp"
 #include "stage/seat.hpp"
 

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/target.hpp"
 #include "engine/rest.hpp"
 #include "measure/tally.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/target.hpp"
 #include "op_source.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

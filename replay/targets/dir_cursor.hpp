@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "base/target.hpp"
 #include "op.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

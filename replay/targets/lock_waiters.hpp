@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 #include "targets/wait.hpp"
 
 namespace fsr {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/target.hpp"
 #include "targets/op_shapes.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

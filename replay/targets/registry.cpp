@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 
+#include "base/target.hpp"
 #include "targets/afp/afp_target.hpp"
 #include "targets/file/file_target.hpp"
 #include "targets/memory/memory_target.hpp"
@@ -8,7 +9,6 @@
 #include "targets/ninep/ninep_target.hpp"
 #include "targets/null/null.hpp"
 #include "targets/raw/raw_target.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 
 namespace fsr {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "targets/target.hpp"
-#include "targets/task.hpp"
+#include "base/target.hpp"
+#include "base/task.hpp"
 #include "targets/wait.hpp"
 #include "targets/wire/channel.hpp"
 

@@ -5,7 +5,7 @@
 #include <coroutine>
 #include <cstdint>
 
-#include "targets/task.hpp"
+#include "base/task.hpp"
 
 namespace fsr {
 

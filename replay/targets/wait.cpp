@@ -10,7 +10,7 @@
 #include <system_error>
 #include <typeinfo>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 
 namespace fsr {
 

@@ -10,8 +10,8 @@
 #include <initializer_list>
 #include <stdexcept>
 
+#include "base/target.hpp"
 #include "op.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

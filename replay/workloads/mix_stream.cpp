@@ -102,7 +102,7 @@ void MixStream::name(Op& op, Arena& arena, ObjectId parent, std::string_view tex
 }
 
 MixStream::Progress MixStream::begin(bool writes) {
-  const Transfer t = writes ? sizes_.write(random_) : sizes_.read(random_);
+  const CallSizes t = writes ? sizes_.write(random_) : sizes_.read(random_);
   Progress p;
   p.block = t.block;
   if (t.whole) {

@@ -21,8 +21,8 @@ constexpr uint64_t kKiB = 1024, kBlock = 8192;
 class Nhfsstone final : public SizeModel {
  public:
   uint64_t file(Random& random) const override { return write(random).length; }
-  Transfer read(Random&) const override { return {.length = kBlock, .block = kBlock, .whole = true}; }
-  Transfer write(Random& random) const override {
+  CallSizes read(Random&) const override { return {.length = kBlock, .block = kBlock, .whole = true}; }
+  CallSizes write(Random& random) const override {
     const uint64_t percent = random.below(100);
     if (percent < 50) return {.length = kKiB * random.between(1, 3), .block = kKiB};
     return {.length = kBlock * (percent < 97 ? random.between(1, 6) : 32), .block = kBlock};
@@ -47,15 +47,15 @@ uint64_t draw(std::span<const Share> table, Random& random) {
 class Sfs final : public SizeModel {
  public:
   uint64_t file(Random& random) const override { return kKiB * draw(kFiles, random); }
-  Transfer read(Random& random) const override {
+  CallSizes read(Random& random) const override {
     const uint64_t blocks = draw(kReads, random);
-    return blocks == 1 ? Transfer{.length = kBlock, .block = kBlock} : transfer(blocks, random);
+    return blocks == 1 ? CallSizes{.length = kBlock, .block = kBlock} : transfer(blocks, random);
   }
-  Transfer write(Random& random) const override { return transfer(draw(kWrites, random), random); }
+  CallSizes write(Random& random) const override { return transfer(draw(kWrites, random), random); }
   uint64_t longest() const override { return 16 * kBlock + 7 * kKiB; }
 
  private:
-  static Transfer transfer(uint64_t blocks, Random& random) {
+  static CallSizes transfer(uint64_t blocks, Random& random) {
     return {.length = blocks * kBlock + kKiB * random.between(1, 7), .block = kBlock};
   }
   static constexpr Share kFiles[] = {{33, 1}, {21, 2}, {13, 4},  {10, 8},  {8, 16},
@@ -112,8 +112,8 @@ class OfTrace final : public SizeModel {
     longest_ = std::max(reads_.max(), writes_.max());
   }
   uint64_t file(Random& random) const override { return files_.draw(random); }
-  Transfer read(Random& random) const override { return one(reads_.draw(random)); }
-  Transfer write(Random& random) const override { return one(writes_.draw(random)); }
+  CallSizes read(Random& random) const override { return one(reads_.draw(random)); }
+  CallSizes write(Random& random) const override { return one(writes_.draw(random)); }
   uint64_t longest() const override { return longest_; }
 
  private:
@@ -122,7 +122,7 @@ class OfTrace final : public SizeModel {
     uint64_t& most = files[object];
     most = std::max(most, size);
   }
-  static Transfer one(uint64_t length) { return {.length = length, .block = uint32_t(length)}; }
+  static CallSizes one(uint64_t length) { return {.length = length, .block = uint32_t(length)}; }
 
   Sample files_, reads_, writes_;
   uint64_t longest_ = 0;

@@ -16,7 +16,7 @@
 namespace fsr {
 
 // Consecutive calls on one file, each of `block` bytes but for a shorter last one.
-struct Transfer {
+struct CallSizes {
   uint64_t length = 0;  // bytes, at least 1
   uint32_t block = 8192;
   bool whole = false;  // the file from its beginning to its end, whatever `length` says
@@ -26,8 +26,8 @@ class SizeModel {
  public:
   virtual ~SizeModel() = default;
   virtual uint64_t file(Random& random) const = 0;
-  virtual Transfer read(Random& random) const = 0;
-  virtual Transfer write(Random& random) const = 0;
+  virtual CallSizes read(Random& random) const = 0;
+  virtual CallSizes write(Random& random) const = 0;
   virtual uint64_t longest() const = 0;  // bytes of a transfer, at most
 };
 

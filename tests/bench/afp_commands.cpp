@@ -9,7 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/afp/session.hpp"
 
 using namespace fsr;

@@ -7,9 +7,9 @@
 
 #include <atomic>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "op_source.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

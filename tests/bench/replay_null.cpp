@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "engine/run.hpp"
 #include "synthetic_source.hpp"
 #include "targets/null/null.hpp"
-#include "targets/target.hpp"
 
 using namespace fsr;
 

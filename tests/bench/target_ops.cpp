@@ -17,11 +17,11 @@
 #include <random>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "engine/run.hpp"
 #include "op_source.hpp"
 #include "targets/blocking_session.hpp"
-#include "targets/target.hpp"
 
 using namespace fsr;
 

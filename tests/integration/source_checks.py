@@ -44,6 +44,34 @@ def source_files():
     return sorted(n for n in names if os.path.isfile(os.path.join(SOURCE, n)))
 
 
+def folder_order():
+    """Folders as docs/design.md lists them, lower to higher."""
+    with open("docs/design.md", encoding="utf-8") as text:
+        return re.findall(r"^\| `([a-z/-]+)/` \|", text.read(), re.M)
+
+
+def folder_of(path, order):
+    return max((f for f in order if path.startswith(f + "/")), key=len, default=None)
+
+
+def includes(path):
+    """Quoted includes of a file, as paths in the tree."""
+    roots = [os.path.dirname(path), "capture-formats", "replay", "shim", "tools", "tools/fstrace", "tools/fstrace/capture"]
+    for n, line in enumerate(lines_of(path), 1):
+        if found := re.match(r'#include "([^"]+)"', line):
+            yield n, next((p for root in roots if os.path.exists(p := os.path.normpath(os.path.join(root, found[1])))), None)
+
+
+def upward_includes(cpp):
+    order = folder_order()
+    for path in cpp:
+        here = folder_of(path, order)
+        for n, header in includes(path) if here else ():
+            there = header and folder_of(header, order)
+            if there and order.index(there) > order.index(here):
+                yield f"{path}:{n} includes {header}"
+
+
 def main():
     os.chdir(SOURCE)
     files = source_files()
@@ -64,6 +92,8 @@ def main():
     case("of other processes, /proc is read in one place",
          [f"{f}:{n}" for f in cpp if f.startswith("shim/") and f not in PROC_READERS
           for n, line in enumerate(lines_of(f), 1) if re.search(r'"/proc(?!/(self|net|sys)/)', line)])
+
+    case("no folder includes one that docs/design.md lists above it", list(upward_includes(cpp)))
 
     # Versions of clang-format disagree with each other; 14 is Debian 12's.
     tool = shutil.which("clang-format-14")

@@ -13,9 +13,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "targets/blocking_session.hpp"
-#include "targets/target.hpp"
 #include "unit/catch.hpp"
 
 namespace fsr {

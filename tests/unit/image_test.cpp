@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <map>
 
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "catch.hpp"
-#include "engine/clock.hpp"
 #include "engine/prepare.hpp"
 #include "op_list.hpp"
 #include "plan/clones.hpp"
 #include "plan/image_source.hpp"
 #include "targets/blocking_session.hpp"
-#include "targets/target.hpp"
 #include "trace/live_state.hpp"
 #include "util/object_set.hpp"
 

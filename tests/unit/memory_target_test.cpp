@@ -10,8 +10,8 @@
 #include <random>
 #include <set>
 
+#include "base/clock.hpp"
 #include "catch.hpp"
-#include "engine/clock.hpp"
 #include "op_list.hpp"
 #include "targets/blocking_session.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "base/target.hpp"
 #include "catch.hpp"
-#include "targets/target.hpp"
 #include "trace/reader.hpp"
 
 using namespace fsr;

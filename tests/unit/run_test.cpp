@@ -4,11 +4,11 @@
 
 #include <cerrno>
 
+#include "base/target.hpp"
 #include "catch.hpp"
 #include "op_list.hpp"
 #include "plan/clones.hpp"
 #include "slow_target.hpp"
-#include "targets/target.hpp"
 
 using namespace fsr;
 

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "engine/clock.hpp"
-#include "targets/target.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 
 namespace fsr {
 

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "catch.hpp"
-#include "engine/clock.hpp"
 #include "slow_target.hpp"
 #include "stage/barrier.hpp"
 #include "stage/seat.hpp"
-#include "targets/target.hpp"
 
 using namespace fsr;
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 
+#include "base/clock.hpp"
 #include "catch.hpp"
-#include "engine/clock.hpp"
 #include "engine/prepare.hpp"
 #include "engine/verify.hpp"
 #include "inputs/mix/mix_options.hpp"

@@ -2,8 +2,8 @@
 // What is remembered of UNSTABLE writes, to write it again when a server lost it.
 #include "targets/nfs/uncommitted.hpp"
 
+#include "base/payload.hpp"
 #include "catch.hpp"
-#include "engine/payload.hpp"
 
 using namespace fsr;
 using namespace fsr::nfs;

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <string>
 
+#include "base/clock.hpp"
 #include "catch.hpp"
-#include "engine/clock.hpp"
 #include "targets/nfs/rpc.hpp"
 #include "targets/wire/channel.hpp"
 #include "targets/wire/url.hpp"

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "../bench/long_edge.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "catch.hpp"
-#include "engine/clock.hpp"
 #include "engine/run.hpp"
 #include "op_list.hpp"
 #include "targets/null/null.hpp"
-#include "targets/target.hpp"
 #include "targets/wait.hpp"
 
 using namespace fsr;

@@ -15,13 +15,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "cycle/life_cycle.hpp"
-#include "engine/clock.hpp"
 #include "inputs/mix/mix_input.hpp"
 #include "mix/mix.hpp"
 #include "report/report.hpp"
 #include "subcommand.hpp"
-#include "targets/target.hpp"
 
 namespace fsr::fsbench {
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
-#include "targets/target.hpp"
 #include "workloads/postmark/commands.hpp"
 #include "workloads/postmark/counts.hpp"
 #include "workloads/postmark/player.hpp"

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/target.hpp"
 #include "engine/run.hpp"
 #include "inputs/mix/mix_section.hpp"
 #include "report/report.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <thread>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
+#include "base/payload.hpp"
 #include "engine/limit.hpp"
-#include "engine/payload.hpp"
 #include "engine/silence.hpp"
 #include "engine/verify.hpp"
 #include "op_source.hpp"
@@ -88,7 +88,7 @@ class MixPlayer final : public Player {
       seat.count(kFailing, {.due = seat.issued(), .from = seat.issued(), .to = outcome.completed});
       if (is_no_answer(outcome.error)) ++shared_.unanswered;
     }
-    if (verifier_.check(op, outcome, false) == Verdict::matched) {
+    if (verifier_.check(op, outcome, false) == Match::matched) {
       ++kind.matched;
       return;
     }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/afp/ops.hpp"
 #include "targets/afp/password.hpp"
 #include "targets/blocking_session.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 
 namespace fsr::afp {
 

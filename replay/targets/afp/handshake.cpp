@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/afp/dhx2.hpp"
 #include "targets/afp/session.hpp"
 

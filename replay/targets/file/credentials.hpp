@@ -2,7 +2,7 @@
 // Acting as somebody else on the calling thread, for as long as the object lives.
 #pragma once
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 
 namespace fsr {
 

@@ -16,7 +16,7 @@
 // is missing.
 #pragma once
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 
 namespace fsr {
 

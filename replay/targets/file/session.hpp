@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/lock_waiters.hpp"
 #include "targets/pool.hpp"
 #include "tree.hpp"

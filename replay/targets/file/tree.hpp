@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/target.hpp"
 #include "objects.hpp"
-#include "targets/target.hpp"
 
 struct statx;
 

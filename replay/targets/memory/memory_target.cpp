@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/lock_patience.hpp"
 #include "targets/lock_waiters.hpp"
 #include "targets/wait.hpp"

@@ -6,7 +6,7 @@
 // ENOSPC.
 #pragma once
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 
 namespace fsr {
 

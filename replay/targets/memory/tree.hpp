@@ -15,10 +15,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/target.hpp"
 #include "file_data.hpp"
 #include "lock_table.hpp"
 #include "targets/dir_cursor.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/target.hpp"
 #include "targets/dir_cursor.hpp"
 #include "targets/listing_progress.hpp"
 #include "targets/nfs/nfs3.hpp"
-#include "targets/target.hpp"
 
 namespace fsr::nfs {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/payload.hpp"
+#include "base/payload.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 
 namespace fsr::nfs {

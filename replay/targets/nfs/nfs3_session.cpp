@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/lock_patience.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 

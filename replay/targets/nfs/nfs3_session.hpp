@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/target.hpp"
 #include "targets/nfs/nfs_state.hpp"
 #include "targets/nfs/nlm4.hpp"
-#include "targets/target.hpp"
 #include "targets/wire/channel_set.hpp"
 
 namespace fsr::nfs {

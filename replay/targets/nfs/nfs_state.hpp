@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "base/target.hpp"
 #include "targets/id_map.hpp"
 #include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/listing.hpp"
 #include "targets/nfs/nfs3.hpp"
 #include "targets/nfs/uncommitted.hpp"
-#include "targets/target.hpp"
 #include "targets/wire/channel.hpp"
 
 namespace fsr::nfs {

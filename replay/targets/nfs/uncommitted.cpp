@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/payload.hpp"
+#include "base/payload.hpp"
 
 namespace fsr::nfs {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/nfs4/session.hpp"
 
 namespace fsr::nfs4 {

@@ -19,11 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/task.hpp"
 #include "targets/nfs/nfs_state.hpp"
 #include "targets/nfs4/compound.hpp"
 #include "targets/parking.hpp"
 #include "targets/shared_session.hpp"
-#include "targets/task.hpp"
 #include "targets/wire/channel_set.hpp"
 
 namespace fsr::nfs4 {

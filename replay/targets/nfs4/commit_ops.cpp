@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/payload.hpp"
+#include "base/payload.hpp"
 #include "targets/nfs4/ops.hpp"
 
 namespace fsr::nfs4 {

@@ -8,7 +8,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/nfs4/client.hpp"
 #include "targets/nfs4/session.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/lock_patience.hpp"
 #include "targets/nfs4/ops.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 #include "targets/wire/url.hpp"
 
 namespace fsr::nfs4 {

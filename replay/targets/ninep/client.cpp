@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/ninep/session.hpp"
 
 namespace fsr::ninep {

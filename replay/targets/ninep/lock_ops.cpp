@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/lock_patience.hpp"
 #include "targets/ninep/ops.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/blocking_session.hpp"
 #include "targets/ninep/ops.hpp"
 #include "targets/ninep/session.hpp"

@@ -11,7 +11,7 @@
 //     timeout=            seconds until a request has failed; default 60
 #pragma once
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 
 namespace fsr {
 extern const TargetPlugin ninep_plugin, ninep_unix_plugin;

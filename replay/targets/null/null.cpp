@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 #include "targets/null/null.hpp"
-#include "targets/target.hpp"
 
 namespace fsr {
 

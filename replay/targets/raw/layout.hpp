@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 
 namespace fsr::raw {
 

@@ -2,7 +2,7 @@
 // What a device can do of operations.
 #pragma once
 
-#include "targets/target.hpp"
+#include "base/target.hpp"
 
 namespace fsr::raw {
 

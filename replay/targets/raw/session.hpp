@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 #include "targets/file/tree.hpp"
 #include "targets/lock_waiters.hpp"
 #include "targets/raw/device.hpp"

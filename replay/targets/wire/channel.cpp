@@ -13,7 +13,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "engine/clock.hpp"
+#include "base/clock.hpp"
 
 namespace fsr::wire {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/task.hpp"
 #include "op.hpp"
 #include "stage/seat.hpp"
-#include "targets/task.hpp"
 #include "workloads/postmark/counts.hpp"
 #include "workloads/postmark/mt19937.hpp"
 #include "workloads/postmark/settings.hpp"

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/clock.hpp"
-#include "targets/target.hpp"
+#include "base/clock.hpp"
+#include "base/target.hpp"
 
 namespace fsr {
 

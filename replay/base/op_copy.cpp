@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/op_copy.hpp"
+#include "base/op_copy.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/payload.hpp"
+#include "base/payload.hpp"
 
 #include <algorithm>
 #include <cstring>
