@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -91,7 +93,11 @@ class Driver final : Completion {
     int64_t deadline = clock.now() + timeout;
     while (!pending.done) {
       session_->poll(deadline, -1, *this);
-      require(pending.done || clock.now() < deadline, fmt::format("{}: no answer", op_name(pending.op.kind)));
+      if (pending.done || clock.now() < deadline) continue;
+      // The session still refers to `pending`, which can't go before it.
+      fmt::print("not ok - {}: no answer\n", op_name(pending.op.kind));
+      fflush(stdout);
+      _Exit(1);
     }
     return pending.answer;
   }
