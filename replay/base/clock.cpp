@@ -3,7 +3,20 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 namespace fsr {
+
+namespace {
+
+constexpr int64_t kGrace = 1'000'000'000;    // ns
+constexpr int64_t kLookEvery = 100'000'000;  // ns
+
+}  // namespace
+
+bool Clock::given_up(int64_t begun) { return stop_ && stop_->load() > 0 && now() >= begun + kGrace; }
+
+int64_t Clock::look_again(int64_t deadline) { return stop_ ? std::min(deadline, now() + kLookEvery) : deadline; }
 
 int64_t MonotonicClock::now() {
   timespec t;

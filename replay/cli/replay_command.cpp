@@ -51,7 +51,7 @@ struct Replay {
   bool tree_begun = false, failed_afterwards = false;
   Report report;
 
-  Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet) {}
+  Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet) { clock.heed(s); }
 
   // Before anything is done, and before a target changes the umask.
   void open_outputs() {

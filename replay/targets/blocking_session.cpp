@@ -31,12 +31,14 @@ const Outcome& BlockingSession::perform(const Op& op, std::string_view payload) 
     done_ = true;
     return request_->outcome;
   }
-  int64_t give_up = clock_.now() + patience_;
+  const int64_t begun = clock_.now();
+  auto in_time = [&] { return clock_.now() < begun + patience_ && !clock_.given_up(begun); };
+  auto wait = [&] { session_->poll(clock_.look_again(begun + patience_), -1, *this); };
   Submit submitted;
-  while ((submitted = session_->submit(*request_)) == Submit::busy && clock_.now() < give_up) session_->poll(give_up, -1, *this);
+  while ((submitted = session_->submit(*request_)) == Submit::busy && in_time()) wait();
   if (submitted == Submit::completed) keep();
-  while (!done_ && clock_.now() < give_up) session_->poll(give_up, -1, *this);
-  if (!done_) request_->outcome.error = ETIMEDOUT;
+  while (!done_ && in_time()) wait();
+  if (!done_) request_->outcome.error = clock_.given_up(begun) ? EINTR : ETIMEDOUT;
   return request_->outcome;
 }
 

@@ -18,7 +18,8 @@ class BlockingSession final : private Completion {
   ~BlockingSession();
 
   // The outcome, its data and entries copied: valid until the next perform(). Never throws for what the target answers; an
-  // operation that the target can't express answers EOPNOTSUPP, one that got no answer in time ETIMEDOUT, as do all after it.
+  // operation that the target can't express answers EOPNOTSUPP, one that got no answer in time ETIMEDOUT, and EINTR when the user
+  // wanted an end (Clock::given_up); ETIMEDOUT all after it.
   const Outcome& perform(const Op& op, std::string_view payload = {});
 
  private:

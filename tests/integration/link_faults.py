@@ -150,6 +150,25 @@ class Beside:
                 return
         self.cases.case(f"{self.kind}: ^C at random moments, {runs} times", True)
 
+    def says_nothing(self, trace):
+        """^C while a server that says nothing is waited for before the run."""
+        between = self.proxy()
+        between.pause()
+        replay = self.start(trace, timeout=60)
+        time.sleep(1.5)
+        early = replay.poll()
+        replay.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        try:
+            errors = replay.communicate(timeout=SOON + SLACK)[1]
+        except subprocess.TimeoutExpired:
+            replay.kill()
+            errors = "goes on; " + replay.communicate()[1]
+        print(f"# {self.kind}: ended {time.monotonic() - began:.2f} s after ^C")
+        between.close()
+        self.cases.case(f"{self.kind}: ^C while a server that says nothing is opened", early is None and replay.returncode == 2
+                        and errors.endswith("interrupted\n") and errors.count("\n") == 1, repr((early, replay.returncode, errors)))
+
     def silent(self, trace):
         """No ^C: each operation ends with its time limit, which what it is made of and reconnects share."""
         between = self.proxy()
@@ -282,6 +301,7 @@ def beside_server(kind, runs, work_trace, once_trace):
         target.not_twice(once_trace, faults.CutAt(nth(sets_attribute()), after=True),
                          "an extended attribute is not made or removed twice", lost=4)
     target.broken(work_trace)
+    target.says_nothing(once_trace)
     target.silent(work_trace)
     target.interrupted(work_trace, runs)
     return cases.status()

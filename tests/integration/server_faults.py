@@ -20,7 +20,7 @@ from lower_fs import Cases, Scratch, built, run, shim_program
 HERE = os.path.dirname(os.path.abspath(__file__))
 SILENCE = 10  # seconds
 PATIENCE = 60
-ENDS_AT_ONCE = ("nfs3", "afp")
+ENDS_AT_ONCE = ("nfs3", "nfs4", "afp")
 AT_ONCE = 5  # seconds: 2, and as much as a busy machine may take to print a report
 
 # kind: server, the file of its process group below its directory, the URL that it hands on, the exported directory, URL options
@@ -183,11 +183,11 @@ def processor_time():
     return used.ru_utime + used.ru_stime
 
 
-def interrupted(cases, server, kind, trace, silent, timing, workers):
+def interrupted(cases, server, kind, trace, silent, timing, workers, *options):
     """Ended by ^C at a random moment."""
-    place = f"stopped-{silent}-{timing}-{workers}"
+    place = f"stopped-{silent}-{timing}-{workers}{''.join(options)}"
     chance, used = random.Random(f"{kind}-{place}"), processor_time()
-    replay = start(trace, server.url(place), "--timing", timing, "--workers", str(workers), "--clones", "8")
+    replay = start(trace, server.url(place), "--timing", timing, "--workers", str(workers), "--clones", "8", *options)
     begun(os.path.join(server.directory, place))
     time.sleep(chance.uniform(0, 0.3))
     try:
@@ -203,7 +203,8 @@ def interrupted(cases, server, kind, trace, silent, timing, workers):
     used = processor_time() - used
     fine = status == 1 and took < AT_ONCE and used < 1 and any("interrupted" in why for why in report["not_clean"])
     fine = fine and report["issued"] == report["matched"] + report["differed"] + report["unrecorded"] + report["unfinished"]
-    cases.case(f"{kind}: {timing}, {workers} workers, the server {'silent' if silent else 'busy'}: ^C ends it at once, and without "
+    how = " ".join((timing, *options))
+    cases.case(f"{kind}: {how}, {workers} workers, the server {'silent' if silent else 'busy'}: ^C ends it at once, and without "
                "burning processor time", fine, f"{took:.1f} s, {used:.1f} s of processor time, {told(status, report)}")
 
 
@@ -220,6 +221,7 @@ def beside_server(kind, trace, locks):
     if kind in ENDS_AT_ONCE:
         for silent, timing, workers in ((True, "original", 1), (True, "think", 2), (True, "asap", 1), (True, "asap", 2), (False, "asap", 2)):
             interrupted(cases, server, kind, trace, silent, timing, workers)
+        interrupted(cases, server, kind, trace, True, "asap", 1, "--cleanup")
         two_locks(cases, server, kind, locks)
     comes_back(cases, server, kind, trace)
     full(cases, server, kind, trace)

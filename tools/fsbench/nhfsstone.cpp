@@ -50,6 +50,7 @@ struct Place {
 class Nhfsstone {
  public:
   Nhfsstone(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) {
+    clock_.heed(stop);
     if (options_.targets.empty()) options_.targets = {"."};
     total_ = options_.calls     ? options_.calls
              : options_.seconds ? uint64_t(double(options_.seconds) * options_.load)

@@ -61,6 +61,7 @@ class Postmark {
 
   std::string perform(const Settings& settings) {
     MonotonicClock clock;
+    clock.heed(stop_);
     std::vector<std::unique_ptr<Target>> targets;
     Stage stage(clock);
     std::vector<Location> locations = settings.locations;

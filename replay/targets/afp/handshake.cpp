@@ -62,7 +62,12 @@ ServerInfo ask_server_info(const std::vector<wire::Address>& server, Clock& cloc
   out.begin(Command::none);
   out.end(Dsi::get_status, uint16_t(request.tag()), 0);
   channel.send(request);
-  while (request.error < 0) channel.poll(INT64_MAX, -1);
+  const int64_t begun = clock.now();
+  while (request.error < 0 && !clock.given_up(begun)) channel.poll(clock.look_again(INT64_MAX), -1);
+  if (request.error < 0) {
+    channel.reset();
+    throw std::runtime_error("interrupted");
+  }
   if (request.error == ETIMEDOUT) throw std::runtime_error("no answer to DSIGetStatus");
   if (request.error) throw std::runtime_error("it closes the connection or garbles DSIGetStatus: no AFP server?");
   return request.info;
@@ -74,11 +79,17 @@ Client::Client(const Settings& s)
       owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(), *s.clock, counters.wire)),
       channel_(*owned_channel_) {
   channel_.set_listener(this);
+  Clock& clock = *settings.clock;
+  const int64_t begun = clock.now();
   bool done = false;
   shake_hands(&done);
-  while (!done) channel_.poll(interest(INT64_MAX).deadline, -1);
+  while (!done && !clock.given_up(begun)) channel_.poll(interest(clock.look_again(INT64_MAX)).deadline, -1);
   if (is_ready()) return;
   ending_ = true;
+  if (!done) {
+    channel_.reset();
+    problem_ = "interrupted";
+  }
   throw std::runtime_error(problem_.empty() ? strerror(shake_error_) : problem_);
 }
 

@@ -48,7 +48,7 @@ wire::ChannelOptions channel_options(int64_t timeout) {
 }  // namespace
 
 RpcClient::RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock) try
-    : what_(what), channel_(std::move(server), kRpcProtocol, channel_options(timeout), clock, counters_) {
+    : what_(what), clock_(clock), channel_(std::move(server), kRpcProtocol, channel_options(timeout), clock, counters_) {
 } catch (const std::runtime_error& e) {
   throw std::runtime_error(what + ": " + e.what());
 }
@@ -63,7 +63,12 @@ void RpcClient::call(const Procedure& procedure, const Identity& who, const std:
   encode(out);
   end_call(x.head, 0);
   channel_.send(x);
-  while (!x.done) channel_.poll(INT64_MAX, -1);
+  const int64_t begun = clock_.now();
+  while (!x.done && !clock_.given_up(begun)) channel_.poll(clock_.look_again(INT64_MAX), -1);
+  if (!x.done) {
+    channel_.reset();
+    x.problem = "interrupted";
+  }
   if (!x.problem.empty()) throw std::runtime_error(what_ + ": " + x.problem);
 }
 

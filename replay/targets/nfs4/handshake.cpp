@@ -37,14 +37,15 @@ Client::Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path
   std::random_device random;
   verifier_ = uint64_t(random()) << 32 | random();
   owner_id_ = "fsreplay." + std::to_string(verifier_) + std::to_string(random());
-  const int64_t until = o.clock->now() + std::min(o.timeout, kSetUpPatience);
+  const int64_t begun = o.clock->now();
+  const int64_t until = begun + std::min(o.timeout, kSetUpPatience);
   bool done = false;
   set_up(path, &done);
-  while (!done && o.clock->now() < until) {
+  while (!done && o.clock->now() < until && !o.clock->given_up(begun)) {
     advance(o.clock->now());
-    if (!done) channels_.poll(interest(until).deadline, -1);
+    if (!done) channels_.poll(interest(o.clock->look_again(until)).deadline, -1);
   }
-  if (!done) problem_ = "no answer";
+  if (!done) problem_ = o.clock->given_up(begun) ? "interrupted" : "no answer";
   if (problem_.empty()) return;
   if (done && clientid_) shut_down();
   const std::string problem = problem_;

@@ -40,11 +40,18 @@ Client::Client(const Settings& s)
       msize_(s.msize),
       owned_channel_(std::make_unique<wire::Channel>(s.server, kProtocol, channel_options(), *s.clock, counters.wire)),
       channel_(*owned_channel_) {
+  Clock& clock = *settings.clock;
+  const int64_t begun = clock.now();
   bool done = false;
   set_up(&done);
-  while (!done) {
-    advance(settings.clock->now());
-    if (!done) channel_.poll(interest(INT64_MAX).deadline, -1);
+  while (!done && !clock.given_up(begun)) {
+    advance(clock.now());
+    if (!done) channel_.poll(interest(clock.look_again(INT64_MAX)).deadline, -1);
+  }
+  if (!done) {
+    ending_ = true;
+    channel_.reset();
+    problem_ = "interrupted";
   }
   if (!problem_.empty()) {
     ending_ = true;

@@ -43,8 +43,13 @@ Channel::Channel(std::vector<Address> addresses, const Protocol& protocol, const
   if (options.lazy) return;
   for (size_t tried = 0; tried < addresses_.size(); ++tried) {
     start_connect(clock_.now());
-    while (state_ == State::connecting) poll(connect_deadline_, -1);
+    const int64_t begun = clock_.now();
+    while (state_ == State::connecting && !clock_.given_up(begun)) poll(clock_.look_again(connect_deadline_), -1);
     if (state_ == State::connected) return;
+    if (state_ == State::connecting) {
+      close_socket();
+      throw std::runtime_error("interrupted");
+    }
   }
   throw std::runtime_error(strerror(last_error_));
 }
