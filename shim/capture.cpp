@@ -347,8 +347,8 @@ int run_capture(CaptureOptions& options) {
   const unsigned connection = mounted ? minor(mounted->dev) : 0;
   control.tell("connection", std::to_string(connection));
   MountWatch watch(directory, other_namespace ? std::to_string(command->pid()) : "", [&](unsigned long flags) {
-    auto act = [&] { restrict_mount(directory, flags); };
-    other_namespace ? act_where_mounted(*its_mount, act) : act();
+    auto act = [&] { return restrict_mount(directory, flags); };
+    return other_namespace ? act_where_mounted(*its_mount, act) : act();
   });
   resist_memory_pressure();
   header.epoch = clock_ns(CLOCK_REALTIME);
@@ -390,7 +390,7 @@ int run_capture(CaptureOptions& options) {
 
   auto detach = [&]() -> std::string {
     if (!other_namespace) return mount.release();
-    act_where_mounted(*its_mount, [&] { take_away({its_mount->id, its_mount->dev}); });
+    act_where_mounted(*its_mount, [&] { return take_away({its_mount->id, its_mount->dev}).empty(); });
     return {};
   };
   std::string failure;

@@ -58,31 +58,34 @@ std::optional<MountEntry> mount_of_source(const std::string& source, const std::
   return newest;
 }
 
-// A descriptor of any process that has it in its mount namespace, or -1.
-static int process_that_sees(const MountEntry& mount) {
-  const std::vector<pid_t> pids = process_ids();
-  for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) {  // the newest first: they are more likely a command's
-    if (*pid == getpid()) continue;
-    const std::vector<MountEntry> all = mounts(std::to_string(*pid));
-    if (std::none_of(all.begin(), all.end(), [&](const MountEntry& m) { return m.id == mount.id && m.dev == mount.dev; }))
-      continue;
-    if (const int fd = int(syscall(SYS_pidfd_open, *pid, 0)); fd >= 0) return fd;
+// Enters the mount namespace that holds `mount`, by way of any process there. That process may end at any moment, as the
+// children of a shell do, so the next one is tried; false when nobody is left.
+static bool enter_namespace_of(const MountEntry& mount) {
+  for (bool one_ended = true; one_ended;) {
+    one_ended = false;
+    const std::vector<pid_t> pids = process_ids();
+    for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) {  // the newest first: they are more likely a command's
+      const std::vector<MountEntry> all = mounts(std::to_string(*pid));
+      if (std::none_of(all.begin(), all.end(), [&](const MountEntry& m) { return m.id == mount.id && m.dev == mount.dev; }))
+        continue;
+      const int process = int(syscall(SYS_pidfd_open, *pid, 0));
+      if (process >= 0 && setns(process, CLONE_NEWNS) == 0) return true;
+      one_ended = one_ended || errno == ESRCH;
+      if (process >= 0) close(process);
+    }
   }
-  return -1;
+  return false;
 }
 
-void act_where_mounted(const MountEntry& mount, const std::function<void()>& act) {
+bool act_where_mounted(const MountEntry& mount, const std::function<bool()>& act) {
   constexpr int kPatienceMs = 5000;
-  const int process = process_that_sees(mount);
-  if (process < 0) return;
-  const pid_t child = start_helper({process}, [&] {
-    if (setns(process, CLONE_NEWNS) == 0) act();
-  });
-  close(process);
-  if (child < 0) return;
+  const pid_t child = start_helper({}, [&] { _exit(enter_namespace_of(mount) && act() ? 0 : 1); });
+  if (child < 0) return false;
+  int status = -1;
   pollfd ended{int(syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
-  if (ended.fd >= 0 && poll(&ended, 1, kPatienceMs) > 0) waitpid(child, nullptr, 0);
+  if (ended.fd >= 0 && poll(&ended, 1, kPatienceMs) > 0) waitpid(child, &status, 0);
   if (ended.fd >= 0) close(ended.fd);
+  return status == 0;
 }
 
 std::optional<MountEntry> mount_at(const std::string& path) {
@@ -134,10 +137,10 @@ unsigned long restrictions(int dir_fd, const std::string& directory) {
   return (any & (MS_NOSUID | MS_NODEV)) | (all & (MS_NOEXEC | MS_RDONLY));
 }
 
-void restrict_mount(const std::string& path, unsigned long flags) {
+bool restrict_mount(const std::string& path, unsigned long flags) {
   struct statvfs own;
-  if (statvfs(path.c_str(), &own) == 0)
-    mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | own_flags(own) | flags, nullptr);
+  return statvfs(path.c_str(), &own) == 0 &&
+         mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | own_flags(own) | flags, nullptr) == 0;
 }
 
 int open_fuse_device() {

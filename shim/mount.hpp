@@ -24,8 +24,8 @@ std::vector<MountEntry> mounts(const std::string& process = "self");
 // Our mount of that source that is visible in the namespace of that process.
 std::optional<MountEntry> mount_of_source(const std::string& source, const std::string& process = "self");
 // Calls `act` in the mount namespace that `mount` belongs to, in a child process, if any process lives there. Returns after some
-// seconds at the latest.
-void act_where_mounted(const MountEntry& mount, const std::function<void()>& act);
+// seconds at the latest; true: `act` was called and returned true.
+bool act_where_mounted(const MountEntry& mount, const std::function<bool()>& act);
 // Whether something was mounted inside our mount of that source, in the namespace of that process.
 bool is_mounted_on(const std::string& source, const std::string& process);
 // The mount that is visible at `path` (the last one made there).
@@ -59,7 +59,8 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
 void enter_private_namespace(bool user);
 
 // Takes from the mount at that path, which is ours, what `flags` (MS_*) don't allow, in addition to what it doesn't already.
-void restrict_mount(const std::string& path, unsigned long flags);
+// False: it could not be done.
+bool restrict_mount(const std::string& path, unsigned long flags);
 
 // The way to what will be mounted over a directory, kept before that: also where directories above it are renamed, or hidden by
 // another mount.

@@ -20,7 +20,7 @@ constexpr const char* kOwnMounts = "/proc/self/mountinfo";
 
 }  // namespace
 
-MountWatch::MountWatch(std::string directory, std::string command, std::function<void(unsigned long)> restrict)
+MountWatch::MountWatch(std::string directory, std::string command, std::function<bool(unsigned long)> restrict)
     : directory_(std::move(directory)),
       restrict_(std::move(restrict)),
       looked_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)),
@@ -67,7 +67,8 @@ void MountWatch::look_at(Place& place, std::vector<std::string>* lines) {
     } else if (place.beneath) {
       lines->push_back("mounted meanwhile, and captured: " + what);
       tell(told_.below, what);
-      if (const unsigned long flags = flags_of(m) & (MS_NOSUID | MS_NODEV)) restrict_(flags);
+      const unsigned long flags = flags_of(m) & (MS_NOSUID | MS_NODEV);
+      if (flags && !restrict_(flags)) lines->push_back("its nosuid and nodev could not be given to the capture: " + what);
     }
   }
   place.known = std::move(now);

@@ -22,8 +22,8 @@ class MountWatch {
     std::vector<std::string> below, not_seen;  // as headers of traces name them
   };
   // `command`: process id of a command with a mount namespace of its own, else empty. `restrict`: is told what a new file system
-  // beneath does not allow (MS_NOSUID, MS_NODEV), and what the capture as a whole must not from then on.
-  MountWatch(std::string directory, std::string command, std::function<void(unsigned long)> restrict);
+  // beneath does not allow (MS_NOSUID, MS_NODEV), and what the capture as a whole must not from then on; returns whether that holds.
+  MountWatch(std::string directory, std::string command, std::function<bool(unsigned long)> restrict);
   ~MountWatch();
   MountWatch(const MountWatch&) = delete;
   MountWatch& operator=(const MountWatch&) = delete;
@@ -47,7 +47,7 @@ class MountWatch {
   void tell(std::vector<std::string>& told, const std::string& what);
 
   const std::string directory_;
-  const std::function<void(unsigned long)> restrict_;
+  const std::function<bool(unsigned long)> restrict_;
   std::vector<Place> places_;
   // Of the mounts in this process's namespace: a kept one of the command's would keep that alive. The kernel tells each
   // descriptor of a change once: one is for look(), one for who waits.
