@@ -20,7 +20,7 @@
 #include "subcommands.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -86,4 +86,4 @@ int run_abort(const std::string& given) {
   return 0;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

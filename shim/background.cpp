@@ -16,7 +16,7 @@
 #include "mount.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 Background::Background() {
   int ends[2];
@@ -72,4 +72,4 @@ void notify_service_manager(const std::string& state) {
   close(fd);
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

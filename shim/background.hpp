@@ -8,7 +8,7 @@
 
 #include "output.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // Made before threads, files and other children: forks, and returns in the child. The parent prints what the child reports and
 // ends with status 0 once ready() was called, else, when the child has ended, with the child's. Until ready() messages of the
@@ -27,4 +27,4 @@ class Background {
 // Tells systemd (sd_notify(3), Type=notify) or whoever gave us $NOTIFY_SOCKET. Nothing without one.
 void notify_service_manager(const std::string& state);
 
-}  // namespace fsr
+}  // namespace fsr::shim

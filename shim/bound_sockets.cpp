@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-namespace fsr {
+namespace fsr::shim {
 
 std::vector<std::string> sockets_below(const std::string& directory) {
   constexpr unsigned long kListens = 1 << 16;  // __SO_ACCEPTCON
@@ -27,4 +27,4 @@ std::vector<std::string> sockets_below(const std::string& directory) {
   return {found.begin(), found.end()};
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

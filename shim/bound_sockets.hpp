@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 // Paths of those that take connections or datagrams, of this network namespace and as far as they were bound to absolute paths.
 // `directory` is absolute and resolved.
 std::vector<std::string> sockets_below(const std::string& directory);
 
-}  // namespace fsr
+}  // namespace fsr::shim

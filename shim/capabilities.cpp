@@ -14,7 +14,7 @@
 #include "entry_cache.hpp"
 #include "proc_read.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -120,4 +120,4 @@ Capabilities capabilities_of(const Caller& caller) {
   return found;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 struct Caller;
 
@@ -76,4 +76,4 @@ struct Capabilities {
 // system on top of this one) nobody tells what its maker may: then nothing, or for user 0 what the thread is bounded by.
 Capabilities capabilities_of(const Caller& caller);
 
-}  // namespace fsr
+}  // namespace fsr::shim

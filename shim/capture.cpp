@@ -37,7 +37,7 @@
 #include "util/memory.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -429,4 +429,4 @@ int run_capture(CaptureOptions& options) {
   return status;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -12,7 +12,7 @@
 #include "signals.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -227,4 +227,4 @@ void CaptureLoop::end_command() {
   close_trace(status_ >= 128 ? "command killed by signal " + std::to_string(status_ - 128) : "command ended");
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -15,7 +15,7 @@
 #include "stall_watch.hpp"
 #include "trace_sink.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 struct CaptureParts {
   Session& session;
@@ -73,4 +73,4 @@ class CaptureLoop {
   bool command_ended_ = false, closed_ = false, told_failure_ = false, cut_off_ = false;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

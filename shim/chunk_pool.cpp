@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace fsr {
+namespace fsr::shim {
 
 constexpr size_t kMostChunks = 65536;
 
@@ -69,4 +69,4 @@ void ChunkPool::give_back(Chunk* chunk) {
                                      std::memory_order_relaxed));
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

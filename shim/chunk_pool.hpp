@@ -15,7 +15,7 @@
 #include <mutex>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 // Records lie in [0, filled). A chunk with a `next` gets no more of them.
 struct alignas(64) Chunk {
@@ -58,4 +58,4 @@ class ChunkPool {
   uint32_t made_ = 0;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -14,7 +14,7 @@
 
 #include "fail.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -110,4 +110,4 @@ void CapturedCommand::send(int signal) const {
   if (!reaped_) kill(pid_, signal);
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -11,7 +11,7 @@
 
 #include "signals.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // What this process changed for itself and a command must not inherit.
 struct Surroundings {
@@ -45,4 +45,4 @@ class CapturedCommand {
   bool reaped_ = false;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -14,7 +14,7 @@
 
 #include "newer_requests.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -140,4 +140,4 @@ bool raise_epoch() {
 
 bool shared_mappings_allowed() { return g_shared_mappings.load(std::memory_order_relaxed); }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -11,7 +11,7 @@
 struct fuse_conn_info;
 struct fuse_session;
 
-namespace fsr {
+namespace fsr::shim {
 
 // Instead of a mount by libfuse: the session takes over `fuse_fd`. 0, or a negative errno.
 int attach_connection(fuse_session* session, int fuse_fd);
@@ -31,4 +31,4 @@ bool can_raise_epoch();
 // Tells it: from now on each is looked up before it is used again. False when the message was refused.
 bool raise_epoch();
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -19,7 +19,7 @@
 #include "mount.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -197,4 +197,4 @@ void forget_capture(pid_t pid) {
   unlink((base + ".info").c_str());
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

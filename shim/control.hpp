@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 using ControlFields = std::map<std::string, std::string>;
 
@@ -49,4 +49,4 @@ std::vector<FoundCapture> find_captures_of(const std::string& directory);
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer);
 void forget_capture(pid_t pid);  // removes what a dead one left
 
-}  // namespace fsr
+}  // namespace fsr::shim

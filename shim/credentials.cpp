@@ -11,7 +11,7 @@
 
 #include "proc_read.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -116,4 +116,4 @@ void prepare_thread(int proc_fd) {
   if (g_may_switch) thread_capabilities(g_own.serving());
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

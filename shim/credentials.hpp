@@ -9,7 +9,7 @@
 
 #include "capabilities.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 struct Caller {
   Caller() = default;
@@ -73,4 +73,4 @@ struct FdPath {
   explicit FdPath(int fd);
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -13,7 +13,7 @@
 #include "inode_table.hpp"
 #include "permission.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 int64_t coarse_now() {
   timespec t;
@@ -133,4 +133,4 @@ void EntryCache::end_epoch_locked() {
   if (int64_t rest = all_dead_ - coarse_now(); rest > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(rest));
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -35,7 +35,7 @@
 #include <mutex>
 #include <utility>
 
-namespace fsr {
+namespace fsr::shim {
 
 struct Caller;
 struct Inode;
@@ -116,4 +116,4 @@ class EntryCache {
   std::mutex mutex_;  // public marks are set, and epochs counted and raised, one at a time
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace fsr {
+namespace fsr::shim {
 
 struct Fail : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -21,4 +21,4 @@ struct NotRun : Fail {
 
 inline Fail failed(const std::string& subject, int error) { return Fail(subject + ": " + strerror(error)); }
 
-}  // namespace fsr
+}  // namespace fsr::shim

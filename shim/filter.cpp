@@ -10,7 +10,7 @@
 
 #include "trace/paths.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -171,4 +171,4 @@ bool OpFilter::wants(const Op& op) const {
   return std::all_of(rules_.begin(), rules_.end(), [&](const Rule& rule) { return matches(rule, op) != rule.exclude; });
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

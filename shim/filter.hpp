@@ -16,7 +16,7 @@
 
 #include "op.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // Where objects were last seen: as far as operations told. Deleted ones are forgotten after a while, their last users done.
 class PathMap {
@@ -71,4 +71,4 @@ class OpFilter {
   PathMap paths_;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

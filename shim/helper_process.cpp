@@ -9,7 +9,7 @@
 #include <csignal>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 pid_t start_helper(std::initializer_list<int> kept, const std::function<void()>& work) {
   const pid_t child = fork();
@@ -33,4 +33,4 @@ pid_t start_helper(std::initializer_list<int> kept, const std::function<void()>&
   _exit(0);
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

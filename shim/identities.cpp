@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -69,4 +69,4 @@ size_t Identities::memory() const {
   return all;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -11,7 +11,7 @@
 
 #include "op.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 class Identities {
  public:
@@ -47,4 +47,4 @@ class Identities {
   std::array<Part, 256> parts_;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

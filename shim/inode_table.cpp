@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -364,4 +364,4 @@ void InodeTable::removed(const FileKey& key) {
   }
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

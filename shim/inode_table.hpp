@@ -27,7 +27,7 @@
 #include "node_ids.hpp"
 #include "op.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // What makes a file that file: survives rename, tells a reused inode number apart where the file system knows birth times.
 struct FileKey {
@@ -178,4 +178,4 @@ class LowerFd {
   int fd_;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -8,7 +8,7 @@
 #include "subcommands.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -68,4 +68,4 @@ int run_list(bool json) {
   return 0;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

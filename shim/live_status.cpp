@@ -7,7 +7,7 @@
 
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 constexpr int64_t kInterval = 500'000'000;  // ns
 
@@ -32,4 +32,4 @@ void LiveStatus::clear() {
   shown_ = false;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

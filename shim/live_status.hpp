@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fsr {
+namespace fsr::shim {
 
 class LiveStatus {
  public:
@@ -28,4 +28,4 @@ class LiveStatus {
   Now last_;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -41,4 +41,4 @@ const LockRange* LockRanges::conflict(const LockRange& wanted) const {
   return nullptr;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 struct LockRange {
   uint64_t first = 0, last = 0;  // bytes, both included; last = UINT64_MAX: to the end, wherever that is
@@ -31,4 +31,4 @@ class LockRanges {
   std::vector<LockRange> held_;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -13,6 +13,7 @@
 #include "util/units.hpp"
 
 using namespace fsr;
+using namespace fsr::shim;
 
 constexpr uint64_t kLeastPiece = 64 << 10;
 constexpr int64_t kLeastRing = 1'000'000, kMostRing = 60'000'000'000;  // ns

@@ -4,7 +4,7 @@
 #include <limits>
 #include <thread>
 
-namespace fsr {
+namespace fsr::shim {
 
 constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
@@ -110,4 +110,4 @@ size_t Merger::finish() {
   }
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -12,7 +12,7 @@
 #include "op_sink.hpp"
 #include "ring.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 class Merger {
  public:
@@ -49,4 +49,4 @@ class Merger {
   bool unknown_ = false;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -26,7 +26,7 @@
 #include "helper_process.hpp"
 #include "proc_read.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -311,4 +311,4 @@ NfsCounters nfs_counters_of(const std::string& point) {
   return counters;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -15,7 +15,7 @@
 #include "trace/header.hpp"
 #include "util/mountinfo.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 constexpr const char* kMountType = "fuse.fsshim";
 
@@ -103,4 +103,4 @@ std::string resolve_captured(std::string path);
 // For the mount at `point`; all empty unless it is NFS.
 NfsCounters nfs_counters_of(const std::string& point);
 
-}  // namespace fsr
+}  // namespace fsr::shim

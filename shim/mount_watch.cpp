@@ -11,7 +11,7 @@
 
 #include "mount.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -90,4 +90,4 @@ MountWatch::Told MountWatch::told() const {
   return told;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

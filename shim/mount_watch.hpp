@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace fsr {
+#include "util/mountinfo.hpp"
 
-struct MountEntry;
+namespace fsr::shim {
 
 class MountWatch {
  public:
@@ -22,7 +22,8 @@ class MountWatch {
     std::vector<std::string> below, not_seen;  // as headers of traces name them
   };
   // `command`: process id of a command with a mount namespace of its own, else empty. `restrict`: is told what a new file system
-  // beneath does not allow (MS_NOSUID, MS_NODEV), and what the capture as a whole must not from then on; returns whether that holds.
+  // beneath does not allow (MS_NOSUID, MS_NODEV), and what the capture as a whole must not from then on; returns whether that
+  // holds.
   MountWatch(std::string directory, std::string command, std::function<bool(unsigned long)> restrict);
   ~MountWatch();
   MountWatch(const MountWatch&) = delete;
@@ -58,4 +59,4 @@ class MountWatch {
   size_t untold_ = 0;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -85,4 +85,4 @@ void translate_reply(iovec* parts, int count) {
   parts[1] = {&t_reply, sizeof t_reply};
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

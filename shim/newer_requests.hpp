@@ -15,7 +15,7 @@
 
 struct iovec;
 
-namespace fsr {
+namespace fsr::shim {
 
 // The name in a FUSE_CREATE that was a FUSE_TMPFILE. No application can ask for it.
 constexpr char kNoName[] = "/";
@@ -32,4 +32,4 @@ void note_parallel_writes();
 // header and body.
 void translate_reply(iovec* parts, int count);
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -4,7 +4,7 @@
 #include <bit>
 #include <new>
 
-namespace fsr {
+namespace fsr::shim {
 
 NodeIds::~NodeIds() {
   for (auto& chunk : chunks_) delete[] chunk.load();
@@ -52,4 +52,4 @@ Inode* NodeIds::find(uint64_t id) const {
   return slot.id.load(std::memory_order_acquire) == id ? slot.inode.load(std::memory_order_relaxed) : nullptr;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

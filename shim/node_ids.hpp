@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 struct Inode;
 
@@ -47,4 +47,4 @@ class NodeIds {
   std::vector<uint64_t> free_;  // the numbers that their slots had last
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -18,7 +18,7 @@
 #include "helper_process.hpp"
 #include "proc_read.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -130,4 +130,4 @@ Holders processes_below(const std::string& directory) {
   return found;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 // "PID command" each.
 struct Holders {
@@ -17,4 +17,4 @@ struct Holders {
 // process holds up, however long (proc_read.hpp). Call before any descriptor of the FUSE device exists. Throws Fail.
 Holders processes_below(const std::string& directory);
 
-}  // namespace fsr
+}  // namespace fsr::shim

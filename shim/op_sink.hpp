@@ -7,7 +7,7 @@
 
 #include "op.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // How the recorder keeps up, since it began.
 struct RecorderState {
@@ -36,4 +36,4 @@ class OpSink {
   virtual void finish(bool clean, const std::string& reason, int64_t end, const RecorderState& recorder) = 0;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <unordered_map>
 
-namespace fsr {
+namespace fsr::shim {
 
 class OpenFiles {
  public:
@@ -38,4 +38,4 @@ class OpenFiles {
   std::unordered_map<uid_t, size_t> by_user_;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

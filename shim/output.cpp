@@ -17,7 +17,7 @@
 #include "trace/series.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -160,4 +160,4 @@ void CaptureOutput::write_mix(const std::array<uint64_t, kOpKinds>& counts) {
   (void)!ftruncate(mix_fd_, off_t(text.size()));  // gives back what was reserved
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

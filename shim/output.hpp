@@ -8,7 +8,7 @@
 #include "op.hpp"
 #include "trace_sink.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // Opened before anything is mounted, removed again unless keep() is called. Throws Fail when a file exists, can't be made, or
 // would lie inside the captured directory.
@@ -45,4 +45,4 @@ class CaptureOutput final : public PieceFiles {
   bool keep_ = false, series_ = false, trace_taken_ = false;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -14,7 +14,7 @@
 #include "room.hpp"
 #include "special_files.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -360,4 +360,4 @@ void add_session_operations(fuse_lowlevel_ops& ops) {
   ops.forget_multi = uncancelled<forget_multi>;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -27,7 +27,7 @@
 #include "recorder.hpp"
 #include "under_way.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // As traces hold times of files: ns since 1970, the nearest that 64 bits can say for times before 1677 and after 2262.
 inline int64_t time_in_ns(int64_t seconds, int64_t nanoseconds) {
@@ -201,4 +201,4 @@ void add_directory_operations(fuse_lowlevel_ops& ops);
 void add_lock_operations(fuse_lowlevel_ops& ops);
 void add_xattr_operations(fuse_lowlevel_ops& ops);
 
-}  // namespace fsr
+}  // namespace fsr::shim

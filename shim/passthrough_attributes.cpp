@@ -14,7 +14,7 @@
 #include "room.hpp"
 #include "special_files.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -202,4 +202,4 @@ void add_attribute_operations(fuse_lowlevel_ops& ops) {
   ops.statfs = uncancelled<statfs>;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -15,7 +15,7 @@
 #include "permission.hpp"
 #include "room.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -249,4 +249,4 @@ void add_data_operations(fuse_lowlevel_ops& ops) {
   ops.ioctl = uncancelled<ioctl>;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

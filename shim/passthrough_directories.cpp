@@ -11,7 +11,7 @@
 
 #include "passthrough.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -119,4 +119,4 @@ void add_directory_operations(fuse_lowlevel_ops& ops) {
   ops.fsyncdir = uncancelled<fsyncdir>;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

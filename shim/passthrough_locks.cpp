@@ -23,7 +23,7 @@
 #include "passthrough.hpp"
 #include "proc_read.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -386,4 +386,4 @@ void add_lock_operations(fuse_lowlevel_ops& ops) {
   ops.flock = uncancelled<flock>;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -13,7 +13,7 @@
 #include "room.hpp"
 #include "special_files.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -226,4 +226,4 @@ void add_name_operations(fuse_lowlevel_ops& ops) {
   ops.rename = uncancelled<rename>;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

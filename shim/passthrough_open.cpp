@@ -17,7 +17,7 @@
 #include "permission.hpp"
 #include "special_files.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -229,4 +229,4 @@ void add_open_operations(fuse_lowlevel_ops& ops) {
   ops.release = uncancelled<release>;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

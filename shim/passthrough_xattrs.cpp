@@ -13,7 +13,7 @@
 #include "permission.hpp"
 #include "room.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -134,4 +134,4 @@ void add_xattr_operations(fuse_lowlevel_ops& ops) {
   ops.removexattr = uncancelled<removexattr>;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -14,7 +14,7 @@
 #include "credentials.hpp"
 #include "inode_table.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -85,4 +85,4 @@ bool plainly_allowed(const Caller& caller, Inode& inode, int fd, int want) {
   return (int(s.st_mode >> 3) & int(s.st_mode) & want) == want && !has_access_acl(fd);
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

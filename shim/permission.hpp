@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-namespace fsr {
+namespace fsr::shim {
 
 struct Caller;
 struct Inode;
@@ -24,4 +24,4 @@ bool plainly_allowed(const Caller& caller, Inode& inode, int fd, int want);
 // plainly_owned() for a file that has not been looked at.
 bool plainly_owned(const Caller& caller, Inode& inode, int fd, int want);
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -199,4 +199,4 @@ std::vector<pid_t> process_ids() {
   return ids;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fsr {
+namespace fsr::shim {
 
 // What a thread's status told at one moment.
 struct ThreadStatus {
@@ -46,4 +46,4 @@ std::string read_proc(const std::string& process, ProcFile file);
 // Ids of all processes, in ascending order.
 std::vector<pid_t> process_ids();
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -6,7 +6,7 @@
 
 #include "proc_read.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -78,4 +78,4 @@ void ProcessTable::started(pid_t tid, uint64_t ticks) {
   known.start_ticks = ticks;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

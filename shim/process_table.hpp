@@ -19,7 +19,7 @@
 
 #include "op.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 struct ThreadStatus;
 
@@ -50,4 +50,4 @@ class ProcessTable {
   std::unordered_map<pid_t, Known> current_;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <ctime>
 
-namespace fsr {
+namespace fsr::shim {
 
 using namespace std::chrono_literals;
 
@@ -201,4 +201,4 @@ void Recorder::stop(const std::string& reason) {
   if (writer_.joinable()) writer_.join();
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -20,7 +20,7 @@
 #include "op_sink.hpp"
 #include "ring.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 enum class Overflow { wait, drop };
 
@@ -94,4 +94,4 @@ class Recorder {
   std::thread writer_;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

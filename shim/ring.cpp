@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -145,4 +145,4 @@ void Ring::pop(const Record& record) {
   tail_.store(tail_.load(std::memory_order_relaxed) + record.bytes, std::memory_order_relaxed);
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -22,7 +22,7 @@
 #include "chunk_pool.hpp"
 #include "op.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 class Ring {
  public:
@@ -96,4 +96,4 @@ class Ring {
   size_t read_at_ = 0;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

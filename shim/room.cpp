@@ -12,7 +12,7 @@
 #include "inode_table.hpp"
 #include "permission.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -54,4 +54,4 @@ CallerScope::Extent within_limits(Inode& inode, int fd, CallerScope::Extent need
   return CallerScope::kBeyondLimits;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

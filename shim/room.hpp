@@ -8,11 +8,11 @@
 
 #include "credentials.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 struct Inode;
 
 // `needed` for other reasons, or more where the room is limited. `fd`: the inode's.
 CallerScope::Extent within_limits(Inode& inode, int fd, CallerScope::Extent needed);
 
-}  // namespace fsr
+}  // namespace fsr::shim

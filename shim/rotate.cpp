@@ -9,7 +9,7 @@
 #include "subcommands.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 int run_rotate(const std::string& given) {
   const std::string directory = resolve_captured(given);
@@ -34,4 +34,4 @@ int run_rotate(const std::string& given) {
   return status;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

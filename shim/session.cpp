@@ -17,7 +17,7 @@
 #include "connection.hpp"
 #include "fail.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -124,4 +124,4 @@ bool Session::wait_ended(int milliseconds) const {
   return ended();
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

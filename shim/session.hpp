@@ -10,7 +10,7 @@
 
 #include "passthrough.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 class Session {
  public:
@@ -38,4 +38,4 @@ std::string transport_text(bool uring);
 // Why FUSE over io_uring can't be used here, and what to do about it; empty: it can.
 std::string uring_problem();
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -54,4 +54,4 @@ void restore_signals(const SignalState& original) {
   sigprocmask(SIG_SETMASK, &original.blocked, nullptr);
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

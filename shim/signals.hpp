@@ -7,7 +7,7 @@
 
 #include <csignal>
 
-namespace fsr {
+namespace fsr::shim {
 
 struct SignalState {
   sigset_t blocked, ignored;
@@ -20,4 +20,4 @@ int open_signals();
 // In a process that is to execute something else.
 void restore_signals(const SignalState& original);
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -8,7 +8,7 @@
 
 #include "permission.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -48,4 +48,4 @@ int refuse_stand_in(const Request& r, int fd, int flags) {
   return asked_below(r, fd, R_OK | W_OK) == 0 ? ESTALE : EACCES;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

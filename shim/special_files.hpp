@@ -14,7 +14,7 @@
 
 #include "passthrough.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // In the number by which the kernel knows an inode.
 constexpr fuse_ino_t kStandIn = fuse_ino_t(1) << 63;
@@ -27,4 +27,4 @@ void guard_special(Request& r, fuse_entry_param* entry);
 // Why a stand-in is not opened: an errno. ESTALE, which makes the kernel look again, when the caller may by now.
 int refuse_stand_in(const Request& r, int fd, int flags);
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -13,7 +13,7 @@
 #include "proc_read.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::vector<std::string> StallWatch::look(int64_t now) {
   return news;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

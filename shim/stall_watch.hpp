@@ -13,7 +13,7 @@
 
 #include "under_way.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 class StallWatch {
  public:
@@ -36,4 +36,4 @@ class StallWatch {
   bool own_fault_ = false;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

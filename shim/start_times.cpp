@@ -12,7 +12,7 @@
 #include "fail.hpp"
 #include "helper_process.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -69,4 +69,4 @@ void StartTimes::take(const std::function<void(pid_t, uint64_t)>& told) {
   for (Answer answer; read(answers_, &answer, sizeof answer) == ssize_t(sizeof answer);) told(answer.tid, answer.ticks);
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace fsr {
+namespace fsr::shim {
 
 class StartTimes {
  public:
@@ -28,4 +28,4 @@ class StartTimes {
   int questions_ = -1, answers_ = -1;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -11,7 +11,7 @@
 #include "subcommands.hpp"
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -65,4 +65,4 @@ int run_stop(const std::string& given) {
   return status;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -11,7 +11,7 @@
 #include "filter.hpp"
 #include "fingerprint.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 struct CaptureOptions {
   std::string directory;
@@ -40,4 +40,4 @@ int run_stop(const std::string& directory);
 int run_abort(const std::string& directory);
 int run_rotate(const std::string& directory);
 
-}  // namespace fsr
+}  // namespace fsr::shim

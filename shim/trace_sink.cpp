@@ -12,7 +12,7 @@
 
 #include "util/units.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // With the time in a ring and in the merger, the file is at most a second behind.
 const WriterOptions kOptions{.block_ns = 400'000'000};
@@ -175,4 +175,4 @@ void TraceSink::finish(bool clean, const std::string& reason, int64_t end, const
   trace_bytes_.store(closed_bytes_ + writer_->bytes_written(), std::memory_order_relaxed);
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

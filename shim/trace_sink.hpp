@@ -17,7 +17,7 @@
 #include "op_sink.hpp"
 #include "trace/writer.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 // The files of a series. Outlives the sink.
 class PieceFiles {
@@ -97,4 +97,4 @@ class TraceSink final : public OpSink {
   int64_t end_ = 0;
 };
 
-}  // namespace fsr
+}  // namespace fsr::shim

@@ -10,7 +10,7 @@
 
 #include "entry_cache.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 namespace {
 
@@ -73,4 +73,4 @@ std::vector<UnderWay> under_way_since(int64_t before) {
   return found;
 }
 
-}  // namespace fsr
+}  // namespace fsr::shim

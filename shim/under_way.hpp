@@ -11,7 +11,7 @@
 
 #include "op.hpp"
 
-namespace fsr {
+namespace fsr::shim {
 
 struct UnderWay {
   OpKind kind;
@@ -26,4 +26,4 @@ void note_answered();
 // Those that arrived before that time, the oldest first.
 std::vector<UnderWay> under_way_since(int64_t before);
 
-}  // namespace fsr
+}  // namespace fsr::shim

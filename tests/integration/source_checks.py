@@ -72,6 +72,25 @@ def upward_includes(cpp):
                 yield f"{path}:{n} includes {header}"
 
 
+def types_named_twice(cpp):
+    """Two definitions of one name in one namespace: a program that is linked of both would take one for the other."""
+    seen = {}
+    for path in cpp:
+        if path.startswith("tests/"):
+            continue
+        spaces = []
+        for n, line in enumerate(lines_of(path), 1):
+            if found := re.match(r"(?:inline )?namespace ?([\w:]*) ?{(?!.*})", line):
+                spaces.append(found[1])
+            elif line.startswith("}  // namespace"):
+                spaces.pop()
+            elif (found := re.match(r"(?:struct|class|enum(?: class)?) (\w+)(?!\w|::)[^;]*{", line)) and "" not in spaces:
+                name = "::".join((*spaces, found[1]))
+                if name in seen:
+                    yield f"{path}:{n} and {seen[name]} define {name}"
+                seen[name] = f"{path}:{n}"
+
+
 def main():
     os.chdir(SOURCE)
     files = source_files()
@@ -94,6 +113,7 @@ def main():
           for n, line in enumerate(lines_of(f), 1) if re.search(r'"/proc(?!/(self|net|sys)/)', line)])
 
     case("no folder includes one that docs/design.md lists above it", list(upward_includes(cpp)))
+    case("a name stands for one type", list(types_named_twice(cpp)))
 
     # Versions of clang-format disagree with each other; 14 is Debian 12's.
     tool = shutil.which("clang-format-14")

@@ -8,6 +8,7 @@
 #include "catch.hpp"
 
 using namespace fsr;
+using namespace fsr::shim;
 
 namespace {
 

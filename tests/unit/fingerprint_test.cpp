@@ -16,6 +16,7 @@
 #include "trace_samples.hpp"
 
 using namespace fsr;
+using namespace fsr::shim;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "catch.hpp"
 
 using namespace fsr;
+using namespace fsr::shim;
 
 namespace {
 

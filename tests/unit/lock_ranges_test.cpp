@@ -4,6 +4,7 @@
 #include "catch.hpp"
 
 using namespace fsr;
+using namespace fsr::shim;
 
 TEST_CASE("lock ranges: what is taken conflicts with other owners' wishes") {
   LockRanges held;

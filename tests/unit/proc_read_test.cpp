@@ -11,6 +11,7 @@
 #include "catch.hpp"
 
 using namespace fsr;
+using namespace fsr::shim;
 
 TEST_CASE("a thread's status") {
   char before[16];

@@ -9,6 +9,7 @@
 #include "catch.hpp"
 
 using namespace fsr;
+using namespace fsr::shim;
 
 TEST_CASE("a thread keeps its id when its name changes, and gets the new name soon") {
   char before[16];

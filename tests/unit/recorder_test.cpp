@@ -13,6 +13,7 @@
 #include "op_source.hpp"
 
 using namespace fsr;
+using namespace fsr::shim;
 
 namespace {
 
