@@ -13,7 +13,8 @@ namespace fsr {
 
 enum Facet : uint64_t { kExists, kContent, kNames, kXattr, kLock };
 
-constexpr uint64_t kBelow = 7;  // of no object
+constexpr uint64_t kBelow = 7;      // of no object
+constexpr uint64_t kAnyRights = 6;  // of an object that is not known
 static uint64_t object_key(ObjectId object, Facet facet) { return object << 3 | facet; }
 static uint64_t handle_key(HandleId handle) { return 1ull << 61 | handle << 3; }
 static uint64_t name_key(ObjectId parent, std::string_view name) {
@@ -35,6 +36,15 @@ struct Collector {
   // Mode, owner, access list: who may use it, a directory for names in it too.
   void rights(ObjectId object, bool change) {
     if (object) list.add(object_key(object, kExists), Access::exclusive, change);
+    if (change) list.add(kAnyRights, Access::change, false);
+  }
+  // By what it found under a name, or by the directory; a rename that failed otherwise was not denied.
+  void refused() {
+    const bool denied = op.error == EACCES || op.error == EPERM;
+    if (!denied && (op.kind != OpKind::rename || !op.error || op.error == ENOENT)) return;
+    if (!op.object) list.add(kAnyRights, Access::shared);
+    use(op.object);
+    use(op.object2);
   }
   void remove(ObjectId object) {
     if (object > kRootObject) list.add(object_key(object, kExists), Access::exclusive);
@@ -72,10 +82,12 @@ struct Collector {
     if (changes) list.add(object_key(parent, kNames), Access::change, false);
   }
   void lock(ObjectId object) { list.add(object_key(object, kLock), Access::exclusive); }
-  // A directory can't be moved below itself: what is below what decides that, and moves to other directories change it.
+  // A directory can't be moved below itself: what is below what decides that, before whatever else it is refused for, and moves
+  // to other directories change it.
   void move(bool changes) {
-    if (changes && op.parent != op.parent2) list.add(kBelow, Access::change, false);
-    if (op.error == EINVAL) list.add(kBelow, Access::shared);
+    if (op.parent == op.parent2) return;
+    if (changes) list.add(kBelow, Access::change, false);
+    if (op.error && op.error != ENOENT) list.add(kBelow, Access::shared);
   }
   // Which names a directory holds decides what a listing tells, and whether the directory can be removed or replaced.
   void look_into(ObjectId directory, bool removes) {
@@ -121,7 +133,7 @@ void Collector::collect() {
       break;
     case OpKind::create:
       name(op.parent, op.name, changes);
-      if (!ok) use(op.object);  // found, and not to be opened
+      refused();
       if (ok) {
         see(op.object);
         open(op.handle);
@@ -192,6 +204,7 @@ void Collector::collect() {
       name(op.parent, op.name, changes);
       if (op.kind == OpKind::rmdir) look_into(op.object, ok);
       if (ok) remove(op.object);
+      refused();
       break;
     case OpKind::rename:
       name(op.parent, op.name, changes);
@@ -202,6 +215,7 @@ void Collector::collect() {
         remove(op.object);
         remove(op.object2);
       }
+      refused();
       break;
     case OpKind::getxattr:
     case OpKind::listxattr:

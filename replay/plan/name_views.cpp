@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/xattr.h>
 #include <xxhash.h>
 
 #include <cerrno>
@@ -22,8 +23,11 @@ bool changes_names(const Op& op) {
     case OpKind::link:
     case OpKind::unlink:
     case OpKind::rmdir:
-    case OpKind::rename:
+    case OpKind::setxattr:
+    case OpKind::removexattr:
       return true;
+    case OpKind::rename:
+      return !op.object || op.object != op.object2;
     default:
       return false;
   }
@@ -37,6 +41,7 @@ bool looks_into_directory(const Op& op) {
 namespace {
 
 constexpr NameState kAbsent{NameState::absent, kNoObject};
+constexpr ObjectId kAttributes = 1ull << 63;  // beside an object: where its extended attributes have their names
 NameState present(ObjectId object) { return {NameState::present, object}; }
 
 struct Views {
@@ -69,14 +74,28 @@ struct Views {
       saw(op.parent, op.name, present(op.object));
     }
   }
+  // Of a place of the object's own, where no file can be. What is merely seen there is not remembered: programs ask for some
+  // attributes of every file.
+  void attribute() {
+    if (!op.object) return;
+    const ObjectId place = op.object | kAttributes;
+    const NameState there = present(op.object);
+    const bool sets = op.kind == OpKind::setxattr, removes = op.kind == OpKind::removexattr;
+    if (op.error == ENODATA) return add(place, op.name, kAbsent, {});
+    if (sets && op.error == EEXIST) return add(place, op.name, there, {});
+    if (op.error) return;
+    if (!sets) return add(place, op.name, there, removes ? kAbsent : NameState{});
+    const NameState before = op.flags & XATTR_CREATE ? kAbsent : op.flags & XATTR_REPLACE ? there : NameState{};
+    add(place, op.name, before, there);
+  }
   void lookup() {
     if (!op.error) saw(op.parent, op.name, present(op.object));
     if (op.error == ENOENT) saw(op.parent, op.name, kAbsent);
   }
   void rename() {
     if (op.error) {
-      // Of two to be exchanged, either may be missing.
-      if (op.error == ENOENT && !(op.flags & RENAME_EXCHANGE)) saw(op.parent, op.name, kAbsent);
+      // Of two to be exchanged, either may be missing; else perhaps the directory, so that the name counts as missing only here.
+      if (op.error == ENOENT && !(op.flags & RENAME_EXCHANGE)) add(op.parent, op.name, kAbsent, {});
       if (op.error == EEXIST || op.error == ENOTEMPTY || op.error == EISDIR || op.error == ENOTDIR) {
         saw(op.parent, op.name, present(op.object));
         saw(op.parent2, op.name2, present(kNoObject));
@@ -84,6 +103,10 @@ struct Views {
       return;
     }
     const bool exchange = op.flags & RENAME_EXCHANGE;
+    if (op.object && op.object == op.object2) {  // two names of one file stay as they are
+      saw(op.parent, op.name, present(op.object));
+      return saw(op.parent2, op.name2, present(op.object));
+    }
     // A whiteout is there afterwards, an object that the operation does not tell.
     const NameState left = exchange ? present(op.object2) : op.flags & RENAME_WHITEOUT ? present(kNoObject) : kAbsent;
     add(op.parent, op.name, present(op.object), left);
@@ -124,6 +147,14 @@ unsigned name_views(const Op& op, NameView views[kMaxViews]) {
     case OpKind::rename:
       v.rename();
       break;
+    case OpKind::setxattr:
+    case OpKind::getxattr:
+    case OpKind::removexattr:
+      if (!v.gone()) {
+        v.attribute();
+        break;
+      }
+      [[fallthrough]];
     default:
       // Whatever else fails for want of the object came after its removal.
       if (op.object && v.gone()) v.saw(op.object, {}, kAbsent);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operation changed or saw of names: how two operations that were under way at the same time must have taken effect.
 //
-// An object has a name of its own here, the empty one below itself: present while it exists. Plain functions, free of threads.
+// An object has a name of its own here, the empty one below itself: present while it exists. An extended attribute is a name as
+// well. Plain functions, free of threads.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ struct NameView {
 constexpr unsigned kMaxViews = 4;
 // The names that an operation changed or saw; returns how many.
 unsigned name_views(const Op& op, NameView views[kMaxViews]);
-// A successful change of the name space.
+// A successful change of the name space, or of which extended attributes there are.
 bool changes_names(const Op& op);
 // Its outcome tells something of the names in its object: a listing, and what came of removing a directory.
 bool looks_into_directory(const Op& op);

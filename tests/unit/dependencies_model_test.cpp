@@ -32,6 +32,7 @@ struct Shape {
   bool overlap;   // threads act at the same time, else each call ends before the next begins
   bool nameless;  // failed operations do not tell the object that they found, as imports
   std::vector<OpKind> kinds;
+  std::vector<std::string_view> attributes = {"user.x"};
 };
 
 struct Trace {
@@ -156,12 +157,18 @@ class Generator {
         op.parent2 = any(directories_);
         op.name2 = any_name();
         break;
+      case OpKind::setxattr:
+      case OpKind::getxattr:
+      case OpKind::removexattr:
+        op.object = any(objects_);
+        op.name = any(shape_.attributes);
+        op.mode = any(kModes);
+        op.flags = op.kind == OpKind::setxattr && below(2) ? XATTR_CREATE : 0;
+        break;
       default:
         op.object = any(objects_);
         op.mode = op.kind == OpKind::access ? uint32_t(1 + below(7)) : 0;
         op.open_flags = op.kind == OpKind::open ? (below(2) ? O_RDONLY : O_WRONLY) : 0;
-        op.name = "user.x";
-        op.flags = op.kind == OpKind::setxattr && below(2) ? XATTR_CREATE : 0;
     }
     return op;
   }
@@ -352,6 +359,7 @@ TEST_CASE("a model's traces replay with their outcomes: names") {
 TEST_CASE("a model's traces replay with their outcomes: permissions") {
   const std::vector<K> kinds = with(kNameKinds, {K::setattr, K::setattr, K::setattr, K::access, K::open, K::open});
   check({"one call at a time", 3, false, false, kinds});
+  check({"one call at a time, failures without objects", 3, false, true, kinds});
   check({"two threads", 2, true, false, kinds});
 }
 
@@ -360,4 +368,13 @@ TEST_CASE("a model's traces replay with their outcomes: extended attributes") {
                                 K::setxattr, K::getxattr, K::removexattr, K::getattr};
   check({"one call at a time", 3, false, false, kinds});
   check({"two threads", 2, true, false, kinds});
+}
+
+TEST_CASE("a model's traces replay with their outcomes: access lists") {
+  const std::vector<K> kinds = with(kNameKinds, {K::setattr, K::setxattr, K::setxattr, K::setxattr, K::getxattr, K::removexattr,
+                                                 K::access, K::access, K::open, K::open});
+  const std::vector<std::string_view> lists = {SmallFiles::kAccessList, SmallFiles::kAccessList, SmallFiles::kDefaultList};
+  check({"one call at a time", 3, false, false, kinds, lists});
+  check({"one call at a time, failures without objects", 3, false, true, kinds, lists});
+  check({"two threads", 2, true, false, kinds, lists});
 }

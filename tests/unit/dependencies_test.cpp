@@ -145,6 +145,28 @@ TEST_CASE("what a refused operation found decides its outcome, told or not") {
   CHECK(over.end(2, 1));
 }
 
+TEST_CASE("what was refused on a file that is not told waits for whoever changed some file's rights") {
+  const Attr mode{.valid = kAttrMode, .mode = 0444};
+  Op chmod = object_op({0, 1, 1}, OpKind::setattr, 10);
+  chmod.set = &mode;
+  Op list = object_op({0, 1, 1}, OpKind::setxattr, 10);
+  list.name = "system.posix_acl_access";
+  Op rename = name_op({2, 3, 2}, OpKind::rename, 1, "e", 0, EINVAL);
+  rename.parent2 = 2;
+  rename.name2 = "d";
+  for (const Op& change : {chmod, list}) {
+    CHECK(Graph({change, name_op({2, 3, 2}, OpKind::create, 1, "a", 0, EACCES)}).end(1, 0));
+    CHECK(Graph({change, rename}).end(1, 0));
+    CHECK(Graph({change, name_op({2, 3, 2}, OpKind::create, 1, "a", 0, EEXIST)}).none(1, 0));
+    CHECK(Graph({change, name_op({2, 3, 2}, OpKind::create, 1, "a", 11, EACCES)}).none(1, 0));
+    Op opens = object_op({2, 3, 2}, OpKind::open, 10);
+    opens.error = EACCES;
+    CHECK(Graph({change, opens}).end(1, 0));
+    opens.kind = OpKind::access;
+    CHECK(Graph({change, opens}).end(1, 0));
+  }
+}
+
 TEST_CASE("what teaches an id comes before what uses it") {
   Graph g({name_op({0, 1, 1}, OpKind::lookup, 1, "d", 5), name_op({2, 3, 2}, OpKind::lookup, 5, "a", 10),
            object_op({4, 5, 3}, OpKind::getattr, 10), name_op({6, 7, 4}, OpKind::lookup, 1, "d", 5),

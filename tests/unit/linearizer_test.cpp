@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/xattr.h>
 
 #include <cerrno>
 
@@ -193,6 +194,35 @@ TEST_CASE("rename: both names") {
   rename.object2 = 12;
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 10)}) == Order{0, 1});
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 12)}) == Order{1, 0});
+}
+
+TEST_CASE("rename of a file onto its other name changes nothing") {
+  Op same = name_op({2, 3, 1}, OpKind::rename, 1, "a", 10);
+  same.parent2 = 1;
+  same.name2 = "b";
+  same.object2 = 10;
+  // It is still there for what started later and ended first.
+  CHECK(order({create_op({0, 1, 1}, 1, "a", 10, 1), same, lookup_op({4, 20, 1}, 10),
+               name_op({5, 12, 2}, OpKind::unlink, 1, "a", 10)}) == Order{0, 1, 2, 3});
+}
+
+TEST_CASE("extended attributes: found and missed, whichever started first") {
+  auto attribute = [](When when, OpKind kind, int error = 0, uint32_t flags = 0) {
+    Op op = object_op(when, kind, 10);
+    op.error = error;
+    op.name = "user.x";
+    op.flags = flags;
+    return op;
+  };
+  const Op set = attribute({5, 12, 2}, OpKind::setxattr), removed = attribute({5, 12, 2}, OpKind::removexattr);
+  CHECK(order({attribute({0, 20, 1}, OpKind::getxattr), set}) == Order{1, 0});
+  CHECK(order({attribute({0, 20, 1}, OpKind::getxattr, ENODATA), set}) == Order{0, 1});
+  CHECK(order({attribute({0, 20, 1}, OpKind::getxattr), removed}) == Order{0, 1});
+  CHECK(order({attribute({0, 20, 1}, OpKind::getxattr, ENODATA), removed}) == Order{1, 0});
+  CHECK(order({attribute({0, 20, 1}, OpKind::setxattr, EEXIST, XATTR_CREATE), set}) == Order{1, 0});
+  CHECK(order({attribute({0, 20, 1}, OpKind::removexattr), set}) == Order{1, 0});
+  // An entry of the directory with that name is none of its attributes.
+  CHECK(order({attribute({0, 20, 1}, OpKind::getxattr), create_op({5, 12, 2}, 10, "user.x", 11, 1)}) == Order{0, 1});
 }
 
 TEST_CASE("rename: a whiteout is another file under the old name") {

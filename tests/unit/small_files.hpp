@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small file system with permissions, as one user sees it who owns everything and is not root: a model that tells the outcome
-// of an operation. Directories, files, links, listings, modes, extended attributes and sizes; no more than tests of order need.
+// of an operation. Directories, files, links, listings, modes, access lists, extended attributes and sizes; no more than tests of
+// order need.
 #pragma once
 
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -24,6 +27,7 @@ class SmallFiles {
     ObjectId id = kNoObject;
     bool directory = false;
     uint32_t mode = 0;
+    std::optional<uint32_t> list, inherited;  // access list and default access list: what the user may, as a mode
     unsigned names = 1;
     uint64_t size = 0;
     bool attribute = false;
@@ -42,13 +46,21 @@ class SmallFiles {
     }
   };
 
+  static constexpr std::string_view kAccessList = "system.posix_acl_access", kDefaultList = "system.posix_acl_default";
+
   SmallFiles() { objects_[kRootObject] = std::make_shared<Node>(Node{.id = kRootObject, .directory = true, .mode = 0777}); }
 
   // `fresh`: the id of what it makes. An id that nothing has taught is an error of its own, EBADFD.
   Result perform(const Op& op, ObjectId fresh);
 
  private:
-  static bool may(const Node& node, unsigned want) { return (node.mode >> 6 & want) == want; }
+  // The user stands in access lists, whose mask is the mode of the group: here the mode itself.
+  static uint32_t rights(const Node& node) { return node.list ? *node.list & node.mode : node.mode; }
+  static bool may(const Node& node, unsigned want) { return (rights(node) >> 6 & want) == want; }
+  // Null: an ordinary attribute.
+  static std::optional<uint32_t>* access_list(Node& node, std::string_view name) {
+    return name == kAccessList ? &node.list : name == kDefaultList ? &node.inherited : nullptr;
+  }
   NodeRef find(ObjectId id) const {
     auto it = objects_.find(id);
     return it == objects_.end() ? nullptr : it->second;
@@ -67,6 +79,8 @@ class SmallFiles {
   }
   NodeRef make(const Op& op, ObjectId fresh, const NodeRef& parent, bool directory) {
     auto node = std::make_shared<Node>(Node{.id = fresh, .directory = directory, .mode = op.mode & 0777});
+    node->list = parent->inherited;
+    if (directory) node->inherited = parent->inherited;
     parent->entries.emplace(op.name, node);
     objects_[fresh] = node;
     return node;
@@ -75,6 +89,7 @@ class SmallFiles {
   int rename(const Op& op, Result* out);
   int on_name(const Op& op, ObjectId fresh, Result* out);
   int on_object(const Op& op, Result* out);
+  int on_attribute(const Op& op, Node& node, Result* out);
 
   std::map<ObjectId, NodeRef> objects_;
   std::map<HandleId, NodeRef> opens_;
@@ -148,6 +163,9 @@ inline int SmallFiles::rename(const Op& op, Result* out) {
     return false;
   };
   if (moved == to || below(*moved, to, below)) return EINVAL;
+  // A directory that gets another parent is written to.
+  auto stuck = [&](const NodeRef& node) { return node && node->directory && from != to && !may(*node, W_OK); };
+  if (stuck(moved) || ((op.flags & RENAME_EXCHANGE) && stuck(there))) return EACCES;
   if (there && (there == from || below(*there, from, below))) return op.flags & RENAME_EXCHANGE ? EINVAL : ENOTEMPTY;
   if (op.flags & RENAME_EXCHANGE) {
     std::swap(from->entries.find(op.name)->second, to->entries.find(op.name2)->second);
@@ -201,15 +219,9 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
       if (op.set->valid & kAttrSize) node->size = op.set->size;
       return 0;
     case OpKind::setxattr:
-      if (node->attribute && (op.flags & XATTR_CREATE)) return EEXIST;
-      node->attribute = true;
-      return 0;
     case OpKind::getxattr:
-      return node->attribute ? 0 : ENODATA;
     case OpKind::removexattr:
-      if (!node->attribute) return ENODATA;
-      node->attribute = false;
-      return 0;
+      return on_attribute(op, *node, out);
     case OpKind::getattr:
       out->result = node->directory ? 0 : node->names;
       return 0;
@@ -220,6 +232,30 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
     default:
       return EOPNOTSUPP;
   }
+}
+
+// What an access list is set to stands in the operation's mode.
+inline int SmallFiles::on_attribute(const Op& op, Node& node, Result* out) {
+  std::optional<uint32_t>* list = access_list(node, op.name);
+  if (list == &node.inherited && !node.directory) return EACCES;
+  const bool there = list ? list->has_value() : node.attribute;
+  if (op.kind == OpKind::setxattr) {
+    if (there && (op.flags & XATTR_CREATE)) return EEXIST;
+    if (list)
+      *list = op.mode;
+    else
+      node.attribute = true;
+    return 0;
+  }
+  if (!there) return ENODATA;
+  if (op.kind == OpKind::getxattr) {
+    if (list) out->result = list == &node.list ? rights(node) : **list;
+  } else if (list) {
+    list->reset();
+  } else {
+    node.attribute = false;
+  }
+  return 0;
 }
 
 }  // namespace fsr
