@@ -97,6 +97,13 @@ enum class Limit : uint8_t {
   replayer,  // lateness: planning, submitting or reading the input did not keep up
 };
 
+// What was read of files and compared with what the capture holds, whole or as fingerprints. Blocks are 4 KiB of a file, also
+// where a read touched a part of one.
+struct ContentCompared {
+  uint64_t blocks = 0, bytes = 0;
+  uint64_t unknown = 0;  // further blocks: overwritten in parts, what they should hold can't be told
+};
+
 struct RunResult {
   std::array<KindResult, kOpKinds> kinds;
   Histogram lateness;  // issue - max(due, ready): the replayer's own
@@ -131,8 +138,7 @@ struct RunResult {
   uint64_t auxiliary = 0;    // requests that the target added
   uint64_t window_full = 0;  // operations that were due before there was room to plan them
   uint64_t bytes_read = 0, bytes_written = 0;
-  uint64_t blocks_compared = 0;  // of reads with fingerprints
-  uint64_t blocks_unknown = 0;   // of those: overwritten in parts, what they should hold can't be told
+  ContentCompared content;
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
   bool stopped = false;              // ended early by stop, duration or an error

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/verify.hpp"
 
+#include <xxhash.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -28,26 +30,30 @@ bool result_compared(OpKind kind) {
   }
 }
 
-static uint64_t dots(std::span<const DirEntry> entries) {
-  uint64_t n = 0;
-  for (const DirEntry& e : entries) n += e.name == "." || e.name == "..";
-  return n;
+void Verifier::Names::add(uint64_t entries_told, std::span<const DirEntry> entries) {
+  count += entries_told;
+  told &= entries_told == entries.size();
+  for (const DirEntry& e : entries) {
+    if (e.name == "." || e.name == "..")
+      --count;
+    else
+      sum += XXH3_64bits(e.name.data(), e.name.size());
+  }
 }
 
-// Servers pack listings differently, so counts are compared where the capture saw the end of the listing.
+bool Verifier::Names::operator==(const Names& other) const {
+  return count == other.count && (!told || !other.told || sum == other.sum);
+}
+
+// Servers pack listings differently, so they are compared where the capture saw the end of the listing.
 bool Verifier::same_listing(const Op& op, const Outcome& got) {
-  Listing one{op.result - dots(op.entries), got.result - dots(got.entries)};
-  bool end = op.result == 0;
-  if (!op.handle) {
-    listing_ = one;
-    return one.expected == one.got;
-  }
-  if (op.offset == 0) listings_.erase(op.handle);
-  Listing& sum = listings_[op.handle];
-  sum.expected += one.expected;
-  sum.got += one.got;
-  listing_ = sum;
-  if (!end) return true;
+  Listing once;
+  if (op.handle && op.offset == 0) listings_.erase(op.handle);
+  Listing& listing = op.handle ? listings_[op.handle] : once;
+  listing.expected.add(op.result, op.entries);
+  listing.got.add(got.result, got.entries);
+  listing_ = listing;
+  if (op.handle && op.result != 0) return true;
   listings_.erase(op.handle);
   return listing_.expected == listing_.got;
 }
@@ -58,21 +64,30 @@ static bool wait_in_vain(const Op& op, const Outcome& got) {
 }
 
 bool Verifier::same_blocks(const Op& op, const Outcome& got) {
-  if (got.data.size() != op.result) return true;  // a target that keeps no data
+  const bool kept = got.data.size() == op.result;  // else the target keeps no data
   bool same = true;
   for_each_block(op.blocks, op.offset, op.result, [&](const BlockPrint& print, uint64_t from, size_t bytes) {
-    switch (compare_block(print, got.data.substr(from, bytes))) {
-      case BlockMatch::other:
-        same = false;
-        [[fallthrough]];
-      case BlockMatch::same:
-        ++blocks_compared_;
-        break;
-      case BlockMatch::unknown:
-        ++blocks_unknown_;
+    const BlockMatch match = kept ? compare_block(print, got.data.substr(from, bytes)) : BlockMatch::unknown;
+    if (match == BlockMatch::unknown) {
+      ++content_.unknown;
+      return;
     }
+    same &= match == BlockMatch::same;
+    ++content_.blocks;
+    content_.bytes += bytes;
   });
   return same;
+}
+
+bool Verifier::same_content(const Op& op, const Outcome& got) {
+  if (!compare_data_) return true;
+  if (!op.blocks.empty()) return same_blocks(op, got);
+  if (!op.has(kOpData)) return true;
+  if (op.kind == OpKind::read && !op.data.empty()) {
+    content_.bytes += op.data.size();
+    content_.blocks += (op.offset % kPrintBlock + op.data.size() + kPrintBlock - 1) / kPrintBlock;
+  }
+  return op.data == got.data;
 }
 
 bool Verifier::same(const Op& op, const Outcome& got) {
@@ -86,9 +101,7 @@ bool Verifier::same(const Op& op, const Outcome& got) {
       return op.data.empty() || op.data == got.data;
     case OpKind::read:
     case OpKind::getxattr:
-      if (op.result != got.result) return false;
-      if (compare_data_ && !op.blocks.empty()) return same_blocks(op, got);
-      return !compare_data_ || !op.has(kOpData) || op.data == got.data;
+      return op.result == got.result && same_content(op, got);
     default:
       return !result_compared(op.kind) || op.result == got.result;
   }
@@ -126,8 +139,9 @@ void Verifier::note(const Op& op, const Outcome& got) {
   m.got = text(op, got.error, got.result);
   if (m.expected == m.got) {
     if (op.kind == OpKind::readdir || op.kind == OpKind::readdirplus) {
-      m.expected = std::to_string(listing_.expected) + " entries";
-      m.got = std::to_string(listing_.got) + " entries";
+      m.expected = std::to_string(listing_.expected.count) + " entries";
+      m.got = std::to_string(listing_.got.count) + " entries";
+      if (m.expected == m.got) m.got += " of other names";
     } else {
       m.expected = op.kind == OpKind::readlink ? std::string(op.data) : "the captured content";
       m.got = op.kind == OpKind::readlink ? std::string(got.data) : "other content";

@@ -22,25 +22,32 @@ class Verifier {
   Match check(const Op& op, const Outcome& got, bool other_user);
 
   uint64_t total() const { return total_; }
-  uint64_t blocks_compared() const { return blocks_compared_; }
-  uint64_t blocks_unknown() const { return blocks_unknown_; }
+  const ContentCompared& content() const { return content_; }
   std::vector<Mismatch>& mismatches() { return mismatches_; }
 
  private:
+  struct Names {
+    uint64_t count = 0, sum = 0;  // sum: of their hashes, in whatever order they come
+    bool told = true;             // not merely counted
+    void add(uint64_t count, std::span<const DirEntry> entries);
+    bool operator==(const Names& other) const;
+  };
   struct Listing {
-    uint64_t expected = 0, got = 0;
+    Names expected, got;
   };
   bool same(const Op& op, const Outcome& got);
+  bool same_content(const Op& op, const Outcome& got);
   bool same_blocks(const Op& op, const Outcome& got);
   bool same_listing(const Op& op, const Outcome& got);
   void note(const Op& op, const Outcome& got);
 
   bool compare_data_;
   size_t keep_;
-  uint64_t total_ = 0, blocks_compared_ = 0, blocks_unknown_ = 0;
+  uint64_t total_ = 0;
+  ContentCompared content_;
   std::vector<Mismatch> mismatches_;
   std::unordered_map<HandleId, Listing> listings_;  // of open directories: a target may cut a listing elsewhere
-  Listing listing_;                                 // totals of the latest listing compared
+  Listing listing_;                                 // the latest one compared
 };
 
 // What a connection says of a server that is not there, in place of an answer.

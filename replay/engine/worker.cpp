@@ -400,8 +400,9 @@ void Worker::merge_into(RunResult& r) {
   r.bytes_read += result_.bytes_read;
   r.bytes_written += result_.bytes_written;
   r.mismatches_total += verifier_.total();
-  r.blocks_compared += verifier_.blocks_compared();
-  r.blocks_unknown += verifier_.blocks_unknown();
+  r.content.blocks += verifier_.content().blocks;
+  r.content.bytes += verifier_.content().bytes;
+  r.content.unknown += verifier_.content().unknown;
   for (Mismatch& m : verifier_.mismatches()) r.mismatches.push_back(std::move(m));
 }
 

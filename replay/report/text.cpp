@@ -103,9 +103,9 @@ std::string report_text(const Report& report) {
   load_lines(out, report);
   fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs left free\n", format_count(r.edges),
                  format_count(r.violations), format_count(r.free_pairs));
-  if (r.blocks_compared || r.blocks_unknown)
-    fmt::format_to(out, "content    {} blocks read compared by fingerprint, {} could not be\n", format_count(r.blocks_compared),
-                   format_count(r.blocks_unknown));
+  if (const ContentCompared& c = r.content; c.blocks || c.unknown)
+    fmt::format_to(out, "content    {} blocks read ({}) were compared, {} could not be\n", format_count(c.blocks),
+                   format_size(c.bytes), format_count(c.unknown));
   if (r.auxiliary) fmt::format_to(out, "target     {} requests of its own\n", format_count(r.auxiliary));
   for (const auto& [name, value] : report.counters)
     if (value) fmt::format_to(out, "target     {} {}\n", format_count(value), name);

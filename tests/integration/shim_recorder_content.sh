@@ -40,7 +40,7 @@ assert low > 0.9 * len(writes["text"]) and len(writes["text"]) >= 512, low
 END
 check "the replay reads what it should" fsreplay --timing asap prints.zst out --json -q
 fsreplay -q --timing asap prints.zst again >report.txt
-check "and says what it compared" eval 'grep -Eq "^content +[0-9,]+ blocks read compared by fingerprint, [0-9,]+ could not be" report.txt'
+check "and says what it compared" eval 'grep -Eq "^content +[0-9,]+ blocks read [(][0-9.]+ MiB[)] were compared, [0-9,]+ could not be" report.txt'
 check "whole blocks are compared, those written in parts are not" python3 - <<'END'
 import re
 a, b = (int(n.replace(",", "")) for n in re.search(r"content +([\d,]+) blocks .*, ([\d,]+) could", open("report.txt").read()).groups())

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/verify.hpp"
+
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr HandleId kOpen = 3;
+
+std::vector<DirEntry> entries(std::initializer_list<std::string_view> names) {
+  std::vector<DirEntry> out;
+  for (std::string_view name : names) out.push_back({.name = name});
+  return out;
+}
+
+struct Listings {
+  Verifier verifier{true, 10};
+
+  Match part(uint64_t offset, const std::vector<DirEntry>& expected, const std::vector<DirEntry>& got) {
+    const Op op{.kind = OpKind::readdir, .handle = kOpen, .offset = offset, .result = expected.size(), .entries = expected};
+    return verifier.check(op, Outcome{.result = got.size(), .entries = got}, false);
+  }
+  Match counted(uint64_t offset, uint64_t expected, const std::vector<DirEntry>& got) {
+    const Op op{.kind = OpKind::readdir, .handle = kOpen, .offset = offset, .result = expected};
+    return verifier.check(op, Outcome{.result = got.size(), .entries = got}, false);
+  }
+};
+
+Match read(Verifier& verifier, uint64_t offset, std::string_view expected, std::string_view got) {
+  const Op op{.kind = OpKind::read,
+              .op_flags = kOpData,
+              .offset = offset,
+              .length = expected.size(),
+              .result = expected.size(),
+              .data = expected};
+  return verifier.check(op, Outcome{.result = got.size(), .data = got}, false);
+}
+
+}  // namespace
+
+TEST_CASE("a listing of as many but other names differs") {
+  Listings l;
+  CHECK(l.part(0, entries({"a", "b"}), entries({"a", "c"})) == Match::matched);  // what follows may be c and b
+  CHECK(l.part(2, {}, {}) == Match::differed);
+  REQUIRE(l.verifier.mismatches().size() == 1);
+  CHECK(l.verifier.mismatches()[0].expected == "2 entries");
+  CHECK(l.verifier.mismatches()[0].got == "2 entries of other names");
+}
+
+TEST_CASE("a listing in another order, cut elsewhere, with its own and its parent's entry, is the same") {
+  Listings l;
+  CHECK(l.part(0, entries({"a", "b", "c"}), entries({"c", "."})) == Match::matched);
+  CHECK(l.part(3, entries({"d"}), entries({"..", "d", "b", "a"})) == Match::matched);
+  CHECK(l.part(4, {}, {}) == Match::matched);
+}
+
+TEST_CASE("a listing begun again is compared anew") {
+  Listings l;
+  CHECK(l.part(0, entries({"a", "b"}), entries({"x"})) == Match::matched);
+  CHECK(l.part(0, entries({"a"}), entries({"a"})) == Match::matched);
+  CHECK(l.part(1, {}, {}) == Match::matched);
+}
+
+TEST_CASE("of a listing whose names the capture does not tell, their number is compared") {
+  Listings l;
+  CHECK(l.counted(0, 2, entries({"x", "y"})) == Match::matched);
+  CHECK(l.counted(2, 0, {}) == Match::matched);
+  CHECK(l.counted(0, 2, entries({"x"})) == Match::matched);
+  CHECK(l.counted(2, 0, {}) == Match::differed);
+}
+
+TEST_CASE("content that was compared is counted in bytes and in blocks of the file") {
+  Verifier verifier(true, 10);
+  CHECK(read(verifier, 0, std::string(8192, 'a'), std::string(8192, 'a')) == Match::matched);
+  CHECK(verifier.content().blocks == 2);
+  CHECK(read(verifier, 4000, std::string(200, 'a'), std::string(200, 'b')) == Match::differed);
+  CHECK(read(verifier, 0, "", "") == Match::matched);
+  CHECK(verifier.content().blocks == 4);
+  CHECK(verifier.content().bytes == 8392);
+
+  Verifier none(false, 10);
+  CHECK(read(none, 0, "a", "b") == Match::matched);
+  CHECK(none.content().blocks == 0);
+}
