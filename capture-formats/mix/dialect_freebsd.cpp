@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nfsstat of FreeBSD: "Server Info:" or "Client Info:" and rows of capitalised names above rows of counts, in cells of 9
 // characters up to release 10 and of 13 since, more of them with -e and -E; and the same through --libxo json. NetBSD, OpenBSD,
-// DragonFly and macOS print the same names.
+// DragonFly and macOS print the same names. What was pasted often begins below the first head.
 //
 // Their kernels count a procedure and the version 4 operation of the same name in one counter: one row of numbers is read once as
 // version 3 and, where there are operations that only version 4 has, once as version 4.
@@ -17,6 +17,8 @@ namespace fsr::mix {
 namespace {
 
 constexpr std::string_view kHeads[] = {"Server Info:", "Client Info:"};
+constexpr std::string_view kRpcHeads[] = {"Rpc Counts:", "RPC Counts:"};  // of a client
+constexpr std::string_view kFirstNames[] = {"Getattr ", "Null "};
 
 struct Counter {
   std::string name;  // lower case
@@ -74,16 +76,25 @@ void interpret(const std::vector<Counter>& counters, bool client, const char* wh
   blocks->push_back(std::move(v3));
 }
 
+// Where counters begin: at a head, or, above all heads, at the names themselves.
+bool begins(std::string_view line, bool first) {
+  return any_line_begins(line, kHeads) || (first && (any_line_begins(line, kRpcHeads) || any_line_begins(line, kFirstNames)));
+}
+
+bool sniff(std::string_view text) { return any_line_begins(text, kHeads) || any_line_begins(text, kFirstNames); }
+
 std::vector<Block> parse(const Lines& lines) {
   std::vector<Block> blocks;
   for (size_t at = 0; at < lines.size();) {
-    if (!any_line_begins(lines[at], kHeads)) {
+    if (!begins(lines[at], blocks.empty())) {
       ++at;
       continue;
     }
-    const size_t head = at++;
-    const bool client = words(lines[head])[0] == "Client";
-    while (at < lines.size() && (words(lines[at]).empty() || any_line_begins(lines[at], {{"Rpc Counts:", "RPC Counts:"}}))) ++at;
+    const size_t head = at;
+    const bool headless = !any_line_begins(lines[head], kHeads);
+    const bool client = headless ? any_line_begins(lines[head], kRpcHeads) : words(lines[head])[0] == "Client";
+    if (!headless) ++at;
+    while (at < lines.size() && (words(lines[at]).empty() || any_line_begins(lines[at], kRpcHeads))) ++at;
     if (at >= lines.size()) lines.fail(head, "unexpected EOF after 'nfs:'");
     std::vector<Counter> counters;
     // What follows the procedures are rows of other things: open files, caches.
@@ -100,6 +111,9 @@ std::vector<Block> parse(const Lines& lines) {
       at += 2;
     }
     interpret(counters, client, "FreeBSD nfsstat", lines, head, &blocks);
+    if (headless)
+      blocks.back().notes.push_back(fmt::format("line {}: no 'Server Info:' or 'Client Info:' above: taken for a {}'s", head + 1,
+                                                client ? "client" : "server"));
   }
   return blocks;
 }
@@ -153,7 +167,7 @@ std::vector<Block> parse_json(const Lines& lines) {
 
 }  // namespace
 
-const Dialect kFreeBsd{"FreeBSD nfsstat", [](std::string_view text) { return any_line_begins(text, kHeads); }, parse};
+const Dialect kFreeBsd{"FreeBSD nfsstat", sniff, parse};
 const Dialect kFreeBsdJson{"FreeBSD nfsstat --libxo json", sniff_json, parse_json};
 
 }  // namespace fsr::mix

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // nfsstat of SunOS 4 and 4.3BSD, which nhfsstone was made for: "Server nfs:", a line of names and one of numbers that begins with
-// the number of calls, then 7, 7 and 4 procedures of version 2.
+// the number of calls, then 7, 7 and 4 procedures of version 2. IRIX and others print a version as well: "Server NFS V3:".
 #include <fmt/format.h>
 
 #include "mix/dialect.hpp"
@@ -9,11 +9,20 @@ namespace fsr::mix {
 
 namespace {
 
-bool is_head(std::string_view line) { return line.find("nfs:") != std::string_view::npos; }
+constexpr std::string_view kHeads[] = {
+    "Server nfs:", "Client nfs:", "Server NFS:", "Client NFS:", "Server NFS V", "Client NFS V"};
 
-bool sniff(std::string_view text) {
-  static constexpr std::string_view kHeads[] = {"Server nfs:", "Client nfs:"};
-  return any_line_begins(text, kHeads);
+bool is_head(std::string_view line) { return any_line_begins(line, kHeads); }
+
+bool sniff(std::string_view text) { return any_line_begins(text, kHeads); }
+
+// As the head says; else some systems printed version 3 in the frame of version 2. 0: a version that this frame never had.
+unsigned version_of(const Lines& lines, size_t head) {
+  if (const auto list = words(lines[head]); list.size() > 2) return list[2] == "V2:" ? 2 : list[2] == "V3:" ? 3 : 0;
+  for (size_t i = head + 3; i < lines.size() && !is_head(lines[i]); ++i)
+    for (std::string_view word : words(lines[i]))
+      if (word == "access" || word == "commit") return 3;
+  return 2;
 }
 
 std::vector<Block> parse(const Lines& lines) {
@@ -32,11 +41,8 @@ std::vector<Block> parse(const Lines& lines) {
     if (totals.empty() || !parse_number(totals[0], &calls)) lines.fail(head + 2, "can't find 'calls' value");
     at = head + 3;
     if (at >= lines.size()) lines.fail(at, "unexpected EOF after 'calls'");
-    // Some systems printed version 3 in the same frame.
-    unsigned version = 2;
-    for (size_t i = at; i < lines.size() && !is_head(lines[i]); ++i)
-      for (std::string_view word : words(lines[i]))
-        if (word == "access" || word == "commit") version = 3;
+    const unsigned version = version_of(lines, head);
+    if (!version) lines.fail(head, "expected 'V2:' or 'V3:' behind 'NFS'");
     Block block(version, client, "SunOS nfsstat", head);
     block.printed_calls = calls;
     at = add_rows(lines, at, block);

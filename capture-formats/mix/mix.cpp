@@ -32,10 +32,26 @@ std::string describe(const Block& block) {
   return fmt::format("{}, {}, NFSv{}", block.what, block.client ? "client" : "server", block.nfs_version);
 }
 
+// Points at the procedures where there are any, else at the first line that says something.
+[[noreturn]] void not_understood(const MixText& mix) {
+  const Lines lines(mix);
+  size_t first = lines.size();
+  for (size_t at = 0; at < lines.size(); ++at) {
+    const auto list = words(lines[at]);
+    if (std::find(list.begin(), list.end(), "getattr") != list.end())
+      lines.fail(at, "a line that says what is counted, such as 'Server nfs v3:', is missing above these names");
+    if (first == lines.size() && !list.empty()) first = at;
+  }
+  if (first == lines.size()) throw MixError(mix.name + ": not a mixfile: it is empty");
+  throw MixError(
+      fmt::format("{}:{}: not a mixfile: expected what some system's nfsstat prints, such as 'Server nfs v3:', or "
+                  "/proc/net/rpc/nfsd or nfs, found '{}'",
+                  mix.name, first + 1, escape_text(lines[first].substr(0, 40))));
+}
+
 std::vector<Block> read_blocks(const MixText& mix) {
   const Dialect* dialect = recognise(mix.text);
-  if (!dialect)
-    throw MixError(mix.name + ": not a mixfile: neither what some system's nfsstat prints nor /proc/net/rpc/nfsd or nfs");
+  if (!dialect) not_understood(mix);
   auto blocks = dialect->parse(Lines(mix));
   if (blocks.empty()) throw MixError(fmt::format("{}: bad mix format: no counters of NFS in this {}", mix.name, dialect->name));
   return blocks;
@@ -195,5 +211,10 @@ Mix load_mix(const std::string& file, const MixReadOptions& options, const std::
 }
 
 bool sniff_mix(std::string_view first_bytes) { return recognise(first_bytes.substr(0, 4096)) != nullptr; }
+
+bool may_be_mix(std::string_view first_bytes) {
+  return !first_bytes.empty() && first_bytes.find('\0') == std::string_view::npos &&
+         std::none_of(first_bytes.begin(), first_bytes.end(), [](char c) { return c > 0 && c < ' ' && !strchr("\t\n\r\f", c); });
+}
 
 }  // namespace fsr

@@ -58,6 +58,8 @@ Mix load_mix(const std::string& file, const MixReadOptions& options = {}, const 
 // Whether this is a mixfile at all (and not, say, a trace), from its first 4 KiB or all of it. Damaged ones may be told apart
 // only by read_mix().
 bool sniff_mix(std::string_view first_bytes);
+// Whether it is text, so that what is wrong with it as a mixfile can be told; never of a trace.
+bool may_be_mix(std::string_view first_bytes);
 
 // "nhfsstone", "laddis" (v2), "sfs97-v2", "sfs97-v3", "sfs2008-v3". Null: no such mix.
 const Mix* built_in_mix(std::string_view name);

@@ -53,7 +53,7 @@ const std::vector<uint64_t> kClient3 = {1, 30000, 900, 25000, 12000, 800, 17000,
 TEST_CASE("every dialect tells the same mix of NFSv2") {
   for (const char* file :
        {"sunos-s.txt", "sunos-one-blank.txt", "sunos-narrow.txt", "sunos-client-and-server.txt", "linux-s-2.txt", "linux-s.txt",
-        "linux-old-s.txt", "linux-list-s.txt", "nfsd.proc", "solaris-2.6-s.txt", "illumos-s.txt"}) {
+        "linux-old-s.txt", "linux-list-s.txt", "nfsd.proc", "solaris-2.6-s.txt", "illumos-s.txt", "irix-s.txt"}) {
     INFO(file);
     const Mix mix = read(file, 2);
     CHECK(mix.nfs_version == 2);
@@ -69,7 +69,7 @@ TEST_CASE("every dialect tells the same mix of NFSv2") {
 
 TEST_CASE("every dialect tells the same mix of NFSv3") {
   for (const char* file : {"linux-s.txt", "linux-s-o-all-3.txt", "linux-old-s.txt", "linux-old-wide-s.txt", "linux-list-s.txt",
-                           "nfsd.proc", "nfsd-6.proc", "solaris-2.6-s.txt", "illumos-s.txt"}) {
+                           "nfsd.proc", "nfsd-6.proc", "solaris-2.6-s.txt", "illumos-s.txt", "irix-s.txt"}) {
     INFO(file);
     const Mix mix = read(file, 3);
     CHECK(counts(mix) == kMix3);
@@ -77,10 +77,12 @@ TEST_CASE("every dialect tells the same mix of NFSv3") {
   }
   std::vector<uint64_t> without_null = kMix3;
   without_null[0] = 0;
-  for (const char* file : {"freebsd-9-s.txt", "freebsd-9.txt", "freebsd-13-s.txt", "freebsd-13-s.json"}) {
+  for (const char* file :
+       {"freebsd-9-s.txt", "freebsd-9-no-head.txt", "freebsd-9.txt", "freebsd-13-s.txt", "freebsd-13-s.json"}) {
     INFO(file);
     CHECK(counts(read(file)) == without_null);
   }
+  CHECK(read("freebsd-9-no-head.txt").notes.at(0) == "line 1: no 'Server Info:' or 'Client Info:' above: taken for a server's");
   for (const char* file : {"linux-c-3.txt", "linux-list-c-3.txt", "nfs.proc"}) {
     INFO(file);
     const Mix mix = read(file, 3);
@@ -198,11 +200,14 @@ TEST_CASE("every sample is recognised by content and complete ones only") {
   CHECK_FALSE(sniff_mix(""));
   CHECK_FALSE(sniff_mix("hello\n"));
   CHECK_FALSE(sniff_mix("\x28\xb5\x2f\xfd"));
+  CHECK(may_be_mix("hello\n"));
+  CHECK_FALSE(may_be_mix(""));
+  CHECK_FALSE(may_be_mix("\x28\xb5\x2f\xfd\x04"));
 }
 
 TEST_CASE("malformed mixfiles: the original's messages where it has one, with file and line") {
   const std::vector<std::pair<const char*, const char*>> expected = {
-      {"empty.txt", "empty.txt: not a mixfile: neither what some system's nfsstat prints nor /proc/net/rpc/nfsd or nfs"},
+      {"empty.txt", "empty.txt: not a mixfile: it is empty"},
       {"freebsd-cut.txt", "freebsd-cut.txt:5: bad mix format: unexpected EOF: the counts are missing"},
       {"freebsd-json-cut.txt", "freebsd-json-cut.txt:1: bad mix format: not JSON, at byte 101"},
       {"freebsd-json-other.txt", "freebsd-json-other.txt:1: bad mix format: can't find \"serverstats\" or \"clientstats\""},
@@ -215,7 +220,11 @@ TEST_CASE("malformed mixfiles: the original's messages where it has one, with fi
        "list-wrong-total.txt:24: bad mix format: the procedures above sum to 103211, not to their total of 103212"},
       {"no-calls.txt", "no-calls.txt: no calls were counted (/proc/net/rpc/nfsd, server, NFSv4)"},
       {"not-a-mixfile.txt",
-       "not-a-mixfile.txt: not a mixfile: neither what some system's nfsstat prints nor /proc/net/rpc/nfsd or nfs"},
+       "not-a-mixfile.txt:1: not a mixfile: expected what some system's nfsstat prints, such as 'Server nfs v3:', or "
+       "/proc/net/rpc/nfsd or nfs, found 'hello'"},
+      {"no-head.txt",
+       "no-head.txt:2: bad mix format: a line that says what is counted, such as 'Server nfs v3:', is missing above these names"},
+      {"irix-v4.txt", "irix-v4.txt:1: bad mix format: expected 'V2:' or 'V3:' behind 'NFS'"},
       {"overflow.txt", "overflow.txt:9: bad mix format: the counts do not fit into 64 bits"},
       {"raw-few.txt", "raw-few.txt:9: bad mix format: can't find 22 op values (3 found)"},
       {"raw-no-procs.txt", "raw-no-procs.txt:3: bad mix format: can't find 0 op values (0 found)"},

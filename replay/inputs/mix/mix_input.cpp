@@ -161,7 +161,7 @@ class MixKind final : public InputKind {
   void declare(Command& group) override { declare_mix_options(group, options_); }
 
   bool accepts(const std::string& name, std::string_view first_bytes) const override {
-    return name.starts_with(kByName) || sniff_mix(first_bytes);
+    return name.starts_with(kByName) || may_be_mix(first_bytes);
   }
 
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t duration) const override {
