@@ -48,41 +48,57 @@ static int run(int argc, char** argv) {
               on_stall = "wait";
   Command capture_command = program.subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
   capture_command.add("DIR", capture.directory, "The directory to capture; it stays usable under its own name").required();
-  capture_command.add("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)");
+  capture_command.add("-o,--output", capture.output, "Trace file (default ./NAME-TIME.zst; a .mix file goes beside it)")
+      .stands_for("FILE");
   capture_command.add("--content", content, "Record what is read and written: none, fingerprint, full")
+      .stands_for("HOW")
       .one_of({"none", "fingerprint", "full"})
       .show_default();
-  capture_command.add("--clock", clock, "Resolution of times: 1ns, 100ns, 1us").one_of(words_of(units)).show_default();
+  capture_command.add("--clock", clock, "Resolution of times: 1ns, 100ns, 1us")
+      .stands_for("UNIT")
+      .one_of(words_of(units))
+      .show_default();
   capture_command.add("--cache", cache, "What the kernel may keep: auto, none, attr, kernel")
+      .stands_for("WHAT")
       .one_of(words_of(modes))
       .show_default();
   capture_command.add("--permissions", permissions, "Who checks them before DIR's file system does: auto (nobody), kernel")
+      .stands_for("WHO")
       .one_of({"auto", "kernel"})
       .show_default();
   capture_command.add("--transport", transport, "How requests arrive: auto, dev (/dev/fuse), uring (io_uring)")
+      .stands_for("HOW")
       .one_of({"auto", "dev", "uring"})
       .show_default();
   capture_command.add("--on-overflow", overflow, "When recording falls behind: wait, or drop operations")
+      .stands_for("WHAT")
       .one_of({"wait", "drop"})
       .show_default();
-  capture_command.add_with("--ring", capture.ring, some(parse_duration), "How long that is bridged by memory (default 1s)");
+  capture_command.add_with("--ring", capture.ring, some(parse_duration), "How long that is bridged by memory (default 1s)")
+      .stands_for("TIME");
   capture_command.add_with("--max-size", capture.max_size, some(parse_size), "End when the trace is this large: 10G");
   capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "End after this time: 90s, 1h");
-  capture_command.add_with("--rotate", capture.rotate, some(parse_size), "Write pieces of this size, NAME.0001.zst and so on");
+  capture_command.add_with("--rotate", capture.rotate, some(parse_size), "Write pieces of this size, NAME.0001.zst and so on")
+      .stands_for("SIZE");
   capture_command.add("--keep", capture.keep, "Keep only the last N pieces").within(1, 1'000'000);
   auto rules = [&](const char* name, void (OpFilter::*add)(std::string_view), const char* help) {
-    capture_command.add_each(
-        name, [&capture, add](const std::string& rule) { (capture.filter.*add)(rule); }, help);
+    capture_command
+        .add_each(
+            name, [&capture, add](const std::string& rule) { (capture.filter.*add)(rule); }, help)
+        .stands_for("RULE");
   };
   rules("--only", &OpFilter::only, "Record only uid=, process=, op=A,B or path=GLOB; repeatable");
   rules("--exclude", &OpFilter::exclude, "Do not record uid=, process=, op=A,B or path=GLOB; repeatable");
-  capture_command.add_with("--stall", capture.stall, parse_duration,
-                           "Name requests without an answer for so long (default 30s; 0s: never)");
+  capture_command
+      .add_with("--stall", capture.stall, parse_duration, "Name requests without an answer for so long (default 30s; 0s: never)")
+      .stands_for("TIME");
   capture_command.add("--on-stall", on_stall, "When the capture itself holds them up: wait, or abort its connection")
+      .stands_for("WHAT")
       .one_of({"wait", "abort"})
       .show_default();
   capture_command.flag("--background", capture.background, "Return once DIR is captured; messages go to NAME.log");
   capture_command.flag("-v,--verbose", capture.verbose, "Say more");
+  capture_command.explain_extras("a command follows --: fsshim capture DIR -- COMMAND...");
   capture_command.footer(
       "-- COMMAND...  runs COMMAND and captures only what it and its children do, in a private mount namespace.");
 

@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <stdexcept>
+
+#include "sql/results_schema.hpp"
 
 namespace fsr {
 
 namespace {
 
-constexpr int kApplicationId = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
-
-constexpr const char* kSchema = R"(
-create table run(key text primary key, value) without rowid;
-create table kinds(kind text primary key, issued int, ok int, matched int, differed int, permission int, uncompared int,
-                   failed int, awaited int, approximate int, impossible int, refused int, bytes int) without rowid;
-create table histograms(kind text, what text, low_ns int, high_ns int, count int);
-create table intervals(elapsed_ns int, done int, in_flight int, differed int, bytes int, lateness_ns int);
-create table mismatches(seq int, kind text, name text, object int, thread int, expected text, got text);
-create table counters(name text primary key, value int) without rowid;
-)";
+constexpr int kPatience = 60'000;  // ms that another program may take for its rows
+constexpr off_t kRoom = 1 << 20;   // bytes that an ordinary run's rows and their journal take, and more
 
 struct Closer {
   void operator()(sqlite3* db) const { sqlite3_close(db); }
@@ -36,91 +31,163 @@ using Statement = std::unique_ptr<sqlite3_stmt, Closer>;
 }  // namespace
 
 struct ResultsDatabase::Impl {
-  std::string path, temporary;
+  std::string path;
   std::map<std::string, Statement, std::less<>> inserts;  // destroyed before the connection
   std::unique_ptr<sqlite3, Closer> db;
-  bool committed = false;
+  int room = -1;  // a file without a name, as large as what is to be written
+  int64_t run = 0, series = 0;
+  bool made = false;   // the file
+  bool begun = false;  // a transaction
 
   ~Impl() {
+    if (room >= 0) close(room);
     inserts.clear();
     db.reset();
-    if (!committed && !temporary.empty()) unlink(temporary.c_str());
+    if (made) unlink(path.c_str());
   }
-  [[noreturn]] void fail() const { throw std::runtime_error(path + ": " + (db ? sqlite3_errmsg(db.get()) : "out of memory")); }
+
+  [[noreturn]] void fail(const std::string& why) const { throw std::runtime_error(path + ": " + why); }
+  [[noreturn]] void fail() const { fail(db ? sqlite3_errmsg(db.get()) : "out of memory"); }
+
   void execute(const std::string& sql) {
     if (sqlite3_exec(db.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
   }
-  sqlite3_stmt* insert(std::string_view table, size_t columns) {
+
+  int64_t number(const char* sql) {
+    sqlite3_stmt* made_statement = nullptr;
+    const int prepared = sqlite3_prepare_v2(db.get(), sql, -1, &made_statement, nullptr);
+    const Statement statement(made_statement);
+    if (prepared != SQLITE_OK || sqlite3_step(statement.get()) != SQLITE_ROW) fail();
+    return sqlite3_column_int64(statement.get(), 0);
+  }
+
+  void open() {
+    struct stat st;
+    const bool there = stat(path.c_str(), &st) == 0;
+    if (there && !S_ISREG(st.st_mode)) fail("exists and is no results database (name another file)");
+    sqlite3* opened = nullptr;
+    const int rc = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    db.reset(opened);
+    if (const int error = db ? sqlite3_system_errno(db.get()) : 0; rc == SQLITE_CANTOPEN && error) fail(strerror(error));
+    if (rc != SQLITE_OK) fail();
+    made = !there;
+    sqlite3_busy_timeout(db.get(), kPatience);
+  }
+
+  // Makes the tables of a new file, or sees whether those of an old one are ours.
+  void look_at_tables() {
+    if (sqlite3_exec(db.get(), "begin immediate", nullptr, nullptr, nullptr) == SQLITE_NOTADB)
+      fail("exists and is no results database (name another file)");
+    if (!sqlite3_get_autocommit(db.get())) {
+      if (number("select count(*) from sqlite_master") == 0) {
+        execute("pragma application_id = " + std::to_string(kResultsApplication));
+        execute("pragma user_version = " + std::to_string(kResultsVersion));
+        execute(kResultsSchema);
+      } else if (number("pragma application_id") != kResultsApplication) {
+        fail("exists and is no results database (name another file)");
+      } else if (number("pragma user_version") != kResultsVersion) {
+        fail("holds results of another version of this program (name another file)");
+      }
+      execute("commit");
+    } else {
+      fail();
+    }
+  }
+
+  // So that a disk that gets full during the run has room for what the run measured.
+  void take_room() {
+    std::string name = path + ".room-XXXXXX";
+    room = mkostemp(name.data(), O_CLOEXEC);
+    if (room < 0) fail(strerror(errno));
+    unlink(name.c_str());
+    if (const int error = posix_fallocate(room, 0, kRoom)) fail(strerror(error));
+  }
+
+  void give_room() {
+    if (room >= 0) close(room);
+    room = -1;
+  }
+
+  void begin() {
+    if (begun) return;
+    give_room();
+    execute("begin immediate");
+    begun = true;
+  }
+
+  sqlite3_stmt* insert(std::string_view table, const Facts& row) {
     auto found = inserts.find(table);
     if (found == inserts.end()) {
-      std::string sql = "insert into " + std::string(table) + " values(?";
-      for (size_t i = 1; i < columns; ++i) sql += ",?";
-      sqlite3_stmt* made = nullptr;
-      if (sqlite3_prepare_v2(db.get(), (sql + ")").c_str(), -1, &made, nullptr) != SQLITE_OK) fail();
-      found = inserts.emplace(table, Statement(made)).first;
+      std::string sql = "insert into " + std::string(table) + "(", marks;
+      for (const auto& [name, value] : row) {
+        sql += (marks.empty() ? "" : ",") + name;
+        marks += marks.empty() ? "?" : ",?";
+      }
+      sqlite3_stmt* statement = nullptr;
+      if (sqlite3_prepare_v2(db.get(), (sql + ") values(" + marks + ")").c_str(), -1, &statement, nullptr) != SQLITE_OK) fail();
+      found = inserts.emplace(table, Statement(statement)).first;
     }
     return found->second.get();
+  }
+
+  void add(std::string_view table, const Facts& row) {
+    begin();
+    sqlite3_stmt* s = insert(table, row);
+    int at = 0;
+    for (const auto& [name, value] : row) {
+      ++at;
+      if (auto* n = std::get_if<int64_t>(&value))
+        sqlite3_bind_int64(s, at, *n);
+      else if (auto* d = std::get_if<double>(&value))
+        sqlite3_bind_double(s, at, *d);
+      else {
+        const std::string& text = std::get<std::string>(value);
+        sqlite3_bind_text(s, at, text.data(), int(text.size()), SQLITE_TRANSIENT);
+      }
+    }
+    const int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    if (rc != SQLITE_DONE) roll_back();
+  }
+
+  // What is committed already stays.
+  [[noreturn]] void roll_back() {
+    const std::string why = sqlite3_errmsg(db.get());
+    sqlite3_exec(db.get(), "rollback", nullptr, nullptr, nullptr);
+    begun = false;
+    fail(why);
   }
 };
 
 ResultsDatabase::ResultsDatabase(const std::string& path) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
-  impl_->temporary = path + ".partial-" + std::to_string(getpid());
-  sqlite3* db = nullptr;
-  int rc = sqlite3_open_v2(impl_->temporary.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-  impl_->db.reset(db);
-  if (const int error = db ? sqlite3_system_errno(db) : 0; rc == SQLITE_CANTOPEN && error)
-    throw std::runtime_error(path + ": " + strerror(error));
-  if (rc != SQLITE_OK) impl_->fail();
-  // No journal: the file is thrown away unless it was completed.
-  impl_->execute("pragma journal_mode = off; pragma synchronous = off; pragma application_id = " +
-                 std::to_string(kApplicationId));
-  impl_->execute("begin");
-  impl_->execute(kSchema);
+  impl_->open();
+  impl_->look_at_tables();
+  impl_->take_room();
 }
 
 ResultsDatabase::~ResultsDatabase() = default;
 
-void ResultsDatabase::create(const std::string& table) { impl_->execute("create table " + table); }
+void ResultsDatabase::begin_run(const Facts& row) {
+  // The columns of two inputs' runs differ.
+  impl_->inserts.erase("run");
+  impl_->add("run", row);
+  impl_->run = sqlite3_last_insert_rowid(impl_->db.get());
+  if (!impl_->series) impl_->series = impl_->run;
+  impl_->execute(fmt::format("update run set series = {} where id = {}", impl_->series, impl_->run));
+}
 
-void ResultsDatabase::add(std::string_view table, const std::vector<SqlValue>& row) {
-  sqlite3_stmt* s = impl_->insert(table, row.size());
-  for (size_t i = 0; i < row.size(); ++i) {
-    int at = int(i) + 1;
-    if (auto* n = std::get_if<int64_t>(&row[i]))
-      sqlite3_bind_int64(s, at, *n);
-    else if (auto* d = std::get_if<double>(&row[i]))
-      sqlite3_bind_double(s, at, *d);
-    else {
-      const std::string& text = std::get<std::string>(row[i]);
-      sqlite3_bind_text(s, at, text.data(), int(text.size()), SQLITE_TRANSIENT);
-    }
-  }
-  int rc = sqlite3_step(s);
-  sqlite3_reset(s);
-  if (rc != SQLITE_DONE) impl_->fail();
+void ResultsDatabase::add(std::string_view table, const Facts& row) {
+  Facts whole{{"run", impl_->run}};
+  whole.insert(whole.end(), row.begin(), row.end());
+  impl_->add(table, whole);
 }
 
 void ResultsDatabase::commit() {
-  impl_->inserts.clear();
-  impl_->execute("commit");
-  impl_->db.reset();
-  if (rename(impl_->temporary.c_str(), impl_->path.c_str()) != 0) throw std::runtime_error(impl_->path + ": " + strerror(errno));
-  impl_->committed = true;
-}
-
-bool results_replaceable(const std::string& path) {
-  struct stat s;
-  if (stat(path.c_str(), &s) != 0) return errno == ENOENT;
-  if (!S_ISREG(s.st_mode)) return false;
-  if (s.st_size == 0) return true;
-  FILE* f = fopen(path.c_str(), "rb");
-  if (!f) return false;
-  unsigned char head[72] = {};
-  bool whole = fread(head, 1, sizeof head, f) == sizeof head;
-  fclose(f);
-  uint32_t id = uint32_t(head[68]) << 24 | uint32_t(head[69]) << 16 | uint32_t(head[70]) << 8 | head[71];
-  return whole && memcmp(head, "SQLite format 3", 16) == 0 && id == uint32_t(kApplicationId);
+  if (!impl_->begun) return;
+  if (sqlite3_exec(impl_->db.get(), "commit", nullptr, nullptr, nullptr) != SQLITE_OK) impl_->roll_back();
+  impl_->begun = false;
+  impl_->made = false;  // stays
 }
 
 }  // namespace fsr

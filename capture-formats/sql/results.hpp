@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results database: what a run measured, as a SQLite file that other tools can query.
+// The results database: what runs measured, one behind the other, as a SQLite file that other tools can query. docs/results.md
+// describes its tables for users.
 //
-//   run(key TEXT PRIMARY KEY, value)                        one row a fact: input, target, options, totals, verdict
-//   kinds(kind, issued, ok, matched, differed, permission, uncompared, failed, awaited, approximate, impossible, refused, bytes)
-//   histograms(kind, what, low_ns, high_ns, count)          kind '' = all; what: lateness, waiting, service, response, failing
-//   intervals(elapsed_ns, done, in_flight, differed, bytes, lateness_ns)   totals so far, at each report of progress
-//   mismatches(seq, kind, name, object, thread, expected, got)             the first ones
-//   counters(name PRIMARY KEY, value)                       what the target did beyond the operations
+//   ResultsDatabase db("r.sqlite");            // before the run: refuses what is no results database, and takes room
+//   db.begin_run(facts);                       // a row of the table `run`; those begun by one object are a series
+//   db.add("kinds", {{"kind", "read"}, ...});  // of that run
+//   db.commit();                               // keeps what was added since the last commit
 //
-// The file appears whole or not at all: it is written under a temporary name beside it and renamed by commit(). One thread.
-// Every member throws std::runtime_error "FILE: why".
+// What was not committed is not in the file, whatever ends the program; a file that was made here and got no run is removed
+// again. Several programs may add to the same file. One thread. Every member throws std::runtime_error "FILE: why".
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace fsr {
 
 using SqlValue = std::variant<int64_t, double, std::string>;
+// What is known of something, by the names that it has in SQL, JSON and CSV alike.
+using Facts = std::vector<std::pair<std::string, SqlValue>>;
 
 class ResultsDatabase {
  public:
   explicit ResultsDatabase(const std::string& path);
-  ~ResultsDatabase();  // without commit(): nothing is left behind
+  ~ResultsDatabase();
 
-  void create(const std::string& table);  // one more, for what an input or a program has to say: "NAME(COLUMN TYPE, ...)"
-  void add(std::string_view table, const std::vector<SqlValue>& row);  // all of its columns in order
-  void commit();                                                       // replaces `path`
+  void begin_run(const Facts& row);
+  // The rows of one table all have the same columns.
+  void add(std::string_view table, const Facts& row);
+  void commit();
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// True when `path` does not exist, is empty or holds a results database: may be replaced.
-bool results_replaceable(const std::string& path);
 
 }  // namespace fsr

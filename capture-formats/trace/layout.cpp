@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "header_text.hpp"
+#include "mix/mix.hpp"
 
 namespace fsr {
 
@@ -17,11 +18,18 @@ static bool parse_closing(std::string_view body, TraceLayout* out) {
   return decode_closing(body.substr(0, body.size() - kTail), &out->closing);
 }
 
+[[noreturn]] static void refuse(InputFile& file) {
+  constexpr size_t kLook = 4096;
+  const char* what = sniff_mix(file.at(0, std::min<uint64_t>(kLook, file.size())))
+                         ? "a mixfile, not a trace (to run it: fsreplay FILE TARGET)"
+                         : "not a trace (no fsshim header at its start, which is lost when a trace is decompressed)";
+  throw std::runtime_error(file.name() + ": " + what);
+}
+
 // False: there is a header, and it is damaged.
 static bool read_header(InputFile& file, TraceLayout* out, uint64_t* end) {
   uint64_t length = section_length(file.at(0, kSectionOverhead));
-  if (!length || !looks_like_trace(file.at(0, kSectionOverhead)))
-    throw std::runtime_error(file.name() + ": not a trace (no fsshim header at its start)");
+  if (!length || !looks_like_trace(file.at(0, kSectionOverhead))) refuse(file);
   if (length > file.size()) throw std::runtime_error(file.name() + ": cut within its header, nothing can be read");
   *end = kSectionOverhead;
   auto section = parse_section(file.at(0, length));

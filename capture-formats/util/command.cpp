@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <sstream>
 
+#include "util/help_text.hpp"
+#include "util/nearest.hpp"
+
 namespace fsr {
 
 Option Option::required(bool is) { return Option(option_->required(is)); }
@@ -58,7 +61,10 @@ static Take complaining(const std::string& name, Take take) {
     try {
       take(text);
     } catch (const std::invalid_argument& e) {
-      throw CLI::ValidationError(name + " " + text, e.what());
+      // Parsers name what they were given, and so does this.
+      std::string what = e.what();
+      if (const std::string twice = "'" + text + "': "; what.starts_with(twice)) what.erase(0, twice.size());
+      throw CLI::ValidationError(name + " " + text, what);
     }
   };
 }
@@ -77,8 +83,12 @@ Option Command::add_each(const std::string& name, Take take, const std::string& 
 Option Command::option(const std::string& name) { return Option(app_->get_option(name)); }
 
 Command Command::subcommand(const std::string& name, const std::string& what) {
-  return Command(app_->add_subcommand(name, what));
+  Command sub(app_->add_subcommand(name, what));
+  sub.hints_ = hints_;
+  return sub;
 }
+
+void Command::explain_extras(const std::string& hint) { (*hints_)[app_] = hint; }
 
 void Command::when_chosen(std::function<void()> act) { app_->callback(std::move(act)); }
 
@@ -94,12 +104,46 @@ void Command::version_flag() {
 void Command::footer(const std::string& text) { app_->footer(text); }
 
 Program::Program(const std::string& name, const std::string& what) : Command(new CLI::App(what, name)), name_(name) {
-  app_->get_formatter()->column_width(30);
+  app_->formatter(std::make_shared<HelpFormatter>());
+  hints_ = &all_hints_;
 }
 
 Program::~Program() { delete app_; }
 
 void Program::require_subcommand() { app_->require_subcommand(1); }
+
+// What is wrong, and what may have been meant.
+std::string Program::complaint(const CLI::Error& error) const {
+  const std::string what = error.what();
+  const CLI::App* at = app_;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+  const std::vector<std::string> rest = app_->remaining(true);
+  auto option = std::find_if(rest.begin(), rest.end(), [](const std::string& word) { return word.starts_with("-"); });
+  if (option != rest.end()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* o : at->get_options())
+      for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+    const std::string meant = nearest_word(option->substr(0, option->find('=')), names);
+    return *option + ": no such option" + (meant.empty() ? "" : "; did you mean " + meant + "?");
+  }
+  const std::vector<const CLI::App*> subcommands = std::as_const(*at).get_subcommands([](const CLI::App*) { return true; });
+  if (!subcommands.empty() && at->get_require_subcommand_min() > 0 && at->get_subcommands().empty()) {
+    std::vector<std::string> names;
+    std::string all;
+    for (const CLI::App* sub : subcommands) {
+      names.push_back(sub->get_name());
+      all += (all.empty() ? "" : ", ") + sub->get_name();
+    }
+    if (rest.empty()) return "a subcommand is missing: " + all;
+    const std::string meant = nearest_word(rest[0], names);
+    return rest[0] + ": no such subcommand; " + (meant.empty() ? "there are " + all : "did you mean " + meant + "?");
+  }
+  if (!rest.empty()) {
+    auto hint = all_hints_.find(at);
+    return rest[0] + ": not expected" + (hint == all_hints_.end() ? "" : "; " + hint->second);
+  }
+  return what.substr(0, what.find('\n'));
+}
 
 std::optional<int> Program::parse(int argc, const char* const* argv) {
   try {
@@ -108,14 +152,10 @@ std::optional<int> Program::parse(int argc, const char* const* argv) {
   } catch (const CLI::Success& e) {
     std::ostringstream help;
     const int status = app_->exit(e, help, help);
-    // CLI11 sets two empty lines between groups.
-    std::string text = help.str();
-    for (size_t at; (at = text.find("\n\n\n")) != text.npos;) text.erase(at, 1);
-    std::fputs(text.c_str(), stdout);
+    std::fputs(tidy_help(help.str()).c_str(), stdout);
     return status;
   } catch (const CLI::ParseError& e) {
-    const std::string what = e.what();
-    throw UsageError(what.substr(0, what.find('\n')));
+    throw UsageError(complaint(e));
   }
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's command line: its subcommands and their options. CLI11 does the work; only command.cpp includes it, because that
-// takes the compiler several seconds a file.
+// A program's command line: its subcommands and their options. CLI11 does the work; only command.cpp and help_text.cpp include
+// it, because that takes the compiler several seconds a file.
 //
 // Whatever an option writes to must live until parse() has returned. One thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@
 
 namespace CLI {
 class App;
+class Error;
 class Option;
 }  // namespace CLI
 
@@ -70,6 +72,8 @@ class Command {
   bool chosen() const;                          // after parse()
   void version_flag();                          // --version
   void footer(const std::string& text);
+  // What arguments that nobody expects may have been meant as: "a command follows --".
+  void explain_extras(const std::string& hint);
 
  protected:
   explicit Command(CLI::App* app) : app_(app) {}
@@ -78,6 +82,8 @@ class Command {
  private:
   Option grouped(CLI::Option* option) const;
   std::string group_ = "Options";
+  std::map<const CLI::App*, std::string>* hints_ = nullptr;  // the program's
+  friend class Program;
 };
 
 class Program : public Command {
@@ -92,7 +98,10 @@ class Program : public Command {
   std::optional<int> parse(int argc, const char* const* argv);
 
  private:
+  std::string complaint(const CLI::Error& error) const;
+
   std::string name_;
+  std::map<const CLI::App*, std::string> all_hints_;
 };
 
 }  // namespace fsr

@@ -8,11 +8,23 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "util/units.hpp"
+
 namespace fsr {
 
 constexpr int64_t kBarInterval = 100'000'000;  // ns
 
-StatusLine::StatusLine(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO)) {}
+static int64_t monotonic() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+StatusLine::StatusLine(bool quiet, int64_t interval)
+    : terminal_(isatty(STDERR_FILENO)),
+      enabled_(!quiet && (terminal_ || interval)),
+      interval_(interval),
+      last_line_(monotonic()) {}
 
 StatusLine::~StatusLine() { clear(); }
 
@@ -21,24 +33,34 @@ void StatusLine::clear() {
   shown_ = false;
 }
 
+bool StatusLine::due() const { return enabled_ && (terminal_ || monotonic() - last_line_ >= interval_); }
+
 void StatusLine::show(const std::string& text) {
-  if (!enabled_) return;
+  if (!due()) return;
+  if (!terminal_) {
+    last_line_ = monotonic();
+    fmt::print(stderr, "{}\n", text);
+    return;
+  }
   fmt::print(stderr, "\r\x1b[K{}", text);
   fflush(stderr);
   shown_ = true;
 }
 
 void StatusLine::bar(const char* label, uint64_t done, uint64_t total) {
-  if (!enabled_) return;
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const int64_t ns = int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-  if (last_bar_ != INT64_MIN && ns - last_bar_ < kBarInterval) return;
-  last_bar_ = ns;
-  double share = total ? std::min(1.0, double(done) / double(total)) : 0;
+  const int64_t now = monotonic();
+  if (!due() || (bar_ == label && now - last_bar_ < kBarInterval)) return;
+  if (bar_ != label) bar_begun_ = now;
+  bar_ = label;
+  last_bar_ = now;
+  const double share = total ? std::min(1.0, double(done) / double(total)) : 0;
   constexpr size_t kWidth = 30;
-  size_t full = size_t(share * kWidth);
-  show(fmt::format("{}  [{}{}] {:3.0f} %", label, std::string(full, '#'), std::string(kWidth - full, '.'), share * 100));
+  const size_t full = size_t(share * kWidth);
+  std::string text =
+      fmt::format("{}  [{}{}] {:3.0f} %", label, std::string(full, '#'), std::string(kWidth - full, '.'), share * 100);
+  if (const int64_t took = now - bar_begun_; share > 0 && took > 0)
+    text += "  left " + format_duration(int64_t(double(took) * (1 - share) / share));
+  show(text);
 }
 
 }  // namespace fsr

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on stderr that is overwritten in place; nothing at all when stderr is no terminal. One thread.
+// How a program gets on, on stderr: one line that is overwritten in place. Where stderr is no terminal, nothing, or a line at
+// every interval that the user asked for. One thread.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +10,26 @@ namespace fsr {
 
 class StatusLine {
  public:
-  explicit StatusLine(bool quiet);
+  // `interval`: ns between lines where there is no terminal; 0: none.
+  explicit StatusLine(bool quiet, int64_t interval = 0);
   ~StatusLine();  // clears the line
 
   void show(const std::string& text);
-  // "label  [#####.....]  42 %", from done of total; at most ten times a second.
+  // "label  [#####.....]  42 %  left 12 s", from done of total; at most ten times a second.
   void bar(const char* label, uint64_t done, uint64_t total);
   void clear();
 
  protected:
-  const bool enabled_;
+  // Whether the next text would be seen.
+  bool due() const;
 
  private:
+  const bool terminal_, enabled_;
+  const int64_t interval_;
   bool shown_ = false;
-  int64_t last_bar_ = INT64_MIN;  // ns, monotonic clock
+  std::string bar_;  // label of the latest
+  // ns, monotonic clock
+  int64_t bar_begun_ = 0, last_bar_ = 0, last_line_ = 0;
 };
 
 }  // namespace fsr

@@ -21,7 +21,7 @@ namespace {
 
 struct Survey {
   std::array<uint64_t, kOpKinds> impossible{}, approximate{};
-  uint64_t all_impossible = 0;
+  uint64_t all_impossible = 0, bytes_read = 0, bytes_written = 0;
   // With the service times of the capture no schedule can be faster than its busiest stream.
   double feasible_scale = 0;
 };
@@ -40,6 +40,8 @@ Survey survey(Input& input, Target& target) {
       if (first < 0) first = op.start;
       last = std::max(last, op.end());
       busy[op.thread] += op.duration;
+      if (op.kind == OpKind::read) s.bytes_read += op.error ? 0 : op.result;
+      if (op.kind == OpKind::write) s.bytes_written += op.error ? 0 : op.result;
       Fidelity f = target.fidelity(op);
       if (f == Fidelity::approximate) ++s.approximate[unsigned(op.kind)];
       if (f == Fidelity::impossible) {
@@ -76,6 +78,8 @@ int dry_run(Input& input, Target& target, const Report& report, bool json) {
                           {"image_directories", image.directories},
                           {"free_bytes", space.free},
                           {"fits", fits},
+                          {"bytes_read", s.bytes_read},
+                          {"bytes_written", s.bytes_written},
                           {"impossible", impossible},
                           {"approximate", approximate},
                           {"feasible_scale", s.feasible_scale}};
@@ -83,10 +87,12 @@ int dry_run(Input& input, Target& target, const Report& report, bool json) {
     return status;
   }
   fmt::print("{} on {} would issue {}\n", report.input, report.target, input.outlook());
-  fmt::print("image      {} directories, {} files, {} symlinks; {} to write", format_count(image.directories),
+  fmt::print("image      {} directories, {} files, {} symlinks; {} to make", format_count(image.directories),
              format_count(image.files), format_count(image.symlinks), format_size(image.bytes));
   if (space.total) fmt::print(", {} free{}", format_size(space.free), fits ? "" : ": does not fit");
   fmt::print("\n");
+  if (s.bytes_read + s.bytes_written)
+    fmt::print("run        reads {} and writes {}\n", format_size(s.bytes_read), format_size(s.bytes_written));
   for (unsigned i = 0; i < kOpKinds; ++i) {
     if (s.impossible[i]) fmt::print("not expressible  {:<16} {}\n", op_name(OpKind(i)), format_count(s.impossible[i]));
     if (s.approximate[i]) fmt::print("approximate      {:<16} {}\n", op_name(OpKind(i)), format_count(s.approximate[i]));

@@ -5,40 +5,59 @@
 
 #include "inputs/input_kind.hpp"
 #include "util/command.hpp"
+#include "util/environment.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
 
+// "0s" would be no limit at all.
+static int64_t some_time(const std::string& text) {
+  const int64_t time = parse_duration(text);
+  if (time <= 0) throw std::invalid_argument("expected a time above 0, such as 30s or 5m");
+  return time;
+}
+
 std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   auto owner =
-      std::make_shared<Program>("fsreplay", "Issues the operations of a trace again, on any target, or the calls of an NFS mix.");
+      std::make_shared<Program>("fsreplay", "Issues the operations of a trace, or the calls of an NFS mix, on any target.");
   Program& program = *owner;
   program.version_flag();
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
   program.add("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");
 
   std::string on_error = "count";
-  program.add_with("--duration", out.duration, parse_duration, "stop issuing after this much time");
-  program.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  program.add("--on-error", on_error, "an operation that fails as it had not: count or stop (default count)")
+  Command run = program.group("Running");
+  run.add_with("--duration", out.duration, some_time, "stop issuing after this much time").stands_for("TIME");
+  run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
+  run.add("--on-error", on_error, "an operation that fails as it had not: count or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
-  program.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)");
-  program.flag("--prepare-only", out.prepare_only, "make the initial image and stop");
-  program.flag("--reuse", out.reuse, "keep what an earlier run left, mend what differs");
-  program.flag("--force", out.force, "accept a target that isn't empty or was the captured one");
-  program.flag("--cleanup", out.cleanup, "remove the tree afterwards (only one that we made)");
-  program.flag("--dry-run", out.dry_run, "say what would be done and change nothing");
-  program.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
-  program.add("--results", out.results, "write everything measured into this SQLite file");
-  program.add("--record", out.record, "write what was issued and what came of it as a trace");
-  program.flag("--json", out.json, "the report as JSON on standard output");
-  program.flag("-q,--quiet", out.quiet, "no progress");
+  run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
+  run.flag("--dry-run", out.dry_run, "say what would be done and change nothing");
+  run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
+
+  Command tree = program.group("The target's tree");
+  tree.flag("--prepare-only", out.prepare_only, "make the initial image and stop");
+  tree.flag("--reuse", out.reuse, "keep what an earlier run left, mend what differs");
+  tree.flag("--force", out.force, "accept a target that isn't empty or was captured; replace outputs");
+  tree.flag("--cleanup", out.cleanup, "remove the tree afterwards (only one that we made)");
+
+  Command results = program.group("Results");
+  results.add("--results", out.results, "add everything measured to this SQLite file").stands_for("FILE");
+  results.add("--label", out.label, "what to call this run there").stands_for("TEXT");
+  results.add("--csv", out.csv, "write each interval into this file while it runs").stands_for("FILE");
+  results.add("--metrics", out.metrics, "keep OpenMetrics text of the run in this file").stands_for("FILE");
+  results.add_with("--interval", out.interval, some_time, "of what is told over time (default 1s)").stands_for("TIME");
+  results.add("--record", out.record, "write what was issued and what came of it as a trace").stands_for("FILE");
+  results.flag("--json", out.json, "the report as JSON on standard output");
+  results.add_with("--status-interval", out.status_interval, some_time, "a line of progress as often, without a terminal")
+      .stands_for("TIME");
+  results.flag("-q,--quiet", out.quiet, "no progress");
 
   auto kinds = std::make_shared<InputKinds>(program);
   program.footer("Inputs: " + kinds->help() +
                  "\nSubcommands:\n"
-                 "  target    lists the kinds of targets, and drives one by hand: fsreplay target --help\n"
+                 "  target    the kinds of targets, and one driven by hand (target --help)\n"
                  "Exit status: 0 everything as recorded; 1 it ran and something differed, failed or was left out; 2 it could not "
                  "start.");
 
@@ -47,9 +66,11 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
     if (out.uid != "self" && out.uid != "recorded" && out.uid.rfind("map=", 0) != 0)
       throw UsageError("--uid " + out.uid + ": expected self, recorded or map=FILE");
   } catch (const UsageError& e) {
-    fmt::print(stderr, "fsreplay: {}\n", e.what());
+    const bool no_input = std::string_view(e.what()) == "INPUT is required";
+    fmt::print(stderr, "fsreplay: {}{}\n", e.what(), no_input ? ": a trace, a mixfile, mix:NAME, or - for standard input" : "");
     return 2;
   }
+  out.text = command_text(argc, argv);
   out.stop_on_error = on_error == "stop";
   out.open_input = [owner, kinds, name = out.input, duration = out.duration] { return kinds->open(name, duration); };
   return std::nullopt;

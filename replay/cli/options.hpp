@@ -17,9 +17,14 @@ struct CommandLine {
   int64_t duration = 0;       // ns after which nothing more is issued; 0: no limit
   unsigned workers = 0;       // 0: one for each CPU
   bool stop_on_error = false;
-  std::string uid = "self";  // self | recorded | map=FILE
-  std::string results;       // SQLite file, empty: none
-  std::string record;        // trace of the replay, empty: none
+  std::string uid = "self";          // self | recorded | map=FILE
+  std::string results;               // SQLite file that gets the runs, empty: none
+  std::string label;                 // of the runs in it
+  std::string text;                  // all of it, as a shell would read it again
+  std::string csv, metrics;          // files that follow the run, empty: none
+  int64_t interval = 1'000'000'000;  // ns, of what is told over time
+  int64_t status_interval = 0;       // ns between lines of progress where there is no terminal; 0: none
+  std::string record;                // trace of the replay, empty: none
   bool prepare_only = false, reuse = false, force = false, cleanup = false, dry_run = false;
   bool privileged = false, json = false, quiet = false;
   // Opens the input with its kind's options. Throws std::runtime_error, one line.

@@ -9,16 +9,22 @@
 
 namespace fsr {
 
-void ProgressLine::replay(const Progress& now, int64_t span, uint64_t operations) {
-  if (!enabled_) return;
-  int64_t step = now.elapsed - last_.elapsed;
-  double rate = step > 0 ? double(now.done - last_.done) * 1e9 / double(step) : 0;
-  double share = operations ? double(now.done) / double(operations) : 0;
+void ProgressLine::replay(const Progress& now, const std::vector<SeriesInterval>& intervals, int64_t span, uint64_t operations) {
+  if (!due()) return;
+  const int64_t step = now.elapsed - last_.elapsed;
+  auto rate = [&](uint64_t since, uint64_t until) {
+    return step > 0 ? uint64_t(double(until - since) * 1e9 / double(step)) : uint64_t(0);
+  };
+  const double share = operations ? double(now.done) / double(operations) : 0;
   // As fast as possible, what is left follows from the rate so far; on a schedule, from the schedule.
-  int64_t left = span > 0 ? span - now.elapsed : share > 0 ? int64_t(double(now.elapsed) * (1 - share) / share) : 0;
-  show(fmt::format("replay  {:3.0f} %  {} op/s  late {}  differed {}  in flight {}  left {}", share * 100,
-                   format_count(uint64_t(rate)), format_duration(now.lateness), format_count(now.differed), now.in_flight,
-                   format_duration(std::max<int64_t>(0, left))));
+  const int64_t left = span > 0 ? span - now.elapsed : share > 0 ? int64_t(double(now.elapsed) * (1 - share) / share) : 0;
+  std::string text = fmt::format("replay  {:3.0f} %  {} op/s  {}/s", share * 100, format_count(rate(last_.done, now.done)),
+                                 format_size(rate(last_.bytes, now.bytes)));
+  if (!intervals.empty())
+    text += fmt::format("  p50 {}  p99 {}", format_duration(intervals.back().all.service.p50),
+                        format_duration(intervals.back().all.service.p99));
+  show(text + fmt::format("  late {}  differed {}  in flight {}  left {}", format_duration(now.lateness),
+                          format_count(now.differed), now.in_flight, format_duration(std::max<int64_t>(0, left))));
   last_ = now;
 }
 

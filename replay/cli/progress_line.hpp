@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/run.hpp"
+#include "report/time_series.hpp"
 #include "util/status_line.hpp"
 
 namespace fsr {
@@ -12,8 +12,8 @@ namespace fsr {
 class ProgressLine : public StatusLine {
  public:
   using StatusLine::StatusLine;
-  // `span` is what there is to replay, in replay time (0: not known).
-  void replay(const Progress& now, int64_t span, uint64_t operations);
+  // `intervals`: the latest one's latencies are shown. `span` is what there is to replay, in replay time (0: not known).
+  void replay(const Progress& now, const std::vector<SeriesInterval>& intervals, int64_t span, uint64_t operations);
 
  private:
   Progress last_;

@@ -21,8 +21,10 @@
 #include "engine/recording.hpp"
 #include "inputs/input.hpp"
 #include "plan/credentials.hpp"
+#include "report/live_files.hpp"
 #include "report/report.hpp"
 #include "sql/results.hpp"
+#include "util/environment.hpp"
 #include "util/memory.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
@@ -47,16 +49,24 @@ struct Replay {
   std::unique_ptr<Input> input;
   std::unique_ptr<Recording> recording;
   std::unique_ptr<ResultsDatabase> results;
+  std::unique_ptr<CsvFile> csv;
+  std::unique_ptr<MetricsFile> metrics;
   std::unique_ptr<Target> target;
   bool tree_begun = false, failed_afterwards = false;
+  unsigned round = 0;  // from 1
   Report report;
+  std::vector<Report> rounds;  // where there are several
 
-  Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet) { clock.heed(s); }
+  Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet, c.status_interval) {
+    clock.heed(s);
+  }
 
   // Before anything is done, and before a target changes the umask.
   void open_outputs() {
     if (command.dry_run) return;
     if (!command.results.empty()) results = std::make_unique<ResultsDatabase>(command.results);
+    if (!command.csv.empty()) csv = std::make_unique<CsvFile>(command.csv, command.force);
+    if (!command.metrics.empty()) metrics = std::make_unique<MetricsFile>(command.metrics, command.input, command.target);
     input->open_outputs();
     if (!command.record.empty()) recording = std::make_unique<Recording>(command.record);
   }
@@ -71,6 +81,7 @@ struct Replay {
     target = open_target(
         url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
     report.target = target->name();
+    if (report.target.starts_with("file:")) report.target_mount = mount_text(report.target.substr(5));
     if (command.cleanup && target->places_files())
       throw std::runtime_error(target->name() + ": has no tree, so there is nothing to clean up");
   }
@@ -113,24 +124,41 @@ struct Replay {
   int finish() {
     report.interrupted = stop.load() != 0;
     if (command.json)
-      print_whole(report_json(report));
+      print_whole(report_json(report, rounds));
     else if (input->rounds() == 1 || report.result.elapsed == 0)
       print_whole(report_text(report));
-    if (results) afterwards([&] { report_database(report, *results); });
     return std::max(verdict(report).status, int(failed_afterwards));
+  }
+
+  void keep_results() {
+    if (results) afterwards([&] { report_database(report, *results); });
   }
 
   // A line of several, as soon as the round is over.
   int end_round() {
     const std::string told = input->end_round(report);
     const Verdict v = verdict(report);
+    keep_results();
     if (input->rounds() == 1) return v.status;
+    if (command.json) rounds.push_back(report);
     if (!command.json) {
       fputs(told.c_str(), stdout);
       for (const std::string& reason : v.reasons) fmt::print("{:>10} not clean: {}\n", "", reason);
       fflush(stdout);
     }
     return v.status;
+  }
+
+  void tell(const Interval& interval) {
+    const SeriesInterval& series = report.series.add(interval);
+    if (csv) csv->add(round, series);
+    if (metrics) metrics->add(interval, series);
+  }
+
+  // What could not be written while the run went on.
+  void look_at_files() {
+    for (const std::string& failure : {csv ? csv->failure() : "", metrics ? metrics->failure() : ""})
+      if (!failure.empty()) afterwards([&] { throw std::runtime_error(failure); });
   }
 
   std::optional<int> play_round(LifeCycle& life);
@@ -140,6 +168,7 @@ struct Replay {
 
 // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
 std::optional<int> Replay::play_round(LifeCycle& life) {
+  report.started = wall_clock();
   life.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
             [&](uint64_t done, uint64_t total) { line.bar("reading", done, total); });
   warn();
@@ -155,7 +184,10 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
                                       .credentials = credentials.get()},
                                      [&](uint64_t done, uint64_t total) { line.bar("image  ", done, total); });
   line.clear();
-  if (!prepared) return finish();
+  if (!prepared) {
+    keep_results();
+    return finish();
+  }
   if (command.prepare_only) {
     fmt::print(stderr, "fsreplay: {} prepared: {} operations, {}, in {}\n", report.target,
                format_count(report.prepared.operations), format_size(report.prepared.bytes),
@@ -168,10 +200,13 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
             .stop_on_error = command.stop_on_error,
             .credentials = credentials.get(),
             .record = recording.get(),
-            .progress = [this](const Progress& p) {
-              report.intervals.push_back(p);
-              line.replay(p, report.span, report.whole);
-            }});
+            .progress =
+                [this](const Progress& p) {
+                  report.series.add(p);
+                  line.replay(p, report.series.intervals(), report.span, report.whole);
+                },
+            .on_interval = [this](const Interval& interval) { tell(interval); },
+            .interval = command.interval});
   line.clear();
   return std::nullopt;
 }
@@ -180,6 +215,7 @@ int Replay::play_rounds() {
   LifeCycle life(*input, *target, clock, stop, report);
   int status = 0;
   while (input->next_round()) {
+    ++round;
     if (std::optional<int> early = play_round(life)) return *early;
     status = std::max(status, end_round());
     if (stop.load() || report.result.stopped_on_error || !report.aftermath.empty()) break;
@@ -187,6 +223,7 @@ int Replay::play_rounds() {
   if (recording)
     afterwards([&] { recording->finish(!report.result.stopped, report.result.stopped ? "replay stopped" : "replay ended"); });
   afterwards([&] { input->finish_outputs(report); });
+  look_at_files();
   return std::max(status, finish());
 }
 
@@ -209,8 +246,6 @@ int Replay::play() {
 
 int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   Replay replay(command, stop);
-  if (!command.results.empty() && !results_replaceable(command.results) && !command.force)
-    throw std::runtime_error(command.results + ": exists and is no results database (--force replaces it)");
   replay.input = command.open_input();
   const bool own_tree = !replay.input->own_names();
   if (!own_tree && command.cleanup)
@@ -218,7 +253,10 @@ int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
   Report& report = replay.report;
   report.input = command.input;
   report.acting_as = command.uid;
-  report.started = wall_clock();
+  report.label = command.label;
+  report.program = fmt::format("fsreplay {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit);
+  report.command = command.text;
+  report.environment = environment();
   if (!command.record.empty() && replay.input->rounds() > 1) throw std::runtime_error("--record: expected one load, not several");
   replay.open_outputs();
   replay.open_target_for_run();

@@ -19,7 +19,7 @@ LifeCycle::LifeCycle(Input& input, Target& target, Clock& clock, const std::atom
 
 void LifeCycle::read(const ImageOptions& options, const Input::ShowProgress& progress) {
   report_.result = {};
-  report_.intervals.clear();
+  report_.series = {};
   known_ = {};
   image_ = input_.image(target_, options, progress);
   report_.image = image_.summary();

@@ -82,6 +82,7 @@ class Runner {
   void run_threads();
   void plan();
   void report(bool last);
+  void tell_interval(int64_t now, bool last);
   RunResult result();
 
   RunState run_;
@@ -93,6 +94,9 @@ class Runner {
   uint64_t behind_ = 0;  // until then
   int64_t behind_time_ = 0;
   Silence silence_{0};
+  Tally counts_;  // that the workers handed over
+  int64_t interval_from_ = 0;
+  unsigned intervals_ = 0;
   bool started_ = false, primed_ = false;
   unsigned running_ = 0;
 };
@@ -195,6 +199,27 @@ void Runner::report(bool last) {
   behind_ = behind;
   reported_ = p;
   if (run_.options.progress) run_.options.progress(p);
+  if (last || (run_.options.on_interval && p.elapsed - interval_from_ >= run_.options.interval)) tell_interval(p.elapsed, last);
+}
+
+// Takes over what was counted since the last time. A worker within a call that takes long tells its part later.
+void Runner::tell_interval(int64_t now, bool last) {
+  using namespace std::chrono_literals;
+  if (!last) {
+    for (auto& worker : run_.workers) worker->hand_over();
+    auto all = [this] {
+      return std::all_of(run_.workers.begin(), run_.workers.end(), [](const auto& worker) { return worker->handed_over(); });
+    };
+    for (int looks = 0; looks < 100 && !all(); ++looks) std::this_thread::sleep_for(100us);
+  }
+  Tally counts;
+  for (auto& worker : run_.workers) {
+    counts.merge(worker->taken());
+    if (last) counts.merge(worker->take_rest());
+  }
+  if (run_.options.on_interval) run_.options.on_interval({++intervals_, interval_from_, now, counts, last});
+  interval_from_ = now;
+  counts_.merge(counts);
 }
 
 RunResult Runner::result() {
@@ -202,6 +227,11 @@ RunResult Runner::result() {
   r.workers = unsigned(run_.workers.size());
   planner_->merge_into(r);
   for (auto& worker : run_.workers) worker->merge_into(r);
+  for (unsigned i = 0; i < kOpKinds; ++i) {
+    r.kinds[i].service = counts_[i].service;
+    r.service.merge(counts_[i].service);
+    r.response.merge(counts_[i].response);
+  }
   std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
   if (r.mismatches.size() > run_.options.mismatches) r.mismatches.resize(run_.options.mismatches);
   r.cancelled = r.operations;

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/slowest.hpp"
+#include "measure/interval.hpp"
 #include "op.hpp"
 #include "util/histogram.hpp"
 
@@ -61,6 +63,9 @@ struct RunOptions {
   const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, wait 2 s for what is under way at most; 2: don't
   std::function<void(const Progress&)> progress;  // may be empty
   int64_t progress_every = 200'000'000;
+  std::function<void(const Interval&)>
+      on_interval;                   // its rows are the kinds of operations; from the calling thread; may be empty
+  int64_t interval = 1'000'000'000;  // ns; told when progress is, so no shorter than that
   // Planner and one worker take turns on the calling thread: for virtual time. The target's sessions move the clock.
   bool inline_workers = false;
 };
@@ -79,6 +84,7 @@ struct KindResult {
   uint64_t refused = 0;      // not issued: name or kind that must not reach a target
   uint64_t bytes = 0;        // read, written, copied
   Histogram service;         // issue to completion, of those that did not fail
+  Histogram recorded;        // what the same took in the capture
 };
 
 struct Mismatch {
@@ -111,6 +117,7 @@ struct RunResult {
   Histogram service;   // completion - issue, of what did not fail
   Histogram response;  // completion - due: from the planned time; likewise
   Histogram failing;   // completion - issue, of what failed
+  Slowest slowest;     // of what did not fail
 
   int64_t elapsed = 0;          // from the start of the schedule to the last completion
   int64_t recorded = 0;         // from options.from to the last recorded start or completion replayed

@@ -35,7 +35,22 @@ void Worker::post(Node* first, Node* last) {
   wake();
 }
 
+void Worker::hand_over() {
+  wanted_.store(true, std::memory_order_seq_cst);
+  wake();
+}
+
+Tally Worker::taken() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(handed_, {});
+}
+
 void Worker::accept() {
+  if (wanted_.load(std::memory_order_relaxed)) {
+    std::lock_guard lock(mutex_);
+    handed_.merge(std::exchange(tally_, {}));
+    wanted_.store(false, std::memory_order_release);
+  }
   if (!inbox_.load(std::memory_order_relaxed)) return;
   Node* list = inbox_.exchange(nullptr, std::memory_order_acquire);
   Node* ordered = nullptr;
@@ -204,22 +219,26 @@ void Worker::account(Node& node, int64_t due) {
   result_.auxiliary += outcome.auxiliary;
   node.each_edge([&](const Edge& e) { result_.violations += e.satisfied > node.issued; });
 
+  uint64_t bytes = 0;
   if (outcome.error == 0) {
     ++kind.ok;
     bool moved = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::copy_file_range;
     if (moved) {
+      bytes = outcome.result;
       kind.bytes += outcome.result;
       if (op.kind != OpKind::write) result_.bytes_read += outcome.result;
       if (op.kind != OpKind::read) result_.bytes_written += outcome.result;
       add(counters_.bytes, outcome.result);
     }
   }
-  if (compare(node, kind)) {
+  const bool failed = compare(node, kind);
+  tally_.at(Row(op.kind)).add({.due = due, .from = node.issued, .to = node.ended, .bytes = bytes, .failed = failed});
+  if (failed) {
     ++kind.failed;
     result_.failing.add(node.ended - node.issued);
   } else {
-    kind.service.add(node.ended - node.issued);
-    result_.response.add(node.ended - due);
+    if (op.duration) kind.recorded.add(op.duration);
+    result_.slowest.offer(op, node.issued - run_.start, node.ended - node.issued);
     recorded_service_ += double(op.duration);
   }
   add(counters_.done, 1);
@@ -338,7 +357,9 @@ void Worker::wait() {
     for (int64_t until = now + kIdleSpin; now < until; now = clock.now())
       if (inbox_.load(std::memory_order_relaxed)) return;
   rest_.until(due, *session_, in_flight_ != 0, *this, [this, stopping, due] {
-    if (inbox_.load(std::memory_order_seq_cst) || run_.drained() || stop_requested(run_.clock.now()) != stopping) return true;
+    if (inbox_.load(std::memory_order_seq_cst) || wanted_.load(std::memory_order_relaxed) || run_.drained() ||
+        stop_requested(run_.clock.now()) != stopping)
+      return true;
     return !stopping && !busy_ && scheduler_.next_due() < due;
   });
   busy_ = false;
@@ -377,13 +398,12 @@ void Worker::merge_into(RunResult& r) {
     to.impossible += from.impossible;
     to.refused += from.refused;
     to.bytes += from.bytes;
-    to.service.merge(from.service);
-    r.service.merge(from.service);
+    to.recorded.merge(from.recorded);
   }
   r.lateness.merge(result_.lateness);
   r.waiting.merge(result_.waiting);
-  r.response.merge(result_.response);
   r.failing.merge(result_.failing);
+  r.slowest.merge(result_.slowest);
   r.elapsed = std::max(r.elapsed, result_.elapsed);
   r.planned = std::max(r.planned, result_.planned);
   r.recorded = std::max(r.recorded, result_.recorded);

@@ -2,11 +2,12 @@
 // Issues the operations of a slice of the streams on one session, when each is due and its predecessors are done; measures,
 // compares, and releases what waited for them.
 //
-// turn() and finish() by the worker's own thread; post() by any.
+// turn() and finish() by the worker's own thread; post() and hand_over() by any.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -15,6 +16,7 @@
 #include "engine/scheduler.hpp"
 #include "engine/verify.hpp"
 #include "engine/window.hpp"
+#include "measure/tally.hpp"
 
 namespace fsr {
 
@@ -66,6 +68,12 @@ class Worker final : public Completion {
   void wake() { rest_.wake(); }
   // Issues what is due, polls until the next due time or a message. False: everything has finished, or was waited for in vain.
   bool turn();
+  // The worker puts what it counted so far, by kind, where taken() finds it, soon.
+  void hand_over();
+  bool handed_over() const { return !wanted_.load(std::memory_order_acquire); }
+  Tally taken();
+  // When the worker's thread has ended.
+  Tally take_rest() { return std::exchange(tally_, {}); }
   void merge_into(RunResult& result);
   // Nothing to do until something new comes.
   bool idle() const { return rest_.sleeping(); }
@@ -109,7 +117,12 @@ class Worker final : public Completion {
   uint32_t returned_ = 0;
   RunResult result_;
   double recorded_service_ = 0;
+  Tally tally_;
   WorkerCounters counters_;
+
+  std::mutex mutex_;
+  Tally handed_;
+  alignas(64) std::atomic<bool> wanted_{false};
 };
 
 }  // namespace fsr

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "report/facts.hpp"
 #include "report/report.hpp"
 #include "sql/results.hpp"
 
@@ -6,70 +7,78 @@ namespace fsr {
 
 namespace {
 
-void add_histogram(ResultsDatabase& db, const char* kind, const char* what, const Histogram& h) {
-  h.each_bucket([&](int64_t low, int64_t high, uint64_t count) {
-    db.add("histograms", {std::string(kind), std::string(what), low, high, int64_t(count)});
-  });
-}
+class Rows {
+ public:
+  Rows(const Report& report, ResultsDatabase& db) : report_(report), db_(db) {}
+
+  void totals() {
+    const RunResult& r = report_.result;
+    for (unsigned i = 0; i < kOpKinds; ++i) {
+      const KindResult& k = r.kinds[i];
+      if (!k.issued && !k.impossible && !k.refused) continue;
+      add("kinds", {{"kind", std::string(op_name(OpKind(i)))}}, kind_facts(k));
+    }
+    each_histogram([this](const char* kind, const char* what, const Histogram& h) {
+      add("distributions", {{"kind", std::string(kind)}, {"what", std::string(what)}}, distribution_facts(h));
+    });
+    for (const Mismatch& m : r.mismatches) db_.add("mismatches", mismatch_facts(m));
+    for (const SlowOperation& slow : r.slowest.list()) db_.add("slowest", slow_facts(slow));
+    for (const auto& [name, value] : report_.counters) db_.add("counters", {{"name", name}, {"value", int64_t(value)}});
+    for (const auto& section : report_.sections) section->database(db_);
+  }
+
+  void details() {
+    each_histogram([this](const char* kind, const char* what, const Histogram& h) {
+      h.each_bucket([&](int64_t low, int64_t high, uint64_t count) {
+        db_.add("histograms", {{"kind", std::string(kind)},
+                               {"what", std::string(what)},
+                               {"low_ns", low},
+                               {"high_ns", high},
+                               {"count", int64_t(count)}});
+      });
+    });
+    for (const SeriesInterval& interval : report_.series.intervals()) {
+      db_.add("intervals", interval_facts(interval, "", interval.all));
+      for (const auto& [kind, measured] : interval.kinds) db_.add("intervals", interval_facts(interval, op_name(kind), measured));
+    }
+  }
+
+ private:
+  void add(const char* table, Facts first, const Facts& rest) {
+    first.insert(first.end(), rest.begin(), rest.end());
+    db_.add(table, first);
+  }
+
+  template <class Visit>
+  void each_histogram(Visit visit) {
+    const RunResult& r = report_.result;
+    auto unless_empty = [&](const char* kind, const char* what, const Histogram& h) {
+      if (h.count()) visit(kind, what, h);
+    };
+    unless_empty("", "lateness", r.lateness);
+    unless_empty("", "waiting", r.waiting);
+    unless_empty("", "service", r.service);
+    unless_empty("", "response", r.response);
+    unless_empty("", "failing", r.failing);
+    for (unsigned i = 0; i < kOpKinds; ++i) {
+      unless_empty(op_name(OpKind(i)), "service", r.kinds[i].service);
+      unless_empty(op_name(OpKind(i)), "recorded", r.kinds[i].recorded);
+    }
+  }
+
+  const Report& report_;
+  ResultsDatabase& db_;
+};
 
 }  // namespace
 
 void report_database(const Report& report, ResultsDatabase& db) {
-  const RunResult& r = report.result;
-  auto run = [&](const char* key, SqlValue value) { db.add("run", {std::string(key), std::move(value)}); };
-  run("program", std::string("fsreplay " FSR_VERSION));
-  run("input", report.input);
-  run("target", report.target);
-  run("started_ns", report.started);
-  run("timing", std::string(timing_name(report.options.timing)));
-  run("order", std::string(order_name(report.options.order)));
-  run("scale", report.options.scale);
-  run("uid", report.acting_as);
-  run("workers", int64_t(r.workers));
-  run("elapsed_ns", r.elapsed);
-  run("planned_ns", r.planned);
-  run("recorded_ns", r.recorded);
-  run("operations", int64_t(r.operations));
-  run("issued", int64_t(r.issued()));
-  run("matched", int64_t(r.matched()));
-  run("differed", int64_t(r.differed()));
-  run("failed", int64_t(r.failed()));
-  run("unanswered", int64_t(r.unanswered));
-  run("violations", int64_t(r.violations));
-  run("streams", int64_t(r.streams));
-  run("objects", int64_t(r.objects));
-  run("offered_per_s", r.offered());
-  run("achieved_per_s", r.achieved());
-  run("failed_per_s", r.failed_rate());
-  run("limit", r.limit_text);
-  run("behind", int64_t(r.behind));
-  run("behind_ns", r.behind_time);
-  run("waited", int64_t(r.waited));
-  run("waited_own_thread", int64_t(r.waited_own));
-  run("silent_ns", r.silent);
-  run("longest_silence_ns", r.longest_silence);
-  run("exit_status", int64_t(verdict(report).status));
-  for (unsigned i = 0; i < kOpKinds; ++i) {
-    const KindResult& k = r.kinds[i];
-    if (!k.issued && !k.impossible && !k.refused) continue;
-    const char* name = op_name(OpKind(i));
-    db.add("kinds", {std::string(name), int64_t(k.issued), int64_t(k.ok), int64_t(k.matched), int64_t(k.differed),
-                     int64_t(k.permission), int64_t(k.uncompared), int64_t(k.failed), int64_t(k.awaited), int64_t(k.approximate),
-                     int64_t(k.impossible), int64_t(k.refused), int64_t(k.bytes)});
-    add_histogram(db, name, "service", k.service);
-  }
-  add_histogram(db, "", "lateness", r.lateness);
-  add_histogram(db, "", "waiting", r.waiting);
-  add_histogram(db, "", "service", r.service);
-  add_histogram(db, "", "response", r.response);
-  add_histogram(db, "", "failing", r.failing);
-  for (const Progress& p : report.intervals)
-    db.add("intervals", {p.elapsed, int64_t(p.done), int64_t(p.in_flight), int64_t(p.differed), int64_t(p.bytes), p.lateness});
-  for (const Mismatch& m : r.mismatches)
-    db.add("mismatches",
-           {int64_t(m.seq), std::string(op_name(m.kind)), m.name, int64_t(m.object), int64_t(m.thread), m.expected, m.got});
-  for (const auto& [name, value] : report.counters) db.add("counters", {name, int64_t(value)});
-  for (const auto& section : report.sections) section->database(db);
+  db.begin_run(run_facts(report));
+  Rows rows(report, db);
+  // The totals are kept even where there is no room for all.
+  rows.totals();
+  db.commit();
+  rows.details();
   db.commit();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "report/facts.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
 
@@ -10,21 +11,27 @@ namespace {
 
 using nlohmann::json;
 
-json histogram(const Histogram& h) {
-  return {{"count", h.count()},        {"min_ns", h.min()},          {"mean_ns", h.mean()},          {"p50_ns", h.quantile(0.5)},
-          {"p90_ns", h.quantile(0.9)}, {"p99_ns", h.quantile(0.99)}, {"p999_ns", h.quantile(0.999)}, {"max_ns", h.max()}};
+void put(json& object, const Facts& facts) {
+  for (const auto& [name, value] : facts) {
+    if (auto* text = std::get_if<std::string>(&value))
+      object[name] = json_text(*text);
+    else if (auto* whole = std::get_if<int64_t>(&value))
+      object[name] = *whole;
+    else
+      object[name] = std::get<double>(value);
+  }
 }
 
-json mismatches(const std::vector<Mismatch>& list) {
+json of(const Facts& facts) {
+  json object = json::object();
+  put(object, facts);
+  return object;
+}
+
+template <class List, class ToFacts>
+json list_of(const List& list, ToFacts to_facts) {
   json out = json::array();
-  for (const Mismatch& m : list)
-    out.push_back({{"seq", m.seq},
-                   {"kind", op_name(m.kind)},
-                   {"name", json_text(m.name)},
-                   {"object", m.object},
-                   {"thread", m.thread},
-                   {"expected", m.expected},
-                   {"got", m.got}});
+  for (const auto& one : list) out.push_back(of(to_facts(one)));
   return out;
 }
 
@@ -33,41 +40,31 @@ json kinds(const RunResult& r) {
   for (unsigned i = 0; i < kOpKinds; ++i) {
     const KindResult& k = r.kinds[i];
     if (!k.issued && !k.impossible && !k.refused) continue;
-    out[op_name(OpKind(i))] = {{"issued", k.issued},
-                               {"ok", k.ok},
-                               {"matched", k.matched},
-                               {"differed", k.differed},
-                               {"permission", k.permission},
-                               {"uncompared", k.uncompared},
-                               {"approximate", k.approximate},
-                               {"failed", k.failed},
-                               {"awaited", k.awaited},
-                               {"impossible", k.impossible},
-                               {"refused", k.refused},
-                               {"bytes", k.bytes},
-                               {"service", histogram(k.service)}};
+    json& kind = out[op_name(OpKind(i))] = of(kind_facts(k));
+    kind["service"] = of(distribution_facts(k.service));
+    if (k.recorded.count()) kind["recorded"] = of(distribution_facts(k.recorded));
+  }
+  return out;
+}
+
+json intervals(const TimeSeries& series) {
+  json out = json::array();
+  for (const SeriesInterval& interval : series.intervals()) {
+    out.push_back(of(interval_facts(interval, "", interval.all)));
+    for (const auto& [kind, measured] : interval.kinds) out.push_back(of(interval_facts(interval, op_name(kind), measured)));
   }
   return out;
 }
 
 }  // namespace
 
-std::string report_json(const Report& report) {
+static json document(const Report& report) {
   const RunResult& r = report.result;
   const ImageSummary& i = report.image;
-  Verdict v = verdict(report);
   json counters = json::object();
   for (const auto& [name, value] : report.counters) counters[name] = value;
-  json out = {
-      {"input", json_text(report.input)},
-      {"target", json_text(report.target)},
-      {"started_ns", report.started},
-      {"options",
-       {{"timing", timing_name(report.options.timing)},
-        {"order", order_name(report.options.order)},
-        {"scale", report.options.scale},
-        {"uid", report.acting_as},
-        {"workers", r.workers}}},
+  json out = of(run_facts(report));
+  out.update({
       {"image",
        {{"directories", i.directories},
         {"files", i.files},
@@ -78,54 +75,27 @@ std::string report_json(const Report& report) {
         {"apparent_bytes", i.apparent},
         {"kept", report.prepared.kept},
         {"failed", report.prepared.failed},
-        {"failures", mismatches(report.prepared.failures)},
+        {"failures", list_of(report.prepared.failures, mismatch_facts)},
         {"elapsed_ns", report.prepared.elapsed}}},
-      {"operations", r.operations},
-      {"issued", r.issued()},
-      {"matched", r.matched()},
-      {"differed", r.differed()},
-      {"failed", r.failed()},
-      {"unanswered", r.unanswered},
-      {"cancelled", r.cancelled},
-      {"unfinished", r.unfinished},
-      {"unrecorded", r.unrecorded},
-      {"violations", r.violations},
-      {"edges", r.edges},
-      {"free_pairs", r.free_pairs},
-      {"window_full", r.window_full},
-      {"auxiliary", r.auxiliary},
-      {"blocks_compared", r.content.blocks},
-      {"bytes_compared", r.content.bytes},
-      {"blocks_unknown", r.content.unknown},
-      {"streams", r.streams},
-      {"objects", r.objects},
-      {"bytes_read", r.bytes_read},
-      {"bytes_written", r.bytes_written},
-      {"elapsed_ns", r.elapsed},
-      {"planned_ns", r.planned},
-      {"recorded_ns", r.recorded},
-      {"offered_per_s", r.offered()},
-      {"achieved_per_s", r.achieved()},
-      {"failed_per_s", r.failed_rate()},
-      {"limit", r.limit_text},
-      {"behind", r.behind},
-      {"behind_ns", r.behind_time},
-      {"waited", r.waited},
-      {"waited_own_thread", r.waited_own},
-      {"silent_ns", r.silent},
-      {"longest_silence_ns", r.longest_silence},
-      {"lateness", histogram(r.lateness)},
-      {"waiting", histogram(r.waiting)},
-      {"service", histogram(r.service)},
-      {"response", histogram(r.response)},
-      {"failing", histogram(r.failing)},
+      {"lateness", of(distribution_facts(r.lateness))},
+      {"waiting", of(distribution_facts(r.waiting))},
+      {"service", of(distribution_facts(r.service))},
+      {"response", of(distribution_facts(r.response))},
+      {"failing", of(distribution_facts(r.failing))},
       {"kinds", kinds(r)},
-      {"mismatches", mismatches(r.mismatches)},
+      {"intervals", intervals(report.series)},
+      {"slowest", list_of(r.slowest.list(), slow_facts)},
+      {"mismatches", list_of(r.mismatches, mismatch_facts)},
       {"counters", counters},
-      {"not_clean", v.reasons},
-      {"exit_status", v.status},
-  };
+      {"not_clean", verdict(report).reasons},
+  });
   for (const auto& section : report.sections) section->json(out);
+  return out;
+}
+
+std::string report_json(const Report& report, const std::vector<Report>& runs) {
+  json out = document(report);
+  for (const Report& run : runs) out["runs"].push_back(document(run));
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -12,6 +12,8 @@
 #include "engine/run.hpp"
 #include "plan/image.hpp"
 #include "report/section.hpp"
+#include "report/time_series.hpp"
+#include "util/environment.hpp"
 
 namespace fsr {
 
@@ -19,7 +21,11 @@ class ResultsDatabase;
 
 struct Report {
   std::string input, target;
-  int64_t started = 0;                // wall clock, ns since the Unix epoch
+  int64_t started = 0;           // wall clock, ns since the Unix epoch
+  std::string label;             // the user's own words
+  std::string program, command;  // with version and commit; the whole command line
+  std::string target_mount;      // what a directory lies on
+  Environment environment;
   std::string acting_as = "self";     // --uid
   const char* expected = "recorded";  // the outcomes that are right are as "recorded", or as "expected" of what was made up
   const char* operations = "operations of the trace";
@@ -32,7 +38,7 @@ struct Report {
   bool interrupted = false;  // by a signal; --duration is no interruption
   std::string aftermath;     // what went wrong after the run, one line
   RunResult result;
-  std::vector<Progress> intervals;
+  TimeSeries series;
   std::vector<std::pair<std::string, uint64_t>> counters;  // the target's
   std::vector<std::shared_ptr<const ReportSection>> sections;
 };
@@ -49,7 +55,9 @@ struct Verdict {
 Verdict verdict(const Report& report);
 
 std::string report_text(const Report& report);
-std::string report_json(const Report& report);                    // one document, ends in a newline
-void report_database(const Report& report, ResultsDatabase& db);  // and commits it; throws std::runtime_error
+// One document, ends in a newline. `runs`: all of them where there were several, `report` being the last.
+std::string report_json(const Report& report, const std::vector<Report>& runs = {});
+// A run of its own, committed. Throws std::runtime_error, also where only the totals could be kept.
+void report_database(const Report& report, ResultsDatabase& db);
 
 }  // namespace fsr

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace fsr {
+#include "sql/results.hpp"
 
-class ResultsDatabase;
+namespace fsr {
 
 class ReportSection {
  public:
@@ -16,8 +16,9 @@ class ReportSection {
   virtual std::string heading() const { return ""; }   // ends the first line of the text: ", timing original"
   virtual std::string text() const { return ""; }      // whole lines, after the image
   virtual std::string duration() const { return ""; }  // ends the line of the duration: ", planned 3 s"
+  virtual void facts(Facts& of_run) const = 0;         // columns of the table `run`
   virtual void json(nlohmann::json& document) const = 0;
-  virtual void database(ResultsDatabase& results) const = 0;  // throws std::runtime_error
+  virtual void database(ResultsDatabase&) const {}  // rows of further tables; throws std::runtime_error
   // Why the run is not clean, one line each.
   virtual std::vector<std::string> reasons() const { return {}; }
 };

@@ -21,16 +21,46 @@ void histogram_line(Out out, const char* name, const Histogram& h) {
                  format_duration(int64_t(h.mean())));
 }
 
+bool has_times_of_capture(const RunResult& r) {
+  return std::any_of(r.kinds.begin(), r.kinds.end(), [](const KindResult& k) { return k.recorded.count() != 0; });
+}
+
+// How often each kind, and what came of it; also how long it took, unless that stands in a table of its own.
 void kinds_table(Out out, const RunResult& r, const std::string& as) {
-  fmt::format_to(out, "\n{:<16} {:>11} {:>11} {:>9} {:>11} {:>11} {:>11}\n", "operation", "issued", as, "differed", "not issued",
-                 "p50", "p99");
+  const bool times = !has_times_of_capture(r);
+  fmt::format_to(out, "\n{:<16} {:>11} {:>11} {:>9} {:>11}", "operation", "issued", as, "differed", "not issued");
+  if (times) fmt::format_to(out, " {:>9} {:>9}", "p50", "p99");
+  fmt::format_to(out, "\n");
   for (unsigned i = 0; i < kOpKinds; ++i) {
     const KindResult& k = r.kinds[i];
     uint64_t skipped = k.impossible + k.refused;
     if (!k.issued && !skipped) continue;
-    fmt::format_to(out, "{:<16} {:>11} {:>11} {:>9} {:>11} {:>11} {:>11}\n", op_name(OpKind(i)), format_count(k.issued),
-                   format_count(k.matched), format_count(k.differed), format_count(skipped),
-                   format_duration(k.service.quantile(0.5)), format_duration(k.service.quantile(0.99)));
+    fmt::format_to(out, "{:<16} {:>11} {:>11} {:>9} {:>11}", op_name(OpKind(i)), format_count(k.issued), format_count(k.matched),
+                   format_count(k.differed), format_count(skipped));
+    if (times)
+      fmt::format_to(out, " {:>9} {:>9}", format_duration(k.service.quantile(0.5)), format_duration(k.service.quantile(0.99)));
+    fmt::format_to(out, "\n");
+  }
+}
+
+std::string ratio_text(int64_t replayed, int64_t recorded) {
+  return recorded > 0 ? fmt::format("{:.2f}", double(replayed) / double(recorded)) : "";
+}
+
+// Recorded beside replayed, of what was done in both.
+void times_table(Out out, const RunResult& r) {
+  if (!has_times_of_capture(r)) return;
+  fmt::format_to(out, "\n{:<16} {:>10} {:>10} {:>8} {:>11} {:>10} {:>8}\n", "time", "recorded", "replayed", "ratio", "recorded",
+                 "replayed", "ratio");
+  fmt::format_to(out, "{:<16} {:>10} {:>10} {:>8} {:>11} {:>10} {:>8}\n", "", "p50", "p50", "p50", "p99", "p99", "p99");
+  for (unsigned i = 0; i < kOpKinds; ++i) {
+    const KindResult& k = r.kinds[i];
+    if (!k.recorded.count()) continue;
+    const int64_t was50 = k.recorded.quantile(0.5), is50 = k.service.quantile(0.5), was99 = k.recorded.quantile(0.99),
+                  is99 = k.service.quantile(0.99);
+    fmt::format_to(out, "{:<16} {:>10} {:>10} {:>8} {:>11} {:>10} {:>8}\n", op_name(OpKind(i)), format_duration(was50),
+                   format_duration(is50), ratio_text(is50, was50), format_duration(was99), format_duration(is99),
+                   ratio_text(is99, was99));
   }
 }
 
@@ -94,7 +124,9 @@ std::string report_text(const Report& report) {
     double share = double(uint64_t(double(r.matched()) / double(compared) * 1e5)) / 1e3;
     fmt::format_to(out, "   {:.3f} % {}", r.differed() ? std::min(share, 99.999) : 100.0, as);
   }
-  fmt::format_to(out, "\n\n  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "", "p50", "p99", "p99.9", "max", "mean");
+  fmt::format_to(out, "\n");
+  times_table(out, r);
+  fmt::format_to(out, "\n  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "", "p50", "p99", "p99.9", "max", "mean");
   histogram_line(out, "lateness", r.lateness);
   histogram_line(out, "waiting", r.waiting);
   histogram_line(out, "service", r.service);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "measure/interval.hpp"
 #include "measure/tally.hpp"
 #include "op.hpp"
 #include "stage/actor.hpp"
@@ -28,13 +29,6 @@ struct Part {
   std::unique_ptr<Player> player;
   unsigned place = 0;
   unsigned group = 0;
-};
-
-struct Interval {
-  unsigned number;   // from 1
-  int64_t from, to;  // ns since the start of the play
-  const Tally& counts;
-  bool last;
 };
 
 struct PlayOptions {

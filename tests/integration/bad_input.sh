@@ -28,7 +28,10 @@ fsshim capture share -o good.zst --content full -- sh -c \
 
 # Options and inputs.
 refused 'an unknown option' 'frobnicate' fsreplay good.zst t --frobnicate
-refused 'no input' 'INPUT' fsreplay
+refused 'an option misspelt' '--sclae: no such option; did you mean --scale' fsreplay good.zst t --sclae 2
+refused 'no input' 'INPUT is required: a trace, a mixfile, mix:NAME, or - for' fsreplay
+refused 'a scale that is said once' 'scale -3: expected a factor above 0' fsreplay good.zst t --scale -3
+refused 'no time at all' '--duration 0: expected a time above 0' fsreplay good.zst t --duration 0
 refused 'scale 0' 'factor above 0' fsreplay good.zst t --scale 0x
 refused 'scale of no number' 'factor above 0' fsreplay good.zst t --scale fast
 refused 'a negative start' 'a time such as' fsreplay good.zst t --from=-5s
@@ -47,6 +50,8 @@ echo 'this is a text' >text
 refused 'a text as input' "text:1: not a mixfile: expected what .* found 'this is a text'" fsreplay text t
 zstd -q text -o text.zst
 refused 'a zstd file that is no trace' 'text.zst: .*trace' fsreplay text.zst t
+zstdcat good.zst >unpacked
+refused 'a trace that was decompressed' 'lost when a trace is decompressed' fsreplay unpacked t
 refused 'nothing on standard input' 'standard input' fsreplay - t
 "$integration/hostile_trace" --newer >newer.zst
 refused 'a newer format' 'newer.zst: .*version' fsreplay newer.zst t
@@ -54,6 +59,10 @@ refused 'a range without operations' 'no operations' fsreplay good.zst t --from 
 
 # Targets.
 refused 'an unknown kind of target' 'no such kind' fsreplay good.zst gopher://host/
+refused 'an unknown option of a directory' "unknown option 'direct=2'" fsreplay good.zst file:t?direct=2
+refused 'an unknown option of a directory, with slashes' "unknown option 'x=1'" fsreplay good.zst "file://$PWD/t?x=1"
+refused 'something behind null:' 'nothing behind it' fsreplay good.zst null:x
+refused 'an IPv6 address without brackets' 'stands in brackets' fsreplay good.zst nfs://::1/x
 refused 'a server that is not there' 'refused' fsreplay good.zst 'nfs://127.0.0.1:9/export?version=3&nfsport=9&mountport=9'
 refused 'a target below a file' 'Not a directory' fsreplay good.zst text/below
 refused 'a target whose parent is missing' 'No such file' fsreplay good.zst no/such/place
@@ -70,6 +79,7 @@ refused 'a read-only target' 'Read-only' fsreplay good.zst readonly
 umount readonly
 refused 'results over a foreign file' 'results database' fsreplay good.zst t --results text
 check_status 'a dry run' 0 'would issue' fsreplay good.zst t --dry-run
+check_status 'a dry run says what the run reads and writes' 0 '^run +reads .* and writes [1-9]' fsreplay good.zst t --dry-run
 check 'none of these made the target' test ! -e t
 check_status 'a target in need of --force takes it' 0 '' fsreplay good.zst full --force --timing asap -q
 check 'what was in the target is still there after --force' grep -q precious full/file

@@ -33,6 +33,11 @@ count() { fstrace dump "$@" | wc -l; }
 early=$(count --to 100us "$golden") late=$(count --from 100us "$golden")
 [ $((early + late)) = 46 ] && [ "$early" = 10 ] && ok "--from and --to part the trace" ||
   not_ok "--from and --to part the trace" "$early and $late operations"
+check_status "a range behind the end is told" 2 'no operations in that range; it begins at .* and ends at' fstrace dump --from 10h "$golden"
+check_status "an unknown subcommand" 2 'frobnicate: no such subcommand; there are info, dump,' fstrace frobnicate
+check_status "one misspelt" 2 'repot: no such subcommand; did you mean report' fstrace repot
+fstrace mix "$golden" >a.mix 2>/dev/null
+check_status "a mixfile is told from a trace" 2 'a.mix: a mixfile, not a trace .to run it: fsreplay FILE TARGET' fstrace info a.mix
 check_status "paths learned before --from are known" 0 ' unlink dir/file ' fstrace dump --from 300us "$golden"
 
 check_status "a trace through a pipe" 0 'complete$' bash -c "cat '$golden' | fstrace verify -"

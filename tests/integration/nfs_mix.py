@@ -186,7 +186,7 @@ def server_leaves():
         case("it says that nobody answered, and counts what failed apart from what was done",
              report.get("failed", 0) > 0 and report["achieved_per_s"] < 0.8 * report["offered_per_s"]
              and report["service"]["count"] + report["failing"]["count"] == report["issued"] - report["unfinished"]
-             and report["silent_ns"] > 1e9 and "did not answer for" in report["limit"], output)
+             and report["silent_ns"] > 1e9 and "did not answer for" in report["limited_by"], output)
         seen = sum(proxy.counts.values()) - before
         case("what found no server does not count as sent", report["mix"]["wire_calls"] < seen + 200 < seen + report["unanswered"],
              f"{seen} {report['mix']['wire_calls']} {report['unanswered']}")

@@ -193,6 +193,7 @@ def refusals():
     must("mount", ext4, "mounted")
     mounts.append("mounted")
     refused("refused: mounted", 2, f"is mounted on {os.path.realpath('mounted')}", "app.zst", f"raw:{ext4}")
+    refused("refused: mounted, with --force", 2, "which nothing overrides", "app.zst", f"raw:{ext4}", "--force")
     must("umount", "mounted")
     mounts.remove("mounted")
     case("--force overwrites a file system", replay("app.zst", f"raw:{ext4}", "--force").returncode == 1, "")
@@ -200,6 +201,7 @@ def refusals():
     busy = loop(32 << 20)
     held = os.open(busy, os.O_RDONLY | os.O_EXCL)
     refused("refused: opened exclusively by another", 2, "is in use", "app.zst", f"raw:{busy}")
+    refused("refused: opened exclusively by another, with --force", 2, "which nothing overrides", "app.zst", f"raw:{busy}", "--force")
     os.close(held)
     with open("/sys/block/" + os.path.basename(busy) + "/loop/backing_file", encoding="utf-8") as file:
         refused("refused: a file below a loop device", 2, f"is what {busy} stands on", "app.zst", "raw:" + file.read().strip())

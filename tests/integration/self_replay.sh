@@ -35,4 +35,4 @@ check "--cleanup leaves an empty target" sh -c \
 check "a trace is replayed from standard input" sh -c 'fsreplay - piped --timing asap -q <tar.zst'
 check "--results holds what the report says" sh -c \
   'fsreplay tar.zst db --timing asap -q --results run.sqlite >/dev/null &&
-   [ "$(sqlite3 run.sqlite "select sum(issued) from kinds")" = "$(sqlite3 run.sqlite "select value from run where key = '"'issued'"'")" ]'
+   [ "$(sqlite3 run.sqlite "select sum(issued) from kinds")" = "$(sqlite3 run.sqlite "select issued from run")" ]'

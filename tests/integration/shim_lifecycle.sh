@@ -38,6 +38,7 @@ check "the refused capture left no file" eval '! ls second.* 2>/dev/null'
 check_status "stop ends the capture" 0 "stopped: [0-9]+ operations" fsshim stop d
 ends_with "stopped ends with status 0" 0
 check "stop closes the trace" closing stop.zst "fsshim stop"
+check_status "a command without --" 2 'ls: not expected; a command follows --' fsshim capture d -o second.zst ls
 check_status "stop of nothing" 1 "not captured" fsshim stop d
 # In a /run of its own: others may capture on this machine.
 check_status "list of nothing" 0 "no captures" unshare -m sh -c "mount -t tmpfs none /run && fsshim list"

@@ -317,6 +317,31 @@ TEST_CASE("a schedule that ends in time was not kept if operations waited meanwh
   CHECK(b.result.elapsed == 990'010'000);
 }
 
+TEST_CASE("intervals tell every operation once, by kind, and recorded times stand beside those of the run") {
+  Bench b;
+  b.target.latency = [](const Op&) { return 20'000; };
+  std::vector<Op> ops = every_100us(100);
+  Histogram told;
+  uint64_t count = 0;
+  int64_t until = 0;
+  b.options.on_interval = [&](const Interval& interval) {
+    CHECK(interval.from == until);
+    until = interval.to;
+    const Cell& cell = interval.counts[Row(OpKind::statfs)];
+    count += cell.count;
+    told.merge(cell.service);
+  };
+  b.run(ops);
+  CHECK(count == 100);
+  CHECK(told.quantile(0.5) == b.result.service.quantile(0.5));
+  const KindResult& kind = b.result.kinds[unsigned(OpKind::statfs)];
+  CHECK(kind.recorded.count() == 100);
+  CHECK(kind.recorded.max() == 10'000);
+  CHECK(kind.service.min() == 20'000);
+  CHECK(b.result.slowest.list().size() == Slowest::kKept);
+  CHECK(b.result.slowest.list().front().recorded == 10'000);
+}
+
 TEST_CASE("what failed is neither achieved nor served") {
   for (bool no_answer : {true, false}) {
     Bench b;

@@ -139,8 +139,9 @@ TEST_CASE("what is no trace is refused with one line") {
     }
     return "read";
   };
-  CHECK(refusal("") == "FILE: not a trace (no fsshim header at its start)");
-  CHECK(refusal(std::string(5000, 'x')) == "FILE: not a trace (no fsshim header at its start)");
+  CHECK(refusal("") == "FILE: not a trace (no fsshim header at its start, which is lost when a trace is decompressed)");
+  CHECK(refusal(std::string(5000, 'x')) ==
+        "FILE: not a trace (no fsshim header at its start, which is lost when a trace is decompressed)");
   std::string bytes = sample().bytes;
   CHECK(refusal(bytes.substr(0, 100)) == "FILE: cut within its header, nothing can be read");
   ByteWriter newer;

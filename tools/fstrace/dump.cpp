@@ -6,6 +6,7 @@
 #include "op_text.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
+#include "util/units.hpp"
 
 namespace fsr::fstrace {
 
@@ -17,16 +18,27 @@ struct Options {
   bool json = false;
 };
 
+// Where the range has nothing at all, in place of nothing.
+int outside(const Options& options, const TraceReader& reader) {
+  fprintf(stderr, "fstrace: %s: no operations in that range; it begins at %s", options.files[0].c_str(),
+          format_duration(reader.begin_time()).c_str());
+  if (const TraceClosing* closing = reader.closing()) fprintf(stderr, " and ends at %s", format_duration(closing->end).c_str());
+  fprintf(stderr, "\n");
+  return 2;
+}
+
 int dump(Options& options) {
   options.selection.parse();
   auto reader = open_trace(options.files);
   Paths paths;
   seek(*reader, options.selection, &paths);
   OpBatch batch;
+  bool any = options.selection.from() == INT64_MIN && options.selection.to() == INT64_MAX;
   fmt::memory_buffer out;
   for (bool more = true; more && reader->next(batch);) {
     for (const Op& op : batch.ops) {
       if (!(more = op.start < options.selection.to())) break;
+      any = true;
       // An operation is shown with the names as they were before it, and with its own.
       if (op.kind != OpKind::rename) paths.apply(op);
       if (options.selection.matches(op, paths)) (options.json ? op_json : op_text)(out, op, paths);
@@ -36,6 +48,7 @@ int dump(Options& options) {
     out.clear();
   }
   fflush(stdout);
+  if (!any && reader->damage().empty()) return outside(options, *reader);
   for (const TraceDamage& d : reader->damage()) fprintf(stderr, "fstrace: %s: %s\n", options.files[0].c_str(), d.what.c_str());
   return reader->damage().empty() ? 0 : 1;
 }

@@ -111,7 +111,7 @@ void MixInput::describe(Report& report) {
   report.operations = "calls that were planned";
   report.whole = calls_;
   report.span = span_;
-  report.sections = {std::make_shared<MixSection>(result_, curve_)};
+  report.sections = {std::make_shared<MixSection>(result_, options_.seed, curve_)};
 }
 
 std::string MixInput::outlook() const {

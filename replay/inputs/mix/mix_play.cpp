@@ -155,6 +155,9 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
   const int64_t start = clock.now();
   Silence silence(start);
   Progress progress;
+  Tally counts;  // of the interval that is to be told next
+  int64_t counts_from = 0;
+  unsigned intervals = 0;
   auto told = [&](const Interval& interval) {
     for (Row row = 0; row < kOpKinds; ++row) {
       const Cell& cell = interval.counts[row];
@@ -168,6 +171,11 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
     progress.last = interval.last;
     silence.look(start + interval.to, progress.done - shared.unanswered, shared.unanswered, progress.in_flight);
     if (options.progress) options.progress(progress);
+    counts.merge(interval.counts);
+    if (!interval.last && interval.to - counts_from < options.interval) return;
+    if (options.on_interval) options.on_interval({++intervals, counts_from, interval.to, counts, interval.last});
+    counts = {};
+    counts_from = interval.to;
   };
   const Played played = stage.play(parts, {.duration = options.duration,
                                            .interval = options.progress_every,

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "sql/results.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -51,8 +50,8 @@ json curve_json(const std::vector<CurvePoint>& curve) {
                    {"p50_ns", p.p50},
                    {"p90_ns", p.p90},
                    {"p99_ns", p.p99},
-                   {"deviation_percent", p.deviation},
-                   {"limit", p.limit},
+                   {"mix_deviation_percent", p.deviation},
+                   {"limited_by", p.limit},
                    {"exit_status", p.status}});
   return out;
 }
@@ -88,19 +87,22 @@ void MixSection::json(nlohmann::json& document) const {
   if (!curve_->empty()) document["curve"] = curve_json(*curve_);
 }
 
+void MixSection::facts(Facts& of_run) const {
+  of_run.emplace_back("asked_per_s", mix_.load);
+  of_run.emplace_back("mix_dialect", mix_.dialect);
+  of_run.emplace_back("mix_deviation_percent", mix_.deviation().total);
+  of_run.emplace_back("seed", int64_t(seed_));
+}
+
 void MixSection::database(ResultsDatabase& results) const {
-  results.create(
-      "mix(procedure text primary key, asked real, issued int, issued_share real, wire int, wire_share real) without rowid");
-  results.create(
-      "curve(asked_per_s real, achieved_per_s real, calls int, mean_ns int, p50_ns int, p90_ns int, p99_ns int, "
-      "mix_deviation_percent real)");
-  results.add("run", {std::string("mix_dialect"), mix_.dialect});
-  results.add("run", {std::string("mix_deviation_percent"), mix_.deviation().total});
   for (const MixRow& row : mix_.rows)
-    results.add("mix", {row.name, row.asked, int64_t(row.issued), row.issued_share,
-                        mix_.wire_known ? SqlValue(int64_t(row.wire)) : SqlValue(int64_t(-1)), row.wire_share});
-  for (const CurvePoint& p : *curve_)
-    results.add("curve", {p.asked, p.achieved, int64_t(p.calls), p.mean, p.p50, p.p90, p.p99, p.deviation});
+    results.add("mix", {{"procedure", std::string(row.name)},
+                        {"asked", row.asked},
+                        {"issued", int64_t(row.issued)},
+                        {"failed", int64_t(row.failed)},
+                        {"issued_share", row.issued_share},
+                        {"wire", mix_.wire_known ? int64_t(row.wire) : -1},
+                        {"wire_share", row.wire_share}});
 }
 
 std::vector<std::string> MixSection::reasons() const {

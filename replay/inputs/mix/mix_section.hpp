@@ -14,17 +14,19 @@ namespace fsr {
 class MixSection final : public ReportSection {
  public:
   // `curve` may grow while this exists.
-  MixSection(MixResult mix, std::shared_ptr<const std::vector<CurvePoint>> curve)
-      : mix_(std::move(mix)), curve_(std::move(curve)) {}
+  MixSection(MixResult mix, uint64_t seed, std::shared_ptr<const std::vector<CurvePoint>> curve)
+      : mix_(std::move(mix)), seed_(seed), curve_(std::move(curve)) {}
 
   std::string heading() const override;
   std::string text() const override;
+  void facts(Facts& of_run) const override;
   void json(nlohmann::json& document) const override;
   void database(ResultsDatabase& results) const override;
   std::vector<std::string> reasons() const override;
 
  private:
   const MixResult mix_;
+  const uint64_t seed_;
   const std::shared_ptr<const std::vector<CurvePoint>> curve_;
 };
 

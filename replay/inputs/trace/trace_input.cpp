@@ -184,10 +184,10 @@ class TraceKind final : public InputKind {
     group.add("--order", options_.order, "resource, time or strict (default resource)")
         .stands_for("ORDER")
         .one_of({"resource", "time", "strict"});
-    group.add_with("--scale", options_.scale, parse_factor, "times the recorded load: 4x, 0.5x");
+    group.add_with("--scale", options_.scale, parse_factor, "times the recorded load: 4x, 0.5x").stands_for("FACTOR");
     group.add_with("--clones", options_.clones, parse_clones, "clients, each in its own copy of the tree").stands_for("N");
-    group.add_with("--from", options_.from, parse_duration, "recorded time to begin at: 90s, 5m");
-    group.add_with("--to", options_.to, parse_duration, "recorded time to end at");
+    group.add_with("--from", options_.from, parse_duration, "recorded time to begin at: 90s, 5m").stands_for("TIME");
+    group.add_with("--to", options_.to, parse_duration, "recorded time to end at").stands_for("TIME");
   }
 
   bool accepts(const std::string&, std::string_view first) const override { return looks_like_trace(first); }

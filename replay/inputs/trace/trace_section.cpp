@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "report/report.hpp"
-#include "sql/results.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -35,13 +34,12 @@ void TraceSection::json(nlohmann::json& document) const {
     places.push_back(
         {{"offset", d.file_offset}, {"bytes", d.file_bytes}, {"from_ns", d.from}, {"to_ns", d.to}, {"what", d.what}});
   document["trace"] = {{"id", id}, {"complete", complete}, {"damage", places}, {"host", json_text(host)}};
-  document["options"]["clones"] = clones;
   document["warnings"] = warnings;
 }
 
-void TraceSection::database(ResultsDatabase& results) const {
-  results.add("run", {std::string("trace_id"), id});
-  results.add("run", {std::string("clones"), int64_t(clones)});
+void TraceSection::facts(Facts& of_run) const {
+  of_run.emplace_back("trace_id", id);
+  of_run.emplace_back("clones", int64_t(clones));
 }
 
 std::vector<std::string> TraceSection::reasons() const {

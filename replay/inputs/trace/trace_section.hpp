@@ -24,8 +24,8 @@ class TraceSection final : public ReportSection {
   std::string heading() const override;
   std::string text() const override;
   std::string duration() const override;
+  void facts(Facts& of_run) const override;
   void json(nlohmann::json& document) const override;
-  void database(ResultsDatabase& results) const override;
   std::vector<std::string> reasons() const override;
 };
 

@@ -113,6 +113,9 @@ std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& o
   if (path.starts_with("//")) path.erase(0, 2);  // file:///dir
   const bool direct = path.ends_with(kDirectOption);
   if (direct) path.resize(path.size() - strlen(kDirectOption));
+  // A directory's name may hold a question mark; one that is not there is an option misspelt.
+  if (struct stat st; path.find('?') != path.npos && stat(path.c_str(), &st) != 0)
+    throw std::runtime_error(url + ": unknown option '" + path.substr(path.find('?') + 1) + "', expected direct=1");
   if (path.empty()) throw std::runtime_error(url + ": expected file:DIRECTORY or file:DIRECTORY?direct=1");
   raise_descriptor_limit();
   umask(0);

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
@@ -59,7 +60,9 @@ class NullTarget final : public Target {
 }  // namespace
 
 const TargetPlugin null_plugin = {"null", "null:  does nothing, with the recorded outcomes: measures the replayer itself",
-                                  [](const std::string&, const TargetOptions& options) -> std::unique_ptr<Target> {
+                                  [](const std::string& url, const TargetOptions& options) -> std::unique_ptr<Target> {
+                                    if (url != "null:" && url != "null://")
+                                      throw std::runtime_error(url + ": expected null: and nothing behind it");
                                     return std::make_unique<NullTarget>(*options.clock);
                                   }};
 

@@ -20,6 +20,7 @@ namespace fsr::raw {
 namespace {
 
 constexpr char kMagic[] = "fsreplay raw 1\n";
+constexpr char kInUse[] = ", which nothing overrides: end that first";
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) { throw std::runtime_error(path + ": " + why); }
 [[noreturn]] void fail(const std::string& path) { fail(path, strerror(errno)); }
@@ -56,7 +57,9 @@ Device open_device(const std::string& path, bool force) {
   if (stat(path.c_str(), &st) != 0) fail(path);
   if (S_ISDIR(st.st_mode)) fail(path, "is a directory, expected a block device or a file (file:DIR replays into a directory)");
   if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode)) fail(path, "is neither a block device nor a file");
-  if (std::string signs = force ? "" : signs_of_use(path); !signs.empty()) fail(path, signs + " (--force overwrites it)");
+  const SignsOfUse signs = signs_of_use(path);
+  if (!signs.users.empty()) fail(path, signs.users + kInUse);
+  if (!signs.content.empty() && !force) fail(path, signs.content + " (--force overwrites it)");
   if (S_ISREG(st.st_mode) && !force && foreign_content(path))
     fail(path, "holds something that isn't ours (--force overwrites it)");
 
@@ -64,8 +67,7 @@ Device open_device(const std::string& path, bool force) {
   device.path = path;
   if (S_ISBLK(st.st_mode)) {
     device.claim = UniqueFd(open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC));  // without O_CREAT: only if nobody else claims it
-    if (!device.claim && errno == EBUSY && !force)
-      fail(path, "is in use by a file system, a volume or a program (--force overwrites it)");
+    if (!device.claim && errno == EBUSY) fail(path, std::string("is in use by a file system, a volume or a program") + kInUse);
   }
   device.fd = UniqueFd(open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC));
   if (!device.fd && errno == EINVAL) fail(path, "its file system has no O_DIRECT");

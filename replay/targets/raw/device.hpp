@@ -20,13 +20,16 @@ struct Device {
   uint32_t block = 0;  // bytes; offsets and lengths of requests must be multiples of it. A power of two, at most kHeaderBytes
 };
 
-// Throws std::runtime_error "PATH: why" for what can't be driven at all, and without `force` for what is mounted, partitioned,
-// used by something else or holds something.
+// Throws std::runtime_error "PATH: why" for what can't be driven at all, for what is mounted, swap space or otherwise in use, and
+// without `force` for what is partitioned or holds something.
 Device open_device(const std::string& path, bool force);
 
-// Everything on `path` that speaks against overwriting it, in words: "is mounted on /srv", "holds ext4 (label home)". Empty:
-// nothing known does.
-std::string signs_of_use(const std::string& path);
+// Everything known that speaks against overwriting it, in words; empty where nothing does.
+struct SignsOfUse {
+  std::string users;    // "is mounted on /srv"
+  std::string content;  // "holds ext4 (label home)"
+};
+SignsOfUse signs_of_use(const std::string& path);
 
 // Makes the device known as ours. Throws std::runtime_error.
 void write_header(const Device& device);

@@ -69,15 +69,22 @@ void swap_space(const std::string& path, Signs& signs) {
     if (std::string area = line.substr(0, line.find_first_of(" \t")); resolved(area) == path) signs.push_back("is swap space");
 }
 
+std::string directory_in_sysfs(dev_t device) {
+  return "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device)) + "/";
+}
+
 // Of a partition's own directory the partitions are siblings, not entries.
-void partitions_and_holders(dev_t device, Signs& signs) {
-  const std::string top = "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device)) + "/";
+void partitions(dev_t device, Signs& signs) {
+  const std::string top = directory_in_sysfs(device);
   std::vector<std::string> parts;
   for (const std::string& name : entries(top))
     if (access((top + name + "/partition").c_str(), F_OK) == 0) parts.push_back(name);
   if (!parts.empty()) signs.push_back("has the partitions " + join(parts));
-  if (std::vector<std::string> holders = entries(top + "holders"); !holders.empty())
-    signs.push_back("is used by " + join(holders));
+}
+
+void holders(dev_t device, Signs& signs) {
+  if (std::vector<std::string> users = entries(directory_in_sysfs(device) + "holders"); !users.empty())
+    signs.push_back("is used by " + join(users));
 }
 
 void loop_devices(const std::string& path, Signs& signs) {
@@ -112,20 +119,21 @@ void signatures(const std::string& path, Signs& signs) {
 
 }  // namespace
 
-std::string signs_of_use(const std::string& path) {
+SignsOfUse signs_of_use(const std::string& path) {
   struct stat st;
   if (stat(path.c_str(), &st) != 0) return {};
-  Signs signs;
+  Signs users, content;
   const std::string real = resolved(path);
   if (S_ISBLK(st.st_mode)) {
-    mounts(st.st_rdev, signs);
-    partitions_and_holders(st.st_rdev, signs);
+    mounts(st.st_rdev, users);
+    holders(st.st_rdev, users);
+    partitions(st.st_rdev, content);
   } else {
-    loop_devices(real, signs);
+    loop_devices(real, users);
   }
-  swap_space(real, signs);
-  signatures(path, signs);
-  return join(signs);
+  swap_space(real, users);
+  signatures(path, content);
+  return {join(users), join(content)};
 }
 
 }  // namespace fsr::raw

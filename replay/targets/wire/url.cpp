@@ -53,6 +53,7 @@ void parse_host(Url& url, std::string_view host) {
     has_port = !rest.empty();
     if (has_port) port = rest.substr(1);
   } else if (size_t colon = host.rfind(':'); colon != std::string_view::npos) {
+    if (host.find(':') != colon) bad(url.text, "an IPv6 address stands in brackets, such as [::1]:2049");
     has_port = true;
     port = host.substr(colon + 1);
     host = host.substr(0, colon);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a results database; docs/results.md tells what is in each column.
+#pragma once
+
+namespace fsr {
+
+constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
+constexpr int kResultsVersion = 2;               // user_version; another one has other tables
+
+constexpr const char* kResultsSchema = R"(
+create table run(
+  id integer primary key, series int, label text, started text, started_ns int,
+  program text, command text, host text, kernel text, cpu text, cpus int, memory_bytes int, directory text, directory_mount text,
+  target_mount text,
+  input text, trace_id text, seed int, target text, timing text, ordering text, scale real, clones int, uid text, workers int,
+  asked_per_s real, mix_dialect text, mix_deviation_percent real,
+  elapsed_ns int, planned_ns int, recorded_ns int, offered_per_s real, achieved_per_s real, failed_per_s real,
+  operations int, issued int, matched int, differed int, failed int, unanswered int, cancelled int, unfinished int, unrecorded int,
+  violations int, edges int, free_pairs int, window_full int, auxiliary int, blocks_compared int, bytes_compared int, blocks_unknown int,
+  streams int, objects int, bytes_read int, bytes_written int,
+  limited_by text, behind int, behind_ns int, waited int, waited_own_thread int, silent_ns int, longest_silence_ns int,
+  not_clean text, exit_status int);
+create table kinds(run int, kind text, issued int, ok int, matched int, differed int, permission int, uncompared int,
+  failed int, awaited int, approximate int, impossible int, refused int, bytes int);
+create table distributions(run int, kind text, what text, count int, min_ns int, mean_ns real, p50_ns int, p90_ns int, p99_ns int,
+  p999_ns int, max_ns int);
+create table histograms(run int, kind text, what text, low_ns int, high_ns int, count int);
+create table intervals(run int, from_ns int, to_ns int, kind text, operations int, failed int, bytes_read int, bytes_written int,
+  service_mean_ns real, service_p50_ns int, service_p90_ns int, service_p99_ns int, service_p999_ns int, service_max_ns int,
+  response_mean_ns real, response_p50_ns int, response_p90_ns int, response_p99_ns int, response_p999_ns int, response_max_ns int,
+  in_flight int, differed int, lateness_ns int);
+create table slowest(run int, seq int, kind text, name text, object int, issued_ns int, service_ns int, recorded_ns int);
+create table mismatches(run int, seq int, kind text, name text, object int, thread int, expected text, got text);
+create table counters(run int, name text, value int);
+create table mix(run int, procedure text, asked real, issued int, failed int, issued_share real, wire int, wire_share real);
+create view curve as
+  select run.series, run.id as run, asked_per_s, achieved_per_s, issued as calls, mean_ns, p50_ns, p90_ns, p99_ns,
+         mix_deviation_percent
+  from run join distributions on distributions.run = run.id and kind = '' and what = 'response'
+  order by run.series, run.id;
+)";
+
+}  // namespace fsr

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How --help looks: 80 columns, and a word for what an option takes. Only for command.cpp: CLI11 takes long to compile.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace fsr {
+
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  HelpFormatter();
+  std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_option_desc(const CLI::Option* option) const override;
+};
+
+// Without the empty lines that CLI11 sets twice, and wrapped.
+std::string tidy_help(std::string text);
+
+}  // namespace fsr

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/facts.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "report/report.hpp"
+
+namespace fsr {
+
+namespace {
+
+int64_t number(uint64_t n) { return int64_t(n); }
+
+void times_facts(Facts& out, const std::string& what, const Times& t) {
+  out.insert(out.end(), {{what + "_mean_ns", t.mean},
+                         {what + "_p50_ns", t.p50},
+                         {what + "_p90_ns", t.p90},
+                         {what + "_p99_ns", t.p99},
+                         {what + "_p999_ns", t.p999},
+                         {what + "_max_ns", t.max}});
+}
+
+std::string lines(const std::vector<std::string>& list) {
+  std::string text;
+  for (const std::string& line : list) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+}  // namespace
+
+Facts run_facts(const Report& report) {
+  const RunResult& r = report.result;
+  const Environment& e = report.environment;
+  const Verdict v = verdict(report);
+  Facts facts = {
+      {"label", report.label},
+      {"started", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(time_t(report.started / 1'000'000'000)))},
+      {"started_ns", report.started},
+      {"program", report.program},
+      {"command", report.command},
+      {"host", e.host},
+      {"kernel", e.kernel},
+      {"cpu", e.cpu},
+      {"cpus", int64_t(e.cpus)},
+      {"memory_bytes", number(e.memory)},
+      {"directory", e.directory},
+      {"directory_mount", mount_text(".")},
+      {"target_mount", report.target_mount},
+      {"input", report.input},
+      {"target", report.target},
+      {"timing", std::string(timing_name(report.options.timing))},
+      {"ordering", std::string(order_name(report.options.order))},
+      {"scale", report.options.scale},
+      {"uid", report.acting_as},
+      {"workers", int64_t(r.workers)},
+      {"elapsed_ns", r.elapsed},
+      {"planned_ns", r.planned},
+      {"recorded_ns", r.recorded},
+      {"offered_per_s", r.offered()},
+      {"achieved_per_s", r.achieved()},
+      {"failed_per_s", r.failed_rate()},
+      {"operations", number(r.operations)},
+      {"issued", number(r.issued())},
+      {"matched", number(r.matched())},
+      {"differed", number(r.differed())},
+      {"failed", number(r.failed())},
+      {"unanswered", number(r.unanswered)},
+      {"cancelled", number(r.cancelled)},
+      {"unfinished", number(r.unfinished)},
+      {"unrecorded", number(r.unrecorded)},
+      {"violations", number(r.violations)},
+      {"edges", number(r.edges)},
+      {"free_pairs", number(r.free_pairs)},
+      {"window_full", number(r.window_full)},
+      {"auxiliary", number(r.auxiliary)},
+      {"blocks_compared", number(r.content.blocks)},
+      {"bytes_compared", number(r.content.bytes)},
+      {"blocks_unknown", number(r.content.unknown)},
+      {"streams", number(r.streams)},
+      {"objects", number(r.objects)},
+      {"bytes_read", number(r.bytes_read)},
+      {"bytes_written", number(r.bytes_written)},
+      {"limited_by", r.limit_text},
+      {"behind", number(r.behind)},
+      {"behind_ns", r.behind_time},
+      {"waited", number(r.waited)},
+      {"waited_own_thread", number(r.waited_own)},
+      {"silent_ns", r.silent},
+      {"longest_silence_ns", r.longest_silence},
+      {"not_clean", lines(v.reasons)},
+      {"exit_status", int64_t(v.status)},
+  };
+  for (const auto& section : report.sections) section->facts(facts);
+  return facts;
+}
+
+Facts kind_facts(const KindResult& k) {
+  return {{"issued", number(k.issued)},           {"ok", number(k.ok)},
+          {"matched", number(k.matched)},         {"differed", number(k.differed)},
+          {"permission", number(k.permission)},   {"uncompared", number(k.uncompared)},
+          {"failed", number(k.failed)},           {"awaited", number(k.awaited)},
+          {"approximate", number(k.approximate)}, {"impossible", number(k.impossible)},
+          {"refused", number(k.refused)},         {"bytes", number(k.bytes)}};
+}
+
+Facts distribution_facts(const Histogram& h) {
+  return {{"count", number(h.count())}, {"min_ns", h.min()},          {"mean_ns", h.mean()},          {"p50_ns", h.quantile(0.5)},
+          {"p90_ns", h.quantile(0.9)},  {"p99_ns", h.quantile(0.99)}, {"p999_ns", h.quantile(0.999)}, {"max_ns", h.max()}};
+}
+
+Facts slow_facts(const SlowOperation& s) {
+  return {{"seq", number(s.seq)},     {"kind", std::string(op_name(s.kind))},
+          {"name", s.name},           {"object", number(s.object)},
+          {"issued_ns", s.issued},    {"service_ns", s.service},
+          {"recorded_ns", s.recorded}};
+}
+
+Facts mismatch_facts(const Mismatch& m) {
+  return {{"seq", number(m.seq)},
+          {"kind", std::string(op_name(m.kind))},
+          {"name", m.name},
+          {"object", number(m.object)},
+          {"thread", number(m.thread)},
+          {"expected", m.expected},
+          {"got", m.got}};
+}
+
+Facts interval_facts(const SeriesInterval& i, std::string_view kind, const Measured& m) {
+  Facts facts = {{"from_ns", i.from},
+                 {"to_ns", i.to},
+                 {"kind", std::string(kind)},
+                 {"operations", number(m.operations)},
+                 {"failed", number(m.failed)},
+                 {"bytes_read", number(m.bytes_read)},
+                 {"bytes_written", number(m.bytes_written)}};
+  times_facts(facts, "service", m.service);
+  times_facts(facts, "response", m.response);
+  // What is known of all kinds together only.
+  const bool all = kind.empty();
+  facts.insert(facts.end(), {{"in_flight", number(all ? i.in_flight : 0)},
+                             {"differed", number(all ? i.differed : 0)},
+                             {"lateness_ns", all ? i.lateness : int64_t(0)}});
+  return facts;
+}
+
+}  // namespace fsr

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run measured, each number under its one name: the columns of the results database, the keys of the JSON report and the
+// headings of CSV files all come from here.
+#pragma once
+
+#include "report/time_series.hpp"
+#include "sql/results.hpp"
+
+namespace fsr {
+
+struct Report;
+
+Facts run_facts(const Report& report);  // of the sections too
+Facts kind_facts(const KindResult& kind);
+Facts distribution_facts(const Histogram& histogram);
+Facts slow_facts(const SlowOperation& slow);
+Facts mismatch_facts(const Mismatch& mismatch);
+// `kind`: "" for all.
+Facts interval_facts(const SeriesInterval& interval, std::string_view kind, const Measured& measured);
+
+}  // namespace fsr

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/live_files.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "report/facts.hpp"
+#include "util/open_metrics.hpp"
+
+namespace fsr {
+
+namespace {
+
+std::string csv_text(const Facts& facts, bool headings) {
+  std::string text;
+  for (const auto& [name, value] : facts) {
+    text += ',';
+    if (headings)
+      text += name;
+    else
+      std::visit([&](const auto& v) { text += fmt::format("{}", v); }, value);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+CsvFile::CsvFile(const std::string& path, bool replace) : path_(path), file_(nullptr, fclose) {
+  if (!replace && access(path.c_str(), F_OK) == 0) throw std::runtime_error(path + ": exists already (--force replaces it)");
+  file_.reset(fopen(path.c_str(), "we"));
+  if (!file_) throw std::runtime_error(path + ": " + strerror(errno));
+  line("round" + csv_text(interval_facts({}, "", {}), true));
+  if (!failure_.empty()) throw std::runtime_error(failure_);
+}
+
+void CsvFile::line(const std::string& text) {
+  if (!failure_.empty()) return;
+  if (fputs(text.c_str(), file_.get()) < 0 || fflush(file_.get()) != 0) failure_ = path_ + ": " + strerror(errno);
+}
+
+void CsvFile::add(unsigned round, const SeriesInterval& interval) {
+  const std::string first = std::to_string(round);
+  std::string text = first + csv_text(interval_facts(interval, "", interval.all), false);
+  for (const auto& [kind, measured] : interval.kinds)
+    text += first + csv_text(interval_facts(interval, op_name(kind), measured), false);
+  line(text);
+}
+
+MetricsFile::MetricsFile(const std::string& path, const std::string& input, const std::string& target)
+    : path_(path), input_(input), target_(target) {
+  add({0, 0, 0, Tally(), false}, {});
+  if (!failure_.empty()) throw std::runtime_error(failure_);
+}
+
+void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
+  using Type = OpenMetrics::Type;
+  sum_.merge(interval.counts);
+  differed_ += series.differed;
+  OpenMetrics out;
+  auto each = [&](auto sample) {
+    for (Row row = 0; row < kOpKinds; ++row)
+      if (const Cell& cell = sum_[row]; cell.count + cell.failed) sample(op_name(OpKind(row)), cell, interval.counts[row]);
+  };
+  out.metric("fsreplay", Type::info, "What is replayed, and on what.");
+  out.sample({{"input", input_}, {"target", target_}}, 1);
+  out.metric("fsreplay_operations", Type::counter, "Operations that were done and did not fail.");
+  each([&](const char* kind, const Cell& all, const Cell&) { out.sample({{"kind", kind}}, double(all.count)); });
+  out.metric("fsreplay_failed", Type::counter, "Operations that failed otherwise than recorded, or got no answer.");
+  each([&](const char* kind, const Cell& all, const Cell&) { out.sample({{"kind", kind}}, double(all.failed)); });
+  out.metric("fsreplay_bytes", Type::counter, "Bytes read, written and copied.");
+  each([&](const char* kind, const Cell& all, const Cell&) { out.sample({{"kind", kind}}, double(all.bytes)); });
+  out.metric("fsreplay_service_seconds", Type::summary, "From issue to completion; quantiles of the last interval.");
+  each([&](const char* kind, const Cell& all, const Cell& now) {
+    for (const auto& [name, q] : {std::pair("0.5", 0.5), {"0.9", 0.9}, {"0.99", 0.99}, {"0.999", 0.999}})
+      out.sample({{"kind", kind}, {"quantile", name}}, double(now.service.quantile(q)) / 1e9);
+    out.sample({{"kind", kind}}, all.service.sum() / 1e9, "_sum");
+    out.sample({{"kind", kind}}, double(all.service.count()), "_count");
+  });
+  out.metric("fsreplay_differed", Type::counter, "Outcomes that were not as recorded.");
+  out.sample({}, double(differed_));
+  out.metric("fsreplay_in_flight", Type::gauge, "Operations under way.");
+  out.sample({}, double(series.in_flight));
+  out.metric("fsreplay_lateness_seconds", Type::gauge, "The worst lateness of the replayer in the last interval.");
+  out.sample({}, double(series.lateness) / 1e9);
+  out.metric("fsreplay_elapsed_seconds", Type::gauge, "Since the start of the run.");
+  out.sample({}, double(interval.to) / 1e9);
+  failure_ = replace_file(path_, out.finish());
+}
+
+}  // namespace fsr

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that follow a run while it goes on. add() once an interval; what could not be written is told by failure(), since a full
+// disk does not end a run. Constructors throw std::runtime_error "FILE: why". One thread.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "measure/interval.hpp"
+#include "report/time_series.hpp"
+
+namespace fsr {
+
+// A line for each kind in each interval, and one for all, with the columns of the table `intervals`.
+class CsvFile {
+ public:
+  CsvFile(const std::string& path, bool replace);
+  void add(unsigned round, const SeriesInterval& interval);  // rounds: from 1
+  std::string failure() const { return failure_; }
+
+ private:
+  void line(const std::string& text);
+
+  const std::string path_;
+  std::unique_ptr<FILE, int (*)(FILE*)> file_;
+  std::string failure_;
+};
+
+// What a run did so far, as OpenMetrics text, for the textfile collector of a Prometheus node exporter. Each state takes the
+// place of the one before as a whole.
+class MetricsFile {
+ public:
+  MetricsFile(const std::string& path, const std::string& input, const std::string& target);
+  void add(const Interval& interval, const SeriesInterval& series);
+  std::string failure() const { return failure_; }
+
+ private:
+  const std::string path_, input_, target_;
+  Tally sum_;
+  uint64_t differed_ = 0;
+  std::string failure_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/time_series.hpp"
+
+#include <algorithm>
+
+namespace fsr {
+
+namespace {
+
+Times times(const Histogram& h) {
+  return {h.mean(), h.quantile(0.5), h.quantile(0.9), h.quantile(0.99), h.quantile(0.999), h.max()};
+}
+
+Measured measured(const Cell& cell) {
+  return {.operations = cell.count, .failed = cell.failed, .service = times(cell.service), .response = times(cell.response)};
+}
+
+}  // namespace
+
+void TimeSeries::add(const Progress& progress) {
+  latest_ = progress;
+  lateness_ = std::max(lateness_, progress.lateness);
+}
+
+const SeriesInterval& TimeSeries::add(const Interval& interval) {
+  SeriesInterval& out = intervals_.emplace_back();
+  out.from = interval.from;
+  out.to = interval.to;
+  out.in_flight = latest_.in_flight;
+  out.differed = latest_.differed - std::exchange(differed_, latest_.differed);
+  out.lateness = std::exchange(lateness_, 0);
+  Cell all;
+  uint64_t read = 0, written = 0;
+  for (Row row = 0; row < kOpKinds; ++row) {
+    const Cell& cell = interval.counts[row];
+    if (cell.count + cell.failed == 0) continue;
+    const OpKind kind = OpKind(row);
+    Measured& of_kind = out.kinds.emplace_back(kind, measured(cell)).second;
+    if (kind != OpKind::write) read += of_kind.bytes_read = cell.bytes;
+    if (kind != OpKind::read) written += of_kind.bytes_written = cell.bytes;
+    all.merge(cell);
+  }
+  out.all = measured(all);
+  out.all.bytes_read = read;
+  out.all.bytes_written = written;
+  return out;
+}
+
+}  // namespace fsr

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run over time: what was done in each interval, of which kind, and how long it took. One thread.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/run.hpp"
+
+namespace fsr {
+
+struct Times {  // ns
+  double mean = 0;
+  int64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+};
+
+// Of one kind, or of all.
+struct Measured {
+  uint64_t operations = 0;  // that did not fail
+  uint64_t failed = 0;
+  uint64_t bytes_read = 0, bytes_written = 0;
+  Times service, response;
+};
+
+struct SeriesInterval {
+  int64_t from = 0, to = 0;  // ns since the start of the run
+  uint64_t in_flight = 0;    // at its end
+  uint64_t differed = 0;
+  int64_t lateness = 0;  // the worst of the replayer, ns
+  Measured all;
+  std::vector<std::pair<OpKind, Measured>> kinds;  // those that there were
+};
+
+class TimeSeries {
+ public:
+  void add(const Progress& progress);
+  // What was done since the interval before. Valid until the next.
+  const SeriesInterval& add(const Interval& interval);
+  const std::vector<SeriesInterval>& intervals() const { return intervals_; }
+
+ private:
+  std::vector<SeriesInterval> intervals_;
+  Progress latest_;
+  uint64_t differed_ = 0;  // until the interval before
+  int64_t lateness_ = 0;   // since
+};
+
+}  // namespace fsr

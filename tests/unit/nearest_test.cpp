@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "util/nearest.hpp"
+
+#include "catch.hpp"
+
+using namespace fsr;
+
+TEST_CASE("a mistyped word is told from a foreign one") {
+  const std::vector<std::string> words{"--scale", "--streams", "--seed", "--results"};
+  CHECK(nearest_word("--sclae", words) == "--scale");
+  CHECK(nearest_word("--scal", words) == "--scale");
+  CHECK(nearest_word("--stream", words) == "--streams");
+  CHECK(nearest_word("--result", words) == "--results");
+  CHECK(nearest_word("--frobnicate", words) == "");
+  CHECK(nearest_word("", words) == "");
+}
