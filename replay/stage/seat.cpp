@@ -72,7 +72,7 @@ void Seat::count(Row row, const Sample& sample) { worker_->tally_.at(row).add(sa
 
 int64_t Seat::now() const { return play_.clock.now(); }
 int64_t Seat::started() const { return play_.start; }
-bool Seat::ended() const { return play_.ended.load(std::memory_order_relaxed) || (play_.end != INT64_MAX && now() >= play_.end); }
+bool Seat::ended() const { return play_.ended.load(std::memory_order_relaxed) || worker_->latest() >= play_.end; }
 Target& Seat::target() const { return worker_->target(); }
 
 uint64_t Seat::new_id() {

@@ -63,8 +63,8 @@ void StageWorker::run_ready() {
 void StageWorker::wake_sleepers() {
   if (sleepers_.empty()) return;
   const bool all = play_->ended.load(std::memory_order_relaxed);
-  const int64_t now = clock_.now();
-  while (!sleepers_.empty() && (all || sleepers_.top().due <= now)) {
+  latest_ = clock_.now();
+  while (!sleepers_.empty() && (all || sleepers_.top().due <= latest_)) {
     ready_.push_back(sleepers_.top().seat);
     sleepers_.pop();
   }
@@ -103,7 +103,7 @@ bool StageWorker::submit(Seat& seat) {
   Request& r = seat.request_;
   const Op& op = *r.op;
   r.outcome = {};
-  seat.issued_ = clock_.now();
+  seat.issued_ = latest_ = clock_.now();
   if (target_.fidelity(op) == Fidelity::impossible) {
     r.outcome.error = EOPNOTSUPP;
     r.outcome.completed = seat.issued_;
@@ -132,6 +132,7 @@ void StageWorker::account(Seat& seat) {
   const Op& op = *seat.request_.op;
   completions_.store(completions() + 1, std::memory_order_relaxed);
   if (!outcome.completed) outcome.completed = clock_.now();
+  latest_ = std::max(latest_, outcome.completed);
   if (seat.recorded_) play_->record->end(std::exchange(seat.recorded_, nullptr), op, outcome, outcome.completed);
   if (seat.row_ == kUncounted) return;
   const bool moves = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::copy_file_range;

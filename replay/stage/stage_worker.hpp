@@ -39,6 +39,7 @@ class StageWorker final : public Completion {
   void rest(int64_t deadline);
   int64_t next_due() const;  // INT64_MAX: no player sleeps
   bool in_flight() const { return in_flight_ != 0; }
+  int64_t latest() const { return latest_; }  // the clock as it was last looked at, for the worker's own thread
   uint64_t completions() const { return completions_.load(std::memory_order_relaxed); }
 
   // The worker puts what it counted so far where taken() finds it, soon. The worker's thread may be resting.
@@ -78,6 +79,7 @@ class StageWorker final : public Completion {
   std::deque<Seat*> refused_;  // the target had no room for their operations
   std::priority_queue<Sleeper, std::vector<Sleeper>, std::greater<>> sleepers_;
   uint64_t sleeps_ = 0, in_flight_ = 0;
+  int64_t latest_ = INT64_MIN;
   unsigned burst_ = 0;  // operations completed in the call since a player was resumed
   Tally tally_;
 

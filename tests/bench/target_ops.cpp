@@ -8,29 +8,24 @@
 //   copy  the first 4 KiB of a file are read and written to another: two operations
 // They are FILE and TO in the target's root, or else made: two files of 64 MiB, removed in the end. On a raw: target it is all of
 // the device, of which the header block is written and nothing else.
-#include <fcntl.h>
 #include <sys/resource.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <stdexcept>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "bench_files.hpp"
 #include "engine/run.hpp"
 #include "op_source.hpp"
-#include "targets/blocking_session.hpp"
 
 using namespace fsr;
 
 namespace {
 
-constexpr uint64_t kBlock = 4096, kFileBytes = 64 << 20, kPiece = 64 << 10;
-enum File : uint64_t { kFrom = 1, kTo = 2 };  // also their handles
-
-ObjectId object(File file) { return kRootObject + file; }
+constexpr uint64_t kBlock = 4096;
 
 // Operations of one kind, or a read and a write by turns.
 class Operations final : public OpSource {
@@ -80,50 +75,6 @@ class Operations final : public OpSource {
   std::mt19937_64 random_{1};
 };
 
-// The files on a target that has names.
-class Files {
- public:
-  Files(Target& target, Clock& clock, const char* from, const char* to) : session_(target, clock), made_(!from) {
-    open(kFrom, from ? from : "bench-from", from ? O_RDONLY : O_RDWR);
-    open(kTo, to ? to : "bench-to", O_WRONLY);
-  }
-  ~Files() {
-    for (File file : {kFrom, kTo}) {
-      session_.perform({.kind = OpKind::release, .object = object(file), .handle = file});
-      if (made_) session_.perform({.kind = OpKind::unlink, .object = object(file), .parent = kRootObject, .name = names_[file]});
-    }
-  }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
-
- private:
-  void open(File file, const char* name, int flags) {
-    names_[file] = name;
-    Op op{.kind = OpKind::lookup, .object = object(file), .parent = kRootObject, .handle = file, .name = name};
-    op.mode = 0644;
-    op.open_flags = uint32_t(flags);
-    if (made_) {
-      op.kind = OpKind::create;
-      need(op);
-      const std::string data(kPiece, 'x');
-      for (uint64_t at = 0; at < kFileBytes && file == kFrom; at += kPiece)
-        need({.kind = OpKind::write, .object = object(file), .handle = file, .offset = at, .length = kPiece}, data);
-    } else {
-      need(op);
-      op.kind = OpKind::open;
-      need(op);
-    }
-  }
-  void need(const Op& op, std::string_view payload = {}) {
-    if (const int error = session_.perform(op, payload).error)
-      throw std::runtime_error(std::string(op_name(op.kind)) + " of " + names_[op.object - kRootObject] + ": " + strerror(error));
-  }
-
-  BlockingSession session_;
-  const bool made_;
-  std::string names_[3];
-};
-
 double cpu_seconds() {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -138,13 +89,13 @@ int main(int argc, char** argv) try {
   const unsigned depth = unsigned(atoi(argv[3]));
   MonotonicClock clock;
   std::unique_ptr<Target> target = open_target(argv[1], {.clock = &clock, .force = true});
-  std::unique_ptr<Files> files;
-  uint64_t bytes = kFileBytes;
+  std::unique_ptr<BenchFiles> files;
+  uint64_t bytes = kBenchFileBytes;
   if (target->places_files()) {
     bytes = target->space().free;
     target->place_files({{FileUse{object(kFrom), bytes}}});
   } else {
-    files = std::make_unique<Files>(*target, clock, argc > 5 ? argv[5] : nullptr, argc > 5 ? argv[6] : nullptr);
+    files = std::make_unique<BenchFiles>(*target, clock, argc > 5 ? argv[5] : nullptr, argc > 5 ? argv[6] : nullptr);
   }
   const int64_t duration = int64_t(atof(argv[4]) * 1e9);
   Operations source(argv[2], bytes, depth, clock, clock.now() + duration);

@@ -18,6 +18,8 @@ namespace {
 constexpr size_t kMostOnRing = 8 << 20;    // bytes of one read or write
 constexpr int64_t kLockRetry = 5'000'000;  // ns between attempts at a lock that another process may hold
 
+// What a page cache lacks begins at a multiple of that.
+constexpr uint64_t kCachePage = 4096;
 constexpr int64_t kQuick = 200'000;  // ns that a buffered write may take, and one for each byte
 constexpr unsigned kSlowSpell = 64;  // writes that go to the ring after some that took longer
 
@@ -126,14 +128,15 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
   size_t done = 0;
   ssize_t n;
   do {
+    const off_t at = off_t(op.offset + done);
     iovec part{.iov_base = buffer + done, .iov_len = op.length - done};
-    n = preadv2(open.fd.get(), &part, 1, off_t(op.offset + done), in_memory_ ? 0 : RWF_NOWAIT);
+    n = in_memory_ ? pread(open.fd.get(), buffer + done, part.iov_len, at) : preadv2(open.fd.get(), &part, 1, at, RWF_NOWAIT);
     if (n < 0) {
       has_nowait_ = errno != EOPNOTSUPP;
       return false;
     }
     done += size_t(n);
-  } while (n > 0 && done < op.length);
+  } while (n > 0 && done < op.length && (op.offset + done) % kCachePage == 0);  // elsewhere the file ends
   request.outcome.result = done;
   if (request.want_data) request.outcome.data = {buffer, done};
   return true;
@@ -142,14 +145,15 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
 bool FileSession::write_cached(Request& request, const OpenFile& open) {
   const Op& op = *request.op;
   if (op.kind != OpKind::write || !fits_ring(op)) return false;
-  if (writes_to_ring_ > 0) {
+  if (writes_to_ring_ > 0 && !in_memory_) {
     --writes_to_ring_;
     return false;
   }
   const size_t length = std::min<size_t>(request.payload.size(), op.length);
   iovec part{.iov_base = const_cast<char*>(request.payload.data()), .iov_len = length};
   const int64_t start = now();
-  const ssize_t n = pwritev2(open.fd.get(), &part, 1, off_t(op.offset), op.has(kOpAppend) ? RWF_APPEND : 0);
+  const ssize_t n = op.has(kOpAppend) ? pwritev2(open.fd.get(), &part, 1, off_t(op.offset), RWF_APPEND)
+                                      : pwrite(open.fd.get(), part.iov_base, length, off_t(op.offset));
   write_excess_ += (now() - start - int64_t(length) - write_excess_) / 8;
   if (write_excess_ > kQuick) {
     writes_to_ring_ = kSlowSpell;

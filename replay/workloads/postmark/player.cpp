@@ -80,10 +80,10 @@ std::string PostmarkPlayer::path_of(const File& file) const {
 
 PostmarkPlayer::File* PostmarkPlayer::free_slot() {
   if (next_slot_ < files_.size() && files_[next_slot_].size == 0) return &files_[next_slot_++];
-  auto hole = std::find_if(files_.begin(), files_.end(), [](const File& file) { return file.size == 0; });
-  if (hole == files_.end()) return nullptr;
-  next_slot_ = size_t(hole - files_.begin()) + 1;
-  return &*hole;
+  while (lowest_free_ < files_.size() && files_[lowest_free_].size != 0) ++lowest_free_;
+  if (lowest_free_ == files_.size()) return nullptr;
+  next_slot_ = lowest_free_ + 1;
+  return &files_[lowest_free_];
 }
 
 PostmarkPlayer::File& PostmarkPlayer::any_file() {
@@ -353,6 +353,7 @@ Task PostmarkPlayer::remove(Seat& seat, File& file) {
   ++counts_.deleted;
   if (!in_transactions_) ++counts_.deleted_alone;
   file = File();
+  lowest_free_ = std::min(lowest_free_, size_t(&file - files_.data()));
   co_return 0;
 }
 

@@ -90,6 +90,7 @@ class PostmarkPlayer final : public Player {
   std::string junk_;
   std::vector<File> files_;
   size_t next_slot_ = 0;
+  size_t lowest_free_ = 0;  // no slot below it is free
   int64_t number_ = 0;
   std::vector<uint32_t> weighted_;  // locations by weight
   std::vector<Directory> directories_;
