@@ -123,7 +123,7 @@ def known_counts():
 
 def endings():
     os.mkdir("long")
-    config = write("long.pm", f"set location {os.path.abspath('long')}\nset transactions 100000000\nset number 100\nrun\nquit\n")
+    config = write("long.pm", f"set location {os.path.abspath('long')}\nset transactions 100000000\nset number 5000\nrun\nquit\n")
     run = subprocess.Popen([FSBENCH, "postmark", config], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(1)
     case("a long run has made files", len(os.listdir("long")) > 10)
