@@ -64,11 +64,9 @@ std::optional<unsigned> connection_of(const std::string& directory) {
 
 int abort_connection(unsigned number) {
   const std::string file = std::to_string(number) + "/abort";
-  int error = write_abort(AT_FDCWD, "/sys/fs/fuse/connections/" + file);
-  if (error == 0) return 0;
-  const int connections = open_connections();
-  if (connections < 0) return error == ENOENT ? errno : error;
-  error = write_abort(connections, file);
+  const int connections = open_connections();  // first, because /sys may be captured, too
+  if (connections < 0) return write_abort(AT_FDCWD, "/sys/fs/fuse/connections/" + file);
+  const int error = write_abort(connections, file);
   close(connections);
   return error;
 }

@@ -28,6 +28,7 @@
 #include "bound_sockets.hpp"
 #include "capture_loop.hpp"
 #include "fail.hpp"
+#include "lies_in.hpp"
 #include "mount.hpp"
 #include "mount_watch.hpp"
 #include "not_seen.hpp"
@@ -77,6 +78,18 @@ int open_directory(const std::string& directory) {
   int fd = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) throw failed(directory, errno);
   return fd;
+}
+
+// Directories that a capture itself needs, by their paths, in order to serve.
+void refuse_needed(const std::string& directory, int root, const std::string& type, bool over_mount) {
+  if (directory == "/")
+    throw Fail(
+        "/: can't be captured: running programs would not see it, and its trace would lie inside; capture directories in it");
+  if (type == "proc") throw Fail(directory + ": can't be captured: what it shows depends on the process that asks");
+  const std::string control = control_directory(true);
+  const Fd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (over_mount && sockets.value >= 0 && lies_in(sockets.value, root))
+    throw Fail(directory + ": can't be captured: nobody could reach the sockets in " + control + "; capture directories in it");
 }
 
 void same_directory_or_fail(int a, int b, const std::string& directory) {
@@ -270,6 +283,7 @@ int run_capture(CaptureOptions& options) {
   std::optional<MountEntry> below = mount_of(root.value);
   if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
   if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
+  refuse_needed(directory, root.value, below->type, !in_namespace);
   const std::string problem = uring_problem();
   if (!options.uring) options.uring = problem.empty() && below->type == "tmpfs" && mounts_inside(directory).empty();
   if (*options.uring && !problem.empty()) throw Fail(problem);

@@ -29,22 +29,6 @@ bool own_private_directory(const std::string& path, bool create) {
   return lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() && (s.st_mode & 077) == 0;
 }
 
-// Where this user's captures are found; empty when there is no such place.
-std::string control_directory(bool create) {
-  std::vector<std::string> places;
-  if (geteuid() == 0) {
-    places = {"/run/fsshim"};
-  } else {
-    if (const char* runtime = getenv("XDG_RUNTIME_DIR")) places.push_back(std::string(runtime) + "/fsshim");
-    std::string uid = std::to_string(geteuid());
-    places.push_back("/run/user/" + uid + "/fsshim");
-    places.push_back("/tmp/fsshim-" + uid);
-  }
-  for (const std::string& place : places)
-    if (own_private_directory(place, create)) return place;
-  return {};
-}
-
 std::string to_text(const ControlFields& fields) {
   std::string text;
   for (const auto& [key, value] : fields) text += key + "=" + escape_text(value) + "\n";
@@ -98,32 +82,57 @@ bool ask(int fd, const std::string& request, int patience, ControlFields* answer
 
 }  // namespace
 
-ControlServer::ControlServer(const ControlFields& info) : info_(info) {
-  std::string directory = control_directory(true);
-  if (directory.empty()) throw Fail("no private directory for the control socket: set XDG_RUNTIME_DIR");
+std::string control_directory(bool create) {
+  std::vector<std::string> places;
+  if (geteuid() == 0) {
+    places = {"/run/fsshim"};
+  } else {
+    if (const char* runtime = getenv("XDG_RUNTIME_DIR")) places.push_back(std::string(runtime) + "/fsshim");
+    std::string uid = std::to_string(geteuid());
+    places.push_back("/run/user/" + uid + "/fsshim");
+    places.push_back("/tmp/fsshim-" + uid);
+  }
+  for (const std::string& place : places)
+    if (own_private_directory(place, create)) return place;
+  return {};
+}
+
+ControlServer::ControlServer(const ControlFields& info)
+    : directory_(control_directory(true)),
+      name_(std::to_string(getpid())),
+      directory_fd_(open(directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      info_(info) {
+  if (directory_fd_ < 0) throw Fail("no private directory for the control socket: set XDG_RUNTIME_DIR");
   for (FoundCapture& other : find_captures(0))
     if (!other.alive && other.info["directory"] == escape_text(info.at("directory"))) forget_capture(other.pid);
-  base_ = directory + "/" + std::to_string(getpid());
-  sockaddr_un address = address_of(base_ + ".sock");
+  sockaddr_un address = address_of(directory_ + "/" + name_ + ".sock");
   unlink(address.sun_path);
   listen_fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listen_fd_ < 0 || bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       chmod(address.sun_path, 0600) != 0 || listen(listen_fd_, 8) != 0)
     throw failed(address.sun_path, errno);
-  std::ofstream(base_ + ".info") << to_text(info);
+  write_info(name_ + ".info");
+}
+
+void ControlServer::write_info(const std::string& name) const {
+  const int fd = openat(directory_fd_, name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) throw failed(directory_ + "/" + name, errno);
+  const std::string text = to_text(info_);
+  (void)!write(fd, text.data(), text.size());
+  close(fd);
 }
 
 void ControlServer::tell(const std::string& key, const std::string& value) {
   info_[key] = value;
-  const std::string next = base_ + ".next";
-  std::ofstream(next) << to_text(info_);
-  rename(next.c_str(), (base_ + ".info").c_str());
+  const std::string next = name_ + ".next";
+  write_info(next);
+  renameat(directory_fd_, next.c_str(), directory_fd_, (name_ + ".info").c_str());
 }
 
 ControlServer::~ControlServer() {
   if (listen_fd_ >= 0) close(listen_fd_);
-  unlink((base_ + ".sock").c_str());
-  unlink((base_ + ".info").c_str());
+  for (const char* kind : {".sock", ".info"}) unlinkat(directory_fd_, (name_ + kind).c_str(), 0);
+  close(directory_fd_);
 }
 
 std::string ControlServer::accept(int* client) {

@@ -3,7 +3,7 @@
 //
 // Each capture owns two files in a directory that only its user can enter: PID.info (key=value lines, stays when the capture
 // dies) and PID.sock (a stream socket; one request line, answered by key=value lines). Only the capture's user and root are
-// answered. Used by one thread.
+// answered. The capture reaches them by descriptor: a path might lead through itself. Used by one thread.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +15,9 @@
 namespace fsr::shim {
 
 using ControlFields = std::map<std::string, std::string>;
+
+// Where this user's captures are found; empty when there is no such place.
+std::string control_directory(bool create);
 
 class ControlServer {
  public:
@@ -29,7 +32,10 @@ class ControlServer {
   static void reply(int client, const ControlFields& fields);  // closes it
 
  private:
-  std::string base_;
+  void write_info(const std::string& name) const;
+
+  const std::string directory_, name_;  // its files' names are that and .info or .sock
+  int directory_fd_;
   ControlFields info_;
   int listen_fd_ = -1;
 };

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "fail.hpp"
+#include "lies_in.hpp"
 #include "mix/nfsstat_writer.hpp"
 #include "trace/series.hpp"
 #include "util/units.hpp"
@@ -37,28 +38,6 @@ std::string default_name(const std::string& directory) {
   char stamp[32];
   strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
   return name + "-" + stamp + ".zst";
-}
-
-bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
-
-// Whether the directory `fd` is `root` or lies below it.
-bool lies_in(int fd, int root) {
-  struct stat top, here, last = {};
-  if (fstat(root, &top) != 0) return false;
-  int at = dup(fd);
-  bool inside = false;
-  while (at >= 0 && fstat(at, &here) == 0 && !same_file(here, last)) {
-    if (same_file(here, top)) {
-      inside = true;
-      break;
-    }
-    last = here;
-    int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    close(at);
-    at = up;
-  }
-  if (at >= 0) close(at);
-  return inside;
 }
 
 int make_file(int directory, const std::string& path) {

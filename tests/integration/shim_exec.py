@@ -16,9 +16,8 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
+from captures import PATIENCE, Capture, wait_until  # noqa: E402
 from lower_fs import Cases, Scratch, fstrace_program, run, shim_program  # noqa: E402
-
-PATIENCE = 20  # seconds for what takes one
 
 
 def opened(name="f", flags=os.O_RDWR):
@@ -188,51 +187,6 @@ def states(pid):
         with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii") as status:
             found |= {line.split()[1] for line in status if line.startswith("State:")}
     return found
-
-
-def wait_until(true):
-    end = time.monotonic() + PATIENCE
-    while not true():
-        if time.monotonic() > end:
-            raise RuntimeError("waited in vain")
-        time.sleep(0.05)
-
-
-class Capture:
-    """Over a directory, for all to see. A hang ends by aborting its connection."""
-
-    def __init__(self, directory, trace, *options):
-        self.directory, self.trace = directory, trace
-        run("mountpoint", "-q", "/sys/fs/fuse/connections") if os.path.ismount("/sys/fs/fuse/connections") else \
-            run("mount", "-t", "fusectl", "none", "/sys/fs/fuse/connections")
-        self.process = subprocess.Popen([shim_program(), "capture", directory, "-o", trace, *options])
-        while not os.path.exists(trace) or not os.path.ismount(directory):
-            time.sleep(0.02)
-        self.connection = f"/sys/fs/fuse/connections/{os.minor(os.stat(directory).st_dev)}"
-
-    def runs(self, *command):
-        """Empty, or what went wrong."""
-        process = subprocess.Popen(command, cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        try:
-            output, _ = process.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.abort()
-            process.kill()
-            process.communicate()
-            return "it hangs"
-        return "" if process.returncode == 0 else f"status {process.returncode}: {output.decode()[-300:]}"
-
-    def abort(self):
-        with open(f"{self.connection}/abort", "w", encoding="ascii") as f:
-            f.write("1")
-
-    def end(self):
-        self.process.terminate()
-        try:
-            return self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.abort()
-            return self.process.wait()
 
 
 def beside_held(cases, scratch, capture):

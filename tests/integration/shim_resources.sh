@@ -105,7 +105,7 @@ mkdir home user && chown 65534:65534 home user
 cat >as-nobody <<'END'
 #!/bin/sh
 # A world-accessible /dev/fuse as on ordinary systems, in a namespace of its own.
-exec unshare -m sh -c 'mknod -m 666 "$0.fuse" c 10 229 && mount -t tmpfs none /mnt && touch /mnt/x && mount --bind "$0.fuse" /dev/fuse &&
+exec unshare -m sh -c 'rm -f "$0.fuse"; mknod -m 666 "$0.fuse" c 10 229 && mount -t tmpfs none /mnt && touch /mnt/x && mount --bind "$0.fuse" /dev/fuse &&
   exec setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=/nonexistent "$@"' "$0" "$@"
 END
 chmod +x as-nobody
@@ -114,3 +114,5 @@ check "command mode without root" ./as-nobody ./fsshim capture user -o home/u.zs
 check "its files are the user's own" eval '[ "$(stat -c %u user/g)" = 65534 ]'
 check "its trace verifies" fstrace verify home/u.zst
 check "and shows the rename" eval 'fstrace dump home/u.zst | grep -q " rename f "'
+check "its directory may hold the control socket" ./as-nobody env XDG_RUNTIME_DIR="$PWD/user" \
+  timeout 20 ./fsshim capture user -o home/v.zst -- sh -c 'ls user/fsshim/*.info'

@@ -53,6 +53,7 @@ status=\$?; cat /tmp/errors
 cp /tmp/t.* /share/
 [ \$status = 0 ] || { echo "not ok - guest: capture: fsshim ended with \$status"; exit 1; }
 echo "ok - guest: capture of an application on the mount"
+fsshim capture /mnt/nfs -o /tmp/guard.zst -- sh -c 'cat /proc/\$PPID/oom_score_adj /proc/\$PPID/task/*/stat' >/share/guard 2>/tmp/errors
 cd /
 if grep -q fuse /proc/mounts; then echo "not ok - guest: nothing stays mounted: \$(grep fuse /proc/mounts)"; exit 1; fi
 echo "ok - guest: nothing stays mounted"
@@ -66,6 +67,10 @@ if [ ! -s share/t.zst ]; then
   exit 1
 fi
 
+# PF_MEMALLOC_NOIO and PF_LOCAL_THROTTLE are what PR_SET_IO_FLUSHER gives a thread.
+check "others are killed for want of memory before a capture" test "$(head -n 1 share/guard)" = -900
+check "none of its threads waits for write-back to get memory" sh -c \
+  'tail -n +2 share/guard | { n=0; while read -r _ _ _ _ _ _ _ _ flags _; do [ $((flags & 0x180000)) = $((0x180000)) ] || exit 1; n=$((n + 1)); done; [ $n -ge 3 ]; }'
 check "the trace is a zstd file" zstd -tq share/t.zst
 check "the trace is complete" fstrace verify share/t.zst
 check_status "the trace names the NFS mount as its source" 0 "10\.0\.2\.2:$NFS_VFS_EXPORT/work" fstrace info share/t.zst
