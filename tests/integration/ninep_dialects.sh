@@ -42,6 +42,8 @@ conform "9p://$P9_HOST:15650$unix" &
 conform "9p://$P9_HOST:15660$plan9" || failures_=1
 wait $! || failures_=1
 
+"$FSR_SOURCE/tests/integration/ninep_fallback.py" 15651 || failures_=1
+
 "$apps/make-input" input || exit 1
 for app in git sqlite; do
   mkdir "$app"

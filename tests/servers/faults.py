@@ -204,3 +204,18 @@ class ReclaimFirst(Fault):
             if not struct.unpack_from(">I", body, first + 20)[0] & self.CONFIRMED:
                 self.complete = False
         return link.wire.framed(body)
+
+
+class OtherDialect(Fault):
+    """A 9P server that does not answer when 9P2000.L is offered, or hangs up."""
+
+    def __init__(self, hangs_up):
+        self.hangs_up = hangs_up
+
+    def request(self, link, body):
+        if not link.wire.offers_linux(body):
+            return body
+        self.times += 1
+        if self.hangs_up:
+            link.end()
+        return None

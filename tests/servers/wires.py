@@ -150,6 +150,9 @@ class NineP(Wire):
     def opens_connection(self, body):
         return body[0] == self.TVERSION
 
+    def offers_linux(self, body):
+        return body[0] == self.TVERSION and body.endswith(b"9P2000.L")
+
 
 class Afp(Wire):
     head = 4  # flags, command, request id

@@ -102,8 +102,26 @@ TEST_CASE("texts of 9P errors become numbers") {
   CHECK(error_number("Directory not empty") == ENOTEMPTY);
   CHECK(error_number("File exists (os error 17)") == EEXIST);
   CHECK(error_number("'x': permission denied") == EACCES);
-  CHECK(error_number("who knows") == EIO);
-  CHECK(error_number("") == EIO);
+  CHECK(error_number("open /srv/x: no such file or directory") == ENOENT);  // go9p
+  CHECK(error_number("Walk in  non-directory.") == ENOTDIR);                // lib9p, and somebody's own way to write it
+  CHECK(error_number("only owner can change group in wstat") == EPERM);     // u9fs
+  CHECK(error_number("the tree you look for does not exist here") == ENOENT);
+  CHECK(error_number("who knows") == std::nullopt);
+  CHECK(error_number("") == std::nullopt);
+}
+
+TEST_CASE("a 9P error in words that nobody knows is the likely one, and said to be") {
+  std::vector<uint8_t> bytes;
+  Out out(bytes);
+  out.begin(Type(uint8_t(Type::error) + 1));
+  out.str("who knows");
+  out.end(1, 0);
+  Reply reply;
+  REQUIRE(decode_reply(Type::walk, Dialect::plain, bytes, &reply));
+  CHECK(reply.error == ENOENT);
+  CHECK(reply.unknown);
+  REQUIRE(decode_reply(Type::read, Dialect::plain, bytes, &reply));
+  CHECK(reply.error == EIO);
 }
 
 TEST_CASE("9P names are UTF-8 in 9P2000, bytes in the dialects of Unix") {

@@ -14,7 +14,6 @@ namespace {
 
 constexpr unsigned kDepth = 1000;                   // requests under way
 constexpr int64_t kCancelPatience = 1'000'000'000;  // ns for the answers to Tflush at the end of a session
-constexpr int64_t kFlushPatience = 1'000'000'000;   // and to that of a late request
 
 }  // namespace
 
@@ -47,14 +46,14 @@ uint32_t Client::transfer_size(const Fid& fid) const {
 
 // --- requests ---
 
-Rpc& Client::request(Call* call, Type type, bool harmless) {
+Rpc& Client::request(Call* call, Type type, bool harmless, int64_t patience) {
   if (free_.empty()) {
     free_.emplace_back();
     free_.back().client = this;
     free_.back().self = free_.begin();
   }
   Rpc& rpc = free_.front();
-  rpc.until = settings.clock->now() + (type == Type::flush ? kFlushPatience : settings.timeout);
+  rpc.until = settings.clock->now() + patience;
   if (call) rpc.until = call->until = call->until ? call->until : rpc.until;
   auto place = busy_.end();
   while (place != busy_.begin() && std::prev(place)->until > rpc.until) --place;
@@ -106,6 +105,10 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
     channel_.reject();
     reply_.clear();
     reply_.error = EBADMSG;
+  }
+  if (reply_.unknown) {
+    if (!counters.unknown) unknown_words_ = printable(reply_.data);
+    ++counters.unknown;
   }
   conclude(rpc);
 }

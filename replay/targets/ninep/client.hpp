@@ -40,8 +40,11 @@ struct Settings {
   bool privileged = false, impersonate = false;
 };
 
+constexpr int64_t kFlushPatience = 1'000'000'000;  // ns for the answer to the Tflush of a late request
+
 struct Counters : PathCounters {
   std::atomic<uint64_t> flushed{0};  // requests withdrawn
+  std::atomic<uint64_t> unknown{0};  // errors whose words nobody knows
 };
 
 // A file on the server, as long as somebody refers to it. Clunked with its last reference.
@@ -95,9 +98,13 @@ class Client {
   bool has_xattrs() const { return xattrs_; }
   bool linux() const { return dialect_ == Dialect::l; }
   uint32_t transfer_size(const Fid& fid) const;  // data bytes of one request
+  // The first words of an error that nobody knows, printable; to be read once counters.unknown is not 0.
+  const std::string& unknown_words() const { return unknown_words_; }
 
   // Begins a request, to be filled in through out() and sent at once.
-  Rpc& request(Call* call, Type type, bool harmless = true);
+  Rpc& request(Call* call, Type type, bool harmless = true) {
+    return request(call, type, harmless, type == Type::flush ? kFlushPatience : settings.timeout);
+  }
   struct Answer {  // co_await it: the reply, valid until the next co_await
     Client& client;
     Rpc& rpc;
@@ -138,6 +145,7 @@ class Client {
  private:
   friend struct Rpc;
   friend struct Fid;
+  Rpc& request(Call* call, Type type, bool harmless, int64_t patience);
   void start(Rpc& rpc);
   void open_and_send(Rpc& rpc);
   void pump();
@@ -164,6 +172,7 @@ class Client {
   int shake_error_ = 0;
   uint64_t generation_ = 0;
   std::string problem_;  // of the set-up
+  std::string unknown_words_;
 
   Reply reply_;
   std::list<Rpc> busy_, withdrawn_, free_;  // busy: by `until`
@@ -178,6 +187,7 @@ class Client {
   wire::Channel& channel_;
 };
 
-const char* dialect_name(Dialect d);  // "9P2000.L"
+const char* dialect_name(Dialect d);            // "9P2000.L"
+std::string printable(std::string_view words);  // of a server, at most 64 of them
 
 }  // namespace fsr::ninep

@@ -13,6 +13,7 @@ namespace fsr::ninep {
 
 namespace {
 
+constexpr int64_t kDialectPatience = 1'000'000'000;  // ns for the answer to a dialect that others can follow
 constexpr std::string_view kProbedXattr = "user.fsreplay.probe";
 
 std::optional<Dialect> dialect_of(std::string_view version) {
@@ -66,22 +67,33 @@ Client::~Client() {
   roots_.clear();
 }
 
-// Agrees on version and message size. The dialect stays what it was first: the names and fids of operations depend on it.
+std::string printable(std::string_view words) {
+  std::string out(words.substr(0, 64));
+  for (char& c : out)
+    if (c < ' ' || c > '~') c = '?';
+  return out;
+}
+
+// Agrees on version and message size. The dialect stays what it was first: the names and fids of operations depend on it. A
+// server that does not answer to a dialect that it does not know, or hangs up, is asked for the next one.
 Task Client::agree() {
   std::string offered;
+  const bool chosen = agreed_ || settings.dialect;
   for (Dialect wanted : {Dialect::l, Dialect::u, Dialect::plain}) {
-    if (agreed_ || settings.dialect ? wanted != dialect_ : false) continue;
-    Rpc& rpc = request(nullptr, Type::version);
+    if (chosen && wanted != dialect_) continue;
+    const bool last = chosen || wanted == Dialect::plain;
+    Rpc& rpc = request(nullptr, Type::version, true, last ? settings.timeout : std::min(settings.timeout, kDialectPatience));
     rpc.out().u32(settings.msize).str(dialect_name(wanted));
     const Reply& reply = co_await send(rpc);
     if (reply.error == ECONNRESET || reply.error == ETIMEDOUT || reply.error == ENOTCONN || reply.error == EBADMSG) {
+      if (!last && !ending_) continue;
       problem_ =
           reply.error == ETIMEDOUT ? "no answer to Tversion" : "it closes the connection or garbles Tversion: no 9P server?";
       co_return reply.error;
     }
     std::optional<Dialect> got = reply.error ? std::nullopt : dialect_of(reply.data);
-    offered = reply.error && reply.data.empty() ? strerror(reply.error) : std::string(reply.data.substr(0, 64));
-    if (!got || *got > wanted || ((agreed_ || settings.dialect) && *got != wanted)) continue;
+    offered = reply.error && reply.data.empty() ? strerror(reply.error) : printable(reply.data);
+    if (!got || *got > wanted || (chosen && *got != wanted)) continue;
     if (reply.size > settings.msize || reply.size < kLeastMsize) {
       problem_ = "it wants messages of " + std::to_string(reply.size) + " bytes, which is not from " +
                  std::to_string(kLeastMsize) + " to the " + std::to_string(settings.msize) + " that msize= allows";
@@ -92,8 +104,6 @@ Task Client::agree() {
     agreed_ = true;
     co_return 0;
   }
-  for (char& c : offered)
-    if (c < ' ' || c > '~') c = '?';
   problem_ = settings.dialect ? std::string("it refuses the dialect ") + dialect_name(*settings.dialect)
                               : "it speaks no dialect of 9P2000";
   problem_ += " (its answer: '" + offered + "')";

@@ -118,6 +118,7 @@ class NinepTarget final : public Target {
     const Counters& c = shared_->client.counters;
     auto all = c.named();
     all.emplace_back("requests withdrawn", c.flushed);
+    if (c.unknown) all.emplace_back("errors in words of its own, the first '" + shared_->client.unknown_words() + "'", c.unknown);
     return all;
   }
 

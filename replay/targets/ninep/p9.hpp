@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -107,7 +108,8 @@ struct Entry {
 
 // What a request was answered. Members that it has no use for are as they were constructed.
 struct Reply {
-  int error = 0;  // errno; the server's, or that of the connection
+  int error = 0;         // errno; the server's, or that of the connection
+  bool unknown = false;  // the server's words for it tell nothing: the likely one
   uint8_t qid_type = 0;
   uint64_t qid_path = 0;
   unsigned walked = 0;  // Rwalk: names
@@ -126,8 +128,10 @@ bool decode_reply(Type type, Dialect dialect, std::span<const uint8_t> message, 
 // Reads the entries of an open directory that Tread returned (9P2000 and .u). False: malformed.
 bool decode_stats(std::string_view data, Dialect dialect, Reply* reply);
 constexpr int kQidMismatch = EBADSLT;  // "wstat qid does not match target": told from what a file system answers
-// The errno of an Rerror. Its text decides where the server gives no number; EIO if nobody knows it.
-int error_number(std::string_view text);
+// The errno of an Rerror's text, which decides where the server gives no number; nothing if nobody knows it.
+std::optional<int> error_number(std::string_view text);
+// What a request most likely failed for, where its server's words do not tell.
+int likely_error(Type type);
 
 struct P9Protocol final : wire::Protocol {
   size_t head_size() const override { return 4; }

@@ -112,7 +112,7 @@ bool read_entries(std::string_view data, Reply& r) {
   return true;
 }
 
-bool read_error(In& in, bool number_only, Dialect dialect, Reply* r) {
+bool read_error(In& in, Type asked, bool number_only, Dialect dialect, Reply* r) {
   uint32_t number = 0;
   if (!number_only) {
     r->data = in.str();
@@ -121,7 +121,11 @@ bool read_error(In& in, bool number_only, Dialect dialect, Reply* r) {
     number = in.u32();
   }
   if (!in.ok()) return false;
-  if (number == 0 && !number_only) number = uint32_t(error_number(r->data));
+  if (number == 0 && !number_only) {
+    const std::optional<int> told = error_number(r->data);
+    r->unknown = !told;
+    number = uint32_t(told.value_or(likely_error(asked)));
+  }
   r->error = number == 0 || number > kMostErrno ? EIO : int(number);
   return true;
 }
@@ -151,8 +155,8 @@ bool decode_reply(Type type, Dialect dialect, std::span<const uint8_t> message, 
   if (message.size() < kHeadSize) return false;
   const uint8_t kind = message[4];
   In in(message.subspan(kHeadSize));
-  if (kind == uint8_t(Type::error) + 1) return read_error(in, false, dialect, r);
-  if (kind == uint8_t(Type::lerror) + 1) return read_error(in, true, dialect, r);
+  if (kind == uint8_t(Type::error) + 1) return read_error(in, type, false, dialect, r);
+  if (kind == uint8_t(Type::lerror) + 1) return read_error(in, type, true, dialect, r);
   if (kind != uint8_t(type) + 1) return false;
   switch (type) {
     case Type::version:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts of 9P2000's Rerror as errno: what Unix servers say are the texts of strerror(3); the others are those that Plan 9's
-// and its relatives' servers use (intro(5), and the table of net/9p/error.c in Linux tells which number each deserves).
+// kernel and servers (lib9p, fossil, ramfs), u9fs, go9p and their relatives use (intro(5); the table of net/9p/error.c in Linux
+// tells which number most deserve). A server with other words: one line in kPlan9Texts, in lower case.
 #include <errno.h>
 
-#include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -73,37 +74,99 @@ constexpr std::pair<const char*, int> kPlan9Texts[] = {
     {"authentication failed", ECONNREFUSED},
     {"authentication not required", ECONNREFUSED},
     {"invalid argument", EINVAL},
+    {"not implemented", EOPNOTSUPP},
+    {"device or object already in use", EBUSY},
+    {"file is locked", EBUSY},
+    {"file already open for i/o", ETXTBSY},
+    {"fid already opened", EBADF},
+    {"fid already open", EBADF},
+    {"duplicate fid", EBADF},
+    {"walk in non-directory", ENOTDIR},
+    {"create in non-directory", ENOTDIR},
+    {"create prohibited", EACCES},
+    {"mounted directory forbids creation", EACCES},
+    {"remove prohibited", EACCES},
+    {"write prohibited", EACCES},
+    {"stat prohibited", EACCES},
+    {"only owner can change group in wstat", EPERM},
+    {"not a member of proposed group", EPERM},
+    {"wstat cannot convert between files and directories", EPERM},
+    {"cannot convert between files and directories", EPERM},
+    {"no access to special files", EACCES},
+    {"bogus wstat buffer", EINVAL},
+    {"malformed stat buffer", EINVAL},
+    {"bad directory in wstat", EINVAL},
+    {"bad offset", EINVAL},
+    {"negative i/o offset", EINVAL},
+    {"bad count", EINVAL},
+    {"i/o count too small", EINVAL},
+    {"read or write too large", EINVAL},
+    {"read or write too small", EINVAL},
+    {"out of memory", ENOMEM},
+    {"phase error -- file entry not found", ENOENT},
 };
 
-std::string lower(std::string_view text) {
-  std::string s(text);
-  std::transform(s.begin(), s.end(), s.begin(), [](unsigned char c) { return char(tolower(c)); });
+// What is left of wordings nobody listed; the first that occurs counts.
+constexpr std::pair<const char*, int> kTelling[] = {
+    {"not empty", ENOTEMPTY}, {"not found", ENOENT},  {"not exist", ENOENT},       {"nonexist", ENOENT},
+    {"no such", ENOENT},      {"exists", EEXIST},     {"not a dir", ENOTDIR},      {"non-dir", ENOTDIR},
+    {"is a dir", EISDIR},     {"read only", EROFS},   {"read-only", EROFS},        {"too long", ENAMETOOLONG},
+    {"no space", ENOSPC},     {"is full", ENOSPC},    {"quota", EDQUOT},           {"permission", EACCES},
+    {"denied", EACCES},       {"prohibited", EACCES}, {"not allowed", EACCES},     {"forbidden", EACCES},
+    {"in use", EBUSY},        {"busy", EBUSY},        {"unsupported", EOPNOTSUPP}, {"not support", EOPNOTSUPP},
+};
+
+// Lower case, one blank between words, no full stop.
+std::string plain_words(std::string_view text) {
+  std::string s;
+  for (const char c : text) {
+    const bool blank = isspace(uint8_t(c));
+    if (!blank || (!s.empty() && s.back() != ' ')) s += blank ? ' ' : char(tolower(uint8_t(c)));
+  }
+  while (!s.empty() && strchr(" .!", s.back())) s.pop_back();
   return s;
 }
 
 std::unordered_map<std::string, int> texts() {
   std::unordered_map<std::string, int> map;
   for (int e = 1; e < 134; ++e)
-    if (const char* text = strerrordesc_np(e)) map.emplace(lower(text), e);
+    if (const char* text = strerrordesc_np(e)) map.emplace(plain_words(text), e);
   for (const auto& [text, e] : kPlan9Texts) map.emplace(text, e);
   return map;
 }
 
 }  // namespace
 
-int error_number(std::string_view text) {
+std::optional<int> error_number(std::string_view text) {
   static const std::unordered_map<std::string, int> known = texts();
-  std::string wanted = lower(text);
+  const std::string wanted = plain_words(text);
   if (auto found = known.find(wanted); found != known.end()) return found->second;
   // Rust's standard library appends the number.
   if (size_t at = wanted.find(" (os error "); at != std::string::npos) {
     int e = atoi(wanted.c_str() + at + 11);
     if (e > 0 && e < 134) return e;
   }
-  // "'name': text" and "text: 'name'" are customary.
+  // "'name': text", as Go's library has it too, and "text: 'name'" are customary.
   for (const auto& [known_text, e] : known)
     if (known_text.size() > 8 && (wanted.ends_with(": " + known_text) || wanted.starts_with(known_text + ":"))) return e;
-  return EIO;
+  for (const auto& [words, e] : kTelling)
+    if (wanted.find(words) != std::string::npos) return e;
+  return std::nullopt;
+}
+
+int likely_error(Type type) {
+  switch (type) {
+    case Type::walk:
+      return ENOENT;
+    case Type::open:
+    case Type::create:
+    case Type::remove:
+      return EACCES;
+    case Type::wstat:
+      return EPERM;
+    default:
+      return EIO;
+  }
 }
 
 }  // namespace fsr::ninep
