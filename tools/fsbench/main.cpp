@@ -20,6 +20,7 @@ struct Entry {
 };
 
 constexpr Entry kPersonalities[] = {
+    {"bonnie", "a big file and many small ones, test by test", add_bonnie},
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
     {"postmark", "small files: created, read, appended, deleted", add_postmark},
 };

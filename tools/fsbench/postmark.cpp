@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "existing_target.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
 #include "workloads/postmark/commands.hpp"
@@ -51,14 +52,6 @@ class Postmark {
   }
 
  private:
-  static std::unique_ptr<Target> open(const std::string& location, Clock& clock) {
-    struct stat s;
-    // Not made, as file: would: a directory that is missing is a mistake in the settings.
-    const bool directory = location.find(':') == std::string::npos;
-    if (directory && stat(location.c_str(), &s) != 0) throw std::runtime_error(location + ": " + strerror(errno));
-    return open_target(location, {.clock = &clock});
-  }
-
   std::string perform(const Settings& settings) {
     MonotonicClock clock;
     clock.heed(stop_);
@@ -67,7 +60,7 @@ class Postmark {
     std::vector<Location> locations = settings.locations;
     if (locations.empty()) locations.push_back({"."});
     for (const Location& location : locations) {
-      targets.push_back(open(location.name, clock));
+      targets.push_back(open_existing(location.name, clock));
       stage.add(*targets.back(), options_.streams == 1 ? 1 : 0);
     }
     std::vector<Part> parts;

@@ -15,6 +15,7 @@ namespace fsr::fsbench {
 
 using Run = std::function<int()>;
 
+Run add_bonnie(Command& command, const std::atomic<int>& stop);
 Run add_nhfsstone(Command& command, const std::atomic<int>& stop);
 Run add_postmark(Command& command, const std::atomic<int>& stop);
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/bonnie/big_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "stage/seat.hpp"
+
+namespace fsr::bonnie {
+
+// Single bytes can't be transferred past the cache.
+static uint32_t flags_for(Phase phase, const Settings& settings) {
+  const bool bytes = phase == kByteWrite || phase == kByteRead;
+  return uint32_t(O_RDWR | (settings.direct && !bytes ? O_DIRECT : 0));
+}
+
+Task BigFile::make(Phase phase) {
+  Op gone{.kind = OpKind::unlink, .object = course_.file, .parent = kRootObject, .name = course_.name};
+  co_await seat_.perform(gone);  // which it may be already
+  course_.file = kNoObject;
+  const ObjectId object = seat_.new_object();
+  handle_ = seat_.new_handle();
+  const Op op{.kind = OpKind::create,
+              .mode = 0600 & ~course_.umask,
+              .open_flags = flags_for(phase, course_.settings) | O_CREAT | O_EXCL,
+              .object = object,
+              .parent = kRootObject,
+              .handle = handle_,
+              .name = course_.name};
+  if (int error = (co_await seat_.perform(op)).error) co_return course_.fail(phase, "can't create " + course_.name, error);
+  course_.file = object;
+  co_return 0;
+}
+
+Task BigFile::open(Phase phase) {
+  handle_ = seat_.new_handle();
+  const Op op{.kind = OpKind::open, .open_flags = flags_for(phase, course_.settings), .object = course_.file, .handle = handle_};
+  const int error = (co_await seat_.perform(op)).error;
+  co_return error ? course_.fail(phase, "can't open " + course_.name, error) : 0;
+}
+
+Task BigFile::write(Phase phase, const char* bytes, uint64_t length, uint64_t offset) {
+  const Op op{.kind = OpKind::write, .object = course_.file, .handle = handle_, .offset = offset, .length = length};
+  const Outcome& outcome = co_await seat_.perform(op, kUncounted, {.payload = {bytes, length}});
+  if (outcome.error == 0 && outcome.result == length) co_return 0;
+  co_return course_.fail(phase, fmt::format("can't write at byte {} of {}", offset, course_.name),
+                         outcome.error ? outcome.error : ENOSPC);
+}
+
+Task BigFile::read(Phase phase, char* to, uint64_t length, uint64_t offset) {
+  for (uint64_t done = 0; done < length;) {
+    const Op op{
+        .kind = OpKind::read, .object = course_.file, .handle = handle_, .offset = offset + done, .length = length - done};
+    const Outcome& outcome = co_await seat_.perform(op, kUncounted, {.want_data = true});
+    if (outcome.error != 0 || outcome.result == 0)
+      co_return course_.fail(phase, fmt::format("can't read at byte {} of {}", offset + done, course_.name),
+                             outcome.error ? outcome.error : ENODATA);
+    memcpy(to + done, outcome.data.data(), outcome.data.size());
+    done += outcome.result;
+  }
+  co_return 0;
+}
+
+Task BigFile::sync(Phase phase) {
+  const Op op{.kind = OpKind::fsync, .object = course_.file, .handle = handle_};
+  const int error = (co_await seat_.perform(op)).error;
+  co_return error ? course_.fail(phase, "can't sync " + course_.name, error) : 0;
+}
+
+Task BigFile::sync_and_close(Phase phase) {
+  const int unsynced = co_await sync(phase);
+  const Op op{.kind = OpKind::release, .object = course_.file, .handle = handle_};
+  const int error = (co_await seat_.perform(op)).error;
+  co_return unsynced ? unsynced : error ? course_.fail(phase, "can't close " + course_.name, error) : 0;
+}
+
+}  // namespace fsr::bonnie

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/bonnie/course.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "stage/seat.hpp"
+
+namespace fsr::bonnie {
+
+namespace {
+
+constexpr std::array<const char*, kPhases> kWords = {
+    "Writing a byte at a time...",         "Writing intelligently...",          "Rewriting...",
+    "Reading a byte at a time...",         "Reading intelligently...",          "start 'em...",
+    "Create files in sequential order...", "Stat files in sequential order...", "Delete files in sequential order...",
+    "Create files in random order...",     "Stat files in random order...",     "Delete files in random order...",
+};
+
+const char* words(Phase phase, bool old) {
+  if (old && phase == kByteWrite) return "Writing with putc()...";
+  if (old && phase == kByteRead) return "Reading with getc()...";
+  return kWords[phase];
+}
+
+}  // namespace
+
+Task Course::begin(Seat& seat, Phase phase) {
+  if (meet) {
+    std::string why;
+    co_await seat.blocking([&] { why = meet(phase); });
+    if (!why.empty()) {
+      wrong(why);
+      co_return ECANCELED;
+    }
+  }
+  if (say) say(words(phase, old_words));
+  co_return 0;
+}
+
+void Course::end(Phase phase, const Measured& measured) {
+  results[phase] = measured;
+  if (say) say(phase < kSeeks ? "done\n" : phase == kSeeks ? "\n" : "done.\n");
+}
+
+void Course::wrong(const std::string& what) {
+  std::lock_guard lock(mutex_);
+  if (failure.empty()) failure = what;
+}
+
+void Course::cleans_up() {
+  if (say) say("\nCleaning up test directory after error.\n");
+}
+
+int Course::fail(Phase phase, const std::string& what, int error) {
+  wrong(fmt::format("{}: {}: {}", kPhaseNames[phase], what, strerror(error)));
+  return error;
+}
+
+}  // namespace fsr::bonnie

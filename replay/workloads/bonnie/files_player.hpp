@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// bonnie++'s tests of many small files: made, looked at and deleted, first in sequence and as a directory lists them, then in
+// random order. What it made is removed also when it fails or is interrupted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "op.hpp"
+#include "stage/actor.hpp"
+#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/file_names.hpp"
+#include "workloads/bonnie/meter.hpp"
+#include "workloads/bonnie/small_files.hpp"
+
+namespace fsr::bonnie {
+
+class FilesPlayer final : public Player {
+ public:
+  // `course` outlives it.
+  explicit FilesPlayer(Course& course) : course_(course) {}
+  Actor play(Seat& seat) override;
+
+ private:
+  // Every Task yields 0 or an errno, which the course then knows of.
+  Task round(Seat& seat, SmallFiles& files, bool random);
+  Task create_all(Seat& seat, SmallFiles& files, Phase phase);
+  Task create(SmallFiles& files, const FileName& name);
+  // Of each file: what the sequential tests do in the order of listings, and the random ones in that of names_.
+  enum class Act { look, remove };
+  Task each(Seat& seat, SmallFiles& files, Phase phase, Act act, bool random);
+  Task each_listed(Seat& seat, SmallFiles& files, Phase phase, Act act);
+  Task each_in_directory(Seat& seat, SmallFiles& files, unsigned directory, Act act, Meter& meter, int64_t* found);
+  Task each_named(Seat& seat, SmallFiles& files, Phase phase, Act act);
+  Task one(SmallFiles& files, unsigned directory, const std::string& name, int64_t number, Act act);
+  Task clean_up(SmallFiles& files);
+  // The number of a file that a listing names; -1: it was not made here.
+  int64_t number_of(const std::string& name) const;
+
+  Course& course_;
+  std::vector<FileName> names_;
+  std::vector<ObjectId> objects_;  // by a file's number; kNoObject: it is not there
+};
+
+}  // namespace fsr::bonnie

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results as bonnie++ prints them: its table and its CSV, of version 2.00a or of 1.03, and as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "workloads/bonnie/phases.hpp"
+#include "workloads/bonnie/settings.hpp"
+
+namespace fsr::bonnie {
+
+struct Sheet {
+  const Settings& settings;
+  const Results& results;
+  std::string machine;
+  std::string seed;  // of the random numbers
+};
+
+// Whole lines. Tests that were not run to their end are blank; what took less than half a second is "+++++".
+std::string table(const Sheet& sheet);
+std::string csv(const Sheet& sheet);
+extern const char* const kCsvHeader;  // without the two fields that version 2.00a leaves out of its own
+
+std::string table_103(const Sheet& sheet);
+std::string csv_103(const Sheet& sheet);
+
+// All numbers, also of short tests.
+nlohmann::json json(const Sheet& sheet);
+
+// Of one test by its time: KiB, seeks or files a second. 0: it was not run to its end.
+double rate(const Sheet& sheet, Phase phase);
+
+}  // namespace fsr::bonnie

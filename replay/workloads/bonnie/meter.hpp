@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the time of one test: elapsed, CPU of the whole process, and the longest step.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "workloads/bonnie/phases.hpp"
+
+namespace fsr::bonnie {
+
+double cpu_seconds();  // of this process and its threads so far
+
+class Meter {
+ public:
+  explicit Meter(int64_t now) : started_(now), cpu_(cpu_seconds()) {}
+  // One step, ns on the same clock.
+  void step(int64_t from, int64_t to) { longest_ = std::max(longest_, to - from); }
+  Measured stop(int64_t now) const {
+    return {.elapsed = double(now - started_) / 1e9, .cpu = cpu_seconds() - cpu_, .latency = double(longest_) / 1e9};
+  }
+
+ private:
+  const int64_t started_;
+  const double cpu_;
+  int64_t longest_ = 0;
+};
+
+}  // namespace fsr::bonnie

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers as bonnie++ draws them: rand(3) of the C library from a seed, or those of a file, over and over.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace fsr::bonnie {
+
+class Numbers {
+ public:
+  explicit Numbers(uint32_t seed);
+  // Of a file of 32-bit numbers in network byte order. Throws std::runtime_error.
+  explicit Numbers(const std::string& file);
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+
+  void reset();                                      // from the beginning
+  int32_t draw();                                    // 0 or more
+  const std::string& name() const { return name_; }  // the seed, or the file's
+
+ private:
+  const std::string name_;
+  const uint32_t seed_ = 0;
+  std::vector<int32_t> of_file_;
+  size_t next_ = 0;
+  // glibc's rand() is random(), with so much state unless told otherwise. This is one apart from the process's.
+  char state_[128] = {};
+  random_data generator_ = {};
+};
+
+}  // namespace fsr::bonnie

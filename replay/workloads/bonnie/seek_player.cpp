@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/bonnie/seek_player.hpp"
+
+#include <algorithm>
+
+#include "stage/seat.hpp"
+#include "workloads/bonnie/meter.hpp"
+
+namespace fsr::bonnie {
+
+Tickets::Tickets(Course& course)
+    : chunks_(uint64_t(course.settings.chunks())),
+      numbers_(size_t(course.settings.seeks)),
+      start_(unsigned(course.settings.seekers)) {
+  for (int32_t& number : numbers_) number = course.numbers.draw();
+}
+
+bool Tickets::take(Ticket* ticket) {
+  constexpr int32_t kUpdated = 10;
+  const size_t at = next_.fetch_add(1, std::memory_order_relaxed);
+  if (at >= numbers_.size()) return false;
+  *ticket = {.chunk = uint64_t(numbers_[at]) % chunks_, .updates = numbers_[at] % kUpdated == 0};
+  return true;
+}
+
+void Tickets::began(int64_t at) {
+  std::lock_guard lock(mutex_);
+  if (began_ == INT64_MAX) cpu_at_start_ = cpu_seconds();
+  began_ = std::min(began_, at);
+}
+
+void Tickets::ended(int64_t at, int64_t longest) {
+  std::lock_guard lock(mutex_);
+  ended_ = std::max(ended_, at);
+  longest_ = std::max(longest_, longest);
+  cpu_at_end_ = cpu_seconds();
+}
+
+Measured Tickets::measured() const {
+  return {.elapsed = double(ended_ - began_) / 1e9, .cpu = cpu_at_end_ - cpu_at_start_, .latency = double(longest_) / 1e9};
+}
+
+Task SeekPlayer::seek(BigFile& file, Ticket ticket) {
+  const uint64_t length = buffer_.size(), offset = ticket.chunk * length;
+  if (int error = co_await file.read(kSeeks, buffer_.data(), length, offset)) co_return error;
+  if (!ticket.updates) co_return 0;
+  --buffer_[ticket.chunk % length];
+  if (int error = co_await file.write(kSeeks, buffer_.data(), length, offset)) co_return error;
+  if (!course_.settings.syncs) co_return 0;
+  co_return co_await file.sync(kSeeks);
+}
+
+Actor SeekPlayer::play(Seat& seat) {
+  BigFile file(course_, seat);
+  int error = co_await file.open(kSeeks);
+  if (error) {
+    tickets_.none_left();
+    co_await seat.arrive(tickets_.start());
+    co_return;
+  }
+  if (first_ && co_await course_.begin(seat, kSeeks)) tickets_.none_left();
+  co_await seat.arrive(tickets_.start());
+  tickets_.began(seat.now());
+  int64_t longest = 0;
+  for (Ticket ticket; error == 0 && !seat.ended() && tickets_.take(&ticket);) {
+    const int64_t from = seat.now();
+    error = co_await seek(file, ticket);
+    longest = std::max(longest, seat.now() - from);
+  }
+  if (error) tickets_.none_left();
+  co_await file.sync_and_close(kSeeks);
+  tickets_.ended(seat.now(), longest);
+  if (course_.say) course_.say("done...");
+}
+
+}  // namespace fsr::bonnie

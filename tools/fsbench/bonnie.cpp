@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// bonnie++ 2.00a's options, tests and output, on directories and on any other target.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "bonnie_meeting.hpp"
+#include "bonnie_user.hpp"
+#include "existing_target.hpp"
+#include "stage/stage.hpp"
+#include "subcommand.hpp"
+#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/data_player.hpp"
+#include "workloads/bonnie/files_player.hpp"
+#include "workloads/bonnie/layout.hpp"
+#include "workloads/bonnie/seek_player.hpp"
+
+namespace fsr::fsbench {
+
+namespace {
+
+using namespace bonnie;
+
+struct Options {
+  std::string location = ".", big, small, user, group, machine, random_file, meeting, layout = "2.00a";
+  std::vector<std::string> bytes_size;
+  int memory = -1;      // MiB; -1: this machine's
+  uint64_t rounds = 0;  // 0: one, with a table
+  uint64_t seed = 0;
+  int semaphores = 0;
+  bool quiet = false, syncs = false, direct = false, fast = false, seeded = false, json = false;
+};
+
+int memory_of_machine() {
+  const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES);
+  return page > 0 && pages > 0 ? int(int64_t(page) * pages / kMiB) : 0;
+}
+
+std::string name_of_machine() {
+  utsname names;
+  return uname(&names) == 0 ? names.nodename : "";
+}
+
+mode_t current_umask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+class Bonnie {
+ public:
+  Bonnie(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) {
+    if (options_.memory < 0) options_.memory = memory_of_machine();
+    if (options_.machine.empty()) options_.machine = name_of_machine();
+  }
+
+  int run() {
+    if (options_.semaphores) {
+      if (!options_.meeting.empty())
+        throw std::runtime_error("-p makes semaphores for others that run with -y s: not both at once");
+      set_semaphores(options_.semaphores);
+      return 0;
+    }
+    take_settings();
+    take_user();
+    auto numbers = options_.random_file.empty() ? std::make_unique<Numbers>(uint32_t(options_.seed))
+                                                : std::make_unique<Numbers>(options_.random_file);
+    if (!options_.meeting.empty()) meeting_ = make_meeting(options_.meeting);
+    target_ = open_existing(options_.location, clock_);
+    if (options_.rounds > 1 && !options_.json && !old_layout()) puts(kCsvHeader);
+    for (uint64_t round = 0; round == 0 || round < options_.rounds; ++round) {
+      numbers->reset();
+      if (int status = perform(*numbers)) return status;
+    }
+    return 0;
+  }
+
+ private:
+  bool old_layout() const { return options_.layout == "1.03"; }
+
+  void take_settings() try {
+    if (options_.big.empty())
+      settings_.size_by_memory(options_.memory);
+    else
+      settings_.take_big(options_.big);
+    if (!options_.small.empty()) settings_.take_small(options_.small);
+    if (options_.fast) settings_.take_bytes(options_.bytes_size.empty() ? "" : options_.bytes_size[0]);
+    settings_.syncs = options_.syncs;
+    settings_.direct = options_.direct;
+    settings_.check(options_.memory);
+  } catch (const std::invalid_argument& e) {
+    throw std::runtime_error(e.what());
+  }
+
+  void take_user() {
+    if (options_.user.empty() && options_.group.empty()) {
+      if (geteuid() == 0) throw std::runtime_error("You must use the \"-u\" switch when running as root.");
+      return;
+    }
+    become(options_.user, options_.group);
+    if (!options_.quiet) fmt::print(stderr, "Using uid:{}, gid:{}.\n", getuid(), getgid());
+  }
+
+  // One round of all tests; an exit status.
+  int perform(Numbers& numbers) {
+    Course course(settings_, numbers, fmt::format("Bonnie.{}", getpid()));
+    course.umask = current_umask();
+    course.old_words = old_layout();
+    if (!options_.quiet)
+      course.say = [this](const char* text) {
+        fputs(text, stderr);
+        line_ended_ = std::string_view(text).ends_with('\n');
+      };
+    if (meeting_) course.meet = [this](Phase phase) { return meeting_->meet(phase); };
+    Stage stage(clock_);
+    stage.add(*target_);
+    if (settings_.size > 0) data_tests(stage, course);
+    if (settings_.files > 0 && going_on(course)) play(stage, course, part(std::make_unique<FilesPlayer>(course)));
+    print(Sheet{settings_, course.results, options_.machine, numbers.name()});
+    return complain(course);
+  }
+
+  bool going_on(const Course& course) const { return course.failure.empty() && stop_.load() == 0 && !lost_; }
+
+  void data_tests(Stage& stage, Course& course) {
+    play(stage, course, part(std::make_unique<DataPlayer>(course)));
+    if (going_on(course) && settings_.seeks > 0) {
+      Tickets tickets(course);
+      std::vector<Part> seekers;
+      for (unsigned i = 0; i < unsigned(settings_.seekers); ++i)
+        seekers.push_back({std::make_unique<SeekPlayer>(course, tickets, i == 0), 0, i});
+      play(stage, course, seekers);
+      if (going_on(course)) course.end(kSeeks, tickets.measured());
+    }
+    if (!lost_) play(stage, course, part(std::make_unique<BigFileRemover>(course)));
+  }
+
+  static std::vector<Part> part(std::unique_ptr<Player> player) {
+    std::vector<Part> parts;
+    parts.push_back({std::move(player), 0, 0});
+    return parts;
+  }
+
+  void play(Stage& stage, Course& course, const std::vector<Part>& parts) {
+    const Played played = stage.play(parts, {.stop = &stop_});
+    if (played.abandoned == 0) return;
+    lost_ = true;
+    course.left = fmt::format("what was under way did not end: {} may be left behind", course.name);
+  }
+
+  void print(const Sheet& sheet) const {
+    if (options_.json) {
+      fmt::print("{}\n", json(sheet).dump(2));
+      return;
+    }
+    if (options_.rounds == 0) fputs((old_layout() ? table_103 : table)(sheet).c_str(), options_.quiet ? stderr : stdout);
+    fputs((old_layout() ? csv_103 : csv)(sheet).c_str(), stdout);
+    fflush(stdout);
+  }
+
+  int complain(const Course& course) const {
+    const bool interrupted = stop_.load() != 0;
+    const std::string why = interrupted ? "interrupted" : course.failure;
+    if (why.empty() && course.left.empty()) return 0;
+    fmt::print(stderr, "{}fsbench bonnie: {}{}{}\n", line_ended_ ? "" : "\n", why, why.empty() || course.left.empty() ? "" : "; ",
+               course.left);
+    return 1;
+  }
+
+  Options options_;
+  const std::atomic<int>& stop_;
+  Settings settings_;
+  MonotonicClock clock_;
+  std::unique_ptr<Meeting> meeting_;
+  std::unique_ptr<Target> target_;
+  bool lost_ = false;                   // players were left behind
+  std::atomic<bool> line_ended_{true};  // of the progress
+};
+
+}  // namespace
+
+Run add_bonnie(Command& command, const std::atomic<int>& stop) {
+  auto o = std::make_shared<Options>();
+  o->seed = uint32_t(getpid()) ^ uint32_t(time(nullptr));
+  command.add("-d", o->location, "where: a directory or a URL (default .)").stands_for("DIR");
+  command
+      .add("-s", o->big,
+           "MiB of the big file, 0 for none (default twice the memory); bytes of a chunk (8192); seeks (8192); seekers (5)")
+      .stands_for("SIZE[:CHUNK[:SEEKS[:SEEKERS]]]");
+  command
+      .add("-n", o->small,
+           "x 1024 small files, 0 for none (default 16); bytes of each, at most or -1: hard links, -2: symlinks (0), and "
+           "at least (0); directories (1); bytes of a chunk (8192)")
+      .stands_for("N[:MAX[:MIN[:DIRS[:CHUNK]]]]");
+  command.add("-m", o->machine, "name of the machine in the results").stands_for("NAME");
+  command.add("-r", o->memory, "MiB of memory, whose double the big file must have; 0: any size will do").stands_for("MIB");
+  command.add("-x", o->rounds, "that many rounds of all tests, each a line of CSV").within(1, 1'000'000).stands_for("N");
+  command.add("-u", o->user, "as whom, name or number; needed by root").stands_for("USER[:GROUP]");
+  command.add("-g", o->group, "as which group").stands_for("GROUP");
+  command.flag("-q", o->quiet, "no progress; the table goes to standard error");
+  command.add("-f", o->bytes_size, "MiB of the tests by single bytes (3 unless given); without a number they are left out")
+      .count_within(0, 1)
+      .stands_for("MIB");
+  command.flag("-b", o->syncs, "fsync after each file, and each block that a seek writes");
+  command.flag("-D", o->direct, "O_DIRECT for the big file's blocks");
+  command.add("-y", o->meeting, "before each test, wait for others: at semaphores (s) or a prompt (p)").one_of({"s", "p"});
+  command.add("-p", o->semaphores, "only make the semaphores, for N processes; -1 removes them").stands_for("N");
+  command.add("-z", o->seed, "seed of the random numbers").within(0, UINT32_MAX).stands_for("SEED");
+  command.add("-Z", o->random_file, "a file of random numbers in their place").stands_for("FILE");
+  command.add("--layout", o->layout, "layout of the results").one_of({"1.03", "2.00a"});
+  command.flag("--json", o->json, "results as JSON, also of short tests");
+  return [o, command, &stop]() mutable {
+    o->fast = command.option("-f").given();
+    if (const size_t colon = o->user.find(':'); colon != std::string::npos) {
+      o->group = o->user.substr(colon + 1);
+      o->user.resize(colon);
+    }
+    return Bonnie(*o, stop).run();
+  };
+}
+
+}  // namespace fsr::fsbench

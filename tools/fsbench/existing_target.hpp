@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a program works: a directory that exists, or any target by its URL.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace fsr {
+class Clock;
+class Target;
+}  // namespace fsr
+
+namespace fsr::fsbench {
+
+// A directory is not made, as file: would: one that is missing is a mistake. Throws std::runtime_error.
+std::unique_ptr<Target> open_existing(const std::string& location, Clock& clock);
+
+}  // namespace fsr::fsbench
