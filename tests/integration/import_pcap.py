@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The NFS traffic of a replay, captured with tcpdump and imported, is what the replayer was to issue: the same requests with the same
-sizes and outcomes in the same order, in pcap and in pcapng; lost packets are counted; it replays."""
+sizes and outcomes in the same order, in pcap and in pcapng; lost packets are counted, and cost only what was in them; it replays."""
 import collections
 import contextlib
 import difflib
@@ -96,6 +96,54 @@ def as_udp(packet):
     return bytes(made)
 
 
+def parts(packet):
+    """Where a packet of TCP over IPv4 over Ethernet has its TCP header and its data, and from where to where it goes."""
+    ip = 16 + 14
+    if packet[ip - 2:ip] != b"\x08\0" or packet[ip + 9] != 6:
+        return None
+    tcp = ip + (packet[ip] & 15) * 4
+    return tcp, tcp + (packet[tcp + 12] >> 4) * 4, packet[ip + 12:ip + 20] + packet[tcp:tcp + 4]
+
+
+def holes(found, every):
+    """Of every so many requests the first half is lost, and the rest is in one segment with the next request."""
+    out, rest, number, made = [], None, 0, 0
+    for packet in found:
+        split = parts(packet)
+        is_call = split and len(packet) - split[1] > 60 and struct.unpack_from(">I", packet, split[1] + 8)[0] == 0
+        if not is_call:
+            out.append(packet)
+            continue
+        tcp, data, flow = split
+        if rest and rest[2] == flow:
+            joined = bytearray(packet[:data] + rest[0] + packet[data:])
+            struct.pack_into("<II", joined, 8, len(joined) - 16, len(joined) - 16)
+            struct.pack_into(">H", joined, 32, len(joined) - 30)
+            struct.pack_into(">I", joined, tcp + 4, rest[1])
+            packet, rest, made = bytes(joined), None, made + 1
+        elif rest is None:
+            number += 1
+            half = (len(packet) - data) // 2
+            if number % every == 0:
+                rest = packet[data + half:], (struct.unpack_from(">I", packet, tcp + 4)[0] + half) & 0xffffffff, flow
+                continue
+        out.append(packet)
+    return out, made
+
+
+def fragments(packet):
+    """A packet of UDP over IPv4 over Ethernet as fragments, the last first."""
+    ip, size, made = 16 + 14, 520, []
+    body = packet[ip + 20:]
+    for at in range(0, len(body), size):
+        piece = bytearray(packet[:ip + 20] + body[at:at + size])
+        struct.pack_into("<II", piece, 8, len(piece) - 16, len(piece) - 16)
+        struct.pack_into(">H", piece, ip + 2, len(piece) - ip)
+        struct.pack_into(">H", piece, ip + 6, at // 8 | (0x2000 if at + size < len(body) else 0))
+        made.insert(0, bytes(piece))
+    return made
+
+
 def imported(cases, what, source, out, statuses):
     status, said, error = run(fstrace_program(), "import", source, "-o", out, "--force")
     cases.case(f"{what}: imported", status in statuses, f"status {status}: {said}{error}")
@@ -167,6 +215,26 @@ def main():
         some = collections.Counter(operations(out))
         cases.case("over UDP: the same requests, but for those that no datagram holds", not some - collections.Counter(wanted) and
                    sum(some.values()) > len(wanted) * 0.95, f"{sum(some.values())} of {len(wanted)}: {error}")
+        datagrams = [as_udp(packet) for packet in found]
+        pieces = [piece for packet in datagrams if packet for piece in fragments(packet)]
+        with open(f"{place}/fragments.pcap", "wb") as file:
+            file.write(header + b"".join(pieces))
+        imported(cases, "over UDP in fragments", f"{place}/fragments.pcap", out, {0, 1})
+        cases.case("fragments of UDP are put together", collections.Counter(operations(out)) == some and len(pieces) > len(datagrams) * 1.2,
+                   f"{len(pieces)} of {len(datagrams)}")
+        with open(f"{place}/fragments.pcap", "wb") as file:
+            file.write(header + b"".join(piece for i, piece in enumerate(pieces) if i % 100))
+        error = imported(cases, "with fragments lost", f"{place}/fragments.pcap", out, {1})
+        cases.case("lost fragments: they are counted", "fragments of IP packets whose others" in error and
+                   not collections.Counter(operations(out)) - some, error)
+        torn, made = holes(found, 20)
+        with open(f"{place}/torn.pcap", "wb") as file:
+            file.write(header + b"".join(torn))
+        error = imported(cases, "requests torn", f"{place}/torn.pcap", out, {1})
+        some = collections.Counter(operations(out))
+        cases.case("behind a hole the next request is found in mid-segment, and what is passed over counted", made > 20 and
+                   not some - collections.Counter(wanted) and sum(some.values()) >= len(wanted) - made and "passed over" in error,
+                   f"{sum(some.values())} of {len(wanted)}, {made} holes: {error}")
         imported(cases, "to replay", pcap, out, {0, 1})
         status, said, error = run(built("replay/fsreplay"), out, f"{place}/tree", "--order", "strict", "--timing", "asap", "-q", "--json")
         report = json.loads(said)

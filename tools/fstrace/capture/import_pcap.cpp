@@ -5,78 +5,18 @@
 
 #include "nfs_calls.hpp"
 #include "pcap.hpp"
+#include "records.hpp"
 
 namespace fsr::capture {
 
 namespace {
-
-constexpr size_t kLongestRecord = 4 << 20;  // bytes of an RPC message
-
-// The records of one direction of a connection.
-class Records {
- public:
-  void bytes(NfsCalls& calls, ImportSink& sink, const FlowKey& flow, int64_t time, std::string_view fresh, bool gap) {
-    if (gap) {
-      if (in_step_ && !(buffer_.empty() && message_.empty()))
-        sink.note(ImportNotes::lost, "RPC messages with bytes that were lost", 1);
-      in_step_ = false;
-    }
-    if (!in_step_) {
-      // Only a segment's beginning may be a record's.
-      buffer_.clear();
-      message_.clear();
-      if (fresh.size() < 12 || mark_of(fresh) == 0 || !calls.plausible(flow, fresh.substr(4))) return;
-      in_step_ = true;
-    }
-    if (buffer_.empty() && message_.empty()) begin_ = time;
-    buffer_ += fresh;
-    size_t at = 0;
-    while (buffer_.size() - at >= 4) {
-      const std::string_view rest = std::string_view(buffer_).substr(at);
-      const uint32_t mark = nfs::XdrDecoder({reinterpret_cast<const uint8_t*>(rest.data()), 4}).u32();
-      const size_t size = mark & 0x7fffffff;
-      if (size > kLongestRecord || message_.size() + size > kLongestRecord) {
-        sink.note(ImportNotes::lost, "RPC messages that are damaged", 1);
-        in_step_ = false;
-        buffer_.clear();
-        message_.clear();
-        return;
-      }
-      if (rest.size() < 4 + size) break;
-      message_ += rest.substr(4, size);
-      at += 4 + size;
-      if (!(mark & 0x80000000)) continue;
-      calls.message(flow, begin_, time, message_);
-      message_.clear();
-      begin_ = time;
-    }
-    buffer_.erase(0, at);
-  }
-
- private:
-  static size_t mark_of(std::string_view bytes) {
-    const uint32_t mark = nfs::XdrDecoder({reinterpret_cast<const uint8_t*>(bytes.data()), 4}).u32();
-    const size_t size = mark & 0x7fffffff;
-    return size <= kLongestRecord ? size : 0;
-  }
-
-  bool in_step_ = false;
-  int64_t begin_ = 0;
-  std::string buffer_, message_;
-};
 
 void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
   PacketReader packets(input, sink);
   NfsCalls calls(sink);
   std::map<FlowKey, Records> records;
   auto stream = [&](const FlowKey& flow, int64_t time, std::string_view bytes, bool gap) {
-    auto it = records.find(flow);
-    if (it == records.end()) {
-      // A connection that begins with something else is none of ours.
-      it = records.emplace(flow, Records()).first;
-      gap = true;
-    }
-    it->second.bytes(calls, sink, flow, time, bytes, gap);
+    records.try_emplace(flow, calls, sink, flow).first->second.bytes(time, bytes, gap);
   };
   auto datagram = [&](const FlowKey& flow, int64_t time, std::string_view bytes) {
     if (calls.plausible(flow, bytes)) return calls.message(flow, time, time, bytes);
@@ -86,6 +26,7 @@ void run(ImportInput& input, const ImportOptions&, ImportSink& sink) {
   Packet packet;
   while (packets.next(&packet)) streams.packet(packet);
   streams.finish();
+  for (auto& [flow, rest] : records) rest.finish();
   calls.finish();
 }
 

@@ -88,6 +88,7 @@ bool Nfs4Compound::step(uint32_t next) {
   }
   if (number == OpNum::delegreturn) {
     if (!failed_) states_.forget(asked_.stateid);
+    sink_.note(ImportNotes::ignored, "DELEGRETURNs", 1);
     return true;
   }
   finish();
@@ -112,6 +113,7 @@ bool Nfs4Compound::prepare(uint32_t next) {
       return true;
     case kOpenConfirm:
     case kOpenDowngrade:
+      sink_.note(ImportNotes::ignored, "OPEN_CONFIRMs and OPEN_DOWNGRADEs", 1);
       return true;
     case uint32_t(OpNum::putfh):
       finish();

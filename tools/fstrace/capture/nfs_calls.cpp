@@ -20,10 +20,12 @@ bool NfsCalls::plausible(const FlowKey& flow, std::string_view bytes) const {
   XdrDecoder in(span_of(bytes));
   const uint32_t xid = in.u32(), type = in.u32();
   if (type == kCall) {
-    const uint32_t version = in.u32(), program = in.u32();
-    return in.ok() && version == kRpcVersion && (program == nfs::kNfsProgram || program == kMountProgram);
+    const uint32_t rpc = in.u32(), program = in.u32(), version = in.u32(), procedure = in.u32();
+    return in.ok() && rpc == kRpcVersion && (program == nfs::kNfsProgram || program == kMountProgram) && version <= nfs4::kNfs4 &&
+           procedure < nfs::kProcs;
   }
-  return in.ok() && type == kReply && pending_.contains(flow.reverse(), xid);
+  const uint32_t accepted = in.u32();
+  return in.ok() && type == kReply && accepted <= 1 && pending_.contains(flow.reverse(), xid);
 }
 
 void NfsCalls::message(const FlowKey& flow, int64_t begin, int64_t end, std::string_view bytes) {

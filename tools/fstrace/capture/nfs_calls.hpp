@@ -14,7 +14,9 @@ class NfsCalls {
   explicit NfsCalls(ImportSink& sink) : sink_(sink), pending_(sink), files_(sink), nfs3_(sink, files_) {}
   // A whole RPC message. `begin` and `end`: when its first and last bytes were seen.
   void message(const FlowKey& flow, int64_t begin, int64_t end, std::string_view bytes);
-  // Whether such a message may begin here, in a stream whose beginning was not seen.
+  // Whether such a message may begin here, in a stream whose beginning was not seen. Of kPlausible bytes, a reply that refuses
+  // the call may have less.
+  static constexpr size_t kPlausible = 24;
   bool plausible(const FlowKey& flow, std::string_view bytes) const;
   void finish();
 

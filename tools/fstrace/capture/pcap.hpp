@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "flow.hpp"
+#include "fragments.hpp"
 #include "import/import.hpp"
 
 namespace fsr::capture {
@@ -50,16 +51,17 @@ class PacketReader {
 };
 bool looks_like_pcap(std::string_view head);
 
-// Puts segments of TCP into order; what is missing for good is a gap. Datagrams of UDP are handed on as they come.
+// Puts fragments of IP together and segments of TCP into order; what is missing for good is a gap. Datagrams of UDP are handed on
+// as they come.
 class Streams {
  public:
   // Bytes in order; `gap`: some before these were lost, or this is the first that was seen of the flow.
   using Bytes = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes, bool gap)>;
   using Datagram = std::function<void(const FlowKey& flow, int64_t time, std::string_view bytes)>;
   Streams(ImportSink& sink, Bytes bytes, Datagram datagram)
-      : sink_(sink), bytes_(std::move(bytes)), datagram_(std::move(datagram)) {}
+      : sink_(sink), fragments_(sink), bytes_(std::move(bytes)), datagram_(std::move(datagram)) {}
   void packet(const Packet& packet);
-  void finish();  // hands out what waits behind gaps
+  void finish();  // hands out what waits behind gaps, counts fragments
 
  private:
   struct Segment {
@@ -76,6 +78,8 @@ class Streams {
     uint32_t acked = 0;  // the receiver has all before this
   };
   void ip(const Packet& packet, std::string_view bytes);
+  // What is in an IP packet; `missing`: bytes of it that were not captured.
+  void inner(const FlowKey& addresses, unsigned protocol, int64_t time, std::string_view bytes, size_t missing);
   void tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing);
   void udp(const FlowKey& addresses, int64_t time, std::string_view bytes);
   void segment(const FlowKey& key, Flow& flow, int64_t time, uint32_t seq, std::string_view bytes);
@@ -84,6 +88,8 @@ class Streams {
   void skip_acked(const FlowKey& key, Flow& flow);
 
   ImportSink& sink_;
+  Fragments fragments_;
+  std::string whole_;  // of fragments
   const Bytes bytes_;
   const Datagram datagram_;
   std::map<FlowKey, Flow> flows_;

@@ -53,35 +53,52 @@ void Streams::packet(const Packet& packet) {
 }
 
 void Streams::ip(const Packet& packet, std::string_view bytes) {
-  constexpr unsigned kTcp = 6, kUdp = 17;
+  constexpr unsigned kFragment6 = 44;  // a header of IPv6 between the fixed one and what is in the packet
+  constexpr size_t kFragment6Size = 8;
   const unsigned version = byte(bytes, 0) >> 4;
   size_t header, total;
-  unsigned protocol;
-  FlowKey addresses;
+  Fragments::Piece piece;
   if (version == 4 && bytes.size() >= 20) {
     header = (byte(bytes, 0) & 15) * 4;
     total = net16(bytes, 2);
-    if (total == 0) total = bytes.size();  // segmented by the network card
-    protocol = byte(bytes, 9);
-    if (net16(bytes, 6) & 0x3fff) return sink_.note(ImportNotes::lost, "fragments of IP packets", 1);
-    addresses = {std::string(bytes.substr(12, 4)), std::string(bytes.substr(16, 4))};
+    piece.id = net16(bytes, 4);
+    piece.more = (byte(bytes, 6) & 0x20) != 0;
+    piece.offset = size_t(net16(bytes, 6) & 0x1fff) * 8;
+    piece.protocol = byte(bytes, 9);
+    piece.addresses = {std::string(bytes.substr(12, 4)), std::string(bytes.substr(16, 4))};
   } else if (version == 6 && bytes.size() >= 40) {
     header = 40;
-    total = 40 + net16(bytes, 4);
-    if (total == 40) total = bytes.size();
-    protocol = byte(bytes, 6);
-    addresses = {std::string(bytes.substr(8, 16)), std::string(bytes.substr(24, 16))};
+    total = net16(bytes, 4) ? 40 + net16(bytes, 4) : 0;
+    piece.protocol = byte(bytes, 6);
+    piece.addresses = {std::string(bytes.substr(8, 16)), std::string(bytes.substr(24, 16))};
+    if (piece.protocol == kFragment6 && bytes.size() >= header + kFragment6Size) {
+      piece.protocol = byte(bytes, header);
+      piece.more = (byte(bytes, header + 3) & 1) != 0;
+      piece.offset = net16(bytes, header + 2) & 0xfff8;
+      piece.id = net32(bytes, header + 4);
+      header += kFragment6Size;
+    }
   } else {
     return sink_.note(ImportNotes::ignored, "packets that are not of IP", 1);
   }
-  if ((protocol != kTcp && protocol != kUdp) || header < 20 || total < header || bytes.size() < header)
+  if (total == 0) total = bytes.size();  // segmented by the network card
+  if (header < 20 || total < header || bytes.size() < header)
     return sink_.note(ImportNotes::ignored, "packets that are neither of TCP nor of UDP", 1);
-  const size_t captured = std::min(bytes.size(), total);
-  const std::string_view inner = bytes.substr(header, captured - header);
+  const size_t captured = std::min(bytes.size(), total), missing = total - captured;
+  piece.bytes = bytes.substr(header, captured - header);
+  if (!piece.more && piece.offset == 0) return inner(piece.addresses, piece.protocol, packet.time, piece.bytes, missing);
+  if (missing) return sink_.note(ImportNotes::lost, "packets that were not captured whole (snaplen)", 1);
+  if (fragments_.add(piece, &whole_)) inner(piece.addresses, piece.protocol, packet.time, whole_, 0);
+}
+
+void Streams::inner(const FlowKey& addresses, unsigned protocol, int64_t time, std::string_view bytes, size_t missing) {
+  constexpr unsigned kTcp = 6, kUdp = 17;
   if (protocol == kUdp)
-    udp(addresses, packet.time, inner);
+    udp(addresses, time, bytes);
+  else if (protocol == kTcp)
+    tcp(addresses, time, bytes, missing);
   else
-    tcp(addresses, packet.time, inner, total - captured);
+    sink_.note(ImportNotes::ignored, "packets that are neither of TCP nor of UDP", 1);
 }
 
 void Streams::udp(const FlowKey& addresses, int64_t time, std::string_view bytes) {
@@ -175,6 +192,7 @@ void Streams::skip_gap(const FlowKey& key, Flow& flow) {
 void Streams::finish() {
   for (auto& [key, flow] : flows_)
     while (!flow.waiting.empty()) skip_gap(key, flow);
+  fragments_.finish();
 }
 
 }  // namespace fsr::capture

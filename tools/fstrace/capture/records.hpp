@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RPC messages of one direction of a TCP connection (RFC 5531, section 11: fragments, each behind a mark of four bytes).
+//
+// Where bytes are missing, or at the first that are seen of a connection, the next message is looked for byte by byte: a mark of
+// a possible size, and behind it the head of a call, or of a reply to a call that is under way. What is passed over is counted.
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "flow.hpp"
+#include "import/import.hpp"
+#include "nfs_calls.hpp"
+
+namespace fsr::capture {
+
+class Records {
+ public:
+  Records(NfsCalls& calls, ImportSink& sink, FlowKey flow) : calls_(calls), sink_(sink), flow_(std::move(flow)) {}
+
+  // The next bytes; `gap`: some before these were lost.
+  void bytes(int64_t time, std::string_view fresh, bool gap);
+  void finish();  // counts what was not used
+
+ private:
+  bool find_step();
+  bool take();  // false: this is no message
+  void pass(size_t bytes);
+
+  NfsCalls& calls_;
+  ImportSink& sink_;
+  const FlowKey flow_;
+  bool in_step_ = false, ever_ = false;
+  int64_t time_ = 0;              // of the latest bytes
+  int64_t begin_ = 0;             // when the message under way began
+  uint64_t passed_ = 0;           // bytes, before the connection was known to be one of NFS
+  std::string buffer_, message_;  // not used yet; fragments before those
+};
+
+}  // namespace fsr::capture
