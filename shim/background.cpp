@@ -13,7 +13,6 @@
 #include <cstdlib>
 
 #include "fail.hpp"
-#include "mount.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -50,7 +49,7 @@ Background::~Background() {
 void Background::ready(const std::string& directory, const CaptureOutput& output) {
   const std::string line = "fsshim: " + escape_text(directory) + " is captured by process " + std::to_string(getpid()) +
                            "; messages go to " + escape_text(output.log_name()) + "\n";
-  become_silent(output.log_fd());
+  messages_ = std::make_unique<MessageLog>(output.log_fd());
   if (chdir("/") != 0) throw failed("/", errno);
   (void)!write(report_fd_, line.data(), line.size());
   close(report_fd_);

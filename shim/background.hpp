@@ -4,8 +4,10 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 
+#include "message_log.hpp"
 #include "output.hpp"
 
 namespace fsr::shim {
@@ -22,6 +24,7 @@ class Background {
 
  private:
   int report_fd_ = -1;
+  std::unique_ptr<MessageLog> messages_;
 };
 
 // Tells systemd (sd_notify(3), Type=notify) or whoever gave us $NOTIFY_SOCKET. Nothing without one.

@@ -408,7 +408,8 @@ int run_capture(CaptureOptions& options) {
     return {};
   };
   std::string failure;
-  auto closed = [&] {
+  auto close_all = [&](const std::string& reason) {
+    recorder.stop(reason);
     failure = recorder.failure();
     if (failure.empty() && recorder.dropped() != 0) failure = format_count(recorder.dropped()) + " operations were dropped";
     if (failure.empty() && !sink.rotation_failure().empty()) failure = "rotation failed: " + sink.rotation_failure();
@@ -418,6 +419,12 @@ int run_capture(CaptureOptions& options) {
       if (failure.empty()) failure = e.what();
     }
     summary(sink, recorder, output, options.verbose);
+  };
+  // A thread that waits for a dead disk keeps the process from ending: nobody else shall wait for it.
+  auto give_up = [&] {
+    abort_connection(connection);
+    forget_capture(getpid());
+    _exit(1);
   };
   StallWatch stalls(options.stall);
   bool aborted = false;
@@ -433,8 +440,8 @@ int run_capture(CaptureOptions& options) {
     for (std::string& line : watch.look(now)) lines.push_back(std::move(line));
     return lines;
   };
-  CaptureLoop loop(
-      {session, recorder, sink, shim, control, command.get(), detach, closed, fields, stalls, news, watch.changes_fd()});
+  CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, close_all, give_up, fields, stalls, news,
+                    watch.changes_fd()});
   int status = loop.run();
   if (!failure.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());

@@ -5,9 +5,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "signals.hpp"
 #include "util/units.hpp"
@@ -18,6 +22,7 @@ namespace {
 
 constexpr int kGraceMs = 500;        // for releases that follow the last close
 constexpr int kLeftBehindMs = 5000;  // for processes that a command left in the background
+constexpr int kCloseMs = 5000;       // for the trace's disk, before the user is told
 
 std::string signal_name(uint32_t number) { return std::string("SIG") + sigabbrev_np(int(number)); }
 
@@ -60,7 +65,7 @@ void CaptureLoop::on_progress() {
     live_.clear();
     dprintf(STDERR_FILENO, "fsshim: recording stopped: %s; applications go on\n", failure.c_str());
     told_failure_ = true;
-  } else if (!closed_ && !parts_.recorder.recording() && !told_failure_) {
+  } else if (trace_ == Trace::open && !parts_.recorder.recording() && !told_failure_) {
     // A limit was reached. A command has no part in that; applications below an over-mount get their directory back.
     live_.clear();
     dprintf(STDERR_FILENO, "fsshim: recording ended: %s\n", parts_.recorder.reason().c_str());
@@ -72,7 +77,7 @@ void CaptureLoop::on_progress() {
     dprintf(STDERR_FILENO, "fsshim: no new piece of the trace: %s; recording goes on in the old one\n", escape_text(why).c_str());
     rotation_failure_ = why;
   }
-  for (const std::string& line : parts_.news(closed_, parts_.recorder.now())) {
+  for (const std::string& line : parts_.news(trace_ != Trace::open, parts_.recorder.now())) {
     live_.clear();
     dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(line).c_str());
   }
@@ -105,7 +110,7 @@ void CaptureLoop::measure_rate() {
 
 void CaptureLoop::show_status() {
   int64_t now = parts_.recorder.now();
-  if (closed_ || !live_.due(now)) return;
+  if (trace_ != Trace::open || !live_.due(now)) return;
   live_.show({now, parts_.sink.operations(), parts_.sink.data_bytes(), parts_.sink.trace_bytes(), parts_.recorder.ring_fill(),
               parts_.recorder.recording()});
 }
@@ -115,7 +120,7 @@ void CaptureLoop::on_signal() {
   while (read(signal_fd_, &info, sizeof info) == ssize_t(sizeof info)) {
     if (info.ssi_signo == SIGCHLD) {
       if (parts_.command && parts_.command->ended(&status_)) command_ended_ = true;
-    } else if (parts_.command) {
+    } else if (parts_.command && !command_ended_) {
       // What the terminal sends, the command gets from the terminal; but a hangup is told to the session's leader alone.
       if (info.ssi_code != SI_KERNEL || (info.ssi_signo == SIGHUP && getsid(0) == getpid()))
         parts_.command->send(int(info.ssi_signo));
@@ -133,13 +138,14 @@ void CaptureLoop::on_control() {
   if (request == "status") {
     ControlServer::reply(client, status_fields());
   } else if (request == "rotate") {
-    if (closed_ || !parts_.recorder.recording()) return ControlServer::reply(client, {{"failure", "not recording any more"}});
+    if (trace_ != Trace::open || !parts_.recorder.recording())
+      return ControlServer::reply(client, {{"failure", "not recording any more"}});
     rotators_.push_back({client, parts_.sink.piece()});
     parts_.sink.request_rotation();
   } else if (request == "stop") {
-    if (closed_) return ControlServer::reply(client, status_fields());
+    if (trace_ == Trace::closed) return ControlServer::reply(client, status_fields());
     stoppers_.push_back(client);
-    if (parts_.command)
+    if (parts_.command && !command_ended_)
       parts_.command->send(SIGTERM);
     else if (stop_reason_.empty())
       stop_reason_ = "fsshim stop";
@@ -151,7 +157,10 @@ void CaptureLoop::on_control() {
 ControlFields CaptureLoop::status_fields() const {
   ControlFields fields = parts_.fields;
   fields["operations"] = std::to_string(parts_.sink.operations());
-  fields["state"] = closed_ ? "serving" : parts_.recorder.recording() ? "recording" : "stopped";
+  fields["state"] = trace_ == Trace::closed       ? "serving"
+                    : trace_ == Trace::closing    ? "closing"
+                    : parts_.recorder.recording() ? "recording"
+                                                  : "stopped";
   fields["failure"] = parts_.recorder.failure();
   fields["still_mounted"] = still_mounted_;
   fields["rotation_failure"] = parts_.sink.rotation_failure();
@@ -174,12 +183,37 @@ ControlFields CaptureLoop::status_fields() const {
 }
 
 void CaptureLoop::close_trace(const std::string& reason) {
-  parts_.recorder.stop(reason);
-  closed_ = true;
   live_.clear();
-  parts_.closed();
+  trace_ = Trace::closing;
+  std::atomic<bool> done = false;
+  std::thread closing([&] {
+    parts_.close(reason);
+    done = true;
+  });
+  bool told = false;
+  for (int waited = 0, step; !done; waited += step) {
+    wait(step = std::min(20, 1 + waited / 10));
+    if (waited < kCloseMs) continue;
+    if (!std::exchange(told, true)) {
+      dprintf(STDERR_FILENO,
+              "fsshim: the disk of the trace does not answer: waiting for it (^C gives the end of the trace up)\n");
+      stop_reason_ = reason;
+    } else if (cut_off_) {
+      give_up_trace();
+    }
+  }
+  closing.join();
+  trace_ = Trace::closed;
   for (int client : stoppers_) ControlServer::reply(client, status_fields());
   stoppers_.clear();
+}
+
+void CaptureLoop::give_up_trace() {
+  dprintf(STDERR_FILENO, "fsshim: the end of the trace is given up\n");
+  ControlFields fields = status_fields();
+  fields["failure"] = "its end was given up";
+  for (int client : stoppers_) ControlServer::reply(client, fields);
+  parts_.give_up();
 }
 
 void CaptureLoop::end_over_mount(const std::string& reason) {

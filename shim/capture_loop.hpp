@@ -23,10 +23,11 @@ struct CaptureParts {
   TraceSink& sink;
   Shim& shim;
   ControlServer& control;
-  CapturedCommand* command = nullptr;    // null: over-mount
-  std::function<std::string()> detach;   // takes the mount away, so that new paths lead to the lower directory; or why not
-  std::function<void()> closed = [] {};  // the trace is complete
-  ControlFields fields;                  // for status replies
+  CapturedCommand* command = nullptr;   // null: over-mount
+  std::function<std::string()> detach;  // takes the mount away, so that new paths lead to the lower directory; or why not
+  std::function<void(const std::string& reason)> close;  // completes the trace; may wait for its disk, in a thread of its own
+  std::function<void()> give_up;                         // ends the process, the trace left as it is; aborts the connection
+  ControlFields fields;                                  // for status replies
   const StallWatch& stalls;
   std::function<std::vector<std::string>(bool closed, int64_t now)> news;  // lines for the user; asked a few times a second,
   int news_fd = -1;                                                        // and when that has an exceptional condition
@@ -48,6 +49,7 @@ class CaptureLoop {
   void end_over_mount(const std::string& reason);
   void end_command();
   void close_trace(const std::string& reason);
+  void give_up_trace();
   void serve_leftovers();
   void on_progress();
   void answer_rotators();
@@ -59,6 +61,7 @@ class CaptureLoop {
   LiveStatus live_;
   int signal_fd_;
   int status_ = 0;
+  enum class Trace { open, closing, closed } trace_ = Trace::open;
   std::string stop_reason_;    // not empty: the end was asked for
   std::string still_mounted_;  // why the mount could not be taken away
   std::vector<int> stoppers_;
@@ -70,7 +73,7 @@ class CaptureLoop {
   std::string rotation_failure_;  // told already
   int64_t measured_at_ = 0;       // for the rates in status replies: counts at that time, and the rates until then
   uint64_t operations_then_ = 0, data_bytes_then_ = 0, rate_ = 0, data_rate_ = 0;
-  bool command_ended_ = false, closed_ = false, told_failure_ = false, cut_off_ = false;
+  bool command_ended_ = false, told_failure_ = false, cut_off_ = false;
 };
 
 }  // namespace fsr::shim

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr size_t kWakeBytes = 1 << 20;   // in one ring, that are worth a wake-up
+constexpr auto kLastWait = 1s;           // of a request for a writer that is to end, and may be held up by a dead disk
 constexpr size_t kGrowBytes = 16 << 20;  // at a time: to make that much memory takes the writer some milliseconds
 
 int64_t monotonic() {
@@ -90,8 +91,9 @@ bool Recorder::make_room(Ring& ring, size_t bytes) {
     return false;
   }
   waited_.fetch_add(1, std::memory_order_relaxed);
-  while (!ring.room(bytes)) {
+  for (auto last = std::chrono::microseconds(kLastWait); !ring.room(bytes);) {
     if (!recording_.load(std::memory_order_relaxed)) return false;
+    if (stop_.load(std::memory_order_relaxed) && (last -= 100us) < 0us) return false;
     wake_.notify_one();
     std::this_thread::sleep_for(100us);
   }

@@ -20,6 +20,9 @@ int asked_below(const Request& r, int fd, int want) {
 
 int all_that_can_be_done(uint32_t mode) { return S_ISSOCK(mode) ? W_OK : R_OK | W_OK; }
 
+// What overlayfs leaves in place of a name that is gone. There is no device behind it for anybody to open.
+bool is_whiteout(const struct stat& s) { return S_ISCHR(s.st_mode) && s.st_rdev == 0; }
+
 }  // namespace
 
 bool is_special(uint32_t mode) { return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode); }
@@ -30,7 +33,7 @@ uint32_t shown_mode(fuse_ino_t ino, uint32_t mode) {
 }
 
 void guard_special(Request& r, fuse_entry_param* entry) {
-  if (!is_special(entry->attr.st_mode) || r.shim.kernel_checks) return;
+  if (!is_special(entry->attr.st_mode) || is_whiteout(entry->attr) || r.shim.kernel_checks) return;
   Inode* inode = r.inode(entry->ino);
   LowerFd fd(r.shim.inodes, inode);
   if (fd.value() >= 0) {

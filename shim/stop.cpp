@@ -27,11 +27,12 @@ int stop_running(const FoundCapture& capture) {
     if (still.empty() && m.type == kMountType && std::to_string(m.dev) == answer["device"])
       still = "in this mount namespace, on " + escape_text(m.point);
   const std::string done = answer["operations"] + " operations in " + answer["trace"];
-  if (still.empty())
-    printf("stopped: %s\n", done.c_str());
-  else
+  if (still.empty() && answer["failure"].empty()) printf("stopped: %s\n", done.c_str());
+  if (!still.empty())
     dprintf(STDERR_FILENO, "fsshim: recording ended (%s), but %s is still mounted: %s\n", done.c_str(),
             answer["directory"].c_str(), still.c_str());
+  if (!answer["failure"].empty())
+    dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", answer["trace"].c_str(), answer["failure"].c_str());
   return answer["failure"].empty() && still.empty() ? 0 : 1;
 }
 

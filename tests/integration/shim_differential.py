@@ -23,14 +23,14 @@ DIFFERENT = "capabilities,dots,special-files,unchanged-owner,watches"
 SHORT = ["--seed", "1", "--calls", "15000", "--without", DIFFERENT]
 
 
-def run_on(cases, scratch, kind, options):
+def run_on(cases, scratch, kind, permissions, options):
     point = scratch.mount(kind)
     bare, shim, beneath = f"{point}/bare", f"{point}/shim", f"{scratch.path}/{kind}-beneath"
     for directory in (bare, shim, beneath):
         os.mkdir(directory)
     run("mount", "--bind", shim, beneath)
-    done = subprocess.run([shim_program(), "capture", shim, "-o", f"{scratch.path}/{kind}.zst", "--", DIFFERENTIAL, *options, bare, shim,
-                           beneath], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([shim_program(), "capture", shim, "-o", f"{scratch.path}/{kind}.zst", "--permissions", permissions, "--",
+                           DIFFERENTIAL, *options, bare, shim, beneath], stdout=subprocess.PIPE, text=True, check=False)
     print("".join(f"# {line}\n" for line in done.stdout.splitlines()), end="")
     cases.case(f"answers and trees on {kind}", done.returncode == 0, f"status {done.returncode}, see above")
 
@@ -50,11 +50,11 @@ def main():
         run("mount", "-t", "fusectl", "none", CONNECTIONS)
     with Scratch() as scratch:
         if sys.argv[1:]:
-            run_on(cases, scratch, sys.argv[1], sys.argv[2:])
+            run_on(cases, scratch, *sys.argv[1:3], sys.argv[3:])
         else:
             check_known(cases)
             for kind in KINDS:
-                run_on(cases, scratch, kind, SHORT)
+                run_on(cases, scratch, kind, "auto", SHORT)
     return cases.status()
 
 

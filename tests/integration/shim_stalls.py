@@ -4,6 +4,7 @@
 itself does not go on (its trace's disk hangs). They are named, and a capture can always be aborted."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -46,9 +47,9 @@ def listed(directory):
     return next((c for c in json.loads(run(shim_program(), "list", "--json")) if c["directory"] == directory), {})
 
 
-def answers(*command):
+def answers(*command, stdin=None):
     """Its status, or None if it has to be killed."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         return process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
@@ -101,11 +102,38 @@ def hung_itself(cases, scratch):
     cases.case("it says why", "connection aborted" in said(top), said(top)[-300:])
 
 
+def hung_at_close(cases, scratch):
+    """The trace's disk hangs when the trace is to be completed, with the messages' file on it."""
+    top = f"{scratch.path}/close"
+    os.mkdir(top)
+    image = f"{scratch.path}/ext4"
+    run(shim_program(), "capture", top, "-o", f"{image}/c.zst", "--background")
+    process = listed(top)["pid"]
+    held = os.open(f"{top}/f", os.O_RDWR | os.O_CREAT)
+    os.write(held, b"x")
+    run("fsfreeze", "-f", image)
+    try:
+        stop = subprocess.Popen([shim_program(), "stop", top], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        cases.case("a trace whose disk hangs is being closed, list says", wait_until(lambda: listed(top).get("state") == "closing"),
+                   listed(top))
+        cases.case("open files are served meanwhile",
+                   answers(sys.executable, "-c", "import os, sys; sys.exit(os.pread(0, 1, 0) != b'x')", stdin=held) == 0)
+        cases.case("the directory is free", answers("touch", f"{top}/g") == 0 and "fuse" not in run("stat", "-fc", "%T", top))
+        # Before it says that it waits for the disk, signals cut nothing off.
+        cases.case("its end can be given up", wait_until(lambda: os.kill(process, signal.SIGTERM) or stop.poll() is not None))
+        said_by_stop = stop.communicate()[1]
+        cases.case("stop says so", stop.returncode == 1 and "given up" in said_by_stop, said_by_stop)
+    finally:
+        run("fsfreeze", "-u", image)
+    cases.case("the process is gone when the disk is back", wait_until(lambda: not os.path.exists(f"/proc/{process}")))
+
+
 def main():
     cases = Cases()
     with Scratch() as scratch:
         hung_beneath(cases, scratch)
         hung_itself(cases, scratch)
+        hung_at_close(cases, scratch)
     return cases.status()
 
 
