@@ -29,6 +29,7 @@ create table intervals(run int, from_ns int, to_ns int, kind text, operations in
   service_mean_ns real, service_p50_ns int, service_p90_ns int, service_p99_ns int, service_p999_ns int, service_max_ns int,
   response_mean_ns real, response_p50_ns int, response_p90_ns int, response_p99_ns int, response_p999_ns int, response_max_ns int,
   in_flight int, differed int, lateness_ns int);
+create table offered(run int, from_ns int, to_ns int, operations int);
 create table slowest(run int, seq int, kind text, name text, object int, issued_ns int, service_ns int, recorded_ns int);
 create table mismatches(run int, seq int, kind text, name text, object int, thread int, expected text, got text);
 create table counters(run int, name text, value int);

@@ -13,11 +13,13 @@ namespace fsr {
 
 namespace {
 
-constexpr int kLeft = 90, kRight = 20, kTop = 40, kBottom = 52;
+constexpr int kRight = 20, kBottom = 52;
+constexpr int kNarrow = 500;  // units of width below which there is room for few words
 
 constexpr const char* kStyle =
     "<style>text{fill:#222}.grid{stroke:#ddd}.axis{stroke:#888}.l{fill:none;stroke-width:2}.hit{fill:transparent}"
-    ".s0{stroke:#1f5fa8;fill:#1f5fa8}.s1{stroke:#b5502a;fill:#b5502a}.s2{stroke:#3a7d34;fill:#3a7d34}</style>\n";
+    ".s0{stroke:#1f5fa8;fill:#1f5fa8}.s1{stroke:#b5502a;fill:#b5502a}.s2{stroke:#3a7d34;fill:#3a7d34}.s3{stroke:#7a4f9a;fill:#"
+    "7a4f9a}</style>\n";
 
 // A round number that about `ticks` of fit below `most`: 1, 2 or 5 times a power of ten, or a power of two.
 double step_of(double most, int ticks, bool binary) {
@@ -38,14 +40,21 @@ class Drawing {
         to_ = first ? p.x : std::max(to_, p.x);
         first = false;
         most_ = std::max(most_, p.y);
+        if (p.y > 0) least_ = least_ > 0 ? std::min(least_, p.y) : p.y;
       }
     if (!chart.log_x) {
       from_ = std::min(from_, 0.0);
-      step_x_ = step_of(std::max(to_ - from_, 1e-9), 8, chart.binary_x);
+      step_x_ = step_of(std::max(to_ - from_, 1e-9), narrow() ? 3 : 8, chart.binary_x);
       to_ = std::max(to_, from_ + 1e-9);
       if (chart.style == ChartStyle::lines) to_ = std::ceil(to_ / step_x_) * step_x_;
     } else {
       to_ = std::max(to_, from_ * 10);
+    }
+    if (chart.log_y) {
+      // Whole decades.
+      least_ = std::pow(10, std::floor(std::log10(least_ > 0 ? least_ : 1) + 1e-9));
+      most_ = std::max(least_ * 10, std::pow(10, std::ceil(std::log10(std::max(most_, least_)) - 1e-9)));
+      return;
     }
     step_y_ = step_of(most_, 5, chart.binary_y);
     most_ = std::ceil(most_ / step_y_ - 1e-9) * step_y_;
@@ -66,9 +75,16 @@ class Drawing {
   }
   double x(double v) const {
     const double part = chart_.log_x ? std::log(v / from_) / std::log(to_ / from_) : (v - from_) / (to_ - from_);
-    return kLeft + part * (chart_.width - kLeft - kRight);
+    return left() + part * (chart_.width - left() - kRight);
   }
-  double y(double v) const { return bottom() - v / most_ * (bottom() - kTop); }
+  double y(double v) const {
+    const double part = chart_.log_y ? std::log(std::max(v, least_) / least_) / std::log(most_ / least_) : v / most_;
+    return bottom() - part * (bottom() - top());
+  }
+  bool narrow() const { return chart_.width < kNarrow; }
+  int left() const { return narrow() ? 62 : 90; }
+  // A line for each name where they have no room beside each other.
+  int top() const { return 40 + (narrow() && chart_.series.size() > 2 ? 16 * int(chart_.series.size() - 1) / 2 : 0); }
   double bottom() const { return chart_.height - kBottom; }
   std::string x_text(double v) const { return chart_.x_text ? chart_.x_text(v) : fmt::format("{:.6g}", v); }
   std::string y_text(double v) const { return chart_.y_text ? chart_.y_text(v) : fmt::format("{:.6g}", v); }
@@ -81,38 +97,45 @@ class Drawing {
           chart_.width, chart_.height, kStyle);
     else
       put("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" font-size=\"12\">\n", chart_.width, chart_.height, title);
-    put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", kLeft, title);
+    put("<text x=\"{}\" y=\"20\" font-size=\"15\">{}</text>\n", left(), title);
     if (chart_.series.size() < 2) return;
-    int at = kLeft;
+    int at = left(), line = 27;
     for (size_t i = 0; i < chart_.series.size(); ++i) {
       const std::string& name = chart_.series[i].name;
-      put("<rect x=\"{}\" y=\"27\" width=\"10\" height=\"10\" class=\"s{}\"/><text x=\"{}\" y=\"36\">{}</text>\n", at, i, at + 14,
-          xml_text(name));
+      put("<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"10\" class=\"s{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n", at, line, i,
+          at + 14, line + 9, xml_text(name));
       at += 34 + 7 * int(name.size());
+      if (narrow() && i % 2 == 1) at = left(), line += 16;
     }
   }
 
   void tick_x(double v) {
     put("<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" class=\"grid\"/>"
         "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
-        x(v), kTop, bottom(), bottom() + 18, xml_text(x_text(v)));
+        x(v), top(), bottom(), bottom() + 18, xml_text(x_text(v)));
+  }
+  void tick_y(double v) {
+    put("<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" class=\"{3}\"/>"
+        "<text x=\"{4}\" y=\"{5:.1f}\" text-anchor=\"end\">{6}</text>\n",
+        left(), y(v), chart_.width - kRight, y(v) < bottom() - 0.01 ? "grid" : "axis", left() - 8, y(v) + 4, xml_text(y_text(v)));
   }
   void axes() {
     if (chart_.log_x) {
-      const double factor = chart_.binary_x ? 16 : 10;
+      double factor = chart_.binary_x ? 16 : 10;
+      while (std::log(to_ / from_) / std::log(factor) > (narrow() ? 4 : 12)) factor *= factor;
       for (double v = std::pow(factor, std::ceil(std::log(from_) / std::log(factor) - 1e-9)); v <= to_ * (1 + 1e-9); v *= factor)
         tick_x(v);
     } else {
       for (double v = std::ceil(from_ / step_x_) * step_x_; v <= to_ + step_x_ * 1e-9; v += step_x_) tick_x(v);
     }
-    for (int i = 0; i * step_y_ <= most_ * (1 + 1e-9); ++i)
-      put("<line x1=\"{0}\" y1=\"{1:.1f}\" x2=\"{2}\" y2=\"{1:.1f}\" class=\"{3}\"/>"
-          "<text x=\"{4}\" y=\"{5:.1f}\" text-anchor=\"end\">{6}</text>\n",
-          kLeft, y(i * step_y_), chart_.width - kRight, i ? "grid" : "axis", kLeft - 8, y(i * step_y_) + 4,
-          xml_text(y_text(i * step_y_)));
-    put("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", (kLeft + chart_.width - kRight) / 2, chart_.height - 10,
+    if (chart_.log_y)
+      for (double v = least_; v <= most_ * (1 + 1e-9); v *= 10) tick_y(v);
+    else
+      for (int i = 0; i * step_y_ <= most_ * (1 + 1e-9); ++i) tick_y(i * step_y_);
+    put("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", (left() + chart_.width - kRight) / 2, chart_.height - 10,
         xml_text(chart_.x_label));
-    put("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", (kTop + bottom()) / 2,
+    if (narrow()) return;  // the title has to tell
+    put("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n", (top() + bottom()) / 2,
         xml_text(chart_.y_label));
   }
 
@@ -140,7 +163,7 @@ class Drawing {
 
   // Columns from top to bottom, one for each point of the first series, with the values of all series there.
   void hits() {
-    if (chart_.series.empty()) return;
+    if (chart_.series.empty() || narrow()) return;
     const std::vector<ChartPoint>& points = chart_.series[0].points;
     const bool spans = chart_.style != ChartStyle::lines;
     for (size_t i = 0; i + (spans ? 1 : 0) < points.size(); ++i) {
@@ -152,15 +175,15 @@ class Drawing {
       std::string text = xml_text(x_text(points[i].x) + (spans ? " to " + x_text(points[i + 1].x) : ""));
       for (const ChartSeries& s : chart_.series)
         if (i < s.points.size()) text += "\n" + xml_text((s.name.empty() ? "" : s.name + ": ") + y_text(s.points[i].y));
-      put("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" class=\"hit\"><title>{}</title></rect>\n", from, kTop,
-          std::max(to - from, 0.1), bottom() - kTop, text);
+      put("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" class=\"hit\"><title>{}</title></rect>\n", from, top(),
+          std::max(to - from, 0.1), bottom() - top(), text);
     }
   }
 
   const Chart& chart_;
   const bool standalone_;
   std::string svg_;
-  double from_ = 0, to_ = 0, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
+  double from_ = 0, to_ = 0, least_ = 0, most_ = 1e-9, step_x_ = 1, step_y_ = 1;
 };
 
 }  // namespace

@@ -34,6 +34,14 @@ void Histogram::cover(size_t bucket) {
   if (end > first_ + buckets_.size()) buckets_.resize(end - first_);
 }
 
+void Histogram::add(int64_t value, uint64_t times) {
+  if (times == 0) return;
+  add(value);
+  buckets_[bucket_of(uint64_t(std::max<int64_t>(value, 0))) - first_] += times - 1;
+  sum_ += double(std::max<int64_t>(value, 0)) * double(times - 1);
+  count_ += times - 1;
+}
+
 void Histogram::add(int64_t value) {
   value = std::max<int64_t>(value, 0);
   const size_t bucket = bucket_of(uint64_t(value));

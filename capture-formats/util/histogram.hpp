@@ -19,6 +19,7 @@ class ByteWriter;
 class Histogram {
  public:
   void add(int64_t value);  // negative counts as 0
+  void add(int64_t value, uint64_t times);
   void merge(const Histogram& other);
 
   uint64_t count() const { return count_; }

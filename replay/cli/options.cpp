@@ -57,6 +57,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   auto kinds = std::make_shared<InputKinds>(program);
   program.footer("Inputs: " + kinds->help() +
                  "\nSubcommands:\n"
+                 "  report    runs that --results kept, as a page (report --help)\n"
                  "  target    the kinds of targets, and one driven by hand (target --help)\n"
                  "Exit status: 0 everything as recorded; 1 it ran and something differed, failed or was left out; 2 it could not "
                  "start.");

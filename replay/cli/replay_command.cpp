@@ -217,6 +217,7 @@ int Replay::play_rounds() {
   while (input->next_round()) {
     ++round;
     if (std::optional<int> early = play_round(life)) return *early;
+    if (results) afterwards([&] { life.name_slowest(); });
     status = std::max(status, end_round());
     if (stop.load() || report.result.stopped_on_error || !report.aftermath.empty()) break;
   }

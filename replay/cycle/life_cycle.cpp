@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <unordered_map>
 
 #include "base/target.hpp"
 #include "op_source.hpp"
 #include "plan/file_uses.hpp"
 #include "plan/image_source.hpp"
 #include "report/report.hpp"
+#include "trace/paths.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -59,6 +61,31 @@ void LifeCycle::run(RunOptions options) {
   input_.describe(report_);  // what is sent to close does not belong to the load
   report_.aftermath = close();
   report_.interrupted = stop_.load() != 0;
+}
+
+void LifeCycle::name_slowest() {
+  std::unordered_map<uint64_t, std::string> names;
+  report_.result.slowest.each([&](SlowOperation& slow) { names[input_.surveyed(slow.seq)]; });
+  RunOptions range;
+  OpSource* source = names.empty() ? nullptr : input_.survey(range);
+  if (!source) return;
+  Paths paths;
+  input_.before().each_name(
+      [&](ObjectId parent, std::string_view name, ObjectId object, uint32_t) { paths.learn(parent, name, object); });
+  size_t left = names.size();
+  OpBatch batch;
+  while (left && source->next(batch))
+    for (const Op& op : batch.ops) {
+      if (op.kind != OpKind::rename) paths.apply(op);
+      if (auto slow = names.find(op.seq); slow != names.end()) {
+        slow->second = paths.of(op);
+        --left;
+      }
+      if (op.kind == OpKind::rename) paths.apply(op);
+    }
+  report_.result.slowest.each([&](SlowOperation& slow) {
+    if (std::string& path = names[input_.surveyed(slow.seq)]; !path.empty()) slow.name = path;
+  });
 }
 
 // What went wrong, one line, or nothing: the run is over, and its report due all the same. Who stopped it waits for nothing more.

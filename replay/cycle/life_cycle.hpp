@@ -38,6 +38,8 @@ class LifeCycle {
   bool prepare(PrepareOptions options, const std::function<void(uint64_t done, uint64_t total)>& progress = {});
   // `options`: what is not the input's own. Closes what the image opened, and reports.
   void run(RunOptions options);
+  // Finds out which files the slowest operations were about: reads the input once more.
+  void name_slowest();
 
  private:
   std::string close();

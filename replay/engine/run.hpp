@@ -112,12 +112,13 @@ struct ContentCompared {
 
 struct RunResult {
   std::array<KindResult, kOpKinds> kinds;
-  Histogram lateness;  // issue - max(due, ready): the replayer's own
-  Histogram waiting;   // ready - due where above 0: for predecessors
-  Histogram service;   // completion - issue, of what did not fail
-  Histogram response;  // completion - due: from the planned time; likewise
-  Histogram failing;   // completion - issue, of what failed
-  Slowest slowest;     // of what did not fail
+  Histogram lateness;         // issue - max(due, ready): the replayer's own
+  Histogram waiting;          // ready - due where above 0: for predecessors
+  Histogram service;          // completion - issue, of what did not fail
+  Histogram response;         // completion - due: from the planned time; likewise
+  Histogram failing;          // completion - issue, of what failed
+  Slowest slowest;            // of what did not fail
+  std::vector<uint64_t> due;  // how many operations were due in each options.interval (timing original)
 
   int64_t elapsed = 0;          // from the start of the schedule to the last completion
   int64_t recorded = 0;         // from options.from to the last recorded start or completion replayed

@@ -17,7 +17,7 @@ struct SlowOperation {
   int64_t issued = 0;    // ns since the start of the run
   uint64_t seq = 0;
   OpKind kind = OpKind::null;
-  std::string name;  // the operation's own name, empty if it has none
+  std::string name;  // the operation's own name, empty if it has none; a path, once somebody found it
   ObjectId object = kNoObject;
 };
 
@@ -31,6 +31,10 @@ class Slowest {
   }
   void merge(const Slowest& other) {
     for (const SlowOperation& one : other.kept_) add(one);
+  }
+  template <class Change>
+  void each(Change change) {
+    for (SlowOperation& one : kept_) change(one);
   }
   // The slowest first.
   std::vector<SlowOperation> list() const {

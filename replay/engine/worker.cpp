@@ -231,6 +231,11 @@ void Worker::account(Node& node, int64_t due) {
       add(counters_.bytes, outcome.result);
     }
   }
+  if (run_.options.timing == Timing::original) {
+    const auto interval = size_t(std::max<int64_t>(0, due - run_.start) / run_.options.interval);
+    if (interval >= result_.due.size()) result_.due.resize(interval + 1);
+    ++result_.due[interval];
+  }
   const bool failed = compare(node, kind);
   tally_.at(Row(op.kind)).add({.due = due, .from = node.issued, .to = node.ended, .bytes = bytes, .failed = failed});
   if (failed) {
@@ -404,6 +409,8 @@ void Worker::merge_into(RunResult& r) {
   r.waiting.merge(result_.waiting);
   r.failing.merge(result_.failing);
   r.slowest.merge(result_.slowest);
+  r.due.resize(std::max(r.due.size(), result_.due.size()));
+  for (size_t i = 0; i < result_.due.size(); ++i) r.due[i] += result_.due[i];
   r.elapsed = std::max(r.elapsed, result_.elapsed);
   r.planned = std::max(r.planned, result_.planned);
   r.recorded = std::max(r.recorded, result_.recorded);

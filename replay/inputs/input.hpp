@@ -55,6 +55,8 @@ class Input {
   // target can do, from the options' range; null where they are made up as they go.
   virtual std::string outlook() const = 0;
   virtual OpSource* survey(RunOptions&) { return nullptr; }
+  // The number that an operation of the run has among those.
+  virtual uint64_t surveyed(uint64_t seq) const { return seq; }
   // The operations, and what of the options follows from the input. Valid until the next call of next_round(). Null: the input
   // plays by itself.
   virtual OpSource* operations(RunOptions& options) = 0;

@@ -37,6 +37,11 @@ class Rows {
                                {"count", int64_t(count)}});
       });
     });
+    const int64_t length = report_.options.interval;
+    for (size_t i = 0; i < report_.result.due.size(); ++i)
+      db_.add(
+          "offered",
+          {{"from_ns", int64_t(i) * length}, {"to_ns", int64_t(i + 1) * length}, {"operations", int64_t(report_.result.due[i])}});
     for (const SeriesInterval& interval : report_.series.intervals()) {
       db_.add("intervals", interval_facts(interval, "", interval.all));
       for (const auto& [kind, measured] : interval.kinds) db_.add("intervals", interval_facts(interval, op_name(kind), measured));

@@ -128,8 +128,8 @@ def main():
          {r["outcome"][0]: int(r["operations"][1]) for r in page.rows("outcome-table")} == {g["outcome"]: g["operations"] for g in outcomes})
 
     drawings = [a for t, a in page.elements if t == "svg" and a.get("role") == "img"]
-    case("each drawing has a label and its values as a table", len(drawings) >= 7 and all(a.get("aria-label") for a in drawings) and
-         tags.count("details") == len(drawings), (len(drawings), tags.count("details")))
+    case("each drawing, in two widths, has a label and its values as a table", len(drawings) >= 14 and all(a.get("aria-label") for a in drawings) and
+         2 * tags.count("details") == len(drawings), (len(drawings), tags.count("details")))
     case("values show where the pointer rests", dom.count("class=\"hit\"") > 100 and dom.count("<title>") > 100)
     levels = [int(t[1]) for t in tags if t in ("h1", "h2", "h3")]
     ids = [a["id"] for _, a in page.elements if "id" in a]

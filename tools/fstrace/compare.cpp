@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "compare_result.hpp"
-#include "html_page.hpp"
 #include "subcommand.hpp"
+#include "util/html_page.hpp"
 #include "util/status_line.hpp"
 
 namespace fsr::fstrace {

@@ -6,8 +6,8 @@
 
 #include "charts.hpp"
 #include "compare_result.hpp"
-#include "html_page.hpp"
 #include "json_out.hpp"
+#include "util/html_page.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "charts.hpp"
-#include "html_page.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
+#include "util/html_page.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {

@@ -88,6 +88,8 @@ class TraceInput final : public Input {
 
   OpSource* survey(RunOptions& run) override { return &source(run, 1); }
 
+  uint64_t surveyed(uint64_t seq) const override { return seq / options_.clones; }
+
   LiveState before() override { return options_.clones == 1 ? before_range() : LiveState(); }
 
   void describe(Report& report) override {

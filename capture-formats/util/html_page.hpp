@@ -9,7 +9,7 @@
 #include "util/chart.hpp"
 #include "util/output_file.hpp"
 
-namespace fsr::fstrace {
+namespace fsr {
 
 class HtmlPage {
  public:
@@ -46,4 +46,4 @@ class HtmlPage {
   bool in_section_ = false;
 };
 
-}  // namespace fsr::fstrace
+}  // namespace fsr

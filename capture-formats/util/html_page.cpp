@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "html_page.hpp"
+#include "util/html_page.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-namespace fsr::fstrace {
+namespace fsr {
 
 namespace {
 
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d4d9df;--tile:#f4f6f8;--bar:#cfe0f3;
---c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34}
+--c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34;--c3:#7a4f9a}
 @media (prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e4e8ec;--soft:#9aa5b1;--line:#343b44;--tile:#1d2228;--bar:#23415f;
---c0:#6cabec;--c1:#f09a6c;--c2:#7cc576}}
+--c0:#6cabec;--c1:#f09a6c;--c2:#7cc576;--c3:#c79be6}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem;max-width:60rem;background:var(--bg);color:var(--fg);
 font:15px/1.5 system-ui,"Segoe UI","DejaVu Sans",sans-serif}
@@ -36,9 +36,10 @@ figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th sv
 text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:1.8}.hit{fill:transparent}
 .hit:hover{fill:var(--fg);fill-opacity:.08}
 .s0{stroke:var(--c0);fill:var(--c0)}.s1{stroke:var(--c1);fill:var(--c1)}.s2{stroke:var(--c2);fill:var(--c2)}
-rect.s0,rect.s1,rect.s2{stroke:none}.b{fill:var(--c0)}
+.s3{stroke:var(--c3);fill:var(--c3)}rect.s0,rect.s1,rect.s2,rect.s3{stroke:none}
+.phone{display:none}@media (max-width:34rem){.wide{display:none}.phone{display:block}body{padding:.75rem}}.b{fill:var(--c0)}
 summary{cursor:pointer;color:var(--soft);font-size:.85rem}
-@media print{:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;--c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34}
+@media print{:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--tile:#f4f6f8;--c0:#1f5fa8;--c1:#b5502a;--c2:#3a7d34;--c3:#7a4f9a}
 body{max-width:none;padding:0;font-size:10pt}nav,details,.skip{display:none}.scroll{overflow:visible}
 table{font-size:7.5pt}th,td{padding:1.5pt 3pt}tbody th{min-width:0}figure,tr,dl{break-inside:avoid}
 h2,caption{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
@@ -102,7 +103,12 @@ void HtmlPage::table(const Table& t) {
 }
 
 void HtmlPage::chart(const Chart& chart) {
-  body_ += "<figure>\n" + chart_svg(chart, false) + "\n<details><summary>The values of “" + xml_text(chart.title) +
+  // A drawing shrunk to a phone's width could not be read.
+  Chart phone = chart;
+  phone.width = 360;
+  phone.height = 280;
+  body_ += "<figure>\n<div class=\"wide\">" + chart_svg(chart, false) + "</div>\n<div class=\"phone\">" +
+           chart_svg(phone, false) + "</div>\n<details><summary>The values of “" + xml_text(chart.title) +
            "” as a table</summary>\n";
   Table t{.caption = chart.title, .headings = {chart.x_label}, .rows = {}, .bars = {}, .id = {}};
   auto text = [](const std::function<std::string(double)>& f, double v) { return f ? f(v) : fmt::format("{:.6g}", v); };
@@ -135,4 +141,4 @@ std::string HtmlPage::finish() {
       xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "");
 }
 
-}  // namespace fsr::fstrace
+}  // namespace fsr

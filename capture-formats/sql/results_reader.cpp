@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results_reader.hpp"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "sql/results_schema.hpp"
+
+namespace fsr {
+
+const SqlValue* ResultRow::find(std::string_view name) const {
+  auto it = std::find_if(facts_.begin(), facts_.end(), [&](const auto& fact) { return fact.first == name; });
+  return it == facts_.end() ? nullptr : &it->second;
+}
+
+std::string ResultRow::text(std::string_view name) const {
+  const SqlValue* value = find(name);
+  const auto* text = value ? std::get_if<std::string>(value) : nullptr;
+  return text ? *text : "";
+}
+
+int64_t ResultRow::number(std::string_view name) const {
+  const SqlValue* value = find(name);
+  const auto* number = value ? std::get_if<int64_t>(value) : nullptr;
+  return number ? *number : int64_t(real(name));
+}
+
+double ResultRow::real(std::string_view name) const {
+  const SqlValue* value = find(name);
+  if (!value) return 0;
+  if (const auto* whole = std::get_if<int64_t>(value)) return double(*whole);
+  const auto* real = std::get_if<double>(value);
+  return real ? *real : 0;
+}
+
+struct ResultsReader::Impl {
+  struct Closer {
+    void operator()(sqlite3* db) const { sqlite3_close(db); }
+    void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
+  };
+  std::string path;
+  std::unique_ptr<sqlite3, Closer> db;
+
+  [[noreturn]] void fail(const std::string& why) const { throw std::runtime_error(path + ": " + why); }
+  [[noreturn]] void fail(int status) const { fail(status == SQLITE_NOTADB ? "no results database" : sqlite3_errmsg(db.get())); }
+
+  std::vector<ResultRow> query(const std::string& sql, int64_t run) {
+    sqlite3_stmt* prepared = nullptr;
+    const int rc = sqlite3_prepare_v2(db.get(), sql.c_str(), -1, &prepared, nullptr);
+    const std::unique_ptr<sqlite3_stmt, Closer> statement(prepared);
+    if (rc != SQLITE_OK) fail(rc);
+    sqlite3_bind_int64(statement.get(), 1, run);
+    std::vector<ResultRow> rows;
+    int step;
+    while ((step = sqlite3_step(statement.get())) == SQLITE_ROW) {
+      Facts facts;
+      for (int i = 0; i < sqlite3_column_count(statement.get()); ++i) {
+        const char* name = sqlite3_column_name(statement.get(), i);
+        const int type = sqlite3_column_type(statement.get(), i);
+        if (type == SQLITE_INTEGER) facts.emplace_back(name, int64_t(sqlite3_column_int64(statement.get(), i)));
+        if (type == SQLITE_FLOAT) facts.emplace_back(name, sqlite3_column_double(statement.get(), i));
+        if (type == SQLITE_TEXT)
+          facts.emplace_back(name, std::string(reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), i)),
+                                               size_t(sqlite3_column_bytes(statement.get(), i))));
+      }
+      rows.emplace_back(std::move(facts));
+    }
+    if (step != SQLITE_DONE) fail(step);
+    return rows;
+  }
+};
+
+ResultsReader::ResultsReader(const std::string& path) : impl_(std::make_unique<Impl>()) {
+  impl_->path = path;
+  struct stat st;
+  if (stat(path.c_str(), &st) != 0) impl_->fail(strerror(errno));
+  sqlite3* db = nullptr;
+  const int rc = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READONLY, nullptr);
+  impl_->db.reset(db);
+  if (rc != SQLITE_OK) impl_->fail(db ? sqlite3_errmsg(db) : "out of memory");
+  if (impl_->query("pragma application_id", 0).at(0).number("application_id") != kResultsApplication)
+    impl_->fail("no results database");
+  if (impl_->query("pragma user_version", 0).at(0).number("user_version") != kResultsVersion)
+    impl_->fail("holds results of another version of this program");
+}
+
+ResultsReader::~ResultsReader() = default;
+
+const std::string& ResultsReader::path() const { return impl_->path; }
+
+std::vector<ResultRow> ResultsReader::runs() { return impl_->query("select * from run order by id", 0); }
+
+std::vector<ResultRow> ResultsReader::rows(std::string_view table, int64_t run) {
+  return impl_->query("select * from " + std::string(table) + " where run = ?1 order by rowid", run);
+}
+
+Histogram ResultsReader::histogram(int64_t run, std::string_view kind, std::string_view what) {
+  auto wanted = [&](const ResultRow& row) { return row.text("kind") == kind && row.text("what") == what; };
+  int64_t most = INT64_MAX;
+  for (const ResultRow& row : rows("distributions", run))
+    if (wanted(row)) most = row.number("max_ns");
+  Histogram h;
+  for (const ResultRow& row : rows("histograms", run))
+    if (wanted(row)) h.add(std::min(row.number("high_ns"), most), uint64_t(row.number("count")));
+  return h;
+}
+
+}  // namespace fsr

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads results databases. One thread. Members throw std::runtime_error "FILE: why".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sql/results.hpp"
+#include "util/histogram.hpp"
+
+namespace fsr {
+
+// A row, by the names of its columns. What is null or not there is 0 or empty.
+class ResultRow {
+ public:
+  explicit ResultRow(Facts facts) : facts_(std::move(facts)) {}
+  std::string text(std::string_view name) const;
+  int64_t number(std::string_view name) const;
+  double real(std::string_view name) const;
+
+ private:
+  const SqlValue* find(std::string_view name) const;
+  Facts facts_;
+};
+
+class ResultsReader {
+ public:
+  explicit ResultsReader(const std::string& path);
+  ~ResultsReader();
+
+  const std::string& path() const;
+  std::vector<ResultRow> runs();  // in their order
+  // Of one table, those of a run, in the order in which they were written.
+  std::vector<ResultRow> rows(std::string_view table, int64_t run);
+  // Of a kind, or of all ("").
+  Histogram histogram(int64_t run, std::string_view kind, std::string_view what);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Distributions as charts, and numbers as the axes of charts have them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "util/chart.hpp"
+#include "util/histogram.hpp"
+
+namespace fsr {
+
+struct NamedHistogram {
+  std::string name;
+  const Histogram* histogram = nullptr;
+};
+// The share of values up to x, on a logarithmic axis.
+Chart share_up_to(const std::string& title, const std::string& label, const std::vector<NamedHistogram>& histograms,
+                  std::function<std::string(double)> text);
+
+std::string duration_text(double ns);
+std::string size_text(double bytes);
+std::string count_text(double n);  // "1,234", or with digits where it is small
+std::string percent_text(double share);
+
+}  // namespace fsr

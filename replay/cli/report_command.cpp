@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+
+#include "page/hdr_log.hpp"
+#include "page/results_page.hpp"
+#include "util/command.hpp"
+#include "util/output_file.hpp"
+
+namespace fsr {
+
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::string output, kind, what = "response";
+  std::vector<uint32_t> numbers;  // of runs; empty: all
+  bool force = false;
+};
+
+std::vector<ChosenRun> choose(const Arguments& arguments) {
+  std::vector<ChosenRun> runs;
+  for (const std::string& file : arguments.files) {
+    auto reader = std::make_shared<ResultsReader>(file);
+    for (ResultRow& run : reader->runs()) {
+      const auto id = uint32_t(run.number("id"));
+      const auto& wanted = arguments.numbers;
+      if (wanted.empty() || std::find(wanted.begin(), wanted.end(), id) != wanted.end()) runs.push_back({reader, std::move(run)});
+    }
+  }
+  if (runs.empty()) throw std::runtime_error(arguments.files[0] + ": holds no such run");
+  return runs;
+}
+
+const ChosenRun& only(const std::vector<ChosenRun>& runs) {
+  if (runs.size() > 1) throw std::runtime_error(fmt::format("--run: there are {} runs, and such a file is of one", runs.size()));
+  return runs[0];
+}
+
+std::string page(const Arguments&, const std::vector<ChosenRun>& runs) { return results_page(runs); }
+
+std::string hgrm(const Arguments& arguments, const std::vector<ChosenRun>& runs) {
+  const ChosenRun& one = only(runs);
+  const Histogram h =
+      one.file->histogram(one.run.number("id"), arguments.kind, arguments.kind.empty() ? arguments.what : "service");
+  if (!h.count()) throw std::runtime_error(fmt::format("{}: nothing of that was measured in this run", one.file->path()));
+  return hgrm_text(h);
+}
+
+// Each distribution of the run is a line, with its name as the tag.
+std::string hlog(const Arguments&, const std::vector<ChosenRun>& runs) {
+  const ChosenRun& one = only(runs);
+  const int64_t id = one.run.number("id");
+  std::vector<HdrLine> lines;
+  for (const ResultRow& row : one.file->rows("distributions", id)) {
+    const std::string kind = row.text("kind"), what = row.text("what");
+    lines.push_back({kind.empty() ? what : kind + "-" + what, 0, double(one.run.number("elapsed_ns")) / 1e9,
+                     one.file->histogram(id, kind, what)});
+  }
+  return hlog_text(one.run.number("started_ns"), {one.run.text("command"), "nanoseconds"}, lines);
+}
+
+using Write = std::string (*)(const Arguments&, const std::vector<ChosenRun>&);
+
+Write format_of(const std::string& output) {
+  static const std::map<std::string, Write> kFormats{{".html", page}, {".hgrm", hgrm}, {".hlog", hlog}};
+  const size_t dot = output.rfind('.');
+  auto found = kFormats.find(dot == output.npos ? "" : output.substr(dot));
+  if (found == kFormats.end()) throw std::runtime_error(output + ": expected a name that ends in .html, .hgrm or .hlog");
+  return found->second;
+}
+
+}  // namespace
+
+int report_command(int argc, char** argv) {
+  Program program("fsreplay report", "Shows runs that were kept with --results.");
+  Arguments arguments;
+  program.add("RESULTS", arguments.files, "databases that --results wrote").required();
+  program.add("-o,--output", arguments.output, "a page (.html), percentiles (.hgrm) or histograms (.hlog)")
+      .stands_for("FILE")
+      .required();
+  program.add("--run", arguments.numbers, "only the runs with these numbers").stands_for("N").separated_by_commas();
+  program.add("--what", arguments.what, "of .hgrm: lateness, waiting, service or response (default)")
+      .stands_for("WHICH")
+      .one_of({"lateness", "waiting", "service", "response"});
+  program.add("--kind", arguments.kind, "of .hgrm: the service time of this kind of operation");
+  program.flag("--force", arguments.force, "replace the output if it exists");
+  try {
+    if (auto status = program.parse(argc, argv)) return *status;
+    const Write write = format_of(arguments.output);
+    const std::vector<ChosenRun> runs = choose(arguments);
+    OutputFile output(arguments.output, arguments.force, Readers::by_umask);
+    output.finish(write(arguments, runs));
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "fsreplay report: {}\n", e.what());
+    return 2;
+  }
+}
+
+}  // namespace fsr

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of results databases as one HTML page. No state.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sql/results_reader.hpp"
+
+namespace fsr {
+
+struct ChosenRun {
+  std::shared_ptr<ResultsReader> file;
+  ResultRow run;
+};
+
+// Throws std::runtime_error for a file that can't be read.
+std::string results_page(const std::vector<ChosenRun>& runs);
+
+}  // namespace fsr
