@@ -36,6 +36,7 @@
 #include "start_times.hpp"
 #include "subcommands.hpp"
 #include "util/memory.hpp"
+#include "util/unique_fd.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -45,20 +46,6 @@ namespace {
 // Of the rings, before a load is known: 100,000 operations a second, more than two processors serve.
 constexpr size_t kExpectedLoad = 32 << 20;
 constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
-
-struct Fd {
-  int value = -1;
-  Fd() = default;
-  explicit Fd(int fd) : value(fd) {}
-  ~Fd() { reset(-1); }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  void reset(int fd) {
-    if (value >= 0) close(value);
-    value = fd;
-  }
-  int release() { return std::exchange(value, -1); }
-};
 
 int64_t clock_ns(clockid_t clock) {
   timespec t;
@@ -279,8 +266,8 @@ int run_capture(CaptureOptions& options) {
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
   const Surroundings original = leave_surroundings();
   const std::string directory = absolute(options.directory);
-  Fd root(open_directory(directory));
-  std::optional<MountEntry> below = mount_of(root.value);
+  UniqueFd root(open_directory(directory));
+  std::optional<MountEntry> below = mount_of(root.get());
   if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
   if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
   refuse_needed(directory, root.value, below->type, !in_namespace);
@@ -291,18 +278,18 @@ int run_capture(CaptureOptions& options) {
     throw Fail(directory + ": no permission to mount over it: run as root, or give a command after --");
   set_may_switch(root_user);
   if (!root_user) {
-    Fd probe(open_fuse_device());
+    UniqueFd probe(open_fuse_device());
     enter_private_namespace(true);
-    root.reset(open_directory(directory));
+    root = UniqueFd(open_directory(directory));
   }
 
-  const WayTo way(root.value);
-  CaptureOutput output(options.output, directory, root.value, options.rotate != 0, options.background);
+  const WayTo way(root.get());
+  CaptureOutput output(options.output, directory, root.get(), options.rotate != 0, options.background);
   TraceHeader header = describe(options, directory, *below);
   for (const MountEntry& m : mounts_inside(directory)) header.mounts_below.push_back(mount_text(m, directory));
   struct statvfs own;
   constexpr unsigned long kUnsafe = MS_NOSUID | MS_NODEV;
-  if (unsigned long more = fstatvfs(root.value, &own) == 0 ? restrictions(root.value, directory) & kUnsafe & ~own.f_flag : 0)
+  if (unsigned long more = fstatvfs(root.get(), &own) == 0 ? restrictions(root.get(), directory) & kUnsafe & ~own.f_flag : 0)
     dprintf(STDERR_FILENO, "fsshim: %s: all of it is %s during the capture, because of a file system mounted inside\n",
             escape_text(directory).c_str(),
             more == kUnsafe     ? "nosuid and nodev"
@@ -331,13 +318,13 @@ int run_capture(CaptureOptions& options) {
   }
 
   StartTimes start_times;
-  Fd fuse(open_fuse_device());
-  Fd proc(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (proc.value < 0) throw failed("/proc/self/fd", errno);
+  UniqueFd fuse(open_fuse_device());
+  UniqueFd proc(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!proc) throw failed("/proc/self/fd", errno);
   MountGuard mount(way);
   std::unique_ptr<CapturedCommand> command;
   if (!in_namespace || !root_user) {
-    const OwnMount made = mount_over(root.value, fuse.value, directory, options.kernel_checks);
+    const OwnMount made = mount_over(root.get(), fuse.get(), directory, options.kernel_checks);
     mount.made(made);
     if (watcher) watcher->arm(made);
     fields["device"] = std::to_string(made.dev);
@@ -346,13 +333,13 @@ int run_capture(CaptureOptions& options) {
     command = std::make_unique<CapturedCommand>(options.command, original, [&] {
       if (!root_user) return;
       enter_private_namespace(false);
-      Fd here(open_directory(directory));
-      same_directory_or_fail(here.value, root.value, directory);
-      mount_over(here.value, fuse.value, directory, options.kernel_checks);
+      UniqueFd here(open_directory(directory));
+      same_directory_or_fail(here.get(), root.get(), directory);
+      mount_over(here.get(), fuse.get(), directory, options.kernel_checks);
     });
 
-  Fd by_handle(handle_descriptor(root.value));
-  InodeTable inodes(root.value, by_handle.value, descriptor_budget());
+  UniqueFd by_handle(handle_descriptor(root.get()));
+  InodeTable inodes(root.get(), by_handle.get(), descriptor_budget());
   const bool other_namespace = command && root_user;
   const std::optional<MountEntry> its_mount =
       other_namespace ? mount_of_source(directory, std::to_string(command->pid())) : std::nullopt;
@@ -382,7 +369,7 @@ int run_capture(CaptureOptions& options) {
                         closing.not_seen = std::move(told.not_seen);
                       }});
   Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
-  Shim shim(recorder, inodes, proc.value, options.content, cache_settings(options, directory, command.get()),
+  Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
             options.kernel_checks, open_file_limits());
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), *options.uring);

@@ -18,20 +18,15 @@ InputFile::InputFile(int fd, std::string name) : fd_(fd), name_(std::move(name))
 void InputFile::measure() {
   struct stat st;
   const char* why = nullptr;
-  if (fd_ < 0 || fstat(fd_, &st) < 0)
+  if (!fd_ || fstat(fd_.get(), &st) < 0)
     why = strerror(errno);
   else if (S_ISDIR(st.st_mode))
     why = "is a directory";
   else if (!S_ISREG(st.st_mode))
     why = "not a regular file";
-  if (why) {
-    if (fd_ >= 0) close(fd_);
-    throw std::runtime_error(name_ + ": " + why);
-  }
+  if (why) throw std::runtime_error(name_ + ": " + why);
   size_ = uint64_t(st.st_size);
 }
-
-InputFile::~InputFile() { close(fd_); }
 
 std::string_view InputFile::at(uint64_t offset, size_t bytes) {
   if (offset >= size_) return {};
@@ -42,7 +37,7 @@ std::string_view InputFile::at(uint64_t offset, size_t bytes) {
   }
   size_t done = 0;
   while (done < bytes) {
-    ssize_t n = pread(fd_, buffer_.get() + done, bytes - done, off_t(offset + done));
+    ssize_t n = pread(fd_.get(), buffer_.get() + done, bytes - done, off_t(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     done += size_t(n);

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "util/unique_fd.hpp"
+
 namespace fsr {
 
 class InputFile {
@@ -14,9 +16,6 @@ class InputFile {
   // Throws std::runtime_error "PATH: reason".
   explicit InputFile(const std::string& path);
   InputFile(int fd, std::string name);  // takes over `fd`
-  ~InputFile();
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
 
   const std::string& name() const { return name_; }
   uint64_t size() const { return size_; }
@@ -25,7 +24,7 @@ class InputFile {
 
  private:
   void measure();
-  int fd_;
+  UniqueFd fd_;
   std::string name_;
   uint64_t size_ = 0;
   std::unique_ptr<char[]> buffer_;

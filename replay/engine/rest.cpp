@@ -18,19 +18,15 @@ constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
 
 Rest::Rest(Clock& clock, bool inline_worker) : clock_(clock), inline_(inline_worker) {
   if (inline_) return;
-  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
-
-Rest::~Rest() {
-  if (wake_fd_ >= 0) close(wake_fd_);
+  wake_fd_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_fd_) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
 void Rest::wake() {
-  if (!sleeping_.load(std::memory_order_seq_cst) || !sleeping_.exchange(false) || wake_fd_ < 0) return;
+  if (!sleeping_.load(std::memory_order_seq_cst) || !sleeping_.exchange(false) || !wake_fd_) return;
   uint64_t one = 1;
   // Can only fail when the counter is full, and then the worker wakes anyway.
-  [[maybe_unused]] ssize_t n = write(wake_fd_, &one, sizeof one);
+  [[maybe_unused]] ssize_t n = write(wake_fd_.get(), &one, sizeof one);
 }
 
 // How late sleeps end on this machine, most of the time: quickly up, slowly down. Far later ends come from other programs,
@@ -55,13 +51,13 @@ void Rest::until(int64_t due, Session& session, bool in_flight, Completion& sink
   sleeping_.store(true, std::memory_order_seq_cst);
   if (!message()) {
     const int64_t until = std::min(due == kNever ? due : due - margin_, now + kLongest);
-    session.poll(until, wake_fd_, sink);
+    session.poll(until, wake_fd_.get(), sink);
     learn_margin(clock_.now() - until);
   }
   // The thread that wakes this one may write only later. What stays unread would end every further sleep at once.
   rings_ += !sleeping_.exchange(false);
   uint64_t count;
-  if (rings_ && read(wake_fd_, &count, sizeof count) == sizeof count) rings_ -= count;
+  if (rings_ && read(wake_fd_.get(), &count, sizeof count) == sizeof count) rings_ -= count;
 }
 
 }  // namespace fsr

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/target.hpp"
+#include "util/unique_fd.hpp"
 
 namespace fsr {
 
@@ -21,7 +22,6 @@ class Rest {
 
   // `inline_worker`: another thread can't send anything, and the clock may be a virtual one. Throws std::system_error.
   Rest(Clock& clock, bool inline_worker);
-  ~Rest();
   Rest(const Rest&) = delete;
   Rest& operator=(const Rest&) = delete;
 
@@ -36,7 +36,7 @@ class Rest {
 
   Clock& clock_;
   const bool inline_;
-  int wake_fd_ = -1;
+  UniqueFd wake_fd_;
   std::atomic<bool> sleeping_{false};
   uint64_t rings_ = 0;       // writes to wake_fd_ that were not read yet
   int64_t margin_ = 50'000;  // ns before a due time that are spent awake

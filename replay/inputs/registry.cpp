@@ -11,6 +11,7 @@
 #include "inputs/mix/mix_input.hpp"
 #include "inputs/trace/trace_input.hpp"
 #include "trace/spool.hpp"
+#include "util/unique_fd.hpp"
 
 namespace fsr {
 
@@ -40,33 +41,12 @@ std::string InputKinds::help() const {
   return text;
 }
 
-namespace {
-
-struct Fd {
-  int fd = -1;
-  ~Fd() {
-    if (fd >= 0) close(fd);
-  }
-  int release() {
-    int out = fd;
-    fd = -1;
-    return out;
-  }
-};
-
-}  // namespace
-
 std::unique_ptr<Input> InputKinds::open(const std::string& name, int64_t duration) const {
-  Fd file;
-  file.fd = name == "-" ? dup(STDIN_FILENO) : ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  UniqueFd file(name == "-" ? dup(STDIN_FILENO) : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st;
-  if (file.fd >= 0 && fstat(file.fd, &st) == 0 && (name == "-" || S_ISFIFO(st.st_mode))) {
-    const int copy = spool_to_file(file.fd);
-    close(file.fd);
-    file.fd = copy;
-  }
+  if (file && fstat(file.get(), &st) == 0 && (name == "-" || S_ISFIFO(st.st_mode))) file = UniqueFd(spool_to_file(file.get()));
   std::array<char, 4096> head;
-  const ssize_t n = file.fd >= 0 ? pread(file.fd, head.data(), head.size(), 0) : 0;
+  const ssize_t n = file ? pread(file.get(), head.data(), head.size(), 0) : 0;
   const std::string_view first(head.data(), size_t(std::max<ssize_t>(n, 0)));
   auto its = std::find_if(kinds_.begin(), kinds_.end(), [&](const Declared& d) { return d.kind->accepts(name, first); });
   if (its == kinds_.end()) its = kinds_.begin();

@@ -33,20 +33,18 @@ bool wait_for_events(Clock& clock, std::span<pollfd> fds, int64_t deadline) {
 }
 
 Bell::Bell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  if (!fd_) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
-
-Bell::~Bell() { close(fd_); }
 
 void Bell::ring() {
   uint64_t one = 1;
   // EAGAIN: the counter is full, so it is readable anyway.
-  [[maybe_unused]] ssize_t n = write(fd_, &one, sizeof one);
+  [[maybe_unused]] ssize_t n = write(fd_.get(), &one, sizeof one);
 }
 
 void Bell::hush() {
   uint64_t count;
-  [[maybe_unused]] ssize_t n = read(fd_, &count, sizeof count);
+  [[maybe_unused]] ssize_t n = read(fd_.get(), &count, sizeof count);
 }
 
 }  // namespace fsr

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "util/unique_fd.hpp"
+
 struct pollfd;
 
 namespace fsr {
@@ -20,15 +22,12 @@ bool wait_for_events(Clock& clock, std::span<pollfd> fds, int64_t deadline);
 class Bell {
  public:
   Bell();  // throws std::system_error
-  ~Bell();
-  Bell(const Bell&) = delete;
-  Bell& operator=(const Bell&) = delete;
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
   void ring();
   void hush();  // forget earlier rings
 
  private:
-  int fd_;
+  UniqueFd fd_;
 };
 
 }  // namespace fsr

@@ -12,6 +12,7 @@
 #include "engine/run.hpp"
 #include "inputs/mix/mix_section.hpp"
 #include "report/report.hpp"
+#include "util/unique_fd.hpp"
 
 namespace fsr {
 
@@ -165,12 +166,7 @@ class MixKind final : public InputKind {
   }
 
   std::unique_ptr<Input> open(const std::string& name, int fd, int64_t duration) const override {
-    struct Closer {
-      int fd;
-      ~Closer() {
-        if (fd >= 0) close(fd);
-      }
-    } closer{fd};
+    const UniqueFd file(fd);
     MixOptions options = options_;
     options.duration = duration;
     return std::make_unique<MixInput>(mix_of(name, fd, options), options);

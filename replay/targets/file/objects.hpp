@@ -17,10 +17,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fd.hpp"
 #include "op.hpp"
 #include "targets/dir_cursor.hpp"
 #include "targets/id_map.hpp"
+#include "util/unique_fd.hpp"
 
 namespace fsr {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "targets/file/fd.hpp"
+#include "util/unique_fd.hpp"
 
 namespace fsr::raw {
 

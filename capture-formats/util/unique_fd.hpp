@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ownership of a file descriptor.
+// The one owner of a file descriptor, which is closed with it.
 #pragma once
 
 #include <unistd.h>
@@ -21,6 +21,8 @@ class UniqueFd {
     if (fd_ >= 0) close(fd_);
   }
   int get() const { return fd_; }
+  // The caller's from now on.
+  int release() { return std::exchange(fd_, -1); }
   explicit operator bool() const { return fd_ >= 0; }
 
  private:
