@@ -74,8 +74,8 @@ void refuse_needed(const std::string& directory, int root, const std::string& ty
         "/: can't be captured: running programs would not see it, and its trace would lie inside; capture directories in it");
   if (type == "proc") throw Fail(directory + ": can't be captured: what it shows depends on the process that asks");
   const std::string control = control_directory(true);
-  const Fd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (over_mount && sockets.value >= 0 && lies_in(sockets.value, root))
+  const UniqueFd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (over_mount && sockets && lies_in(sockets.get(), root))
     throw Fail(directory + ": can't be captured: nobody could reach the sockets in " + control + "; capture directories in it");
 }
 
@@ -270,7 +270,7 @@ int run_capture(CaptureOptions& options) {
   std::optional<MountEntry> below = mount_of(root.get());
   if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
   if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
-  refuse_needed(directory, root.value, below->type, !in_namespace);
+  refuse_needed(directory, root.get(), below->type, !in_namespace);
   const std::string problem = uring_problem();
   if (!options.uring) options.uring = problem.empty() && below->type == "tmpfs" && mounts_inside(directory).empty();
   if (*options.uring && !problem.empty()) throw Fail(problem);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks on the source text itself: format, licence line, file size."""
+"""Checks on the source text itself: format, licence line, file size, borders of folders, names, spelling."""
 import os
 import re
 import shutil
@@ -12,6 +12,8 @@ SOURCE = os.environ.get("FSR_SOURCE") or os.path.join(os.path.dirname(os.path.ab
 LINE_LIMIT = 600
 # Files that may be longer, each with its reason.
 LONGER = {}
+# Words of other programs and protocols that are no mistakes of ours.
+NO_MISTAKES = ("crate", "fro", "oder", "parms", "statics", "tread", "upto", "vresion")
 PROC_READERS = ("shim/proc_read.cpp", "shim/start_times.cpp", "shim/not_seen.cpp")
 
 failed = 0
@@ -104,6 +106,16 @@ def benches_not_built():
     return sorted(wanted - set(re.findall(r"^tests/bench/(\w+):", targets, re.M)))
 
 
+def texts(files):
+    """What people wrote, and no samples of other programs."""
+    return [f for f in files if not f.startswith(("tests/data/", "tests/fuzz/corpora/")) and not f.endswith((".zst", ".png"))]
+
+
+def complaints(*command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).splitlines() if done.returncode else []
+
+
 def main():
     os.chdir(SOURCE)
     files = source_files()
@@ -138,6 +150,11 @@ def main():
              sorted({line.split(": ")[0] for line in run.stderr.splitlines() if "error:" in line}) if run.returncode else [])
     else:
         print("clang-format 14 is not in this Debian release: format not checked")
+
+    case("codespell finds no word that is misspelt", complaints("codespell", "-L", ",".join(NO_MISTAKES), *texts(files)))
+    # SC2034, SC2154: variables of scripts that include each other.
+    case("shellcheck has no warning", complaints("shellcheck", "-S", "warning", "-e", "SC2034,SC2154", "-f", "gcc",
+                                                 *(f for f in texts(files) if re.match(r"#!.*sh$", (lines_of(f) or [""])[0]))))
     sys.exit(1 if failed else 0)
 
 
