@@ -74,7 +74,7 @@ void ProcessTable::started(pid_t tid, uint64_t ticks) {
   auto at = current_.find(tid);
   if (at == current_.end()) return;
   Known& known = at->second;
-  if (known.start_ticks != 0 && known.start_ticks != ticks) known.info = nullptr;  // another thread with the id
+  if (known.start_ticks != 0 && known.start_ticks != ticks) known = {.instance = known.instance};  // another thread with the id
   known.start_ticks = ticks;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <thread>
 #include <vector>
 
 #include "catch.hpp"
@@ -64,4 +65,18 @@ TEST_CASE("a thread that is gone is known by its id alone, and nobody is asked a
   const ThreadInfo* gone = table.find(0, 1);
   CHECK(gone->pid == 0);
   CHECK(gone->command.empty());
+}
+
+TEST_CASE("an id that was reused is looked at by every thread that asks for it") {
+  ProcessTable table;
+  const pid_t tid = gettid();
+  const int64_t now = 2'000'000'000'000;
+  const ThreadInfo* before = table.find(tid, now);
+  table.started(tid, 1234);
+  table.started(tid, 5678);
+  const ThreadInfo* after = nullptr;
+  std::thread([&] { after = table.find(tid, now); }).join();
+  REQUIRE(after);
+  CHECK(after->start_ticks == 5678);
+  CHECK(after->id != before->id);
 }
