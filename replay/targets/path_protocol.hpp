@@ -4,8 +4,6 @@
 // was moved meanwhile.
 #pragma once
 
-#include <errno.h>
-
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -73,8 +71,6 @@ struct RepeatableCall : SharedCall {
   bool harmful = false;  // a request that must not be made twice may have been performed
   bool made = false;     // what it is to make is there: an operation that begins again goes on behind that
 };
-
-inline bool connection_broke(int error) { return error == ECONNRESET || error == ENOTCONN; }
 
 // `perform(call)` is the operation. Static: clang 14's -fsanitize=function wants coroutine templates local.
 template <class Call, class Client, class Tree, class Perform>

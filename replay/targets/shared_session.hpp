@@ -4,6 +4,7 @@
 // holds while it submits and while it handles replies, never while it waits.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -43,6 +44,9 @@ struct SharedCall {
   std::vector<uint32_t> name_sizes_;
   std::vector<DirEntry> entries_;
 };
+
+// Whether that is why a request failed: it may have been performed (ECONNRESET), or there was nowhere to send it (ENOTCONN).
+inline bool connection_broke(int error) { return error == ECONNRESET || error == ENOTCONN; }
 
 // All but the constructor under `mutex`.
 class SharedConnection {

@@ -21,7 +21,7 @@ Fork::~Fork() { client.drop(*this); }
 
 void Rpc::replied(std::span<const uint8_t> message) {
   if (one_way) {
-    client->free_.splice(client->free_.end(), client->busy_, self);
+    client->rpcs_.give_back(*this);
     return;
   }
   client->silent_ = false;
@@ -53,25 +53,16 @@ wire::ChannelOptions Client::channel_options() const {
 // --- requests ---
 
 Rpc& Client::request(Call* call, Command command, bool harmless, Dsi dsi) {
-  if (free_.empty()) {
-    free_.emplace_back();
-    free_.back().client = this;
-    free_.back().self = free_.begin();
-  }
-  busy_.splice(busy_.end(), free_, free_.begin());
-  Rpc& rpc = busy_.back();
-  rpc.call = call;
+  Rpc& rpc = rpcs_.take(this, call);
   rpc.command = command;
   rpc.dsi = dsi;
   rpc.harmless = harmless;
   rpc.one_way = false;
-  rpc.waiter = nullptr;
-  rpc.payload = {};
   rpc.out().begin(command);
   return rpc;
 }
 
-void Client::start(Rpc& rpc) {
+void Client::begin(Rpc& rpc) {
   if (rpc.call && rpc.call->cancelled)
     fail(rpc, ECANCELED);
   else if (rpc.call && !is_ready())  // what it was to go on with is gone
@@ -92,9 +83,7 @@ void Client::open_and_send(Rpc& rpc) {
 
 // The reply is there.
 void Client::conclude(Rpc& rpc) {
-  std::coroutine_handle<> waiter = rpc.waiter;
-  free_.splice(free_.end(), busy_, rpc.self);
-  if (waiter) waiter.resume();
+  if (std::coroutine_handle<> waiter = rpcs_.give_back(rpc)) waiter.resume();
 }
 
 void Client::fail(Rpc& rpc, int error) {
@@ -107,7 +96,7 @@ void Client::pump() {
   while (!backlog_.empty() && (!channel_.full() || !is_ready())) {
     Rpc* next = backlog_.front();
     backlog_.pop_front();
-    start(*next);
+    begin(*next);
   }
 }
 
@@ -148,14 +137,12 @@ wire::Channel::Interest Client::interest(int64_t deadline) const {
 
 // The protocol withdraws nothing: what is under way is waited for, for a while.
 void Client::cancel(const std::vector<SharedCall*>& calls) {
-  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
   parked_.wake_cancelled();
-  const int64_t until = settings.clock->now() + (silent_ ? 0 : kCancelPatience);
-  while (under_way() && settings.clock->now() < until) {
+  const bool all = all_finish(calls, *settings.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) {
     channel_.poll(until, -1);
     pump();
-  }
-  if (!under_way()) return;
+  });
+  if (all) return;
   silent_ = true;
   channel_.reset();  // ends them
   pump();
@@ -167,7 +154,7 @@ void Client::drop(Fork& fork) {
   if (!fork.open || fork.session != session_ || ending_ || !is_ready()) return;
   Rpc& rpc = request(nullptr, Command::close_fork);
   rpc.out().u8(0).u16(fork.number);
-  start(rpc);
+  begin(rpc);
 }
 
 Task Client::open_fork(Call* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened) {

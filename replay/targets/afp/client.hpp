@@ -12,9 +12,7 @@
 #pragma once
 
 #include <atomic>
-#include <coroutine>
 #include <deque>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +22,7 @@
 #include "targets/afp/afp.hpp"
 #include "targets/parking.hpp"
 #include "targets/path_protocol.hpp"
+#include "targets/rpc_list.hpp"
 
 namespace fsr::afp {
 
@@ -66,14 +65,10 @@ struct Fork {
 };
 using ForkRef = std::shared_ptr<Fork>;
 
-struct Rpc final : wire::Exchange {
-  Client* client = nullptr;
-  Call* call = nullptr;  // nullptr: ours
+struct Rpc final : RpcBase<Client, Call, Rpc> {
   Command command = Command::none;
   Dsi dsi = Dsi::command;
   bool harmless = true;  // may be done twice
-  std::coroutine_handle<> waiter;
-  std::list<Rpc>::iterator self;
 
   Out out() { return Out(head); }
   void replied(std::span<const uint8_t> message) override;
@@ -99,16 +94,9 @@ class Client final : private wire::Listener {
 
   // Begins a request, to be filled in through out() and sent at once.
   Rpc& request(Call* call, Command command, bool harmless = true, Dsi dsi = Dsi::command);
-  struct Answer {  // co_await it: the reply, valid until the next co_await
-    Client& client;
-    Rpc& rpc;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> h) {
-      rpc.waiter = h;
-      client.start(rpc);
-    }
-    const Reply& await_resume() const { return client.reply_; }
-  };
+  using Answer = fsr::Answer<Client, Rpc>;
+  void begin(Rpc& rpc);
+  const Reply& reply() const { return reply_; }
   Answer send(Rpc& rpc, std::string_view payload = {}) {
     rpc.payload = payload;
     return {*this, rpc};
@@ -132,7 +120,6 @@ class Client final : private wire::Listener {
   friend struct Fork;
   static constexpr uint32_t kWriteHead = 36;  // what a write has beside its data
   bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
-  void start(Rpc& rpc);
   void open_and_send(Rpc& rpc);
   void conclude(Rpc& rpc);
   void fail(Rpc& rpc, int error);
@@ -166,7 +153,7 @@ class Client final : private wire::Listener {
   int64_t next_tickle_ = 0;
 
   Reply reply_;
-  std::list<Rpc> busy_, free_;
+  RpcList<Rpc> rpcs_;
   std::deque<Rpc*> backlog_;  // wait for a request id
   Parking parked_;
   bool silent_ = false;  // a session that ended waited for the server in vain

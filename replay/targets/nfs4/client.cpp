@@ -68,23 +68,13 @@ void Rpc::failed(int error) {
 }
 
 Rpc& Client::bare_request(size_t channel) {
-  if (free_.empty()) {
-    free_.emplace_back();
-    free_.back().client = this;
-    free_.back().self = free_.begin();
-  }
-  busy_.splice(busy_.end(), free_, free_.begin());
-  Rpc& rpc = busy_.back();
-  rpc.call = nullptr;
+  Rpc& rpc = rpcs_.take(this, static_cast<Call*>(nullptr));
   rpc.bound_for = &channels_[channel];
   rpc.guarded = rpc.waits = false;
   rpc.slot = Rpc::kNoSlot;
-  rpc.serial = ++serials_;
   rpc.epoch = epoch_;
   rpc.retry_until = 0;
   rpc.repeats = 0;
-  rpc.waiter = nullptr;
-  rpc.payload = {};
   rpc.padding = 0;
   rpc.idempotent = true;  // what is not is told apart by its slot
   rpc.compound.begin(rpc.head, options.self, minor_version);
@@ -234,10 +224,7 @@ void Client::conclude(Rpc& rpc) {
   // What never left is no request on the wire.
   if (reply_.error && rpc.sendings() == 0 && rpc.retry_until == 0 && rpc.repeats == 0)
     counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_sub(1, std::memory_order_relaxed);
-  std::coroutine_handle<> waiter = rpc.waiter;
-  rpc.serial = 0;
-  free_.splice(free_.end(), busy_, rpc.self);
-  if (waiter) waiter.resume();
+  if (std::coroutine_handle<> waiter = rpcs_.give_back(rpc)) waiter.resume();
   pump();
 }
 
@@ -304,7 +291,7 @@ wire::Channel::Interest Client::interest(int64_t deadline) const {
 template <class Which>
 void Client::end_all(Which which, int error) {
   std::vector<std::pair<Rpc*, uint64_t>> found;
-  for (Rpc& rpc : busy_)
+  for (Rpc& rpc : rpcs_.used)
     if (which(rpc)) found.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : found) {
     if (rpc->serial != serial) continue;
@@ -316,7 +303,6 @@ void Client::end_all(Which which, int error) {
 }
 
 void Client::cancel(const std::vector<SharedCall*>& calls) {
-  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
   auto ours = [](const Rpc& rpc) { return rpc.call && rpc.call->cancelled; };
   parked_.wake_cancelled();
   end_all(
@@ -324,9 +310,7 @@ void Client::cancel(const std::vector<SharedCall*>& calls) {
         return ours(rpc) && (rpc.waits || std::find(delayed_.begin(), delayed_.end(), &rpc) != delayed_.end());
       },
       ECANCELED);
-  const int64_t until = options.clock->now() + (silent_ ? 0 : kCancelPatience);
-  while (under_way() && options.clock->now() < until) channels_.poll(until, -1);
-  if (!under_way()) return;
+  if (all_finish(calls, *options.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) { channels_.poll(until, -1); })) return;
   silent_ = true;
   channels_.reset();  // what is half sent refers to memory of the caller
   end_all(ours, ECANCELED);
@@ -336,7 +320,7 @@ void Client::end_everything() {
   ending_ = true;
   up_ = false;
   channels_.reset();
-  while (!busy_.empty() || !parked_.empty()) {
+  while (!rpcs_.used.empty() || !parked_.empty()) {
     parked_.wake();
     end_all([](const Rpc&) { return true; }, ECANCELED);
   }

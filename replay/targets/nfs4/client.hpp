@@ -11,9 +11,7 @@
 
 #include <array>
 #include <atomic>
-#include <coroutine>
 #include <deque>
-#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +21,7 @@
 #include "targets/nfs/nfs_state.hpp"
 #include "targets/nfs4/compound.hpp"
 #include "targets/parking.hpp"
+#include "targets/rpc_list.hpp"
 #include "targets/shared_session.hpp"
 #include "targets/wire/channel_set.hpp"
 
@@ -48,22 +47,18 @@ struct Counters {
       requests{};  // COMPOUNDs begun, by what they are about; one that is sent again is one
 };
 
-struct Rpc final : wire::Exchange {
-  Client* client = nullptr;
-  Call* call = nullptr;  // nullptr: ours
+struct Rpc final : RpcBase<Client, Call, Rpc> {
   Compound compound;
   wire::Channel* bound_for = nullptr;  // nullptr: any
   wire::Channel* channel = nullptr;    // it was sent on
   bool guarded = false;                // an OPEN or SETXATTR in it fails if it was done before
   size_t effect = 0;                   // of its operations, the first that must not be done twice; none: beyond the last
   uint32_t slot = kNoSlot;
-  uint64_t serial = 0, epoch = 0;
+  uint64_t epoch = 0;
   uint64_t session = 0;  // whose slot it is, by number
   bool waits = false;    // for a slot
   unsigned repeats = 0;  // since its reply was not kept
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;
-  std::coroutine_handle<> waiter;
-  std::list<Rpc>::iterator self;
 
   static constexpr uint32_t kNoSlot = UINT32_MAX;
   bool harmless() const { return effect >= compound.ops().size(); }
@@ -108,16 +103,9 @@ class Client {
 
   // Begins a request, with SEQUENCE in it already; to be filled in and sent at once.
   Rpc& request(Call* call, const Identity& who);
-  struct Answer {  // co_await it: the reply, valid until the next co_await
-    Client& client;
-    Rpc& rpc;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> h) {
-      rpc.waiter = h;
-      client.begin(rpc);
-    }
-    const Reply& await_resume() const { return client.reply_; }
-  };
+  using Answer = fsr::Answer<Client, Rpc>;
+  void begin(Rpc& rpc);
+  const Reply& reply() const { return reply_; }
   Answer send(Rpc& rpc, std::string_view payload = {}) {
     rpc.payload = payload;
     rpc.padding = uint8_t(XdrEncoder::padding(payload.size()));
@@ -147,7 +135,6 @@ class Client {
 
   // --- requests (client.cpp) ---
   Rpc& bare_request(size_t channel = 0);  // without SEQUENCE
-  void begin(Rpc& rpc);
   void start(Rpc& rpc);
   void transmit(Rpc& rpc);
   void pump();
@@ -201,8 +188,7 @@ class Client {
   uint64_t total_bytes_ = 0, available_bytes_ = 0;
 
   Reply reply_;
-  std::list<Rpc> busy_, free_;
-  uint64_t serials_ = 0;
+  RpcList<Rpc> rpcs_;
   std::deque<Rpc*> backlog_;   // wait for a slot
   std::vector<Rpc*> delayed_;  // wait for the server
   Parking parked_;             // wait for a session

@@ -64,7 +64,7 @@ Task transfer(Call& call, const File& file, Transfer::Move move, uint64_t offset
   const int error = co_await t.run();
   call.request->outcome.result = t.moved();
   // What was moved counts, unless the operation is going to begin again.
-  const bool again = error == ECONNRESET || error == ENOTCONN || error == kStateLost;
+  const bool again = connection_broke(error) || error == kStateLost;
   co_return t.moved() > 0 && !again ? 0 : error;
 }
 
@@ -163,7 +163,7 @@ Task do_copy(Call& call) {
     error = co_await copy_through(call, from, to, &done);
   if (call.restarted) co_await write_lost_again(call, to);
   call.request->outcome.result = done;
-  const bool again = error == ECONNRESET || error == ENOTCONN || error == kStateLost;
+  const bool again = connection_broke(error) || error == kStateLost;
   co_return done > 0 && !again ? 0 : error;
 }
 

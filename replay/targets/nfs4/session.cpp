@@ -7,13 +7,7 @@
 
 namespace fsr::nfs4 {
 
-namespace {
-
 constexpr unsigned kMostAttempts = 4;
-
-bool broke(int error) { return error == ECONNRESET || error == ENOTCONN; }
-
-}  // namespace
 
 Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path)
     : client(o, minor_version, path), files(client.options), states(client, files) {
@@ -48,10 +42,11 @@ Detached Nfs4Session::run(Call& call) {
     const uint64_t epoch = client.epoch();
     error = co_await perform(call);
     if (error == kStateLost) client.suspect(epoch);
-    if ((!broke(error) && error != kStateLost) || call.harmful || call.cancelled || ++call.attempts >= kMostAttempts) break;
+    if ((!connection_broke(error) && error != kStateLost) || call.harmful || call.cancelled || ++call.attempts >= kMostAttempts)
+      break;
     ++client.counters.repeated;
   }
-  if (broke(error)) {
+  if (connection_broke(error)) {
     ++client.counters.lost;
     error = ECONNRESET;
   }

@@ -12,7 +12,7 @@ namespace {
 // A lock table knows an owner by one number; those of flock are told from those of fcntl by its highest bit.
 uint64_t key(const Owner& owner) { return owner.id ^ (owner.kind == Owner::flock ? 1ull << 63 : 0); }
 
-bool is_gone(int error) { return error == ENOTCONN || error == ECONNRESET || error == ETIMEDOUT || error == ECANCELED; }
+bool is_gone(int error) { return connection_broke(error) || error == ETIMEDOUT || error == ECANCELED; }
 
 bool refused_in_time(uint32_t status) { return status == kNoGrace || status == kReclaimBad || status == kReclaimConflict; }
 

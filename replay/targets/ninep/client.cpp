@@ -47,31 +47,23 @@ uint32_t Client::transfer_size(const Fid& fid) const {
 // --- requests ---
 
 Rpc& Client::request(Call* call, Type type, bool harmless, int64_t patience) {
-  if (free_.empty()) {
-    free_.emplace_back();
-    free_.back().client = this;
-    free_.back().self = free_.begin();
-  }
-  Rpc& rpc = free_.front();
+  Rpc& rpc = rpcs_.take(this, call);
   rpc.until = settings.clock->now() + patience;
   if (call) rpc.until = call->until = call->until ? call->until : rpc.until;
-  auto place = busy_.end();
-  while (place != busy_.begin() && std::prev(place)->until > rpc.until) --place;
-  busy_.splice(place, free_, free_.begin());
-  rpc.call = call;
+  std::list<Rpc>& used = rpcs_.used;
+  auto place = rpc.self;
+  while (place != used.begin() && std::prev(place)->until > rpc.until) --place;
+  used.splice(place, used, rpc.self);
   rpc.type = type;
   rpc.harmless = harmless;
   rpc.unsent = rpc.withdrawn = false;
   rpc.clunks = kNoFid;
   rpc.withdraws = nullptr;
-  rpc.waiter = nullptr;
-  rpc.serial = ++serials_;
-  rpc.payload = {};
   rpc.out().begin(type);
   return rpc;
 }
 
-void Client::start(Rpc& rpc) {
+void Client::begin(Rpc& rpc) {
   rpc.unsent = true;
   if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
   if (rpc.type == Type::version) return open_and_send(rpc);
@@ -94,7 +86,7 @@ void Client::pump() {
   while (!backlog_.empty() && (!channel_.full() || !is_ready())) {
     Rpc* next = backlog_.front();
     backlog_.pop_front();
-    start(*next);
+    begin(*next);
   }
 }
 
@@ -114,12 +106,10 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
 }
 
 void Client::conclude(Rpc& rpc) {
-  std::coroutine_handle<> waiter = rpc.waiter;
   if (rpc.clunks != kNoFid) free_numbers_.push_back(rpc.clunks);
   Rpc* late = rpc.withdraws;
   const bool withdrawn = late && reply_.error == 0 && late->serial == rpc.withdraws_serial && late->withdrawn;
-  rpc.serial = 0;
-  free_.splice(free_.end(), rpc.withdrawn ? withdrawn_ : busy_, rpc.self);
+  std::coroutine_handle<> waiter = rpcs_.give_back(rpc, rpc.withdrawn ? withdrawn_ : rpcs_.used);
   if (withdrawn) {  // the server promised to say nothing more of it
     channel_.forget(*late);
     ++counters.flushed;
@@ -145,17 +135,17 @@ void Client::withdraw(Rpc& rpc) {
     return end(rpc, reason_to_withdraw(rpc));
   }
   rpc.withdrawn = true;
-  withdrawn_.splice(withdrawn_.end(), busy_, rpc.self);
+  withdrawn_.splice(withdrawn_.end(), rpcs_.used, rpc.self);
   Rpc& flush = request(nullptr, Type::flush);
   flush.withdraws = &rpc;
   flush.withdraws_serial = rpc.serial;
   flush.out().u16(uint16_t(rpc.tag()));
-  start(flush);
+  begin(flush);
 }
 
 void Client::advance(int64_t now) {
-  while (!busy_.empty() && busy_.front().until <= now) {
-    Rpc& late = busy_.front();
+  while (!rpcs_.used.empty() && rpcs_.used.front().until <= now) {
+    Rpc& late = rpcs_.used.front();
     if (late.type == Type::flush || late.type == Type::version)
       channel_.reset();
     else
@@ -167,21 +157,18 @@ void Client::advance(int64_t now) {
 }
 
 wire::Channel::Interest Client::interest(int64_t deadline) const {
-  if (!busy_.empty()) deadline = std::min(deadline, busy_.front().until);
+  if (!rpcs_.used.empty()) deadline = std::min(deadline, rpcs_.used.front().until);
   return channel_.interest(parked_.next(deadline));
 }
 
 void Client::cancel(const std::vector<SharedCall*>& calls) {
-  auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };
   parked_.wake_cancelled();
   std::vector<std::pair<Rpc*, uint64_t>> late;
-  for (Rpc& rpc : busy_)
+  for (Rpc& rpc : rpcs_.used)
     if (rpc.call && rpc.call->cancelled) late.emplace_back(&rpc, rpc.serial);
   for (auto [rpc, serial] : late)
     if (rpc->serial == serial) withdraw(*rpc);
-  const int64_t until = settings.clock->now() + (silent_ ? 0 : kCancelPatience);
-  while (under_way() && settings.clock->now() < until) channel_.poll(until, -1);
-  if (!under_way()) return;
+  if (all_finish(calls, *settings.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) { channel_.poll(until, -1); })) return;
   silent_ = true;
   channel_.reset();  // ends them: what is half sent refers to memory of the caller
 }
@@ -208,7 +195,7 @@ void Client::drop(Fid& fid) {
   Rpc& rpc = request(nullptr, Type::clunk);
   rpc.clunks = fid.number;
   rpc.out().u32(fid.number);
-  start(rpc);
+  begin(rpc);
 }
 
 Task Client::clunk(Call* call, FidRef fid, bool harmless) {

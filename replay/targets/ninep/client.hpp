@@ -10,7 +10,6 @@
 #pragma once
 
 #include <atomic>
-#include <coroutine>
 #include <deque>
 #include <list>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "targets/ninep/p9.hpp"
 #include "targets/parking.hpp"
 #include "targets/path_protocol.hpp"
+#include "targets/rpc_list.hpp"
 
 namespace fsr::ninep {
 
@@ -64,19 +64,15 @@ struct Fid {
 };
 using FidRef = std::shared_ptr<Fid>;
 
-struct Rpc final : wire::Exchange {
-  Client* client = nullptr;
-  Call* call = nullptr;  // nullptr: ours
+struct Rpc final : RpcBase<Client, Call, Rpc> {
   Type type = Type::version;
   bool harmless = true;      // may be done twice
   bool unsent = false;       // waits for a tag
   bool withdrawn = false;    // a Tflush is under way
   uint32_t clunks = kNoFid;  // the number is free afterwards
   Rpc* withdraws = nullptr;
-  uint64_t serial = 0, withdraws_serial = 0;
+  uint64_t withdraws_serial = 0;
   int64_t until = 0;
-  std::coroutine_handle<> waiter;
-  std::list<Rpc>::iterator self;
 
   Out out() { return Out(head); }
   void replied(std::span<const uint8_t> message) override;
@@ -105,16 +101,9 @@ class Client {
   Rpc& request(Call* call, Type type, bool harmless = true) {
     return request(call, type, harmless, type == Type::flush ? kFlushPatience : settings.timeout);
   }
-  struct Answer {  // co_await it: the reply, valid until the next co_await
-    Client& client;
-    Rpc& rpc;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> h) {
-      rpc.waiter = h;
-      client.start(rpc);
-    }
-    const Reply& await_resume() const { return client.reply_; }
-  };
+  using Answer = fsr::Answer<Client, Rpc>;
+  void begin(Rpc& rpc);
+  const Reply& reply() const { return reply_; }
   Answer send(Rpc& rpc, std::string_view payload = {}) {
     rpc.payload = payload;
     return {*this, rpc};
@@ -146,7 +135,6 @@ class Client {
   friend struct Rpc;
   friend struct Fid;
   Rpc& request(Call* call, Type type, bool harmless, int64_t patience);
-  void start(Rpc& rpc);
   void open_and_send(Rpc& rpc);
   void pump();
   void answered(Rpc& rpc, std::span<const uint8_t> message);
@@ -175,8 +163,8 @@ class Client {
   std::string unknown_words_;
 
   Reply reply_;
-  std::list<Rpc> busy_, withdrawn_, free_;  // busy: by `until`
-  uint64_t serials_ = 0;
+  RpcList<Rpc> rpcs_;  // in use: by `until`
+  std::list<Rpc> withdrawn_;
   std::deque<Rpc*> backlog_;  // wait for a tag
   Parking parked_;
   bool silent_ = false;  // a session that ended waited for the server in vain

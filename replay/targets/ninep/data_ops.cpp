@@ -50,7 +50,7 @@ Task transfer(Call& call, FidRef fid, bool out, uint64_t offset, uint64_t length
   outcome.result = done;
   if (!out && call.request->want_data) outcome.data = std::string_view(call.buffer).substr(0, size_t(done));
   // What was moved counts, unless the operation is going to begin again.
-  const bool broken = error == ECONNRESET || error == ENOTCONN;
+  const bool broken = connection_broke(error);
   co_return done && !broken ? 0 : error;
 }
 
@@ -125,7 +125,7 @@ Task do_copy(Call& call) {
     if (!error) done += written.size;
   }
   call.request->outcome.result = done;
-  co_return done&& error != ECONNRESET&& error != ENOTCONN ? 0 : error;
+  co_return done && !connection_broke(error) ? 0 : error;
 }
 
 }  // namespace fsr::ninep

@@ -85,7 +85,7 @@ Task Client::agree() {
     Rpc& rpc = request(nullptr, Type::version, true, last ? settings.timeout : std::min(settings.timeout, kDialectPatience));
     rpc.out().u32(settings.msize).str(dialect_name(wanted));
     const Reply& reply = co_await send(rpc);
-    if (reply.error == ECONNRESET || reply.error == ETIMEDOUT || reply.error == ENOTCONN || reply.error == EBADMSG) {
+    if (connection_broke(reply.error) || reply.error == ETIMEDOUT || reply.error == EBADMSG) {
       if (!last && !ending_) continue;
       problem_ =
           reply.error == ETIMEDOUT ? "no answer to Tversion" : "it closes the connection or garbles Tversion: no 9P server?";
@@ -180,7 +180,7 @@ Detached Client::set_up(bool* done) {
     problem_ = "it refuses to attach '" + settings.aname + "' for " + settings.uname + " (uid " + std::to_string(settings.uid) +
                "): " + strerror(error);
     bool demands = false;
-    if (error != ENOTCONN && error != ECONNRESET && error != ETIMEDOUT) co_await demands_authentication(&demands);
+    if (!connection_broke(error) && error != ETIMEDOUT) co_await demands_authentication(&demands);
     if (demands) problem_ = "it demands authentication for '" + settings.aname + "', and only servers without it are spoken to";
     *done = true;
     co_return;
