@@ -29,6 +29,12 @@ uint64_t RunResult::matched() const {
   for (const KindResult& k : kinds) n += k.matched;
   return n;
 }
+uint64_t RunResult::followed() const {
+  uint64_t n = 0;
+  for (const KindResult& k : kinds) n += k.followed;
+  return n;
+}
+
 uint64_t RunResult::differed() const {
   uint64_t n = 0;
   for (const KindResult& k : kinds) n += k.differed;
@@ -232,6 +238,7 @@ RunResult Runner::result() {
     r.service.merge(counts_[i].service);
     r.response.merge(counts_[i].response);
   }
+  r.cause = run_.consequences.first();
   std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
   if (r.mismatches.size() > run_.options.mismatches) r.mismatches.resize(run_.options.mismatches);
   r.cancelled = r.operations;

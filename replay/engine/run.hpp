@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/consequences.hpp"
 #include "engine/slowest.hpp"
 #include "measure/interval.hpp"
 #include "op.hpp"
@@ -75,16 +76,18 @@ struct KindResult {
   uint64_t ok = 0;           // succeeded on the target
   uint64_t matched = 0;      // compared, outcome as recorded
   uint64_t differed = 0;     // compared, outcome not as recorded
+  uint64_t followed = 0;     // compared, not as recorded since an operation before it was not issued
   uint64_t permission = 0;   // of `differed`: EACCES or EPERM on one side only, while acting as someone else than recorded
   uint64_t uncompared = 0;   // issued, but the capture has no outcome
   uint64_t approximate = 0;  // of `issued`: the target does something like it
-  uint64_t failed = 0;       // of `differed` and `uncompared`: in an error that the capture does not have, or without an answer
-  uint64_t awaited = 0;      // operations that were behind the schedule since they waited for one of this kind
-  uint64_t impossible = 0;   // not issued: the target has no such operation
-  uint64_t refused = 0;      // not issued: name or kind that must not reach a target
-  uint64_t bytes = 0;        // read, written, copied
-  Histogram service;         // issue to completion, of those that did not fail
-  Histogram recorded;        // what the same took in the capture
+  uint64_t failed =
+      0;  // of `differed`, `followed` and `uncompared`: in an error that the capture does not have, or without an answer
+  uint64_t awaited = 0;     // operations that were behind the schedule since they waited for one of this kind
+  uint64_t impossible = 0;  // not issued: the target has no such operation
+  uint64_t refused = 0;     // not issued: name or kind that must not reach a target
+  uint64_t bytes = 0;       // read, written, copied
+  Histogram service;        // issue to completion, of those that did not fail
+  Histogram recorded;       // what the same took in the capture
 };
 
 struct Mismatch {
@@ -147,6 +150,7 @@ struct RunResult {
   uint64_t window_full = 0;  // operations that were due before there was room to plan them
   uint64_t bytes_read = 0, bytes_written = 0;
   ContentCompared content;
+  std::optional<Consequences::Cause> cause;  // the first that something followed from
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
   bool stopped = false;              // ended early by stop, duration or an error
@@ -157,6 +161,7 @@ struct RunResult {
   uint64_t issued() const;
   uint64_t matched() const;
   uint64_t differed() const;
+  uint64_t followed() const;
   double offered() const;  // operations a second asked for; 0 when as fast as possible
   uint64_t failed() const;
   double achieved() const;     // operations a second that were done and did not fail

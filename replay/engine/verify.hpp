@@ -7,16 +7,20 @@
 #include <unordered_map>
 
 #include "base/target.hpp"
+#include "engine/consequences.hpp"
 #include "engine/run.hpp"
 
 namespace fsr {
 
-enum class Match : uint8_t { matched, differed, permission, uncompared };
+// followed: differed, since an operation before it was not done.
+enum class Match : uint8_t { matched, differed, permission, followed, uncompared };
 
 // One for each worker; not thread-safe.
 class Verifier {
  public:
-  Verifier(bool compare_data, size_t keep) : compare_data_(compare_data), keep_(keep) {}
+  // `keep`: so many mismatches are described. `consequences`: shared by all workers; null: nothing follows from anything.
+  Verifier(bool compare_data, size_t keep, Consequences* consequences = nullptr)
+      : compare_data_(compare_data), keep_(keep), consequences_(consequences) {}
 
   // `other_user`: acted as somebody else than recorded, so that a permission error on one side only follows from that.
   Match check(const Op& op, const Outcome& got, bool other_user);
@@ -43,6 +47,7 @@ class Verifier {
 
   bool compare_data_;
   size_t keep_;
+  Consequences* consequences_;
   uint64_t total_ = 0;
   ContentCompared content_;
   std::vector<Mismatch> mismatches_;

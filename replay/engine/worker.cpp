@@ -22,7 +22,7 @@ Worker::Worker(RunState& run, unsigned index)
     : run_(run),
       index_(index),
       session_(run.target.open_session()),
-      verifier_(run.options.compare_data, run.options.mismatches),
+      verifier_(run.options.compare_data, run.options.mismatches, &run.consequences),
       self_(geteuid()),
       rest_(run.clock, run.options.inline_workers) {
   if (run.options.timing == Timing::asap) session_->prefer_throughput();
@@ -291,6 +291,10 @@ bool Worker::compare(const Node& node, KindResult& kind) {
           run_.cancel.store(true, std::memory_order_relaxed);
         }
         break;
+      case Match::followed:
+        ++kind.followed;
+        failed |= outcome.error != 0;
+        break;
       case Match::uncompared:
         ++kind.uncompared;
         break;
@@ -307,9 +311,11 @@ void Worker::dispose(Node& node, Disposal why) {
       break;
     case Disposal::impossible:
       ++kind.impossible;
+      run_.consequences.not_done(node.copy.op());
       break;
     case Disposal::refused:
       ++kind.refused;
+      run_.consequences.not_done(node.copy.op());
       break;
   }
   node.issued = node.ended = run_.clock.now();
@@ -394,6 +400,7 @@ void Worker::merge_into(RunResult& r) {
     to.issued += from.issued;
     to.ok += from.ok;
     to.matched += from.matched;
+    to.followed += from.followed;
     to.differed += from.differed;
     to.permission += from.permission;
     to.uncompared += from.uncompared;

@@ -38,6 +38,7 @@ struct RunState {
   Target& target;
   Clock& clock;
   Window window;
+  Consequences consequences;
   std::vector<std::unique_ptr<Worker>> workers;
   int64_t start = 0;                // clock; set before workers run
   std::atomic<bool> cancel{false};  // issue nothing more

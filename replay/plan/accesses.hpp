@@ -36,6 +36,8 @@ struct AccessList {
   void add(uint64_t key, Access::Mode mode, bool decided = true, bool identity = false) {
     items[count++] = {key, mode, decided, identity};
   }
+  Access* begin() { return items; }
+  Access* end() { return items + count; }
   const Access* begin() const { return items; }
   const Access* end() const { return items + count; }
 };

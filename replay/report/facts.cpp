@@ -66,6 +66,8 @@ Facts run_facts(const Report& report) {
       {"issued", number(r.issued())},
       {"matched", number(r.matched())},
       {"differed", number(r.differed())},
+      {"followed", number(r.followed())},
+      {"followed_from", r.cause ? fmt::format("operation {} {} {}", r.cause->seq, op_name(r.cause->kind), r.cause->name) : ""},
       {"failed", number(r.failed())},
       {"unanswered", number(r.unanswered)},
       {"cancelled", number(r.cancelled)},
@@ -98,12 +100,19 @@ Facts run_facts(const Report& report) {
 }
 
 Facts kind_facts(const KindResult& k) {
-  return {{"issued", number(k.issued)},           {"ok", number(k.ok)},
-          {"matched", number(k.matched)},         {"differed", number(k.differed)},
-          {"permission", number(k.permission)},   {"uncompared", number(k.uncompared)},
-          {"failed", number(k.failed)},           {"awaited", number(k.awaited)},
-          {"approximate", number(k.approximate)}, {"impossible", number(k.impossible)},
-          {"refused", number(k.refused)},         {"bytes", number(k.bytes)}};
+  return {{"issued", number(k.issued)},
+          {"ok", number(k.ok)},
+          {"matched", number(k.matched)},
+          {"differed", number(k.differed)},
+          {"followed", number(k.followed)},
+          {"permission", number(k.permission)},
+          {"uncompared", number(k.uncompared)},
+          {"failed", number(k.failed)},
+          {"awaited", number(k.awaited)},
+          {"approximate", number(k.approximate)},
+          {"impossible", number(k.impossible)},
+          {"refused", number(k.refused)},
+          {"bytes", number(k.bytes)}};
 }
 
 Facts distribution_facts(const Histogram& h) {

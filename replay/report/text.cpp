@@ -116,13 +116,13 @@ std::string report_text(const Report& report) {
                  format_duration(report.prepared.elapsed));
   for (const auto& section : report.sections) text += section->text();
   kinds_table(out, r, as);
-  uint64_t compared = r.matched() + r.differed();
+  uint64_t compared = r.matched() + r.differed() + r.followed();
   fmt::format_to(out, "{:<16} {:>11} {:>11} {:>9}", "all", format_count(r.issued()), format_count(r.matched()),
                  format_count(r.differed()));
   if (compared) {
     // Rounded down: 100 % must mean all.
     double share = double(uint64_t(double(r.matched()) / double(compared) * 1e5)) / 1e3;
-    fmt::format_to(out, "   {:.3f} % {}", r.differed() ? std::min(share, 99.999) : 100.0, as);
+    fmt::format_to(out, "   {:.3f} % {}", r.differed() || r.followed() ? std::min(share, 99.999) : 100.0, as);
   }
   fmt::format_to(out, "\n");
   times_table(out, r);
@@ -141,6 +141,9 @@ std::string report_text(const Report& report) {
   if (r.auxiliary) fmt::format_to(out, "target     {} requests of its own\n", format_count(r.auxiliary));
   for (const auto& [name, value] : report.counters)
     if (value) fmt::format_to(out, "target     {} {}\n", format_count(value), name);
+  if (r.cause)
+    fmt::format_to(out, "followed   {} outcomes differed in consequence of what was not issued, first operation {} {} '{}'\n",
+                   format_count(r.followed()), r.cause->seq, op_name(r.cause->kind), escape_text(r.cause->name));
   for (const Mismatch& m : report.prepared.failures)
     fmt::format_to(out, "image failed: {} '{}': {}\n", op_name(m.kind), escape_text(m.name), m.got);
   for (const Mismatch& m : r.mismatches)

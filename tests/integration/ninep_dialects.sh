@@ -36,7 +36,7 @@ replay() {
 
 serve 15650 "$FSR_SOURCE/tests/servers/qemu-9p"
 serve 15651 "$FSR_SOURCE/tests/servers/qemu-9p" passthrough
-for port in 15660 15661; do serve $port "$FSR_BUILD/tests/integration/ninep-server/release/ninep-server"; done
+for port in 15660 15661 15662; do serve $port "$FSR_BUILD/tests/integration/ninep-server/release/ninep-server"; done
 unix="/?dialect=9p2000.u&aname=/" plan9="/?dialect=9p2000"
 conform "9p://$P9_HOST:15650$unix" &
 conform "9p://$P9_HOST:15660$plan9" || failures_=1
@@ -51,3 +51,14 @@ for app in git sqlite; do
 done
 replay git 15651 "$unix" '{"getxattr"}'
 replay sqlite 15661 "$plan9" '{"getxattr", "setlk", "setattr"}'
+# What a file that can't be made is asked for afterwards.
+mkdir nameless
+fsshim capture nameless -o nameless.zst -- python3 -c '
+import os
+fd = os.open("nameless", os.O_TMPFILE | os.O_RDWR)
+os.write(fd, b"text")
+os.pread(fd, 4, 0)
+os.mkdir("nameless/other")' 2>capture.err || not_ok "a file without a name captured" "$(cat capture.err)"
+fsreplay nameless.zst "9p://$P9_HOST:15662$plan9" --timing asap -q --json >nameless.json
+check_report "what follows from an operation that the target has not is told from what differs" nameless.json 'r["differed"] == 0' \
+  'r["followed"] >= 2' 'r["kinds"]["tmpfile"]["impossible"] == 1' '"tmpfile" in r["followed_from"]' 'r["kinds"]["mkdir"]["matched"] == 1'

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/consequences.hpp"
+
+#include "catch.hpp"
+#include "engine/verify.hpp"
+#include "op_list.hpp"
+
+using namespace fsr;
+
+TEST_CASE("what a file that was not made is asked for follows, and so does what should have come of that") {
+  Consequences c;
+  Op mkdir = name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5);
+  mkdir.seq = 7;
+  CHECK_FALSE(c.follows(create_op({2, 3, 2}, 5, "a", 10, 3)));
+  c.not_done(mkdir);
+  CHECK_FALSE(c.first());
+  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::lookup, 1, "e", 6)));  // of the same thread, beside it
+  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::mkdir, 1, "e", 6)));
+  CHECK(c.follows(name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5)));
+  CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3)));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::write, 10, 3)));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::getattr, 10)));
+  CHECK(c.follows(name_op({8, 9, 2}, OpKind::rmdir, 1, "d", 5)));
+  REQUIRE(c.first());
+  CHECK(c.first()->seq == 7);
+  CHECK(c.first()->kind == OpKind::mkdir);
+  CHECK(c.first()->name == "d");
+}
+
+TEST_CASE("only what depends on it follows: attributes, content and names apart") {
+  Consequences c;
+  Op set = object_op({0, 1, 1}, OpKind::setxattr, 10);
+  set.name = "user.x";
+  c.not_done(set);
+  CHECK(c.follows(object_op({2, 3, 2}, OpKind::listxattr, 10)));
+  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::read, 10)));
+  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::getattr, 10)));
+  c.not_done(object_op({4, 5, 1}, OpKind::fallocate, 11));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::read, 11)));
+  CHECK_FALSE(c.follows(object_op({6, 7, 2}, OpKind::listxattr, 11)));
+  c.not_done(object_op({8, 9, 1}, OpKind::getattr, 12));  // nothing depends on a question
+  CHECK_FALSE(c.follows(object_op({8, 9, 2}, OpKind::getattr, 12)));
+}
+
+TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
+  Consequences c;
+  Verifier verifier(true, 10, &c);
+  const Op lookup = name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5);
+  CHECK(verifier.check(lookup, Outcome{.error = ENOENT}, false) == Match::differed);
+  c.not_done(name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5));
+  CHECK(verifier.check(lookup, Outcome{.error = ENOENT}, false) == Match::followed);
+  CHECK(verifier.check(lookup, Outcome{}, false) == Match::matched);
+  CHECK(verifier.total() == 1);
+}
