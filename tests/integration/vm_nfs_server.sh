@@ -84,5 +84,37 @@ if [ $? = 0 ]; then ok "requests on the wire are those that the server counted";
   not_ok "requests on the wire are those that the server counted" "$(tail -n 1 verdict) $(head -n 1 verdict) $(cat errors)"
 fi
 
+# A file that is open and locked while the server forgets its client goes on, opened and locked anew.
+mkdir held
+cat >hold.py <<'E'
+import fcntl, os, time
+log = os.open("held/log", os.O_CREAT | os.O_RDWR, 0o644)
+fcntl.lockf(log, fcntl.LOCK_EX, 10)
+for i in range(60):
+    os.pwrite(log, b"%9d\n" % i, 10 * i)
+    os.close(os.open(f"held/new{i}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+    time.sleep(0.05)
+fcntl.lockf(log, fcntl.LOCK_UN, 10)
+os.close(log)
+E
+fsshim capture held -o held.zst -- python3 hold.py 2>/dev/null
+fsreplay held.zst "${v42/v42/lease}" -q --json >lease.json 2>errors &
+replay=$!
+sleep 1.5
+touch share/expire
+wait $replay
+status=$?
+python3 - $status >verdict 2>&1 <<'E'
+import json, sys
+report = json.load(open("lease.json"))
+counters = {name: n for name, n in report["counters"].items() if n}
+print(report["issued"], report["matched"], report["differed"], counters, report.get("mismatches"))
+assert report["issued"] == report["operations"] and report["differed"] <= counters.get("operations lost with a session", 0)
+assert counters["open files opened again"] == 1 and "locks lost" not in counters
+E
+if [ $? = 0 ] && [ ! -e share/expire ]; then ok "after its lease has ended an open and locked file is opened and locked anew"; else
+  not_ok "after its lease has ended an open and locked file is opened and locked anew" "status $status: $(tr '\n' ' ' <verdict) $(cat errors)"
+fi
+
 touch share/done
 wait $vm || not_ok "the guest ends well" "$(tail -n 3 console | tr '\n' ' ')"
