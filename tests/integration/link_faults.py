@@ -23,7 +23,7 @@ PORT = 15990
 TIMEOUT = 4  # seconds: the target's
 SOON = 2  # seconds that a replay may take to end
 SLACK = 3  # seconds more on a busy machine
-RUNS = 5
+RUNS = 8
 UNDER_WAY = 100  # requests: the run has begun
 
 # server, the proxy's wire, the server's port, the URL through the proxy, the exported directory, who owns what is made there
@@ -125,10 +125,13 @@ class Beside:
         for number in range(runs):
             what = list(kinds)[number % len(kinds)]
             workers = 1 + number // len(kinds) % 2
-            timing = ("original", "asap", "think")[number % 3]
+            timing = ("original", "asap", "think", None)[number % 4]
             between = self.proxy(kinds[what]())
-            replay = self.start(trace, "--workers", str(workers), "--timing", timing, timeout=20)
-            between.await_requests(UNDER_WAY)
+            if timing:
+                replay = self.start(trace, "--workers", str(workers), "--timing", timing, timeout=20)
+            else:
+                replay = self.start("mix:sfs97-v3", "--workers", str(workers), "--load", "max", timeout=20)
+            between.await_requests(UNDER_WAY if timing else chance.randrange(UNDER_WAY, 20 * UNDER_WAY))
             time.sleep(chance.random())
             if what == ", silent":
                 between.pause()
@@ -146,7 +149,7 @@ class Beside:
             problem, _ = self.ended(replay, SOON + SLACK)
             between.close()
             if problem:
-                self.cases.case(f"{self.kind}: ^C{what}, {timing}, {workers} workers", False, problem)
+                self.cases.case(f"{self.kind}: ^C{what}, {timing or 'a mix'}, {workers} workers", False, problem)
                 return
         self.cases.case(f"{self.kind}: ^C at random moments, {runs} times", True)
 
