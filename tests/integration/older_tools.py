@@ -28,13 +28,13 @@ def run(*command, timeout=120, **options):
     return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=timeout, check=False, **options)
 
 
-def captured(command, trace):
-    """Requests and outputs of a run in the directory d, which is made, and what it leaves there. Names that hold the process's number
+def captured(command, trace, directory="d"):
+    """Requests and outputs of a run in the directory, which is made, and what it leaves there. Names that hold the process's number
     are made alike."""
-    os.mkdir("d")
-    done = run(f"{BUILD}/shim/fsshim", "capture", "d", "-o", trace, "--", *command)
-    left = os.listdir("d")
-    shutil.rmtree("d")
+    os.mkdir(directory)
+    done = run(f"{BUILD}/shim/fsshim", "capture", directory, "-o", trace, "--", *command)
+    left = os.listdir(directory)
+    shutil.rmtree(directory)
     dump = subprocess.run([f"{BUILD}/tools/fstrace", "dump", "--json", trace], capture_output=True, text=True, check=True).stdout
     dump = re.sub(r"Bonnie\.[0-9]+", "Bonnie", dump)
     ops = [json.loads(line) for line in dump.splitlines()]
