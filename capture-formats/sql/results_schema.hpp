@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
-constexpr int kResultsVersion = 2;               // user_version; another one has other tables
+constexpr int kResultsVersion = 3;               // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -33,6 +33,9 @@ create table offered(run int, from_ns int, to_ns int, operations int);
 create table slowest(run int, seq int, kind text, name text, object int, issued_ns int, service_ns int, recorded_ns int);
 create table mismatches(run int, seq int, kind text, name text, object int, thread int, expected text, got text);
 create table counters(run int, name text, value int);
+create table compared_rates(run int, name text, unit text, target text, round int, rate real);
+create table compared(run int, name text, unit text, first text, second text, rounds int, ratio real, low real, high real, sign_p real,
+  verdict text);
 create table mix(run int, procedure text, asked real, issued int, failed int, issued_share real, wire int, wire_share real);
 create view curve as
   select run.series, run.id as run, asked_per_s, achieved_per_s, issued as calls, mean_ns, p50_ns, p90_ns, p99_ns,

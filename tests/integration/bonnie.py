@@ -63,7 +63,7 @@ def layouts():
     little = [*ANY_SIZE, "-s", "1:4096", "-n", "1"]
     done = run(FSBENCH, "bonnie", "-d", "memory:", *little)
     theirs = run("bonnie++", "-d", ".", *little)
-    number = re.compile(r"[+0-9.]+([kmg]|[mu]?s)?")
+    number = re.compile(r"[+0-9.]+([mu]?s|[kmg])?")
 
     def shape(text):
         """Without the numbers, which are of chance, and the CSV's."""

@@ -64,6 +64,7 @@ class Bonnie {
   Bonnie(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) {
     if (options_.memory < 0) options_.memory = memory_of_machine();
     if (options_.machine.empty()) options_.machine = name_of_machine();
+    clock_.heed(stop);
   }
 
   int run() {
@@ -221,7 +222,7 @@ Run add_bonnie(Command& command, const std::atomic<int>& stop) {
   command.add("-Z", o->random_file, "a file of random numbers in their place").stands_for("FILE");
   command.add("--layout", o->layout, "layout of the results").one_of({"1.03", "2.00a"});
   command.flag("--json", o->json, "results as JSON, also of short tests");
-  return [o, command, &stop]() mutable {
+  return [o, command, &stop](const auto&) mutable {
     o->fast = command.option("-f").given();
     if (const size_t colon = o->user.find(':'); colon != std::string::npos) {
       o->group = o->user.substr(colon + 1);

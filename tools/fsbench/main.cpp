@@ -2,7 +2,9 @@
 // fsbench: the workloads of older tools, with their options and their output, on any target.
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "subcommand.hpp"
 #include "util/standard_streams.hpp"
@@ -21,6 +23,7 @@ struct Entry {
 
 constexpr Entry kPersonalities[] = {
     {"bonnie", "a big file and many small ones, test by test", add_bonnie},
+    {"compare", "one of these, or fsreplay, on several targets in turn", add_compare},
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
     {"postmark", "small files: created, read, appended, deleted", add_postmark},
 };
@@ -39,14 +42,17 @@ int run(int argc, char** argv) {
       name = e.name;
     });
   }
+  // A command of its own, whose options are not ours.
+  const auto own = std::find(argv, argv + argc, std::string_view("--"));
+  const std::vector<std::string> behind(own == argv + argc ? own : own + 1, argv + argc);
   try {
-    if (auto status = program.parse(argc, argv)) return *status;
+    if (auto status = program.parse(int(own - argv), argv)) return *status;
   } catch (const UsageError& e) {
     fprintf(stderr, "fsbench: %s (--help lists the options)\n", e.what());
     return 2;
   }
   try {
-    return chosen();
+    return chosen(behind);
   } catch (const std::exception& e) {
     fprintf(stderr, "fsbench %s: %s\n", name.c_str(), e.what());
     return 2;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -28,7 +29,7 @@ namespace fsr::fsbench {
 namespace {
 
 struct Options {
-  bool verbose = false;
+  bool verbose = false, json = false;
   uint64_t seconds = 0, calls = 0;  // 0: not given
   double load = 30;
   unsigned processes = 7;
@@ -167,6 +168,10 @@ class Nhfsstone {
     };
     for (const MixRow& row : s.rows) off += std::abs(got(row) - row.asked) * 100;
     const bool valid = off <= MixResult::kMostDeviation && s.calls > 0;
+    if (options_.json) {
+      print_json(s, valid);
+      return complain(s) && valid ? 0 : 1;
+    }
     if (!valid) fmt::print("INVALID RUN, mix generated is off by {:.2f}%\n", off);
     if (options_.verbose || !valid) {
       fmt::print("op        want       got    calls      secs  msec/call    time %\n");
@@ -187,6 +192,16 @@ class Nhfsstone {
     fmt::print("{} sec {} calls {:.2f} calls/sec {:.2f} msec/call\n", std::lround(std::floor(s.seconds)), s.calls,
                s.seconds > 0 ? double(s.done) / s.seconds : 0, s.done ? s.service / double(s.done) : 0);
     return complain(s) && valid ? 0 : 1;
+  }
+
+  static void print_json(const Sum& s, bool valid) {
+    nlohmann::json rows = nlohmann::json::array();
+    if (s.done > 0) rows.push_back({{"name", "calls"}, {"unit", "calls/s"}, {"rate", double(s.done) / s.seconds}});
+    for (const MixRow& row : s.rows)
+      if (row.service > 0)
+        rows.push_back(
+            {{"name", row.name}, {"unit", "calls/s of service"}, {"rate", double(row.issued - row.failed) * 1e9 / row.service}});
+    fmt::print("{}\n", nlohmann::json({{"program", "nhfsstone"}, {"valid", valid}, {"rows", rows}}).dump(2));
   }
 
   static void percentiles(const char* what, const Histogram& h) {
@@ -244,9 +259,10 @@ Run add_nhfsstone(Command& command, const std::atomic<int>& stop) {
   add_number(command, "-c", "calls", options->calls, 1'000'000'000'000, "calls in all (default 5000); wins over -t");
   add_number(command, "-l", "load", options->load, 1'000'000'000, "calls a second in all (default 30)");
   add_number(command, "-p", "procs", options->processes, 10'000, "processes, each with a call under way (default 7)");
+  command.flag("--json", options->json, "rates as JSON in place of the original's output");
   command.add("-m", options->mix, "mixfile: saved nfsstat output of any system, or mix:NAME").stands_for("FILE");
   command.add("DIR", options->targets, "directories or URLs; process n uses number n modulo their number (default .)");
-  return [options, &stop] { return Nhfsstone(*options, stop).run(); };
+  return [options, &stop](const auto&) { return Nhfsstone(*options, stop).run(); };
 }
 
 }  // namespace fsr::fsbench

@@ -2,12 +2,12 @@
 // PostMark 1.53's configuration files, prompt and reports, on directories and on any other target.
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,7 +30,8 @@ using namespace postmark;
 struct Options {
   std::string file;
   unsigned streams = 1;
-  bool detail = false;
+  std::string location;  // in place of those that the file sets
+  bool detail = false, json = false;
 };
 
 class Postmark {
@@ -40,19 +41,20 @@ class Postmark {
   }
 
   int run() {
-    puts("PostMark v1.51 : 8/14/01");
+    if (!options_.json) puts("PostMark v1.51 : 8/14/01");
     Commands commands([this](const Settings& settings) { return perform(settings); });
     if (!options_.file.empty()) {
-      fmt::print("Reading configuration from file '{}'\n", options_.file);
+      if (!options_.json) fmt::print("Reading configuration from file '{}'\n", options_.file);
       if (!commands.load(options_.file)) throw std::runtime_error(options_.file + ": " + strerror(errno));
     }
-    if (!commands.quit() && !stop_.load()) commands.prompt();
+    if (!options_.json && !commands.quit() && !stop_.load()) commands.prompt();
     if (stop_.load()) fmt::print(stderr, "fsbench postmark: interrupted\n");
     return failed_ || commands.any_error() || stop_.load() ? 1 : 0;
   }
 
  private:
-  std::string perform(const Settings& settings) {
+  std::string perform(Settings settings) {
+    if (!options_.location.empty()) settings.locations = {{options_.location}};
     MonotonicClock clock;
     clock.heed(stop_);
     std::vector<std::unique_ptr<Target>> targets;
@@ -66,11 +68,11 @@ class Postmark {
     std::vector<Part> parts;
     std::vector<const PostmarkPlayer*> players;
     for (unsigned i = 0; i < options_.streams; ++i) {
-      auto player = std::make_unique<PostmarkPlayer>(settings, options_.streams == 1 ? 0 : i + 1, umask_, i == 0);
+      auto player =
+          std::make_unique<PostmarkPlayer>(settings, options_.streams == 1 ? 0 : i + 1, umask_, i == 0 && !options_.json);
       players.push_back(player.get());
       parts.push_back({std::move(player), 0, i});
     }
-    const std::vector<Part> kept;
     Played played = stage.play(parts, {.stop = &stop_});
     return summary(settings, players, played);
   }
@@ -87,6 +89,7 @@ class Postmark {
     failed_ |= !whole;
     if (!whole || stop_.load()) return "";
     const int64_t transactions = settings.transactions * int64_t(players.size());
+    if (options_.json) return json(transactions, played);
     return report(counts, transactions, settings.verbose) + (options_.detail ? detail(played) : "");
   }
 
@@ -96,6 +99,18 @@ class Postmark {
     for (const std::string& error : player.errors()) fmt::print(stderr, "Error: {}\n", error);
     if (player.error_count() > player.errors().size())
       fmt::print(stderr, "Error: {} more\n", player.error_count() - player.errors().size());
+  }
+
+  // Rates that need no whole seconds: of what is done to a file, by the time that it took.
+  static std::string json(int64_t transactions, const Played& played) {
+    const double seconds = double(played.ended - played.started) / 1e9;
+    nlohmann::json rows = {{{"name", "transactions"}, {"unit", "1/s of the run"}, {"rate", double(transactions) / seconds}}};
+    for (Row row = kFileCreated; row <= kFileDeleted; ++row) {
+      const Histogram& service = played.counts[row].service;
+      if (service.sum() > 0)
+        rows.push_back({{"name", kRowNames[row]}, {"unit", "files/s"}, {"rate", double(service.count()) * 1e9 / service.sum()}});
+    }
+    return nlohmann::json({{"program", "postmark"}, {"seconds", seconds}, {"rows", rows}}).dump(2) + "\n";
   }
 
   // What the original does not tell.
@@ -129,7 +144,10 @@ Run add_postmark(Command& command, const std::atomic<int>& stop) {
       .within(1, 10'000)
       .stands_for("N");
   command.flag("--detail", options->detail, "after each report, the time to the millisecond and latency by kind");
-  return [options, &stop] { return Postmark(*options, stop).run(); };
+  command.add("--location", options->location, "a directory or URL, in place of all that CONFIG sets").stands_for("DIR");
+  command.flag("--json", options->json,
+               "in place of the transcript, of each run the rates as JSON; reads no commands but CONFIG's");
+  return [options, &stop](const auto&) { return Postmark(*options, stop).run(); };
 }
 
 }  // namespace fsr::fsbench

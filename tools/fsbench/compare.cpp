@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same program on two or more targets, in rounds that alternate, and what can be said of the difference.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "compare_runs.hpp"
+#include "comparison.hpp"
+#include "subcommand.hpp"
+#include "util/environment.hpp"
+#include "util/output_file.hpp"
+
+namespace fsr::fsbench {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> targets;
+  unsigned rounds = 5, seed = 1;
+  std::string html, results;
+  bool keeps_caches = false, runs_all = false, json = false, quiet = false;
+};
+
+constexpr unsigned kLeastRounds = 3;  // before an early end
+
+// Of this machine: its page cache and what it knows of names.
+bool drop_caches() {
+  sync();
+  std::ofstream control("/proc/sys/vm/drop_caches");
+  return bool(control << "3" << std::flush);
+}
+
+std::string way_to(const std::string& target) {
+  if (target.starts_with("file:") || target.find(':') == std::string::npos) {
+    const std::string directory = target.substr(target.starts_with("file:") ? 5 : 0);
+    return fmt::format("the kernel's client and page cache: {}", mount_text(directory));
+  }
+  return "a client of its own, without a page cache";
+}
+
+class Compare {
+ public:
+  Compare(const Options& options, const std::vector<std::string>& command, const std::atomic<int>& stop)
+      : options_(options), stop_(stop) {
+    if (command.empty() || !ComparedProgram::is_known(command[0]))
+      throw std::runtime_error("expected a program behind \"--\": bonnie, nhfsstone, postmark or fsreplay, with its options");
+    program_ = std::make_unique<ComparedProgram>(command[0], std::vector<std::string>(command.begin() + 1, command.end()));
+    comparison_.targets = options.targets;
+    comparison_.program = fmt::format("{}", fmt::join(command, " "));
+    comparison_.asked = options.rounds;
+    for (const std::string& target : comparison_.targets) comparison_.through.push_back(way_to(target));
+  }
+
+  int run() {
+    std::unique_ptr<OutputFile> page;
+    std::unique_ptr<ResultsDatabase> results;
+    if (!options_.html.empty()) page = std::make_unique<OutputFile>(options_.html, false, Readers::by_umask);
+    if (!options_.results.empty()) results = std::make_unique<ResultsDatabase>(options_.results);
+    while (comparison_.rounds < options_.rounds && round()) {
+      if (!options_.runs_all && comparison_.rounds >= kLeastRounds && comparison_.all_decided()) break;
+    }
+    comparison_.interrupted = stop_.load() != 0;
+    tell_caches();
+    if (options_.json)
+      fmt::print("{}\n", comparison_.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    else
+      fputs(comparison_.text().c_str(), stdout);
+    if (page) page->finish(comparison_.html());
+    if (results) comparison_.database(*results);
+    if (comparison_.interrupted) fmt::print(stderr, "fsbench compare: interrupted in round {}\n", comparison_.rounds + 1);
+    return comparison_.interrupted || !comparison_.complaints.empty() ? 1 : 0;
+  }
+
+ private:
+  // A run on each target, backwards in every other round: what drifts favours nobody. False: interrupted, and the round does not
+  // count.
+  bool round() {
+    std::vector<size_t> order;
+    for (size_t i = 0; i < comparison_.targets.size(); ++i) order.push_back(i);
+    if (comparison_.rounds % 2) std::reverse(order.begin(), order.end());
+    std::vector<ProgramRun> runs(order.size());
+    for (size_t target : order) {
+      if (!options_.keeps_caches) dropped_ = drop_caches() && dropped_;
+      if (!options_.quiet && isatty(2))
+        fmt::print(stderr, "round {} of {}: {}\n", comparison_.rounds + 1, options_.rounds, comparison_.targets[target]);
+      runs[target] = program_->run(comparison_.targets[target], options_.seed + comparison_.rounds, stop_);
+      if (stop_.load() != 0) return false;
+    }
+    for (size_t target = 0; target < runs.size(); ++target) comparison_.add(target, runs[target]);
+    ++comparison_.rounds;
+    return true;
+  }
+
+  void tell_caches() {
+    comparison_.caches = options_.keeps_caches ? "caches kept"
+                         : dropped_            ? "this machine's caches dropped before each run, other servers' not"
+                                               : "caches kept: only root may drop them";
+  }
+
+  const Options& options_;
+  const std::atomic<int>& stop_;
+  std::unique_ptr<ComparedProgram> program_;
+  Comparison comparison_;
+  bool dropped_ = true;
+};
+
+}  // namespace
+
+Run add_compare(Command& command, const std::atomic<int>& stop) {
+  auto options = std::make_shared<Options>();
+  command.add("TARGET", options->targets, "directories or URLs; the others are compared with the first")
+      .required()
+      .count_within(2, 26);
+  command.footer("Behind the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is bonnie, nhfsstone, postmark or fsreplay.");
+  command.add("--rounds", options->rounds, "runs on each target (default 5)").within(1, 10'000).stands_for("N");
+  command.add("--seed", options->seed, "of the first round, where the program takes one; each round has the next (default 1)")
+      .stands_for("N");
+  command.flag("--all-rounds", options->runs_all, "do not end early when every row is decided");
+  command.flag("--keep-caches", options->keeps_caches, "do not drop this machine's caches before each run");
+  command.flag("--json", options->json, "the comparison as JSON on standard output");
+  command.add("--html", options->html, "write a page into this file").stands_for("FILE");
+  command.add("--results", options->results, "add everything measured to this SQLite file").stands_for("FILE");
+  command.flag("-q,--quiet", options->quiet, "no progress");
+  return [options, &stop](const auto& behind) { return Compare(*options, behind, stop).run(); };
+}
+
+}  // namespace fsr::fsbench

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare_runs.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "trace/reader.hpp"
+
+extern char** environ;
+
+namespace fsr::fsbench {
+
+namespace {
+
+using nlohmann::json;
+
+const std::string& own_path() {
+  static const std::string path = std::filesystem::read_symlink("/proc/self/exe");
+  return path;
+}
+
+// Beside this program where it is installed there; else the PATH has it.
+std::string path_of_fsreplay() {
+  const auto beside = std::filesystem::path(own_path()).parent_path() / "fsreplay";
+  return std::filesystem::exists(beside) ? beside.string() : "fsreplay";
+}
+
+bool has(const std::vector<std::string>& arguments, const std::string& option) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& a) { return a.starts_with(option); });
+}
+
+bool is_trace(const std::string& name) {
+  std::ifstream in(name, std::ios::binary);
+  std::string first(64, '\0');
+  in.read(first.data(), std::streamsize(first.size()));
+  first.resize(size_t(in.gcount()));
+  return looks_like_trace(first);
+}
+
+// A process whose standard output and standard error are read while it runs.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& command) {
+    int out[2], err[2];
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)
+      throw std::runtime_error(std::string("pipe: ") + strerror(errno));
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    posix_spawn_file_actions_adddup2(&actions, err[1], 2);
+    std::vector<char*> arguments;
+    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    const int failed = posix_spawnp(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(out[1]);
+    close(err[1]);
+    fds_[0] = out[0];
+    fds_[1] = err[0];
+    if (!failed) return;
+    close_all();
+    throw std::runtime_error(fmt::format("can't run {}: {}", command[0], strerror(failed)));
+  }
+  ~Child() { close_all(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // Until both outputs have ended. `stop` is passed on, each time it is raised.
+  void read_all(const std::atomic<int>& stop) {
+    int passed = 0;
+    pollfd waits[2] = {{.fd = fds_[0], .events = POLLIN, .revents = 0}, {.fd = fds_[1], .events = POLLIN, .revents = 0}};
+    while (waits[0].fd >= 0 || waits[1].fd >= 0) {
+      if (stop.load() > passed) {
+        passed = stop.load();
+        kill(pid_, SIGINT);
+      }
+      if (poll(waits, 2, 100) <= 0) continue;
+      for (int i = 0; i < 2; ++i) {
+        if (waits[i].fd < 0 || waits[i].revents == 0) continue;
+        char part[65536];
+        const ssize_t n = read(waits[i].fd, part, sizeof part);
+        if (n > 0)
+          text_[i].append(part, size_t(n));
+        else if (n == 0 || errno != EINTR)
+          waits[i].fd = -1;
+      }
+    }
+  }
+  int wait() {
+    int status = 0;
+    while (waitpid(pid_, &status, 0) == -1 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  const std::string& output() const { return text_[0]; }
+  std::string last_complaint() const {
+    std::string text = text_[1];
+    text.erase(text.find_last_not_of('\n') + 1);
+    return text.substr(text.find_last_of('\n') + 1);
+  }
+
+ private:
+  void close_all() {
+    for (int& fd : fds_)
+      if (fd >= 0) close(std::exchange(fd, -1));
+  }
+
+  pid_t pid_ = 0;
+  int fds_[2] = {-1, -1};
+  std::string text_[2];
+};
+
+// What fsreplay reports: how much it got done, and how long each kind of operation took.
+std::vector<RunRow> rows_of_replay(const json& document) {
+  std::vector<RunRow> rows = {{"all", "op/s", document.at("achieved_per_s")}};
+  for (const auto& [kind, measured] : document.at("kinds").items())
+    if (const double mean = measured.at("service").at("mean_ns"); mean > 0) rows.push_back({kind, "op/s of service", 1e9 / mean});
+  return rows;
+}
+
+std::vector<RunRow> rows_of(const json& document) {
+  if (!document.contains("rows")) return rows_of_replay(document);
+  std::vector<RunRow> rows;
+  for (const json& row : document.at("rows")) rows.push_back({row.at("name"), row.at("unit"), row.at("rate")});
+  return rows;
+}
+
+}  // namespace
+
+bool ComparedProgram::is_known(const std::string& name) {
+  return name == "bonnie" || name == "postmark" || name == "nhfsstone" || name == "fsreplay";
+}
+
+ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> arguments)
+    : name_(std::move(name)), arguments_(std::move(arguments)) {
+  if (name_ == "fsreplay" && (arguments_.empty() || arguments_[0].starts_with("-")))
+    throw std::runtime_error("expected a trace or a mix directly behind fsreplay");
+}
+
+std::vector<std::string> ComparedProgram::command(const std::string& target, unsigned seed) const {
+  std::vector<std::string> words;
+  if (name_ == "fsreplay")
+    words = {path_of_fsreplay()};
+  else
+    words = {own_path(), name_};
+  words.insert(words.end(), arguments_.begin(), arguments_.end());
+  words.push_back("--json");
+  if (name_ == "bonnie") {
+    words.insert(words.end(), {"-q", "-d", target});
+    if (!has(arguments_, "-z") && !has(arguments_, "-Z")) words.insert(words.end(), {"-z", std::to_string(seed)});
+  } else if (name_ == "postmark") {
+    words.insert(words.end(), {"--location", target});
+  } else {
+    words.push_back(target);
+    if (name_ != "fsreplay") return words;
+    words.push_back("-q");
+    // A mix keeps its directories, and uses them again in the next round.
+    if (!arguments_.empty() && is_trace(arguments_[0])) words.push_back("--cleanup");
+  }
+  return words;
+}
+
+ProgramRun ComparedProgram::run(const std::string& target, unsigned seed, const std::atomic<int>& stop) const {
+  Child child(command(target, seed));
+  child.read_all(stop);
+  ProgramRun run{.rows = {}, .status = child.wait(), .complaint = child.last_complaint()};
+  const json document = json::parse(child.output(), nullptr, false);
+  try {
+    if (!document.is_discarded()) run.rows = rows_of(document);
+  } catch (const json::exception& e) {
+    throw std::runtime_error(fmt::format("{} on {}: its report can't be read: {}", name_, target, e.what()));
+  }
+  std::erase_if(run.rows, [](const RunRow& row) { return !(row.rate > 0); });
+  if (run.rows.empty() && stop.load() == 0)
+    throw std::runtime_error(fmt::format("{} on {} measured nothing: {}", name_, target,
+                                         run.complaint.empty() ? fmt::format("status {}", run.status) : run.complaint));
+  return run;
+}
+
+}  // namespace fsr::fsbench

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of a program on a target, in a process of its own, for fsbench compare.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace fsr::fsbench {
+
+// What a run measured of one thing, always so that more is better.
+struct RunRow {
+  std::string name, unit;
+  double rate;  // above 0
+};
+
+struct ProgramRun {
+  std::vector<RunRow> rows;
+  int status = 0;         // its exit status, 128 + N for signal N
+  std::string complaint;  // the last line of its standard error
+};
+
+// A program of fsbench ("bonnie") or fsreplay, and its arguments but for the target.
+class ComparedProgram {
+ public:
+  // `name` is known. Throws std::runtime_error for arguments that can't be right.
+  ComparedProgram(std::string name, std::vector<std::string> arguments);
+  static bool is_known(const std::string& name);
+
+  // The command line that runs it on `target`; `seed` of programs that otherwise take one of the moment.
+  std::vector<std::string> command(const std::string& target, unsigned seed) const;
+  // Runs it. `stop` is passed on as SIGINT. Throws std::runtime_error when it can't be started, or says nothing that can be read.
+  ProgramRun run(const std::string& target, unsigned seed, const std::atomic<int>& stop) const;
+
+ private:
+  const std::string name_;
+  const std::vector<std::string> arguments_;
+};
+
+}  // namespace fsr::fsbench

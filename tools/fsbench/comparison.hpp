@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fsbench compare found: each thing that the program measured, on each target, round by round. Constant once it is reported.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "compare_runs.hpp"
+#include "measure/paired.hpp"
+#include "sql/results.hpp"
+
+namespace fsr::fsbench {
+
+struct ComparedRow {
+  std::string name, unit;
+  std::vector<std::vector<double>> rates;  // by target, then by round; 0: not measured in that round
+
+  // Of the rounds that measured the thing on both; the first target against another.
+  std::vector<RatePair> pairs(size_t target) const;
+};
+
+struct Comparison {
+  std::string program;  // the command line, without the target
+  std::vector<std::string> targets;
+  std::vector<std::string> through;  // for each: whose client, and through what cache
+  std::string caches;                // what was dropped between runs, in words
+  unsigned asked = 0, rounds = 0;
+  std::vector<ComparedRow> rows;
+  std::vector<std::string> complaints;  // runs that did not end well, one line each
+  bool interrupted = false;
+
+  void add(size_t target, const ProgramRun& run);  // of the current round, number `rounds`
+  // Every row of every target is decided, with the greater confidence that looking repeatedly takes.
+  bool all_decided() const;
+
+  // Whole lines.
+  std::string text() const;
+  std::string html() const;
+  nlohmann::json json() const;
+  void database(ResultsDatabase& results) const;  // throws std::runtime_error
+};
+
+}  // namespace fsr::fsbench
