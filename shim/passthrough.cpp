@@ -162,6 +162,10 @@ void Request::content(const char* data, size_t bytes) {
   prints.take(op, data, bytes);
 }
 
+void Request::changes_content() {
+  if (caller.capabilities().below) caller.lose(capability(CAP_FSETID));
+}
+
 void Request::set_attr(const Attr& set) {
   set_ = set;
   op.set = &set_;

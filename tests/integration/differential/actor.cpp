@@ -148,9 +148,15 @@ int find_actor(const std::string& name) {
   return -1;
 }
 
-bool Process::is_directory(int64_t slot) const {
+int64_t Process::on_directory(int64_t slot, int64_t whence) const {
   struct stat s;
-  return fstat(fd(slot), &s) == 0 && S_ISDIR(s.st_mode);
+  if (whence == SEEK_SET || fstat(fd(slot), &s) != 0 || !S_ISDIR(s.st_mode)) return 0;
+  return whence == SEEK_CUR ? 2 : 1;
+}
+
+bool Process::has_set_id(int64_t slot) const {
+  struct stat s;
+  return fstat(fd(slot), &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID)) != 0;
 }
 
 void Process::close_slot(int64_t slot) {
@@ -212,8 +218,9 @@ void run_side(Side& side, const Sequence& sequence, const char* directory, const
     for (int role = 0; role < kRoles; ++role) {
       if (!needed[role]) continue;
       side.alive[role].store(1);
-      side.pids[role] = fork();
-      if (side.pids[role] == 0) start_actor(side, sequence, role, directory);
+      const pid_t pid = fork();
+      if (pid == 0) start_actor(side, sequence, role, directory);
+      side.pids[role] = pid;
     }
     uint32_t first = 0;
     pass_on(side, sequence, &first, -1);

@@ -28,10 +28,11 @@ struct Side {
   std::atomic<uint32_t> go[kActors];  // futexes: 1 + the number of the op whose turn it is
   std::atomic<uint32_t> alive[kActors];
   pid_t pids[kActors];
-  std::atomic<uint32_t> done;      // futex
-  std::atomic<uint32_t> at;        // the op that was begun last
-  std::atomic<uint32_t> mapped;    // something was mapped
-  std::atomic<uint32_t> finished;  // the runner did everything
+  std::atomic<uint32_t> done;             // futex
+  std::atomic<uint32_t> at;               // the op that was begun last
+  std::atomic<uint32_t> mapped;           // something was mapped
+  std::atomic<uint32_t> changed_mapping;  // something was written through a mapping
+  std::atomic<uint32_t> finished;         // the runner did everything
   time_t began;
   std::array<Result, kMaxOps> results;
   char tree[1 << 19], beneath[1 << 19];  // what is there afterwards, as text, through the directory and beneath it
@@ -56,12 +57,15 @@ class Process {
   struct Map {
     char* begin = nullptr;
     size_t length = 0;
+    int64_t file = 0;  // its inode's number
   } maps[kMaps];
 
   int fd(int64_t slot) const { return slot < 0 ? int(slot) : files[slot]; }
   // Puts an answer (a new descriptor, or -1 with errno) into a slot, closing what was there.
   void put(int64_t slot, int fd, Result& result);
-  bool is_directory(int64_t slot) const;
+  // For a result's kOnDirectory, where `whence` matters.
+  int64_t on_directory(int64_t slot, int64_t whence) const;
+  bool has_set_id(int64_t slot) const;
   void close_slot(int64_t slot);
   void close_all();
   int64_t recent(int64_t seconds, int64_t nanoseconds) const;  // the time itself, or 1 when it is about now

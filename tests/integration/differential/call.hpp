@@ -56,7 +56,8 @@ struct Result {
 };
 
 // Of the fields of a Result.
-constexpr size_t kAfterMapping = 13, kTimeOfAccess = 14, kOnDirectory = 15;
+constexpr size_t kSetId = 12, kAfterMapping = 13, kTimeOfAccess = 14;
+constexpr size_t kOnDirectory = 15;  // 1: counted from its end, 2: from the position
 
 struct Choice {
   int64_t value;

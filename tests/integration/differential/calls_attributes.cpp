@@ -114,10 +114,12 @@ void fchownat_(Process& p, const int64_t* a, Result& r) {
 }
 void futimens_(Process& p, const int64_t* a, Result& r) {
   timespec times[2] = {kTimes[a[1]], kTimes[a[2]]};
+  r.fields[kAfterMapping] = p.side->changed_mapping;
   answer(r, futimens(p.fd(a[0]), times));
 }
 void utimensat_(Process& p, const int64_t* a, Result& r) {
   timespec times[2] = {kTimes[a[2]], kTimes[a[3]]};
+  r.fields[kAfterMapping] = p.side->changed_mapping;
   answer(r, utimensat(p.fd(a[0]), path_text(a[1]), times, int(a[4])));
 }
 void faccessat2_(Process& p, const int64_t* a, Result& r) {

@@ -89,7 +89,7 @@ void pwritev2_(Process& p, const int64_t* a, Result& r) {
 void lseek_(Process& p, const int64_t* a, Result& r) {
   answer(r, lseek(p.fd(a[0]), a[1], int(a[2])));
   r.fields[kAfterMapping] = p.side->mapped;
-  if (a[2] != SEEK_SET && a[2] != SEEK_CUR) r.fields[kOnDirectory] = p.is_directory(a[0]);
+  r.fields[kOnDirectory] = p.on_directory(a[0], a[2]);
 }
 
 // Copying a file onto itself depends on which pages a pipe still refers to.
@@ -99,7 +99,10 @@ bool same_file(const Process& p, int64_t from, int64_t to) {
 }
 void ftruncate_(Process& p, const int64_t* a, Result& r) { answer(r, ftruncate(p.fd(a[0]), a[1])); }
 void truncate_(Process& p, const int64_t* a, Result& r) { answer(r, truncate(path_text(a[0]), a[1])); }
-void fallocate_(Process& p, const int64_t* a, Result& r) { answer(r, fallocate(p.fd(a[0]), int(a[1]), a[2], a[3])); }
+void fallocate_(Process& p, const int64_t* a, Result& r) {
+  r.fields[kSetId] = p.has_set_id(a[0]);
+  answer(r, fallocate(p.fd(a[0]), int(a[1]), a[2], a[3]));
+}
 void fsync_(Process& p, const int64_t* a, Result& r) { answer(r, fsync(p.fd(a[0]))); }
 void fdatasync_(Process& p, const int64_t* a, Result& r) { answer(r, fdatasync(p.fd(a[0]))); }
 void sync_file_range_(Process& p, const int64_t* a, Result& r) {

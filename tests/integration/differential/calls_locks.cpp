@@ -36,7 +36,7 @@ struct flock lock_of(const int64_t* a) {
 void set_lock(Process& p, const int64_t* a, Result& r) {
   struct flock lock = lock_of(a);
   answer(r, fcntl(p.fd(a[0]), int(a[1]), &lock));
-  if (lock.l_whence == SEEK_END) r.fields[kOnDirectory] = p.is_directory(a[0]);
+  r.fields[kOnDirectory] = p.on_directory(a[0], lock.l_whence);
 }
 
 int64_t holder(const Process& p, pid_t pid) {
@@ -48,7 +48,7 @@ int64_t holder(const Process& p, pid_t pid) {
 
 void get_lock(Process& p, const int64_t* a, Result& r) {
   struct flock lock = lock_of(a);
-  if (lock.l_whence == SEEK_END) r.fields[kOnDirectory] = p.is_directory(a[0]);
+  r.fields[kOnDirectory] = p.on_directory(a[0], lock.l_whence);
   if (!answer(r, fcntl(p.fd(a[0]), int(a[1]), &lock))) return;
   const int64_t found[] = {lock.l_type, lock.l_whence, lock.l_start, lock.l_len,
                            lock.l_type == F_UNLCK ? 0 : holder(p, lock.l_pid)};

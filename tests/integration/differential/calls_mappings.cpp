@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,7 +83,9 @@ void mmap_(Process& p, const int64_t* a, Result& r) {
   p.side->mapped.store(1);
   Process::Map& map = p.maps[a[0]];
   if (map.begin != nullptr) munmap(map.begin, map.length);
-  map = {static_cast<char*>(begin), size_t(a[2])};
+  struct stat s = {};
+  fstat(p.fd(a[1]), &s);
+  map = {static_cast<char*>(begin), size_t(a[2]), int64_t(s.st_ino)};
 }
 
 // The part of a mapping that is asked for, at most 5000 bytes. False when there is none.
@@ -107,6 +110,7 @@ void poke(Process& p, const int64_t* a, Result& r) {
   char* begin;
   size_t length;
   if (!part(p, a, r, &begin, &length)) return;
+  p.side->changed_mapping.store(1);
   guarded(r, [&] {
     for (size_t i = 0; i < length; ++i) begin[i] = char('a' + (p.op + i) % 26);
   });
@@ -116,7 +120,12 @@ void poke(Process& p, const int64_t* a, Result& r) {
 void write_from_map(Process& p, const int64_t* a, Result& r) {
   char* begin;
   size_t length;
-  if (part(p, a, r, &begin, &length)) answer(r, pwrite(p.fd(a[3]), begin, length, 0));
+  if (!part(p, a, r, &begin, &length)) return;
+  struct stat s = {};
+  fstat(p.fd(a[3]), &s);
+  if (int64_t(s.st_ino) == p.maps[a[0]].file) return;  // what is written changes while it is written
+  r.fields[kSetId] = 1;                                // of every file the times may differ
+  answer(r, pwrite(p.fd(a[3]), begin, length, 0));
 }
 
 void read_to_map(Process& p, const int64_t* a, Result& r) {
@@ -153,7 +162,7 @@ void mremap_(Process& p, const int64_t* a, Result& r) {
   if (begin == MAP_FAILED) {
     answer(r, -1);
   } else {
-    map = {static_cast<char*>(begin), size_t(a[1])};
+    map = {static_cast<char*>(begin), size_t(a[1]), map.file};
   }
 }
 

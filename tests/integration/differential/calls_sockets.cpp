@@ -74,7 +74,8 @@ void events(Process& p, const int64_t* a, Result& r) {
     auto* e = reinterpret_cast<inotify_event*>(buffer + at);
     char mask[16];
     snprintf(mask, sizeof mask, "%x", e->mask);
-    r.say(std::string(mask) + (e->len > 0 ? ":" + std::string(e->name) : "") + " ");
+    const bool unnamed = e->len > 0 && (e->name[0] == '#' || e->name[0] == '/');  // the kernel calls it by a number or nothing
+    r.say(std::string(mask) + (unnamed ? ":unnamed" : e->len > 0 ? ":" + std::string(e->name) : "") + " ");
     at += ssize_t(sizeof *e + e->len);
   }
 }

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <initializer_list>
 
 namespace differential {
 
@@ -12,66 +14,150 @@ namespace {
 
 bool is(const Op& op, const char* name) { return strcmp(calls()[op.call].name, name) == 0; }
 
-bool refusal(int error) { return error == EACCES || error == EPERM; }
+bool is_any(const Op& op, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return is(op, name); });
+}
+
+bool is_one_of(int error, std::initializer_list<int> errors) {
+  return std::find(errors.begin(), errors.end(), error) != errors.end();
+}
+
+// What the kernel refuses by itself before it asks anybody, where the directory's file system refuses for want of permission.
+bool found_first(const Op& op, int bare, int shim) {
+  if (is(op, "link-open")) return bare == EPERM && shim == ENOENT;
+  if (is_any(op, {"read-to-map", "write-from-map"})) return bare == EINVAL && shim == EFAULT;
+  if (shim == EFBIG) return is_one_of(bare, {EACCES, EPERM, EINVAL});
+  if (bare != EACCES) return false;
+  if (is_any(op, {"openat", "openat2", "ring-openat", "reopen", "content", "put-program"}))
+    return is_one_of(shim, {EPERM, ENXIO, EISDIR, ENOENT, ENOTDIR});
+  if (is_any(op, {"renameat2", "ring-renameat"}))
+    return is_one_of(shim, {ENOENT, ENOTDIR, EISDIR, EBUSY, EEXIST, EBADF, EXDEV, EINVAL, ENOTEMPTY});
+  if (is_any(op, {"unlinkat", "ring-unlinkat"})) return is_one_of(shim, {ENOTDIR, EISDIR, ENOENT});
+  if (is_any(op, {"getxattr", "fgetxattr", "mmap"})) return shim == EOPNOTSUPP;
+  return is_any(op, {"fchmodat2", "mknodat", "mkdirat", "symlinkat", "linkat"}) && shim == ENOENT;
+}
 
 }  // namespace
 
 const std::vector<Known>& known_differences() {
   static const std::vector<Known> list = {
-      {"which-error", "a call that fails for two reasons may name the other one",
-       [](const Op&, const Result& bare, const Result& shim) {
-         return bare.error != 0 && shim.error != 0 &&
-                (refusal(bare.error) || refusal(shim.error) || bare.error == EFBIG || shim.error == EFBIG);
-       },
-       true},
+      {"which-error", "a call that is refused and fails for another reason, too, may name that one",
+       [](const Op& op, const Result& bare, const Result& shim) { return found_first(op, bare.error, shim.error); },
+       Known::After::goes_on},
       {"end-of-directory", "the end of a directory, for lseek(2) and for locks, is its size",
-       [](const Op&, const Result&, const Result& shim) { return shim.fields[kOnDirectory] == 1; }, false},
+       [](const Op&, const Result&, const Result& shim) { return shim.fields[kOnDirectory] == 1; }, Known::After::differs},
       {"holes-read-through-mappings", "a hole of a tmpfs that was read through a mapping remains a hole",
        [](const Op& op, const Result&, const Result& shim) {
          return is(op, "lseek") && (op.args[2] == SEEK_DATA || op.args[2] == SEEK_HOLE) && shim.fields[kAfterMapping] == 1;
        },
-       false},
+       Known::After::differs},
       {"flags-need-reading", "the ioctls for inode flags need permission to read the file",
        [](const Op& op, const Result& bare, const Result& shim) {
-         return (is(op, "FS_IOC_GETFLAGS") || is(op, "FS_IOC_SETFLAGS")) && bare.error == 0 && shim.error == EACCES;
+         return is_any(op, {"FS_IOC_GETFLAGS", "FS_IOC_SETFLAGS"}) && (bare.error == 0 || bare.error == EPERM) &&
+                shim.error == EACCES;
        },
-       false},
+       Known::After::differs},
+      {"flags-of-special-files", "those of FIFOs, devices and sockets have none",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is_any(op, {"FS_IOC_GETFLAGS", "FS_IOC_SETFLAGS"}) && bare.error != ENOTTY && shim.error == ENOTTY;
+       },
+       Known::After::differs},
+      {"append-flag", "F_SETFL may change O_APPEND of an append-only file",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is(op, "F_SETFL") && bare.error == EPERM && shim.error == 0;
+       },
+       Known::After::differs},
+      {"position-of-failed-listing", "where a listing that failed for want of room has left off",
+       [](const Op& op, const Result&, const Result& shim) {
+         return is_any(op, {"lseek", "get-lock", "set-lock"}) && shim.fields[kOnDirectory] == 2;
+       },
+       Known::After::differs},
+      {"time-after-mapping", "was written through a mapping before utimensat(2) and reaches the file after it",
+       [](const Op& op, const Result& bare, const Result&) {
+         return is_any(op, {"utimensat", "futimens"}) && bare.error == 0 && bare.fields[kAfterMapping] == 1;
+       },
+       Known::After::hidden},
+      {"left-by-failure", "a write(2) or fallocate(2) that fails may leave set-id bits and times as they were, or not",
+       [](const Op& op, const Result& bare, const Result&) {
+         return is_any(op, {"write-from-map", "fallocate"}) && bare.error != 0 && bare.fields[kSetId] == 1;
+       },
+       Known::After::hidden},
+      {"owner-unchanged", "chown(2) with nothing to change on a file with set-id bits succeeds for those who may not",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is_any(op, {"fchown", "fchownat"}) && bare.error == EPERM && shim.error == 0;
+       },
+       Known::After::goes_on},
+      {"working-directory", "can't tell its path (getcwd(2)) until somebody walks there again",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is(op, "getcwd") && bare.error == 0 && shim.error == ENOENT;
+       },
+       Known::After::goes_on},
+      {"access-with-capabilities",
+       "access(2) and faccessat(2) with AT_EACCESS answer alike about capabilities of users other than root",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is(op, "faccessat2") && (bare.error == EACCES ? is_one_of(shim.error, {0, ENOENT, ENOTDIR, ELOOP})
+                                                              : bare.error == 0 && shim.error == EACCES);
+       },
+       Known::After::goes_on},
+      {"names-in-namespaces", "capabilities of a user namespace count only where both directories are of its users",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is_any(op, {"renameat2", "ring-renameat", "linkat", "ring-linkat"}) && bare.error == 0 &&
+                is_one_of(shim.error, {EACCES, EPERM});
+       },
+       Known::After::differs},
+      {"default-acl-of-file", "removing a default ACL from what is no directory",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is_any(op, {"removexattr", "fremovexattr"}) && bare.error == EPERM && shim.error == 0;
+       },
+       Known::After::goes_on},
+      {"appending-direct-write", "nor the offset that an appending write does not use",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is_any(op, {"write", "pwrite", "pwritev2"}) && bare.error == EINVAL && shim.error == 0;
+       },
+       Known::After::differs},
       {"reading-to-protected-memory", "reading into memory that is write-protected fails at the end of the file, too",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "read-to-map") && bare.value == 0 && shim.error == EFAULT;
        },
-       true},
+       Known::After::goes_on},
       {"writing-from-unreadable-memory", "writing from memory that was mapped for writing alone fails",
-       [](const Op& op, const Result&, const Result& shim) { return is(op, "write-from-map") && shim.error == EFAULT; }, false},
+       [](const Op& op, const Result&, const Result& shim) { return is(op, "write-from-map") && shim.error == EFAULT; },
+       Known::After::differs},
       {"copy-to-direct", "copy_file_range(2) takes the page cache",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "copy_file_range") && bare.error == EINVAL && shim.error == 0;
        },
-       false},
+       Known::After::differs},
+      {"copy-of-nothing", "copying nothing to an immutable file succeeds",
+       [](const Op& op, const Result& bare, const Result& shim) {
+         return is(op, "copy_file_range") && bare.error == EPERM && shim.error == 0 && shim.value == 0;
+       },
+       Known::After::goes_on},
       {"limit-of-size", "RLIMIT_FSIZE does not bound fallocate(2) that keeps the size",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "fallocate") && bare.error == EFBIG && shim.error == 0;
        },
-       false},
+       Known::After::differs},
       {"mapping-of-append-only-file", "A shared mapping of an append-only file",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "mmap") && bare.error == EACCES && shim.error == 0;
        },
-       false},
+       Known::After::differs},
       {"lock-on-immutable-file", "a file that was made immutable or append-only while it is open can't be locked for writing",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "set-lock") && bare.error == 0 && shim.error == EPERM;
        },
-       false},
+       Known::After::differs},
       {"time-of-access", "a read that returns nothing may leave the time of access",
        [](const Op&, const Result& bare, const Result& shim) {
          Result alike = shim;
          alike.fields[kTimeOfAccess] = bare.fields[kTimeOfAccess];
          return bare.fields[kTimeOfAccess] == 1 && alike == bare;
        },
-       true},
+       Known::After::goes_on},
       {"name-of-open", "names of open files in _/proc_ may be marked as deleted",
-       [](const Op& op, const Result&, const Result& shim) { return is(op, "name-of-open") && shim.error == 0; }, true},
+       [](const Op& op, const Result&, const Result& shim) { return is(op, "name-of-open") && shim.error == 0; },
+       Known::After::goes_on},
       {"holder-of-description-lock", "F_GETLK names a process for locks of open file descriptions, too, F_OFD_GETLK none",
        [](const Op& op, const Result& bare, const Result& shim) {
          Result alike = shim;
@@ -79,7 +165,7 @@ const std::vector<Known>& known_differences() {
          bool expected = bare.fields[4] == -1 || (op.args[1] == F_OFD_GETLK && shim.fields[4] == -1);
          return is(op, "get-lock") && expected && alike == bare;
        },
-       true},
+       Known::After::goes_on},
   };
   return list;
 }

@@ -12,7 +12,11 @@ struct Known {
   const char* name;
   const char* stated;  // words of the man page
   bool (*applies)(const Op& op, const Result& bare, const Result& shim);
-  bool harmless;  // what follows can still be compared
+  enum class After {
+    goes_on,  // what follows is compared
+    differs,  // what follows can't be compared
+    hidden,   // likewise, and the answers may be the same: it is asked about those, too
+  } after;
 };
 
 const std::vector<Known>& known_differences();

@@ -155,7 +155,7 @@ int run_random(const Options& options, Pair& pair) {
     done += options.length;
     if (outcome.what == Outcome::What::same || ++found[outcome.sign] > 1) continue;
     std::cout << "# seed " << seed << " --length " << options.length << "\n";
-    bool dead = outcome.what == Outcome::What::hang;
+    bool dead = outcome.what == Outcome::What::hang || outcome.what == Outcome::What::trouble;
     outcome = shrink(pair, std::move(outcome));
     print(pair.sequence(), outcome);
     if (dead) break;

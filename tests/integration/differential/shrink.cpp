@@ -81,7 +81,8 @@ class Shrinker {
 }  // namespace
 
 Outcome shrink(Pair& pair, Outcome outcome) {
-  if (outcome.what == Outcome::What::hang) return outcome;  // the mount is dead
+  const bool dead_mount = outcome.what == Outcome::What::hang || outcome.what == Outcome::What::trouble;
+  if (dead_mount) return outcome;
   return Shrinker(pair, std::move(outcome)).shrink();
 }
 
