@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -18,21 +19,12 @@ namespace {
 
 constexpr uint64_t kRootNode = 1;  // FUSE_ROOT_ID
 
-std::atomic<uint64_t> g_home_device{0};  // of the captured directory
-std::mutex g_devices_mutex;
-std::vector<uint64_t> g_devices;  // others, in the order of their appearance
+uint64_t device_of(int fd) {
+  struct stat s;
+  return fstat(fd, &s) == 0 ? s.st_dev : 0;
+}
 
 }  // namespace
-
-uint64_t shown_ino(uint64_t dev, uint64_t ino) {
-  uint64_t home = g_home_device.load(std::memory_order_relaxed);
-  if (dev == home || home == 0) return ino;
-  std::lock_guard lock(g_devices_mutex);
-  auto at = std::find(g_devices.begin(), g_devices.end(), dev);
-  uint64_t number = uint64_t(at - g_devices.begin()) + 1;
-  if (at == g_devices.end()) g_devices.push_back(dev);
-  return ino ^ number << 48;
-}
 
 FileKey key_of(const struct statx& s) {
   uint64_t birth = uint64_t(s.stx_btime.tv_sec) * 1'000'000'000 + s.stx_btime.tv_nsec;  // wraps in 2554: still tells files apart
@@ -49,32 +41,10 @@ static int64_t handle_mark(int dirfd, const char* name) {
   return int64_t(XXH3_64bits(handle->f_handle, handle->handle_bytes) >> 34);  // as seconds it fits into ns
 }
 
-int statx_at(int dirfd, const char* name, struct statx* s) {
-  int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-  if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, s) != 0) return -errno;
-  if (!(s->stx_mask & STATX_BTIME)) s->stx_btime = {handle_mark(dirfd, name), 0, {}};
-  s->stx_ino = shown_ino(makedev(s->stx_dev_major, s->stx_dev_minor), s->stx_ino);
-  return 0;
-}
-
-namespace {
-
-uint64_t mark_of(const FileKey& key) { return XXH3_64bits(&key, sizeof key); }
-
-// `fd` if it is open and stands for that file; else it is closed: -errno, -ESTALE for another file.
-int verified(int fd, const FileKey& key) {
-  if (fd < 0) return fd;
-  struct statx s;
-  int error = statx_at(fd, "", &s);
-  if (error == 0 && key_of(s) == key) return fd;
-  close(fd);
-  return error != 0 ? error : -ESTALE;
-}
-
-}  // namespace
+static uint64_t mark_of(const FileKey& key) { return XXH3_64bits(&key, sizeof key); }
 
 InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
-    : root_fd_(root_fd), by_handle_fd_(by_handle_fd), max_fds_(max_fds) {
+    : root_fd_(root_fd), by_handle_fd_(by_handle_fd), max_fds_(max_fds), numbers_(device_of(root_fd)) {
   root_.id = kRootObject;
   root_.node = kRootNode;
   root_.type = S_IFDIR;
@@ -82,8 +52,25 @@ InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
   root_.pinned = true;
   root_.lookups = 1;
   struct statx s;
-  if (statx_at(root_fd_, "", &s) == 0) root_.key = key_of(s);
-  g_home_device = root_.key.dev;
+  if (stat_at(root_fd_, "", &s) == 0) root_.key = key_of(s);
+}
+
+int InodeTable::stat_at(int dirfd, const char* name, struct statx* s) {
+  int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
+  if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, s) != 0) return -errno;
+  if (!(s->stx_mask & STATX_BTIME)) s->stx_btime = {handle_mark(dirfd, name), 0, {}};
+  s->stx_ino = numbers_.shown(makedev(s->stx_dev_major, s->stx_dev_minor), s->stx_ino);
+  return 0;
+}
+
+// `fd` if it is open and stands for that file; else it is closed: -errno, -ESTALE for another file.
+int InodeTable::verified(int fd, const FileKey& key) {
+  if (fd < 0) return fd;
+  struct statx s;
+  int error = stat_at(fd, "", &s);
+  if (error == 0 && key_of(s) == key) return fd;
+  close(fd);
+  return error != 0 ? error : -ESTALE;
 }
 
 InodeTable::~InodeTable() {
@@ -247,12 +234,12 @@ int InodeTable::stat(Inode* inode, struct statx* s) {
     fd = acquire_locked(used);
   }
   if (fd < 0) return fd;
-  int error = statx_at(fd, name, s);
+  int error = stat_at(fd, name, s);
   release(used);
   if (used == inode || (error == 0 && key_of(*s) == inode->key)) return error;
   fd = acquire(inode);
   if (fd < 0) return fd;
-  error = statx_at(fd, "", s);
+  error = stat_at(fd, "", s);
   release(inode);
   return error;
 }

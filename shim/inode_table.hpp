@@ -24,6 +24,7 @@
 
 #include "entry_cache.hpp"
 #include "identities.hpp"
+#include "inode_numbers.hpp"
 #include "node_ids.hpp"
 #include "op.hpp"
 
@@ -38,12 +39,6 @@ struct FileKey {
 };
 
 FileKey key_of(const struct statx& s);
-// Never follows a symlink. stx_btime without STATX_BTIME in stx_mask is a mark that tells files apart; the inode number is as
-// shown_ino() says. 0 or -errno.
-int statx_at(int dirfd, const char* name, struct statx* s);
-// One FUSE mount has one device number: what lies on other devices than the captured directory (sub-mounts, btrfs subvolumes) has
-// a number of the device in the upper 16 bits of its inode numbers, so that no two files look like hard links of one.
-uint64_t shown_ino(uint64_t dev, uint64_t ino);
 
 // Names of a directory that go away or move through this capture. A lookup that may have met one opens what it has found, because
 // nobody else will keep that reachable.
@@ -104,6 +99,10 @@ class InodeTable {
   ~InodeTable();
 
   Inode* root() { return &root_; }
+  // Attributes of a name below `dirfd`, or of `dirfd` itself (""); never follows a symlink. stx_btime without STATX_BTIME in
+  // stx_mask is a mark that tells files apart; the inode number is as shown. 0 or -errno.
+  int stat_at(int dirfd, const char* name, struct statx* s);
+  uint64_t shown_ino(uint64_t device, uint64_t ino) { return numbers_.shown(device, ino); }
   // What the kernel means by a number. By one that it should not have: an inode whose file is not to be had (ESTALE). Waits for
   // nobody.
   Inode* by_node(uint64_t node);
@@ -138,6 +137,7 @@ class InodeTable {
     }
   };
 
+  int verified(int fd, const FileKey& key);
   int acquire_locked(Inode* inode);
   int reopen(Inode* inode);
   void release_locked(Inode* inode);
@@ -151,6 +151,7 @@ class InodeTable {
 
   const int root_fd_, by_handle_fd_;
   const size_t max_fds_;
+  InodeNumbers numbers_;
   std::mutex mutex_;
   Inode root_, gone_;
   NodeIds nodes_;

@@ -206,7 +206,7 @@ static bool hold_on(Request& r, const Inode& inode, int parent_fd, const char* n
   int fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
   if (fd < 0) return fd != -ENOENT;
   struct statx s;
-  if (statx_at(fd, "", &s) != 0 || key_of(s) != inode.key) {
+  if (r.shim.inodes.stat_at(fd, "", &s) != 0 || key_of(s) != inode.key) {
     close(fd);
     return false;
   }
@@ -217,7 +217,7 @@ static bool hold_on(Request& r, const Inode& inode, int parent_fd, const char* n
 int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry) {
   const uint32_t changes = parent->name_changes.done();
   struct statx s;
-  int error = statx_at(parent_fd, name, &s);
+  int error = r.shim.inodes.stat_at(parent_fd, name, &s);
   if (error != 0) return -error;
   Inode* inode = r.shim.inodes.find(key_of(s), parent, name);
   if (!inode) {
@@ -227,7 +227,7 @@ int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double t
       fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
       if (fd < 0) return -fd;
       // Again: the name may stand for another file by now.
-      error = statx_at(fd, "", &s);
+      error = r.shim.inodes.stat_at(fd, "", &s);
       if (error != 0) {
         close(fd);
         return -error;
@@ -252,7 +252,7 @@ void answer_entry(Request& r, const fuse_entry_param& entry) {
 
 int adopt(Request& r, int fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry) {
   struct statx s;
-  int error = statx_at(fd, "", &s);
+  int error = r.shim.inodes.stat_at(fd, "", &s);
   if (error != 0) return -error;
   int path_fd = -1;
   if (!parent || !is_local(*parent, fd)) {

@@ -26,7 +26,7 @@ bool attributes(Request& r, fuse_ino_t ino, fuse_file_info* fi, struct statx* s)
   r.op.object = inode->id;
   OpenHandle* h = fi ? r.handle(fi) : nullptr;
   r.begin();
-  int error = h ? statx_at(h->fd, "", s) : r.shim.inodes.stat(inode, s);
+  int error = h ? r.shim.inodes.stat_at(h->fd, "", s) : r.shim.inodes.stat(inode, s);
   if (error == 0 && replaced_behind(*inode, s->stx_nlink)) error = -ESTALE;
   if (error != 0) {
     r.fail(-error);
@@ -129,7 +129,7 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse
   // A refused change of the mode has closed nothing.
   if (closing && error != EPERM && error != EACCES && error != EROFS) closing->applied();
   struct statx s;
-  if (error == 0) error = -statx_at(fd.value(), "", &s);
+  if (error == 0) error = -r.shim.inodes.stat_at(fd.value(), "", &s);
   if (error != 0) return r.fail(error);
   r.learned(s);
   r.end(0);

@@ -77,7 +77,7 @@ void readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_fil
     auto* e = reinterpret_cast<LowerEntry*>(lower.data() + at);
     const char* name = lower.data() + at + offsetof(LowerEntry, name);
     struct stat s = {};
-    s.st_ino = shown_ino(h->inode->key.dev, e->ino);
+    s.st_ino = r.shim.inodes.shown_ino(h->inode->key.dev, e->ino);
     s.st_mode = DTTOIF(e->type);
     size_t need = fuse_add_direntry(req, reply.data() + used, size - used, name, &s, off_t(e->next));
     if (need > size - used) break;  // the next call seeks back: its offset is not the lower position

@@ -118,7 +118,7 @@ struct Target {
     int fd = open_at(shim, dir, name, O_PATH | O_NOFOLLOW, 0);
     if (fd < 0) return;
     struct statx s;
-    if (statx_at(fd, "", &s) != 0) {
+    if (shim.inodes.stat_at(fd, "", &s) != 0) {
       close(fd);
       return;
     }
