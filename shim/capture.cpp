@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsshim capture DIR [-- COMMAND...]
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,21 +17,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <utility>
 
 #include "abort.hpp"
 #include "background.hpp"
-#include "bound_sockets.hpp"
 #include "capture_loop.hpp"
+#include "captured_directory.hpp"
 #include "fail.hpp"
-#include "lies_in.hpp"
 #include "mount.hpp"
 #include "mount_watch.hpp"
-#include "not_seen.hpp"
 #include "output.hpp"
+#include "process_limits.hpp"
 #include "start_times.hpp"
 #include "subcommands.hpp"
+#include "trace_header.hpp"
 #include "util/memory.hpp"
 #include "util/unique_fd.hpp"
 #include "util/units.hpp"
@@ -51,81 +47,6 @@ int64_t clock_ns(clockid_t clock) {
   timespec t;
   clock_gettime(clock, &t);
   return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
-std::string absolute(const std::string& directory) {
-  char resolved[PATH_MAX];
-  if (is_dead_mount(directory))
-    throw Fail(directory + ": left behind by a capture that died; run 'fsshim stop " + directory + "'");
-  if (!realpath(directory.c_str(), resolved)) throw failed(directory, errno);
-  return resolved;
-}
-
-int open_directory(const std::string& directory) {
-  int fd = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw failed(directory, errno);
-  return fd;
-}
-
-// Directories that a capture itself needs, by their paths, in order to serve.
-void refuse_needed(const std::string& directory, int root, const std::string& type, bool over_mount) {
-  if (directory == "/")
-    throw Fail(
-        "/: can't be captured: running programs would not see it, and its trace would lie inside; capture directories in it");
-  if (type == "proc") throw Fail(directory + ": can't be captured: what it shows depends on the process that asks");
-  const std::string control = control_directory(true);
-  const UniqueFd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (over_mount && sockets && lies_in(sockets.get(), root))
-    throw Fail(directory + ": can't be captured: nobody could reach the sockets in " + control + "; capture directories in it");
-}
-
-void same_directory_or_fail(int a, int b, const std::string& directory) {
-  struct stat one, other;
-  if (fstat(a, &one) != 0 || fstat(b, &other) != 0 || one.st_dev != other.st_dev || one.st_ino != other.st_ino)
-    throw Fail(directory + ": changed while the capture started");
-}
-
-Surroundings leave_surroundings() {
-  Surroundings original{.signals = block_signals()};
-  original.umask = umask(0);
-  auto raise = [](auto resource, rlim_t most, rlimit* before) {
-    getrlimit(resource, before);
-    const rlimit all{std::max(most, before->rlim_max), std::max(most, before->rlim_max)},
-        allowed{before->rlim_max, before->rlim_max};
-    if (setrlimit(resource, &all) != 0) setrlimit(resource, &allowed);
-  };
-  rlim_t most_files = 0;
-  std::ifstream("/proc/sys/fs/nr_open") >> most_files;
-  raise(RLIMIT_NOFILE, most_files, &original.files);
-  // The kernel holds each application to its own limit before a write gets here.
-  raise(RLIMIT_FSIZE, 0, &original.file_size);
-  return original;
-}
-
-// Others wait for this process to write their data back, and for all else: it must neither wait for that in turn to get memory,
-// nor be the first to be killed for it. For threads made from now on; a command has been started already. Where it is not
-// permitted, not.
-void resist_memory_pressure() {
-  prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
-  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  (void)!write(fd, "-900", 4);
-  close(fd);
-}
-
-// Files that users may have open: one user half of the descriptors, all but root three quarters, and the rest remains for root
-// and the capture itself. (What the inode table holds it gives back when there are none left.)
-OpenFiles::Limits open_file_limits() {
-  rlimit files;
-  getrlimit(RLIMIT_NOFILE, &files);
-  return {size_t(files.rlim_cur / 2), size_t(files.rlim_cur / 4 * 3)};
-}
-
-// Half of the descriptors are for the files that applications open.
-size_t descriptor_budget() {
-  rlimit files;
-  getrlimit(RLIMIT_NOFILE, &files);
-  return size_t(std::clamp<rlim_t>(files.rlim_cur / 2, 16, 100'000));
 }
 
 // A descriptor for open_by_handle_at() where file handles are known to be honest, else -1.
@@ -149,69 +70,6 @@ RingSize ring_size(const CaptureOptions& options) {
   size.limit = memory_budget() / 4;
   size.start = std::min(size_t(double(kExpectedLoad) * double(options.ring) / 1e9), size.limit);
   return size;
-}
-
-std::string command_line(const std::vector<std::string>& argv) {
-  std::string line;
-  for (const std::string& a : argv) {
-    if (!line.empty()) line += ' ';
-    bool plain = !a.empty() && a.find_first_of(" \t\n'\"\\$`*?[](){}<>|&;!#~") == std::string::npos;
-    if (plain) {
-      line += a;
-      continue;
-    }
-    line += '\'';
-    for (char c : a) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
-
-std::string visible_with(CacheMode mode) {
-  const char* calls = "";
-  switch (mode) {
-    case CacheMode::kAuto:
-      calls = "cache auto: every call; of lookups those that the kernel can't answer itself; not: ";
-      break;
-    case CacheMode::kNone:
-      calls = "cache none: every call, and a lookup for each name of its path; not: ";
-      break;
-    case CacheMode::kAttr:
-      calls = "cache attr: every read, write and change; not: lookups and stats that the kernel answers for a second, ";
-      break;
-    case CacheMode::kKernel:
-      calls =
-          "cache kernel: every write and change; not: lookups and stats that the kernel answers for a second, reads of cached "
-          "pages, ";
-      break;
-  }
-  return std::string(calls) +
-         "lseek to a known offset, touches of mapped pages, syncfs; before Linux 6.6 files named *-shm are cached";
-}
-
-TraceHeader describe(const CaptureOptions& options, const std::string& directory, const MountEntry& below) {
-  utsname system = {};
-  uname(&system);
-  TraceHeader header;
-  header.id = random_trace_id();
-  header.clock_unit = options.clock_unit;
-  header.program = "fsshim " FSR_VERSION;
-  header.host = system.nodename;
-  header.kernel = system.release;
-  header.directory = directory;
-  header.mount_source = below.source;
-  header.mount_type = below.type;
-  header.mount_options = below.options;
-  header.command = command_line(options.command);
-  header.content = content_name(options.content);
-  header.filter = options.filter.text();
-  header.visibility = visible_with(options.cache);
-  if (options.kernel_checks)
-    header.visibility +=
-        "; permissions kernel: attributes are asked for at each component of a path and each open, not seen: access, chdir";
-  header.transport = transport_text(*options.uring);
-  header.nfs = nfs_counters_of(below.point);
-  return header;
 }
 
 EntryCache::Settings cache_settings(const CaptureOptions& options, const std::string& directory, const CapturedCommand* command) {
@@ -265,49 +123,12 @@ int run_capture(CaptureOptions& options) {
   if (options.background) parent = std::make_unique<Background>();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
   const Surroundings original = leave_surroundings();
-  const std::string directory = absolute(options.directory);
-  UniqueFd root(open_directory(directory));
-  std::optional<MountEntry> below = mount_of(root.get());
-  if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
-  if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
-  refuse_needed(directory, root.get(), below->type, !in_namespace);
-  const std::string problem = uring_problem();
-  if (!options.uring) options.uring = problem.empty() && below->type == "tmpfs" && mounts_inside(directory).empty();
-  if (*options.uring && !problem.empty()) throw Fail(problem);
-  if (!root_user && !in_namespace)
-    throw Fail(directory + ": no permission to mount over it: run as root, or give a command after --");
-  set_may_switch(root_user);
-  if (!root_user) {
-    UniqueFd probe(open_fuse_device());
-    enter_private_namespace(true);
-    root = UniqueFd(open_directory(directory));
-  }
-
-  const WayTo way(root.get());
-  CaptureOutput output(options.output, directory, root.get(), options.rotate != 0, options.background);
-  TraceHeader header = describe(options, directory, *below);
-  for (const MountEntry& m : mounts_inside(directory)) header.mounts_below.push_back(mount_text(m, directory));
-  struct statvfs own;
-  constexpr unsigned long kUnsafe = MS_NOSUID | MS_NODEV;
-  if (unsigned long more = fstatvfs(root.get(), &own) == 0 ? restrictions(root.get(), directory) & kUnsafe & ~own.f_flag : 0)
-    dprintf(STDERR_FILENO, "fsshim: %s: all of it is %s during the capture, because of a file system mounted inside\n",
-            escape_text(directory).c_str(),
-            more == kUnsafe     ? "nosuid and nodev"
-            : more == MS_NOSUID ? "nosuid"
-                                : "nodev");
-  Holders holders = processes_below(directory);
-  for (const std::string& process : header.not_seen = std::move(holders.processes))
-    dprintf(STDERR_FILENO, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
-  for (const std::string& process : holders.not_looked_at) {
-    dprintf(STDERR_FILENO, "fsshim: not looked at whether it holds files below the directory, it does not answer: %s\n",
-            escape_text(process).c_str());
-    header.not_seen.push_back(process + " (not looked at)");
-  }
-  for (const std::string& path : sockets_below(directory)) {
-    dprintf(STDERR_FILENO, "fsshim: bound before the capture, so that nobody can connect to it through the capture: %s\n",
-            escape_text(path).c_str());
-    header.not_seen.push_back("socket " + path + ", bound before");
-  }
+  const CapturedDirectory captured = find_captured(options);
+  const std::string& directory = captured.path;
+  const WayTo way(captured.root.get());
+  CaptureOutput output(options.output, directory, captured.root.get(), options.rotate != 0, options.background);
+  TraceHeader header = describe(options, directory, captured.below);
+  tell_limits(captured, header);
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;
@@ -324,7 +145,7 @@ int run_capture(CaptureOptions& options) {
   MountGuard mount(way);
   std::unique_ptr<CapturedCommand> command;
   if (!in_namespace || !root_user) {
-    const OwnMount made = mount_over(root.get(), fuse.get(), directory, options.kernel_checks);
+    const OwnMount made = mount_over(captured.root.get(), fuse.get(), directory, options.kernel_checks);
     mount.made(made);
     if (watcher) watcher->arm(made);
     fields["device"] = std::to_string(made.dev);
@@ -334,12 +155,12 @@ int run_capture(CaptureOptions& options) {
       if (!root_user) return;
       enter_private_namespace(false);
       UniqueFd here(open_directory(directory));
-      same_directory_or_fail(here.get(), root.get(), directory);
+      same_directory_or_fail(here.get(), captured.root.get(), directory);
       mount_over(here.get(), fuse.get(), directory, options.kernel_checks);
     });
 
-  UniqueFd by_handle(handle_descriptor(root.get()));
-  InodeTable inodes(root.get(), by_handle.get(), descriptor_budget());
+  UniqueFd by_handle(handle_descriptor(captured.root.get()));
+  InodeTable inodes(captured.root.get(), by_handle.get(), descriptor_budget());
   const bool other_namespace = command && root_user;
   const std::optional<MountEntry> its_mount =
       other_namespace ? mount_of_source(directory, std::to_string(command->pid())) : std::nullopt;
@@ -361,7 +182,7 @@ int run_capture(CaptureOptions& options) {
                   .keep = options.keep,
                   .filter = options.filter.empty() ? nullptr : &options.filter,
                   .pieces = &output,
-                  .nfs_counters = [point = below->point] { return nfs_counters_of(point); },
+                  .nfs_counters = [point = captured.below.point] { return nfs_counters_of(point); },
                   .mounted_meanwhile =
                       [&watch](TraceClosing& closing) {
                         MountWatch::Told told = watch.told();
@@ -383,8 +204,8 @@ int run_capture(CaptureOptions& options) {
   if (parent) parent->ready(directory, output);
   notify_service_manager("READY=1");
   if (options.verbose) {
-    dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(directory).c_str(), below->type.c_str(),
-            header.transport.c_str(), escape_text(output.trace()).c_str());
+    dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(directory).c_str(),
+            captured.below.type.c_str(), header.transport.c_str(), escape_text(output.trace()).c_str());
     dprintf(STDERR_FILENO,
             "fsshim: syncfs(2) (sync -f) syncs nothing there, the kernel does not pass it on; fsync and sync do\n");
   }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captured_directory.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "bound_sockets.hpp"
+#include "control.hpp"
+#include "credentials.hpp"
+#include "fail.hpp"
+#include "lies_in.hpp"
+#include "not_seen.hpp"
+#include "session.hpp"
+#include "util/units.hpp"
+
+namespace fsr::shim {
+
+namespace {
+
+std::string absolute(const std::string& directory) {
+  char resolved[PATH_MAX];
+  if (is_dead_mount(directory))
+    throw Fail(directory + ": left behind by a capture that died; run 'fsshim stop " + directory + "'");
+  if (!realpath(directory.c_str(), resolved)) throw failed(directory, errno);
+  return resolved;
+}
+
+// Directories that a capture itself needs, by their paths, in order to serve.
+void refuse_needed(const std::string& directory, int root, const std::string& type, bool over_mount) {
+  if (directory == "/")
+    throw Fail(
+        "/: can't be captured: running programs would not see it, and its trace would lie inside; capture directories in it");
+  if (type == "proc") throw Fail(directory + ": can't be captured: what it shows depends on the process that asks");
+  const std::string control = control_directory(true);
+  const UniqueFd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (over_mount && sockets && lies_in(sockets.get(), root))
+    throw Fail(directory + ": can't be captured: nobody could reach the sockets in " + control + "; capture directories in it");
+}
+
+}  // namespace
+
+int open_directory(const std::string& directory) {
+  int fd = open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw failed(directory, errno);
+  return fd;
+}
+
+void same_directory_or_fail(int a, int b, const std::string& directory) {
+  struct stat one, other;
+  if (fstat(a, &one) != 0 || fstat(b, &other) != 0 || one.st_dev != other.st_dev || one.st_ino != other.st_ino)
+    throw Fail(directory + ": changed while the capture started");
+}
+
+CapturedDirectory find_captured(CaptureOptions& options) {
+  const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
+  const std::string directory = absolute(options.directory);
+  UniqueFd root(open_directory(directory));
+  std::optional<MountEntry> below = mount_of(root.get());
+  if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
+  if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
+  refuse_needed(directory, root.get(), below->type, !in_namespace);
+  const std::string problem = uring_problem();
+  if (!options.uring) options.uring = problem.empty() && below->type == "tmpfs" && mounts_inside(directory).empty();
+  if (*options.uring && !problem.empty()) throw Fail(problem);
+  if (!root_user && !in_namespace)
+    throw Fail(directory + ": no permission to mount over it: run as root, or give a command after --");
+  set_may_switch(root_user);
+  if (!root_user) {
+    UniqueFd probe(open_fuse_device());
+    enter_private_namespace(true);
+    root = UniqueFd(open_directory(directory));
+  }
+  return {directory, std::move(root), std::move(*below)};
+}
+
+// Into the trace, and what of it changes how the whole of the directory behaves also to the user.
+static void tell_mounts(const CapturedDirectory& captured, TraceHeader& header) {
+  const std::string& directory = captured.path;
+  const int root = captured.root.get();
+  constexpr unsigned long kUnsafe = MS_NOSUID | MS_NODEV;
+  for (const MountEntry& m : mounts_inside(directory)) header.mounts_below.push_back(mount_text(m, directory));
+  struct statvfs own;
+  if (unsigned long more = fstatvfs(root, &own) == 0 ? restrictions(root, directory) & kUnsafe & ~own.f_flag : 0)
+    dprintf(STDERR_FILENO, "fsshim: %s: all of it is %s during the capture, because of a file system mounted inside\n",
+            escape_text(directory).c_str(),
+            more == kUnsafe     ? "nosuid and nodev"
+            : more == MS_NOSUID ? "nosuid"
+                                : "nodev");
+}
+
+void tell_limits(const CapturedDirectory& captured, TraceHeader& header) {
+  const std::string& directory = captured.path;
+  tell_mounts(captured, header);
+  Holders holders = processes_below(directory);
+  for (const std::string& process : header.not_seen = std::move(holders.processes))
+    dprintf(STDERR_FILENO, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
+  for (const std::string& process : holders.not_looked_at) {
+    dprintf(STDERR_FILENO, "fsshim: not looked at whether it holds files below the directory, it does not answer: %s\n",
+            escape_text(process).c_str());
+    header.not_seen.push_back(process + " (not looked at)");
+  }
+  for (const std::string& path : sockets_below(directory)) {
+    dprintf(STDERR_FILENO, "fsshim: bound before the capture, so that nobody can connect to it through the capture: %s\n",
+            escape_text(path).c_str());
+    header.not_seen.push_back("socket " + path + ", bound before");
+  }
+}
+
+}  // namespace fsr::shim

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The directory that is to be captured: found, opened, looked at before anything is mounted over it.
+#pragma once
+
+#include <string>
+
+#include "mount.hpp"
+#include "subcommands.hpp"
+#include "trace/header.hpp"
+#include "util/unique_fd.hpp"
+
+namespace fsr::shim {
+
+struct CapturedDirectory {
+  std::string path;  // absolute, without symlinks
+  UniqueFd root;     // O_PATH
+  MountEntry below;  // the mount that it is on
+};
+
+int open_directory(const std::string& directory);  // O_PATH. Throws Fail
+void same_directory_or_fail(int a, int b, const std::string& directory);
+
+// Decides whether to go over io_uring, and enters a user namespace where one is needed. Throws Fail for what can't be captured.
+CapturedDirectory find_captured(CaptureOptions& options);
+
+// Tells the user and the trace what the capture will not see or not allow.
+void tell_limits(const CapturedDirectory& captured, TraceHeader& header);
+
+}  // namespace fsr::shim

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trace says of the capture that it comes from.
+#pragma once
+
+#include <string>
+
+#include "mount.hpp"
+#include "subcommands.hpp"
+#include "trace/header.hpp"
+
+namespace fsr::shim {
+
+// `below`: the mount that `directory` is on. The time of the start is still to come.
+TraceHeader describe(const CaptureOptions& options, const std::string& directory, const MountEntry& below);
+
+}  // namespace fsr::shim
