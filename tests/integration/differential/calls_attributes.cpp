@@ -114,11 +114,13 @@ void fchownat_(Process& p, const int64_t* a, Result& r) {
 }
 void futimens_(Process& p, const int64_t* a, Result& r) {
   timespec times[2] = {kTimes[a[1]], kTimes[a[2]]};
+  p.side->set_times.store(1);
   r.fields[kAfterMapping] = p.side->changed_mapping;
   answer(r, futimens(p.fd(a[0]), times));
 }
 void utimensat_(Process& p, const int64_t* a, Result& r) {
   timespec times[2] = {kTimes[a[2]], kTimes[a[3]]};
+  p.side->set_times.store(1);
   r.fields[kAfterMapping] = p.side->changed_mapping;
   answer(r, utimensat(p.fd(a[0]), path_text(a[1]), times, int(a[4])));
 }

@@ -111,6 +111,7 @@ void poke(Process& p, const int64_t* a, Result& r) {
   size_t length;
   if (!part(p, a, r, &begin, &length)) return;
   p.side->changed_mapping.store(1);
+  r.fields[kAfterMapping] = p.side->set_times;
   guarded(r, [&] {
     for (size_t i = 0; i < length; ++i) begin[i] = char('a' + (p.op + i) % 26);
   });

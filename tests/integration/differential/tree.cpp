@@ -78,7 +78,7 @@ class Description {
     char line[256];
     snprintf(line, sizeof line, ": mode 0%o owner %u:%u links %lu size %lld device %lx modified %s", s.st_mode, s.st_uid,
              s.st_gid, static_cast<unsigned long>(s.st_nlink), S_ISDIR(s.st_mode) ? 0LL : static_cast<long long>(s.st_size),
-             static_cast<unsigned long>(s.st_rdev), when(s.st_mtim).c_str());
+             static_cast<unsigned long>(s.st_rdev), S_ISFIFO(s.st_mode) ? "whenever" : when(s.st_mtim).c_str());
     text += name + line;
     if (!S_ISDIR(s.st_mode) && s.st_nlink > 1) text += " same as " + first_names_.try_emplace(s.st_ino, name).first->second;
     if (S_ISREG(s.st_mode)) text += " content " + content(path);
