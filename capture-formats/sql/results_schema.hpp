@@ -15,12 +15,13 @@ create table run(
   input text, trace_id text, seed int, target text, timing text, ordering text, scale real, clones int, uid text, workers int,
   asked_per_s real, mix_dialect text, mix_deviation_percent real,
   elapsed_ns int, planned_ns int, recorded_ns int, offered_per_s real, achieved_per_s real, failed_per_s real,
-  operations int, issued int, matched int, differed int, failed int, unanswered int, cancelled int, unfinished int, unrecorded int,
+  operations int, issued int, matched int, differed int, followed int, followed_from text, failed int, unanswered int, cancelled int,
+  unfinished int, unrecorded int,
   violations int, edges int, free_pairs int, window_full int, auxiliary int, blocks_compared int, bytes_compared int, blocks_unknown int,
   streams int, objects int, bytes_read int, bytes_written int,
   limited_by text, behind int, behind_ns int, waited int, waited_own_thread int, silent_ns int, longest_silence_ns int,
   not_clean text, exit_status int);
-create table kinds(run int, kind text, issued int, ok int, matched int, differed int, permission int, uncompared int,
+create table kinds(run int, kind text, issued int, ok int, matched int, differed int, followed int, permission int, uncompared int,
   failed int, awaited int, approximate int, impossible int, refused int, bytes int);
 create table distributions(run int, kind text, what text, count int, min_ns int, mean_ns real, p50_ns int, p90_ns int, p99_ns int,
   p999_ns int, max_ns int);
