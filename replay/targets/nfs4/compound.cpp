@@ -64,10 +64,11 @@ Compound& Compound::stateid(const Stateid& s) {
   return u32(special ? s.seqid : 0).fixed({s.other.data(), s.other.size()});
 }
 Compound& Compound::owner(const Owner& o) {
-  char name[16];
+  char name[24];
   for (unsigned i = 0; i < 8; ++i) {
     name[i] = char(uint64_t(o.kind) >> (56 - 8 * i));
     name[8 + i] = char(o.id >> (56 - 8 * i));
+    name[16 + i] = char(o.through >> (56 - 8 * i));
   }
   return u64(0).opaque({name, sizeof name});  // the client is the session's
 }

@@ -19,7 +19,10 @@ enum class CreateHow : uint32_t { unchecked = 0, guarded = 1, exclusive = 3 };
 struct Owner {
   uint64_t id = 0;
   enum Kind : uint64_t { open, temporary, record, flock } kind = open;  // temporary: of an OPEN and CLOSE in one
-  bool operator==(const Owner&) const = default;
+  // Of a lock: the open file that it is asked for through. Servers bind an owner of locks to one of opens (Ganesha does), so that
+  // they are told another one for each, as Linux's client does it.
+  uint64_t through = 0;
+  Owner by(uint64_t open_file) const { return {id, kind, open_file}; }
 };
 
 class Compound {

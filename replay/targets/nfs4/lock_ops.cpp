@@ -31,7 +31,7 @@ Task ask_lock(Call& call, HandleId handle, const Owner& owner, uint64_t start, u
   if (lock)
     rpc.compound.lock(type, false, start, lock_length(start, end), lock->stateid);
   else
-    rpc.compound.first_lock(type, false, start, lock_length(start, end), open.stateid, owner);
+    rpc.compound.first_lock(type, false, start, lock_length(start, end), open.stateid, owner.by(handle));
   const Reply& reply = co_await call.send(rpc);
   if (!reply.error) call.states().locked(open.object, owner, handle, reply.stateid, start, end, write);
   co_return reply.error;
@@ -51,8 +51,10 @@ Task set_lock(Call& call, const Owner& owner, uint64_t start, uint64_t end, bool
 
 Task test_lock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end, bool write) {
   Rpc& rpc = call.ask(open.who);
-  const FileHandle handle = open.handle;
-  rpc.compound.putfh(handle).lockt(write ? LockType::write : LockType::read, start, lock_length(start, end), owner);
+  const LockState* ours = call.states().locks(open.object, owner);
+  const HandleId through = ours ? ours->open : call.op().handle;
+  rpc.compound.putfh(open.handle)
+      .lockt(write ? LockType::write : LockType::read, start, lock_length(start, end), owner.by(through));
   const Reply& reply = co_await call.send(rpc);
   co_return reply.status == kDenied ? 0 : reply.error;  // who has it was found
 }

@@ -132,7 +132,7 @@ Task States::lock_again(Held held, bool reclaim, bool* refused) {
   Rpc& rpc = client_.request(nullptr, through->who);
   rpc.compound.putfh(through->handle);
   lock->known ? rpc.compound.lock(type, reclaim, range.start, length, lock->stateid)
-              : rpc.compound.first_lock(type, reclaim, range.start, length, through->stateid, owner);
+              : rpc.compound.first_lock(type, reclaim, range.start, length, through->stateid, owner.by(lock->open));
   const Reply& reply = co_await client_.send(rpc);
   *refused = reclaim && refused_in_time(reply.status);
   if (*refused) co_return 0;
