@@ -8,16 +8,16 @@
 apps=$FSR_SOURCE/tests/apps
 
 "$apps/make-input" input || exit 1
-for app in git make tar sqlite; do
+for app in git make tar sqlite sqlite-wal maildir; do
   mkdir "$app"
   check "$app: captured" fsshim capture "$app" -o "$app.zst" --content full -- sh -c "cd $app && $apps/run $app $scratch/input"
   for order in strict resource; do
     fsreplay "$app.zst" "$NFS_VFS_URL" --order $order --timing asap -q --json >"$app.json" 2>"$app.err"
     check_report "$app: outcomes over NFSv3, order $order" "$app.json" \
-      'r["violations"] == 0' 'r["matched"] >= 0.999 * (r["matched"] + r["differed"])' 'r["issued"] > 0' \
+      'r["violations"] == 0' 'r["matched"] >= 0.99 * (r["matched"] + r["differed"])' 'r["issued"] > 0' \
       'r["issued"] + sum(k["impossible"] + k["refused"] for k in r["kinds"].values()) == r["operations"]' \
       'set(k for k, v in r["kinds"].items() if v["impossible"]) <= {"getxattr", "setxattr", "listxattr", "removexattr", "getlk",
-       "setlk", "flock", "fallocate", "lseek", "copy_file_range", "ioctl", "tmpfile", "syncfs", "rename"}'
+       "setlk", "flock", "fallocate", "lseek", "ioctl", "tmpfile", "syncfs", "rename"}'
     check "$app: the exported tree is the captured one, order $order" \
       "$apps/compare-trees" --content --ignore .fsreplay "$app" "$NFS_VFS_DIR"
     # The server caches what is there: empty the export while it is down.

@@ -157,8 +157,8 @@ TEST_CASE("without privilege no device and no set-id bit is made") {
 TEST_CASE("what version 3 can't express is refused") {
   Mounted m;
   ObjectId file = m.create("file", 1);
-  for (OpKind kind : {OpKind::copy_file_range, OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr,
-                      OpKind::listxattr, OpKind::removexattr, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
+  for (OpKind kind : {OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
+                      OpKind::removexattr, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
     Op op{.kind = kind, .object = file, .handle = 1};
     CHECK(m.target->fidelity(op) == Fidelity::impossible);
     CHECK(m.run(op) == EOPNOTSUPP);

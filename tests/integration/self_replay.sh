@@ -7,7 +7,7 @@
 apps=$FSR_SOURCE/tests/apps
 
 "$apps/make-input" input || exit 1
-for app in git make tar sqlite; do
+for app in git make tar sqlite maildir; do
   mkdir "$app"
   check "$app: captured" fsshim capture "$app" -o "$app.zst" --content full -- sh -c "cd $app && $apps/run $app $scratch/input"
   check "$app: the trace verifies" fstrace verify "$app.zst"

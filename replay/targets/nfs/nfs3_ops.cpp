@@ -21,7 +21,7 @@ struct Rule {
 };
 
 // The one place that says what becomes of an operation. Whatever is not here is impossible: version 3 has no extended
-// attributes, holes, space reservation, server-side copy, ioctl or unnamed files. Locks depend on the server's lock manager.
+// attributes, holes, space reservation, ioctl or unnamed files. Locks depend on the server's lock manager.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, void (*start)(Call&), const char* requests) {
@@ -38,6 +38,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::create, start_create, "CREATE: GUARDED with O_EXCL, else UNCHECKED");
   set(OpKind::read, start_read, "READ, as many as the server's limit asks for");
   set(OpKind::write, start_write, "WRITE, as many as the limit asks for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
+  set(OpKind::copy_file_range, start_copy, "READ and WRITE in turn, FILE_SYNC");
   set(OpKind::fsync, start_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
   set(OpKind::flush, start_flush, "NLM4 UNLOCK if the owner has locks, else nothing: fsyncs were recorded");
   set(OpKind::release, start_release, "nothing; REMOVE of hidden names, UNLOCK of a flock (auxiliary)");
@@ -81,6 +82,8 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
       [[fallthrough]];
     case OpKind::create:
       return set_id_bits(op.mode) && !privileged ? Fidelity::approximate : fidelity;
+    case OpKind::copy_file_range:
+      return Fidelity::approximate;
     case OpKind::write:
       return op.has(kOpAppend) ? Fidelity::approximate : fidelity;  // another client's append may come between
     case OpKind::setattr:

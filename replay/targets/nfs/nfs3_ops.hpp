@@ -34,6 +34,7 @@ void start_rename(Call& call);
 void start_open(Call& call);
 void start_read(Call& call);
 void start_write(Call& call);
+void start_copy(Call& call);
 void start_fsync(Call& call);
 void start_flush(Call& call);
 void start_release(Call& call);
