@@ -74,7 +74,9 @@ static int run(int argc, char** argv) {
       .stands_for("WHAT")
       .one_of({"wait", "drop"})
       .show_default();
-  capture_command.add_with("--ring", capture.ring, some(parse_duration), "How long that is bridged by memory (default 1s)")
+  capture_command
+      .add_with("--ring", capture.ring, some(parse_duration),
+                "How long recording may go on in memory while the trace's disk stalls (default 1s)")
       .stands_for("TIME");
   capture_command.add_with("--max-size", capture.max_size, some(parse_size), "End when the trace is this large: 10G");
   capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "End after this time: 90s, 1h");

@@ -133,8 +133,8 @@ std::string report_text(const Report& report) {
   histogram_line(out, "response", r.response);
   histogram_line(out, "failed", r.failing);
   load_lines(out, report);
-  fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs left free\n", format_count(r.edges),
-                 format_count(r.violations), format_count(r.free_pairs));
+  fmt::format_to(out, "order      {} waits kept, {} violations, {} pairs that overlapped may go in any order\n",
+                 format_count(r.edges), format_count(r.violations), format_count(r.free_pairs));
   if (const ContentCompared& c = r.content; c.blocks || c.unknown)
     fmt::format_to(out, "content    {} blocks read ({}) were compared, {} could not be\n", format_count(c.blocks),
                    format_size(c.bytes), format_count(c.unknown));

@@ -173,7 +173,7 @@ std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& o
 
 namespace fsr {
 
-const TargetPlugin nfs_plugin{"nfs", "nfs://host[:port]/export?version=3    an NFS server (3, 4.1, 4.2), over an own client",
+const TargetPlugin nfs_plugin{"nfs", "nfs://host[:port]/export?version=3    an NFS server (3, 4.1, 4.2), by a client of our own",
                               nfs::open_nfs, nfs::kMappings};
 
 }  // namespace fsr

@@ -157,9 +157,9 @@ std::unique_ptr<Target> open_local(const std::string& url, const TargetOptions& 
 
 namespace fsr {
 
-const TargetPlugin ninep_plugin{"9p",
-                                "9p://host[:port]/?aname=/srv, 9p+unix:///socket?aname=/srv    a 9P server, over an own client",
-                                ninep::open_tcp, ninep::kMappings};
+const TargetPlugin ninep_plugin{
+    "9p", "9p://host[:port]/?aname=/srv, 9p+unix:///socket?aname=/srv    a 9P server, by a client of our own", ninep::open_tcp,
+    ninep::kMappings};
 const TargetPlugin ninep_unix_plugin{"9p+unix", nullptr, ninep::open_local};
 
 }  // namespace fsr
