@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// For how long a lock is asked for that somebody else holds. The capture got it, and a replay asks when those who had it before have
-// given it up; where that takes far longer on a target, perhaps for ever, who holds what is not as it was there: then the answer is
-// EAGAIN, and counts as an outcome that differs. (On NFS a flock is a lock of all bytes, and collides with others' locks of some.)
+// For how long a lock is asked for that somebody else holds. The capture got it, and a replay asks when those who had it before
+// have given it up; where that takes far longer on a target, perhaps for ever, who holds what is not as it was there: then the
+// answer is EAGAIN, and counts as an outcome that differs. (On NFS a flock is a lock of all bytes, and collides with others'
+// locks of some.)
 #pragma once
 
 #include <algorithm>
