@@ -101,6 +101,11 @@ void Command::version_flag() {
   app_->set_version_flag("--version", top->get_name() + " " FSR_VERSION);
 }
 
+void Command::config_option(const std::string& name, const std::string& help) {
+  app_->allow_config_extras(false);
+  app_->set_config(name, "", help)->option_text("FILE");
+}
+
 void Command::footer(const std::string& text) { app_->footer(text); }
 
 Program::Program(const std::string& name, const std::string& what) : Command(new CLI::App(what, name)), name_(name) {

@@ -71,6 +71,8 @@ class Command {
   void when_chosen(std::function<void()> act);  // parse() calls it if this is the subcommand
   bool chosen() const;                          // after parse()
   void version_flag();                          // --version
+  // Names a file of lines "option=value", which the command line overrides.
+  void config_option(const std::string& name, const std::string& help);
   void footer(const std::string& text);
   // What arguments that nobody expects may have been meant as: "a command follows --".
   void explain_extras(const std::string& hint);

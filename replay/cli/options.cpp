@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cycle/condition.hpp"
 #include "inputs/input_kind.hpp"
 #include "util/command.hpp"
 #include "util/environment.hpp"
@@ -17,11 +18,15 @@ static int64_t some_time(const std::string& text) {
   return time;
 }
 
+// Only looked at.
+static std::string condition(const std::string& text) { return Condition(text).text(); }
+
 std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   auto owner =
       std::make_shared<Program>("fsreplay", "Issues the operations of a trace, or the calls of an NFS mix, on any target.");
   Program& program = *owner;
   program.version_flag();
+  program.config_option("--config", "take options from this file, a line NAME=VALUE each");
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
   program.add("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");
 
@@ -32,6 +37,8 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.add("--on-error", on_error, "an operation that fails as it had not: count or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
+  run.add("--repeat", out.repeat, "so many runs, and the median and spread of them").stands_for("N").within(1, 1000);
+  run.add_with("--find-scale", out.find_scale, condition, "the highest load within 'p99 < 10ms'").stands_for("CONDITION");
   run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
   run.flag("--dry-run", out.dry_run, "say what would be done and change nothing");
   run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");

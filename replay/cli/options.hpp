@@ -17,6 +17,8 @@ struct CommandLine {
   int64_t duration = 0;       // ns after which nothing more is issued; 0: no limit
   unsigned workers = 0;       // 0: one for each CPU
   bool stop_on_error = false;
+  unsigned repeat = 1;
+  std::string find_scale;            // the condition that the load is to keep within, empty: the load is given
   std::string uid = "self";          // self | recorded | map=FILE
   std::string results;               // SQLite file that gets the runs, empty: none
   std::string label;                 // of the runs in it

@@ -23,6 +23,12 @@ class Clock;
 class Target;
 struct Report;
 
+// What the load of an input is counted in: "7.3 times the captured load", "1480 calls/s".
+struct LoadUnit {
+  double one = 1;  // as the command line asks for it
+  const char* words = "";
+};
+
 class Input {
  public:
   using ShowProgress = std::function<void(uint64_t done, uint64_t total)>;
@@ -42,6 +48,10 @@ class Input {
   virtual void finish_outputs(const Report&) {}
 
   virtual size_t rounds() const { return 1; }
+  // Begins anew, with so many times the load. Of an input of one round, and another factor than 1 only where it has a
+  // load_unit(), which throws std::runtime_error, one line, where the load does not follow from a schedule.
+  virtual void restart(double factor) = 0;
+  virtual LoadUnit load_unit() const = 0;
   // Whether there is a round (left). Before the first and between two of them.
   virtual bool next_round() = 0;
   // What must exist. Throws std::runtime_error, one line, for what can't be run on that target.

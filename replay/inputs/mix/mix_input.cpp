@@ -48,6 +48,16 @@ void MixInput::finish_outputs(const Report& report) {
 
 size_t MixInput::rounds() const { return std::max<size_t>(1, options_.loads.size()); }
 
+void MixInput::restart(double factor) {
+  factor_ = factor;
+  round_ = 0;
+}
+
+LoadUnit MixInput::load_unit() const {
+  if (options_.loads.size() != 1) throw std::runtime_error("--find-scale: needs a --load to begin with");
+  return {options_.loads[0], "calls/s"};
+}
+
 bool MixInput::next_round() { return round_++ < rounds(); }
 
 Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgress&) {
@@ -73,7 +83,7 @@ OpSource* MixInput::operations(RunOptions& run) {
     play_ = std::make_unique<MixPlay>(plan_, *set_, *sizes_, options_.seed, calls_);
     return nullptr;
   }
-  const double load = options_.loads[round_ - 1];
+  const double load = this->load();
   // By number or by time: the load tells one from the other. With both, whatever is less.
   if (span_) {
     const auto fit = uint64_t(std::max(1.0, std::round(load * double(span_) / 1e9)));
@@ -102,7 +112,7 @@ MixResult MixInput::result_of(const RunResult& run) const {
     r.notes = plan_.notes;
   r.dialect = mix_.dialect;
   r.notes.insert(r.notes.begin(), mix_.notes.begin(), mix_.notes.end());
-  if (!options_.loads.empty()) r.load = options_.loads[round_ - 1];
+  if (!options_.loads.empty()) r.load = load();
   return r;
 }
 

@@ -26,6 +26,8 @@ class MixInput final : public Input {
   void open_outputs() override;
   void finish_outputs(const Report& report) override;
   size_t rounds() const override;
+  void restart(double factor) override;
+  LoadUnit load_unit() const override;
   bool next_round() override;
   Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override;
   void describe(Report& report) override;
@@ -46,7 +48,10 @@ class MixInput final : public Input {
   std::shared_ptr<const SizeModel> sizes_;
   std::shared_ptr<std::vector<CurvePoint>> curve_ = std::make_shared<std::vector<CurvePoint>>();
   std::unique_ptr<OutputFile> drawing_;
-  size_t round_ = 0;  // from 1
+  double load() const { return options_.loads[round_ - 1] * factor_; }
+
+  size_t round_ = 0;   // from 1
+  double factor_ = 1;  // of a search for the highest load
   // Of the round at hand.
   const Target* target_ = nullptr;
   MixPlan plan_;

@@ -65,6 +65,16 @@ class TraceInput final : public Input {
                        options_.clones);
   }
 
+  void restart(double factor) override {
+    factor_ = factor;
+    begun_ = false;
+  }
+
+  LoadUnit load_unit() const override {
+    if (options_.timing != "original") throw std::runtime_error("--find-scale: needs --timing original");
+    return {options_.scale, "times the captured load"};
+  }
+
   bool next_round() override { return !std::exchange(begun_, true); }
 
   Image image(const Target&, const ImageOptions& options, const ShowProgress& progress) override {
@@ -95,7 +105,7 @@ class TraceInput final : public Input {
   void describe(Report& report) override {
     report.whole = summary_.operations * options_.clones;
     report.streams = summary_.streams * options_.clones;
-    report.span = options_.timing == "original" ? int64_t(double(summary_.last - options_.from) / options_.scale) : 0;
+    report.span = options_.timing == "original" ? int64_t(double(summary_.last - options_.from) / scale()) : 0;
     auto section = std::make_shared<TraceSection>();
     section->id = header().id;
     section->host = header().host;
@@ -103,7 +113,7 @@ class TraceInput final : public Input {
     section->damage = trace_.damage();
     section->timing = timing_of(options_.timing);
     section->order = order_of(options_.order);
-    section->scale = options_.scale;
+    section->scale = scale();
     section->clones = options_.clones;
     section->planned = report.result.planned;
     section->recorded = report.result.recorded;
@@ -128,6 +138,8 @@ class TraceInput final : public Input {
   }
 
  private:
+  double scale() const { return options_.scale * factor_; }
+
   // Without the pieces before, a trace begins where they ended, with what its checkpoint knows.
   void begin() { options_.from = std::max(options_.from, trace_.begin_time()); }
 
@@ -141,7 +153,7 @@ class TraceInput final : public Input {
   OpSource& source(RunOptions& run, unsigned clones) {
     run.timing = timing_of(options_.timing);
     run.order = order_of(options_.order);
-    run.scale = options_.scale;
+    run.scale = scale();
     run.from = options_.from;
     run.to = options_.to;
     trace_.seek_op(0);
@@ -170,6 +182,7 @@ class TraceInput final : public Input {
   TraceReader trace_;
   ImageSummary summary_;
   std::unique_ptr<CloneSource> clones_;
+  double factor_ = 1;  // of a search for the highest load
   bool begun_ = false;
 };
 

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// More than one run of the same input: --repeat and --find-scale. Each begins with the tree as the image has it, on a target that
+// was opened anew; a line tells of each as soon as it is over.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/replay.hpp"
+#include "cycle/condition.hpp"
+#include "cycle/scale_search.hpp"
+#include "util/standard_streams.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+// A member of the JSON report, made here.
+class Member final : public ReportSection {
+ public:
+  Member(std::string name, nlohmann::json value) : name_(std::move(name)), value_(std::move(value)) {}
+  void facts(Facts&) const override {}
+  void json(nlohmann::json& document) const override { document[name_] = value_; }
+
+ private:
+  const std::string name_;
+  const nlohmann::json value_;
+};
+
+struct Figure {
+  const char* name;  // as in the results
+  double (*of)(const RunResult& run);
+  std::string (*text)(double value);
+};
+
+std::string time_text(double ns) { return format_duration(int64_t(ns)); }
+std::string rate_text(double per_second) { return fmt::format("{:.1f}", per_second); }
+
+constexpr Figure kFigures[] = {
+    {"achieved_per_s", [](const RunResult& r) { return r.achieved(); }, rate_text},
+    {"response_p50_ns", [](const RunResult& r) { return double(r.response.quantile(0.5)); }, time_text},
+    {"response_p99_ns", [](const RunResult& r) { return double(r.response.quantile(0.99)); }, time_text},
+    {"response_p999_ns", [](const RunResult& r) { return double(r.response.quantile(0.999)); }, time_text},
+    {"response_max_ns", [](const RunResult& r) { return double(r.response.max()); }, time_text},
+};
+constexpr size_t kFigureCount = std::size(kFigures);
+using Figures = std::array<double, kFigureCount>;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::string row(const std::string& name, const std::array<std::string, kFigureCount>& cells) {
+  std::string text = fmt::format("{:<8}", name);
+  for (const std::string& cell : cells) text += fmt::format(" {:>12}", cell);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::optional<int> Replay::play_alone(double factor) {
+  if (again) {
+    target.reset();
+    open_target_for_run();
+  }
+  input->restart(factor);
+  input->next_round();
+  ++round;
+  LifeCycle life(*input, *target, clock, stop, report);
+  if (std::optional<int> early = play_round(life)) return early;
+  again = true;
+  if (results) afterwards([&] { life.name_slowest(); });
+  input->end_round(report);
+  keep_results();
+  if (command.json) rounds.push_back(report);
+  return std::nullopt;
+}
+
+int Replay::play_repeats() {
+  if (!command.json) print_whole(row("run", {"achieved/s", "p50", "p99", "p99.9", "max"}));
+  std::vector<Figures> runs;
+  int status = 0;
+  for (unsigned i = 0; i < command.repeat && !stop.load(); ++i) {
+    if (std::optional<int> early = play_alone(1)) return *early;
+    status = std::max(status, verdict(report).status);
+    Figures& figures = runs.emplace_back();
+    std::array<std::string, kFigureCount> cells;
+    for (size_t f = 0; f < kFigureCount; ++f) cells[f] = kFigures[f].text(figures[f] = kFigures[f].of(report.result));
+    if (command.json) continue;
+    print_whole(row(std::to_string(i + 1), cells));
+    for (const std::string& reason : verdict(report).reasons) print_whole(fmt::format("{:8} not clean: {}\n", "", reason));
+  }
+  nlohmann::json document = nlohmann::json::object();
+  std::array<std::string, kFigureCount> medians, spreads;
+  for (size_t f = 0; f < kFigureCount; ++f) {
+    std::vector<double> values;
+    for (const Figures& figures : runs) values.push_back(figures[f]);
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    const double middle = median(values), spread = middle > 0 ? (*most - *least) / middle : 0;
+    document[kFigures[f].name] = {{"median", middle}, {"least", *least}, {"most", *most}, {"spread", spread}};
+    medians[f] = kFigures[f].text(middle);
+    spreads[f] = fmt::format("{:.1f} %", spread * 100);
+  }
+  look_at_files();
+  if (command.json) {
+    report.sections.push_back(std::make_shared<Member>("repeat", document));
+    return std::max(status, finish());
+  }
+  print_whole(row("median", medians) + row("spread", spreads));
+  return std::max(status, int(failed_afterwards));
+}
+
+int Replay::play_search() {
+  const Condition condition(command.find_scale);
+  const LoadUnit unit = input->load_unit();
+  struct Seen {
+    double achieved;
+    std::string limit;
+    int status;
+  };
+  std::map<double, Seen> seen;  // by factor, the latest run
+  std::optional<int> early;
+  if (!command.json)
+    print_whole(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
+  ScaleSearch search([&](double factor) -> std::optional<double> {
+    if ((early = play_alone(factor))) return std::nullopt;
+    if (stop.load()) {
+      early = 1;
+      return std::nullopt;
+    }
+    const RunResult& r = report.result;
+    const double strain = condition.strain(r);
+    seen[factor] = {r.achieved(), r.limit_text, verdict(report).status};
+    if (!command.json)
+      print_whole(fmt::format("{:>10.4g} {:>12.1f} {:>12} {:>12}   {}: {}\n", factor * unit.one, r.achieved(),
+                              format_duration(r.response.quantile(0.5)), format_duration(r.response.quantile(0.99)),
+                              condition.measured(r), strain < 1 ? "holds" : "broken"));
+    return strain;
+  });
+  const std::optional<ScaleAnswer> answer = search.find();
+  look_at_files();
+  if (!answer) return *early;
+  const bool between = answer->holds > 0 && answer->breaks > 0;
+  std::string text;
+  if (between)
+    text = fmt::format("this target takes {:.4g} {} ({:.4g} to {:.4g}), {:.0f} op/s, within {}; at {:.4g} {}",
+                       std::sqrt(answer->holds * answer->breaks) * unit.one, unit.words, answer->holds * unit.one,
+                       answer->breaks * unit.one, seen[answer->holds].achieved, condition.text(), answer->breaks * unit.one,
+                       seen[answer->breaks].limit);
+  else if (answer->holds > 0)
+    text = fmt::format("this target takes more than {:.4g} {} within {}", answer->holds * unit.one, unit.words, condition.text());
+  else
+    text =
+        fmt::format("this target takes less than {:.4g} {} within {}", answer->breaks * unit.one, unit.words, condition.text());
+  const int status = std::max({between ? seen[answer->holds].status : 1, int(failed_afterwards)});
+  if (!command.json) {
+    print_whole(text + "\n");
+    return status;
+  }
+  report.sections.push_back(
+      std::make_shared<Member>("find_scale", nlohmann::json{{"condition", condition.text()},
+                                                            {"unit", unit.words},
+                                                            {"holds", answer->holds * unit.one},
+                                                            {"breaks", answer->breaks * unit.one},
+                                                            {"achieved_per_s", seen[answer->holds].achieved},
+                                                            {"limited_by", seen[answer->breaks].limit},
+                                                            {"answer", text}}));
+  finish();
+  return status;
+}
+
+}  // namespace fsr

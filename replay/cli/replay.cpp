@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/replay.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/checks.hpp"
+#include "cli/dry_run.hpp"
+#include "util/environment.hpp"
+#include "util/memory.hpp"
+#include "util/standard_streams.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+static int64_t wall_clock() {
+  timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+Replay::Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet, c.status_interval) {
+  clock.heed(s);
+}
+
+void Replay::open_outputs() {
+  if (command.dry_run) return;
+  if (!command.results.empty()) results = std::make_unique<ResultsDatabase>(command.results);
+  if (!command.csv.empty()) csv = std::make_unique<CsvFile>(command.csv, command.force);
+  if (!command.metrics.empty()) metrics = std::make_unique<MetricsFile>(command.metrics, command.input, command.target);
+  input->open_outputs();
+  if (!command.record.empty()) recording = std::make_unique<Recording>(command.record);
+}
+
+void Replay::open_target_for_run() {
+  if (command.uid == "recorded") credentials = std::make_unique<CredentialMap>();
+  if (command.uid.rfind("map=", 0) == 0)
+    credentials = std::make_unique<CredentialMap>(CredentialMap::from_file(command.uid.substr(4)));
+  std::string url = command.target;
+  if (url.empty()) url = "./fsreplay-data";
+  if (!command.force) refuse_captured_place(url, input->header());
+  target = open_target(
+      url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
+  report.target = target->name();
+  if (report.target.starts_with("file:")) report.target_mount = mount_text(report.target.substr(5));
+  if (command.cleanup && target->places_files())
+    throw std::runtime_error(target->name() + ": has no tree, so there is nothing to clean up");
+}
+
+void Replay::warn() {
+  const std::string warning = input->warning();
+  if (warning.empty()) return;
+  line.clear();
+  fmt::print(stderr, "fsreplay: {}\n", warning);
+}
+
+// Begins the trace of this replay: of the input's own, what does not depend on where it ran.
+void Replay::start_recording() {
+  const TraceHeader& of = input->header();
+  TraceHeader header;
+  header.id = random_trace_id();
+  header.epoch = wall_clock();
+  header.clock_unit = of.clock_unit;
+  header.program = "fsreplay " FSR_VERSION;
+  utsname machine;
+  if (uname(&machine) == 0) header.host = machine.nodename, header.kernel = machine.release;
+  header.directory = header.mount_source = report.target;
+  header.visibility = "what the replayer issued";
+  header.edits = of.edits;
+  header.edits.push_back(fmt::format("fsreplay {} of {}", input->settings(), of.id.empty() ? command.input : "trace " + of.id));
+  recording->start(header, input->before());
+}
+
+int Replay::finish() {
+  report.interrupted = stop.load() != 0;
+  if (command.json)
+    print_whole(report_json(report, rounds));
+  else if (input->rounds() == 1 || report.result.elapsed == 0)
+    print_whole(report_text(report));
+  return std::max(verdict(report).status, int(failed_afterwards));
+}
+
+void Replay::keep_results() {
+  if (results) afterwards([&] { report_database(report, *results); });
+}
+
+// A line of several, as soon as the round is over.
+int Replay::end_round() {
+  const std::string told = input->end_round(report);
+  const Verdict v = verdict(report);
+  keep_results();
+  if (input->rounds() == 1) return v.status;
+  if (command.json) rounds.push_back(report);
+  if (!command.json) {
+    fputs(told.c_str(), stdout);
+    for (const std::string& reason : v.reasons) fmt::print("{:>10} not clean: {}\n", "", reason);
+    fflush(stdout);
+  }
+  return v.status;
+}
+
+void Replay::tell(const Interval& interval) {
+  const SeriesInterval& series = report.series.add(interval);
+  if (csv) csv->add(round, series);
+  if (metrics) metrics->add(interval, series);
+}
+
+// What could not be written while the run went on.
+void Replay::look_at_files() {
+  for (const std::string& failure : {csv ? csv->failure() : "", metrics ? metrics->failure() : ""})
+    if (!failure.empty()) afterwards([&] { throw std::runtime_error(failure); });
+}
+
+std::optional<int> Replay::play_round(LifeCycle& life) {
+  report.started = wall_clock();
+  life.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
+            [&](uint64_t done, uint64_t total) { line.bar("reading", done, total); });
+  warn();
+  life.place_files();
+  if (command.dry_run) return dry_run(*input, *target, report, command.json);
+  check_space(*target, report.image, command.force);
+  check_writable(*target, clock);
+
+  tree_begun = true;
+  const bool prepared = life.prepare({.trace_id = target->places_files() ? std::string() : input->header().id,
+                                      .reuse = command.reuse || again,
+                                      .workers = command.workers,
+                                      .credentials = credentials.get()},
+                                     [&](uint64_t done, uint64_t total) { line.bar("image  ", done, total); });
+  line.clear();
+  if (!prepared) {
+    keep_results();
+    return finish();
+  }
+  if (command.prepare_only) {
+    fmt::print(stderr, "fsreplay: {} prepared: {} operations, {}, in {}\n", report.target,
+               format_count(report.prepared.operations), format_size(report.prepared.bytes),
+               format_duration(report.prepared.elapsed));
+    return verdict(report).status;
+  }
+  if (recording) start_recording();
+  life.run({.duration = command.duration,
+            .workers = command.workers,
+            .stop_on_error = command.stop_on_error,
+            .credentials = credentials.get(),
+            .record = recording.get(),
+            .progress =
+                [this](const Progress& p) {
+                  report.series.add(p);
+                  line.replay(p, report.series.intervals(), report.span, report.whole);
+                },
+            .on_interval = [this](const Interval& interval) { tell(interval); },
+            .interval = command.interval});
+  line.clear();
+  return std::nullopt;
+}
+
+int Replay::play_rounds() {
+  LifeCycle life(*input, *target, clock, stop, report);
+  int status = 0;
+  while (input->next_round()) {
+    ++round;
+    if (std::optional<int> early = play_round(life)) return *early;
+    if (results) afterwards([&] { life.name_slowest(); });
+    status = std::max(status, end_round());
+    if (stop.load() || report.result.stopped_on_error || !report.aftermath.empty()) break;
+  }
+  if (recording)
+    afterwards([&] { recording->finish(!report.result.stopped, report.result.stopped ? "replay stopped" : "replay ended"); });
+  afterwards([&] { input->finish_outputs(report); });
+  look_at_files();
+  return std::max(status, finish());
+}
+
+int Replay::play() {
+  auto clean_up = [&] {
+    if (command.cleanup && tree_begun && !command.prepare_only)
+      afterwards([&] { remove_tree(*target, clock, input->header().id, stop); });
+  };
+  try {
+    const int status = !command.find_scale.empty() ? play_search() : command.repeat > 1 ? play_repeats() : play_rounds();
+    clean_up();
+    return failed_afterwards ? 1 : status;
+  } catch (...) {
+    clean_up();
+    throw;
+  }
+}
+
+}  // namespace fsr

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of one replay while it passes through its stages; play() is all of them. Main thread. Members throw
+// std::runtime_error for what stops a run from starting.
+#pragma once
+
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "cli/options.hpp"
+#include "cli/progress_line.hpp"
+#include "cycle/life_cycle.hpp"
+#include "engine/recording.hpp"
+#include "inputs/input.hpp"
+#include "plan/credentials.hpp"
+#include "report/live_files.hpp"
+#include "report/report.hpp"
+#include "sql/results.hpp"
+
+namespace fsr {
+
+struct Replay {
+  const CommandLine& command;
+  const std::atomic<int>& stop;
+  ProgressLine line;
+  MonotonicClock clock;
+  std::unique_ptr<CredentialMap> credentials;
+  std::unique_ptr<Input> input;
+  std::unique_ptr<Recording> recording;
+  std::unique_ptr<ResultsDatabase> results;
+  std::unique_ptr<CsvFile> csv;
+  std::unique_ptr<MetricsFile> metrics;
+  std::unique_ptr<Target> target;
+  bool tree_begun = false, failed_afterwards = false;
+  bool again = false;  // not the first run on this target
+  unsigned round = 0;  // from 1
+  Report report;
+  std::vector<Report> rounds;  // where there are several
+
+  Replay(const CommandLine& c, const std::atomic<int>& s);
+
+  // Before anything is done, and before a target changes the umask.
+  void open_outputs();
+  void open_target_for_run();
+  int play();  // an exit status
+
+  // Of repeats.cpp: the same load several times, and loads of which the highest is wanted that keeps within a condition.
+  int play_repeats();
+  int play_search();
+
+ private:
+  int play_rounds();
+  // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
+  std::optional<int> play_round(LifeCycle& life);
+  // The only round of an input, whatever was before it on the target, and `factor` times its load. The same.
+  std::optional<int> play_alone(double factor);
+  void warn();
+  void start_recording();
+  void tell(const Interval& interval);
+  int end_round();
+  void keep_results();
+  void look_at_files();
+  int finish();
+
+  // What comes after the run: one failure, told on stderr, does not keep the rest from being done.
+  template <class Step>
+  void afterwards(Step step) {
+    try {
+      step();
+    } catch (const std::runtime_error& e) {
+      fprintf(stderr, "fsreplay: %s\n", e.what());
+      failed_afterwards = true;
+    }
+  }
+};
+
+}  // namespace fsr

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a load must keep within: "p99 < 10ms", "mean < 2ms and errors < 0.1%". Of response times, from when operations were due,
+// so that a target that falls behind is not flattered. No state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fsr {
+
+struct RunResult;
+
+class Condition {
+ public:
+  // Terms joined by "and": pN, mean or max below a time, or errors below a share in percent. Throws std::invalid_argument, one
+  // line.
+  explicit Condition(std::string_view text);
+
+  // How near a run came to breaking it: below 1 it holds. The worst of its terms.
+  double strain(const RunResult& run) const;
+  // The measured value of that term: "p99 8.3 ms".
+  std::string measured(const RunResult& run) const;
+  const std::string& text() const { return text_; }
+
+ private:
+  struct Term {
+    enum class Of : uint8_t { quantile, mean, max, errors } of;
+    double quantile;  // 0 to 1
+    double limit;     // ns, or a share
+    std::string name;
+  };
+  static Term parse(std::string_view text);
+  static double value(const Term& term, const RunResult& run);
+  const Term& worst(const RunResult& run) const;
+
+  std::string text_;
+  std::vector<Term> terms_;
+};
+
+}  // namespace fsr

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cycle/scale_search.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "catch.hpp"
+#include "cycle/condition.hpp"
+#include "engine/run.hpp"
+#include "op_list.hpp"
+#include "slow_target.hpp"
+
+using namespace fsr;
+
+TEST_CASE("the highest load is found within 5 %, wherever it is") {
+  for (double limit : {0.013, 0.9, 1.0, 1.3, 7.3, 420.0}) {
+    unsigned runs = 0;
+    ScaleSearch search([&](double factor) {
+      ++runs;
+      return std::optional<double>(std::pow(factor / limit, 8));
+    });
+    const std::optional<ScaleAnswer> answer = search.find();
+    REQUIRE(answer);
+    CHECK(answer->holds < limit * 1.0001);
+    CHECK(answer->breaks >= limit * 0.9999);
+    CHECK(answer->breaks / answer->holds <= ScaleSearch::kWithin);
+    CHECK(runs < 40);
+  }
+}
+
+TEST_CASE("a load that always holds, or never, is told as such, and a search can be ended") {
+  ScaleSearch always([](double) { return std::optional<double>(0); });
+  CHECK(always.find()->breaks == 0);
+  ScaleSearch never([](double) { return std::optional<double>(9); });
+  CHECK(never.find()->holds == 0);
+  ScaleSearch ended([](double) { return std::optional<double>(); });
+  CHECK_FALSE(ended.find());
+}
+
+TEST_CASE("unless it clearly holds, two of three runs decide") {
+  std::vector<double> strains{1.1, 0.9, 0.9};  // of the first load; the others are clear
+  size_t at = 0;
+  ScaleSearch search([&](double factor) {
+    if (factor == 1) return std::optional<double>(strains.at(at++));
+    return std::optional<double>(9);
+  });
+  CHECK(search.find()->holds == 1);
+  CHECK(at == 3);
+}
+
+TEST_CASE("conditions are understood, or refused with an example") {
+  RunResult run;
+  for (int i = 1; i <= 1000; ++i) run.response.add(i * 10'000);  // up to 10 ms
+  run.kinds[0].issued = 1000;
+  run.kinds[0].failed = 5;
+  CHECK(Condition("p50 < 10ms").strain(run) == Approx(0.5).epsilon(0.02));
+  CHECK(Condition("p99.9<5ms").strain(run) == Approx(2).epsilon(0.02));
+  CHECK(Condition("mean < 5ms and errors < 1%").strain(run) == Approx(1).epsilon(0.02));
+  CHECK(Condition("max < 1s and errors < 0.1%").measured(run) == "errors 0.5 %");
+  for (const char* bad :
+       {"", "p99", "p99 < ", "p99 > 10ms", "p101 < 1ms", "p < 1ms", "errors < 5", "p99 < 10ms or max < 1s", "p50 < 0s"})
+    CHECK_THROWS_AS(Condition(bad), std::invalid_argument);
+}
+
+// Four at a time of 10 ms each are 400 a second, whatever the schedule; the search begins at 100.
+TEST_CASE("the answer for a target of known speed is right") {
+  std::vector<Op> ops;
+  for (int i = 0; i < 2000; ++i) ops.push_back(object_op({i * 10'000, i * 10'000 + 10, ThreadId(1 + i)}, OpKind::statfs, 1));
+  const Condition condition("p99 < 50ms");
+  ScaleSearch search([&](double factor) {
+    VirtualClock clock;
+    SlowTarget target(clock);
+    target.limit = 4;
+    target.latency = [](const Op&) { return 10'000'000; };
+    OpList source{std::vector<Op>(ops)};
+    RunOptions options;
+    options.scale = factor;
+    options.inline_workers = true;
+    return std::optional<double>(condition.strain(run(source, target, clock, options)));
+  });
+  const std::optional<ScaleAnswer> answer = search.find();
+  REQUIRE(answer);
+  CHECK(answer->holds <= 4.1);
+  CHECK(answer->breaks >= 3.9);
+}
