@@ -146,7 +146,7 @@ def load_is_kept():
         report = json.loads(ran.stdout)
         # A call that is a little late ends the run a little later.
         rate = report["issued"] / max(2.0, report["elapsed_ns"] / 1e9)
-        case(f"{load} calls/s are kept", abs(rate - load) <= load / 50, f"{rate}: {report['limit']}")
+        case(f"{load} calls/s are kept", abs(rate - load) <= load / 50, f"{rate}: {report['limited_by']}")
 
 
 def curve():

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sql/results.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "catch.hpp"
+#include "inputs/mix/mix_section.hpp"
+#include "inputs/trace/trace_section.hpp"
+#include "report/report.hpp"
+#include "sql/results_reader.hpp"
+
+using namespace fsr;
+
+// A fact that was added to a report and not to the tables would make every run lose its results.
+TEST_CASE("whatever a report says has a column in the results database") {
+  std::string path = "/tmp/results-test-XXXXXX";
+  close(mkstemp(path.data()));
+  unlink(path.c_str());
+  Report report;
+  report.label = "of a test";
+  KindResult& kind = report.result.kinds[unsigned(OpKind::read)];
+  kind.issued = 1;
+  for (Histogram* h : {&kind.service, &kind.recorded, &report.result.service, &report.result.response}) h->add(1000);
+  report.result.due = {1};
+  report.result.mismatches.emplace_back();
+  report.result.slowest.offer(Op{.kind = OpKind::read}, 0, 1000);
+  report.counters = {{"reconnects", 1}};
+  report.series.add(Progress{.done = 1});
+  Tally counts;
+  counts.at(Row(OpKind::read)).add({.due = 0, .from = 0, .to = 1000, .bytes = 7});
+  report.series.add(Interval{1, 0, 1'000'000'000, counts, true});
+  MixResult mix;
+  mix.rows.emplace_back();
+  report.sections = {std::make_shared<TraceSection>(),
+                     std::make_shared<MixSection>(mix, 1, std::make_shared<std::vector<CurvePoint>>())};
+  {
+    ResultsDatabase db(path);
+    report_database(report, db);
+  }
+  ResultsReader reader(path);
+  REQUIRE(reader.runs().size() == 1);
+  CHECK(reader.runs()[0].text("label") == "of a test");
+  CHECK(reader.runs()[0].number("series") == 1);
+  CHECK(reader.histogram(1, "read", "service").max() == 1000);
+  CHECK(reader.rows("intervals", 1).size() == 2);
+  CHECK(reader.rows("intervals", 1)[1].number("bytes_read") == 7);
+  for (const char* table : {"kinds", "slowest", "mismatches", "counters", "offered", "mix"})
+    CHECK(reader.rows(table, 1).size() == 1);
+  unlink(path.c_str());
+}
