@@ -4,29 +4,13 @@
 #include <sys/utsname.h>
 
 #include <string>
-#include <vector>
 
 #include "session.hpp"
+#include "util/environment.hpp"
 
 namespace fsr::shim {
 
 namespace {
-
-std::string command_line(const std::vector<std::string>& argv) {
-  std::string line;
-  for (const std::string& a : argv) {
-    if (!line.empty()) line += ' ';
-    bool plain = !a.empty() && a.find_first_of(" \t\n'\"\\$`*?[](){}<>|&;!#~") == std::string::npos;
-    if (plain) {
-      line += a;
-      continue;
-    }
-    line += '\'';
-    for (char c : a) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
 
 std::string visible_with(CacheMode mode) {
   const char* calls = "";
@@ -65,7 +49,7 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   header.mount_source = below.source;
   header.mount_type = below.type;
   header.mount_options = below.options;
-  header.command = command_line(options.command);
+  header.command = command_text(options.command);
   header.content = content_name(options.content);
   header.filter = options.filter.text();
   header.visibility = visible_with(options.cache);

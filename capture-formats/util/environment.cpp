@@ -57,11 +57,10 @@ std::string mount_text(const std::string& directory) {
   return mount ? mount->source + " " + mount->type + " " + mount->options : "";
 }
 
-std::string command_text(int argc, const char* const* argv) {
+std::string command_text(const std::vector<std::string>& words) {
   std::string text;
-  for (int i = 0; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (i) text += ' ';
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
     if (plain(word)) {
       text += word;
       continue;

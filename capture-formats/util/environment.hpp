@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fsr {
 
@@ -22,6 +23,6 @@ Environment environment();
 // What a directory, or the nearest of its parents that exists, is mounted from: "server:/export nfs4 rw,vers=4.2".
 std::string mount_text(const std::string& directory);
 // A command line as a shell would read it again.
-std::string command_text(int argc, const char* const* argv);
+std::string command_text(const std::vector<std::string>& words);
 
 }  // namespace fsr

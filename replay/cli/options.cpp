@@ -78,7 +78,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
     fmt::print(stderr, "fsreplay: {}{}\n", e.what(), no_input ? ": a trace, a mixfile, mix:NAME, or - for standard input" : "");
     return 2;
   }
-  out.text = command_text(argc, argv);
+  out.text = command_text({argv, argv + argc});
   out.stop_on_error = on_error == "stop";
   out.open_input = [owner, kinds, name = out.input, duration = out.duration] { return kinds->open(name, duration); };
   return std::nullopt;
