@@ -12,6 +12,7 @@
 #include "cli/replay.hpp"
 #include "cycle/condition.hpp"
 #include "cycle/scale_search.hpp"
+#include "measure/paired.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
 
@@ -49,12 +50,6 @@ constexpr Figure kFigures[] = {
 };
 constexpr size_t kFigureCount = std::size(kFigures);
 using Figures = std::array<double, kFigureCount>;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 std::string row(const std::string& name, const std::array<std::string, kFigureCount>& cells) {
   std::string text = fmt::format("{:<8}", name);

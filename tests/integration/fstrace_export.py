@@ -57,6 +57,29 @@ def fio(cases, place, trace):
         cases.case(f"fio counts the same bytes: {kind}", job[kind]["io_bytes"] == moved, str(job[kind]))
 
 
+def fio_job(cases, place):
+    """Two of three requests are small writes, the others large reads."""
+    top, trace, job, tree = (f"{place}/{name}" for name in ("mixed", "mixed.zst", "shape.fio", "shape"))
+    os.mkdir(top)
+    run(shim_program(), "capture", top, "-o", trace, "--", "sh", "-c",
+        f"cd {top}; dd if=/dev/zero of=a bs=4096 count=2000; mkdir d; dd if=a of=/dev/null bs=8192; sleep 0.5")
+    status, _, said = run(fstrace_program(), "export", trace, "--format", "fio-job", "-o", job)
+    cases.case("fio-job: what is lost is told", status == 1 and re.search(r"fio-job: .* mkdir", said), said)
+    os.mkdir(tree)
+    status, said, error = run("fio", "--output-format=json", job, cwd=tree)
+    if not cases.case("fio runs the job", status == 0, error + said[:300]):
+        return
+    moved = [t for t in transfers(operations(trace)) if t[0] != "fsync"]
+    done = json.loads(said[said.index("{"):])["jobs"][0]
+    reads, writes = (done[kind]["total_ios"] for kind in ("read", "write"))
+    share = sum(t[0] == "read" for t in moved) / len(moved)
+    cases.case("it makes as many requests", abs(reads + writes - len(moved)) <= len(moved) / 20, f"{reads} + {writes}, not {len(moved)}")
+    cases.case("in the same shares", abs(reads / (reads + writes) - share) < 0.04, f"{reads} of {reads + writes}, not {share:.3f}")
+    for kind, count in (("read", reads), ("write", writes)):
+        mean = sum(t[3] for t in moved if t[0] == kind) / sum(t[0] == kind for t in moved)
+        cases.case(f"of the same mean size: {kind}", 0.9 < done[kind]["io_bytes"] / count / mean < 1.1, f"{done[kind]['io_bytes'] / count}, not {mean}")
+
+
 def again(cases, place, trace, top):
     """Exported, and imported again."""
     status, _, said = run(fstrace_program(), "export", trace, "--format", "strace", "-o", f"{place}/again.log")
@@ -110,6 +133,7 @@ def main():
             with open(f"{place}/tree-before/{name}", "wb") as file:
                 file.write(os.urandom(200002))
         fio(cases, place, trace)
+        fio_job(cases, place)
         again(cases, place, trace, top)
         tables(cases, place, trace)
         status, said, error = run(fstrace_program(), "export", trace, "--format", "csv", "--op", "write", "-o", "-")
