@@ -37,7 +37,7 @@ struct Exporter {
   std::unique_ptr<ExportFormat> (*make)(const TraceHeader& header);
 };
 
-extern const Exporter kFioExporter, kFioJobExporter, kStraceExporter, kCsvExporter, kJsonExporter, kDbenchExporter, kChromeExporter,
-    kBlkparseExporter;
+extern const Exporter kFioExporter, kFioJobExporter, kStraceExporter, kCsvExporter, kJsonExporter, kDbenchExporter,
+    kChromeExporter, kBlkparseExporter;
 
 }  // namespace fsr::fstrace
