@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "control.hpp"
+#include "fail.hpp"
 #include "subcommands.hpp"
+#include "util/open_metrics.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -37,10 +39,47 @@ void print_json(std::vector<FoundCapture>& captures) {
   puts(all.dump(2).c_str());
 }
 
+// As OpenMetrics text; only what answered has figures.
+std::string metrics_text(std::vector<FoundCapture>& captures) {
+  using Type = OpenMetrics::Type;
+  constexpr struct {
+    const char *name, *field;
+    Type type;
+    double unit;  // of the metric, in units of the field
+    const char* help;
+  } kMetrics[] = {
+      {"fsshim_operations", "operations", Type::counter, 1, "Operations recorded."},
+      {"fsshim_bytes", "bytes", Type::counter, 1, "Bytes that applications read and wrote."},
+      {"fsshim_trace_bytes", "trace_bytes", Type::counter, 1, "Bytes of the trace so far, removed pieces included."},
+      {"fsshim_waited", "waited", Type::counter, 1, "Times that an application waited for room in memory."},
+      {"fsshim_dropped", "dropped", Type::counter, 1, "Operations that were not recorded for want of room."},
+      {"fsshim_filtered", "filtered", Type::counter, 1, "Operations that filters left out."},
+      {"fsshim_stalled", "stalled", Type::gauge, 1, "Requests without an answer for too long."},
+      {"fsshim_ring_ratio", "ring_percent", Type::gauge, 100, "Share of the memory between serving and writing that is in use."},
+      {"fsshim_elapsed_seconds", "elapsed", Type::gauge, 1e9, "Since the start of the capture."},
+  };
+  OpenMetrics out;
+  for (const auto& metric : kMetrics) {
+    out.metric(metric.name, metric.type, metric.help);
+    for (FoundCapture& c : captures)
+      if (c.answered)
+        out.sample({{"directory", c.info["directory"]}, {"pid", std::to_string(c.pid)}},
+                   double(number(c.info, metric.field)) / metric.unit);
+  }
+  out.metric("fsshim_recording", Type::gauge, "Whether the capture records.");
+  for (FoundCapture& c : captures)
+    out.sample({{"directory", c.info["directory"]}, {"pid", std::to_string(c.pid)}}, c.info["state"] == "recording");
+  return out.finish();
+}
+
 }  // namespace
 
-int run_list(bool json) {
+int run_list(bool json, const std::string& metrics) {
   std::vector<FoundCapture> captures = find_captures();
+  if (!metrics.empty()) {
+    if (const std::string why = replace_file(metrics, metrics_text(captures)); !why.empty()) throw Fail(why);
+    return 0;
+  }
   if (json) {
     print_json(captures);
     return 0;

@@ -107,6 +107,8 @@ static int run(int argc, char** argv) {
   bool json = false;
   Command list_command = program.subcommand("list", "Show running captures");
   list_command.flag("--json", json, "JSON on standard output");
+  std::string metrics;
+  list_command.add("--metrics", metrics, "OpenMetrics text into this file, replaced as a whole").stands_for("FILE");
   std::string rotate_directory;
   Command rotate_command = program.subcommand("rotate", "Go on in a new piece of the trace");
   rotate_command.add("DIR", rotate_directory, "The captured directory").required();
@@ -129,7 +131,7 @@ static int run(int argc, char** argv) {
   }
   try {
     if (!capture_command.chosen() && own < argc) throw Fail("only capture takes a command after --");
-    if (list_command.chosen()) return run_list(json);
+    if (list_command.chosen()) return run_list(json, metrics);
     if (rotate_command.chosen()) return run_rotate(rotate_directory);
     if (stop_command.chosen()) return run_stop(stop_directory);
     if (abort_command.chosen()) return run_abort(abort_directory);

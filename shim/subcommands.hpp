@@ -35,7 +35,8 @@ struct CaptureOptions {
 };
 
 int run_capture(CaptureOptions& options);  // the filter learns
-int run_list(bool json);
+// `metrics`: a file for OpenMetrics text, in place of what is printed; empty: none.
+int run_list(bool json, const std::string& metrics);
 int run_stop(const std::string& directory);
 int run_abort(const std::string& directory);
 int run_rotate(const std::string& directory);
