@@ -42,22 +42,17 @@ Task BigFile::open(Phase phase) {
   co_return error ? course_.fail(phase, "can't open " + course_.name, error) : 0;
 }
 
-Task BigFile::write(Phase phase, const char* bytes, uint64_t length, uint64_t offset) {
-  const Op op{.kind = OpKind::write, .object = course_.file, .handle = handle_, .offset = offset, .length = length};
-  const Outcome& outcome = co_await seat_.perform(op, kUncounted, {.payload = {bytes, length}});
-  if (outcome.error == 0 && outcome.result == length) co_return 0;
-  co_return course_.fail(phase, fmt::format("can't write at byte {} of {}", offset, course_.name),
-                         outcome.error ? outcome.error : ENOSPC);
+int BigFile::fail(Phase phase, const Op& op, const Outcome& outcome) {
+  const bool reads = op.kind == OpKind::read;
+  const std::string what = fmt::format("can't {} at byte {} of {}", reads ? "read" : "write", op.offset, course_.name);
+  return course_.fail(phase, what, outcome.error ? outcome.error : reads ? ENODATA : ENOSPC);
 }
 
 Task BigFile::read(Phase phase, char* to, uint64_t length, uint64_t offset) {
   for (uint64_t done = 0; done < length;) {
-    const Op op{
-        .kind = OpKind::read, .object = course_.file, .handle = handle_, .offset = offset + done, .length = length - done};
+    const Op op = reading(offset + done, length - done);
     const Outcome& outcome = co_await seat_.perform(op, kUncounted, {.want_data = true});
-    if (outcome.error != 0 || outcome.result == 0)
-      co_return course_.fail(phase, fmt::format("can't read at byte {} of {}", offset + done, course_.name),
-                             outcome.error ? outcome.error : ENODATA);
+    if (outcome.error != 0 || outcome.result == 0) co_return fail(phase, op, outcome);
     memcpy(to + done, outcome.data.data(), outcome.data.size());
     done += outcome.result;
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/target.hpp"
 #include "base/task.hpp"
 #include "op.hpp"
 #include "workloads/bonnie/course.hpp"
@@ -21,13 +22,24 @@ class BigFile {
 
   Task make(Phase phase);  // anew
   Task open(Phase phase);
-  Task write(Phase phase, const char* bytes, uint64_t length, uint64_t offset);
-  // All of `length`, into `to`.
+  // Requests, and what is to be said of one that is done: 0 where all of it was transferred.
+  Op writing(uint64_t offset, uint64_t length) const {
+    return {.kind = OpKind::write, .object = course_.file, .handle = handle_, .offset = offset, .length = length};
+  }
+  Op reading(uint64_t offset, uint64_t length) const {
+    return {.kind = OpKind::read, .object = course_.file, .handle = handle_, .offset = offset, .length = length};
+  }
+  int judge(Phase phase, const Op& op, const Outcome& outcome) {
+    return outcome.error == 0 && outcome.result == op.length ? 0 : fail(phase, op, outcome);
+  }
+  // All of `length`, into `to`, in as many requests as it takes.
   Task read(Phase phase, char* to, uint64_t length, uint64_t offset);
   Task sync(Phase phase);
   Task sync_and_close(Phase phase);
 
  private:
+  int fail(Phase phase, const Op& op, const Outcome& outcome);
+
   Course& course_;
   Seat& seat_;
   HandleId handle_ = 0;

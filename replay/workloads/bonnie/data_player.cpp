@@ -19,34 +19,42 @@ bool by_bytes(Phase phase) { return phase == kByteWrite || phase == kByteRead; }
 
 }  // namespace
 
-Task DataPlayer::write_bytes(BigFile& file, uint64_t offset) {
-  constexpr uint64_t kValues = 128;
+// One chunk, a byte at a time. Here and below each request is made in the loop itself: a coroutine for each would cost as much as
+// a cached byte.
+Task DataPlayer::bytes(Seat& seat, BigFile& file, Phase phase, uint64_t chunk) {
   static const std::string values = [] {
-    std::string all;
-    for (uint64_t i = 0; i < kValues; ++i) all += char(i);
+    std::string all(128, 0);
+    for (size_t i = 0; i < all.size(); ++i) all[i] = char(i);
     return all;
   }();
-  for (uint64_t i = 0; i < buffer_.size(); ++i)
-    if (int error = co_await file.write(kByteWrite, &values[i % kValues], 1, offset + i)) co_return error;
+  const uint64_t length = buffer_.size();
+  Op op = phase == kByteWrite ? file.writing(chunk * length, 1) : file.reading(chunk * length, 1);
+  for (uint64_t i = 0; i < length; ++i, ++op.offset) {
+    const How how{.payload = {&values[i % values.size()], 1}, .want_data = true};
+    const Outcome& outcome = co_await seat.perform(op, kUncounted, how);
+    if (int error = file.judge(phase, op, outcome)) co_return error;
+  }
   co_return 0;
 }
 
-Task DataPlayer::read_bytes(BigFile& file, uint64_t offset) {
-  for (uint64_t i = 0; i < buffer_.size(); ++i)
-    if (int error = co_await file.read(kByteRead, buffer_.data(), 1, offset + i)) co_return error;
-  co_return 0;
-}
-
-// One chunk of a test.
-Task DataPlayer::step(BigFile& file, Phase phase, uint64_t chunk) {
+Task DataPlayer::block(Seat& seat, BigFile& file, Phase phase, uint64_t chunk) {
   const uint64_t length = buffer_.size(), offset = chunk * length;
-  if (phase == kByteWrite) co_return co_await write_bytes(file, offset);
-  if (phase == kByteRead) co_return co_await read_bytes(file, offset);
-  if (phase != kBlockWrite)
-    if (int error = co_await file.read(phase, buffer_.data(), length, offset)) co_return error;
-  if (phase == kBlockRead) co_return 0;
+  if (phase != kBlockWrite) {
+    const Op op = file.reading(offset, length);
+    const Outcome& outcome = co_await seat.perform(op, kUncounted, {.want_data = true});
+    if (outcome.error == 0 && outcome.result > 0 && outcome.result < length) {
+      if (int error = co_await file.read(phase, buffer_.data(), length, offset)) co_return error;
+    } else if (int error = file.judge(phase, op, outcome)) {
+      co_return error;
+    } else if (phase == kRewrite) {
+      memcpy(buffer_.data(), outcome.data.data(), length);
+    }
+    if (phase == kBlockRead) co_return 0;
+  }
   ++buffer_[chunk % length];
-  co_return co_await file.write(phase, buffer_.data(), length, offset);
+  const Op op = file.writing(offset, length);
+  const Outcome& outcome = co_await seat.perform(op, kUncounted, {.payload = {buffer_.data(), length}});
+  co_return file.judge(phase, op, outcome);
 }
 
 Task DataPlayer::test(Seat& seat, Phase phase) {
@@ -67,7 +75,10 @@ Task DataPlayer::test(Seat& seat, Phase phase) {
   for (uint64_t chunk = 0; chunk < chunks && error == 0; ++chunk) {
     if (seat.ended()) error = ECANCELED;
     const int64_t from = seat.now();
-    if (error == 0) error = co_await step(file, phase, chunk);
+    if (error == 0 && by_bytes(phase))
+      error = co_await bytes(seat, file, phase, chunk);
+    else if (error == 0)
+      error = co_await block(seat, file, phase, chunk);
     meter.step(from, seat.now());
   }
   const int closed = co_await file.sync_and_close(phase);

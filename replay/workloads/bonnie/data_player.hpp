@@ -19,9 +19,8 @@ class DataPlayer final : public Player {
 
  private:
   Task test(Seat& seat, Phase phase);
-  Task write_bytes(BigFile& file, uint64_t offset);
-  Task read_bytes(BigFile& file, uint64_t offset);
-  Task step(BigFile& file, Phase phase, uint64_t chunk);
+  Task bytes(Seat& seat, BigFile& file, Phase phase, uint64_t chunk);
+  Task block(Seat& seat, BigFile& file, Phase phase, uint64_t chunk);
 
   Course& course_;
   std::vector<char> buffer_;

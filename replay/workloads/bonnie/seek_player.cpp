@@ -40,12 +40,14 @@ Measured Tickets::measured() const {
   return {.elapsed = double(ended_ - began_) / 1e9, .cpu = cpu_at_end_ - cpu_at_start_, .latency = double(longest_) / 1e9};
 }
 
-Task SeekPlayer::seek(BigFile& file, Ticket ticket) {
+Task SeekPlayer::seek(Seat& seat, BigFile& file, Ticket ticket) {
   const uint64_t length = buffer_.size(), offset = ticket.chunk * length;
   if (int error = co_await file.read(kSeeks, buffer_.data(), length, offset)) co_return error;
   if (!ticket.updates) co_return 0;
   --buffer_[ticket.chunk % length];
-  if (int error = co_await file.write(kSeeks, buffer_.data(), length, offset)) co_return error;
+  const Op op = file.writing(offset, length);
+  const Outcome& outcome = co_await seat.perform(op, kUncounted, {.payload = {buffer_.data(), length}});
+  if (int error = file.judge(kSeeks, op, outcome)) co_return error;
   if (!course_.settings.syncs) co_return 0;
   co_return co_await file.sync(kSeeks);
 }
@@ -64,7 +66,7 @@ Actor SeekPlayer::play(Seat& seat) {
   int64_t longest = 0;
   for (Ticket ticket; error == 0 && !seat.ended() && tickets_.take(&ticket);) {
     const int64_t from = seat.now();
-    error = co_await seek(file, ticket);
+    error = co_await seek(seat, file, ticket);
     longest = std::max(longest, seat.now() - from);
   }
   if (error) tickets_.none_left();

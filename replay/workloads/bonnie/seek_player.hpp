@@ -52,7 +52,7 @@ class SeekPlayer final : public Player {
   Actor play(Seat& seat) override;
 
  private:
-  Task seek(BigFile& file, Ticket ticket);
+  Task seek(Seat& seat, BigFile& file, Ticket ticket);
 
   Course& course_;
   Tickets& tickets_;
