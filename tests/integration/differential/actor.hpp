@@ -58,7 +58,8 @@ class Process {
   struct Map {
     char* begin = nullptr;
     size_t length = 0;
-    int64_t file = 0;  // its inode's number
+    int64_t file = 0;    // its inode's number
+    int64_t offset = 0;  // in the file
   } maps[kMaps];
 
   int fd(int64_t slot) const { return slot < 0 ? int(slot) : files[slot]; }

@@ -85,7 +85,7 @@ void mmap_(Process& p, const int64_t* a, Result& r) {
   if (map.begin != nullptr) munmap(map.begin, map.length);
   struct stat s = {};
   fstat(p.fd(a[1]), &s);
-  map = {static_cast<char*>(begin), size_t(a[2]), int64_t(s.st_ino)};
+  map = {static_cast<char*>(begin), size_t(a[2]), int64_t(s.st_ino), a[5]};
 }
 
 // The part of a mapping that is asked for, at most 5000 bytes. False when there is none.
@@ -100,10 +100,21 @@ bool part(Process& p, const int64_t* a, Result& r, char** begin, size_t* length)
   return true;
 }
 
+// Whether a part of a mapping lies beyond the end of its file, as far as a descriptor of the file tells.
+bool beyond_end(const Process& p, const Process::Map& map, const char* end) {
+  struct stat s;
+  for (int fd : p.files)
+    if (fstat(fd, &s) == 0 && int64_t(s.st_ino) == map.file) return map.offset + (end - map.begin) > s.st_size;
+  return true;
+}
+
 void peek(Process& p, const int64_t* a, Result& r) {
   char* begin;
   size_t length;
-  if (part(p, a, r, &begin, &length)) guarded(r, [&] { r.add(begin, length); });
+  r.fields[kAfterMapping] = p.side->changed_mapping;
+  if (!part(p, a, r, &begin, &length)) return;
+  if (!beyond_end(p, p.maps[a[0]], begin + length)) r.fields[kAfterMapping] = 0;
+  guarded(r, [&] { r.add(begin, length); });
 }
 
 void poke(Process& p, const int64_t* a, Result& r) {
@@ -163,7 +174,7 @@ void mremap_(Process& p, const int64_t* a, Result& r) {
   if (begin == MAP_FAILED) {
     answer(r, -1);
   } else {
-    map = {static_cast<char*>(begin), size_t(a[1]), map.file};
+    map = {static_cast<char*>(begin), size_t(a[1]), map.file, map.offset};
   }
 }
 

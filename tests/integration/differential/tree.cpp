@@ -127,7 +127,7 @@ std::string remove_tree(const std::string& directory) {
     }
   }
   if (remove(directory.c_str()) == 0) return problem;
-  if (S_ISREG(s.st_mode) || S_ISDIR(s.st_mode)) clear_flags(directory);
+  if (!S_ISLNK(s.st_mode) && !S_ISSOCK(s.st_mode)) clear_flags(directory);
   clear_flags(directory.substr(0, directory.rfind('/')));
   if (remove(directory.c_str()) == 0) return problem;
   return directory + ": " + strerror(errno);

@@ -72,9 +72,11 @@ def lock_waits():
     if pid == 0:
         o = os.open("f", os.O_RDWR)
         start = time.time()
+        os.write(w, b"begins")
         fcntl.lockf(o, fcntl.LOCK_EX)
         os.write(w, b"late" if time.time() - start > 0.2 else b"early")
         os._exit(0)
+    os.read(r, 10)
     time.sleep(0.4)
     fcntl.lockf(fd, fcntl.LOCK_UN)
     answer = os.read(r, 10)
