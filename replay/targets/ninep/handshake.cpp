@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "targets/ninep/client.hpp"
@@ -79,14 +80,22 @@ std::string printable(std::string_view words) {
 Task Client::agree() {
   std::string offered;
   const bool chosen = agreed_ || settings.dialect;
-  for (Dialect wanted : {Dialect::l, Dialect::u, Dialect::plain}) {
-    if (chosen && wanted != dialect_) continue;
-    const bool last = chosen || wanted == Dialect::plain;
-    Rpc& rpc = request(nullptr, Type::version, true, last ? settings.timeout : std::min(settings.timeout, kDialectPatience));
+  struct Offer {
+    Dialect dialect;
+    bool patient;
+  };
+  std::vector<Offer> offers = {{Dialect::l, false}, {Dialect::u, false}, {Dialect::plain, true}};
+  if (chosen) offers = {{dialect_, true}};
+  for (size_t i = 0; i < offers.size(); ++i) {
+    const auto [wanted, patient] = offers[i];
+    Rpc& rpc = request(nullptr, Type::version, true, patient ? settings.timeout : std::min(settings.timeout, kDialectPatience));
     rpc.out().u32(settings.msize).str(dialect_name(wanted));
     const Reply& reply = co_await send(rpc);
     if (connection_broke(reply.error) || reply.error == ETIMEDOUT || reply.error == EBADMSG) {
-      if (!last && !ending_) continue;
+      if (!patient && !ending_) {
+        if (i == 0) offers.push_back({wanted, true});  // once more, where it refuses the others: it is merely slow
+        continue;
+      }
       problem_ =
           reply.error == ETIMEDOUT ? "no answer to Tversion" : "it closes the connection or garbles Tversion: no 9P server?";
       co_return reply.error;
