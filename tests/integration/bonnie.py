@@ -14,7 +14,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from older_tools import FSBENCH, captured, case, failed, on_servers, run, same_requests, targets_of_server
+from older_tools import FSBENCH, SERVERS, captured, case, failed, on_servers, run, same_requests, targets_of_server
 
 ANY_SIZE = ["-r", "0", "-u", "root", "-z", "7", "-m", "host"]
 WITHOUT_BYTES = ["-f", *ANY_SIZE]
@@ -46,6 +46,18 @@ def beside_original():
         case(f"{name}: ends well, nothing is left", done.returncode == 0 and not left, (done, left))
 
 
+def server_goes_away(url):
+    run_ = Prompted("-d", url, "-s", "4", "-n", "0")
+    run_.await_test(1)
+    run_.go_on()
+    run_.await_test(2)
+    run(os.path.join(SERVERS, "diod"), "--stop")
+    run_.go_on()
+    status, out, line = run_.end()
+    case("a server that goes away: status 1, a line that says what is left, the test before", status == 1 and
+         re.match("fsbench bonnie: .*can't .*Bonnie.*; can't remove Bonnie", line) and "1.98,2.00a,host" in out, (status, out, line))
+
+
 ROWS = ["put_block", "rewrite", "get_block", "seeks", "seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del"]
 
 
@@ -57,6 +69,8 @@ def on_server():
         case(f"{name}: every test has a rate", rows == ROWS, rows)
         left = [entry for entry in os.listdir(directory) if not entry.startswith(".")]
         case(f"{name}: nothing is left", not left, left)
+        if name == "9P2000.L":
+            server_goes_away(url)
 
 
 def layouts():
