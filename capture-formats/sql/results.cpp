@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <stdexcept>
 
 #include "sql/results_schema.hpp"
+#include "sql/sqlite_handles.hpp"
 
 namespace fsr {
 
@@ -22,18 +22,12 @@ namespace {
 constexpr int kPatience = 60'000;  // ms that another program may take for its rows
 constexpr off_t kRoom = 1 << 20;   // bytes that an ordinary run's rows and their journal take, and more
 
-struct Closer {
-  void operator()(sqlite3* db) const { sqlite3_close(db); }
-  void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
-};
-using Statement = std::unique_ptr<sqlite3_stmt, Closer>;
-
 }  // namespace
 
 struct ResultsDatabase::Impl {
   std::string path;
   std::map<std::string, Statement, std::less<>> inserts;  // destroyed before the connection
-  std::unique_ptr<sqlite3, Closer> db;
+  Database db;
   int room = -1;  // a file without a name, as large as what is to be written
   int64_t run = 0, series = 0;
   bool made = false;   // the file

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results_reader.hpp"
 
-#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <stdexcept>
 
 #include "sql/results_schema.hpp"
+#include "sql/sqlite_handles.hpp"
 
 namespace fsr {
 
@@ -39,12 +39,8 @@ double ResultRow::real(std::string_view name) const {
 }
 
 struct ResultsReader::Impl {
-  struct Closer {
-    void operator()(sqlite3* db) const { sqlite3_close(db); }
-    void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
-  };
   std::string path;
-  std::unique_ptr<sqlite3, Closer> db;
+  Database db;
 
   [[noreturn]] void fail(const std::string& why) const { throw std::runtime_error(path + ": " + why); }
   [[noreturn]] void fail(int status) const { fail(status == SQLITE_NOTADB ? "no results database" : sqlite3_errmsg(db.get())); }
@@ -52,7 +48,7 @@ struct ResultsReader::Impl {
   std::vector<ResultRow> query(const std::string& sql, int64_t run) {
     sqlite3_stmt* prepared = nullptr;
     const int rc = sqlite3_prepare_v2(db.get(), sql.c_str(), -1, &prepared, nullptr);
-    const std::unique_ptr<sqlite3_stmt, Closer> statement(prepared);
+    const Statement statement(prepared);
     if (rc != SQLITE_OK) fail(rc);
     sqlite3_bind_int64(statement.get(), 1, run);
     std::vector<ResultRow> rows;

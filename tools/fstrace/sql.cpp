@@ -2,7 +2,6 @@
 // fstrace sql: a query over the tables of a trace, or all of them as a plain SQLite database.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "json_out.hpp"
+#include "sql/sqlite_handles.hpp"
 #include "sql/trace_tables.hpp"
 #include "subcommand.hpp"
 #include "trace/spool.hpp"
@@ -24,13 +24,6 @@ struct Options {
   std::string file, query, exported;
   bool json = false, csv = false, force = false;
 };
-
-struct Closer {
-  void operator()(sqlite3* db) const { sqlite3_close(db); }
-  void operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
-};
-using Database = std::unique_ptr<sqlite3, Closer>;
-using Statement = std::unique_ptr<sqlite3_stmt, Closer>;
 
 [[noreturn]] void fail(sqlite3* db) {
   throw std::runtime_error(std::string("sql: ") + (db ? sqlite3_errmsg(db) : "out of memory"));
