@@ -162,8 +162,10 @@ void Request::content(const char* data, size_t bytes) {
   prints.take(op, data, bytes);
 }
 
-void Request::changes_content() {
-  if (caller.capabilities().below) caller.lose(capability(CAP_FSETID));
+void Request::changes_content(int fd) {
+  struct stat s;
+  if (!caller.capabilities().below) return;
+  if (fstat(fd, &s) != 0 || (s.st_mode & (S_ISUID | S_IXGRP)) != 0) caller.lose(capability(CAP_FSETID));
 }
 
 void Request::set_attr(const Attr& set) {

@@ -131,8 +131,9 @@ class Request {
 
   // What the reply taught: points op.attr at attr_.
   void learned(const struct statx& s);
-  // Before a file is truncated: no capability of a namespace below this process's keeps its set-id bits.
-  void changes_content();
+  // Before a file is truncated or written: no capability of a namespace below this process's keeps its set-id bits, but for
+  // S_ISGID where its group may not execute it.
+  void changes_content(int fd);
   void set_attr(const Attr& set);
   // What was read or written, as far as the capture wants it. Before end(), while `data` lives.
   void content(const char* data, size_t bytes);

@@ -115,7 +115,7 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse
   LowerFd fd(r.shim.inodes, inode);
   if (fd.value() < 0) return r.fail(-fd.value());
   constexpr int kTimes = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW;
-  if (to_set & FUSE_SET_ATTR_SIZE) r.changes_content();
+  if (to_set & FUSE_SET_ATTR_SIZE) r.changes_content(fd.value());
   bool own = to_set != 0 && (to_set & ~(kTimes | FUSE_SET_ATTR_CTIME)) == 0 && plainly_owned(r.caller, *inode, fd.value(), 0);
   std::optional<EntryCache::Change> closing;
   if (S_ISDIR(inode->type) && (to_set & FUSE_SET_ATTR_MODE) && (want->st_mode & 0111) != 0111)

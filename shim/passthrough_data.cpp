@@ -56,9 +56,12 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
 }
 
 // A write takes set-id bits away as it should only when the caller itself does it.
-CallerScope::Extent extent_to_write(const Request& r, const OpenHandle& h, int fd) {
+CallerScope::Extent extent_to_write(Request& r, const OpenHandle& h, int fd) {
   struct stat s;
-  if (!acts_as_root(r.caller) && fstat(fd, &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID)) != 0) return CallerScope::kBeyondLimits;
+  if (!acts_as_root(r.caller) && fstat(fd, &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID)) != 0) {
+    r.changes_content(fd);
+    return CallerScope::kBeyondLimits;
+  }
   return within_limits(*h.inode, fd, CallerScope::kNothing);
 }
 
@@ -113,7 +116,7 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
   ssize_t n;
   int error;
   {
-    CallerScope as_caller(r.caller, fi->writepage ? extent_to_write_back(*h, fd) : extent_to_write(r, *h, fd));
+    CallerScope as_caller(r.caller, fi->writepage ? extent_to_write_back(*h, fd) : extent_to_write(r, *h, fd), {fd});
     n = appending ? append(h, fd, direct, iov, rwf, &r.op.offset) : pwritev2(fd, &iov, 1, offset, rwf);
     error = n < 0 ? errno : 0;
   }
@@ -142,7 +145,7 @@ void copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in, fuse_file_
   ssize_t n;
   int error;
   {
-    CallerScope as_caller(r.caller, extent_to_write(r, *to, target));
+    CallerScope as_caller(r.caller, extent_to_write(r, *to, target), {target});
     n = ::copy_file_range(source, &off_in, target, &off_out, size, unsigned(flags));
     error = n < 0 ? errno : 0;
   }
@@ -162,7 +165,7 @@ void fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t len
   r.begin();
   int error;
   {
-    CallerScope as_caller(r.caller, extent_to_write(r, *h, h->fd));
+    CallerScope as_caller(r.caller, extent_to_write(r, *h, h->fd), {h->fd});
     error = ::fallocate(h->fd, mode, offset, length) == 0 ? 0 : errno;
   }
   r.fail(error);

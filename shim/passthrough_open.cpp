@@ -63,7 +63,7 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   LowerFd path(r.shim.inodes, inode);
   if (path.value() < 0) return r.fail(-path.value());
   if (ino & kStandIn) return r.fail(refuse_stand_in(r, path.value(), fi->flags));
-  if (fi->flags & O_TRUNC) r.changes_content();
+  if (fi->flags & O_TRUNC) r.changes_content(path.value());
   int fd = -1;
   {
     CallerScope as_caller(r.caller, extent_to_open(r, *inode, path.value(), fi->flags), {path.value()});

@@ -38,7 +38,7 @@ CALLERS = {
 
 # Owner, group and mode of a file; directories get the same and search permission where there is permission to read.
 FILES = [(0, 0, 0o600), (0, 0, 0o4755), (USER, USER, 0o600), (OTHER, GROUP, 0o640), (MAPPED, MAPPED, 0o600), (MAPPED + 7, MAPPED + 8, 0o6711),
-         (MAPPED + 7, 0, 0o600)]
+         (MAPPED + 7, MAPPED + 8, 0o2666), (MAPPED + 7, 0, 0o600)]
 
 
 def opened(path, flags):
@@ -73,6 +73,7 @@ ON_FILES = {
     "read": lambda f: opened(f, os.O_RDONLY),
     "write": written,
     "truncate": lambda f: os.truncate(f, 0),
+    "overwrite": lambda f: opened(f, os.O_WRONLY | os.O_TRUNC),
     "access": lambda f: [os.access(f, how) for how in (os.R_OK, os.W_OK, os.X_OK)],
     "chmod": lambda f: os.chmod(f, 0o6755),
     "chown to a user": lambda f: os.chown(f, 3, 4),
