@@ -29,7 +29,8 @@ bool found_first(const Op& op, int bare, int shim) {
   if (is_any(op, {"read-to-map", "write-from-map"})) return bare == EINVAL && shim == EFAULT;
   if (shim == EFBIG) return is_one_of(bare, {EACCES, EPERM, EINVAL, EOPNOTSUPP});
   if (is_any(op, {"getxattr", "fgetxattr", "mmap"}) && bare == EACCES && shim == EOPNOTSUPP) return true;
-  if (bare == EACCES && shim == EPERM) return true;
+  if (is_one_of(bare, {EACCES, EPERM}) && is_one_of(shim, {EACCES, EPERM})) return true;
+  if (is(op, "FS_IOC_SETFLAGS") && bare == ENOTTY && shim == EPERM) return true;
   return is_one_of(bare, {EACCES, EPERM}) &&
          is_one_of(shim, {ENOENT, ENOTDIR, EISDIR, EBUSY, EEXIST, EBADF, EXDEV, EINVAL, ENOTEMPTY, ENAMETOOLONG, ELOOP, ENXIO});
 }
