@@ -70,7 +70,7 @@ Compound& Compound::owner(const Owner& o) {
     name[8 + i] = char(o.id >> (56 - 8 * i));
     name[16 + i] = char(o.through >> (56 - 8 * i));
   }
-  return u64(0).opaque({name, sizeof name});  // the client is the session's
+  return u64(0).opaque({name, o.through ? sizeof name : 16u});  // the client is the session's
 }
 
 Compound& Compound::op(OpNum number) {
