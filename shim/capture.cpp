@@ -170,7 +170,7 @@ int run_capture(CaptureOptions& options) {
   control.tell("connection", std::to_string(connection));
   MountWatch watch(directory, other_namespace ? std::to_string(command->pid()) : "", [&](unsigned long flags) {
     auto act = [&] { return restrict_mount(directory, flags); };
-    return other_namespace ? act_where_mounted(*its_mount, act) : act();
+    return other_namespace ? act_where_mounted(own_mount(*its_mount), act) : act();
   });
   resist_memory_pressure();
   header.epoch = clock_ns(CLOCK_REALTIME);
@@ -212,7 +212,8 @@ int run_capture(CaptureOptions& options) {
 
   auto detach = [&]() -> std::string {
     if (!other_namespace) return mount.release();
-    act_where_mounted(*its_mount, [&] { return take_away({its_mount->id, its_mount->dev}).empty(); });
+    const OwnMount own = own_mount(*its_mount);
+    act_where_mounted(own, [&] { return take_away(own).empty(); });
     return {};
   };
   std::string failure;

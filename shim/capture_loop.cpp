@@ -253,7 +253,7 @@ void CaptureLoop::end_command() {
   // The connection ends with the mount, the mount with its namespace, and that with the last process in it.
   for (int waited = 0; waited < kLeftBehindMs && !parts_.session.ended(); waited += 50) wait(50);
   const bool cut = !parts_.session.ended();
-  parts_.detach();
+  if (cut) parts_.detach();
   for (int waited = 0; waited < kGraceMs && !parts_.session.ended(); waited += 20) wait(20);
   if (cut && !parts_.session.ended())
     dprintf(STDERR_FILENO, "fsshim: processes that the command left behind lose their open files\n");

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -51,6 +52,11 @@ bool is_mounted_on(const std::string& source, const std::string& process) {
   return std::any_of(all.begin(), all.end(), [&](const MountEntry& m) { return ours.contains(m.parent); });
 }
 
+OwnMount own_mount(const MountEntry& mount) {
+  if (mount.type != kMountType) return {};
+  return {mount.id, mount.dev, XXH3_64bits(mount.source.data(), mount.source.size())};
+}
+
 std::optional<MountEntry> mount_of_source(const std::string& source, const std::string& process) {
   std::optional<MountEntry> newest;
   for (MountEntry& m : mounts(process))
@@ -60,14 +66,13 @@ std::optional<MountEntry> mount_of_source(const std::string& source, const std::
 
 // Enters the mount namespace that holds `mount`, by way of any process there. That process may end at any moment, as the
 // children of a shell do, so the next one is tried; false when nobody is left.
-static bool enter_namespace_of(const MountEntry& mount) {
+static bool enter_namespace_of(const OwnMount& mount) {
   for (bool one_ended = true; one_ended;) {
     one_ended = false;
     const std::vector<pid_t> pids = process_ids();
     for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) {  // the newest first: they are more likely a command's
       const std::vector<MountEntry> all = mounts(std::to_string(*pid));
-      if (std::none_of(all.begin(), all.end(), [&](const MountEntry& m) { return m.id == mount.id && m.dev == mount.dev; }))
-        continue;
+      if (std::none_of(all.begin(), all.end(), [&](const MountEntry& m) { return own_mount(m) == mount; })) continue;
       const int process = int(syscall(SYS_pidfd_open, *pid, 0));
       if (process >= 0 && setns(process, CLONE_NEWNS) == 0) return true;
       one_ended = one_ended || errno == ESRCH;
@@ -77,7 +82,7 @@ static bool enter_namespace_of(const MountEntry& mount) {
   return false;
 }
 
-bool act_where_mounted(const MountEntry& mount, const std::function<bool()>& act) {
+bool act_where_mounted(const OwnMount& mount, const std::function<bool()>& act) {
   constexpr int kPatienceMs = 5000;
   const pid_t child = start_helper({}, [&] { _exit(enter_namespace_of(mount) && act() ? 0 : 1); });
   if (child < 0) return false;
@@ -175,7 +180,7 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
   }
   // Wherever the path leads by now.
   const std::optional<MountEntry> made = mount_of_source(source);
-  return made ? OwnMount{made->id, made->dev} : OwnMount{};
+  return made ? own_mount(*made) : OwnMount{};
 }
 
 void enter_private_namespace(bool user) {
@@ -202,7 +207,7 @@ void enter_private_namespace(bool user) {
 
 static std::optional<MountEntry> present(const OwnMount& mount) {
   for (MountEntry& m : mounts())
-    if (m.id == mount.id && m.dev == mount.dev) return m;
+    if (own_mount(m) == mount) return m;
   return {};
 }
 
@@ -228,7 +233,7 @@ static std::string detach(int top, const OwnMount& mount) {
   if (top < 0) return strerror(errno);
   std::string why;
   const std::optional<MountEntry> seen = mount_of(top);
-  if (!seen || seen->id != mount.id)
+  if (!seen || own_mount(*seen) != mount)
     why = seen ? seen->type + " from " + seen->source + " is mounted over it" : "it is not reachable";
   else if (umount2(fd_path(top).c_str(), MNT_DETACH) != 0)
     why = strerror(errno);

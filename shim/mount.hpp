@@ -23,9 +23,17 @@ constexpr const char* kMountType = "fuse.fsshim";
 std::vector<MountEntry> mounts(const std::string& process = "self");
 // Our mount of that source that is visible in the namespace of that process.
 std::optional<MountEntry> mount_of_source(const std::string& source, const std::string& process = "self");
+// A mount of ours, by whatever path it is found now. The kernel uses id and device again at once when a mount is gone, perhaps
+// for the capture of another directory: its source tells that one.
+struct OwnMount {
+  uint64_t id = 0, dev = 0;  // 0, 0: none
+  uint64_t source = 0;       // a hash
+  bool operator==(const OwnMount&) const = default;
+};
+OwnMount own_mount(const MountEntry& mount);
 // Calls `act` in the mount namespace that `mount` belongs to, in a child process, if any process lives there. Returns after some
 // seconds at the latest; true: `act` was called and returned true.
-bool act_where_mounted(const MountEntry& mount, const std::function<bool()>& act);
+bool act_where_mounted(const OwnMount& mount, const std::function<bool()>& act);
 // Whether something was mounted inside our mount of that source, in the namespace of that process.
 bool is_mounted_on(const std::string& source, const std::string& process);
 // The mount that is visible at `path` (the last one made there).
@@ -45,11 +53,6 @@ int open_fuse_device();
 
 // Standard input becomes /dev/null, standard output and error the log.
 void become_silent(int log_fd);
-
-// A mount of ours, in this process's mount namespace, by whatever path it is found now. Both numbers: an id is used again.
-struct OwnMount {
-  uint64_t id = 0, dev = 0;  // 0, 0: none
-};
 
 // Mounts the FUSE connection over the directory behind `dir_fd` (O_PATH), with the restrictions of the file system below.
 OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool kernel_checks);

@@ -55,7 +55,7 @@ int run_stop(const std::string& given) {
   if (status == 0 && is_dead_mount(directory)) {
     std::optional<MountEntry> top = mount_at(directory);
     if (!top || top->type != kMountType) throw Fail(directory + ": a dead mount, but not one of fsshim's");
-    if (const std::string why = take_away({top->id, top->dev}); !why.empty()) throw Fail(directory + ": still mounted: " + why);
+    if (const std::string why = take_away(own_mount(*top)); !why.empty()) throw Fail(directory + ": still mounted: " + why);
     printf("%s: unmounted what a dead capture had left\n", written.c_str());
     found = true;
   }

@@ -138,6 +138,20 @@ def meanwhile(cases, top, who):
                and len(closing["not_seen"]) == 1 and not closing["mounts_below"], repr((closing, said)))
 
 
+def crowd(cases, top):
+    """Captures that begin while others end: numbers of mounts are used again at once, and none may take another's away."""
+    script = """
+mkdir tree$1
+for i in $(seq 12); do
+  "$FSSHIM" capture tree$1 -o tree$1-$i.zst -- sh -c 'for i in 1 2 3 4; do ls $0/none$i; sleep 0.02; done' tree$1 2>said$1
+  grep -q "fsshim: [4-9] operations" said$1 || grep "^fsshim" said$1
+done"""
+    crowd = [subprocess.Popen(["sh", "-c", script, "sh", str(n)], cwd=top, env=os.environ | {"FSSHIM": shim_program()}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for n in range(8)]
+    said = [one.communicate(timeout=120)[0] for one in crowd]
+    cases.case("captures that begin while others end see all of their commands", not any(said), repr(said))
+
+
 def main():
     if sys.argv[1:2] == ["--in"]:
         json.dump({"options": options, "inside": inside}[sys.argv[3]](sys.argv[2]), sys.stdout)
@@ -187,6 +201,7 @@ def main():
         compare(cases, "file systems inside", one, two)
         cases.case("a restriction of one of them that holds for all is named", "all of it is nosuid" in said, said)
         meanwhile(cases, scratch.path, who)
+        crowd(cases, scratch.path)
         header = run(fstrace_program(), "info", trace)
         cases.case("the trace names them with their devices", header.count("below it") == 3 and "other: tmpfs from none on" in header, header)
     return cases.status()
