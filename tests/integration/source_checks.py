@@ -139,6 +139,9 @@ def main():
 
     case("no folder includes one that docs/design.md lists above it", list(upward_includes(cpp)))
     case("a name stands for one type", list(types_named_twice(cpp)))
+    # gcc 12 may perform both.
+    case("no co_await in a branch of ?:", [f"{f}:{n}" for f in cpp for n, line in enumerate(lines_of(f), 1)
+                                           if re.search(r"\? *co_await|\?.* : *co_await", line)])
 
     case("benches are built by a build without tests", benches_not_built())
 

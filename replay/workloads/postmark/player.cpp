@@ -235,10 +235,10 @@ Task PostmarkPlayer::put(Seat& seat, Stream& stream, int64_t bytes) {
   int error = 0;
   for (int64_t left = bytes; error == 0; left -= block) {
     const int64_t part = std::min(left, block);
-    if (settings_.buffered)
-      error = part > 0 ? co_await put_buffered(seat, stream, part) : 0;
-    else
+    if (!settings_.buffered)
       error = co_await transfer(seat, stream, OpKind::write, part, &done);
+    else if (part > 0)
+      error = co_await put_buffered(seat, stream, part);
     if (part < block) break;  // the remainder, which may be nothing
   }
   if (error == 0 && stream.buffered > 0) error = co_await transfer(seat, stream, OpKind::write, stream.buffered, &done);
@@ -252,10 +252,10 @@ Task PostmarkPlayer::take(Seat& seat, Stream& stream, int64_t bytes) {
   int error = 0;
   for (int64_t left = bytes; error == 0; left -= block) {
     const int64_t part = std::min(left, block);
-    if (settings_.buffered)
-      error = part > 0 ? co_await take_buffered(seat, stream, part) : 0;
-    else
+    if (!settings_.buffered)
       error = co_await transfer(seat, stream, OpKind::read, part, &done);
+    else if (part > 0)
+      error = co_await take_buffered(seat, stream, part);
     if (part < block) break;
   }
   co_return error;
