@@ -103,22 +103,25 @@ def restart():
     run(GANESHA, "--start")
 
 
-def url_through(proxy):
+def url_through(proxy, export="NFS_MEM_URL"):
     port, instead = proxy.server[1], proxy.listener.getsockname()[1]
-    return os.environ["NFS_MEM_URL"].replace(f":{port}", f":{instead}").replace(f"nfsport={port}", f"nfsport={instead}")
+    return os.environ[export].replace(f":{port}", f":{instead}").replace(f"nfsport={port}", f"nfsport={instead}")
+
+
+def new_directory(proxy):
+    """On the export on disk: URL of an empty directory through the proxy."""
+    path = tempfile.mkdtemp(dir=os.environ["NFS_VFS_DIR"])
+    return url_through(proxy, "NFS_VFS_URL").replace("/vfs", f"/vfs/{os.path.basename(path)}")
 
 
 def counted(proxy, mix, calls):
     """What passes the proxy beyond the preparation, and the report."""
-    url = url_through(proxy)
-    arguments = [mix, url, "--streams", "16", "--load", "1500", "--calls", str(calls)]
-    restart()
+    arguments = [mix, "--streams", "16", "--load", "1500", "--calls", str(calls)]
     proxy.counts.clear()
-    prepared = fsreplay(*arguments, "--prepare-only")
+    prepared = fsreplay(*arguments, new_directory(proxy), "--prepare-only")
     before = collections.Counter(proxy.counts)
-    restart()
     proxy.counts.clear()
-    ran = fsreplay(*arguments, "--json")
+    ran = fsreplay(*arguments, new_directory(proxy), "--json")
     case(f"{mix}: prepared and run", prepared.returncode == 0 and ran.returncode == 0, prepared.stderr + ran.stderr + ran.stdout[-300:])
     after = collections.Counter(proxy.counts)
     after.subtract(before)
