@@ -126,12 +126,15 @@ class Beside:
             what = list(kinds)[number % len(kinds)]
             workers = 1 + number // len(kinds) % 2
             timing = ("original", "asap", "think", None)[number % 4]
-            between = self.proxy(kinds[what]())
-            if timing:
-                replay = self.start(trace, "--workers", str(workers), "--timing", timing, timeout=20)
-            else:
-                replay = self.start("mix:sfs97-v3", "--workers", str(workers), "--load", "max", timeout=20)
-            between.await_requests(UNDER_WAY if timing else chance.randrange(UNDER_WAY, 20 * UNDER_WAY))
+            load = (trace, "--timing", timing) if timing else ("mix:sfs97-v3", "--load", "max")
+            for _ in range(3):  # diod dies now and then as a connection ends; it is started again, which may be too late for the next one
+                between = self.proxy(kinds[what]())
+                replay = self.start(*load, "--workers", str(workers), timeout=20)
+                between.await_requests(UNDER_WAY if timing else chance.randrange(UNDER_WAY, 20 * UNDER_WAY), replay)
+                if self.kind != "9p" or replay.poll() != 2:
+                    break
+                print("#", replay.communicate()[1].strip())
+                between.close()
             time.sleep(chance.random())
             if what == ", silent":
                 between.pause()

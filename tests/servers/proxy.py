@@ -99,10 +99,10 @@ class Proxy:
             pass
         link.end()
 
-    def await_requests(self, count, patience=30):
-        """Until so many have come."""
+    def await_requests(self, count, client=None, patience=30):
+        """Until so many have come, or the process `client` has ended."""
         until = time.monotonic() + patience
-        while sum(link.requests for link in self.links) < count and time.monotonic() < until:
+        while sum(link.requests for link in self.links) < count and time.monotonic() < until and not (client and client.poll() is not None):
             time.sleep(0.01)
 
     def pause(self):
