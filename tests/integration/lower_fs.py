@@ -22,6 +22,11 @@ def built(name):
     return os.path.join(os.environ.get("FSR_BUILD") or f"{here}/../../build", name)
 
 
+def put_on_path():
+    """The built programs, for those who name them as a user does."""
+    os.environ["PATH"] = ":".join([built("shim"), built("replay"), built("tools"), os.environ["PATH"]])
+
+
 def shim_program():
     return built("shim/fsshim")
 

@@ -14,15 +14,10 @@ import sys
 import tempfile
 import time
 
-BUILD = os.environ["FSR_BUILD"]
-os.environ["PATH"] = f"{BUILD}/shim:{BUILD}/replay:{BUILD}/tools:" + os.environ["PATH"]
-failed = 0
+from lower_fs import Cases, put_on_path
 
-
-def case(name, good, why=""):
-    global failed
-    failed += not good
-    print(f"ok - {name}" if good else f"not ok - {name}: {str(why)[:400]}", flush=True)
+cases = Cases()
+put_on_path()
 
 
 def run(*command, **more):
@@ -39,41 +34,41 @@ def make_traces():
     os.mkdir("share")
     done = run("fsshim", "capture", "share", "-o", "a.zst", "--", "sh", "-c",
                "cd share; for i in $(seq 100); do echo $i >f$i; cat f$i; done; sleep 1.2; ls -l")
-    case("a trace", done.returncode == 0, done.stderr)
+    cases.case("a trace", done.returncode == 0, done.stderr)
 
 
 def database():
     first = run("fsreplay", "a.zst", "memory:", "-q", "--results", "r.sqlite", "--label", "before", "--json")
-    case("a first run", first.returncode == 0, first.stderr)
+    cases.case("a first run", first.returncode == 0, first.stderr)
     ramp = run("fsreplay", "mix:sfs97-v3", "memory:", "--load", "100-300,100", "--duration", "1s", "--seed", "7", "-q", "--json",
                "--results", "r.sqlite")
-    case("a ramp into the same file", ramp.returncode == 0, ramp.stderr)
+    cases.case("a ramp into the same file", ramp.returncode == 0, ramp.stderr)
     runs = rows("r.sqlite", "select * from run order by id")
-    case("each load is a run, and none took another's place",
+    cases.case("each load is a run, and none took another's place",
          [(r["id"], r["series"], r["label"], r["asked_per_s"]) for r in runs]
          == [(1, 1, "before", None), (2, 2, "", 100), (3, 2, "", 200), (4, 2, "", 300)], runs)
     for table in ("kinds", "distributions", "histograms", "intervals"):
         have = [r["run"] for r in rows("r.sqlite", f"select distinct run from {table} order by run")]
-        case(f"{table} of each", have == [1, 2, 3, 4], have)
+        cases.case(f"{table} of each", have == [1, 2, 3, 4], have)
     curve = rows("r.sqlite", "select run, asked_per_s, calls from curve where series = 2")
-    case("the curve of the ramp", [c["asked_per_s"] for c in curve] == [100, 200, 300] and all(c["calls"] for c in curve), curve)
+    cases.case("the curve of the ramp", [c["asked_per_s"] for c in curve] == [100, 200, 300] and all(c["calls"] for c in curve), curve)
     sums = rows("r.sqlite", """select run.id, issued, (select sum(operations + failed) from intervals where run = run.id and kind = '') as a,
         (select sum(operations + failed) from intervals where run = run.id and kind <> '') as b,
         (select sum(count) from histograms where run = run.id and kind = '' and what = 'service') as c from run""")
-    case("intervals and histograms add up to what was issued", all(s["issued"] == s["a"] == s["b"] == s["c"] for s in sums), sums)
+    cases.case("intervals and histograms add up to what was issued", all(s["issued"] == s["a"] == s["b"] == s["c"] for s in sums), sums)
     document = json.loads(first.stdout)
     missing = [k for k, v in runs[0].items() if v is not None and k not in ("id", "series") and k not in document]
-    case("JSON has the same names", not missing, missing)
+    cases.case("JSON has the same names", not missing, missing)
     columns = set(rows("r.sqlite", "select * from intervals limit 1")[0]) - {"run"}
-    case("of intervals too", columns == set(document["intervals"][0]), columns ^ set(document["intervals"][0]))
+    cases.case("of intervals too", columns == set(document["intervals"][0]), columns ^ set(document["intervals"][0]))
     every = json.loads(ramp.stdout)["runs"]
-    case("JSON of a ramp has each load", [r["asked_per_s"] for r in every] == [100, 200, 300] and all(r["kinds"] for r in every), len(every))
+    cases.case("JSON of a ramp has each load", [r["asked_per_s"] for r in every] == [100, 200, 300] and all(r["kinds"] for r in every), len(every))
     known = {k: runs[0][k] for k in ("host", "kernel", "cpus", "memory_bytes", "program", "command", "directory", "directory_mount",
                                      "trace_id", "started")}
-    case("where and how it ran", all(known.values()) and known["command"].endswith("a.zst memory: -q --results r.sqlite --label before --json"), known)
-    case("a mix's seed", runs[1]["seed"] == 7, runs[1]["seed"])
+    cases.case("where and how it ran", all(known.values()) and known["command"].endswith("a.zst memory: -q --results r.sqlite --label before --json"), known)
+    cases.case("a mix's seed", runs[1]["seed"] == 7, runs[1]["seed"])
     run("fsreplay", "a.zst", "file:tree", "-q", "--timing", "asap", "--results", "mount.sqlite")
-    case("what a directory lies on", rows("mount.sqlite", "select target_mount from run")[0]["target_mount"].count(" ") >= 2,
+    cases.case("what a directory lies on", rows("mount.sqlite", "select target_mount from run")[0]["target_mount"].count(" ") >= 2,
          rows("mount.sqlite", "select target_mount from run"))
 
     with sqlite3.connect("foreign.sqlite") as db:
@@ -85,9 +80,9 @@ def database():
     for name, word in (("foreign.sqlite", "no results database"), ("other.sqlite", "another version")):
         before = open(name, "rb").read()
         done = run("fsreplay", "a.zst", "memory:", "-q", "--results", name, "--force")
-        case(f"refused: {word}", done.returncode == 2 and word in done.stderr and open(name, "rb").read() == before, done.stderr)
+        cases.case(f"refused: {word}", done.returncode == 2 and word in done.stderr and open(name, "rb").read() == before, done.stderr)
     done = run("fsreplay", "a.zst", "nfs://127.0.0.1:9/x?version=3&nfsport=9&mountport=9", "-q", "--results", "none.sqlite")
-    case("a run that does not start leaves no file", done.returncode == 2 and not os.path.exists("none.sqlite"), done.stderr)
+    cases.case("a run that does not start leaves no file", done.returncode == 2 and not os.path.exists("none.sqlite"), done.stderr)
 
 
 def full_disk():
@@ -104,9 +99,9 @@ def full_disk():
                 except OSError:
                     pass
             output = replay.communicate(timeout=60)[0]
-        case("results on a disk that gets full during the run are kept",
+        cases.case("results on a disk that gets full during the run are kept",
              rows("small/r.sqlite", "select count(*) as n from histograms")[0]["n"] > 100, output)
-        case("what else could not be written is told", replay.returncode == 1 and "small/m.prom: No space left" in output, output)
+        cases.case("what else could not be written is told", replay.returncode == 1 and "small/m.prom: No space left" in output, output)
     finally:
         subprocess.run(["umount", "small"], check=True)
 
@@ -133,29 +128,29 @@ def live_files():
                 whole &= file.read().endswith("# EOF\n")
             time.sleep(0.02)
         report = json.loads(replay.stdout.read())
-    case("CSV is written while the run goes on", len({n for n in seen if n > 1}) >= 3, sorted(set(seen)))
+    cases.case("CSV is written while the run goes on", len({n for n in seen if n > 1}) >= 3, sorted(set(seen)))
     with open("live.csv", encoding="ascii", newline="") as file:
         lines = list(csv.DictReader(file))
-    case("CSV has the columns of the intervals", set(lines[0]) - {"round"} == set(report["intervals"][0]), set(lines[0]))
-    case("and adds up", sum(int(r["operations"]) for r in lines if r["kind"] == "") == report["issued"], report["issued"])
-    case("OpenMetrics text is whole at any moment", whole)
+    cases.case("CSV has the columns of the intervals", set(lines[0]) - {"round"} == set(report["intervals"][0]), set(lines[0]))
+    cases.case("and adds up", sum(int(r["operations"]) for r in lines if r["kind"] == "") == report["issued"], report["issued"])
+    cases.case("OpenMetrics text is whole at any moment", whole)
     with open("live.prom", encoding="ascii") as file:
         last = file.read()
     counts = {k: v for k, v in samples(last).items() if k.startswith("fsreplay_operations_total")}
-    case("and ends with the totals", counts == {f'fsreplay_operations_total{{kind="{k}"}}': v["issued"] for k, v in report["kinds"].items()}, counts)
+    cases.case("and ends with the totals", counts == {f'fsreplay_operations_total{{kind="{k}"}}': v["issued"] for k, v in report["kinds"].items()}, counts)
     families = re.findall(r"^# TYPE (\S+) (\S+)$", last, re.M)
     strays = [s for s in samples(last) if not any(s.startswith(name) for name, kind in families)]
-    case("every sample has its type", not strays and len(families) == len(set(families)), strays)
+    cases.case("every sample has its type", not strays and len(families) == len(set(families)), strays)
     done = run("fsreplay", "a.zst", "memory:", "-q", "--csv", "live.csv")
-    case("an earlier CSV file is not replaced", done.returncode == 2 and "exists already" in done.stderr, done.stderr)
+    cases.case("an earlier CSV file is not replaced", done.returncode == 2 and "exists already" in done.stderr, done.stderr)
 
 
 def what_is_seen():
     done = run("fsreplay", "a.zst", "memory:", "--status-interval", "400ms")
     lines = [line for line in done.stderr.splitlines() if line.startswith("replay ")]
-    case("lines of progress without a terminal", 2 <= len(lines) <= 20 and "op/s" in lines[0], done.stderr)
+    cases.case("lines of progress without a terminal", 2 <= len(lines) <= 20 and "op/s" in lines[0], done.stderr)
     quiet = run("fsreplay", "a.zst", "memory:")
-    case("none where nobody asked for them", quiet.stderr == "", quiet.stderr)
+    cases.case("none where nobody asked for them", quiet.stderr == "", quiet.stderr)
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvp("fsreplay", ["fsreplay", "a.zst", "memory:"])
@@ -166,8 +161,8 @@ def what_is_seen():
     except OSError:
         pass
     os.waitpid(pid, 0)
-    case("the status line shows latencies and bytes", re.search(rb"replay .* op/s  \S+ \S*B/s  p50 \S+ \S+  p99 \S+ \S+ ", shown), shown[-600:])
-    case("the report has recorded beside replayed",
+    cases.case("the status line shows latencies and bytes", re.search(rb"replay .* op/s  \S+ \S*B/s  p50 \S+ \S+  p99 \S+ \S+ ", shown), shown[-600:])
+    cases.case("the report has recorded beside replayed",
          re.search(r"^read +[\d.]+ .s +[\d.]+ .s +[\d.]+ +[\d.]+ .s +[\d.]+ .s +[\d.]+$", quiet.stdout, re.M), quiet.stdout)
 
 
@@ -180,7 +175,7 @@ def main():
         live_files()
         what_is_seen()
         os.chdir("/")
-    return 1 if failed else 0
+    return cases.status()
 
 
 sys.exit(main())

@@ -13,15 +13,10 @@ import sys
 import tempfile
 import zlib
 
-BUILD = os.environ["FSR_BUILD"]
-os.environ["PATH"] = f"{BUILD}/shim:{BUILD}/replay:{BUILD}/tools:" + os.environ["PATH"]
-failed = 0
+from lower_fs import Cases, put_on_path
 
-
-def case(name, good, why=""):
-    global failed
-    failed += not good
-    print(f"ok - {name}" if good else f"not ok - {name}: {str(why)[:400]}", flush=True)
+cases = Cases()
+put_on_path()
 
 
 def run(*command):
@@ -47,31 +42,31 @@ def measure():
         f"cd share; mkdir 'd{name}'; for i in $(seq 80); do echo $i >'d{name}'/f$i; cat 'd{name}'/f$i; done; sleep 1.1; ls -lR")
     for label, scale in ((f"before {name}", "1x"), ("after", "2x")):
         done = run("fsreplay", "a.zst", f"file:tree-{scale}", "-q", "--scale", scale, "--results", "r.sqlite", "--label", label)
-        case(f"a run at {scale}", done.returncode == 0, done.stderr)
+        cases.case(f"a run at {scale}", done.returncode == 0, done.stderr)
 
 
 def page():
     one = run("fsreplay", "report", "r.sqlite", "--run", "1", "-o", "one.html")
     both = run("fsreplay", "report", "r.sqlite", "-o", "both.html")
-    case("pages of one run and of two", one.returncode == both.returncode == 0, one.stderr + both.stderr)
+    cases.case("pages of one run and of two", one.returncode == both.returncode == 0, one.stderr + both.stderr)
     dom, console = browser("both.html", "--dump-dom")
-    case("it loads and the console stays empty", "</html>" in dom and not console, console)
+    cases.case("it loads and the console stays empty", "</html>" in dom and not console, console)
     with open("both.html", encoding="utf-8") as file:
         text = file.read()
-    case("nothing is asked of a network, and there is no script", "http" not in text.replace("http-equiv", "") and "<script" not in text)
-    case("names stay text", "<img" not in text and "&lt;img src=x" in text)
+    cases.case("nothing is asked of a network, and there is no script", "http" not in text.replace("http-equiv", "") and "<script" not in text)
+    cases.case("names stay text", "<img" not in text and "&lt;img src=x" in text)
     first = text[text.index('id="r1-summary"'):]
-    case("the verdict comes first", first.index("Clean: every operation") < first.index("<svg"))
+    cases.case("the verdict comes first", first.index("Clean: every operation") < first.index("<svg"))
     whole = {c: n for c, n in zip(("issued", "p99"), rows("""select issued, p99_ns from run join distributions on run = id
         where id = 1 and kind = '' and what = 'response'""")[0])}
-    case("its numbers are the database's", all(f'<data value="{n}">' in first for n in whole.values()), whole)
+    cases.case("its numbers are the database's", all(f'<data value="{n}">' in first for n in whole.values()), whole)
     for section in ("load", "latency", "distributions", "kinds", "slowest", "mismatches", "limits", "environment"):
-        case(f"each run has its {section}", f'id="r1-{section}"' in text and f'id="r2-{section}"' in text)
+        cases.case(f"each run has its {section}", f'id="r1-{section}"' in text and f'id="r2-{section}"' in text)
     slow = text[text.index('id="r1-slowest-table"'):]
     slow = slow[:slow.index("</table>")]
-    case("the slowest operations name their files", "alert(1)&gt;/f" in slow and "object " not in slow, slow)
+    cases.case("the slowest operations name their files", "alert(1)&gt;/f" in slow and "object " not in slow, slow)
     ids = re.findall(r' id="([^"]+)"', text)
-    case("ids are used once, and links lead somewhere", len(ids) == len(set(ids)) and set(re.findall(r'href="#([^"]+)"', text)) <= set(ids))
+    cases.case("ids are used once, and links lead somewhere", len(ids) == len(set(ids)) and set(re.findall(r'href="#([^"]+)"', text)) <= set(ids))
     for width, shown, hidden in ((390, "phone", "wide"), (1280, "wide", "phone")):
         with open("probe.html", "w", encoding="utf-8") as file:  # the same page, asked how wide it became
             file.write(text.replace("default-src 'none';", "").replace("</body>", f"""<script>
@@ -79,7 +74,7 @@ def page():
               document.title = [innerWidth, document.documentElement.scrollWidth, seen('{shown}'), seen('{hidden}')].join()</script></body>"""))
         out, _ = browser("probe.html", "--dump-dom", f"--window-size={width},900")
         found = [int(n) for n in re.search(r"<title>([\d,]+)</title>", out)[1].split(",")]
-        case(f"at {width} pixels nothing is cut, and drawings have the form for it",
+        cases.case(f"at {width} pixels nothing is cut, and drawings have the form for it",
              found[1] <= found[0] and found[2] > 5 and found[3] == 0, found)
 
 
@@ -114,7 +109,7 @@ def decode(line):
 
 def hdr_files():
     done = run("fsreplay", "report", "r.sqlite", "--run", "1", "-o", "r.hlog")
-    case("a log of histograms", done.returncode == 0, done.stderr)
+    cases.case("a log of histograms", done.returncode == 0, done.stderr)
     with open("r.hlog", encoding="ascii") as file:
         lines = dict((line.split(",")[0][4:], line.strip().split(",")[4]) for line in file if line.startswith("Tag="))
     wrong = []
@@ -127,13 +122,13 @@ def hdr_files():
                 break
         if sum(counts.values()) != count or abs(value - p99) > 2 + 0.025 * p99:
             wrong.append((kind, what, count, sum(counts.values()), value, p99))
-    case("every histogram has its counts and its percentiles", not wrong, wrong)
+    cases.case("every histogram has its counts and its percentiles", not wrong, wrong)
     done = run("fsreplay", "report", "r.sqlite", "--run", "1", "-o", "r.hgrm")
     with open("r.hgrm", encoding="ascii") as file:
         text = file.read()
     lines = [[float(word) for word in line.split()] for line in text.splitlines()[2:] if line[0] != "#"]
     issued = rows("select issued, max_ns from run join distributions on run = id where id = 1 and kind = '' and what = 'response'")[0]
-    case("percentiles rise to the whole", lines == sorted(lines) and lines[-1][1:] == [1.0, issued[0]] and abs(lines[-1][0] - issued[1] / 1e6) < 0.001
+    cases.case("percentiles rise to the whole", lines == sorted(lines) and lines[-1][1:] == [1.0, issued[0]] and abs(lines[-1][0] - issued[1] / 1e6) < 0.001
          and f"Total count    = {issued[0]:12}" in text, text[-300:])
 
 
@@ -146,8 +141,8 @@ def refusals():
             ("a trace", "no results database", ("a.zst", "-o", "x.html")),
             ("nothing", "No such file", ("none.sqlite", "-o", "x.html"))):
         done = run("fsreplay", "report", *command)
-        case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
-    case("and nothing was left behind", not [f for f in os.listdir() if f.startswith("x.")], os.listdir())
+        cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+    cases.case("and nothing was left behind", not [f for f in os.listdir() if f.startswith("x.")], os.listdir())
 
 
 with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=True) as scratch:
@@ -157,4 +152,4 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=Tr
     hdr_files()
     refusals()
     os.chdir("/")
-sys.exit(1 if failed else 0)
+sys.exit(cases.status())
