@@ -164,6 +164,10 @@ TEST_CASE("a block that was read is the expected one, another, or none of ours")
   CHECK(compare_block(one, make(zero)) == BlockMatch::unknown);
   CHECK(compare_block(one, noise(4096, 9)) == BlockMatch::unknown);
   CHECK(compare_block(one, "short") == BlockMatch::unknown);
+  // A read of a block's beginning: git looks at the first 12 bytes of a pack.
+  const BlockPrint dense{0x99, 8};
+  CHECK(compare_block(one, make(dense).substr(0, 12)) == BlockMatch::unknown);
+  CHECK(compare_block(one, make(dense)) == BlockMatch::other);
   make(one);
   got[4000] = 'y';
   CHECK(compare_block(one, got) == BlockMatch::unknown);
