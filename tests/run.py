@@ -13,6 +13,10 @@ behind or makes a sanitizer speak. Output of each test is kept in BUILD/test-log
 Tests run side by side, the ones with the longest time limit first: each has its own directories, servers and network namespace, and
 most of them wait more than they compute. Those of suite "alone" measure time or change the machine; they run one by one at the end.
 Each has a mount namespace of its own too: a test that makes one would copy the mounts of all others, and keep their captures alive.
+
+A script that failed is run twice more at the end, with the machine to itself. Only when it holds both times is it named UNSTEADY
+instead of failed: the machine's other work disturbed it. Its first output is kept in BUILD/test-logs as NAME.first.log. What a
+sanitizer reported and mounts left behind stay failures, and so does every failure of a run in which more than two scripts failed.
 """
 import argparse
 import concurrent.futures
@@ -34,8 +38,15 @@ import xml.etree.ElementTree as xml
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def own_mounts():
-    """In a test's process before it begins: what it mounts, and what others mount from now on, concerns nobody else."""
+MOST_UNSTEADY = 2
+
+
+def begin_test():
+    """In a test's process before it begins. What it mounts, and what others mount from now on, concerns nobody else. A shell that
+    starts this program in the background leaves it deaf to SIGINT; what a test interrupts must not inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if os.geteuid() != 0:
+        return
     clone_newns, ms_rec, ms_private = 0x20000, 0x4000, 1 << 18
     if libc.unshare(clone_newns) != 0 or libc.mount(None, b"/", None, ms_rec | ms_private, None) != 0:
         raise OSError(ctypes.get_errno(), "a mount namespace")
@@ -79,6 +90,7 @@ class TestRun:
         self.logs = os.path.join(build, "test-logs")
         self.passed = 0
         self.failed = 0
+        self.steady = "unit" in suites_of(test) or "static" in suites_of(test)  # what fails once fails always
         self.lines = []
         self.child = None
 
@@ -104,7 +116,7 @@ class TestRun:
             child = self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                                   env=env, cwd=self.test["workdir"] or self.build,
                                                   start_new_session=True, pass_fds=pass_fds,
-                                                  preexec_fn=own_mounts if os.geteuid() == 0 else None)
+                                                  preexec_fn=begin_test)
             namespace = MountNamespace(child.pid)
             try:
                 status = child.wait(timeout=self.test["timeout"])
@@ -122,11 +134,13 @@ class TestRun:
                 pass
             child.wait()
         for left in reversed(namespace.mounts_below(scratch)):
+            self.steady = True
             self.case_failed(f"left {left} mounted")
             namespace.run("umount", "-l", left)
         namespace.close()
         shutil.rmtree(scratch, ignore_errors=True)
         for report in sorted(glob.glob(speech + ".*")):
+            self.steady = True
             with open(report, encoding="utf-8", errors="replace") as text:
                 self.case_failed("a sanitizer reported\n" + text.read()[:6000])
         with open(log, encoding="utf-8", errors="replace") as text:
@@ -181,6 +195,20 @@ class TestRun:
             self.lines += ["    " + line for line in output.splitlines()[-60:]]
         self.passed += passed
 
+    def again_alone(self):
+        """Whether this script, which failed, holds twice in succession with nothing beside it."""
+        if self.steady:
+            return False
+        log = os.path.join(self.logs, f"{self.name}.log")
+        os.replace(log, os.path.join(self.logs, f"{self.name}.first.log"))
+        for _ in range(2):
+            again = TestRun(self.test, self.build, self.catch_filter)
+            again.run()
+            if again.failed:
+                return False
+        self.passed, self.failed = again.passed, 0
+        return True
+
     def run(self):
         start = time.monotonic()
         try:
@@ -209,6 +237,11 @@ def run_all(runs, jobs):
             done.result()
         for run in alone:
             pool.submit(run.run).result()
+        failed = [run for run in runs if run.failed]
+        if len(failed) <= MOST_UNSTEADY:
+            for run in failed:
+                if pool.submit(run.again_alone).result():
+                    print(f"UNSTEADY {run.name}: failed, then held twice by itself", flush=True)
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)
         for run in runs:
