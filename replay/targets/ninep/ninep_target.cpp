@@ -62,6 +62,8 @@ Settings settings_of(const wire::Url& url, const TargetOptions& options, bool lo
   const std::string* uname = url.option("uname");
   s.uname = uname ? *uname : !url.user.empty() ? url.user : user_name();
   const std::string* aname = url.option("aname");
+  if (aname && !local && url.path != "/")
+    throw std::runtime_error("bad URL '" + url.text + "': the tree is named twice, by its path and by aname=");
   s.aname = aname ? *aname : local || url.path == "/" ? std::string() : url.path;
   if (s.aname.size() > 1024 || s.uname.size() > 256)
     throw std::runtime_error("bad URL '" + url.text + "': aname or uname is too long");
