@@ -5,8 +5,8 @@
 // of its own: execve(2) holds the exec lock (signal->exec_update_lock) while it closes files marked close-on-exec, each with a
 // FLUSH that it waits for, and a page fault holds the memory lock (mm->mmap_lock) while the page is read. What takes one of them
 // in /proc (stat, exe, cwd, root, fd/, maps, environ, ns/, ...) is read by child processes only that nobody waits for
-// (StartTimes, processes_below). tests/integration/source_checks.py holds other files to that; docs/design.md says why the files
-// below are safe.
+// (StartTimes, processes_below). tests/integration/project/source_checks.py holds other files to that; docs/design.md says why
+// the files below are safe.
 //
 // Any thread may call these.
 #pragma once

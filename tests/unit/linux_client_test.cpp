@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modelled client sends, one rule of the kernel's at a time; tests/integration/vm_nfs_mount.sh holds it against a real
-// one.
+// What the modelled client sends, one rule of the kernel's at a time; tests/integration/vm/vm_nfs_mount.sh holds it against a
+// real one.
 #include "mix/linux_client.hpp"
 
 #include <sys/stat.h>

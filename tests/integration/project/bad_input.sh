@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# fsreplay with what it must refuse: one line that says what is wrong, status 2 where it has not started and 1 where it has, and
+# nothing changed outside the target.
+. "$(dirname "$0")/../harness/common.sh"
+integration=$FSR_BUILD/tests/integration
+
+# refused NAME PATTERN COMMAND...: status 2, exactly one line on stderr, which matches, and nothing on stdout.
+refused() {
+  local name=$1 pattern=$2 status=0
+  shift 2
+  "$@" >stdout 2>stderr </dev/null || status=$?
+  if [ $status != 2 ]; then
+    not_ok "$name" "$* ended with $status, not 2: $(head -n 3 stderr | tr '\n' '|')"
+  elif [ "$(wc -l <stderr)" != 1 ] || [ -s stdout ] || ! grep -Eq "^fsreplay: .*($pattern)" stderr; then
+    not_ok "$name" "expected one line with '$pattern': $(head -n 5 stderr stdout | tr '\n' '|')"
+  else
+    ok "$name"
+  fi
+}
+
+mkdir share
+fsshim capture share -o good.zst --content full -- sh -c \
+  'cd share; for n in 1 2 3; do for i in $(seq 300); do echo $i >f$n.$i; done; mkdir d$n; mv f$n.1 d$n; sleep 1.1; done' 2>capture.err || {
+  not_ok 'a trace to spoil' "$(tail -n 1 capture.err)"
+  exit
+}
+
+# Options and inputs.
+refused 'an unknown option' 'frobnicate' fsreplay good.zst t --frobnicate
+refused 'an option misspelt' '--sclae: no such option; did you mean --scale' fsreplay good.zst t --sclae 2
+refused 'no input' 'INPUT is required: a trace, a mixfile, mix:NAME, or - for' fsreplay
+refused 'a scale that is said once' 'scale -3: expected a factor above 0' fsreplay good.zst t --scale -3
+refused 'no time at all' '--duration 0: expected a time above 0' fsreplay good.zst t --duration 0
+refused 'scale 0' 'factor above 0' fsreplay good.zst t --scale 0x
+refused 'scale of no number' 'factor above 0' fsreplay good.zst t --scale fast
+refused 'a negative start' 'a time such as' fsreplay good.zst t --from=-5s
+refused 'an end before the start' 'later than --from' fsreplay good.zst t --from 5s --to 4s
+refused 'no clones' 'clones' fsreplay good.zst t --clones 0
+refused 'a fraction of a clone' 'clones 1.5: expected a whole number .* --scale' fsreplay good.zst t --clones 1.5
+refused 'an unknown timing' 'timing' fsreplay good.zst t --timing never
+refused 'an unknown order' 'order' fsreplay good.zst t --order random
+refused 'an unknown user' 'self, recorded or map' fsreplay good.zst t --uid root
+refused 'a missing map of users' 'nomap' fsreplay good.zst t --uid map=nomap
+refused 'a missing input' 'missing.zst: No such file' fsreplay missing.zst t
+refused 'a directory as input' 'share' fsreplay share t
+: >empty
+refused 'an empty input' 'empty' fsreplay empty t
+echo 'this is a text' >text
+refused 'a text as input' "text:1: not a mixfile: expected what .* found 'this is a text'" fsreplay text t
+zstd -q text -o text.zst
+refused 'a zstd file that is no trace' 'text.zst: .*trace' fsreplay text.zst t
+zstdcat good.zst >unpacked
+refused 'a trace that was decompressed' 'lost when a trace is decompressed' fsreplay unpacked t
+refused 'nothing on standard input' 'standard input' fsreplay - t
+"$integration/hostile_trace" --newer >newer.zst
+refused 'a newer format' 'newer.zst: .*version' fsreplay newer.zst t
+refused 'a range without operations' 'no operations' fsreplay good.zst t --from 10h
+
+# Targets.
+refused 'an unknown kind of target' 'no such kind' fsreplay good.zst gopher://host/
+refused 'an unknown option of a directory' "unknown option 'direct=2'" fsreplay good.zst file:t?direct=2
+refused 'an unknown option of a directory, with slashes' "unknown option 'x=1'" fsreplay good.zst "file://$PWD/t?x=1"
+refused 'something behind null:' 'nothing behind it' fsreplay good.zst null:x
+refused 'an IPv6 address without brackets' 'stands in brackets' fsreplay good.zst nfs://::1/x
+refused 'a server that is not there' 'refused' fsreplay good.zst 'nfs://127.0.0.1:9/export?version=3&nfsport=9&mountport=9'
+refused 'a target below a file' 'Not a directory' fsreplay good.zst text/below
+refused 'a target whose parent is missing' 'No such file' fsreplay good.zst no/such/place
+mkdir full
+echo precious >full/file
+refused 'a target that is not empty' 'not empty' fsreplay good.zst full
+refused 'a target that is not empty, with --reuse' 'not empty' fsreplay good.zst full --reuse
+refused '--cleanup of a target that is not ours' 'not empty' fsreplay good.zst full --cleanup
+check 'what was in the target is still there' grep -q precious full/file
+refused 'what was captured' 'what was captured' fsreplay good.zst share
+mkdir readonly
+mount -t tmpfs -o size=1m none readonly && mount -o remount,ro readonly
+refused 'a read-only target' 'Read-only' fsreplay good.zst readonly
+umount readonly
+refused 'results over a foreign file' 'results database' fsreplay good.zst t --results text
+check_status 'a dry run' 0 'would issue' fsreplay good.zst t --dry-run
+check_status 'a dry run says what the run reads and writes' 0 '^run +reads .* and writes [1-9]' fsreplay good.zst t --dry-run
+check 'none of these made the target' test ! -e t
+check_status 'a target in need of --force takes it' 0 '' fsreplay good.zst full --force --timing asap -q
+check 'what was in the target is still there after --force' grep -q precious full/file
+
+# What is mounted inside the target is not the target's. A bind mount has the device number of what it stands on.
+mkdir beyond
+echo precious >beyond/file
+check_status 'a target to mount into' 0 '' fsreplay good.zst mounted --timing asap -q
+mkdir mounted/foreign
+(cd mounted && find . | sort) >mounted.list
+behind_mount() {  # NAME SOURCE POINT
+  mount --bind "$2" "mounted/$3"
+  for option in --reuse '--reuse --cleanup' '--force --cleanup'; do
+    refused "$1, $option" "mounted: $3: something is mounted there" fsreplay good.zst mounted $option --timing asap -q
+  done
+  umount "mounted/$3"
+  check "$1: nothing was removed" sh -c '(cd mounted && find . | sort) | diff - mounted.list && grep -q precious beyond/file'
+}
+behind_mount 'a directory of the trace is a mount' beyond d1
+behind_mount 'a directory of nobody is a mount' beyond foreign
+behind_mount 'a file of the trace is a mount' beyond/file f1.2
+mount --bind beyond mounted/d1
+check_status 'a mount in the way of the run, --force' 1 'outcomes differed' fsreplay good.zst mounted --force --timing asap -q
+umount mounted/d1
+check 'nothing was made behind it' test "$(ls beyond)" = file
+cat >mount_late.sh <<'END'
+until [ -e late/d1 ]; do sleep 0.05; done
+mount --bind beyond late/d1
+END
+sh mount_late.sh &
+check_status 'a mount that comes during the run: --cleanup removes nothing' 1 'late: d1: something is mounted there' \
+  fsreplay good.zst late --cleanup -q
+wait $!
+check 'nor behind it' grep -q precious beyond/file
+umount late/d1
+
+# Traces that are damaged are replayed as far as they go.
+head -c $(($(stat -c %s good.zst) * 2 / 3)) good.zst >cut.zst
+check_status 'a trace that was cut' 1 'incomplete trace' fsreplay cut.zst cut --timing asap
+head -c 40 good.zst >stump.zst
+refused 'a trace cut in its header' 'stump.zst' fsreplay stump.zst t
+damaged=0
+for share_of_file in 30 50 70; do
+  cp good.zst flipped.zst
+  printf '\xff\x00\xff\x00' | dd of=flipped.zst bs=1 seek=$(($(stat -c %s good.zst) * share_of_file / 100)) conv=notrunc status=none
+  status=0
+  fsreplay flipped.zst "flipped$share_of_file" --timing asap -q >stdout 2>stderr || status=$?
+  case $status in 1 | 2) ;; *) damaged=$((damaged + 1)) ;; esac
+done
+check 'flipped bytes are noticed' test $damaged = 0
+
+# A trace that means harm.
+mkdir -p outside/directory
+echo canary >outside/canary
+cp -a outside before
+stat -c '%n %f %u %s %Y' outside outside/canary >before.stat
+"$integration/hostile_trace" hostile.zst "$scratch/outside"
+unharmed() {
+  check "$1: nothing outside the target has changed" sh -c "diff -r outside before && stat -c '%n %f %u %s %Y' outside outside/canary | diff - before.stat &&
+    [ ! -e escaped ] && [ ! -e /tmp/escaped ] && [ ! -e '$scratch/canary' ]"
+}
+for order in strict resource; do
+  check_status "a hostile trace, order $order" 1 '' timeout 100 fsreplay hostile.zst "hostile-$order" --order $order --timing asap -q
+  unharmed "a hostile trace, order $order"
+  check "no device and no set-id bit came of it, order $order" sh -c "[ -d hostile-$order ] && [ -z \"\$(find hostile-$order -type b -o -type c -o -perm /6000)\" ]"
+done
+check_status 'a hostile trace, privileged' 1 '' timeout 100 fsreplay hostile.zst hostile-privileged --privileged --timing asap -q
+unharmed 'a hostile trace, privileged'
+check_status 'a hostile trace in memory' 1 '' timeout 100 fsreplay hostile.zst memory: --timing asap -q
+unharmed 'a hostile trace in memory'

@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""NFSv3, NFSv4.1, 9P and AFP over a link that fails: a proxy between replay and server pauses, delays, cuts, repeats. Whatever it
+does, and whenever ^C comes: the replay ends in time, its report is whole, and nothing is done twice unless it says so.
+
+link_faults.py [--runs N] [nfs3|nfs4|9p|afp...]        N: replays that are interrupted, for each of them"""
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+import hostile  # noqa: E402
+import faults  # noqa: E402
+import proxy  # noqa: E402
+import wires  # noqa: E402
+from lower_fs import Cases, Scratch, built, run, shim_program  # noqa: E402
+
+PORT = 15990
+TIMEOUT = 4  # seconds: the target's
+SOON = 2  # seconds that a replay may take to end
+SLACK = 3  # seconds more on a busy machine
+RUNS = 8
+UNDER_WAY = 100  # requests: the run has begun
+
+# server, the proxy's wire, the server's port, the URL through the proxy, the exported directory, who owns what is made there
+KINDS = {
+    "nfs3": ("ganesha", wires.Rpc, "NFS_PORT", "nfs://127.0.0.1/vfs/{name}?nfsport={port}&mountport={MOUNT_PORT}", "NFS_VFS_DIR", 0),
+    "nfs4": ("ganesha", wires.Rpc4, "NFS_PORT", "nfs://127.0.0.1:{port}/vfs/{name}?version=4.1", "NFS_VFS_DIR", 0),
+    "9p": ("diod", wires.NineP, "P9_PORT", "9p://127.0.0.1:{port}/?aname={P9_DIR}/{name}", "P9_DIR", 0),
+    "afp": ("netatalk", wires.Afp, "AFP_PORT", "afp://{AFP_USER}@127.0.0.1:{port}/{volume}/{name}?", "AFP_DIR", None),
+}
+
+
+def work(directory):
+    """What is recorded: a file that stays open, with a lock, and short-lived ones of two processes."""
+    os.chdir(directory)
+    log = os.open("log", os.O_CREAT | os.O_RDWR, 0o644)
+    fcntl.lockf(log, fcntl.LOCK_EX, 10)
+    other = os.fork()
+    for i in range(40):
+        name = f"{'new' if other else 'more'}{i}"
+        file = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644)
+        os.write(file, bytes([i]) * 16384)
+        os.unlink(name)
+        os.close(file)
+        os.mkdir(f"{name}.d")
+        os.pwrite(log, b"%5d\n" % i, 6 * i)
+        os.rename(f"{name}.d", f"kept{name}")
+        os.listdir(".")
+        time.sleep(0.02)
+    if not other:
+        os._exit(0)
+    os.waitpid(other, 0)
+    os.close(log)
+
+
+def once(directory):
+    """What is recorded: what must not be done twice."""
+    os.chdir(directory)
+    for i in range(4):
+        os.close(os.open(f"new{i}", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))
+        os.mkdir(f"dir{i}", 0o750)
+        os.setxattr(f"new{i}", "user.once", b"value", os.XATTR_CREATE)
+        os.removexattr(f"new{i}", "user.once")
+        time.sleep(0.02)
+
+
+class Beside:
+    """One kind of target, through a proxy to the server that runs beside us."""
+
+    def __init__(self, kind, cases):
+        self.kind, self.cases = kind, cases
+        _, self.wire, port, self.url_form, directory, self.owner = KINDS[kind]
+        self.server_port = int(os.environ[port])
+        self.directory = os.environ[directory]
+        if self.owner is None:
+            self.owner = os.stat(self.directory).st_uid
+        self.made = 0
+
+    def place(self):
+        self.made += 1
+        path = os.path.join(self.directory, f"link{self.made}")
+        os.mkdir(path)
+        os.chown(path, self.owner, -1)
+        return os.path.basename(path)
+
+    def proxy(self, fault=None):
+        return proxy.Proxy(self.wire(), fault or faults.Fault(), self.server_port, PORT)
+
+    def url(self, name, timeout=TIMEOUT):
+        url = self.url_form.format(name=name, port=PORT, volume=os.path.basename(self.directory), **os.environ)
+        return f"{url}&timeout={timeout}"
+
+    def start(self, trace, *options, timeout=TIMEOUT):
+        command = [built("replay/fsreplay"), trace, self.url(self.place(), timeout), "-q", "--json", *options]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def ended(self, replay, within):
+        """(what is wrong with how it ended or "", its report)"""
+        try:
+            output, errors = replay.communicate(timeout=within)
+        except subprocess.TimeoutExpired:
+            replay.kill()
+            replay.communicate()
+            return f"still runs after {within} s", {}
+        if replay.returncode not in (0, 1):
+            return f"status {replay.returncode}: {errors[-300:]}", {}
+        try:
+            report = json.loads(output)
+        except ValueError:
+            return f"no report: {output[-100:]!r} {errors[-300:]!r}", {}
+        left = report["operations"] - report["issued"] - report.get("cancelled", 0) - impossible(report)
+        return (f"{left} of {report['operations']} operations are unaccounted for" if left > 0 else ""), report
+
+    # --- cases ---
+    def interrupted(self, trace, runs):
+        """^C at a random moment, again if that does not end it: with a server that answers, is slow, silent, or hangs up."""
+        chance = random.Random(11)
+        kinds = {"": faults.Fault, ", slow": lambda: faults.Delay(0.05), ", silent": faults.Fault, ", gone": faults.Fault,
+                  ", cut in mid-frame": lambda: faults.CutInMidFrame(60)}
+        for number in range(runs):
+            what = list(kinds)[number % len(kinds)]
+            workers = 1 + number // len(kinds) % 2
+            timing = ("original", "asap", "think", None)[number % 4]
+            load = (trace, "--timing", timing) if timing else ("mix:sfs97-v3", "--load", "max")
+            for _ in range(3):  # diod dies now and then as a connection ends; it is started again, which may be too late for the next one
+                between = self.proxy(kinds[what]())
+                replay = self.start(*load, "--workers", str(workers), timeout=20)
+                between.await_requests(UNDER_WAY if timing else chance.randrange(UNDER_WAY, 20 * UNDER_WAY), replay)
+                if self.kind != "9p" or replay.poll() != 2:
+                    break
+                print("#", replay.communicate()[1].strip())
+                between.close()
+            time.sleep(chance.random())
+            if what == ", silent":
+                between.pause()
+                time.sleep(0.2)
+            if what == ", gone":
+                between.refuse()
+                time.sleep(0.2)
+            for _ in range(2):
+                replay.send_signal(signal.SIGINT)
+                try:
+                    replay.wait(SOON)
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
+            problem, _ = self.ended(replay, SOON + SLACK)
+            between.close()
+            if problem:
+                self.cases.case(f"{self.kind}: ^C{what}, {timing or 'a mix'}, {workers} workers", False, problem)
+                return
+        self.cases.case(f"{self.kind}: ^C at random moments, {runs} times", True)
+
+    def says_nothing(self, trace):
+        """^C while a server that says nothing is waited for before the run."""
+        between = self.proxy()
+        between.pause()
+        replay = self.start(trace, timeout=60)
+        time.sleep(1.5)
+        early = replay.poll()
+        replay.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        try:
+            errors = replay.communicate(timeout=SOON + SLACK)[1]
+        except subprocess.TimeoutExpired:
+            replay.kill()
+            errors = "goes on; " + replay.communicate()[1]
+        print(f"# {self.kind}: ended {time.monotonic() - began:.2f} s after ^C")
+        between.close()
+        self.cases.case(f"{self.kind}: ^C while a server that says nothing is opened", early is None and replay.returncode == 2
+                        and errors.endswith("interrupted\n") and errors.count("\n") == 1, repr((early, replay.returncode, errors)))
+
+    def silent(self, trace):
+        """No ^C: each operation ends with its time limit, which what it is made of and reconnects share."""
+        between = self.proxy()
+        replay = self.start(trace, "--on-error", "stop")
+        between.await_requests(UNDER_WAY)
+        between.pause()
+        began = time.monotonic()
+        problem, report = self.ended(replay, 3 * TIMEOUT + SOON + SLACK)
+        print(f"# {self.kind}: ended {time.monotonic() - began:.1f} s after the server fell silent", report.get("not_clean"))
+        between.close()
+        self.cases.case(f"{self.kind}: a server that falls silent ends the run in time", not problem, problem)
+
+    def listings(self):
+        name = self.place()
+        for i in range(40 if self.kind == "afp" else 3000):  # by cookies, only what takes several replies goes wrong
+            with open(os.path.join(self.directory, name, f"file-with-a-long-name-{i}"), "w", encoding="ascii"):
+                pass
+        between = self.proxy(faults.RepeatCookies())
+        try:
+            done = subprocess.run([built("replay/fsreplay"), "target", "ls", self.url(name)], capture_output=True, text=True, timeout=30,
+                                  check=False)
+            fine = done.returncode == 1 and "Input/output error" in done.stderr and 0 < between.fault.times < 100
+            why = f"status {done.returncode}, {between.fault.times} requests, {done.stderr[-300:]}"
+        except subprocess.TimeoutExpired:
+            fine, why = False, f"goes on and on: {between.fault.times} requests"
+        between.close()
+        self.cases.case(f"{self.kind}: a listing that leads nowhere ends, with EIO", fine, why)
+
+    def broken(self, trace):
+        """Connections that break again and again: all is issued, and each begins as it must."""
+        between = self.proxy(faults.CutInMidFrame(150))
+        problem, report = self.ended(self.start(trace, timeout=10), 60)
+        between.close()
+        counters = report.get("counters", {})
+        explained = sum(n for name, n in counters.items() if "again" in name or "lost" in name)
+        if not problem and between.fault.times == 0:
+            problem = "no connection was cut"
+        if not problem and between.wrong_openings:
+            problem = f"{between.wrong_openings} connections began with the rest of another"
+        twice = [m for m in report.get("mismatches", []) if m["got"] in ("EEXIST", "ENODATA")]
+        if not problem and (twice or (report["differed"] and not explained)):
+            problem = f"{report['differed']} outcomes differ: {twice} {counters}"
+        self.cases.case(f"{self.kind}: connections that are cut in mid-frame", not problem, problem)
+
+    def restarted(self, trace):
+        """(what is wrong with how a run ended whose server forgot everything in its midst or "", its counters)"""
+        between = self.proxy(faults.ReclaimFirst())
+        replay = self.start(trace, timeout=20)
+        between.await_requests(UNDER_WAY)
+        script = os.path.join(hostile.SOURCE, "tests/servers", KINDS[self.kind][0])
+        run(script, "--stop")
+        run(script, "--start", stdin=subprocess.DEVNULL)
+        began = time.monotonic()
+        problem, report = self.ended(replay, 60)
+        print(f"# {self.kind}: ended {time.monotonic() - began:.1f} s after the restart")
+        between.close()
+        counters = report.get("counters", {})
+        if not problem and (between.fault.times or report["differed"] or not counters["open files opened again"]):
+            problem = f"{between.fault.times} requests came too early, {report['differed']} outcomes differ: {counters}"
+        return problem, counters
+
+    def reclaimed_first(self, trace):
+        """A server that remembers nothing, and opens and locks nothing anew before it heard that all is reclaimed."""
+        for _ in range(3):
+            problem, counters = self.restarted(trace)
+            # What the server may or may not have done when it ended can't be told; then the restart is tried at another moment.
+            if not counters.get("operations lost with a session"):
+                break
+        self.cases.case(f"{self.kind}: after a restart all is reclaimed before anything is opened or locked anew", not problem, problem)
+
+    def not_twice(self, trace, fault, what, lost=0):
+        between = self.proxy(fault)
+        problem, report = self.ended(self.start(trace, timeout=20), 60)
+        between.close()
+        wrong = [m for m in report.get("mismatches", []) if m["got"] != "ECONNRESET"]
+        if not problem and (wrong or report["differed"] > lost or fault.times == 0):
+            problem = f"{fault.times} faults, {report['differed']} differ: {report.get('mismatches')} {report.get('counters')}"
+        self.cases.case(f"{self.kind}: {what}", not problem, problem)
+
+
+def impossible(report):
+    return sum(kind["impossible"] for kind in report["kinds"].values())
+
+
+def nth(matches, most=4):
+    """For CutAt and LoseSession: numbers those requests that match; every second is let pass."""
+    seen = [0]
+
+    def number(wire, body):
+        if not matches(wire, body):
+            return None
+        seen[0] += 1
+        return seen[0] if seen[0] % 2 and seen[0] < 2 * most else None
+    return number
+
+
+def exclusive_steps(number):
+    return nth(lambda wire, body: any(n == number for n, _, _ in wire.operations(body)))
+
+
+def sets_attribute():
+    """For nth(): the Tclunk that sets or removes an extended attribute."""
+    fids = set()
+
+    def matches(wire, body):
+        if body[0] == wire.TXATTRCREATE:
+            fids.add(body[3:7])
+        if body[0] != wire.TCLUNK or body[3:7] not in fids:
+            return False
+        fids.remove(body[3:7])
+        return True
+    return matches
+
+
+def beside_server(kind, runs, work_trace, once_trace):
+    cases = Cases()
+    target = Beside(kind, cases)
+    target.listings()
+    if kind == "afp":
+        for command, what in ((wires.Afp.SET_FILE_DIR_PARMS, "setting the mode"), (wires.Afp.OPEN_FORK, "opening")):
+            target.not_twice(once_trace, faults.CutAt(nth(lambda wire, body, c=command: wire.command(body) == c)),
+                             f"a create or mkdir whose connection breaks before {what} goes on there")
+    if kind == "nfs4":
+        target.not_twice(once_trace, faults.LoseSession(exclusive_steps(wires.Rpc4.SETATTR)),
+                         "an exclusive create that loses its session goes on behind the OPEN")
+        target.reclaimed_first(work_trace)
+        target.not_twice(once_trace, faults.LoseSession(exclusive_steps(wires.Rpc4.OPEN), after=True),
+                         "an exclusive create that is begun again finds its own file")
+    if kind == "9p":
+        target.not_twice(once_trace, faults.CutAt(nth(sets_attribute()), after=True),
+                         "an extended attribute is not made or removed twice", lost=4)
+    target.broken(work_trace)
+    target.says_nothing(once_trace)
+    target.silent(work_trace)
+    target.interrupted(work_trace, runs)
+    return cases.status()
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments[:1] in (["--work"], ["--once"]):
+        return (work if arguments[0] == "--work" else once)(arguments[1])
+    if arguments[:1] == ["--beside"]:
+        return beside_server(arguments[1], int(arguments[2]), *arguments[3:])
+    runs = RUNS
+    if arguments[:1] == ["--runs"]:
+        runs, arguments = int(arguments[1]), arguments[2:]
+    status = 0
+    with Scratch() as scratch:
+        traces = []
+        for name in ("work", "once"):
+            place = scratch.mount("tmpfs") if name == "work" else f"{scratch.path}/tmpfs/{name}"
+            os.makedirs(place, exist_ok=True)
+            traces.append(f"{scratch.path}/{name}.zst")
+            run(shim_program(), "capture", place, "-o", traces[-1], "--", os.path.abspath(__file__), f"--{name}", place)
+        for kind in arguments or KINDS:
+            server = os.path.join(hostile.SOURCE, "tests/servers", KINDS[kind][0])
+            command = [server, os.path.abspath(__file__), "--beside", kind, str(runs), *traces]
+            status |= subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
+    return status
+
+
+sys.exit(main())

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What a replay makes before and leaves behind: clones, targets that are prepared, reused, refused, cleaned up; a trace from a pipe.
+. "$(dirname "$0")/../harness/common.sh"
+. "$FSR_SOURCE/tests/integration/harness/report_checks.sh"
+apps=$FSR_SOURCE/tests/apps
+
+"$apps/make-input" input || exit 1
+mkdir tar
+check "captured" fsshim capture tar -o tar.zst --content full -- sh -c "cd tar && $apps/run tar $scratch/input"
+fsreplay tar.zst tar.clones --clones 4 --timing asap -q --json >clones.json 2>clones.err
+fstrace info --json tar.zst >info.json
+check_report "4 clones perform exactly 4 times the operations" clones.json 'r["issued"] == 4 * info["operations"]'
+for n in 0 1 2 3; do
+  check "clone $n has the captured tree" "$apps/compare-trees" --content tar "tar.clones/clone-$n"
+done
+check "a prepared target is reused" sh -c \
+  'fsreplay tar.zst reused --prepare-only -q && fsreplay tar.zst reused --reuse --timing asap -q'
+check_status "a target with an earlier replay is refused without --reuse" 2 'reuse' fsreplay tar.zst reused -q
+check "--cleanup leaves an empty target" sh -c \
+  'fsreplay tar.zst gone --timing asap --cleanup -q && [ -z "$(ls -A gone)" ]'
+check "a trace is replayed from standard input" sh -c 'fsreplay - piped --timing asap -q <tar.zst'
+check "--results holds what the report says" sh -c \
+  'fsreplay tar.zst db --timing asap -q --results run.sqlite >/dev/null &&
+   [ "$(sqlite3 run.sqlite "select sum(issued) from kinds")" = "$(sqlite3 run.sqlite "select issued from run")" ]'

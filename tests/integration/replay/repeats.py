@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""More than one run of an input: --repeat, --find-scale, and options from a file."""
+import contextlib
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from lower_fs import Cases, put_on_path  # noqa: E402
+
+cases = Cases()
+put_on_path()
+
+
+def replay(*options):
+    return subprocess.run(["fsreplay", *options, "-q"], capture_output=True, text=True, check=False, timeout=100)
+
+
+def rows(query):
+    with contextlib.closing(sqlite3.connect("r.sqlite")) as db:
+        return db.execute(query).fetchall()
+
+
+def capture():
+    os.mkdir("share")
+    subprocess.run(["fsshim", "capture", "share", "-o", "a.zst", "--", "sh", "-c",
+                    "cd share; mkdir d; for i in $(seq 60); do echo $i >d/f$i; cat d/f$i; done; sleep 0.5; rm -r d"],
+                   check=True, capture_output=True, timeout=60)
+
+
+def repeat():
+    done = replay("a.zst", "file:tree", "--repeat", "3", "--results", "r.sqlite")
+    lines = done.stdout.splitlines()
+    cases.case("each run has its line, and all their median and spread",
+         done.returncode == 0 and [line.split()[0] for line in lines] == ["run", "1", "2", "3", "median", "spread"], done.stdout + done.stderr)
+    cases.case("each began with the tree as it was and had every outcome", rows("select series, differed, issued > 500 from run") == [(1, 0, 1)] * 3,
+         rows("select series, differed, issued from run"))
+    done = replay("a.zst", "memory:", "--repeat", "2", "--json")
+    report = json.loads(done.stdout)
+    rate = report["repeat"]["achieved_per_s"]
+    cases.case("JSON has them, too", len(report["runs"]) == 2 and rate["least"] <= rate["median"] <= rate["most"], rate)
+
+
+def find_scale():
+    os.unlink("r.sqlite")
+    done = replay("mix:sfs97-v3", "memory:", "--load", "500", "--duration", "200ms", "--find-scale", "mean < 1s", "--seed", "3", "--json")
+    report = json.loads(done.stdout) if done.stdout else {}
+    cases.case("a target of memory takes any load that the replayer can make",
+         report and report["find_scale"]["holds"] > 4000 and report["find_scale"]["unit"] == "calls/s", done.stderr or report.get("find_scale"))
+    done = replay("a.zst", "file:scaled", "--scale", "2x", "--find-scale", "p50 < 3s and errors < 50%", "--duration", "1s", "--results", "r.sqlite",
+                  "--cleanup")
+    kept = rows("select scale, series from run order by id")
+    cases.case("every load that was tried is kept", len(kept) >= 3 and kept[0] == (2, 1) and kept[1] == (4, 1) and {s for _, s in kept} == {1}, kept[:4])
+    answer = done.stdout.splitlines()[-1] if done.stdout else ""
+    cases.case("the answer is one line", re.match(r"this target takes (more than )?[\d.e+]+ times the captured load.* within p50 < 3s and errors < 50%", answer), answer)
+    cases.case("and the tree is cleaned up", os.listdir("scaled") == [], os.listdir("scaled"))
+    for name, pattern, options in (
+            ("a condition that is none", "expected such as 'p99 < 10ms'", ("a.zst", "memory:", "--find-scale", "fast")),
+            ("as fast as possible", "needs --timing original", ("a.zst", "memory:", "--find-scale", "p99 < 1s", "--timing", "asap")),
+            ("a mix without a load", "needs a --load", ("mix:laddis", "memory:", "--find-scale", "p99 < 1s")),
+            ("a ramp", "expected one load", ("mix:laddis", "memory:", "--load", "1-3,1", "--repeat", "2")),
+            ("a recording", "expected one load", ("a.zst", "memory:", "--repeat", "2", "--record", "r.zst"))):
+        done = replay(*options)
+        cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+
+
+def config():
+    with open("options", "w", encoding="ascii") as file:
+        file.write("# of every run\nscale=8x\nduration=10s\njson=true\n")
+    report = json.loads(replay("a.zst", "memory:", "--config", "options").stdout)
+    cases.case("options come from a file", report["scale"] == 8, report["scale"])
+    report = json.loads(replay("a.zst", "memory:", "--config", "options", "--scale", "4x").stdout)
+    cases.case("those of the command line go before it", report["scale"] == 4, report["scale"])
+    with open("wrong", "w", encoding="ascii") as file:
+        file.write("scael=8x\n")
+    for name, pattern, path in (("an unknown option", "scael", "wrong"), ("no such file", "nosuch", "nosuch")):
+        done = replay("a.zst", "memory:", "--config", path)
+        cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr, done.stderr)
+
+
+with tempfile.TemporaryDirectory(prefix="fsshim-test.") as scratch:
+    os.chdir(scratch)
+    capture()
+    repeat()
+    find_scale()
+    config()
+    os.chdir("/")
+sys.exit(cases.status())

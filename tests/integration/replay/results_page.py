@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fsreplay report: the page of kept runs in a real browser, at the widths of a phone and of a desk, and the files for the viewers of
+HdrHistogram, whose histograms are decoded here as its documentation says."""
+import base64
+import contextlib
+import os
+import re
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from lower_fs import Cases, put_on_path  # noqa: E402
+
+cases = Cases()
+put_on_path()
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+
+
+def rows(query):
+    with contextlib.closing(sqlite3.connect("r.sqlite")) as db:
+        return db.execute(query).fetchall()
+
+
+def browser(page, *arguments):
+    done = run("chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+               "--user-data-dir=" + os.path.abspath("profile"), "--enable-logging=stderr", "--proxy-server=127.0.0.1:9", *arguments,
+               "file://" + os.path.abspath(page))
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def measure():
+    os.mkdir("share")
+    name = "<img src=x onerror=alert(1)>"
+    run("fsshim", "capture", "share", "-o", "a.zst", "--", "sh", "-c",
+        f"cd share; mkdir 'd{name}'; for i in $(seq 80); do echo $i >'d{name}'/f$i; cat 'd{name}'/f$i; done; sleep 1.1; ls -lR")
+    for label, scale in ((f"before {name}", "1x"), ("after", "2x")):
+        done = run("fsreplay", "a.zst", f"file:tree-{scale}", "-q", "--scale", scale, "--results", "r.sqlite", "--label", label)
+        cases.case(f"a run at {scale}", done.returncode == 0, done.stderr)
+
+
+def page():
+    one = run("fsreplay", "report", "r.sqlite", "--run", "1", "-o", "one.html")
+    both = run("fsreplay", "report", "r.sqlite", "-o", "both.html")
+    cases.case("pages of one run and of two", one.returncode == both.returncode == 0, one.stderr + both.stderr)
+    dom, console = browser("both.html", "--dump-dom")
+    cases.case("it loads and the console stays empty", "</html>" in dom and not console, console)
+    with open("both.html", encoding="utf-8") as file:
+        text = file.read()
+    cases.case("nothing is asked of a network, and there is no script", "http" not in text.replace("http-equiv", "") and "<script" not in text)
+    cases.case("names stay text", "<img" not in text and "&lt;img src=x" in text)
+    first = text[text.index('id="r1-summary"'):]
+    cases.case("the verdict comes first", first.index("Clean: every operation") < first.index("<svg"))
+    whole = {c: n for c, n in zip(("issued", "p99"), rows("""select issued, p99_ns from run join distributions on run = id
+        where id = 1 and kind = '' and what = 'response'""")[0])}
+    cases.case("its numbers are the database's", all(f'<data value="{n}">' in first for n in whole.values()), whole)
+    for section in ("load", "latency", "distributions", "kinds", "slowest", "mismatches", "limits", "environment"):
+        cases.case(f"each run has its {section}", f'id="r1-{section}"' in text and f'id="r2-{section}"' in text)
+    slow = text[text.index('id="r1-slowest-table"'):]
+    slow = slow[:slow.index("</table>")]
+    cases.case("the slowest operations name their files", "alert(1)&gt;/f" in slow and "object " not in slow, slow)
+    ids = re.findall(r' id="([^"]+)"', text)
+    cases.case("ids are used once, and links lead somewhere", len(ids) == len(set(ids)) and set(re.findall(r'href="#([^"]+)"', text)) <= set(ids))
+    for width, shown, hidden in ((390, "phone", "wide"), (1280, "wide", "phone")):
+        with open("probe.html", "w", encoding="utf-8") as file:  # the same page, asked how wide it became
+            file.write(text.replace("default-src 'none';", "").replace("</body>", f"""<script>
+              const seen = c => [...document.querySelectorAll('.' + c)].filter(e => e.getClientRects().length).length;
+              document.title = [innerWidth, document.documentElement.scrollWidth, seen('{shown}'), seen('{hidden}')].join()</script></body>"""))
+        out, _ = browser("probe.html", "--dump-dom", f"--window-size={width},900")
+        found = [int(n) for n in re.search(r"<title>([\d,]+)</title>", out)[1].split(",")]
+        cases.case(f"at {width} pixels nothing is cut, and drawings have the form for it",
+             found[1] <= found[0] and found[2] > 5 and found[3] == 0, found)
+
+
+def decode(line):
+    """value: count, of one line of a log."""
+    outer = base64.b64decode(line)
+    cookie, length = struct.unpack(">II", outer[:8])
+    plain = zlib.decompress(outer[8:8 + length])
+    inner, size, _, digits, least, _, _ = struct.unpack(">IIIIQQd", plain[:40])
+    assert (cookie, inner, least) == (0x1C849314, 0x1C849313, 1), (hex(cookie), hex(inner))
+    half = 1 << ((2 * 10 ** digits - 1).bit_length() - 1)
+    counts, at, index = {}, 40, 0
+    while at < 40 + size:
+        number = shift = 0
+        for i in range(9):
+            byte = plain[at]
+            at += 1
+            number |= (byte if i == 8 else byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        number = (number >> 1) ^ -(number & 1)
+        if number < 0:
+            index -= number
+            continue
+        bucket = max(0, index // half - 1)
+        sub = index - bucket * half
+        counts[((sub + 1) << bucket) - 1] = number
+        index += 1
+    return counts
+
+
+def hdr_files():
+    done = run("fsreplay", "report", "r.sqlite", "--run", "1", "-o", "r.hlog")
+    cases.case("a log of histograms", done.returncode == 0, done.stderr)
+    with open("r.hlog", encoding="ascii") as file:
+        lines = dict((line.split(",")[0][4:], line.strip().split(",")[4]) for line in file if line.startswith("Tag="))
+    wrong = []
+    for kind, what, count, p99 in rows("select kind, what, count, p99_ns from distributions where run = 1"):
+        counts = decode(lines[f"{kind}-{what}" if kind else what])
+        upto, value = 0, 0
+        for value in sorted(counts):
+            upto += counts[value]
+            if upto >= 0.99 * count:
+                break
+        if sum(counts.values()) != count or abs(value - p99) > 2 + 0.025 * p99:
+            wrong.append((kind, what, count, sum(counts.values()), value, p99))
+    cases.case("every histogram has its counts and its percentiles", not wrong, wrong)
+    done = run("fsreplay", "report", "r.sqlite", "--run", "1", "-o", "r.hgrm")
+    with open("r.hgrm", encoding="ascii") as file:
+        text = file.read()
+    lines = [[float(word) for word in line.split()] for line in text.splitlines()[2:] if line[0] != "#"]
+    issued = rows("select issued, max_ns from run join distributions on run = id where id = 1 and kind = '' and what = 'response'")[0]
+    cases.case("percentiles rise to the whole", lines == sorted(lines) and lines[-1][1:] == [1.0, issued[0]] and abs(lines[-1][0] - issued[1] / 1e6) < 0.001
+         and f"Total count    = {issued[0]:12}" in text, text[-300:])
+
+
+def refusals():
+    for name, pattern, command in (
+            ("a kept page", "exists already", ("r.sqlite", "-o", "one.html")),
+            ("no such run", "holds no such run", ("r.sqlite", "--run", "9", "-o", "x.html")),
+            ("two runs in one log", "there are 2 runs", ("r.sqlite", "-o", "x.hlog")),
+            ("an unknown ending", "ends in .html", ("r.sqlite", "-o", "x.pdf")),
+            ("a trace", "no results database", ("a.zst", "-o", "x.html")),
+            ("nothing", "No such file", ("none.sqlite", "-o", "x.html"))):
+        done = run("fsreplay", "report", *command)
+        cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+    cases.case("and nothing was left behind", not [f for f in os.listdir() if f.startswith("x.")], os.listdir())
+
+
+with tempfile.TemporaryDirectory(prefix="fsshim-test.", ignore_cleanup_errors=True) as scratch:
+    os.chdir(scratch)
+    measure()
+    page()
+    hdr_files()
+    refusals()
+    os.chdir("/")
+sys.exit(cases.status())

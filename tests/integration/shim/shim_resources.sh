@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Captures that run out of something, and captures by users without privileges.
+. "$(dirname "$0")/../harness/common.sh"
+chmod 755 "$scratch"
+mkdir d small
+
+# --- few descriptors, many files
+# Who may raise limits would.
+few() { setpriv --bounding-set=-sys_resource "$@"; }
+many() { (ulimit -n 256; few fsshim capture d -o many.zst -- sh -c "$1"); }
+check "6000 files with 256 descriptors" many 'cd d && mkdir -p a/b && for i in $(seq 6000); do echo $i >a/b/f$i; done'
+check "all of them are found and read" eval '[ "$( (ulimit -n 256; few fsshim capture d -o read.zst -- sh -c "find d -type f -exec cat {} +") | sort -n | md5sum)" = "$(seq 6000 | md5sum)" ]'
+check "and removed" eval '(ulimit -n 256; few fsshim capture d -o remove.zst -- rm -r d/a) && ! test -e d/a'
+mkdir xfs
+check "also where only names lead back to files" eval '
+  mkdir -p lower upper work ovl && for i in $(seq 1000); do echo $i >lower/$i; done
+  mount -t overlay none -o lowerdir=lower,upperdir=upper,workdir=work ovl &&
+  [ "$( (ulimit -n 200; few fsshim capture ovl -o ovl.zst -- sh -c "ls -l ovl >/dev/null; cat ovl/*; mv ovl/1 ovl/one; stat ovl/one >/dev/null") | sort -n | md5sum)" = "$(seq 1000 | md5sum)" ]'
+
+cat >open-many.py <<'END'
+import errno, os
+open("d/g", "w").close()
+os.chmod("d/g", 0o666)
+ready, done = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.setgid(1000)
+    os.setuid(1000)
+    held = []
+    try:
+        while len(held) < 1500:
+            held.append(os.open("d/g", os.O_RDONLY))
+    except OSError as e:
+        os.write(ready[1], errno.errorcode[e.errno].encode())
+    os.close(done[1])
+    os.read(done[0], 1)
+    os._exit(0)
+said = os.read(ready[0], 99).decode()
+held = [os.open("d/g", os.O_RDWR) for _ in range(20)]
+print(said, len(os.listdir("d")) > 0, "root opens more")
+END
+many_of_one() { (ulimit -n 2048; (ulimit -n 512; few fsshim capture d -o one.zst) & capture=$!
+  while ! grep -q " $PWD/d fuse" /proc/self/mounts; do sleep 0.05; done
+  python3 open-many.py; fsshim stop d >/dev/null; wait $capture); }
+check "one user's open files leave room for others'" eval 'many_of_one 2>/dev/null | grep -q "ENFILE True root opens more"'
+
+# --- the trace's file system runs full
+mount -t tmpfs -o size=6m none small
+check_status "a full disk ends recording with status 1" 1 "recording stopped: only .* left" \
+  fsshim capture d -o small/t.zst --content full -- sh -c 'for i in $(seq 200); do head -c 65536 /dev/urandom >d/r; cmp -s d/r d/r || exit 9; done; echo done >d/after'
+check "the application went on" grep -q "done" d/after
+check "there is still room" eval '[ "$(df --output=avail -B1024 small | tail -1)" -gt 500 ]'
+check "the trace is complete up to there" fstrace verify small/t.zst
+check "it names the reason" eval 'fstrace info small/t.zst | grep -q "left on the trace"'
+check_status "no room at all: refused" 2 "left on its file system" sh -c 'head -c 4200000 /dev/zero >small/fill; fsshim capture d -o small/u.zst -- true'
+check "nothing is left of that" eval '! ls small/u.* 2>/dev/null'
+umount small
+
+# --- what a file system keeps for the superuser
+truncate -s 48M reserve.img && mkfs.ext4 -q -m 25 reserve.img && mkdir reserve && mount -o loop reserve.img reserve && chmod 777 reserve
+cat >take-room.py <<'END'
+import errno, os, sys
+
+def until_full(step):
+    try:
+        while True:
+            step()
+    except OSError as e:
+        return errno.errorcode[e.errno]
+
+def write(fd):
+    return lambda: os.write(fd, b"x" * 65536)
+
+def allocate(fd):
+    return lambda: os.posix_fallocate(fd, os.fstat(fd).st_size, 65536)
+
+def copy(fd):
+    source = os.open("source", os.O_RDWR | os.O_CREAT, 0o666)
+    os.pwrite(source, b"y" * 65536, 0)
+    return lambda: os.copy_file_range(source, fd, 65536, 0)
+
+if len(sys.argv) > 2:
+    os.setgroups([])
+    os.setgid(int(sys.argv[2]))
+    os.setuid(int(sys.argv[2]))
+how = {"write": write, "allocate": allocate, "copy": copy}[sys.argv[1]]
+fd = os.open("filling", os.O_WRONLY | os.O_CREAT, 0o666)
+said = until_full(how(fd))
+fs = os.statvfs(".")
+print(said, "reserve left" if fs.f_bfree * fs.f_bsize > 8 << 20 else "reserve taken")
+os.unlink("filling")
+END
+for how in write allocate copy; do
+  take="cd reserve && exec python3 ../take-room.py $how 1000"
+  native=$(sh -c "$take" 2>&1)
+  check "a user who fills a file system ($how) takes what it may" \
+    eval '[ "$(fsshim capture reserve -o take-$how.zst -- sh -c "$take" 2>/dev/null)" = "$native" ] && [ "$native" = "ENOSPC reserve left" ]'
+done
+check "the superuser takes all" \
+  eval 'fsshim capture reserve -o take-root.zst -- sh -c "cd reserve && exec python3 ../take-room.py write" 2>/dev/null | grep -q "reserve taken"'
+umount reserve
+
+# --- a user without privileges
+mkdir home user && chown 65534:65534 home user
+cat >as-nobody <<'END'
+#!/bin/sh
+# A world-accessible /dev/fuse as on ordinary systems, in a namespace of its own.
+exec unshare -m sh -c 'rm -f "$0.fuse"; mknod -m 666 "$0.fuse" c 10 229 && mount -t tmpfs none /mnt && touch /mnt/x && mount --bind "$0.fuse" /dev/fuse &&
+  exec setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=/nonexistent "$@"' "$0" "$@"
+END
+chmod +x as-nobody
+install -m 755 "$(command -v fsshim)" fsshim  # the build may stand in a directory that only root enters
+check "command mode without root" ./as-nobody ./fsshim capture user -o home/u.zst -- sh -c 'echo mine >user/f && mv user/f user/g && cat user/g && ls -l user'
+check "its files are the user's own" eval '[ "$(stat -c %u user/g)" = 65534 ]'
+check "its trace verifies" fstrace verify home/u.zst
+check "and shows the rename" eval 'fstrace dump home/u.zst | grep -q " rename f "'
+check "its directory may hold the control socket" ./as-nobody env XDG_RUNTIME_DIR="$PWD/user" \
+  timeout 20 ./fsshim capture user -o home/v.zst -- sh -c 'ls user/fsshim/*.info'

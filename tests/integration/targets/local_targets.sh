@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The conformance suite on the targets that need no server, `file:` also with few descriptors.
+. "$(dirname "$0")/../harness/common.sh"
+suite=$FSR_BUILD/tests/integration/target_conformance
+
+run() {  # NAME COMMAND...
+  local name=$1 output status=0
+  shift
+  output=$("$@" 2>&1) || status=$?
+  grep -E '^(ok|not ok) - ' <<<"$output" | sed "s/ - / - $name: /"
+  [ $status = 0 ] || not_ok "$name" "ended with $status: $(tail -n 3 <<<"$output" | tr '\n' '|')"
+}
+
+run memory "$suite" memory:
+run file "$suite" "file:$scratch/file"
+run 'file, privileged' "$suite" "file:$scratch/privileged" --privileged
+run 'file, 128 descriptors' bash -c 'ulimit -n 128 && exec "$0" "$1"' "$suite" "$scratch/few"
+
+# On disk: a tmpfs may have no O_DIRECT.
+disk=$(mktemp -d /var/tmp/fsshim-test.XXXXXX)
+run 'file, direct' "$suite" "file:$disk/direct?direct=1"
+cat >direct.sh <<'END'
+dd if=/dev/urandom of=d/whole bs=8192 count=4 status=none
+dd if=d/whole of=d/odd bs=1000 status=none
+END
+mkdir d
+fsshim capture d -o direct.zst --content full -- sh direct.sh 2>capture.err || not_ok 'capture for direct=1' "$(cat capture.err)"
+check_status 'direct=1: what is not of whole blocks is counted' 0 \
+  'target +6[78] reads, writes and copies without O_DIRECT, not of whole blocks' \
+  traced direct.strace openat,pwritev2,fcntl fsreplay direct.zst "file:$disk/replayed?direct=1" --timing asap -q
+check 'direct=1: the content is the same' diff -r --exclude .fsreplay d "$disk/replayed"
+check 'direct=1: files are opened with O_DIRECT' grep -Eq 'openat\([0-9]+, "whole", .*O_DIRECT' direct.strace
+check_status 'direct=1 where there is none' 2 'expected file:DIRECTORY' fsreplay direct.zst 'file:?direct=1'
+rm -rf --one-file-system "$disk"

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The NFSv3 target on a real server: what every target must do alike, then what only this one does.
+. "$(dirname "$0")/../harness/common.sh"
+export tests=$FSR_BUILD/tests/integration
+export -f traced
+
+"$FSR_SOURCE/tests/servers/ganesha" bash -c '
+  failed=0
+  mkdir "$NFS_VFS_DIR/small" "$NFS_VFS_DIR/conformance"
+  "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/conformance}" --privileged || failed=1
+  "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/small}&rsize=4096&wsize=4096" || failed=1
+  mkdir "$NFS_VFS_DIR/several"
+  "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/several}&nconnect=4" || failed=1
+  connections() {  # to the port of NFS, of one session
+    traced connects connect fsreplay target stat "$NFS_VFS_URL&nconnect=$1" >/dev/null || return 1
+    grep -c "htons($NFS_PORT)" connects
+  }
+  one=$(connections 1) four=$(connections 4)
+  if [ -n "$one" ] && [ "$((four - one))" = 3 ]; then
+    echo "ok - nconnect=4 makes three connections more than nconnect=1"
+  else
+    echo "not ok - nconnect=4 makes three connections more than nconnect=1: $one, $four"
+    failed=1
+  fi
+  for bad in 0 17 x; do
+    if fsreplay target stat "$NFS_VFS_URL&nconnect=$bad" 2>&1 | grep -q "^fsreplay: .*nconnect"; then
+      echo "ok - nconnect=$bad is refused"
+    else
+      echo "not ok - nconnect=$bad is refused: no such message"
+      failed=1
+    fi
+  done
+  # The server ends between writes and their fsync, and what it had of them is gone.
+  mkdir app "$NFS_VFS_DIR/lossy"
+  fsshim capture app -o lossy.zst -- sh -c "
+    { head -c 3000000 /dev/urandom; head -c 65536 /dev/zero; } >app/file; truncate -s 2900000 app/file; sleep 3; sync app/file"
+  fsreplay lossy.zst reference -q >/dev/null
+  lossy=${NFS_VFS_URL/vfs/vfs/lossy}
+  fsreplay lossy.zst "$lossy&wsize=65536" -q --json >lossy.json 2>errors &
+  replay=$!
+  sleep 1.5
+  "$FSR_SOURCE/tests/servers/ganesha" --stop
+  truncate -s 0 "$NFS_VFS_DIR/lossy/file"
+  "$FSR_SOURCE/tests/servers/ganesha" --start
+  wait $replay
+  counted=$(grep -o "\"\(files\|bytes\) of [^,]*" lossy.json | tr "\n" " ")
+  if grep -q "^  \"differed\": 0," lossy.json && cmp reference/file "$NFS_VFS_DIR/lossy/file" && [[ $counted = *" 2900000 "* ]]; then
+    echo "ok - data that a restarted server lost is written again before it is committed"
+  else
+    echo "not ok - data that a restarted server lost is written again before it is committed: $counted, $(cat errors)"
+    failed=1
+  fi
+  "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs_target_test" || failed=1
+  exit $failed' || failures_=1
+NFS_GRACE=1 "$FSR_SOURCE/tests/servers/ganesha" \
+  "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs_target_test" "a server restart: locks*" || failures_=1

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""ninep_fallback.py PORT: servers that are silent or hang up when they are offered 9P2000.L, made of the one on PORT, are spoken to in
+the next dialect, within a second; diod, which speaks nothing else and was merely slow, in 9P2000.L. For ninep_dialects.sh."""
+import os
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [f"{HERE}/../harness", f"{HERE}/../../servers"]
+import faults  # noqa: E402
+import proxy  # noqa: E402
+import wires  # noqa: E402
+from lower_fs import Cases  # noqa: E402
+
+
+def main():
+    cases = Cases()
+    of_unix, diod = int(sys.argv[1]), int(os.environ["P9_PORT"])
+    for port, name, fault, server, tree in (
+            (15690, "a server that says nothing when offered 9P2000.L: the next dialect", faults.OtherDialect(False), of_unix, "/"),
+            (15691, "a server that hangs up when offered 9P2000.L: the next dialect", faults.OtherDialect(True), of_unix, "/"),
+            (15692, "a server of 9P2000.L that was slow: asked once more", faults.OtherDialect(False, 1), diod, os.environ["P9_DIR"])):
+        proxy.Proxy(wires.NineP(), fault, server, port)
+        begun = time.monotonic()
+        done = subprocess.run(["fsreplay", "target", "ls", f"9p://127.0.0.1:{port}/?aname={tree}"], capture_output=True, text=True,
+                              check=False, timeout=60)
+        took = time.monotonic() - begun
+        cases.case(name, done.returncode == 0 and fault.times == 1 and took < 6, f"{took:.1f} s, {fault.times} offers: {done}")
+    return cases.status()
+
+
+sys.exit(main())

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Traces made out of others by fstrace cut, filter, merge and convert are whole, say what was done to them, and replay by themselves.
+. "$(dirname "$0")/../harness/common.sh"
+. "$FSR_SOURCE/tests/integration/harness/report_checks.sh"
+apps=$FSR_SOURCE/tests/apps
+make_trace=$FSR_BUILD/tests/bench/make_trace
+
+operations() { fstrace info --json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)["operations"])'; }
+# replays NAME TRACE [EXPRESSION]: verified, then replayed one at a time, all of it as recorded or as the expression on the report says.
+replays() {
+  check "$1: verifies" fstrace verify "$2"
+  fsreplay "$2" "$2.tree" --timing asap --order strict -q --json >"$2.json" 2>"$2.err"
+  check_report "$1: replays" "$2.json" "r['issued'] == $(operations "$2") and r['violations'] == 0" \
+    "${3:-r['matched'] == r['issued']}"
+}
+
+"$apps/make-input" input || exit 1
+for app in git tar; do
+  mkdir "$app"
+  fsshim capture "$app" -o "$app.zst" -- sh -c "cd $app && $apps/run $app $scratch/input" 2>/dev/null || exit 1
+done
+whole=$(operations git.zst)
+half=$(fstrace dump --json git.zst | python3 -c '
+import json, sys
+starts = [json.loads(line)["start"] for line in sys.stdin]
+print(starts[len(starts) // 2])')
+
+check "cut: the first half" fstrace cut --to "${half}ns" git.zst -o first.zst
+check "cut: the second half" fstrace cut --from "${half}ns" git.zst -o second.zst
+[ $(($(operations first.zst) + $(operations second.zst))) = "$whole" ] && ok "the halves make the whole" ||
+  not_ok "the halves make the whole" "$(operations first.zst) + $(operations second.zst), not $whole"
+check_status "a cut trace says so" 0 "^edited +cut --from ${half}ns of trace [0-9a-f-]{36}$" fstrace info second.zst
+replays "the first half" first.zst
+replays "the second half" second.zst
+check "the second half leaves the tree that the whole left" "$apps/compare-trees" --ignore .fsreplay git second.zst.tree
+cat > same_clock.py <<'P'
+import json, subprocess, sys
+def ops(name):
+    epoch = json.loads(subprocess.check_output(["fstrace", "info", "--json", name]))["header"]["epoch"]
+    lines = subprocess.check_output(["fstrace", "dump", "--json", name]).splitlines()
+    return [dict(o, start=o["start"] + epoch, seq=0) for o in map(json.loads, lines)]
+sys.exit(ops("first.zst") + ops("second.zst") != ops("git.zst"))
+P
+check "both halves hold the same operations at the same wall clock, under the same names" python3 same_clock.py
+check "a cut of a cut" fstrace cut --from 10ms second.zst -o third.zst
+replays "a cut of a cut" third.zst
+[ "$(fstrace info third.zst | grep -c '^edited')" = 2 ] && ok "each edit is told" || not_ok "each edit is told" "$(fstrace info third.zst)"
+
+check "convert --archive" fstrace convert --archive git.zst -o small.zst
+check "convert --level" fstrace convert --level 1 git.zst -o large.zst
+[ "$(stat -c %s small.zst)" -lt "$(stat -c %s large.zst)" ] && [ "$(stat -c %s small.zst)" -lt "$(stat -c %s git.zst)" ] &&
+  ok "levels differ in size" || not_ok "levels differ in size" "$(stat -c '%n %s' small.zst git.zst large.zst | tr '\n' ' ')"
+for made in small large; do
+  cmp -s <(fstrace dump --json git.zst) <(fstrace dump --json $made.zst) && ok "convert keeps every operation ($made)" ||
+    not_ok "convert keeps every operation ($made)" "$(diff <(fstrace dump git.zst) <(fstrace dump $made.zst) | head -n 3)"
+done
+golden=$FSR_SOURCE/tests/data/golden-v1.zst
+fstrace convert "$golden" -o golden.zst >/dev/null
+cmp -s <(fstrace dump --json "$golden") <(fstrace dump --json golden.zst) && ok "convert keeps members of every kind" ||
+  not_ok "convert keeps members of every kind" "$(diff <(fstrace dump --json "$golden") <(fstrace dump --json golden.zst) | head -n 3)"
+
+process=$(fstrace stat --by process --json git.zst | python3 -c 'import json, sys; print(json.load(sys.stdin)["groups"][1]["pid"])')
+n=0
+for selection in "--op read,write" "--op unlink,rename" "--path work/.git/* --from ${half}ns" "--process sh,run" "--op getattr"; do
+  n=$((n + 1))
+  read -ra words <<<"$selection"
+  check "filter $selection" fstrace filter "${words[@]}" git.zst -o "filter$n.zst"
+  replays "filter $selection" "filter$n.zst"
+done
+check_status "filter: what was selected is all there" 0 \
+  "^read +$(fstrace stat --csv --op read git.zst | tail -n 1 | cut -d, -f2 | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta') " fstrace stat filter1.zst
+check "filter --process" fstrace filter --process "$process" git.zst -o process.zst
+replays "filter --process" process.zst
+
+check "merge: apart" fstrace merge --align start --apart git.zst tar.zst git.zst --offset 2=+20ms --offset 3=-1ms -o apart.zst
+replays "merge: apart" apart.zst
+for tree in git:1 tar:2 git:3; do
+  check "client ${tree#*:} has its own tree" "$apps/compare-trees" "${tree%:*}" "apart.zst.tree/client-${tree#*:}"
+done
+cat > merged.py <<'P'
+import json, subprocess
+def ops(name):
+    return [json.loads(line) for line in subprocess.check_output(["fstrace", "dump", "--json", name]).splitlines()]
+merged, git, tar = ops("apart.zst"), ops("git.zst"), ops("tar.zst")
+starts = [o["start"] for o in merged]
+assert starts == sorted(starts)
+for client, original, offset in ((1, git, 1_000_000), (2, tar, 21_000_000), (3, git, 0)):
+    mine = [o for o in merged if o["client"] == client]
+    assert [(o["start"], o["kind"], o.get("name")) for o in mine] == \
+        [(o["start"] + offset, o["kind"], o.get("name")) for o in original], client
+# The numbers of each client's objects and open instances are its own.
+for member in ("object", "handle", "thread"):
+    seen = {}
+    for o in merged:
+        if o.get(member):
+            assert seen.setdefault(o[member], o["client"]) == o["client"], o
+P
+check "merge: order, offsets, identities" python3 merged.py
+
+# Two clients of one directory at once: what one makes and the other opens is one file.
+mkdir shared
+fsshim capture shared -o a.zst -- sh -c 'cd shared; echo one > common; ln common second; sleep 0.2; cat theirs; echo more >> theirs' >/dev/null 2>&1 &
+sleep 0.05
+fsshim capture shared -o b.zst -- sh -c 'cd shared; echo two > theirs; sleep 0.3; cat common second; rm common' >/dev/null 2>&1
+wait $!
+check "merge: two clients of one directory" fstrace merge a.zst b.zst -o both.zst
+cat > shared.py <<'P'
+import json, subprocess
+objects = {}
+for line in subprocess.check_output(["fstrace", "dump", "--json", "both.zst"]).splitlines():
+    o = json.loads(line)
+    if o.get("name") in ("common", "theirs") and o.get("object"):
+        objects.setdefault(o["name"], set()).add((o["object"], o["client"]))
+for name, seen in objects.items():
+    assert len({object for object, client in seen}) == 1 and len({client for object, client in seen}) == 2, (name, seen)
+assert len(objects) == 2, objects
+P
+check "merge: clients share files by name" python3 shared.py
+replays "merge: two clients of one directory" both.zst
+
+check_status "an output that exists is kept" 2 '^fstrace: first.zst: exists already \(--force' fstrace cut --to 1ms git.zst -o first.zst
+check "--force replaces it" fstrace convert --force git.zst -o first.zst
+[ "$(operations first.zst)" = "$whole" ] && ok "--force replaced all of it" || not_ok "--force replaced all of it" "$(operations first.zst)"
+check_status "nothing in that time" 2 'no operation started then' fstrace cut --from 10h git.zst -o none.zst
+check_status "nothing matches" 2 'no operation matches --process nobody' fstrace filter --process nobody git.zst -o none.zst
+check_status "cut without a time" 2 'expected --from' fstrace cut git.zst -o none.zst
+check_status "filter without a selection" 2 'expected --op' fstrace filter git.zst -o none.zst
+check_status "no place for the output" 2 '^fstrace: nowhere/none.zst.*No such file' fstrace convert git.zst -o nowhere/none.zst
+check_status "an offset that is none" 2 'as in 2=\+1.5ms' fstrace merge git.zst tar.zst --offset 3=1s -o none.zst
+head -c $(($(stat -c %s git.zst) * 2 / 3)) git.zst > torn.zst
+check_status "a torn trace: what there is is converted, and told" 1 'closing statement missing' fstrace convert torn.zst -o mended.zst
+check_status "the result is whole and says what it came from" 1 'fstrace convert; the original was cut' fstrace verify mended.zst
+
+"$make_trace" long.zst --ops 500000 || exit 1
+fstrace convert --archive long.zst -o interrupted.zst >/dev/null 2>&1 &
+pid=$!
+own_process $pid
+for _ in {1..100}; do compgen -G 'interrupted.zst*' >/dev/null && break; sleep 0.02; done
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+[ $status = 143 ] && [ -z "$(compgen -G 'interrupted.zst*')" ] && [ -z "$(compgen -G 'none.zst*')" ] && ok "a signal leaves nothing behind" ||
+  not_ok "a signal leaves nothing behind" "status $status, $(ls)"

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fstrace report in a real browser: it loads without a word on the console, shows the numbers of fstrace stat, asks the network for
+nothing, and what names hold stays text."""
+import html.parser
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ.get("FSR_BUILD") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "build")
+os.environ["PATH"] = os.pathsep.join([os.path.join(BUILD, d) for d in ("shim", "replay", "tools")] + [os.environ["PATH"]])
+HOSTILE = [b"<script>alert(1)", b"\"><img src=x onerror=alert(2)>", b"<!--", b"&lt;b&gt;", b"new\nline", b"not\xffutf8",
+           "\u202etxt.exe".encode(), b"'-alert(3)-'", b"<svg onload=alert(4)>"]
+failed = 0
+
+
+def case(name, good, why=""):
+    global failed
+    failed += not good
+    print(f"ok - {name}" if good else f"not ok - {name}: {why}", flush=True)
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, timeout=100, **options).stdout
+
+
+def browser(*arguments):
+    """The browser's output and what its console said."""
+    command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + os.path.abspath("profile"),
+               "--enable-logging=stderr", "--proxy-server=127.0.0.1:9", *arguments]
+    done = subprocess.run(command, capture_output=True, timeout=100, check=False)
+    return done.stdout.decode(), [line for line in done.stderr.decode(errors="replace").splitlines() if "CONSOLE" in line]
+
+
+class Page(html.parser.HTMLParser):
+    """Elements of the page, and the cells of its tables that have an id."""
+    VOID = {"meta", "link", "img", "br", "input"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.tables, self.stack = [], {}, []
+        self.table = self.cell = None
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
+        if tag not in self.VOID:
+            self.stack.append(tag)
+        if tag == "table":
+            self.table = self.tables.setdefault(attributes.get("id"), [])
+        elif tag == "tr" and self.table is not None:
+            self.table.append([])
+        elif tag in ("th", "td") and self.table is not None:
+            self.cell = ["", None]
+            self.table[-1].append(self.cell)
+        elif tag == "data" and self.cell:
+            self.cell[1] = attributes["value"]
+
+    def handle_endtag(self, tag):
+        while self.stack and self.stack.pop() != tag:
+            pass
+        if tag in ("th", "td"):
+            self.cell = None
+        elif tag == "table":
+            self.table = None
+
+    def handle_data(self, data):
+        self.text += data
+        if self.cell and "title" not in self.stack:
+            self.cell[0] += data
+
+    def rows(self, table):
+        heads = [cell[0] for cell in self.tables[table][0]]
+        return [dict(zip(heads, row)) for row in self.tables[table][1:]]
+
+
+def capture():
+    os.mkdir("work")
+    with open("work.py", "w") as script:
+        script.write(f"""
+import os, time
+os.chdir(b'work')
+for name in {HOSTILE!r}:
+    with open(name, 'wb') as f: f.write(name * 500)
+    with open(name, 'rb') as f: f.read()
+    try: os.stat(b'missing ' + name)
+    except OSError: pass
+    time.sleep(0.02)
+""")
+    run("fsshim", "capture", "work", "-o", "<script>odd & 'name'.zst", "--", sys.executable, "work.py")
+
+
+def main():
+    capture()
+    trace = "<script>odd & 'name'.zst"
+    run("fstrace", "report", trace, "-o", "report.html")
+    stat = json.loads(run("fstrace", "stat", "--json", trace))
+    dom, console = browser("--dump-dom", "file://" + os.path.abspath("report.html"))
+    page = Page(dom)
+    case("it loads and the console stays empty", "</html>" in dom and not console, console[:3])
+    tags = [tag for tag, _ in page.elements]
+    case("names stay text", not {"script", "img", "b", "iframe"} & set(tags) and not [a for _, a in page.elements if any(k.startswith("on") for k in a)],
+         set(tags))
+    missing = [shown for shown in ("<script>alert(1)", "\"><img src=x onerror=alert(2)>", "new\\x0aline", "not\\xffutf8", "&lt;b&gt;",
+                                   "'-alert(3)-'", "<svg onload=alert(4)>", "Report on <script>odd & 'name'.zst") if shown not in page.text]
+    case("and are shown as they are", not missing, missing)
+    outside = [(t, a) for t, a in page.elements for k in ("src", "href", "action", "data") if not a.get(k, "#").startswith(("#", "data:"))]
+    case("nothing is asked of a network", not outside and "http" not in open("report.html").read().replace("http-equiv", ""), outside)
+
+    kinds = {g["op"]: g for g in stat["groups"]}
+    members = {"operations": "operations", "failed": "failed", "p50": "latency_p50_ns", "p90": "latency_p90_ns", "p99": "latency_p99_ns",
+               "max": "latency_max_ns", "read": "read_bytes", "written": "written_bytes"}
+    rows = page.rows("kinds")
+    wrong = [(row["kind"][0], head, row[head]) for row in rows for head, member in members.items()
+             if row[head][1] is not None and int(row[head][1]) != kinds[row["kind"][0]][member]]
+    case("the numbers by kind are those of fstrace stat", {row["kind"][0] for row in rows} == set(kinds) and not wrong, wrong[:3])
+    case("what is shown is the exact number where that is short",
+         all(row["operations"][0] == f"{kinds[row['kind'][0]]['operations']:,}" for row in rows), rows[:2])
+    by_file = json.loads(run("fstrace", "stat", "--json", "--by", "file", "--sort", "time", "--top", "20", trace))["groups"]
+    case("hot files are those of fstrace stat --by file",
+         [(int(r["time"][1]), int(r["operations"][1])) for r in page.rows("files-table")] == [(g["busy_ns"], g["operations"]) for g in by_file])
+    outcomes = json.loads(run("fstrace", "stat", "--json", "--by", "outcome", trace))["groups"]
+    case("outcomes are those of fstrace stat --by outcome",
+         {r["outcome"][0]: int(r["operations"][1]) for r in page.rows("outcome-table")} == {g["outcome"]: g["operations"] for g in outcomes})
+
+    drawings = [a for t, a in page.elements if t == "svg" and a.get("role") == "img"]
+    case("each drawing, in two widths, has a label and its values as a table", len(drawings) >= 14 and all(a.get("aria-label") for a in drawings) and
+         2 * tags.count("details") == len(drawings), (len(drawings), tags.count("details")))
+    case("values show where the pointer rests", dom.count("class=\"hit\"") > 100 and dom.count("<title>") > 100)
+    levels = [int(t[1]) for t in tags if t in ("h1", "h2", "h3")]
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    links = [a["href"][1:] for t, a in page.elements if t == "a"]
+    html_attributes = dict(page.elements)["html"]
+    case("headings, landmarks, language and links are in order", levels[0] == 1 and levels.count(1) == 1 and html_attributes.get("lang") == "en" and
+         {"main", "nav", "header"} <= set(tags) and len(ids) == len(set(ids)) and set(links) <= set(ids) and len(links) > 8, levels)
+    case("what scrolls can be reached by keyboard, columns and rows have names",
+         all(a.get("tabindex") == "0" and a.get("aria-label") for _, a in page.elements if a.get("class") == "scroll") and
+         all(a.get("scope") for t, a in page.elements if t == "th"))
+
+    browser("--print-to-pdf=" + os.path.abspath("page.pdf"), "file://" + os.path.abspath("report.html"))
+    case("it prints", os.path.exists("page.pdf") and os.path.getsize("page.pdf") > 10_000)
+    again = subprocess.run(["fstrace", "report", trace, "-o", "report.html"], capture_output=True, text=True, check=False)
+    case("a page that exists is kept", again.returncode == 2 and "exists already" in again.stderr, again.stderr)
+    empty = subprocess.run(["fstrace", "report", "work.py", "-o", "none.html"], capture_output=True, text=True, check=False)
+    case("no trace, no page", empty.returncode == 2 and not [f for f in os.listdir() if f.startswith("none.html")], empty.stderr)
+
+
+with tempfile.TemporaryDirectory(prefix="fsshim-test.") as scratch:
+    os.chdir(scratch)
+    main()
+    os.chdir("/")
+sys.exit(1 if failed else 0)

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fstrace stat says the same as a plain count over what fstrace dump prints, whatever the grouping, selection and form."""
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from fstrace_cases import FSTRACE, SOURCE, case, dumped, failed, make_trace  # noqa: E402
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([FSTRACE, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != status:
+        raise RuntimeError(f"fstrace {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def who(*names):
+    """Operations of a thread that was never described have neither number nor name."""
+    return lambda o: tuple((name, o.get(name, "" if name == "command" else 0)) for name in names)
+
+
+KEYS = {
+    "op": lambda o: (("op", o.get("kind")),),
+    "process": who("client", "pid", "command"),
+    "command": who("command"),
+    "thread": who("client", "pid", "tid", "command"),
+    "user": who("uid"),
+    "outcome": lambda o: (("outcome", "unfinished" if o.get("unfinished") else o.get("error", "ok")),),
+}
+
+
+def count(ops, by, interval=0):
+    """What stat should say, from the operations themselves."""
+    groups, position = {}, {}
+    for o in ops:
+        key = (o["start"] // interval * interval,) if interval else ()
+        for dimension in by:
+            key += KEYS[dimension](o)
+        g = groups.setdefault(key, {"operations": 0, "failed": 0, "unfinished": 0, "reads": 0, "writes": 0, "read_bytes": 0,
+                                    "written_bytes": 0, "successive": 0, "sequential": 0, "latency": [], "size": []})
+        g["operations"] += 1
+        if o.get("unfinished"):
+            g["unfinished"] += 1
+            continue
+        g["failed"] += "error" in o
+        g["latency"].append(o["duration"])
+        kind, handle = o["kind"], o.get("handle", 0)
+        if kind in ("read", "write", "copy_file_range"):
+            what, moved = ("reads", "read_bytes") if kind == "read" else ("writes", "written_bytes")
+            g[what] += 1
+            g[moved] += o.get("result", 0)
+            g["size"].append(o.get("length", 0))
+            if handle and kind != "copy_file_range":
+                if handle in position:
+                    g["successive"] += 1
+                    g["sequential"] += position[handle] == o["offset"]
+                position[handle] = o["offset"] + o.get("result", 0)
+        elif kind == "release":
+            position.pop(handle, None)
+    return groups
+
+
+def near(values, share, told):
+    """The value that a share of all does not exceed, as exact as the buckets are."""
+    if not values:
+        return told == 0
+    exact = sorted(values)[max(0, -(-int(share * 1000 * len(values)) // 1000) - 1)]
+    return exact / 1.02 - 1 <= told <= exact * 1.02 + 1
+
+
+def differences(expected, told, by, interval):
+    if len(expected) != len(told):
+        return f"{len(told)} groups, not {len(expected)}"
+    for g in told:
+        key = (int(g["start"]),) if interval else ()
+        for dimension in by:
+            key += tuple((name, g[name]) for name, _ in KEYS[dimension]({}))
+        want = expected.get(key)
+        if want is None:
+            return f"a group {key} that is none"
+        for name, value in want.items():
+            if isinstance(value, int) and int(g[name]) != value:
+                return f"{key}: {name} {g[name]}, not {value}"
+        for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+            if not near(want["latency"], share, int(g[f"latency_{name}_ns"])):
+                return f"{key}: latency {name} {g[f'latency_{name}_ns']}"
+        if want["latency"] and int(g["latency_max_ns"]) != max(want["latency"]):
+            return f"{key}: longest {g['latency_max_ns']}, not {max(want['latency'])}"
+        if want["size"] and (int(g["size_max"]) != max(want["size"]) or not near(want["size"], 0.5, int(g["size_p50"]))):
+            return f"{key}: sizes {g['size_p50']}, {g['size_max']}"
+    return ""
+
+
+def compare(name, trace, ops, by, interval=0, options=()):
+    arguments = ["stat", "--by", ",".join(by), *options, trace]
+    if interval:
+        arguments += ["--interval", f"{interval}ns"]
+    told = json.loads(run(*arguments, "--json"))
+    why = differences(count(ops, by, interval), told["groups"], by, interval)
+    total = count(ops, [])
+    if not why and ops:
+        why = differences(total, [told["total"]], [], 0) and f"total: {told['total']}"
+    case(f"{name}: --json by {','.join(by)}", why)
+
+    rows = list(csv.DictReader(io.StringIO(run(*arguments, "--csv"))))
+    for row in rows:
+        row["start"] = row.get("start_ns")
+        for number in ("client", "pid", "tid", "uid"):
+            if number in row:
+                row[number] = int(row[number])
+    case(f"{name}: --csv by {','.join(by)}", differences(count(ops, by, interval), rows, by, interval))
+
+
+def main():
+    golden = os.path.join(SOURCE, "tests/data/golden-v1.zst")
+    with tempfile.TemporaryDirectory(prefix="fsshim-test.") as top:
+        made = os.path.join(top, "made.zst")
+        make_trace(made, "--ops", "20000", "--files", "300")
+        for name, trace in (("golden", golden), ("made", made)):
+            ops = dumped(trace)
+            for by in (["op"], ["process", "op"], ["thread"], ["command", "outcome"], ["user"]):
+                compare(name, trace, ops, by)
+            compare(f"{name}, over time", trace, ops, ["op"], interval=100_000 if name == "golden" else 300_000_000)
+        for options, wanted in (
+                (["--op", "read,write"], lambda o: o["kind"] in ("read", "write")),
+                (["--process", "1003,1004"], lambda o: o["pid"] in (1003, 1004)),
+                (["--process", "make_t*", "--uid", "0"], lambda o: True),
+                (["--path", "d1/*"], lambda o: o.get("path", "").startswith("d1/")),
+                (["--from", "500ms", "--to", "1s"], lambda o: 500_000_000 <= o["start"] < 1_000_000_000)):
+            ops = [o for o in dumped(made) if wanted(o)]
+            case(f"{' '.join(options)}: selects something", "" if ops else "nothing selected")
+            if options[0] != "--from":  # what a file's position was before is not known then
+                compare(" ".join(options), made, ops, ["op"], options=options)
+            case(f"{' '.join(options)}: dump selects the same",
+                 "" if dumped(made, *options) == ops else f"{len(dumped(made, *options))} operations, not {len(ops)}")
+        told = json.loads(run("stat", "--from", "500ms", "--to", "1s", "--json", made))
+        case("a stretch of time", "" if told["total"]["operations"] == 5000 else f"{told['total']['operations']} operations")
+        files = json.loads(run("stat", "--by", "file", "--top", "5", "--sort", "bytes", "--json", made))
+        moved = [g["read_bytes"] + g["written_bytes"] for g in files["groups"]]
+        case("--by file --top --sort bytes", "" if len(moved) == 5 and moved == sorted(moved, reverse=True) and
+             files["groups_left_out"] > 250 and files["groups"][0]["path"].startswith("d") else files["groups"])
+        text = run("stat", made)
+        case("text says how many operations", "" if "\n20,000 operations in 2.00 s" in text else text)
+        terminal = subprocess.run(["script", "-qec", f"{FSTRACE} stat {made} >{top}/out", "/dev/null"], capture_output=True, check=False)
+        case("a bar on a terminal", "" if b"stat  [#" in terminal.stdout else terminal.stdout)
+        quiet = subprocess.run([FSTRACE, "stat", made], capture_output=True, check=False)
+        case("nothing on stderr elsewhere", quiet.stderr)
+        for arguments, words in ((["--by", "colour"], "--by colour: expected some of op, process"), (["--interval", "0s"], "above 0"),
+                                 (["--by", "op,op"], "given twice"), (["--from", "2s", "--to", "1s"], "nothing lies between"),
+                                 (["--json", "--csv"], "--help"), (["--uid", "root"], "expected a number")):
+            wrong = subprocess.run([FSTRACE, "stat", *arguments, made], capture_output=True, text=True, check=False)
+            case(f"refused: {' '.join(arguments)}", "" if wrong.returncode == 2 and words in wrong.stderr and
+                 wrong.stderr.count("\n") == 1 and not wrong.stdout else f"{wrong.returncode}: {wrong.stderr}")
+    sys.exit(1 if failed else 0)
+
+
+main()

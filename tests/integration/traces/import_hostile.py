@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What foreign input may look like, for every importer: a clear message or a counted skip, never a crash, never success without an
+operation, never half a trace."""
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from lower_fs import Cases, Scratch, fstrace_program  # noqa: E402
+
+DATA = f"{os.path.dirname(os.path.abspath(__file__))}/../../data/import"
+# Formats by their samples. Binary ones have no lines: what concerns lines does them another kind of harm.
+SAMPLES = {
+    "strace": ["strace-y.log", "strace.log"], "fio-iolog": ["fio-iolog-v2.log", "fio-iolog-v3.log"], "msr": ["msr.csv"],
+    "blkparse": ["blkparse.txt"], "pcap": ["nfs3.pcap", "nfs4.pcap"], "loggedfs": ["loggedfs.log"],
+    "nfsdump": ["nfsdump.txt"],
+}
+
+
+def reversed_times(data):
+    """The lines behind the first in reverse order; where calls and replies have lines of their own, pairs of them."""
+    first, *others = data.splitlines(keepends=True)
+    if b" C3 " not in data:
+        return first + b"".join(reversed(others))
+    others = [first, *others]
+    return b"".join(b"".join(others[at:at + 2]) for at in range(len(others) - 2, -1, -2))
+
+
+def in_middle(data, what):
+    lines = data.splitlines(keepends=True)
+    return b"".join(lines[:2]) + what + b"".join(lines[2:])
+
+
+# Name: what is made of a good input, the statuses that are right, words that must be told.
+SPOILT = {
+    "empty": (lambda data: b"", {2}, "is empty"),
+    "empty lines": (lambda data: b"\n\r\n\n", {2}, "looks like none of"),
+    "another format": (lambda data: b"%PDF-1.4 none of these\n" * 50, {2}, "looks like none of"),
+    "cut in mid-line": (lambda data: data[:len(data) * 2 // 3].rstrip(b"\n"), {1}, "it may have been cut"),
+    "NUL bytes": (lambda data: in_middle(data, b"\0" * 5000 + b"\n"), {1}, "lines with NUL bytes"),
+    "times running backwards": (reversed_times, {0, 1}, ""),
+    "a line of 1 MB": (lambda data: in_middle(data, b"9" * (1 << 20) + b"\n"), {1}, "not understood"),
+    "a line of 40 MB": (lambda data: in_middle(data, b"x" * (40 << 20) + b"\n"), {1}, "longer than 32 MiB"),
+    "mixed line ends": (lambda data: b"".join(line[:-1] + (b"\r\n" if i % 2 else b"\n")
+                                              for i, line in enumerate(data.splitlines(keepends=True))), {0, 1}, ""),
+    "half of its bytes changed": (lambda data: bytes(b ^ (b * 31 + i) % 2 for i, b in enumerate(data)), {1, 2}, ""),
+}
+
+
+# Without lines.
+SPOILT_BINARY = {
+    **{what: SPOILT[what] for what in ("empty", "another format")},
+    "cut": (lambda data: data[:len(data) * 2 // 3], {1}, "the capture file is cut"),
+    "NUL bytes": (lambda data: data[:10000] + b"\0" * 5000 + data[10000:], {1}, "lost"),
+    "its header only": (lambda data: data[:24], {2}, "no operation"),
+    "half of its bytes changed": (lambda data: data[:24] + bytes(b ^ (b * 31 + i) % 2 for i, b in enumerate(data[24:])), {1, 2}, ""),
+    "a byte in fifty changed": (lambda data: data[:500] + bytes(b ^ 255 if i % 50 == 0 else b for i, b in enumerate(data[500:])),
+                                {1, 2}, ""),
+    "lengths beyond the file": (lambda data: data[:24] + b"\xff" * 16 + data[40:], {2}, "expected a packet's header"),
+}
+
+
+def run(*command):
+    done = subprocess.run([fstrace_program(), *command], capture_output=True, check=False, timeout=60)
+    return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
+
+
+def operations(trace):
+    return subprocess.run([fstrace_program(), "dump", trace], capture_output=True, check=False).stdout.count(b"\n")
+
+
+def main():
+    cases = Cases()
+    with Scratch() as scratch:
+        out, spoilt = f"{scratch.path}/out.zst", f"{scratch.path}/input"
+        for name, samples in SAMPLES.items():
+            for sample in samples:
+                with open(f"{DATA}/{sample}", "rb") as file:
+                    data = file.read()
+                status, said = run("import", f"{DATA}/{sample}", "--directory", "/srv/work" if b"/srv/work" in data else "/", "-o", out)
+                good = operations(out) if os.path.exists(out) else 0
+                cases.case(f"{sample} is recognized as {name}", status in (0, 1) and good > 4 and f"lost" not in said, said)
+                for what, (spoil, statuses, words) in (SPOILT_BINARY if sample.endswith(".pcap") else SPOILT).items():
+                    if os.path.exists(out):
+                        os.unlink(out)
+                    with open(spoilt, "wb") as file:
+                        file.write(spoil(data))
+                    status, said = run("import", spoilt, "--directory", "/srv/work" if b"/srv/work" in data else "/", "-o", out)
+                    made = operations(out) if os.path.exists(out) else 0
+                    left = [n for n in os.listdir(scratch.path) if n not in ("input", "out.zst")]
+                    told = status in statuses and words in said and (made > 0) == (status != 2) and not left
+                    cases.case(f"{sample}, {what}", told and (status != 0 or made >= good) and "runtime error" not in said,
+                               f"status {status}, {made} operations, left {left}: {said[-600:]}")
+            forced = next(s for other, s in SAMPLES.items() if other != name)[0]
+            status, said = run("import", f"{DATA}/{forced}", "--format", name, "-o", out, "--force")
+            cases.case(f"{forced} forced to be {name}", status == 2 and ("no operation" in said or "expected" in said), said)
+        status, said = run("import", f"{DATA}/msr.csv", "--format", "nonsense", "-o", out, "--force")
+        cases.case("an unknown format", status == 2 and "expected one of" in said, said)
+        status, said = run("import", f"{DATA}/../golden-v1.zst", "-o", out, "--force")
+        cases.case("a trace of our own", status == 2 and "is a trace already" in said, said)
+    return cases.status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

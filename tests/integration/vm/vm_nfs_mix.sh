@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A mix in a directory on a kernel NFS mount: what the mount sent is read from its counters, and shown beside what was asked.
+if [ "${1:-}" != --beside-server ]; then
+  "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1  # needs the network, which the server's namespace has not
+  exec "$(dirname "$0")/../../servers/ganesha" "$0" --beside-server
+fi
+. "$(dirname "$0")/../harness/common.sh"
+. "$FSR_SOURCE/tests/integration/harness/report_checks.sh"
+
+mkdir share "$NFS_VFS_DIR/mix"
+cat >job <<E
+#!/bin/sh
+mkdir /mnt/nfs /tmp/local
+# Nothing cached: what is asked for goes over the wire, and some more.
+mount -t nfs -o vers=3,nolock,noac,lookupcache=none,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=$MOUNT_PORT,addr=10.0.2.2 \\
+  10.0.2.2:$NFS_VFS_EXPORT/mix /mnt/nfs || { echo "not ok - guest: kernel NFS mount"; exit 1; }
+fsreplay mix:nhfsstone /mnt/nfs --calls 300 --streams 1 -q --json >/share/nfs.json 2>/share/nfs.err
+echo \$? >/share/nfs.status
+fsreplay mix:nhfsstone /tmp/local --calls 300 --streams 1 -q --json >/share/local.json 2>/share/local.err
+umount /mnt/nfs || { echo "not ok - guest: the NFS mount can be unmounted"; exit 1; }
+echo "ok - guest: the NFS mount can be unmounted"
+E
+
+"$FSR_SOURCE/tests/vm/run" --share share --program "$FSR_BUILD/replay/fsreplay" job || not_ok "the guest's job" "ended with $?"
+check_report "every call on the mount succeeded" share/nfs.json 'r["differed"] == 0' 'r["mix"]["calls"] == 300'
+check_report "what the mount sent is counted" share/nfs.json 'r["mix"]["wire_calls"] > 150' \
+  'r["mix"]["procedures"]["write"]["wire"] >= 30' 'r["mix"]["procedures"]["lookup"]["wire"] > 0'
+check_report "the verdict is on the wire's mix" share/nfs.json \
+  'r["mix"]["valid"] == (r["mix"]["wire"]["total_percent"] <= 10)' 'r["mix"]["issued"]["total_percent"] < 5'
+check "and so is the status" test "$(cat share/nfs.status)" = \
+  "$(python3 -c 'import json; print(0 if json.load(open("share/nfs.json"))["mix"]["valid"] else 1)')"
+check_report "a directory on no NFS is not waited for" share/local.json '"wire" not in r["mix"]' 'r["mix"]["valid"]' \
+  'r["exit_status"] == 0'

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fsbench compare: what it says of a difference that is known, every program, its outputs, its early end, ^C and bad input."""
+import contextlib
+import json
+import math
+import os
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from older_tools import BUILD, FSBENCH, case, failed, run  # noqa: E402
+
+ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}/replay:{os.environ['PATH']}"}
+LITTLE = ["--", "bonnie", "-s", "1:1024", "-f", "-n", "1", "-r", "0", "-u", "root"]
+
+
+def compare(*words, **options):
+    return run(FSBENCH, "compare", "--keep-caches", *words, **options)
+
+
+STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # two-sided 95 %, by rounds
+
+
+def outputs():
+    """What is said follows from the rates of the rounds, however busy the machine was, and is the same in every form."""
+    done = compare("a", "memory:", "--json", "--results", "r.sqlite", "--html", "page.html", *LITTLE)
+    result = json.loads(done.stdout)
+    for row in result["rows"]:
+        against = row["against"][0]
+        logs = [math.log(b / a) for a, b in zip(*row["rates"])]
+        width = STUDENT[len(logs)] * statistics.stdev(logs) / math.sqrt(len(logs))
+        low, high = math.exp(statistics.fmean(logs) - width), math.exp(statistics.fmean(logs) + width)
+        right = "B is faster" if low > 1 else "B is slower" if high < 1 else "no difference that could be told ("
+        case(f"{row['name']}: ratio, interval and verdict follow from the rounds",
+             math.isclose(against["ratio"], math.exp(statistics.fmean(logs))) and math.isclose(against["low"], low)
+             and math.isclose(against["high"], high) and against["verdict"].startswith(right), row)
+    case("nothing is left", not os.listdir("a"), os.listdir("a"))
+    verdict = result["rows"][0]["against"][0]["verdict"]
+    with contextlib.closing(sqlite3.connect("r.sqlite")) as database:
+        count = database.execute("select count(*), count(distinct target) from compared_rates where name = 'put_block'").fetchone()
+        stored = database.execute("select verdict from compared where name = 'put_block'").fetchone()
+    case("the database has every round and the verdict", count == (2 * result["rounds"], 2) and stored == (verdict,), (count, stored))
+    with open("page.html", encoding="utf-8") as page:
+        text = page.read()
+    case("the page has them", verdict in text and "put_block" in text and "95 % interval" in text, text[:300])
+    case("a page is not overwritten", compare("a", "memory:", "--html", "page.html", *LITTLE).returncode == 2)
+
+
+def no_difference():
+    """Of one thing with itself, most rows can't differ. (One in twenty may by chance.)"""
+    done = compare("memory:", "memory:", "memory:", "--rounds", "4", "--json", "--all-rounds", *LITTLE)
+    result = json.loads(done.stdout)
+    verdicts = [a["verdict"] for row in result["rows"] for a in row["against"]]
+    unknown = [v for v in verdicts if v.startswith("no difference that could be told (")]
+    case("a target is as fast as itself", len(verdicts) == 20 and len(unknown) >= 13, verdicts)
+    case("all rounds were run", result["rounds"] == 4 and all(len(r) == 4 for row in result["rows"] for r in row["rates"]), result["rounds"])
+
+
+def every_program():
+    with open("p.pm", "w", encoding="ascii") as config:
+        config.write("set transactions 500\nset location /nowhere\nrun\n")
+    run(f"{BUILD}/shim/fsshim", "capture", "a", "-o", "t.zst", "--", "sh", "-c", "for i in 1 2 3 4; do echo $i >a/$i; cat a/$i; rm a/$i; done")
+    for program, row in ((["postmark", "p.pm"], "transactions"), (["nhfsstone", "-l", "5000", "-c", "500"], "calls"),
+                         (["fsreplay", "t.zst", "--timing", "asap"], "write"), (["fsreplay", "mix:nhfsstone", "--calls", "500"], "read")):
+        name = " ".join(program[:2])
+        os.mkdir("b")
+        done = compare("memory:", "b", "--rounds", "2", "--", *program, env=ENVIRONMENT)
+        line = next((line for line in done.stdout.splitlines() if line.startswith(row + " ")), "")
+        case(f"{name}: has a row with a verdict", done.returncode == 0 and (" B is " in line or "could be told" in line), done)
+        if program[0] in ("postmark",) or "t.zst" in program:
+            case(f"{name}: leaves nothing", not os.listdir("b"), os.listdir("b"))
+        shutil.rmtree("b")
+
+
+def endings():
+    # What takes no time at all is faster in everything.
+    done = compare("null:", "a", "--rounds", "200", "--", "fsreplay", "mix:nhfsstone", "--calls", "500", timeout=250, env=ENVIRONMENT)
+    said = [line for line in done.stdout.splitlines() if line.startswith("Rounds: ")]
+    case("it ends early when every row is decided, and says so", " of 200, as every row is decided" in said[0], done.stdout)
+    os.mkdir("c")
+    running = subprocess.Popen([FSBENCH, "compare", "--keep-caches", "c", "memory:", "--rounds", "100", "--all-rounds", *LITTLE],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    seen = set()
+    while len(seen) < 2 and running.poll() is None:  # the second is of another round
+        seen.update(os.listdir("c"))
+        time.sleep(0.002)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    case("^C: status 1, a line, the rounds so far, nothing left", running.returncode == 1 and "interrupted in round" in err
+         and err.count("\n") == 1 and "seq_create" in out and not os.listdir("c"), (running.returncode, err, out))
+    os.chmod(".", 0o755)
+    for name, words, line in (("one target", ["a", *LITTLE], "fsbench: TARGET: At least 2"),
+                              ("no program", ["a", "memory:"], 'fsbench compare: expected a program behind "--"'),
+                              ("an unknown program", ["a", "memory:", "--", "fio"], 'fsbench compare: expected a program behind "--"'),
+                              ("a target that is not there", ["a", "nowhere", *LITTLE],
+                               "fsbench compare: bonnie on nowhere measured nothing: fsbench bonnie: nowhere: No such file"),
+                              ("wrong options of the program", ["a", "memory:", "--", "bonnie", "--wrong"],
+                               "fsbench compare: bonnie on a measured nothing: fsbench: --wrong")):
+        done = compare(*words)
+        case(f"{name}: status 2 and a line", done.returncode == 2 and done.stderr.startswith(line) and done.stderr.count("\n") == 1, done)
+
+
+def main():
+    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
+    os.chdir(scratch)
+    os.mkdir("a")
+    try:
+        outputs()
+        no_difference()
+        every_program()
+        endings()
+    finally:
+        os.chdir("/")
+        shutil.rmtree(scratch, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

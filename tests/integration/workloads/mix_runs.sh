@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Synthesized mixes without a server: shares that come round through a capture, working directories that are checked, used again and
+# mended, loads that are kept, fsbench, and what must be refused.
+. "$(dirname "$0")/../harness/common.sh"
+. "$FSR_SOURCE/tests/integration/harness/report_checks.sh"
+
+# The shares of each published mix, in memory.
+for mix in nhfsstone laddis sfs97-v2 sfs97-v3 sfs2008-v3; do
+  fsreplay mix:$mix memory: --calls 200000 --streams 32 -q --json >$mix.json 2>$mix.err
+  check_report "mix:$mix: 200,000 calls in memory have its shares" $mix.json 'r["mix"]["calls"] == 200000' 'r["differed"] == 0' \
+    'all(abs(p["issued_share"] - p["asked"]) < 0.002 for p in r["mix"]["procedures"].values())' 'r["violations"] == 0'
+done
+
+# The same through a capture, for the procedures that are one request there too. What a preparation alone does is subtracted.
+load=(mix:sfs97-v3 share --calls 20000 --streams 8 -q)
+for part in prepared ran; do
+  rm -rf share && mkdir share
+  [ $part = prepared ] && only=--prepare-only || only=--quiet
+  check "a mix is captured: $part" fsshim capture share -o $part.zst -- fsreplay "${load[@]}" $only
+  fstrace dump --json $part.zst >$part.jsonl
+done
+cat >shares.py <<'P'
+import collections, json
+count = {part: collections.Counter(json.loads(line).get("kind") for line in open(part + ".jsonl")) for part in ("prepared", "ran")}
+want = {"read": 18, "write": 9, "readlink": 7, "fsync": 5, "setattr": 1, "create": 1, "unlink": 1}
+got = {op: (count["ran"][op] - count["prepared"][op]) / 200 for op in want}
+off = {op: round(got[op] - want[op], 3) for op in want}
+print(off)
+raise SystemExit(max(map(abs, off.values())) >= 0.2)
+P
+check "a captured mix has its shares" python3 shares.py
+
+# A working set that is there: others' files stay, ours are checked, mended and used again.
+mkdir -p tree/testdir1/mine tree/123 && echo precious | tee tree/0001 tree/testdir1/mine/001 tree/testdir1/notes >/dev/null
+described() {  # TREE STREAMS: as the manual says
+  local n
+  for n in $(seq 0 $(($2 - 1))); do
+    [ "$(find "$1/testdir$n" -maxdepth 1 -name '0[0-4]?abcdefghijklmn' -size +0 | sort | head -n 40 | wc -l)" = 40 ] || return 1
+    [ "$(stat -c %a "$1/testdir$n/001abcdefghijklmn")" = 666 ] || return 1
+    [ -d "$1/testdir$n/dir" ] && [ -d "$1/testdir$n/lin" ] && [ "$(readlink "$1/testdir$n/sym/"*1 | head -n 1)" = ./symlinknamelongstuff ] || return 1
+    [ "$(find "$1/testdir$n" -maxdepth 1 -name 'rename[12]' | wc -l)" = 1 ] || return 1
+  done
+}
+check "a mix runs beside other files" fsreplay mix:nhfsstone tree --streams 50 --duration 2s -q
+check "it leaves the working directories as described" described tree 50
+rm tree/testdir0/00[1-5]* && truncate -s 0 tree/testdir2/010* && rm -r tree/testdir3
+fsreplay mix:nhfsstone tree --streams 50 --calls 5000 -q --json >again.json 2>again.err
+check_report "a second run uses them again" again.json 'r["image"]["kept"] > 50 * 40' 'r["image"]["failed"] == 0' 'r["differed"] == 0'
+check "and mends them" described tree 50
+check "nothing else is touched" test "$(cat tree/0001 tree/testdir1/mine/001 tree/testdir1/notes)" = $'precious\nprecious\nprecious' -a -d tree/123
+fsreplay mix:sfs97-v3 tree2 --streams 4 --calls 400 --working-set 64M -q >/dev/null
+check "a larger working set" test "$(du -s --apparent-size -k tree2 | cut -f1)" -ge 65536
+
+# Same seed, same operations: seen by what they leave.
+names() { (cd "$1" && find . -printf '%P %s %l\n' | sort); }
+for tree in once twice; do fsreplay mix:sfs97-v3 $tree --streams 4 --calls 3000 --seed 9 -q >/dev/null; done
+check "the same seed leaves the same tree" diff <(names once) <(names twice)
+
+# Loads in memory; short, so the tolerance allows for a busy machine.
+for load in 300 3000; do
+  fsreplay mix:sfs97-v3 memory: --load $load --duration 2s -q --json >load.json
+  check_report "$load calls/s are kept in memory" load.json "abs(r['issued'] - 2 * $load) <= 0.02 * 2 * $load" 'r["elapsed_ns"] < 2.2e9'
+done
+for arrival in uniform deterministic; do
+  fsreplay mix:sfs97-v3 memory: --load 500 --calls 500 --arrival $arrival -q --json >load.json
+  check_report "$arrival arrivals" load.json 'r["issued"] == 500' '0.9e9 < r["elapsed_ns"] < 1.3e9'
+done
+cat >mkdir.mix <<'M'
+Server nfs:
+calls      badcalls
+100        0
+null       getattr    setattr    root       lookup     readlink   read
+0  0%      50 50%     0  0%      0  0%      0  0%      0  0%      0  0%
+wrcache    write      create     remove     rename     link       symlink
+0  0%      0  0%      0  0%      0  0%      0  0%      0  0%      0  0%
+mkdir      rmdir      readdir    fsstat
+50 50%     0  0%      0  0%      0  0%
+M
+check_status "a dry run says what can't be as asked" 0 'mkdir: 50.00 % asked, 0.00 % issued' fsreplay mkdir.mix memory: --dry-run
+
+# A mix that can't be had is an invalid run.
+cat >root.mix <<'M'
+Server nfs:
+calls      badcalls
+100        0
+null       getattr    setattr    root       lookup     readlink   read
+0  0%      50 50%     0  0%      50 50%     0  0%      0  0%      0  0%
+wrcache    write      create     remove     rename     link       symlink
+0  0%      0  0%      0  0%      0  0%      0  0%      0  0%      0  0%
+mkdir      rmdir      readdir    fsstat
+0  0%      0  0%      0  0%      0  0%
+M
+check_status "a mix that is off is an invalid run" 1 'INVALID RUN, mix generated is off by 100.00%' fsreplay root.mix memory: --calls 100 -q
+check_status "for fsbench too" 1 '^INVALID RUN, mix generated is off by 100.00%$' fsbench nhfsstone -m root.mix -c 100 -l 10000 memory:
+
+# fsbench: directories in turn, options as the original takes them.
+mkdir one two
+check_status "fsbench nhfsstone: its line" 0 '^[01] sec 1000 calls [0-9]+\.[0-9]{2} calls/sec [0-9]+\.[0-9]{2} msec/call$' \
+  fsbench nhfsstone -c 1000 -l 1000 -p 5 one two
+check "its directories: one for each process, in turn" test "$(echo one/* two/*)" = "one/testdir0 one/testdir2 one/testdir4 two/testdir1 two/testdir3"
+check_status "its table" 0 '^lookup     34%    3[34]\.[0-9]{2}%  ' fsbench nhfsstone -vl 2000 -t 1 one two
+
+# What must be refused: one line, status 2.
+refused() {  # NAME PATTERN COMMAND...
+  local name=$1 pattern=$2 status=0
+  shift 2
+  "$@" >stdout 2>stderr </dev/null || status=$?
+  if [ $status = 2 ] && [ "$(wc -l <stderr)" = 1 ] && [ ! -s stdout ] && grep -Eq "$pattern" stderr; then
+    ok "$name"
+  else
+    not_ok "$name" "$* ended with $status: $(head -n 5 stderr stdout | tr '\n' '|')"
+  fi
+}
+sed 's/^100 .*/many/' root.mix >bad.mix
+refused "a bad mixfile" "bad.mix:[0-9]+: bad mix format: can't find 'calls' value" fsreplay bad.mix memory:
+refused "an unknown mix" 'no such mix; there are nhfsstone' fsreplay mix:webserver memory:
+refused "load 0" 'rate above 0' fsreplay mix:laddis memory: --load 0
+refused "a negative load" 'expected' fsreplay mix:laddis memory: --load -5
+refused "a ramp that falls" 'ends below its beginning' fsreplay mix:laddis memory: --load 500-100,50
+refused "no streams" 'streams' fsreplay mix:laddis memory: --streams 0
+refused "a negative number of streams" 'streams' fsreplay mix:laddis memory: --streams=-3
+refused "no calls" 'calls' fsreplay mix:laddis memory: --calls 0
+refused "sizes of a trace that is none" 'nosuch' fsreplay mix:laddis memory: --sizes nosuch
+refused "a mix at a scale" 'scale is for traces' fsreplay mix:laddis memory: --scale 4x
+refused "a trace at a load" 'is a trace' fsreplay ran.zst memory: --load 100
+refused "a server that is not there" 'refused' fsreplay mix:laddis 'nfs://127.0.0.1:9/e?version=3&nfsport=9&mountport=9'
+refused "fsbench: an illegal load" 'illegal load value 0' fsbench nhfsstone -l 0 one
+refused "fsbench: illegal calls" 'illegal calls value x' fsbench nhfsstone -c x one
+refused "fsbench: a missing mixfile" 'nosuch.mix' fsbench nhfsstone -m nosuch.mix one
+refused "fsbench: a missing directory" 'no/such' fsbench nhfsstone no/such/place
+refused "fsbench: no personality" 'subcommand' fsbench
