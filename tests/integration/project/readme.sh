@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The README's five minutes, word for word but for the build, servers and the size of what is copied; and again, as a user would.
+# The README's five minutes run; and again, as a user would.
 . "$(dirname "$0")/../harness/common.sh"
+. "$FSR_SOURCE/tests/integration/harness/readme_steps.sh"
 
-# The indented lines of the section, up to what needs a server.
-steps=$(sed -n '/^## Five minutes/,/^As fast as/s/^    //p' "$FSR_SOURCE/README.md" | grep -v -e meson -e install-deps -e '^export PATH' |
-  sed 's#/usr/include#/usr/include/linux#')
+steps=$(readme_steps)
 check 'there are steps' test "$(wc -l <<<"$steps")" -ge 10
 export TMPDIR=$scratch
 for time in first second; do

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fsr_trace.h"
+
+#include <exception>
+#include <string>
+
+#include "trace/paths.hpp"
+#include "trace/reader.hpp"
+#include "trace/series.hpp"
+
+namespace fsr {
+
+static void tell(const char** to, const std::string& what) {
+  thread_local std::string text;
+  text = what;
+  if (to) *to = text.empty() ? nullptr : text.c_str();
+}
+
+}  // namespace fsr
+
+struct fsr_trace {
+  explicit fsr_trace(const char* file) : reader(fsr::series_files(file)) {}
+
+  fsr::TraceReader reader;
+  fsr::Paths paths;
+  fsr::OpBatch batch;
+  size_t at = 0;         // in the batch
+  bool renamed = false;  // the operation given last, whose new names hold from the next one on
+  fsr_op op = {};        // the operation given last, and what it points to
+  std::string path, path2, command;
+};
+
+using fsr::Op;
+using fsr::OpKind;
+
+static void describe(fsr_trace& trace, const Op& op) {
+  trace.path = trace.paths.of(op);
+  trace.path2 = op.kind == OpKind::rename || op.kind == OpKind::link ? trace.paths.path(op.parent2, op.name2) : "";
+  trace.command = op.who ? op.who->command : "";
+  trace.op = {
+      .number = op.seq,
+      .start_ns = op.start,
+      .duration_ns = op.duration,
+      .kind = fsr::op_name(op.kind),
+      .path = trace.path.c_str(),
+      .path2 = trace.path2.c_str(),
+      .error = op.error,
+      .flags = (op.has(fsr::kOpKernel) ? FSR_OP_KERNEL : 0) | (op.has(fsr::kOpUnfinished) ? FSR_OP_UNFINISHED : 0),
+      .object = op.object,
+      .handle = op.handle,
+      .offset = op.offset,
+      .length = op.length,
+      .result = op.result,
+      .uid = op.uid,
+      .gid = op.gid,
+      .pid = op.who ? op.who->pid : 0,
+      .tid = op.who ? op.who->tid : 0,
+      .command = trace.command.c_str(),
+  };
+}
+
+extern "C" {
+
+fsr_trace* fsr_trace_open(const char* file, const char** error) {
+  try {
+    fsr::tell(error, "");
+    return new fsr_trace(file);
+  } catch (const std::exception& e) {
+    fsr::tell(error, e.what());
+    return nullptr;
+  }
+}
+
+const fsr_op* fsr_trace_next(fsr_trace* trace, const char** error) {
+  try {
+    fsr::tell(error, "");
+    if (trace->renamed) trace->paths.apply(trace->batch.ops[trace->at - 1]);
+    trace->renamed = false;
+    while (trace->at == trace->batch.ops.size()) {
+      trace->at = 0;
+      if (trace->reader.next(trace->batch)) continue;
+      if (!trace->reader.damage().empty()) fsr::tell(error, trace->reader.damage().front().what);
+      return nullptr;
+    }
+    const Op& op = trace->batch.ops[trace->at++];
+    trace->renamed = op.kind == OpKind::rename;
+    if (!trace->renamed) trace->paths.apply(op);
+    describe(*trace, op);
+    return &trace->op;
+  } catch (const std::exception& e) {
+    fsr::tell(error, e.what());
+    return nullptr;
+  }
+}
+
+void fsr_trace_close(fsr_trace* trace) { delete trace; }
+
+}  // extern "C"
