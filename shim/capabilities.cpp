@@ -94,9 +94,10 @@ uint64_t Capabilities::over(std::initializer_list<Subject> files) const {
     struct stat s;
     if (fstat(file.fd, &s) != 0) return 0;
     if (!below->contains(s.st_uid, s.st_gid)) counting &= kOwner;
+    if (file.role == Subject::kMovedDirectory && !below->contains(file.uid, file.gid)) counting &= kOwner;
     const bool owns = file.role == Subject::kFile      ? below->uids.contains(s.st_uid)
-                      : file.role == Subject::kOldName ? !(s.st_mode & S_ISVTX) || below->contains(file.uid, file.gid)
-                                                       : true;
+                      : file.role == Subject::kNewName ? true
+                                                       : !(s.st_mode & S_ISVTX) || below->contains(file.uid, file.gid);
     if (!owns) counting &= ~kOwner;
   }
   return counting;

@@ -52,11 +52,12 @@ struct UserNamespace {
 };
 
 // What a capability is wanted for: a file by a descriptor, O_PATH included; or a directory in which a name is made, or one goes
-// that has an owner and group.
+// that has an owner and group. Where that is the name of a directory that gets another parent, it is written to as well.
 struct Subject {
-  enum Role { kFile, kNewName, kOldName };
+  enum Role { kFile, kNewName, kOldName, kMovedDirectory };
   Subject(int fd_arg, Role role_arg = kFile) : fd(fd_arg), role(role_arg) {}
-  Subject(int dir, uid_t uid_arg, gid_t gid_arg) : fd(dir), role(kOldName), uid(uid_arg), gid(gid_arg) {}
+  Subject(int dir, uid_t uid_arg, gid_t gid_arg, Role role_arg = kOldName)
+      : fd(dir), role(role_arg), uid(uid_arg), gid(gid_arg) {}
   int fd;
   Role role;
   uid_t uid = 0;

@@ -231,13 +231,15 @@ int run_capture(CaptureOptions& options) {
   };
   // A thread that waits for a dead disk keeps the process from ending: nobody else shall wait for it.
   auto give_up = [&] {
-    abort_connection(connection);
+    if (!session.ended()) abort_connection(connection);
     forget_capture(getpid());
     _exit(1);
   };
   StallWatch stalls(options.stall);
-  bool aborted = false;
+  bool aborted = false, told_end = false;
   auto news = [&](bool trace_closed, int64_t now) {
+    // The number is another's from now on.
+    if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
     std::vector<std::string> lines = stalls.look(coarse_now());
     if (options.abort_stalled && stalls.own_fault() && !std::exchange(aborted, true)) {
       const int error = abort_connection(connection);

@@ -134,7 +134,7 @@ void CaptureLoop::on_signal() {
 
 void CaptureLoop::on_control() {
   int client = -1;
-  std::string request = parts_.control.accept(&client);
+  std::string request = parts_.control.next(&client);
   if (request == "status") {
     ControlServer::reply(client, status_fields());
   } else if (request == "rotate") {

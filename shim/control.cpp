@@ -4,16 +4,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "fail.hpp"
 #include "mount.hpp"
@@ -50,20 +53,22 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
-// -1: nobody listens there.
-int connect_to(pid_t pid) {
+// None: nobody listens there.
+UniqueFd connect_to(pid_t pid) {
   const std::string directory = control_directory(false);
-  if (directory.empty()) return -1;
+  if (directory.empty()) return UniqueFd();
   const sockaddr_un address = address_of(directory + "/" + std::to_string(pid) + ".sock");
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0 || connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN) return fd;
-  close(fd);
-  return -1;
+  UniqueFd socket_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const bool listens =
+      connect(socket_fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN;
+  return listens ? std::move(socket_fd) : UniqueFd();
 }
 
 constexpr int kForEver = -1;
 
-// Closes fd. `patience` in seconds.
+constexpr size_t kMostSilent = 64;  // clients that have not asked; the newest are kept
+
+// `patience` in seconds.
 bool ask(int fd, const std::string& request, int patience, ControlFields* answer) {
   std::string text;
   if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) == ssize_t(request.size())) {
@@ -74,7 +79,6 @@ bool ask(int fd, const std::string& request, int patience, ControlFields* answer
       text.append(buffer, size_t(n));
     }
   }
-  close(fd);
   std::istringstream in(text);
   *answer = from_text(in);
   return !answer->empty();
@@ -107,9 +111,12 @@ ControlServer::ControlServer(const ControlFields& info)
     if (!other.alive && other.info["directory"] == escape_text(info.at("directory"))) forget_capture(other.pid);
   sockaddr_un address = address_of(directory_ + "/" + name_ + ".sock");
   unlink(address.sun_path);
-  listen_fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listen_fd_ < 0 || bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      chmod(address.sun_path, 0600) != 0 || listen(listen_fd_, 8) != 0)
+  listener_ = UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  events_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event coming{.events = EPOLLIN, .data = {.fd = listener_.get()}};
+  if (!listener_ || bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      chmod(address.sun_path, 0600) != 0 || listen(listener_.get(), 8) != 0 ||
+      epoll_ctl(events_.get(), EPOLL_CTL_ADD, listener_.get(), &coming) != 0)
     throw failed(address.sun_path, errno);
   write_info(name_ + ".info");
 }
@@ -130,27 +137,48 @@ void ControlServer::tell(const std::string& key, const std::string& value) {
 }
 
 ControlServer::~ControlServer() {
-  if (listen_fd_ >= 0) close(listen_fd_);
   for (const char* kind : {".sock", ".info"}) unlinkat(directory_fd_, (name_ + kind).c_str(), 0);
   close(directory_fd_);
 }
 
-std::string ControlServer::accept(int* client) {
-  *client = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (*client < 0) return {};
-  ucred peer = {};
-  socklen_t size = sizeof peer;
-  timeval limit = {1, 0};
-  char text[32];
-  ssize_t n = -1;
-  if (getsockopt(*client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0) &&
-      setsockopt(*client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0)
-    n = recv(*client, text, sizeof text, 0);
-  if (n <= 0) {
-    close(*client);
-    return {};
+void ControlServer::admit() {
+  for (;;) {
+    UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd) return;
+    ucred peer = {};
+    socklen_t size = sizeof peer;
+    epoll_event asking{.events = EPOLLIN, .data = {.fd = fd.get()}};
+    if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || (peer.uid != geteuid() && peer.uid != 0) ||
+        epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd.get(), &asking) != 0)
+      continue;
+    if (silent_.size() == kMostSilent) take(silent_.begin());
+    silent_.push_back(std::move(fd));
   }
-  return {text, size_t(n)};
+}
+
+UniqueFd ControlServer::take(std::deque<UniqueFd>::iterator client) {
+  UniqueFd fd = std::move(*client);
+  silent_.erase(client);
+  epoll_ctl(events_.get(), EPOLL_CTL_DEL, fd.get(), nullptr);  // a child process may hold it, too: closing is not enough
+  return fd;
+}
+
+std::string ControlServer::next(int* client) {
+  admit();
+  epoll_event events[kMostSilent + 1];
+  const int count = epoll_wait(events_.get(), events, kMostSilent + 1, 0);
+  for (int i = 0; i < count; ++i) {
+    const auto who =
+        std::find_if(silent_.begin(), silent_.end(), [&](const UniqueFd& s) { return s.get() == events[i].data.fd; });
+    if (who == silent_.end()) continue;
+    UniqueFd fd = take(who);
+    char text[32];
+    const ssize_t size = recv(fd.get(), text, sizeof text, 0);
+    if (size <= 0) continue;
+    *client = fd.release();
+    return {text, size_t(size)};
+  }
+  return {};
 }
 
 void ControlServer::reply(int client, const ControlFields& fields) {
@@ -172,9 +200,9 @@ std::vector<FoundCapture> find_captures(int patience) {
     std::ifstream file(directory + "/" + name);
     capture.info = from_text(file);
     ControlFields answer;
-    if (const int fd = connect_to(capture.pid); fd >= 0) {
+    if (const UniqueFd fd = connect_to(capture.pid)) {
       capture.alive = true;
-      capture.answered = patience > 0 && ask(fd, "status", patience, &answer);
+      capture.answered = patience > 0 && ask(fd.get(), "status", patience, &answer);
     }
     capture.info["state"] = capture.alive ? "silent" : "died";
     for (auto& [key, value] : answer) capture.info[key] = value;
@@ -184,20 +212,27 @@ std::vector<FoundCapture> find_captures(int patience) {
   return found;
 }
 
+bool is_mount_of(const ControlFields& capture, const MountEntry& mount) {
+  auto is = [&](const char* key, const std::string& value) {
+    const auto at = capture.find(key);
+    return at != capture.end() && at->second == value;
+  };
+  return mount.type == kMountType && is("device", std::to_string(mount.dev)) && is("directory", escape_text(mount.source));
+}
+
 std::vector<FoundCapture> find_captures_of(const std::string& directory) {
   const std::optional<MountEntry> top = mount_at(directory);
-  const std::string device = top && top->type == kMountType ? std::to_string(top->dev) : std::string();
-  std::vector<FoundCapture> by_device, by_name;
+  std::vector<FoundCapture> by_mount, by_name;
   for (FoundCapture& capture : find_captures()) {
-    if (!device.empty() && capture.info["device"] == device) by_device.push_back(capture);
+    if (top && is_mount_of(capture.info, *top)) by_mount.push_back(capture);
     if (capture.info["directory"] == escape_text(directory)) by_name.push_back(capture);
   }
-  return by_device.empty() ? by_name : by_device;
+  return by_mount.empty() ? by_name : by_mount;
 }
 
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer) {
-  const int fd = connect_to(pid);
-  return fd >= 0 && ask(fd, request, kForEver, answer);
+  const UniqueFd fd = connect_to(pid);
+  return fd && ask(fd.get(), request, kForEver, answer);
 }
 
 void forget_capture(pid_t pid) {

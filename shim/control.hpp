@@ -8,9 +8,13 @@
 
 #include <sys/types.h>
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "util/mountinfo.hpp"
+#include "util/unique_fd.hpp"
 
 namespace fsr::shim {
 
@@ -26,18 +30,23 @@ class ControlServer {
   ~ControlServer();
   // Completes what is found of this capture without asking it.
   void tell(const std::string& key, const std::string& value);
-  int fd() const { return listen_fd_; }
-  // The next request ("status", "rotate", "stop"), or empty. `*client` then awaits reply().
-  std::string accept(int* client);
+  // Readable when a client has come, or one that came has asked.
+  int fd() const { return events_.get(); }
+  // The next request ("status", "rotate", "stop"), or empty when none has come: it waits for nobody. `*client` then awaits
+  // reply().
+  std::string next(int* client);
   static void reply(int client, const ControlFields& fields);  // closes it
 
  private:
   void write_info(const std::string& name) const;
+  void admit();
+  UniqueFd take(std::deque<UniqueFd>::iterator client);
 
   const std::string directory_, name_;  // its files' names are that and .info or .sock
   int directory_fd_;
   ControlFields info_;
-  int listen_fd_ = -1;
+  UniqueFd listener_, events_;   // events_: an epoll descriptor of listener_ and silent_
+  std::deque<UniqueFd> silent_;  // clients that have not asked yet, the first came first
 };
 
 struct FoundCapture {
@@ -49,6 +58,9 @@ struct FoundCapture {
 
 // Each is given so many seconds to answer; 0: is not asked.
 std::vector<FoundCapture> find_captures(int patience = 5);
+// Whether the mount is the one of a capture that told these fields. Its device alone does not tell: the kernel gives the number
+// to another mount while a capture whose own is gone still ends.
+bool is_mount_of(const ControlFields& capture, const MountEntry& mount);
 // Those of a directory, by its mount if there is one at that path, else by the name that it had when they began.
 std::vector<FoundCapture> find_captures_of(const std::string& directory);
 // Asks a running capture; false when it doesn't answer. Waits until it has done what was asked.

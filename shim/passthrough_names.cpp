@@ -135,7 +135,11 @@ struct Target {
       shim.inodes.keep(key, fd);
   }
   ObjectId id(InodeTable& inodes) const { return known ? inodes.id_of(key) : kNoObject; }
-  Subject in(int dir) const { return known ? Subject(dir, uid, gid) : Subject(dir, Subject::kNewName); }
+  // `elsewhere`: it gets a name in another directory.
+  Subject in(int dir, bool elsewhere = false) const {
+    if (!known) return Subject(dir, Subject::kNewName);
+    return Subject(dir, uid, gid, elsewhere && S_ISDIR(mode) ? Subject::kMovedDirectory : Subject::kOldName);
+  }
   void gone(InodeTable& inodes) const {
     if (last) inodes.removed(key);
   }
@@ -199,7 +203,8 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
   int error;
   {
     CallerScope as_caller(r.caller, within_limits(*new_parent, new_dir.value(), own ? CallerScope::kNothing : CallerScope::kAll),
-                          {moving.in(dir.value()), victim.in(new_dir.value())});
+                          {moving.in(dir.value(), parent != new_parent),
+                           victim.in(new_dir.value(), parent != new_parent && (flags & RENAME_EXCHANGE))});
     error = renameat2(dir.value(), name, new_dir.value(), new_name, flags) == 0 ? 0 : errno;
   }
   bool replaced = error == 0 && !(flags & RENAME_EXCHANGE) && !(moving.known && victim.key == moving.key);

@@ -24,8 +24,7 @@ int stop_running(const FoundCapture& capture) {
   }
   std::string still = answer["still_mounted"];
   for (const MountEntry& m : mounts())
-    if (still.empty() && m.type == kMountType && std::to_string(m.dev) == answer["device"])
-      still = "in this mount namespace, on " + escape_text(m.point);
+    if (still.empty() && is_mount_of(answer, m)) still = "in this mount namespace, on " + escape_text(m.point);
   const std::string done = answer["operations"] + " operations in " + answer["trace"];
   if (still.empty() && answer["failure"].empty()) printf("stopped: %s\n", done.c_str());
   if (!still.empty())

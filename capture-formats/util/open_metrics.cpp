@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "util/units.hpp"
 
@@ -39,17 +42,37 @@ void OpenMetrics::sample(const Labels& labels, double value, std::string_view su
 
 std::string OpenMetrics::finish() { return text_ + "# EOF\n"; }
 
+// Whether the file at `path` has a name of its own that can be given to another: a device, a pipe, what standard output goes to
+// and what a link names that is not there are written to instead.
+static bool is_replaceable(const char* path) {
+  struct stat s, out;
+  if (stat(path, &s) != 0) return lstat(path, &s) != 0;
+  const bool printed_to = fstat(STDOUT_FILENO, &out) == 0 && s.st_dev == out.st_dev && s.st_ino == out.st_ino;
+  return S_ISREG(s.st_mode) && !printed_to;
+}
+
+// 0 or errno.
+static int write_text(const std::string& path, const char* mode, std::string_view text) {
+  FILE* file = fopen(path.c_str(), mode);
+  if (!file) return errno;
+  const bool written = fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  return fclose(file) != 0 && written ? errno : written ? 0 : error;
+}
+
 std::string replace_file(const std::string& path, std::string_view text) {
-  const std::string temporary = fmt::format("{}.partial-{}", path, getpid());
-  FILE* file = fopen(temporary.c_str(), "we");
-  if (!file) return path + ": " + strerror(errno);
-  bool ok = fwrite(text.data(), 1, text.size(), file) == text.size();
-  int error = errno;
-  if (fclose(file) != 0 && ok) ok = false, error = errno;
-  if (ok && rename(temporary.c_str(), path.c_str()) == 0) return "";
-  if (ok) error = errno;
-  unlink(temporary.c_str());
-  return path + ": " + strerror(error);
+  int error = 0;
+  if (is_replaceable(path.c_str())) {
+    std::error_code absent;
+    const std::filesystem::path target = std::filesystem::canonical(path, absent);  // behind links
+    const std::string name = absent ? path : target.string(), temporary = fmt::format("{}.partial-{}", name, getpid());
+    error = write_text(temporary, "we", text);
+    if (error == 0 && rename(temporary.c_str(), name.c_str()) != 0) error = errno;
+    if (error != 0) unlink(temporary.c_str());
+  } else {
+    error = write_text(path, "ae", text);
+  }
+  return error == 0 ? "" : path + ": " + strerror(error);
 }
 
 }  // namespace fsr

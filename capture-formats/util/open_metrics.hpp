@@ -25,7 +25,8 @@ class OpenMetrics {
   Type type_ = Type::gauge;
 };
 
-// Replaces `path` at once. Returns why that failed, "FILE: why", or nothing.
+// Replaces the file at `path`, behind links, at once; appends to what can't be replaced: a device, a pipe, standard output.
+// Returns why that failed, "FILE: why", or nothing.
 std::string replace_file(const std::string& path, std::string_view text);
 
 }  // namespace fsr

@@ -36,6 +36,27 @@ check_status 'nothing is printed into a file that took the number of a closed ou
   sh -c 'fsreplay a.zst closed --timing asap -q --results closed.sqlite >&-'
 check 'nor into the results' python3 -c 'import sqlite3; sqlite3.connect("closed.sqlite").execute("select count(*) from run").fetchone()'
 
+# --- metrics: what is no file of its own is written to, what a link leads to is replaced
+ln -s /proc/self/fd/1 stdout
+for program in 'fsshim list' 'fsreplay a.zst null: --timing asap -q'; do
+  name=${program%% *}
+  $program --metrics stdout 2>/dev/null | cat >piped.prom
+  check "$name: metrics into a pipe" eval 'grep -qx "# EOF" piped.prom && test -L stdout'
+  echo kept >appended.prom
+  $program --metrics stdout >>appended.prom 2>/dev/null
+  check "$name: metrics into what standard output is appended to" eval 'head -n 1 appended.prom | grep -qx kept && grep -qx "# EOF" appended.prom'
+  ln -sf /dev/null null
+  check "$name: metrics into a device" eval "$program --metrics null >null.out 2>&1 && test -L null && test -c /dev/null"
+  check_status "$name: metrics into a full device" 2 'full: No space left' $program --metrics /dev/full
+  mkdir -p far
+  echo old >far/m.prom
+  ln far/m.prom far/other-name
+  ln -sf far/m.prom linked.prom
+  check "$name: metrics behind a link" $program --metrics linked.prom
+  check "$name: the link is left, its file replaced" eval 'test -L linked.prom && tail -n 1 far/m.prom | grep -qx "# EOF" && grep -qx old far/other-name'
+  rm -r far
+done
+
 # --- files that can't be made are refused before the run
 refused() {  # NAME PATTERN COMMAND...
   check_status "$1" 2 "$2" "${@:3}"

@@ -97,6 +97,7 @@ IN_DIRECTORIES = {
     "unlink": lambda p: os.unlink(p + "/d/y"),
     "unlink in a sticky directory": lambda p: os.unlink(p + "/sticky/x"),
     "rename in a sticky directory": lambda p: os.rename(p + "/sticky/y", p + "/sticky/z"),
+    "move a directory": lambda p: os.rename(p + "/from/moved", p + "/to/moved"),
 }
 
 
@@ -109,8 +110,12 @@ def build(place, uid, gid, mode):
         os.chown(f"{place}/{name}", uid, gid)
         os.chmod(f"{place}/{name}", mode)
     os.setxattr(place + "/list attributes", "trusted.a", b"1")
-    os.chown(place + "/d", uid, gid)
-    os.chmod(place + "/d", mode & 0o777 | (mode & 0o444) >> 2)
+    for directory in ("from", "to", "from/moved"):
+        os.mkdir(f"{place}/{directory}")
+        os.chown(f"{place}/{directory}", MAPPED, MAPPED)
+    for directory in ("d", "from/moved"):
+        os.chown(f"{place}/{directory}", uid, gid)
+        os.chmod(f"{place}/{directory}", mode & 0o777 | (mode & 0o444) >> 2)
     os.chown(place + "/sticky", MAPPED + 77, MAPPED + 77)
     os.chmod(place + "/sticky", 0o1777)
 

@@ -31,6 +31,7 @@ struct Side {
   std::atomic<uint32_t> done;             // futex
   std::atomic<uint32_t> at;               // the op that was begun last
   std::atomic<uint32_t> mapped;           // something was mapped
+  std::atomic<uint32_t> allocated;        // room was, by fallocate(2)
   std::atomic<uint32_t> changed_mapping;  // something was written through a mapping
   std::atomic<uint32_t> set_times;        // some were set by a call
   std::atomic<uint32_t> finished;         // the runner did everything

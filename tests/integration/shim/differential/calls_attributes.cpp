@@ -95,6 +95,7 @@ void statx_(Process& p, const int64_t* a, Result& r) {
               time(STATX_CTIME, s.stx_ctime),
               (unsigned(a[3]) & s.stx_mask & STATX_BTIME) != 0 ? p.recent(s.stx_btime.tv_sec, s.stx_btime.tv_nsec) : 0};
   r.fields[kTimeOfAccess] = time(STATX_ATIME, s.stx_atime);
+  if (S_ISSOCK(s.stx_mode) && (a[2] & AT_EMPTY_PATH)) r.fields = {};  // as for fstat
 }
 
 // Whether two ways lead to one file.

@@ -89,6 +89,7 @@ void pwritev2_(Process& p, const int64_t* a, Result& r) {
 void lseek_(Process& p, const int64_t* a, Result& r) {
   answer(r, lseek(p.fd(a[0]), a[1], int(a[2])));
   r.fields[kAfterMapping] = p.side->mapped;
+  r.fields[kAfterAllocation] = p.side->allocated;
   r.fields[kOnDirectory] = p.on_directory(a[0], a[2]);
 }
 
@@ -101,6 +102,7 @@ void ftruncate_(Process& p, const int64_t* a, Result& r) { answer(r, ftruncate(p
 void truncate_(Process& p, const int64_t* a, Result& r) { answer(r, truncate(path_text(a[0]), a[1])); }
 void fallocate_(Process& p, const int64_t* a, Result& r) {
   r.fields[kSetId] = p.has_set_id(a[0]);
+  p.side->allocated.store(1);
   answer(r, fallocate(p.fd(a[0]), int(a[1]), a[2], a[3]));
 }
 void fsync_(Process& p, const int64_t* a, Result& r) { answer(r, fsync(p.fd(a[0]))); }

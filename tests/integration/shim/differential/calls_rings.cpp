@@ -74,6 +74,8 @@ void ring_fsync(Process& p, const int64_t* a, Result& r) {
 }
 
 void ring_allocate(Process& p, const int64_t* a, Result& r) {
+  r.fields[kSetId] = p.has_set_id(a[0]);
+  p.side->allocated.store(1);
   ring_answer(r, ask(0, [&](io_uring_sqe* sqe) { io_uring_prep_fallocate(sqe, p.fd(a[0]), 0, a[1], a[2]); }));
 }
 

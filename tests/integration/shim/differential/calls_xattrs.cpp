@@ -39,13 +39,13 @@ const Kind kSize{"size",
                  {{0, nullptr}, {1, nullptr}, {5, nullptr}, {100, nullptr}, {1000, nullptr}, {65536, nullptr}, {65537, nullptr}}};
 const Kind kFlags{"flags", {{0, "0"}, {0, "0"}, {XATTR_CREATE, "XATTR_CREATE"}, {XATTR_REPLACE, "XATTR_REPLACE"}, {4, "4"}}};
 const Kind kFollow{"follow", {{1, nullptr}, {0, nullptr}}};
-const Kind kWhich{"which", {{0, "access"}, {0, "access"}, {1, "default"}}};
+const Kind kWhich{"which", {{0, "access"}, {0, "access"}, {kDefaultAcl, "default"}}};
 const Kind kList{"acl",
                  {{0, "u::rw-,u:1001:rwx,g::r--,m::rwx,o::---"},
                   {1, "u::rwx,u:1000:---,g::r-x,m::r-x,o::r-x"},
                   {2, "u::rwx,g::---,g:2000:rwx,m::--x,o::---"},
                   {3, "u::rwx,g::r-x,o::r-x"},
-                  {4, "empty"},
+                  {kEmptyAcl, "empty"},
                   {5, "invalid"}}};
 
 struct Acl {
