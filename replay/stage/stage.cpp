@@ -102,7 +102,8 @@ void Stage::Performance::look() {
   if (options_.interval && t >= interval_from_ + options_.interval) collect(false);
   const int stop = options_.stop ? options_.stop->load(std::memory_order_relaxed) : 0;
   if (stop != 0) played_.stopped = true;
-  if (!play_.ended.load() && (stop != 0 || t >= play_.end)) play_.tell_end();
+  const bool over = t >= play_.end || (options_.over && options_.over->load(std::memory_order_relaxed));
+  if (!play_.ended.load() && (stop != 0 || over)) play_.tell_end();
   if ((stop >= 2 || (stop == 1 && in_vain(t))) && !play_.abandoned.exchange(true))
     each_worker([](StageWorker& worker) { worker.wake(); });
   const unsigned playing = play_.playing.load();

@@ -39,6 +39,7 @@ struct PlayOptions {
   Recording* record = nullptr;                       // started already
   // 1: players are told to end, and left alone when nothing they do ends for 2 s; 2: what is under way is not waited for.
   const std::atomic<int>* stop = nullptr;
+  const std::atomic<bool>* over = nullptr;  // true: players are told to end, as when the duration is over
 };
 
 struct Played {

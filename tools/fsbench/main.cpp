@@ -26,6 +26,7 @@ constexpr Entry kPersonalities[] = {
     {"compare", "one of these, or fsreplay, on several targets in turn", add_compare},
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
     {"postmark", "small files: created, read, appended, deleted", add_postmark},
+    {"vdbench", "vdbench's parameter files: trees of files, and what is done to them", add_vdbench},
 };
 
 int run(int argc, char** argv) {

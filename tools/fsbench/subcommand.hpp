@@ -21,5 +21,6 @@ Run add_bonnie(Command& command, const std::atomic<int>& stop);
 Run add_compare(Command& command, const std::atomic<int>& stop);
 Run add_nhfsstone(Command& command, const std::atomic<int>& stop);
 Run add_postmark(Command& command, const std::atomic<int>& stop);
+Run add_vdbench(Command& command, const std::atomic<int>& stop);
 
 }  // namespace fsr::fsbench

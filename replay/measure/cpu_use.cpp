@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/cpu_use.hpp"
+
+#include <cstdio>
+#include <utility>
+
+namespace fsr {
+
+CpuUse CpuMeter::next() {
+  FILE* file = fopen("/proc/stat", "re");
+  if (!file) return {};
+  unsigned long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0;
+  const int got = fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft);
+  fclose(file);
+  if (got != 7) return {};
+  const double u = double(user + nice - std::exchange(user_, user + nice));
+  const double s = double(system + irq + soft - std::exchange(system_, system + irq + soft));
+  const double w = double(wait) - double(std::exchange(wait_, wait));  // may go back
+  const double i = double(idle) - double(std::exchange(idle_, idle));
+  const double all = (u + s + w + i) / 100;
+  return all > 0 ? CpuUse{u / all, s / all, w / all, i / all} : CpuUse{};
+}
+
+}  // namespace fsr

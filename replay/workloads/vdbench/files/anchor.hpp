@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of an FSD's tree: what exists, who uses it, where it is on its target. Lasts over the runs of a parameter file while
+// its structure stays. Thread-safe; what stands in a File is for whoever claimed it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "op.hpp"
+#include "workloads/random.hpp"
+#include "workloads/vdbench/files/structure.hpp"
+
+namespace fsr::vdbench {
+
+class Anchor {
+ public:
+  struct File {
+    ObjectId object = kNoObject;  // not known to the target yet
+    uint64_t current = 0;         // bytes
+    uint64_t position = 0;        // where a sequential thread goes on
+    uint32_t users = 0;           // or kExclusive
+    bool exists = false, copied = false;
+    bool selected = false;  // once, in this run
+  };
+  struct Directory {
+    ObjectId object = kNoObject;
+    uint32_t files = 0;  // that exist in it
+    bool exists = false, busy = false;
+  };
+  // How a thread chooses files.
+  struct Choice {
+    bool random = false, once = false, from_anywhere = false;
+    double midpoint = 0;
+  };
+
+  // `place`: of its target on the stage.
+  Anchor(std::string name, const FileSystem& settings, unsigned place);
+
+  const std::string& name() const { return name_; }
+  const Structure& structure() const { return structure_; }
+  unsigned place() const { return place_; }
+  // The directory that is the anchor.
+  ObjectId root = kRootObject;
+
+  File& file(uint32_t n) { return files_[n]; }
+  Directory& directory(uint64_t n) { return directories_[n]; }
+  ObjectId object_of_directory(uint64_t n) const { return n == Structure::kAnchor ? root : directories_[n].object; }
+  bool exists(uint64_t directory) const { return directory == Structure::kAnchor || directories_[directory].exists; }
+
+  // A run begins: selections and cursors do too.
+  void begin_run(uint64_t seed);
+  // Nothing exists.
+  void forget();
+  // The next one by the choice; nothing: a choice of each once is over.
+  std::optional<uint32_t> choose(const Choice& choice);
+  std::optional<uint64_t> choose_directory(bool random);
+  // False: somebody else has it. Not alone: together with others.
+  bool claim(uint32_t file, bool alone);
+  void release(uint32_t file);
+  bool claim_directory(uint64_t directory);
+  void release_directory(uint64_t directory);
+
+  // A file that was claimed came or went, or changed its size.
+  void made(uint32_t file, ObjectId object);
+  void removed(uint32_t file);
+  void resized(uint32_t file, uint64_t bytes);
+  void made_directory(uint64_t directory, ObjectId object);
+  void removed_directory(uint64_t directory);
+  bool has_files(uint64_t directory) const;
+  bool has_directories(uint64_t directory) const;
+  uint64_t existing_files() const { return existing_files_.load(std::memory_order_relaxed); }
+  uint64_t existing_directories() const { return existing_directories_.load(std::memory_order_relaxed); }
+  bool all_files_exist() const { return existing_files() >= structure_.used().size(); }
+  bool all_directories_exist() const { return existing_directories() >= structure_.directories(); }
+
+ private:
+  static constexpr uint32_t kExclusive = ~uint32_t(0);
+
+  const std::string name_;
+  const Structure structure_;
+  const unsigned place_;
+  mutable std::mutex mutex_;
+  std::vector<File> files_;
+  std::vector<Directory> directories_;
+  std::atomic<uint64_t> existing_files_{0}, existing_directories_{0};
+  size_t next_file_ = 0, next_directory_ = 0, selected_ = 0;
+  bool placed_ = false;  // the cursor, somewhere
+  Random random_{0};
+};
+
+}  // namespace fsr::vdbench

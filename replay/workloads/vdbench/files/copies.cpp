@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies from one FSD to another, which may be on another target.
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "workloads/vdbench/files/file_player.hpp"
+
+namespace fsr::vdbench {
+
+// The content goes through this process, as the original's does.
+Task FilePlayer::copy_content(Seat& seat, uint32_t from, uint32_t to) {
+  Anchor& target = *context_.target;
+  Open in, out;
+  if (int error = co_await open(seat, *anchor_, from, true, false, &in)) {
+    anchor_->release(from);
+    target.release(to);
+    co_return error;
+  }
+  co_await seat.move_to(target.place());
+  int error = 0;
+  if (target.file(to).exists) error = co_await unlink(seat, target, to, 0);
+  if (error == 0) error = co_await open(seat, target, to, false, false, &out);
+  const bool opened = error == 0;
+  co_await seat.move_to(anchor_->place());
+  const uint64_t size = anchor_->file(from).current;
+  for (uint64_t offset = 0; error == 0 && offset < size;) {
+    const uint64_t length = std::min(draw_size(), size - offset);
+    const Op read{
+        .kind = OpKind::read, .object = anchor_->file(from).object, .handle = in.handle, .offset = offset, .length = length};
+    const Outcome& got = co_await seat.perform(read, row(Operation::read), {.want_data = true});
+    error = got.error ? got.error : got.result != length ? EIO : 0;
+    if (error == 0) scratch_.assign(got.data);
+    if (error) {
+      failed(fmt::format("read lba={} size={}", offset, length), *anchor_, anchor_->structure().file_path(from), error);
+      break;
+    }
+    co_await seat.move_to(target.place());
+    const Op write{
+        .kind = OpKind::write, .object = target.file(to).object, .handle = out.handle, .offset = offset, .length = length};
+    const Outcome& put = co_await seat.perform(write, row(Operation::write), {.payload = scratch_});
+    error = put.error ? put.error : put.result != length ? EIO : 0;
+    if (error) failed(fmt::format("write lba={} size={}", offset, length), target, target.structure().file_path(to), error);
+    co_await seat.move_to(anchor_->place());
+    offset += length;
+  }
+  co_await close(seat, *anchor_, in);
+  if (opened) {
+    co_await seat.move_to(target.place());
+    if (error == 0) target.resized(to, size);
+    co_await close(seat, target, out);
+    co_await seat.move_to(anchor_->place());
+  } else {
+    target.release(to);
+  }
+  co_return error;
+}
+
+Task FilePlayer::copy(Seat& seat) {
+  for (;;) {
+    if (co_await find(seat, Wanted::with_data, true)) co_return kOver;
+    const uint32_t file = found_;
+    File& source = anchor_->file(file);
+    // Files that are chosen in turn are copied once.
+    if (!settings().random_files && source.copied) {
+      anchor_->release(file);
+      co_return kOver;
+    }
+    if (file >= context_.target->structure().files() ||
+        !context_.target->exists(context_.target->structure().directory_of(file))) {
+      anchor_->release(file);
+      if (co_await blocked(seat, kMissingParent)) co_return kOver;
+      continue;
+    }
+    if (!context_.target->claim(file, true)) {
+      anchor_->release(file);
+      if (co_await blocked(seat, kFileBusy)) co_return kOver;
+      continue;
+    }
+    const int64_t from = seat.now();
+    if (co_await copy_content(seat, file, file) == 0) {
+      source.copied = true;
+      seat.count(row(Operation::copy), {.due = due_ ? due_ : from, .from = from, .to = seat.now(), .bytes = source.current});
+      ++events_[kFilesCopied];
+    }
+    co_return 0;
+  }
+}
+
+}  // namespace fsr::vdbench

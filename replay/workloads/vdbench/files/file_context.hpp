@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the threads of a run share, and those of one work of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "measure/tally.hpp"
+#include "workloads/vdbench/error_log.hpp"
+#include "workloads/vdbench/files/anchor.hpp"
+#include "workloads/vdbench/pace/pace.hpp"
+#include "workloads/vdbench/plan/planned_run.hpp"
+
+namespace fsr::vdbench {
+
+// Rows of the tally: kOperations for each work.
+inline Row row_of(unsigned work, Operation operation) { return work * kOperations + unsigned(operation); }
+
+// What the works of a run do, so that one knows what it can wait for. Constant.
+struct Expectations {
+  bool creates = false, deletes = false, makes_directories = false, removes_directories = false;
+};
+
+struct RunContext {
+  Pace& pace;
+  ErrorLog& errors;
+  Expectations expects;
+  uint32_t umask = 0;
+  uint64_t seed = 1;
+};
+
+struct WorkContext {
+  RunContext& run;
+  const FileWork& work;
+  unsigned number;  // of the run's works
+  Anchor& anchor;
+  Anchor* target = nullptr;          // of copy and move
+  std::atomic<bool> over{false};     // none of its threads can go on
+  std::atomic<unsigned> threads{0};  // that go on
+};
+
+}  // namespace fsr::vdbench

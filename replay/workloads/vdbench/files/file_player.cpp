@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/files/file_player.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "base/payload.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr int64_t kBlockedPause = 200'000;  // ns
+constexpr unsigned kMostBlocked = 10'000;   // in a row, after which a run can't be as it was meant
+
+}  // namespace
+
+FilePlayer::FilePlayer(WorkContext& context, unsigned number)
+    : context_(context), number_(number), anchor_(&context.anchor), random_(context.run.seed, number + 1) {}
+
+Actor FilePlayer::play(Seat& seat) {
+  ++context_.threads;
+  int over = 0;
+  while (over == 0 && !seat.ended() && !context_.over.load(std::memory_order_relaxed)) {
+    over = co_await turn(seat);
+    if (over == 0) over = co_await work(seat);
+    blocked_in_a_row_ = 0;
+  }
+  if (open_) {
+    Open last = *open_;
+    co_await close(seat, *anchor_, last);
+  }
+  if (--context_.threads == 0) context_.run.pace.leave(context_.number);
+}
+
+// Waits for the thread's turn.
+Task FilePlayer::turn(Seat& seat) {
+  for (;;) {
+    const int64_t now = seat.now() - seat.started();
+    const Pace::Turn turn = context_.run.pace.take(context_.number, now);
+    if (turn.at > now) co_await seat.until(seat.started() + turn.at);
+    if (seat.ended()) co_return kOver;
+    due_ = turn.planned ? seat.started() + turn.at : 0;
+    if (turn.taken) co_return 0;
+  }
+}
+
+Task FilePlayer::work(Seat& seat) {
+  switch (settings().operation) {
+    case Operation::read:
+    case Operation::write: {
+      bool reads = settings().operation == Operation::read;
+      if (settings().read_percent) reads = random_.unit() * 100 < *settings().read_percent;
+      return transfer(seat, reads);
+    }
+    case Operation::mkdir:
+      return make_directory(seat);
+    case Operation::rmdir:
+      return remove_directory(seat);
+    case Operation::create:
+      return create(seat);
+    case Operation::remove:
+      return remove(seat);
+    case Operation::copy:
+      return copy(seat);
+    default:
+      return inspect(seat);
+  }
+}
+
+Task FilePlayer::blocked(Seat& seat, Event event) {
+  ++events_[event];
+  if (++blocked_in_a_row_ > kMostBlocked)
+    throw std::runtime_error(fmt::format("fwd={}: {} attempts in a row found nothing that {} can be done to; the last: {}",
+                                         settings().name, kMostBlocked, kOperationNames[unsigned(settings().operation)],
+                                         kEventNames[event].words));
+  co_await seat.until(seat.now() + kBlockedPause);
+  co_return seat.ended() ? kOver : 0;
+}
+
+// Whether there may be files later that are there (or not there, to be made) now.
+bool FilePlayer::more_files(bool to_exist) const {
+  const Expectations& expects = context_.run.expects;
+  return to_exist ? expects.creates || anchor_->existing_files() != 0 : expects.deletes || !anchor_->all_files_exist();
+}
+
+Task FilePlayer::find(Seat& seat, Wanted wanted, bool alone) {
+  const FileWorkload& s = settings();
+  const Anchor::Choice choice{s.random_files, s.once, s.starts_at_any_file, s.midpoint};
+  for (;;) {
+    if (seat.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
+    const std::optional<uint32_t> chosen = anchor_->choose(choice);
+    if (!chosen) co_return kOver;
+    found_ = *chosen;
+    if (!anchor_->claim(found_, alone)) {
+      if (co_await blocked(seat, kFileBusy)) co_return kOver;
+      continue;
+    }
+    const File& file = anchor_->file(found_);
+    Event why = kEvents;
+    if ((wanted == Wanted::existing || wanted == Wanted::with_data) && !file.exists)
+      why = kFileMustExist;
+    else if (wanted == Wanted::with_data && file.current == 0)
+      why = kFileNotFull;
+    else if (wanted == Wanted::missing && file.exists)
+      why = kFileMayNotExist;
+    else if (!anchor_->exists(anchor_->structure().directory_of(found_)))
+      why = kMissingParent;
+    if (why == kEvents) co_return 0;
+    anchor_->release(found_);
+    if (why == kFileMustExist || why == kFileMayNotExist) {
+      if (!more_files(why == kFileMustExist)) {
+        context_.over = true;
+        co_return kOver;
+      }
+    }
+    if (co_await blocked(seat, why)) co_return kOver;
+  }
+}
+
+Task FilePlayer::look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory) {
+  if (directory == Structure::kAnchor || anchor.directory(directory).object != kNoObject) co_return 0;
+  const uint64_t parent = anchor.structure().parent_of(directory);
+  if (int error = co_await look_up_directory(seat, anchor, parent)) co_return error;
+  const std::string name = anchor.structure().directory_name(directory);
+  const ObjectId object = seat.new_object();
+  const Op op{.kind = OpKind::lookup, .object = object, .parent = anchor.object_of_directory(parent), .name = name};
+  if (int error = (co_await seat.perform(op)).error) co_return error;
+  anchor.made_directory(directory, object);
+  co_return 0;
+}
+
+Task FilePlayer::look_up(Seat& seat, Anchor& anchor, uint32_t file) {
+  if (anchor.file(file).object != kNoObject) co_return 0;
+  const uint64_t directory = anchor.structure().directory_of(file);
+  if (int error = co_await look_up_directory(seat, anchor, directory)) co_return error;
+  const std::string name = anchor.structure().file_name(file);
+  const ObjectId object = seat.new_object();
+  const Op op{.kind = OpKind::lookup, .object = object, .parent = anchor.object_of_directory(directory), .name = name};
+  if (int error = (co_await seat.perform(op)).error) co_return error;
+  anchor.made(file, object);
+  co_return 0;
+}
+
+// `creates`: the file is made where it is missing. Yields an errno.
+Task FilePlayer::open(Seat& seat, Anchor& anchor, uint32_t file, bool for_read, bool creates, Open* open) {
+  File& its = anchor.file(file);
+  const bool makes = !its.exists;
+  const uint64_t directory = anchor.structure().directory_of(file);
+  int error = 0;
+  if (makes)
+    error = co_await look_up_directory(seat, anchor, directory);
+  else
+    error = co_await look_up(seat, anchor, file);
+  const std::string name = makes ? anchor.structure().file_name(file) : "";
+  Op op{.kind = makes ? OpKind::create : OpKind::open};
+  op.open_flags = uint32_t(for_read ? O_RDONLY : O_RDWR) | (makes ? uint32_t(O_CREAT) : 0) | settings().flags.flags;
+  op.object = makes ? seat.new_object() : its.object;
+  op.handle = seat.new_handle();
+  op.parent = makes ? anchor.object_of_directory(directory) : kNoObject;
+  op.name = name;
+  op.mode = 0666 & ~context_.run.umask;
+  *open = {.file = file, .handle = op.handle, .for_read = for_read};
+  const int64_t from = seat.now();
+  if (error == 0) error = (co_await seat.perform(op, row(Operation::open))).error;
+  if (error) {
+    failed(makes ? "create" : "open", anchor, anchor.structure().file_path(file), error);
+    co_return error;
+  }
+  ++events_[for_read ? kReadOpens : kWriteOpens];
+  if (!makes) co_return 0;
+  anchor.made(file, op.object);
+  ++events_[kFileCreates];
+  if (!creates) seat.count(row(Operation::create), {.due = from, .from = from, .to = seat.now()});
+  co_return 0;
+}
+
+Task FilePlayer::close(Seat& seat, Anchor& anchor, Open& open) {
+  if (settings().flags.sync_at_close && !open.for_read) {
+    const Op sync{.kind = OpKind::fsync, .object = anchor.file(open.file).object, .handle = open.handle};
+    if (int error = (co_await seat.perform(sync)).error) failed("fsync", anchor, anchor.structure().file_path(open.file), error);
+  }
+  const Op op{.kind = OpKind::release, .object = anchor.file(open.file).object, .handle = open.handle};
+  const int error = (co_await seat.perform(op, row(Operation::close))).error;
+  if (error) failed("close", anchor, anchor.structure().file_path(open.file), error);
+  ++events_[kFileCloses];
+  anchor.release(open.file);
+  co_return error;
+}
+
+void FilePlayer::failed(const std::string& what, Anchor& anchor, const std::string& path, int error) {
+  context_.run.errors.add(
+      fmt::format("fwd={} fsd anchor={} file={} operation={}: {}", settings().name, anchor.name(), path, what, strerror(error)));
+}
+
+std::string_view FilePlayer::payload(ObjectId object, uint64_t offset, uint64_t length) {
+  return Payload::shared().get(object, offset, size_t(length), scratch_);
+}
+
+}  // namespace fsr::vdbench

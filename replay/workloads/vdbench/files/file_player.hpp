@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread of an FWD on an FSD: chooses a file or directory that its operation can be done to, does it, and so on until the run
+// ends. What each operation needs, and what it counts, is vdbench 5.04's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "stage/seat.hpp"
+#include "workloads/random.hpp"
+#include "workloads/vdbench/files/blocked.hpp"
+#include "workloads/vdbench/files/file_context.hpp"
+
+namespace fsr::vdbench {
+
+class FilePlayer final : public Player {
+ public:
+  // `context` outlives it. `number`: among the players of the run.
+  FilePlayer(WorkContext& context, unsigned number);
+  Actor play(Seat& seat) override;
+
+  const Events& events() const { return events_; }
+
+ private:
+  using File = Anchor::File;
+  struct Open {
+    uint32_t file = 0;
+    HandleId handle = 0;
+    bool for_read = false;
+    uint64_t next = 0;               // of sequential transfers
+    uint64_t bytes = 0, blocks = 0;  // done since it was opened
+  };
+  enum class Wanted : uint8_t { existing, missing, either, with_data };
+
+  // Each Task yields 0, or that the thread can't go on (kOver). Errors of the target are told and counted, and the thread goes
+  // on.
+  static constexpr int kOver = -1;
+  Task work(Seat& seat);
+  Task turn(Seat& seat);
+  Task transfer(Seat& seat, bool reads);
+  Task transfer_some(Seat& seat, bool reads);
+  Task create(Seat& seat);
+  Task remove(Seat& seat);
+  Task make_directory(Seat& seat);
+  Task remove_directory(Seat& seat);
+  Task inspect(Seat& seat);  // access, getattr, setattr, open, close
+  Task copy(Seat& seat);
+  Task copy_content(Seat& seat, uint32_t from, uint32_t to);
+
+  // A file for the operation, claimed.
+  Task find(Seat& seat, Wanted wanted, bool alone);
+  Task open(Seat& seat, Anchor& anchor, uint32_t file, bool for_read, bool creates, Open* open);
+  Task close(Seat& seat, Anchor& anchor, Open& open);
+  Task unlink(Seat& seat, Anchor& anchor, uint32_t file, int64_t due);
+  // The target knows the object; 0 or an errno.
+  Task look_up(Seat& seat, Anchor& anchor, uint32_t file);
+  Task look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory);
+  Task blocked(Seat& seat, Event event);
+  bool place_transfer(const Open& open, uint64_t* offset, uint64_t* length);
+  bool enough(const Open& open) const;
+  bool more_files(bool to_exist) const;
+
+  Row row(Operation operation) const { return row_of(context_.number, operation); }
+  const FileWorkload& settings() const { return context_.work.workload; }
+  uint64_t draw_size();
+  void failed(const std::string& what, Anchor& anchor, const std::string& path, int error);
+  std::string_view payload(ObjectId object, uint64_t offset, uint64_t length);
+
+  WorkContext& context_;
+  const unsigned number_;
+  Anchor* const anchor_;
+  Random random_;
+  Events events_{};
+  uint32_t found_ = 0;  // by find()
+  int64_t due_ = 0;     // of the operation at hand; 0: its issue
+  unsigned blocked_in_a_row_ = 0;
+  std::optional<Open> open_;  // of reads and writes
+  std::string scratch_;
+};
+
+}  // namespace fsr::vdbench

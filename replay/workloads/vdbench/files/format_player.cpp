@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/payload.hpp"
+#include "workloads/vdbench/files/tree_players.hpp"
+
+namespace fsr::vdbench {
+
+void FormatPlayer::failed(const std::string& what, const std::string& path, int error) {
+  context_.run.errors.add(
+      fmt::format("format fsd anchor={} file={} operation={}: {}", context_.anchor.name(), path, what, strerror(error)));
+}
+
+Task FormatPlayer::make_directory(Seat& seat, uint64_t directory) {
+  Anchor& anchor = context_.anchor;
+  const Structure& structure = anchor.structure();
+  if (anchor.exists(directory)) {
+    ++events_[kDirExists];
+    co_return 0;
+  }
+  const std::string name = structure.directory_name(directory);
+  Op op{.kind = OpKind::mkdir, .mode = 0777 & ~context_.run.umask};
+  op.object = seat.new_object();
+  op.parent = anchor.object_of_directory(structure.parent_of(directory));
+  op.name = name;
+  if (int error = (co_await seat.perform(op, row_of(context_.number, Operation::mkdir))).error) {
+    failed("mkdir", structure.directory_path(directory), error);
+  } else {
+    anchor.made_directory(directory, op.object);
+    ++events_[kDirectoryCreates];
+  }
+  co_return 0;
+}
+
+Task FormatPlayer::make_file(Seat& seat, uint32_t file) {
+  Anchor& anchor = context_.anchor;
+  const Structure& structure = anchor.structure();
+  const FileWorkload& settings = context_.work.workload;
+  const uint64_t size = structure.size_of(file), unit = settings.transfers.largest();
+  Anchor::File& its = anchor.file(file);
+  if (its.exists && its.current == size) {
+    ++events_[kFileMayNotExist];
+    co_return 0;
+  }
+  const bool makes = !its.exists;
+  const std::string name = structure.file_name(file);
+  const int64_t from = seat.now();
+  Op op{.kind = makes ? OpKind::create : OpKind::open};
+  op.open_flags = uint32_t(O_RDWR) | (makes ? uint32_t(O_CREAT) : 0) | settings.flags.flags;
+  op.object = makes ? seat.new_object() : its.object;
+  op.handle = seat.new_handle();
+  if (makes) {
+    op.parent = anchor.object_of_directory(structure.directory_of(file));
+    op.name = name;
+    op.mode = 0666 & ~context_.run.umask;
+  }
+  if (int error = (co_await seat.perform(op, row_of(context_.number, Operation::open))).error) {
+    failed(makes ? "create" : "open", structure.file_path(file), error);
+    co_return 0;
+  }
+  ++events_[kWriteOpens];
+  if (makes) {
+    anchor.made(file, op.object);
+    ++events_[kFileCreates];
+  }
+  for (uint64_t offset = its.current / unit * unit; offset < size && !seat.ended();) {
+    const uint64_t length = std::min(unit, size - offset);
+    const Op write{.kind = OpKind::write, .object = op.object, .handle = op.handle, .offset = offset, .length = length};
+    const How how{.payload = Payload::shared().get(op.object, offset, size_t(length), scratch_), .generated = true};
+    const Outcome& done = co_await seat.perform(write, row_of(context_.number, Operation::write), how);
+    if (done.error || done.result != length) {
+      failed(fmt::format("write lba={} size={}", offset, length), structure.file_path(file), done.error ? done.error : EIO);
+      break;
+    }
+    anchor.resized(file, offset += length);
+  }
+  if (settings.flags.sync_at_close) {
+    const Op sync{.kind = OpKind::fsync, .object = op.object, .handle = op.handle};
+    if (int error = (co_await seat.perform(sync)).error) failed("fsync", structure.file_path(file), error);
+  }
+  const Op close{.kind = OpKind::release, .object = op.object, .handle = op.handle};
+  if (int error = (co_await seat.perform(close, row_of(context_.number, Operation::close))).error)
+    failed("close", structure.file_path(file), error);
+  ++events_[kFileCloses];
+  if (makes) seat.count(row_of(context_.number, Operation::create), {.due = from, .from = from, .to = seat.now()});
+  co_return 0;
+}
+
+Actor FormatPlayer::play(Seat& seat) {
+  if (format_.clean) co_return;  // which was done before
+  const Structure& structure = context_.anchor.structure();
+  for (unsigned depth = 1; depth <= structure.depth(); ++depth) {
+    for (uint64_t d = structure.level(depth) + number_; d < structure.level(depth + 1) && !seat.ended(); d += players_)
+      co_await make_directory(seat, d);
+    if (!co_await seat.arrive(shared_.levels)) co_return;
+  }
+  if (format_.directories) co_return;
+  const std::vector<uint32_t>& used = structure.used();
+  for (uint64_t n; (n = shared_.next.fetch_add(1)) < used.size() && !seat.ended();) co_await make_file(seat, used[n]);
+}
+
+}  // namespace fsr::vdbench

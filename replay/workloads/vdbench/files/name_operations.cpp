@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on names and attributes.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "workloads/vdbench/files/file_player.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr int64_t kYear = int64_t(365) * 24 * 3600 * 1'000'000'000;
+
+}  // namespace
+
+Task FilePlayer::create(Seat& seat) {
+  if (co_await find(seat, Wanted::missing, true)) co_return kOver;
+  const uint32_t file = found_;
+  const int64_t from = seat.now();
+  Open opened;
+  if (co_await open(seat, *anchor_, file, false, true, &opened)) {
+    anchor_->release(file);
+    co_return 0;
+  }
+  co_await close(seat, *anchor_, opened);
+  seat.count(row(Operation::create), {.due = due_ ? due_ : from, .from = from, .to = seat.now()});
+  co_return 0;
+}
+
+Task FilePlayer::unlink(Seat& seat, Anchor& anchor, uint32_t file, int64_t due) {
+  const uint64_t directory = anchor.structure().directory_of(file);
+  int error = co_await look_up_directory(seat, anchor, directory);
+  const std::string name = anchor.structure().file_name(file);
+  Op op{
+      .kind = OpKind::unlink, .object = anchor.file(file).object, .parent = anchor.object_of_directory(directory), .name = name};
+  if (error == 0) error = (co_await seat.perform(op, row(Operation::remove), {.due = due})).error;
+  if (error) {
+    failed("delete", anchor, anchor.structure().file_path(file), error);
+    co_return error;
+  }
+  anchor.removed(file);
+  ++events_[kFileDeletes];
+  co_return 0;
+}
+
+Task FilePlayer::remove(Seat& seat) {
+  if (co_await find(seat, Wanted::existing, true)) co_return kOver;
+  const uint32_t file = found_;
+  co_await unlink(seat, *anchor_, file, due_);
+  anchor_->release(file);
+  co_return 0;
+}
+
+Task FilePlayer::make_directory(Seat& seat) {
+  const Structure& structure = anchor_->structure();
+  for (;;) {
+    if (seat.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
+    const std::optional<uint64_t> chosen = anchor_->choose_directory(settings().random_files);
+    if (!chosen) co_return kOver;
+    const uint64_t directory = *chosen, parent = structure.parent_of(directory);
+    Event why = kEvents;
+    if (!anchor_->claim_directory(directory)) {
+      if (co_await blocked(seat, kDirBusyMkdir)) co_return kOver;
+      continue;
+    }
+    if (anchor_->exists(directory)) {
+      anchor_->release_directory(directory);
+      if (anchor_->all_directories_exist() && !context_.run.expects.removes_directories) {
+        context_.over = true;
+        co_return kOver;
+      }
+      if (co_await blocked(seat, kDirExists)) co_return kOver;
+      continue;
+    }
+    if (!anchor_->claim_directory(parent)) {
+      why = kParentDirBusy;
+    } else if (!anchor_->exists(parent)) {
+      anchor_->release_directory(parent);
+      why = kMissingParent;
+    }
+    if (why != kEvents) {
+      anchor_->release_directory(directory);
+      if (co_await blocked(seat, why)) co_return kOver;
+      continue;
+    }
+    int error = co_await look_up_directory(seat, *anchor_, parent);
+    const std::string name = structure.directory_name(directory);
+    Op op{.kind = OpKind::mkdir, .mode = 0777 & ~context_.run.umask};
+    op.object = seat.new_object();
+    op.parent = anchor_->object_of_directory(parent);
+    op.name = name;
+    if (error == 0) error = (co_await seat.perform(op, row(Operation::mkdir), {.due = due_})).error;
+    if (error) {
+      failed("mkdir", *anchor_, structure.directory_path(directory), error);
+    } else {
+      anchor_->made_directory(directory, op.object);
+      ++events_[kDirectoryCreates];
+    }
+    anchor_->release_directory(parent);
+    anchor_->release_directory(directory);
+    co_return 0;
+  }
+}
+
+Task FilePlayer::remove_directory(Seat& seat) {
+  const Structure& structure = anchor_->structure();
+  for (;;) {
+    if (seat.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
+    const std::optional<uint64_t> chosen = anchor_->choose_directory(settings().random_files);
+    if (!chosen) co_return kOver;
+    const uint64_t directory = *chosen;
+    const Expectations& expects = context_.run.expects;
+    if (!anchor_->claim_directory(directory)) {
+      if (co_await blocked(seat, kDirBusyRmdir)) co_return kOver;
+      continue;
+    }
+    Event why = kEvents;
+    bool in_vain = false;
+    if (!anchor_->exists(directory)) {
+      why = kDirDoesNotExist;
+      in_vain = anchor_->existing_directories() == 0 && !expects.makes_directories;
+    } else if (anchor_->has_directories(directory)) {
+      why = kDirStillHasChild;
+    } else if (anchor_->has_files(directory)) {
+      why = kDirStillHasFiles;
+      in_vain = !expects.deletes;
+    }
+    if (why != kEvents) {
+      anchor_->release_directory(directory);
+      if (in_vain) {
+        context_.over = true;
+        co_return kOver;
+      }
+      if (co_await blocked(seat, why)) co_return kOver;
+      continue;
+    }
+    int error = co_await look_up_directory(seat, *anchor_, directory);
+    const std::string name = structure.directory_name(directory);
+    Op op{.kind = OpKind::rmdir, .object = anchor_->directory(directory).object};
+    op.parent = anchor_->object_of_directory(structure.parent_of(directory));
+    op.name = name;
+    if (error == 0) error = (co_await seat.perform(op, row(Operation::rmdir), {.due = due_})).error;
+    if (error) {
+      failed("rmdir", *anchor_, structure.directory_path(directory), error);
+    } else {
+      anchor_->removed_directory(directory);
+      ++events_[kDirectoryDeletes];
+    }
+    anchor_->release_directory(directory);
+    co_return 0;
+  }
+}
+
+Task FilePlayer::inspect(Seat& seat) {
+  const Operation operation = settings().operation;
+  if (co_await find(seat, Wanted::existing, false)) co_return kOver;
+  const uint32_t file = found_;
+  if (operation == Operation::open || operation == Operation::close) {
+    Open opened;
+    if (co_await open(seat, *anchor_, file, operation == Operation::open, false, &opened)) {
+      anchor_->release(file);
+      co_return 0;
+    }
+    co_await close(seat, *anchor_, opened);
+    co_return 0;
+  }
+  int error = co_await look_up(seat, *anchor_, file);
+  Op op{.kind = operation == Operation::getattr  ? OpKind::getattr
+                : operation == Operation::access ? OpKind::access
+                                                 : OpKind::setattr};
+  op.object = anchor_->file(file).object;
+  Attr times;
+  if (operation == Operation::access) op.mode = R_OK;
+  if (operation == Operation::setattr) {
+    // As the original: a year from now.
+    times.valid = kAttrMtime;
+    times.mtime =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count() + kYear;
+    op.set = &times;
+  }
+  if (error == 0) error = (co_await seat.perform(op, row(operation), {.due = due_})).error;
+  if (error)
+    failed(kOperationNames[unsigned(operation)], *anchor_, anchor_->structure().file_path(file), error);
+  else
+    ++events_[operation == Operation::getattr ? kGetAttr : operation == Operation::access ? kAccess : kSetAttr];
+  anchor_->release(file);
+  co_return 0;
+}
+
+}  // namespace fsr::vdbench

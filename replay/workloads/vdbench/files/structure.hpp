@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of an FSD: which directories and files there are, their names, sizes and order, as vdbench makes them. Directories
+// stand by depth, then by the number within their parent, then by the place of the parent; files follow the order of their
+// directories. Constant once made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/vdbench/language/settings.hpp"
+
+namespace fsr::vdbench {
+
+class Structure {
+ public:
+  static constexpr uint64_t kAnchor = ~uint64_t(0);  // the parent of the uppermost directories
+
+  // Throws std::runtime_error where there would be too many files, or fewer bytes than are asked for.
+  explicit Structure(const FileSystem& settings);
+
+  uint64_t directories() const { return bases_.back(); }
+  uint64_t files() const { return sizes_.size(); }
+  uint64_t bytes() const { return bytes_; }
+  unsigned depth() const { return unsigned(bases_.size()) - 1; }
+  // Directories of a depth, from 1: numbers from level(d) up to level(d + 1).
+  uint64_t level(unsigned depth) const { return bases_[depth - 1]; }
+  unsigned depth_of(uint64_t directory) const;
+  uint64_t parent_of(uint64_t directory) const;  // or kAnchor
+  uint64_t child_of(uint64_t directory, uint64_t n) const;
+  uint64_t width() const { return width_; }
+  uint64_t directory_of(uint64_t file) const;
+  std::string directory_name(uint64_t directory) const;
+  std::string file_name(uint64_t file) const;
+  std::string file_path(uint64_t file) const;  // below the anchor
+  std::string directory_path(uint64_t directory) const;
+  uint64_t size_of(uint64_t file) const { return sizes_[file]; }
+  // Those in use: all, or the parts that totalsize= and workingsetsize= ask for.
+  const std::vector<uint32_t>& used() const { return used_; }
+  uint64_t total() const { return total_; }  // bytes of totalsize's part; all without
+
+ private:
+  std::vector<uint32_t> part(const std::vector<uint32_t>& of, uint64_t bytes, const char* what) const;
+  std::string name(const std::string& mask, uint64_t first, uint64_t second) const;
+
+  const uint64_t width_, in_directory_;
+  const bool all_directories_;
+  std::string directory_mask_, file_mask_;
+  std::vector<uint64_t> bases_;   // by depth, from 1: the number of the first directory; and the end
+  std::vector<uint64_t> powers_;  // of the width
+  std::vector<uint64_t> sizes_;
+  std::vector<uint32_t> used_;
+  uint64_t bytes_ = 0, total_ = 0;
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
+
+#include "workloads/vdbench/files/tree_players.hpp"
+
+namespace fsr::vdbench {
+
+Actor SurveyPlayer::play(Seat& seat) {
+  Anchor& anchor = shared_.anchor;
+  const Structure& structure = anchor.structure();
+  for (unsigned depth = 1; depth <= structure.depth() + 1; ++depth) {
+    const bool files = depth > structure.depth();
+    const uint64_t from = files ? 0 : structure.level(depth), to = files ? structure.files() : structure.level(depth + 1);
+    for (;;) {
+      const uint64_t n = from + shared_.next.fetch_add(1);
+      if (n >= to || seat.ended()) break;
+      const uint64_t parent = files ? structure.directory_of(n) : structure.parent_of(n);
+      if (!anchor.exists(parent)) continue;
+      const std::string name = files ? structure.file_name(n) : structure.directory_name(n);
+      const Op op{
+          .kind = OpKind::lookup, .object = seat.new_object(), .parent = anchor.object_of_directory(parent), .name = name};
+      const Outcome& found = co_await seat.perform(op);
+      if (found.error) {
+        int none = 0;
+        if (found.error != ENOENT) shared_.error.compare_exchange_strong(none, found.error);
+        continue;
+      }
+      if (files) {
+        anchor.made(uint32_t(n), op.object);
+        anchor.resized(uint32_t(n), found.attr.size);
+      } else {
+        anchor.made_directory(n, op.object);
+      }
+    }
+    if (!co_await seat.arrive(shared_.levels)) co_return;
+    shared_.next = 0;
+    if (!co_await seat.arrive(shared_.levels)) co_return;
+  }
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads and writes of a player's open file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "workloads/vdbench/files/file_player.hpp"
+
+namespace fsr::vdbench {
+
+uint64_t FilePlayer::draw_size() {
+  const auto& shares = settings().transfers.shares;
+  if (shares.size() == 1) return shares[0].first;
+  double at = random_.unit() * 100;
+  for (const auto& [size, share] : shares) {
+    if (at < share) return size;
+    at -= share;
+  }
+  return shares.back().first;
+}
+
+// The thread has done what it came to this file for.
+bool FilePlayer::enough(const Open& open) const {
+  const FileWorkload& s = settings();
+  const uint64_t size = anchor_->structure().size_of(open.file);
+  if (s.stop_after_percent) return open.bytes >= size * s.stop_after / 100;
+  if (s.stop_after && open.blocks >= s.stop_after) return true;
+  return s.random_io ? open.bytes >= size : s.stop_after == 0 && open.bytes >= size;
+}
+
+// False: the file has no more.
+bool FilePlayer::place_transfer(const Open& open, uint64_t* offset, uint64_t* length) {
+  const File& file = anchor_->file(open.file);
+  const uint64_t end = open.for_read ? file.current : anchor_->structure().size_of(open.file);
+  *length = draw_size();
+  if (settings().random_io) {
+    const uint64_t blocks = end / *length;
+    *offset = random_.below(blocks) * *length;
+  } else {
+    *offset = open.next;
+  }
+  if (*offset >= end) return false;
+  *length = std::min(*length, end - *offset);
+  return true;
+}
+
+Task FilePlayer::transfer(Seat& seat, bool reads) {
+  const FileWorkload& s = settings();
+  uint64_t offset = 0, length = 0;
+  if (open_ && (enough(*open_) || !place_transfer(*open_, &offset, &length))) {
+    // A file that is read or written in parts goes on there, and begins anew after its end.
+    const uint64_t size = anchor_->structure().size_of(open_->file);
+    anchor_->file(open_->file).position = s.stop_after && !s.random_io && open_->next < size ? open_->next : 0;
+    Open done = *open_;
+    open_.reset();
+    co_await close(seat, *anchor_, done);
+  }
+  while (!open_) {
+    const bool mixes = s.read_percent && *s.read_percent != 100;
+    const bool for_read = reads && !mixes;
+    const Wanted wanted = reads ? Wanted::with_data : s.random_io ? Wanted::existing : Wanted::either;
+    if (co_await find(seat, wanted, !s.shared)) co_return kOver;
+    File& file = anchor_->file(found_);
+    const uint32_t chosen = found_;
+    if (!reads && s.deletes_first && file.exists && (s.stop_after == 0 || file.current == anchor_->structure().size_of(chosen)))
+      co_await unlink(seat, *anchor_, chosen, 0);
+    Open opened;
+    if (co_await open(seat, *anchor_, chosen, for_read, false, &opened)) {
+      anchor_->release(chosen);
+      co_return 0;
+    }
+    if (!s.random_io) {
+      opened.next = s.stop_after ? file.position : 0;
+      const uint64_t size = anchor_->structure().size_of(chosen);
+      if (s.starts_anywhere && s.stop_after == 0)
+        opened.next = random_.below(std::max<uint64_t>(1, size / draw_size())) * draw_size();
+    }
+    if (!place_transfer(opened, &offset, &length)) {
+      file.position = 0;
+      opened.next = 0;
+      if (!place_transfer(opened, &offset, &length)) {  // it is empty
+        co_await close(seat, *anchor_, opened);
+        if (co_await blocked(seat, kFileIsFull)) co_return kOver;
+        continue;
+      }
+    }
+    open_ = opened;
+  }
+  const File& file = anchor_->file(open_->file);
+  Op op{.kind = reads ? OpKind::read : OpKind::write};
+  op.object = file.object;
+  op.handle = open_->handle;
+  op.offset = offset;
+  op.length = length;
+  How how{.due = due_};
+  if (!reads) how.payload = payload(file.object, offset, length);
+  const Outcome& outcome = co_await seat.perform(op, row(reads ? Operation::read : Operation::write), how);
+  const bool shorter = outcome.error == 0 && outcome.result != length;
+  if (outcome.error || shorter)
+    failed(fmt::format("{} lba={} size={}", reads ? "read" : "write", offset, length), *anchor_,
+           anchor_->structure().file_path(open_->file), outcome.error ? outcome.error : EIO);
+  open_->next = offset + length;
+  open_->bytes += length;
+  ++open_->blocks;
+  if (!reads && outcome.error == 0 && offset + length > file.current) anchor_->resized(open_->file, offset + length);
+  co_return 0;
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Players for whole trees: what is there is looked at, what an earlier run made is removed, and all of it is made anew. Several
+// of a kind share an anchor's work.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "stage/barrier.hpp"
+#include "stage/seat.hpp"
+#include "workloads/vdbench/files/blocked.hpp"
+#include "workloads/vdbench/files/file_context.hpp"
+
+namespace fsr::vdbench {
+
+// Teaches the anchor which of its directories and files exist, and how large they are.
+class SurveyPlayer final : public Player {
+ public:
+  struct Shared {
+    Anchor& anchor;
+    Barrier levels;
+    std::atomic<uint64_t> next{0};
+    std::atomic<int> error{0};  // the first errno but ENOENT
+    Shared(Anchor& a, unsigned players) : anchor(a), levels(players) {}
+  };
+  explicit SurveyPlayer(Shared& shared) : shared_(shared) {}
+  Actor play(Seat& seat) override;
+
+ private:
+  Shared& shared_;
+};
+
+// Removes from the anchor what has vdbench's names, with what has them below. Other names stay.
+class CleanPlayer final : public Player {
+ public:
+  // `number` of so many players.
+  CleanPlayer(Anchor& anchor, unsigned number, unsigned players) : anchor_(anchor), number_(number), players_(players) {}
+  Actor play(Seat& seat) override;
+
+  uint64_t files = 0, directories = 0;
+  std::string failure;  // the first, one line
+
+ private:
+  Task empty(Seat& seat, ObjectId directory, const std::string& path, bool share);
+  Task remove(Seat& seat, ObjectId parent, const std::string& name, const std::string& path);
+  void failed(const std::string& path, int error);
+
+  Anchor& anchor_;
+  const unsigned number_, players_;
+};
+
+// One thread of a format: directories by depth, then files with their content.
+class FormatPlayer final : public Player {
+ public:
+  struct Shared {
+    Barrier levels;
+    std::atomic<uint64_t> next{0};  // of used()
+    explicit Shared(unsigned players) : levels(players) {}
+  };
+  FormatPlayer(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned players)
+      : context_(context), shared_(shared), format_(format), number_(number), players_(players) {}
+  Actor play(Seat& seat) override;
+
+  const Events& events() const { return events_; }
+
+ private:
+  Task make_directory(Seat& seat, uint64_t directory);
+  Task make_file(Seat& seat, uint32_t file);
+  void failed(const std::string& what, const std::string& path, int error);
+
+  WorkContext& context_;
+  Shared& shared_;
+  const Format& format_;
+  const unsigned number_, players_;
+  Events events_{};
+  std::string scratch_;
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/language/cut.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace fsr::vdbench {
+
+namespace {
+
+class Cutter {
+ public:
+  Cutter(const std::string& text, const std::vector<Place>& places) : text_(text), places_(places) {}
+
+  Statement cut() {
+    Statement statement;
+    do statement.parameters.push_back(parameter());
+    while (took(','));
+    if (at_ < text_.size()) fail("expected ',' or the end of the line");
+    return statement;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw ParameterError(place(), what); }
+  Place place() const {
+    if (at_ < places_.size()) return places_[at_];
+    Place last = places_.back();
+    ++last.column;
+    return last;
+  }
+  bool took(char c) {
+    const bool is = at_ < text_.size() && text_[at_] == c;
+    at_ += is;
+    return is;
+  }
+
+  Parameter parameter() {
+    Parameter parameter;
+    parameter.place = place();
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      parameter.keyword += text_[at_++];
+    if (parameter.keyword.empty()) fail("expected KEYWORD=VALUE");
+    if (!took('=')) fail(fmt::format("expected '=' after {}", parameter.keyword));
+    if (took('(')) {
+      parameter.list = true;
+      do parameter.values.push_back(value(true));
+      while (took(','));
+      if (!took(')')) fail(fmt::format("expected ')' or ',' in the list of {}", parameter.keyword));
+    } else {
+      parameter.values.push_back(value(false));
+    }
+    return parameter;
+  }
+
+  Value value(bool in_list) {
+    Value value;
+    value.place = place();
+    if (took('"')) {
+      value.quoted = true;
+      while (at_ < text_.size() && text_[at_] != '"') value.text += text_[at_++];
+      if (!took('"')) fail("quotes that do not end, expected another \"");
+      return value;
+    }
+    while (at_ < text_.size() && text_[at_] != ',' && !(in_list && text_[at_] == ')')) {
+      if (text_[at_] == '"') fail("expected a value that is quoted as a whole");
+      if (text_[at_] == '(' || (text_[at_] == ')' && !in_list)) fail("expected a value without parentheses");
+      value.text += text_[at_++];
+    }
+    if (value.text.empty()) fail("expected a value");
+    return value;
+  }
+
+  const std::string& text_;
+  const std::vector<Place>& places_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+Statement cut_statement(const std::string& text, const std::vector<Place>& places) { return Cutter(text, places).cut(); }
+
+}  // namespace fsr::vdbench

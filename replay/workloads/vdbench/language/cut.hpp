@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts a statement into its parameters. Plain functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/vdbench/language/source_text.hpp"
+
+namespace fsr::vdbench {
+
+// `text` is not empty; a place for each of its characters. Throws ParameterError.
+Statement cut_statement(const std::string& text, const std::vector<Place>& places);
+
+}  // namespace fsr::vdbench

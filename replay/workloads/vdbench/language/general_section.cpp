@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// General parameters and hosts.
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/vdbench/language/section_tables.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr size_t kMostBuckets = 64;
+
+void set_histogram(General& g, const Parameter& p) {
+  if (!same_word(p.values[0].text, "default"))
+    throw ParameterError(p.values[0].place, "expected (default,EDGE,...) or (default,suppress)");
+  g.histogram.clear();
+  for (size_t i = 1; i < p.values.size(); ++i) {
+    const Value& value = p.values[i];
+    if (same_word(value.text, "suppress")) {
+      g.histogram_shown = false;
+      continue;
+    }
+    std::string text = value.text;
+    double times = 1e3;
+    if (text.ends_with('u'))
+      text.pop_back();
+    else if (text.ends_with('m'))
+      times = 1e6, text.pop_back();
+    else if (text.ends_with('s'))
+      times = 1e9, text.pop_back();
+    auto edge = int64_t(number({text, value.place}).value * times);
+    const int64_t before = g.histogram.empty() ? 0 : g.histogram.back();
+    // A number that is not greater than the one before is the width of the bucket.
+    if (edge <= before) edge += before;
+    if (edge <= before) throw ParameterError(value.place, "expected an edge above the one before");
+    g.histogram.push_back(edge);
+  }
+  if (g.histogram.size() > kMostBuckets) throw ParameterError(p.place, "expected at most 64 buckets");
+}
+
+void set_commands(Commands& commands, const Parameter& p) {
+  for (const Value& value : p.values)
+    if (value.quoted ||
+        (value.text != "cons" && value.text != "sum" && value.text != "log" && value.text != "master" && value.text != "slave"))
+      commands.lines.push_back(value.text);
+}
+
+void set_misc(General& g, const Parameter& p) {
+  for (const Value& value : p.values) {
+    if (!begins_word(value.text, "fifo=")) throw ParameterError(value.place, "expected fifo=N");
+    g.queue = whole(Value{value.text.substr(5), value.place}, 10, 1'000'000);
+  }
+}
+
+constexpr const char* kNotYet = "this version does not have it";
+constexpr const char* kSolaris = "it is Solaris' or Windows' own";
+
+const Keyword<General> kGeneral[] = {
+    {"abort_failed_skew", [](General& g, const Parameter& p) { g.abort_failed_skew = within(p, 0, 100); }},
+    {"compratio", nullptr, kNotYet},
+    {"compression", nullptr, kNotYet},
+    {"compressionseed", nullptr, kNotYet},
+    {"concatenatesds", nullptr, kNotYet},
+    {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},
+    {"data_errors", [](General& g, const Parameter& p) { g.data_errors = whole(p, 1, 1'000'000'000); }},
+    {"debug", nullptr, "it asks for the original's own flags"},
+    {"dedupratio", nullptr, kNotYet},
+    {"dedupunit", nullptr, kNotYet},
+    {"dedupsets", nullptr, kNotYet},
+    {"deduphotsets", nullptr, kNotYet},
+    {"dedupflipflop", nullptr, kNotYet},
+    {"startcmd", [](General& g, const Parameter& p) { set_commands(g.start, p); }},
+    {"start_cmd", [](General& g, const Parameter& p) { set_commands(g.start, p); }},
+    {"endcmd", [](General& g, const Parameter& p) { set_commands(g.end, p); }},
+    {"end_cmd", [](General& g, const Parameter& p) { set_commands(g.end, p); }},
+    {"formatsds", nullptr, kNotYet},
+    {"formatxfersize", [](General& g, const Parameter& p) { g.format_transfer = transfer_sizes(p).largest(); }},
+    {"fwd_thread_adjust", nullptr, kNotYet},
+    {"histogram", set_histogram},
+    {"ios_per_jvm", [](General&, const Parameter& p) { whole(p, 1, 1'000'000'000); }},
+    {"journal", nullptr, kNotYet},
+    {"loop", nullptr, kNotYet},
+    {"messagescan", [](General&, const Parameter& p) { single(p); }},
+    {"misc", set_misc},
+    {"monitor", [](General& g, const Parameter& p) { g.monitor = single(p).text; }},
+    {"pattern", nullptr, kNotYet},
+    {"pattern_buffer", nullptr, kNotYet},
+    {"port", [](General&, const Parameter& p) { whole(p, 1, 65535); }},
+    {"report",
+     [](General&, const Parameter& p) {
+       for (const Value& v : p.values) one_of(v, {"host_detail", "slave_detail", "no_sd_detail", "no_fsd_detail"});
+     }},
+    {"report_run_totals", nullptr, kNotYet},
+    {"showlba", nullptr, kNotYet},
+    {"timeout", nullptr, kNotYet},
+    {"validate", nullptr, kNotYet},
+    {"unix2windows", nullptr, kSolaris},
+    {"psrset", nullptr, kSolaris},
+    {"auxreport", nullptr, kNotYet},
+    {"heartbeat_error", nullptr, "there are no slaves to beat"},
+    {"swat", nullptr, "Swat is closed"},
+};
+
+const Keyword<Host> kHost[] = {
+    {"system",
+     [](Host&, const Parameter& p) {
+       if (!same_word(single(p).text, "localhost"))
+         throw ParameterError(p.values[0].place, "another host is refused: expected system=localhost");
+     }},
+    {"jvms", [](Host&, const Parameter& p) { whole(p, 1, 1000); }},
+    {"vdbench", [](Host&, const Parameter& p) { single(p); }},
+    {"shell",
+     [](Host&, const Parameter& p) {
+       one_of(single(p), {"rsh", "ssh", "vdbench"});
+     }},
+    {"user", [](Host&, const Parameter& p) { single(p); }},
+    {"clients", nullptr, "load comes from this host alone"},
+    {"mount", nullptr, kNotYet},
+    {"master", [](Host&, const Parameter& p) { single(p); }},
+};
+
+}  // namespace
+
+std::span<const Keyword<General>> general_keywords() { return kGeneral; }
+std::span<const Keyword<Host>> host_keywords() { return kHost; }
+
+}  // namespace fsr::vdbench

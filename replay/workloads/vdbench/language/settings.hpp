@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// What parameter files define. Plain data; sizes in bytes, times in seconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/vdbench/language/source_text.hpp"
+#include "workloads/vdbench/language/values.hpp"
+
+namespace fsr::vdbench {
+
+// Sizes with their percentages.
+using SizeShares = std::vector<std::pair<uint64_t, double>>;
+
+// Sizes of transfers: one, several with their percentages, or any multiple of `align` from `least` to `most`.
+struct TransferSizes {
+  SizeShares shares = SizeShares(1, {4096, 100});
+  uint64_t least = 0, most = 0, align = 0;  // align 0: `shares` hold
+
+  uint64_t largest() const;
+  uint64_t only() const { return align == 0 && shares.size() == 1 ? shares[0].first : 0; }  // 0: there are several
+};
+// xfersize= of one kind or the other. Throws ParameterError.
+TransferSizes transfer_sizes(const Parameter& parameter);
+
+// A part of an SD, as percentages or bytes.
+struct Share {
+  double from = 0, to = 0;  // both 0: all of it
+  bool given() const { return to != 0; }
+};
+
+// O_* flags for open(2), and fsync before close.
+struct OpenFlags {
+  uint32_t flags = 0;
+  bool sync_at_close = false;
+};
+OpenFlags open_flags(const Parameter& parameter);
+
+// Shell commands before or after runs.
+struct Commands {
+  std::vector<std::string> lines;
+};
+
+struct General {
+  bool create_anchors = false;
+  double abort_failed_skew = 0;  // percent; 0: only a warning
+  uint64_t format_transfer = 128 << 10;
+  std::vector<int64_t> histogram;  // upper edges of the buckets, ns; empty: the default ones
+  bool histogram_shown = true;
+  Commands start, end;
+  std::string monitor;        // a file whose words end the run
+  uint64_t data_errors = 50;  // after which everything ends
+  std::optional<bool> format_storage;
+  uint64_t queue = 2000;  // starts that a workload may be behind
+};
+
+struct Storage {
+  std::string name;
+  Place place;
+  std::string lun;
+  uint64_t size = 0;  // 0: as it is
+  unsigned threads = 8;
+  uint64_t hit_area = 1 << 20, offset = 0, align = 0;
+  Share range;
+  OpenFlags flags;
+};
+
+enum class Seek : uint8_t { random, sequential, once, sequential_elsewhere, poisson };
+
+struct Workload {
+  std::string name;
+  Place place;
+  std::vector<size_t> storages;
+  TransferSizes transfers;
+  double read_percent = 100, read_hits = 0, write_hits = 0;
+  Seek seek = Seek::random;
+  double seek_percent = 100;  // of Seek::random: the others follow the one before
+  double midpoint = 3;        // of poisson
+  std::optional<std::pair<double, double>> stride;
+  Share range, hot_band;
+  double skew = 0;  // percent; 0: a part of what is left
+  double rate = 0;
+  unsigned priority = 0, streams = 0, threads = 0;
+  OpenFlags flags;
+};
+
+struct FileSystem {
+  std::string name;
+  Place place;
+  std::string anchor;
+  uint64_t depth = 1, width = 1, files = 10;
+  SizeShares sizes = SizeShares(1, {4096, 100});  // (size, 0): about that
+  bool all_directories = false;                   // files in all of them, not the lowest alone
+  uint64_t total = 0, working_set = 0;            // bytes; 0: all
+  bool total_percent = false, working_set_percent = false;
+  OpenFlags flags;
+  std::string directory_mask, file_mask;  // printf formats; empty: the usual names
+};
+
+enum class Operation : uint8_t { read, write, mkdir, rmdir, create, remove, open, close, access, getattr, setattr, copy, move };
+constexpr unsigned kOperations = unsigned(Operation::move) + 1;
+extern const char* const kOperationNames[kOperations];  // "read", "write", "mkdir", "rmdir", "create", "delete", ...
+
+Operation operation_of(const Value& value);  // throws ParameterError
+
+struct FileWorkload {
+  std::string name;
+  Place place;
+  std::vector<size_t> systems;
+  std::optional<size_t> target;  // of copy and move
+  Operation operation = Operation::read;
+  std::optional<double> read_percent;  // reads and writes of one open file
+  TransferSizes transfers;
+  bool random_io = false, shared = false, starts_anywhere = false, deletes_first = false;
+  bool random_files = false, once = false, starts_at_any_file = false;
+  double midpoint = 0;  // of poisson selection; 0: all alike
+  uint64_t stop_after = 0;
+  bool stop_after_percent = false;
+  double skew = 0;  // percent
+  unsigned threads = 1;
+  OpenFlags flags;
+};
+
+struct Format {
+  bool yes = false, only = false, restart = false, clean = false, once = false, directories = false, limited = false,
+       complete = false;
+  bool any() const { return yes || only || restart || clean; }
+};
+
+// What a run repeats itself over: the values in their order.
+struct Loop {
+  const char* name;  // "xfersize"
+  Place place;
+  std::vector<Number> numbers;
+  std::vector<Parameter> sizes;       // of xfersize, seekpct: each as a parameter of its own
+  std::vector<Operation> operations;  // of operation
+};
+
+struct Rate {
+  enum Kind : uint8_t { fixed, max, curve } kind = fixed;
+  double value = 0;  // per second
+};
+
+enum class Distribution : uint8_t { exponential, uniform, deterministic };
+
+struct Run {
+  std::string name;
+  Place place;
+  std::vector<size_t> workloads, file_workloads;
+  std::optional<std::vector<size_t>> storages, systems;
+  std::vector<Rate> rates;
+  std::vector<std::pair<double, double>> rate_steps;  // of distribution=variable: rate, seconds
+  std::vector<double> curve_points = {10, 50, 70, 80, 90, 100};
+  double stop_curve = 0;  // ms
+  int64_t elapsed = 30, interval = 1, warmup = 0, pause = 0;
+  double max_data = 0, max_read = 0, max_written = 0;
+  Distribution distribution = Distribution::exponential;
+  bool variable = false, spike = false;
+  Format format;
+  std::vector<Operation> operations;
+  std::vector<Loop> loops;
+  Commands start, end;
+  OpenFlags flags;
+};
+
+struct Definitions {
+  General general;
+  std::vector<Storage> storages;
+  std::vector<Workload> workloads;
+  std::vector<FileSystem> systems;
+  std::vector<FileWorkload> file_workloads;
+  FileWorkload format_workload;  // fwd=format
+  std::vector<Run> runs;
+  bool files() const { return !systems.empty(); }
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that several sections have.
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/vdbench/language/settings.hpp"
+
+namespace fsr::vdbench {
+
+const char* const kOperationNames[kOperations] = {"read",  "write",  "mkdir",   "rmdir",   "create", "delete", "open",
+                                                  "close", "access", "getattr", "setattr", "copy",   "move"};
+
+namespace {
+
+constexpr uint64_t kSector = 512, kLargest = 1u << 30;
+
+uint64_t transfer_size(const Value& value) {
+  const uint64_t size = whole(value, kSector, kLargest);
+  if (size % kSector) throw ParameterError(value.place, fmt::format("'{}' is no multiple of 512, expected one", value.text));
+  return size;
+}
+
+}  // namespace
+
+uint64_t TransferSizes::largest() const {
+  if (align) return most;
+  uint64_t largest = 0;
+  for (const auto& [size, share] : shares) largest = std::max(largest, size);
+  return largest;
+}
+
+TransferSizes transfer_sizes(const Parameter& parameter) {
+  const std::vector<Value>& v = parameter.values;
+  TransferSizes sizes;
+  if (v.size() == 1) {
+    sizes.shares = {{transfer_size(v[0]), 100}};
+    return sizes;
+  }
+  if (v.size() == 3) {
+    sizes.least = transfer_size(v[0]);
+    sizes.most = transfer_size(v[1]);
+    sizes.align = transfer_size(v[2]);
+    if (sizes.least > sizes.most || sizes.least % sizes.align || sizes.most % sizes.align)
+      throw ParameterError(v[0].place, "expected (smallest,largest,alignment), both multiples of the third");
+    return sizes;
+  }
+  sizes.shares.clear();
+  double total = 0;
+  for (size_t i = 0; i < v.size(); i += 2) {
+    if (i + 1 == v.size()) throw ParameterError(v[i].place, "expected a percentage after each size");
+    const double share = number(v[i + 1]).value;
+    if (share < 0) throw ParameterError(v[i + 1].place, "expected a percentage from 0 to 100");
+    sizes.shares.push_back({transfer_size(v[i]), share});
+    total += share;
+  }
+  if (std::fabs(total - 100) > 1e-6)
+    throw ParameterError(parameter.place, fmt::format("the percentages add up to {:g}, expected 100", total));
+  return sizes;
+}
+
+Operation operation_of(const Value& value) {
+  const auto operation = Operation(one_of(value, {kOperationNames, kOperationNames + kOperations}));
+  if (operation == Operation::move) throw ParameterError(value.place, "move is refused: 5.04 can't do it either");
+  return operation;
+}
+
+// All three kinds of O_SYNC are O_DSYNC, as 5.04 opens files on Linux.
+OpenFlags open_flags(const Parameter& parameter) {
+  OpenFlags flags;
+  for (const Value& value : parameter.values) {
+    switch (one_of(value, {"o_direct", "directio", "o_sync", "o_dsync", "o_rsync", "fsync", "none"})) {
+      case 0:
+      case 1:
+        flags.flags |= O_DIRECT;
+        break;
+      case 5:
+        flags.sync_at_close = true;
+        break;
+      case 6:
+        break;
+      default:
+        flags.flags |= O_DSYNC;
+    }
+  }
+  return flags;
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/language/source_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "workloads/vdbench/language/cut.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Set for each run of the program itself: what these stand for is known when a command is run, or when hosts are.
+bool is_own_variable(const std::string& name) {
+  return name == "output" || name == "lun" || name == "lba" || name == "size" || name == "sector" || name == "error";
+}
+
+std::string directory_of(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash + 1);
+}
+
+}  // namespace
+
+ParameterError::ParameterError(const Place& place, const std::string& what)
+    : std::runtime_error(place.file ? fmt::format("{}:{}:{}: {}", *place.file, place.line, place.column, what) : what) {}
+
+StatementReader::StatementReader(std::map<std::string, std::string> substitutions, Open open)
+    : substitutions_(std::move(substitutions)), open_(std::move(open)) {}
+
+std::vector<Statement> StatementReader::read(const std::vector<SourceText>& texts) {
+  for (const SourceText& text : texts) take(text, 0);
+  for (const auto& [name, value] : substitutions_)
+    if (!used_[name]) throw std::runtime_error(fmt::format("{}={}: no parameter file has ${}", name, value, name));
+  return std::move(statements_);
+}
+
+void StatementReader::take(const SourceText& source, unsigned depth) {
+  const auto file = std::make_shared<const std::string>(source.name);
+  uint32_t number = 0;
+  size_t at = 0;
+  while (at < source.text.size()) {
+    const size_t end = std::min(source.text.find('\n', at), source.text.size());
+    if (!take_line(file, directory_of(source.name), source.text.substr(at, end - at), ++number, depth)) break;
+    at = end + 1;
+  }
+  if (!pending_.characters.empty())
+    throw ParameterError(pending_.places.back(), "the file ends after a ',', expected another parameter");
+}
+
+// False: nothing of the file is read any more.
+bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, const std::string& directory,
+                                const std::string& line, uint32_t number, unsigned depth) {
+  lines_.push_back(line);
+  size_t first = 0;
+  while (first < line.size() && is_blank(line[first])) ++first;
+  if (first == line.size() || line[first] == '/' || line[first] == '#' || line[first] == '*') return true;
+  const std::string_view rest = std::string_view(line).substr(first);
+  if (rest.starts_with("eof") && (rest.size() == 3 || is_blank(rest[3]))) return false;
+
+  Text text = substitute(file, line, number);
+  while (!text.characters.empty() && is_blank(text.characters.front())) {
+    text.characters.erase(text.characters.begin());
+    text.places.erase(text.places.begin());
+  }
+  // A comment follows the first blank, but for blanks in quotes and parentheses, which may also go on in the next line.
+  bool quoted = false;
+  int open = 0;
+  for (char c : pending_.characters) open += c == '(' ? 1 : c == ')' ? -1 : 0;
+  Text kept;
+  for (size_t i = 0; i < text.characters.size(); ++i) {
+    const char c = text.characters[i];
+    if (c == '"') quoted = !quoted;
+    if (!quoted) {
+      if (is_blank(c) && open <= 0) break;
+      if (is_blank(c)) continue;
+      open += c == '(' ? 1 : c == ')' ? -1 : 0;
+    }
+    kept.characters += c;
+    kept.places.push_back(text.places[i]);
+  }
+  if (quoted) throw ParameterError(kept.places.back(), "quotes that do not end, expected another \"");
+  if (kept.characters.empty()) return true;
+  if (pending_.characters.empty() && kept.characters.starts_with("include=")) {
+    include(kept, directory, depth);
+    return true;
+  }
+  pending_.characters += kept.characters;
+  pending_.places.insert(pending_.places.end(), kept.places.begin(), kept.places.end());
+  if (pending_.characters.back() != ',') {
+    statements_.push_back(cut_statement(pending_.characters, pending_.places));
+    pending_ = {};
+  }
+  return true;
+}
+
+void StatementReader::include(const Text& text, const std::string& directory, unsigned depth) {
+  const std::string name = text.characters.substr(text.characters.find('=') + 1);
+  const Place& place = text.places[text.characters.find('=')];
+  if (depth != 0) throw ParameterError(place, "an include inside of an included file, expected only one level of them");
+  if (name.empty()) throw ParameterError(place, "expected the name of a file after include=");
+  std::string path = name, content;
+  try {
+    // A plain name stands beside the file that includes it; the current directory comes second.
+    if (name.find('/') == std::string::npos && !directory.empty()) {
+      try {
+        content = open_(path = directory + name);
+      } catch (const std::runtime_error&) {
+        content = open_(path = name);
+      }
+    } else {
+      content = open_(path);
+    }
+  } catch (const std::runtime_error& e) {
+    throw ParameterError(place, std::string("can't include ") + e.what());
+  }
+  take({path, content}, depth + 1);
+}
+
+StatementReader::Text StatementReader::substitute(const std::shared_ptr<const std::string>& file, const std::string& line,
+                                                  uint32_t number) {
+  Text text;
+  bool quoted = false;
+  auto put = [&](std::string_view what, size_t column) {
+    text.characters += what;
+    text.places.insert(text.places.end(), what.size(), Place{file, number, uint32_t(column + 1)});
+  };
+  for (size_t at = 0; at < line.size();) {
+    const char c = line[at];
+    if (c == '"') quoted = !quoted;
+    size_t end = at + 1;
+    if (c == '$' || c == '!' || c == '#')
+      while (end < line.size() && is_word(line[end])) ++end;
+    const std::string name = line.substr(at + 1, end - at - 1);
+    if (name.empty()) {
+      put(line.substr(at, 1), at);
+      ++at;
+      continue;
+    }
+    const auto found = c == '#' ? substitutions_.end() : substitutions_.find(name);
+    if (found != substitutions_.end()) {
+      used_[name] = true;
+      put(found->second, at);
+    } else if (name == "host") {
+      put(c == '#' ? "0" : "localhost", at);
+    } else if (name == "hosts" && c == '#') {
+      put("1", at);
+    } else if (c == '$' && !quoted && !is_own_variable(name) && at > 0 &&
+               (line[at - 1] == '=' || line[at - 1] == ',' || line[at - 1] == '(')) {
+      throw ParameterError({file, number, uint32_t(at + 1)},
+                           fmt::format("unknown variable ${}, expected {}=VALUE on the command line", name, name));
+    } else {
+      put(line.substr(at, end - at), at);
+    }
+    at = end;
+  }
+  return text;
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SDs and WDs: raw devices and large files, and what is done to them.
+#include <fmt/format.h>
+
+#include "workloads/vdbench/language/section_tables.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t(1) << 60;
+constexpr const char* kNotYet = "this version does not have it";
+
+uint64_t sectors(const Parameter& p) {
+  const uint64_t bytes = whole(p, 512, kMostBytes);
+  if (bytes % 512) throw ParameterError(p.values[0].place, "expected a multiple of 512");
+  return bytes;
+}
+
+Share share(const Parameter& p) {
+  if (p.values.size() != 2) throw ParameterError(p.place, fmt::format("expected {}=(from,to)", p.keyword));
+  const Share share{number(p.values[0]).value, number(p.values[1]).value};
+  if (share.from < 0 || share.to <= share.from) throw ParameterError(p.values[1].place, "expected an end above the beginning");
+  return share;
+}
+
+void set_seek(Workload& w, const Parameter& p) {
+  const Value& value = p.values[0];
+  if (same_word(value.text, "poisson")) {
+    w.seek = Seek::poisson;
+    if (p.values.size() > 1) w.midpoint = number(p.values[1]).value;
+    if (p.values.size() > 2 || w.midpoint <= 0) throw ParameterError(value.place, "expected poisson or (poisson,MIDPOINT)");
+    return;
+  }
+  single(p);
+  w.seek_percent = 0;
+  if (same_word(value.text, "eof") || value.text == "-1") {
+    w.seek = Seek::once;
+  } else if (same_word(value.text, "seqnz")) {
+    w.seek = Seek::sequential_elsewhere;
+  } else if (value.text.size() >= 3 && begins_word("sequential", value.text)) {
+    w.seek = Seek::sequential;
+  } else {
+    w.seek_percent = value.text.size() >= 3 && begins_word("random", value.text) ? 100 : within(p, 0, 100);
+    w.seek = w.seek_percent == 0 ? Seek::sequential : Seek::random;
+  }
+}
+
+const Keyword<Storage> kStorage[] = {
+    {"lun", [](Storage& s, const Parameter& p) { s.lun = single(p).text; }},
+    {"host", [](Storage&, const Parameter& p) { single(p); }},
+    {"size", [](Storage& s, const Parameter& p) { s.size = whole(p, 512, kMostBytes); }},
+    {"range", [](Storage& s, const Parameter& p) { s.range = share(p); }},
+    {"threads", [](Storage& s, const Parameter& p) { s.threads = unsigned(whole(p, 1, 100'000)); }},
+    {"hitarea", [](Storage& s, const Parameter& p) { s.hit_area = sectors(p); }},
+    {"journal", nullptr, kNotYet},
+    {"offset", [](Storage& s, const Parameter& p) { s.offset = sectors(p); }},
+    {"align", [](Storage& s, const Parameter& p) { s.align = sectors(p); }},
+    {"openflags", [](Storage& s, const Parameter& p) { s.flags = open_flags(p); }},
+    {"replay", nullptr, "Swat's traces are closed"},
+    {"resetbus", nullptr, "it is Solaris' own"},
+    {"resetlun", nullptr, "it is Solaris' own"},
+    {"kstat", nullptr, "it is Solaris' own"},
+    {"instance", nullptr, "it is Solaris' own"},
+    {"dedupratio", nullptr, kNotYet},
+};
+
+const Keyword<Workload> kWorkload[] = {
+    {"host", [](Workload&, const Parameter& p) { single(p); }},
+    {"xfersize", [](Workload& w, const Parameter& p) { w.transfers = transfer_sizes(p); }},
+    {"rdpct", [](Workload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
+    {"readpct", [](Workload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
+    {"writepct", [](Workload& w, const Parameter& p) { w.read_percent = 100 - within(p, 0, 100); }},
+    {"wrpct", [](Workload& w, const Parameter& p) { w.read_percent = 100 - within(p, 0, 100); }},
+    {"rhpct", [](Workload& w, const Parameter& p) { w.read_hits = within(p, 0, 100); }},
+    {"whpct", [](Workload& w, const Parameter& p) { w.write_hits = within(p, 0, 100); }},
+    {"seekpct", set_seek},
+    {"stride",
+     [](Workload& w, const Parameter& p) {
+       const Share stride = share(p);
+       w.stride = {{stride.from, stride.to}};
+     }},
+    {"range", [](Workload& w, const Parameter& p) { w.range = share(p); }},
+    {"hotband", [](Workload& w, const Parameter& p) { w.hot_band = share(p); }},
+    {"skew", [](Workload& w, const Parameter& p) { w.skew = within(p, 0, 100); }},
+    {"iorate", [](Workload& w, const Parameter& p) { w.rate = within(p, 1e-6, 1e9); }},
+    {"priority", [](Workload& w, const Parameter& p) { w.priority = unsigned(whole(p, 1, 1000)); }},
+    {"streams", [](Workload& w, const Parameter& p) { w.streams = unsigned(whole(p, 2, 100'000)); }},
+    {"threads", [](Workload& w, const Parameter& p) { w.threads = unsigned(whole(p, 1, 100'000)); }},
+    {"openflags", [](Workload& w, const Parameter& p) { w.flags = open_flags(p); }},
+    {"user", nullptr, kNotYet},
+};
+
+}  // namespace
+
+std::span<const Keyword<Storage>> storage_keywords() { return kStorage; }
+std::span<const Keyword<Workload>> workload_keywords() { return kWorkload; }
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the threads of a run's workloads may go on: at a rate that is asked for, in the shares that are, or as fast as they can. A
+// workload that falls behind holds up all others, so that the shares stay what they are.
+//
+// Thread-safe. Times are ns since the start of the play.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "workloads/arrivals.hpp"
+
+namespace fsr::vdbench {
+
+struct PaceOptions {
+  double rate = 0;          // per second, of all; 0: as fast as they go
+  bool keep_shares = true;  // without a rate
+  Arrival arrival = Arrival::exponential;
+  uint64_t queue = 2000;  // starts that a workload may be late with before all others wait for it
+  uint64_t seed = 1;
+  std::vector<std::pair<double, double>> steps;  // rates with their seconds, in turn; empty: `rate`
+  bool spike = false;                            // all of a second at its beginning
+};
+
+class Pace {
+ public:
+  // `shares` of the workloads, above 0.
+  Pace(const std::vector<double>& shares, const PaceOptions& options);
+
+  struct Turn {
+    int64_t at = 0;        // wait until then
+    bool taken = false;    // and go on; else ask again
+    bool planned = false;  // `at` is when it was to begin
+  };
+  Turn take(unsigned workload, int64_t now);
+  // No thread of it goes on: the others need not wait for it.
+  void leave(unsigned workload) { workloads_[workload]->gone = true; }
+
+ private:
+  struct Workload {
+    double share = 1;
+    std::atomic<bool> gone{false};
+    alignas(64) std::atomic<uint64_t> taken{0};
+    std::mutex mutex;
+    std::optional<Arrivals> arrivals;  // of the second that began at `second`
+    uint64_t left = 0;                 // in it
+    int64_t second = -1'000'000'000;
+    double fraction = 0;  // of a start, which earlier seconds had too little
+    int64_t gap = 0;      // mean
+    uint64_t seeds = 0;
+  };
+  int64_t next(Workload& workload);
+  double rate_at(int64_t second) const;
+
+  const PaceOptions options_;
+  std::vector<std::unique_ptr<Workload>> workloads_;
+  std::atomic<int64_t> held_{0};  // ns for which all were held up
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run measured in an interval, or on average: every page and every other form of results is made from these lines alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "measure/cpu_use.hpp"
+#include "measure/tally.hpp"
+#include "workloads/vdbench/plan/planned_run.hpp"
+
+namespace fsr::vdbench {
+
+// Of some works together; times in ns.
+struct Figures {
+  std::array<Cell, kOperations> operations;
+  Cell requested;  // what the works were to do; opens and closes of reads and writes are not
+  const Cell& of(Operation operation) const { return operations[unsigned(operation)]; }
+  void merge(const Figures& other);
+};
+
+struct RunLine {
+  std::string label;    // "3", "avg_2-5"
+  unsigned number = 0;  // of the interval; 0: an average
+  int64_t wall = 0;     // ns since the Unix epoch, when it was told
+  double seconds = 1;   // that it covers
+  CpuUse cpu;
+  Figures all;
+  std::vector<Figures> works;  // by work
+};
+
+// A run, while and after it is performed. Constant for pages.
+struct RunRecord {
+  const PlannedRun* run = nullptr;
+  int64_t wall = 0;     // ns since the Unix epoch, when it began
+  unsigned warmup = 1;  // intervals that the average leaves out
+  std::vector<RunLine> intervals;
+  RunLine average;
+  std::string events;  // "Miscellaneous statistics", lines
+  uint64_t errors = 0;
+};
+
+double rate(const Cell& cell, double seconds);
+double mean_ms(const Cell& cell);
+double deviation_ms(const Cell& cell);  // of a sample
+double max_ms(const Cell& cell);
+double mebibytes(const Cell& cell, double seconds);  // a second
+
+// From the rows of the tally.
+RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);
+// Over intervals, leaving out the first ones unless there are no others.
+RunLine average_of(const RunRecord& record);
+
+}  // namespace fsr::vdbench

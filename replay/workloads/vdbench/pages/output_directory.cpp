@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/pages/output_directory.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <stdexcept>
+
+namespace fsr::vdbench {
+
+Page::Page(const std::string& directory, const std::string& name) {
+  const std::string path = directory + "/" + name + ".html";
+  file_ = fopen(path.c_str(), "we");
+  if (!file_) throw std::runtime_error(path + ": " + strerror(errno));
+  put(fmt::format("<title>Vdbench {}/{}.html</title><pre>\n", html_text(std::filesystem::path(directory).filename()), name));
+}
+
+Page::~Page() { fclose(file_); }
+
+void Page::put(const std::string& text) {
+  fwrite(text.data(), 1, text.size(), file_);
+  fflush(file_);
+}
+
+std::string html_text(const std::string& text) {
+  std::string out;
+  for (char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
+
+std::string make_output_directory(const std::string& asked) {
+  namespace fs = std::filesystem;
+  std::string directory = asked;
+  std::error_code error;
+  while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
+  if (directory.ends_with('+')) {
+    directory.pop_back();
+    for (unsigned n = 1; n <= 998; ++n) {
+      const std::string numbered = fmt::format("{}{:03}", directory, n);
+      if (fs::exists(numbered, error)) continue;
+      directory = numbered;
+      break;
+    }
+    if (directory + "+" == asked) throw std::runtime_error(asked + ": there are 998 of them already");
+  } else if (directory.ends_with(".tod")) {
+    directory = fmt::format("{}.{:%y%m%d.%H%M%S}", directory.substr(0, directory.size() - 4), fmt::localtime(time(nullptr)));
+  }
+  fs::create_directories(directory, error);
+  if (error) throw std::runtime_error(directory + ": " + error.message());
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
+    if (entry.path().extension() == ".html") fs::remove(entry.path(), error);
+  return directory;
+}
+
+}  // namespace fsr::vdbench

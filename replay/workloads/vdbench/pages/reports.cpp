@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/pages/reports.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <functional>
+
+namespace fsr::vdbench {
+
+namespace {
+
+int64_t wall_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string anchor_of(const RunRecord& record) {
+  return fmt::format("_{}", std::hash<std::string>()(record.run->title()) % 4'294'967'296);
+}
+
+// Boxed, as everything is that somebody should look at.
+std::string boxed(int64_t wall, const std::vector<std::string>& lines) {
+  size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, line.size());
+  const std::string time = clock_text(wall) + " ", edge = time + std::string(width + 4, '*') + "\n";
+  std::string text = time + "*\n" + edge;
+  for (const std::string& line : lines) text += fmt::format("{}* {:<{}} *\n", time, line, width);
+  return text + edge + time + "*\n";
+}
+
+}  // namespace
+
+Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& runs, const std::vector<std::string>& lines,
+                 const std::vector<Statement>& statements)
+    : options_(options),
+      columns_(runs),
+      summary_(options.directory, "summary"),
+      totals_(options.directory, "totals"),
+      log_(options.directory, "logfile"),
+      status_(options.directory, "status"),
+      errors_(options.directory, "errorlog") {
+  Page parameters(options.directory, "parmfile"), scan(options.directory, "parmscan");
+  for (const std::string& line : lines) parameters.put(html_text(line) + "\n");
+  for (const Statement& statement : statements)
+    for (const Parameter& p : statement.parameters) {
+      std::string values;
+      for (const Value& v : p.values) values += (values.empty() ? "" : ",") + v.text;
+      scan.put(html_text(
+          fmt::format("{}:{}: keyw: {:<20} parm: {}\n", p.place.file ? *p.place.file : "", p.place.line, p.keyword, values)));
+    }
+  const int64_t now = wall_now();
+  summary_.put(
+      fmt::format("Vdbench summary report, created {:%H:%M:%S %b %d %Y}\n\n", fmt::localtime(time_t(now / 1'000'000'000))));
+  for (const auto& [words, name] :
+       {std::pair("Link to logfile:", "logfile"), std::pair("Run totals:", "totals"), std::pair("Vdbench status:", "status"),
+        std::pair("Copy of input parameter files:", "parmfile"), std::pair("Copy of parameter scan detail:", "parmscan"),
+        std::pair("Link to errorlog:", "errorlog")})
+    summary_.put(fmt::format("{:<33}<A HREF=\"{}.html\">{}</A>\n", words, name, name));
+  totals_.put("Run totals\n\n");
+  status_.put(
+      "* Vdbench status\n\n* The objective of this file is to contain easily parseable information about the current state of "
+      "Vdbench.\n* The values below are all tab-delimited.\n\n");
+}
+
+void Reports::everywhere(const std::string& text) {
+  if (!options_.quiet) {
+    fputs(text.c_str(), stdout);
+    fflush(stdout);
+  }
+  summary_.put(html_text(text));
+  log_.put(html_text(text));
+}
+
+void Reports::note(const std::string& text) { everywhere(clock_text(wall_now()) + " " + text + "\n"); }
+
+void Reports::status(const std::string& words, const RunRecord* record) {
+  std::string text = fmt::format("{:%m/%d/%Y-%H:%M:%S-%Z} \t{}", fmt::localtime(time_t(wall_now() / 1'000'000'000)), words);
+  if (record) text += fmt::format("\trd={}\tFor loops: {}", record->run->name, record->run->loops);
+  status_.put(html_text(text) + "\n");
+}
+
+void Reports::error(const std::string& text) {
+  std::lock_guard lock(errors_mutex_);
+  errors_.put(html_text(fmt::format("{} {}\n", clock_text(wall_now()), text)));
+}
+
+void Reports::begin(const RunRecord& record) {
+  const std::string title = fmt::format("{} Starting RD={}", clock_text(record.wall), record.run->title());
+  if (!options_.quiet) fmt::print("{}\n\n{}", title, columns_.heading(record.wall));
+  fflush(stdout);
+  log_.put(html_text(title) + "\n\n" + columns_.heading(record.wall));
+  const std::string link = fmt::format("\n<a name=\"{}\"></a><i><b>{}</b></i>\n\n", anchor_of(record), html_text(title));
+  summary_.put(link + "\n" + columns_.heading(record.wall));
+  totals_.put(link);
+  if (!std::exchange(totals_headed_, true)) totals_.put("\n" + columns_.heading(record.wall));
+  status("Starting", &record);
+}
+
+void Reports::interval(const RunRecord& record) {
+  everywhere(columns_.line(record.intervals.back()));
+  if (record.intervals.size() == record.warmup) status("Warmup done", &record);
+}
+
+void Reports::end(const RunRecord& record) {
+  everywhere(columns_.line(record.average));
+  totals_.put(columns_.line(record.average));
+  if (record.average.cpu.busy() > 80)
+    everywhere(boxed(wall_now(),
+                     {fmt::format("Warning for host=localhost: average processor utilization {:.1f}%", record.average.cpu.busy()),
+                      "Any processor utilization over 80% could mean that your system",
+                      "does not have enough cycles to run the highest rate possible."}));
+  if (!record.events.empty()) {
+    const std::string time = clock_text(wall_now()) + " ";
+    std::string text = time + "\n" + time + "Miscellaneous statistics:\n";
+    for (size_t at = 0; at < record.events.size();) {
+      const size_t end = record.events.find('\n', at);
+      text += time + record.events.substr(at, end - at) + "\n";
+      at = end + 1;
+    }
+    everywhere(text + time + "\n");
+  }
+  status("Workload done", &record);
+}
+
+void Reports::finish(const std::string& verdict) {
+  everywhere(clock_text(wall_now()) + " " + verdict + "\n");
+  status("Vdbench complete");
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is told while runs go on: on the terminal and on the pages of the output directory. One thread, but for error().
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "workloads/vdbench/pages/columns.hpp"
+#include "workloads/vdbench/pages/output_directory.hpp"
+
+namespace fsr::vdbench {
+
+struct ReportOptions {
+  std::string directory;  // made
+  bool quiet = false;     // nothing on the terminal but what went wrong
+};
+
+class Reports {
+ public:
+  // `lines`: of the parameter files.
+  Reports(const ReportOptions& options, const std::vector<PlannedRun>& runs, const std::vector<std::string>& lines,
+          const std::vector<Statement>& statements);
+
+  void note(const std::string& text);  // a line, with the time
+  void status(const std::string& words, const RunRecord* record = nullptr);
+  void error(const std::string& text);  // any thread
+  void begin(const RunRecord& record);
+  void interval(const RunRecord& record);  // its latest
+  void end(const RunRecord& record);
+  void finish(const std::string& verdict);  // the last line
+  const std::string& directory() const { return options_.directory; }
+
+ private:
+  void everywhere(const std::string& text);  // terminal, summary and log
+
+  const ReportOptions options_;
+  FileColumns columns_;
+  Page summary_, totals_, log_, status_, errors_;
+  std::mutex errors_mutex_;
+  bool totals_headed_ = false;
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/vdbench/plan/loops.hpp"
+#include "workloads/vdbench/plan/planned_run.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+class Planner {
+ public:
+  explicit Planner(const Definitions& all) : all_(all) {}
+
+  std::vector<PlannedRun> plan() {
+    for (const Run& run : all_.runs) {
+      formatted_ = false;
+      each_round(run.loops, [&](const std::vector<size_t>& at) { round(run, at); });
+    }
+    return std::move(runs_);
+  }
+
+ private:
+  void round(const Run& run, const std::vector<size_t>& at) {
+    PlannedRun planned;
+    planned.run = &run;
+    planned.name = run.name;
+    planned.loops = round_text(run.loops, at);
+    planned.systems = all_.systems;
+    planned.storages = all_.storages;
+    for (size_t w : run.workloads) planned.workloads.push_back(all_.workloads[w]);
+    if (!all_.files()) complete_workloads(run, planned);
+    for (size_t w : run.file_workloads) planned.file_works.push_back({all_.file_workloads[w], 0, all_.file_workloads[w].skew});
+    for (size_t i = 0; i < run.loops.size(); ++i) set_value(planned, run.loops[i], at[i]);
+    if (all_.files()) {
+      if (run.format.any()) format(run, planned);
+      split(run, planned);
+      if (run.format.only || run.format.clean) return;
+    }
+    for (const Rate& rate : run.rates) {
+      planned.rate = rate;
+      runs_.push_back(planned);
+    }
+  }
+
+  // What an RD of SDs does without a WD of its own, or with SDs of its own.
+  void complete_workloads(const Run& run, PlannedRun& planned) const {
+    if (planned.workloads.empty()) {
+      Workload w;
+      w.name = "wd1";
+      w.place = run.place;
+      for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
+      planned.workloads.push_back(w);
+    }
+    if (run.storages)
+      for (Workload& w : planned.workloads) w.storages = *run.storages;
+    for (Workload& w : planned.workloads) w.flags.flags |= run.flags.flags;
+  }
+
+  void format(const Run& run, const PlannedRun& of) {
+    if (run.format.once && formatted_) return;
+    formatted_ = true;
+    PlannedRun planned = of;
+    planned.name = "format_for_" + run.name;
+    planned.formats = true;
+    planned.format = run.format;
+    planned.rate = {Rate::max};
+    planned.file_works.clear();
+    std::vector<size_t> systems = systems_of(run, of);
+    for (size_t i = 0; i < systems.size(); ++i) {
+      // Those that share an anchor share its files.
+      const bool again = std::any_of(systems.begin(), systems.begin() + long(i),
+                                     [&](size_t other) { return all_.systems[other].anchor == all_.systems[systems[i]].anchor; });
+      if (again) continue;
+      FileWork work{all_.format_workload, systems[i], 100};
+      work.workload.name = "format";
+      work.workload.operation = Operation::write;
+      if (!run.format.limited) planned.systems[systems[i]].working_set = 0;
+      planned.file_works.push_back(work);
+    }
+    for (FileWork& work : planned.file_works) work.share = 100.0 / double(planned.file_works.size());
+    runs_.push_back(planned);
+  }
+
+  std::vector<size_t> systems_of(const Run& run, const PlannedRun& planned) const {
+    if (run.systems) return *run.systems;
+    std::vector<size_t> all;
+    for (const FileWork& work : planned.file_works) {
+      std::vector<size_t> its = work.workload.systems;
+      if (work.workload.target) its.push_back(*work.workload.target);
+      for (size_t system : its)
+        if (std::find(all.begin(), all.end(), system) == all.end()) all.push_back(system);
+    }
+    if (all.empty())
+      for (size_t i = 0; i < all_.systems.size(); ++i) all.push_back(i);
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  // Each FWD becomes a work for each of its operations on each of its FSDs; threads and rates are divided among these.
+  void split(const Run& run, PlannedRun& planned) const {
+    std::vector<FileWork> works;
+    double asked = 0;
+    size_t without = 0;
+    for (const FileWork& work : planned.file_works) {
+      asked += work.workload.skew;
+      without += work.workload.skew == 0;
+    }
+    if (asked > 100 + 1e-6 || (without == 0 && !planned.file_works.empty() && std::fabs(asked - 100) > 1e-6))
+      throw ParameterError(run.place, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
+    for (const FileWork& work : planned.file_works) {
+      const double share = work.workload.skew > 0 ? work.workload.skew : (100 - asked) / double(without);
+      const std::vector<Operation> operations = run.operations.empty() ? std::vector{work.workload.operation} : run.operations;
+      const std::vector<size_t>& systems = run.systems ? *run.systems : work.workload.systems;
+      const size_t parts = operations.size() * systems.size();
+      for (Operation operation : operations)
+        for (size_t system : systems) {
+          FileWork part = work;
+          part.workload.operation = operation;
+          if (!run.operations.empty() && operation != Operation::read && operation != Operation::write)
+            part.workload.read_percent.reset();
+          part.workload.threads = unsigned(std::max<size_t>(1, work.workload.threads / operations.size() / systems.size()));
+          part.system = system;
+          part.share = share / double(parts);
+          part.workload.flags.flags |= run.flags.flags | planned.systems[system].flags.flags;
+          part.workload.flags.sync_at_close |= run.flags.sync_at_close || planned.systems[system].flags.sync_at_close;
+          if (operation == Operation::copy && !part.workload.target)
+            throw ParameterError(run.place,
+                                 fmt::format("rd={}: expected target=FSD in fwd={} for copy", run.name, part.workload.name));
+          works.push_back(part);
+        }
+    }
+    planned.file_works = std::move(works);
+  }
+
+  const Definitions& all_;
+  std::vector<PlannedRun> runs_;
+  bool formatted_ = false;
+};
+
+}  // namespace
+
+std::vector<PlannedRun> plan_runs(const Definitions& definitions) { return Planner(definitions).plan(); }
+
+}  // namespace fsr::vdbench

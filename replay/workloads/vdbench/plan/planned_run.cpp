@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/plan/planned_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr double kSimulatedHighest = 10'000;
+
+bool any_skew(const PlannedRun& run) {
+  return std::any_of(run.workloads.begin(), run.workloads.end(), [](const Workload& w) { return w.skew > 0; });
+}
+
+std::string rate_words(const PlannedRun& run) {
+  const char* how = any_skew(run) ? "Controlled" : "Uncontrolled";
+  if (run.run->variable) return "Variable";
+  if (run.rate.kind == Rate::max) return fmt::format("{} MAX", how);
+  if (run.rate.kind == Rate::curve) return fmt::format("{} curve", how);
+  return fmt::format("{:.0f}", run.rate.value);
+}
+
+}  // namespace
+
+std::string PlannedRun::title() const {
+  if (formats) return name;
+  if (!systems.empty()) {
+    const std::string rate_text = rate.kind == Rate::max     ? "max."
+                                  : rate.kind == Rate::curve ? "curve;"
+                                                             : fmt::format("{:.0f};", rate.value);
+    return fmt::format("{}; elapsed={}; fwdrate={} For loops: {}", name, run->elapsed, rate_text, loops);
+  }
+  return fmt::format("{}; I/O rate: {}; elapsed={}; For loops: {}", name, rate_words(*this), run->elapsed, loops);
+}
+
+std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate) {
+  std::vector<PlannedRun> runs;
+  for (double point : highest.run->curve_points) {
+    double asked = rate * point / 100;
+    asked = asked > 1000 ? std::ceil(asked / 100) * 100 : std::ceil(asked / 10) * 10;
+    if (asked < 10) continue;
+    PlannedRun one = highest;
+    one.rate = {Rate::fixed, asked};
+    one.name += fmt::format("_({:g}%)", point);
+    runs.push_back(std::move(one));
+  }
+  return runs;
+}
+
+std::string simulate(const std::vector<PlannedRun>& runs) {
+  std::string text;
+  int64_t seconds = 0;
+  auto tell = [&](const PlannedRun& run) {
+    text += fmt::format("Simulating RD={}\n", run.title());
+    if (!run.formats) seconds += run.run->elapsed + run.run->warmup + run.run->pause;
+  };
+  for (const PlannedRun& run : runs) {
+    tell(run);
+    if (run.rate.kind != Rate::curve || run.formats) continue;
+    for (const PlannedRun& point : curve_runs(run, kSimulatedHighest)) tell(point);
+  }
+  text += fmt::format("{} runs, {} seconds of load beside what formatting takes\n", runs.size(), seconds);
+  return text;
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs as they are performed one after another: of each RD one for each rate of each round of its loops, and before them the
+// runs that format.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "workloads/vdbench/language/settings.hpp"
+
+namespace fsr::vdbench {
+
+// What the threads of one FWD do to one FSD.
+struct FileWork {
+  FileWorkload workload;  // with its one operation, and threads for this alone
+  size_t system = 0;      // of PlannedRun::systems
+  double share = 100;     // percent of the rate
+};
+
+struct PlannedRun {
+  const Run* run = nullptr;  // in the definitions, which outlive it
+  std::string name;          // "rd1", "format_for_rd1", "run1_(20%)"
+  Rate rate;
+  std::string loops;  // "xfersize=4k threads=1", or "None"
+  bool formats = false;
+  Format format;
+  // As the round of loops has them.
+  std::vector<FileSystem> systems;
+  std::vector<FileWork> file_works;
+  std::vector<Storage> storages;
+  std::vector<Workload> workloads;
+
+  // "Starting RD=" is followed by it.
+  std::string title() const;
+};
+
+// Curves stand as they are: what they run follows from the highest rate. Throws ParameterError for what does not fit together.
+std::vector<PlannedRun> plan_runs(const Definitions& definitions);
+// The runs of a curve whose highest rate is known.
+std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate);
+// What would be run, a line for each.
+std::string simulate(const std::vector<PlannedRun>& runs);
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/run/file_runs.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "util/units.hpp"
+#include "workloads/vdbench/files/file_player.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr unsigned kTreePlayers = 8;  // that look at or remove a tree
+
+uint32_t current_umask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+bool is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
+
+Expectations expectations(const PlannedRun& run) {
+  Expectations expects;
+  for (const FileWork& work : run.file_works) {
+    const Operation operation = work.workload.operation;
+    expects.creates |= operation == Operation::create || operation == Operation::write || operation == Operation::copy;
+    expects.deletes |= operation == Operation::remove;
+    expects.makes_directories |= operation == Operation::mkdir;
+    expects.removes_directories |= operation == Operation::rmdir;
+  }
+  return expects;
+}
+
+std::string structure_text(const FileSystem& f) {
+  std::string text = fmt::format("{} {} {} {} {} {} {} {}", f.depth, f.width, f.files, f.all_directories, f.total, f.working_set,
+                                 f.directory_mask, f.file_mask);
+  for (const auto& [size, share] : f.sizes) text += fmt::format(" {} {}", size, share);
+  return text;
+}
+
+}  // namespace
+
+FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports)
+    : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), umask_(current_umask()), stage_(clock) {}
+
+void FileRuns::open() {
+  for (const FileSystem& system : definitions_.systems) {
+    if (targets_.count(system.anchor)) continue;
+    const bool directory = is_directory_name(system.anchor);
+    const bool missing = directory && !std::filesystem::exists(system.anchor);
+    if (missing && definitions_.general.create_anchors) {
+      std::error_code error;
+      std::filesystem::create_directories(system.anchor, error);
+      if (error) throw std::runtime_error(fmt::format("fsd={}: {}: {}", system.name, system.anchor, error.message()));
+    }
+    Opened& opened = targets_[system.anchor];
+    try {
+      opened.target = open_target(system.anchor, {.clock = &clock_});
+      opened.place = stage_.add(*opened.target);
+    } catch (const std::runtime_error& e) {
+      throw std::runtime_error(
+          fmt::format("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes makes its parents too)" : ""));
+    }
+    if (missing) reports_.note("localhost-0: Created anchor directory: " + system.anchor);
+  }
+}
+
+FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
+  Tree& tree = trees_[system.anchor];
+  const std::string structure = structure_text(system);
+  if (tree.structure == structure) return tree;
+  tree.structure = structure;
+  tree.known = false;
+  tree.anchor = std::make_unique<Anchor>(system.anchor, system, targets_.at(system.anchor).place);
+  const Structure& s = tree.anchor->structure();
+  reports_.note(fmt::format("Anchor size: anchor={}: dirs: {:>12}; files: {:>12}; bytes: {:>10} ({})", system.anchor,
+                            format_count(s.directories()), format_count(s.files()), size_text(double(s.bytes())),
+                            format_count(s.bytes())));
+  if (s.used().size() != s.files())
+    reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}",
+                              format_count(s.used().size()), format_count(s.files()), system.anchor));
+  return tree;
+}
+
+void FileRuns::play(const std::vector<Part>& parts) {
+  const Played played = stage_.play(parts, {.stop = &stop_});
+  if (played.abandoned) throw std::runtime_error("what was under way did not end");
+}
+
+void FileRuns::survey(Tree& tree) {
+  if (tree.known) return;
+  SurveyPlayer::Shared shared(*tree.anchor, kTreePlayers);
+  std::vector<Part> parts;
+  for (unsigned i = 0; i < kTreePlayers; ++i) parts.push_back({std::make_unique<SurveyPlayer>(shared), tree.anchor->place(), i});
+  play(parts);
+  if (const int error = shared.error) throw std::runtime_error(fmt::format("{}: {}", tree.anchor->name(), strerror(error)));
+  tree.known = true;
+}
+
+void FileRuns::clean(Tree& tree) {
+  reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
+  std::vector<Part> parts;
+  std::vector<const CleanPlayer*> players;
+  for (unsigned i = 0; i < kTreePlayers; ++i) {
+    auto player = std::make_unique<CleanPlayer>(*tree.anchor, i, kTreePlayers);
+    players.push_back(player.get());
+    parts.push_back({std::move(player), tree.anchor->place(), i});
+  }
+  play(parts);
+  uint64_t files = 0, directories = 0;
+  for (const CleanPlayer* player : players) {
+    if (!player->failure.empty()) throw std::runtime_error(player->failure);
+    files += player->files;
+    directories += player->directories;
+  }
+  if (files + directories)
+    reports_.note(fmt::format("localhost-0: Cleanup complete: {} files and {} directories removed", format_count(files),
+                              format_count(directories)));
+  tree.anchor->forget();
+  tree.known = true;
+}
+
+void FileRuns::prepare(const PlannedRun& run, Tree& tree) {
+  if (run.formats && !run.format.restart && (run.format.yes || run.format.only || run.format.clean))
+    clean(tree);
+  else
+    survey(tree);
+  tree.anchor->begin_run(++runs_);
+}
+
+FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
+  Cast cast;
+  unsigned number = 0;
+  for (unsigned w = 0; w < run.file_works.size(); ++w) {
+    const FileWork& work = run.file_works[w];
+    Anchor& anchor = *tree_of(run.systems[work.system]).anchor;
+    Anchor* target = work.workload.target ? tree_of(run.systems[*work.workload.target]).anchor.get() : nullptr;
+    cast.works.emplace_back(new WorkContext{context, work, w, anchor, target});
+    const unsigned threads = work.workload.threads;
+    if (run.formats) cast.formats.push_back(std::make_unique<FormatPlayer::Shared>(threads));
+    for (unsigned i = 0; i < threads; ++i, ++number) {
+      std::unique_ptr<Player> player;
+      if (run.formats) {
+        auto one = std::make_unique<FormatPlayer>(*cast.works.back(), *cast.formats.back(), run.format, i, threads);
+        cast.events.push_back(&one->events());
+        player = std::move(one);
+      } else {
+        auto one = std::make_unique<FilePlayer>(*cast.works.back(), number);
+        cast.events.push_back(&one->events());
+        player = std::move(one);
+      }
+      cast.parts.push_back({std::move(player), anchor.place(), number});
+    }
+  }
+  return cast;
+}
+
+RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
+  for (const FileWork& work : run.file_works) {
+    prepare(run, tree_of(run.systems[work.system]));
+    if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]));
+  }
+  std::vector<double> shares;
+  for (const FileWork& work : run.file_works) shares.push_back(work.share);
+  PaceOptions options{.rate = run.rate.kind == Rate::fixed && !run.formats ? run.rate.value : 0};
+  options.arrival = Arrival(run.run->distribution);
+  options.queue = definitions_.general.queue;
+  options.steps = run.run->rate_steps;
+  options.spike = run.run->spike;
+  options.seed = runs_;
+  Pace pace(shares, options);
+  std::atomic<bool> over = false;
+  ErrorLog errors(definitions_.general.data_errors, over, [this](const std::string& line) { reports_.error(line); });
+  RunContext context{pace, errors, expectations(run), umask_, runs_};
+  Cast cast = this->cast(run, context);
+  RunRecord record = vdbench::perform(stage_, cast.parts, run, reports_, {&stop_, &over, definitions_.general.monitor}, ends_all);
+  Events events{};
+  for (const Events* its : cast.events)
+    for (size_t i = 0; i < kEvents; ++i) events[i] += (*its)[i];
+  double seconds = 0;
+  for (const RunLine& line : record.intervals) seconds += line.seconds;
+  record.events = events_text(events, seconds);
+  record.errors = errors.count();
+  error_count_ += record.errors;
+  reports_.end(record);
+  if (errors.too_many())
+    throw std::runtime_error(
+        fmt::format("rd={}: {} errors, as many as data_errors= allows: see errorlog.html", run.name, errors.count()));
+  return record;
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs on trees of files: their anchors and targets, which stay from one run to the next, and what each run plays there. One
+// thread.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "stage/stage.hpp"
+#include "workloads/vdbench/files/file_context.hpp"
+#include "workloads/vdbench/files/tree_players.hpp"
+#include "workloads/vdbench/run/performance.hpp"
+
+namespace fsr::vdbench {
+
+class FileRuns {
+ public:
+  FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports);
+
+  // Opens the targets of all anchors. Throws std::runtime_error.
+  void open();
+  // Throws std::runtime_error for what can't be gone on with.
+  RunRecord perform(const PlannedRun& run, bool* ends_all);
+  uint64_t errors() const { return error_count_; }
+
+ private:
+  struct Opened {
+    std::unique_ptr<Target> target;
+    unsigned place = 0;
+  };
+  struct Tree {
+    std::string structure;  // what it was made with
+    std::unique_ptr<Anchor> anchor;
+    bool known = false;  // what exists of it
+  };
+  struct Cast {
+    std::vector<std::unique_ptr<WorkContext>> works;
+    std::vector<std::unique_ptr<FormatPlayer::Shared>> formats;
+    std::vector<Part> parts;
+    std::vector<const Events*> events;
+  };
+
+  Tree& tree_of(const FileSystem& system);
+  void survey(Tree& tree);
+  void clean(Tree& tree);
+  void prepare(const PlannedRun& run, Tree& tree);
+  Cast cast(const PlannedRun& run, RunContext& context);
+  void play(const std::vector<Part>& parts);
+
+  const Definitions& definitions_;
+  Clock& clock_;
+  const std::atomic<int>& stop_;
+  Reports& reports_;
+  const uint32_t umask_;
+  std::map<std::string, Opened> targets_;  // by anchor
+  Stage stage_;                            // after the targets that it works on
+  std::map<std::string, Tree> trees_;
+  uint64_t error_count_ = 0, runs_ = 0;
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/run/performance.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+int64_t wall_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// What is told of a run while it goes on.
+class Teller {
+ public:
+  Teller(const PlannedRun& run, Reports& reports, const PerformanceOptions& options, int64_t duration)
+      : reports_(reports), options_(options), duration_(duration) {
+    record_.run = &run;
+    record_.wall = wall_now();
+    record_.warmup = run.formats ? 1 : unsigned(std::max<int64_t>(1, run.run->warmup / run.run->interval));
+    reports_.begin(record_);
+  }
+
+  // What workers hand over only after the end belongs to the last interval, which is told then.
+  void interval(const Interval& told) {
+    if (duration_ && !told.last && told.to >= duration_) {
+      late_ = told.counts;
+      late_from_ = told.from;
+      return;
+    }
+    if (!late_from_) return tell(told.counts, told.from, told.to);
+    late_.merge(told.counts);
+    tell(late_, *late_from_, duration_);
+  }
+
+  RunRecord finish() {
+    record_.average = average_of(record_);
+    record_.average.wall = wall_now();
+    return std::move(record_);
+  }
+  bool ends_all = false;
+
+ private:
+  void tell(const Tally& counts, int64_t from, int64_t to) {
+    if (duration_) to = std::min(to, duration_);
+    if (to <= from || is_remnant(to - from)) return;
+    RunLine line = line_of(*record_.run, counts, double(to - from) / double(kSecond));
+    line.number = unsigned(record_.intervals.size()) + 1;
+    line.label = std::to_string(line.number);
+    line.wall = wall_now();
+    line.cpu = cpu_.next();
+    record_.intervals.push_back(std::move(line));
+    reports_.interval(record_);
+    check_limits();
+    look_at_monitor();
+  }
+
+  // What is left after the last whole interval of a run that ends early says nothing.
+  bool is_remnant(int64_t length) const {
+    return !record_.intervals.empty() && length < record_.run->run->interval * kSecond / 10;
+  }
+
+  void check_limits() {
+    const Run& run = *record_.run->run;
+    const RunLine& line = record_.intervals.back();
+    read_ += double(line.all.of(Operation::read).bytes);
+    written_ += double(line.all.of(Operation::write).bytes);
+    const bool enough = (run.max_data > 0 && read_ + written_ >= run.max_data) || (run.max_read > 0 && read_ >= run.max_read) ||
+                        (run.max_written > 0 && written_ >= run.max_written);
+    if (enough && !record_.run->formats) *options_.over = true;
+  }
+
+  void look_at_monitor() {
+    if (options_.monitor.empty()) return;
+    std::ifstream file(options_.monitor);
+    for (std::string word; file >> word;) {
+      if (word != "end_rd" && word != "end_vdbench") continue;
+      reports_.note(fmt::format("'{}' found in the monitor file {}", word, options_.monitor));
+      ends_all = ends_all || word == "end_vdbench";
+      *options_.over = true;
+      std::ofstream(options_.monitor, std::ios::trunc);
+      return;
+    }
+  }
+
+  Reports& reports_;
+  const PerformanceOptions& options_;
+  const int64_t duration_;
+  RunRecord record_;
+  CpuMeter cpu_;
+  Tally late_;
+  std::optional<int64_t> late_from_;
+  double read_ = 0, written_ = 0;
+};
+
+}  // namespace
+
+RunRecord perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports,
+                  const PerformanceOptions& options, bool* ends_all) {
+  const int64_t duration = run.formats ? 0 : (run.run->elapsed + run.run->warmup) * kSecond;
+  Teller teller(run, reports, options, duration);
+  PlayOptions play;
+  play.duration = duration;
+  play.interval = run.run->interval * kSecond;
+  play.on_interval = [&](const Interval& told) { teller.interval(told); };
+  play.stop = options.stop;
+  play.over = options.over;
+  const Played played = stage.play(parts, play);
+  if (played.abandoned) throw std::runtime_error(fmt::format("rd={}: {} threads did not end", run.name, played.abandoned));
+  *ends_all = teller.ends_all;
+  return teller.finish();
+}
+
+void run_commands(const Commands& commands, Reports& reports) {
+  for (std::string line : commands.lines) {
+    for (size_t at; (at = line.find("$output")) != std::string::npos;) line.replace(at, 7, reports.directory());
+    reports.note("Start/end command: executing '" + line + "'");
+    FILE* out = popen(line.c_str(), "r");
+    if (!out) throw std::runtime_error(line + ": can't be started");
+    char text[4096];
+    while (fgets(text, sizeof text, out)) {
+      std::string said = text;
+      while (said.ends_with('\n')) said.pop_back();
+      reports.note(said);
+    }
+    if (const int status = pclose(out)) throw std::runtime_error(fmt::format("'{}' ended with status {}", line, status >> 8));
+  }
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/run/vdbench.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "base/clock.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
+#include "workloads/vdbench/run/file_runs.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+std::string read_file(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file) throw std::runtime_error(name + ": " + strerror(errno));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (file.bad()) throw std::runtime_error(name + ": can't be read");
+  return text;
+}
+
+class Course {
+ public:
+  Course(const ProgramOptions& options, const std::atomic<int>& stop) : options_(options), stop_(stop) {
+    clock_.heed(stop);
+    std::vector<SourceText> texts;
+    for (const std::string& file : options.files) texts.push_back({file, read_file(file)});
+    if (options.text) texts.push_back({"command line", *options.text});
+    if (texts.empty()) throw std::runtime_error("expected a parameter file: -f FILE");
+    StatementReader reader(options.substitutions, read_file);
+    statements_ = reader.read(texts);
+    lines_ = reader.lines();
+    all_ = define(statements_);
+    override_runs();
+    runs_ = plan_runs(all_);
+  }
+
+  int simulate() const {
+    fmt::print("{}Vdbench simulation completed successfully.\n", vdbench::simulate(runs_));
+    return 0;
+  }
+
+  int run() {
+    if (!all_.files()) throw std::runtime_error("SDs and WDs are refused: this version runs FSDs and FWDs");
+    for (const PlannedRun& planned : runs_)
+      if (planned.rate.kind == Rate::curve)
+        throw std::runtime_error(fmt::format("rd={}: fwdrate=curve is refused: this version does not have it", planned.name));
+    for (const FileSystem& a : all_.systems) Structure structure(a);  // throws for what can't be
+    const std::string directory = make_output_directory(options_.output);
+    Reports reports({directory, options_.quiet}, runs_, lines_, statements_);
+    reports.note("Created output directory '" + directory + "'");
+    FileRuns files(all_, clock_, stop_, reports);
+    files.open();
+    std::string failure;
+    try {
+      run_commands(all_.general.start, reports);
+      bool ends_all = false, first = true;
+      for (const PlannedRun& planned : runs_) {
+        if (stop_.load() != 0 || ends_all) break;
+        if (!std::exchange(first, false)) pause(planned.run->pause);
+        if (!planned.formats) run_commands(planned.run->start, reports);
+        files.perform(planned, &ends_all);
+        if (!planned.formats) run_commands(planned.run->end, reports);
+      }
+      run_commands(all_.general.end, reports);
+    } catch (const std::runtime_error& e) {
+      failure = e.what();
+    }
+    if (failure.empty() && stop_.load() != 0) failure = "interrupted";
+    if (failure.empty() && files.errors()) failure = fmt::format("{} errors: see {}/errorlog.html", files.errors(), directory);
+    if (failure.empty()) {
+      reports.finish(fmt::format("Vdbench execution completed successfully. Output directory: {}", directory));
+      return 0;
+    }
+    reports.finish("Vdbench ended: " + failure);
+    fmt::print(stderr, "fsbench vdbench: {}\n", failure);
+    return 1;
+  }
+
+ private:
+  void override_runs() {
+    for (Run& run : all_.runs) {
+      if (options_.elapsed) run.elapsed = *options_.elapsed;
+      if (options_.interval) run.interval = *options_.interval;
+      if (options_.warmup) run.warmup = *options_.warmup;
+      if (run.elapsed < run.interval || run.elapsed % run.interval || run.warmup % run.interval)
+        throw std::runtime_error(fmt::format("rd={}: expected elapsed and warmup to be multiples of the interval", run.name));
+      if (options_.format) run.format.yes = *options_.format;
+      if (options_.format && !*options_.format) run.format = {};
+      run.format.only |= options_.format_only;
+      run.format.yes |= options_.format_clean;
+    }
+  }
+
+  void pause(int64_t seconds) {
+    const int64_t end = clock_.now() + seconds * kSecond;
+    while (clock_.now() < end && stop_.load() == 0) {
+      const int64_t left = std::min<int64_t>(end - clock_.now(), kSecond / 10);
+      const timespec time{.tv_sec = 0, .tv_nsec = std::max<int64_t>(left, 0)};
+      nanosleep(&time, nullptr);
+    }
+  }
+
+  const ProgramOptions& options_;
+  const std::atomic<int>& stop_;
+  MonotonicClock clock_;
+  std::vector<Statement> statements_;
+  std::vector<std::string> lines_;
+  Definitions all_;
+  std::vector<PlannedRun> runs_;
+};
+
+}  // namespace
+
+int run_vdbench(const ProgramOptions& options, const std::atomic<int>& stop) {
+  Course course(options, stop);
+  return options.simulate ? course.simulate() : course.run();
+}
+
+}  // namespace fsr::vdbench

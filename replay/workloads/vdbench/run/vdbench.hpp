@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// vdbench's parameter files: read, simulated or run, from the first RD to the last.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/vdbench/language/source_text.hpp"
+
+namespace fsr::vdbench {
+
+struct ProgramOptions {
+  std::vector<std::string> files;                    // of parameters
+  std::optional<std::string> text;                   // parameters, in place of files
+  std::map<std::string, std::string> substitutions;  // $NAME
+  std::string output = "output";                     // directory
+  std::optional<int64_t> elapsed, interval, warmup;  // seconds, in place of those of all RDs
+  bool simulate = false, quiet = false;
+  std::optional<bool> format;                      // -cy, -cn
+  bool format_only = false, format_clean = false;  // -co, -c
+};
+
+// Returns an exit status: 0, or 1 where something failed. Throws std::runtime_error, also ParameterError, where nothing was done.
+int run_vdbench(const ProgramOptions& options, const std::atomic<int>& stop);
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fsbench vdbench: trees as vdbench 5.04 makes them, every operation, rates and shares, formats; every kind of server; ^C and bad input."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from older_tools import FSBENCH, case, failed, on_servers, run, targets_of_server  # noqa: E402
+
+
+def vdbench(text, *options, name="run", timeout=120):
+    with open(f"{name}.vdb", "w", encoding="utf-8") as file:
+        file.write(text)
+    done = run(FSBENCH, "vdbench", "-f", f"{name}.vdb", "-o", f"{name}.out", *options, timeout=timeout)
+    return done, done.stdout
+
+
+def tree(directory):
+    found = {}
+    for where, folders, files in os.walk(directory):
+        for folder in folders:
+            found[os.path.relpath(os.path.join(where, folder), directory)] = "directory"
+        for file in files:
+            path = os.path.join(where, file)
+            found[os.path.relpath(path, directory)] = os.path.getsize(path)
+    return found
+
+
+def counts(text, rd):
+    """Miscellaneous statistics of a run."""
+    part = text.split(f"Starting RD={rd}", 1)[1].split("Starting RD=", 1)[0]
+    return {code: int(n.replace(",", "")) for code, n in re.findall(r" ([A-Z_]{4,}) +[A-Z].*?: +([0-9,]+) +[0-9,]+/sec", part)}
+
+
+def lines_of(text, rd):
+    """Intervals and average of a run: lists of numbers from the rate on."""
+    part = text.split(f"Starting RD={rd}", 1)[1].split("Starting RD=", 1)[0]
+    return {label: [float(n) for n in rest.split()] for label, rest in re.findall(r"^\d\d:\d\d:\d\d\.\d{3} +(\d+|avg_\S+)((?: +[\d.]+)+)$", part, re.M)}
+
+
+def structures():
+    # As many directories, files and bytes as consoles of the original show for these parameters.
+    done, out = vdbench("""fsd=fsd1,anchor=dir2,depth=2,width=3,files=5,sizes=(8k,50,64k,50),distribution=all
+fwd=default,fsd=fsd1,xfersize=(4k,50,8k,50),fileio=random,fileselect=random,threads=2
+fwd=fwd1,operation=read,skew=60
+fwd=fwd2,operation=write,skew=30
+fwd=fwd3,operation=getattr,skew=10
+rd=rd1,fwd=fwd*,fwdrate=max,format=yes,elapsed=2,interval=1
+rd=rd2,fwd=fwd*,fwdrate=1000,format=no,elapsed=3,interval=1
+""", name="mix")
+    case("a mix of three FWDs ends well", done.returncode == 0 and "Vdbench execution completed successfully" in out, out + done.stderr)
+    made = tree("dir2")
+    sizes = [n for n in made.values() if n != "directory"]
+    case("12 directories, 60 files, 2,097,152 bytes", (len(made), len(sizes), sum(sizes)) == (72, 60, 2097152), made)
+    case("names and sizes of the first files", [made.get(f"vdb.1_1.dir/vdb_f000{n}.file") for n in range(1, 6)] == [65536, 8192, 8192, 8192, 8192], made)
+    formatted = counts(out, "format_for_rd1")
+    case("the format's counts", [formatted.get(k) for k in ("FILE_CREATES", "DIRECTORY_CREATES", "WRITE_OPENS", "FILE_CLOSES")] == [60, 12, 60, 60],
+         formatted)
+    asked = lines_of(out, "rd2")
+    average = asked.get("avg_2-3", [0] * 50)
+    case("1000 a second come as 1000 a second", abs(average[0] - 1000) < 10, asked)
+    case("in the shares that were asked for", all(abs(average[at] - want) < 10 for at, want in ((5, 600), (7, 300), (25, 100))), average)
+    case("the average leaves out the first interval", abs(average[0] - (asked["2"][0] + asked["3"][0]) / 2) < 0.2, asked)
+    pages = sorted(os.listdir("mix.out"))
+    case("pages", {"summary.html", "totals.html", "logfile.html", "status.html", "parmfile.html", "parmscan.html", "errorlog.html"} <= set(pages), pages)
+
+
+def operations():
+    done, out = vdbench("""fsd=fsd1,anchor=ops,depth=2,width=2,files=20,size=16k
+fsd=fsd2,anchor=copies,depth=2,width=2,files=20,size=16k
+fwd=default,fsd=fsd1,fileselect=seq,threads=4
+fwd=read,xfersize=4k,stopafter=3
+fwd=reread,fileio=random,xfersize=4k,rdpct=50
+fwd=copy,operation=copy,target=fsd2
+fwd=makes,operation=create
+fwd=removes,operation=delete
+fwd=any
+rd=default,fwdrate=max,elapsed=2,interval=1
+rd=structure,fwd=any,fsd=(fsd1,fsd2),format=only
+rd=parts,fwd=read
+rd=both,fwd=reread
+rd=names,fwd=any,foroperations=(getattr,access,setattr,open,close)
+rd=copies,fwd=copy
+rd=all,fwd=(makes,removes)
+rd=gone,fwd=removes
+rd=dirs,fwd=any,operations=rmdir
+rd=dirs2,fwd=any,operations=mkdir
+rd=again,fwd=any,operations=create
+""", "-e", "2", name="ops", timeout=200)
+    case("every operation ends well", done.returncode == 0, out[-2000:] + done.stderr)
+    for rd, code in (("names; elapsed=2; fwdrate=max. For loops: operations=getattr", "GET_ATTR"), ("names; elapsed=2; fwdrate=max. For loops: operations=access", "ACCESS"),
+                     ("names; elapsed=2; fwdrate=max. For loops: operations=setattr", "SET_ATTR"), ("copies", "FILES_COPIED")):
+        case(f"{code} was counted", counts(out, rd).get(code, 0) >= 80, counts(out, rd))
+    case("files in turn are copied once", counts(out, "copies").get("FILES_COPIED") == 80, counts(out, "copies"))
+    content = {name: size for name, size in tree("copies").items() if size != "directory"}
+    case("the copies have all the bytes", len(content) == 80 and set(content.values()) == {16384}, content)
+    case("what is created and deleted by turns", counts(out, "all").get("FILE_CREATES", 0) > 0 and counts(out, "all").get("FILE_DELETES", 0) > 0, out)
+    case("directories go and come, with new files", tree("ops").get("vdb.1_2.dir/vdb.2_2.dir/vdb_f0020.file") == 0 and len(tree("ops")) == 86, tree("ops"))
+
+
+def formats():
+    shutil.rmtree("f", ignore_errors=True)
+    done, out = vdbench("""fsd=fsd1,anchor=f,depth=1,width=2,files=3,size=8k
+fwd=fwd1,fsd=fsd1,operation=write,fileio=random
+rd=rd1,fwd=fwd1,fwdrate=100,elapsed=2,format=(yes,directories)
+""", "-e", "2", name="directories")
+    case("directories alone", done.returncode == 0 and set(tree("f").values()) == {"directory"}, tree("f"))
+    with open("f/own", "w", encoding="utf-8") as file:
+        file.write("mine")
+    base = "fsd=fsd1,anchor=f,depth=1,width=2,files=3,size=8k\nfwd=fwd1,fsd=fsd1,operation=read\n"
+    done, out = vdbench(base + "rd=rd1,fwd=fwd1,fwdrate=100,elapsed=2,forfiles=(2,4),format=yes\n", name="loop")
+    case("a format for each round", out.count("Starting RD=format_for_rd1") == 2 and done.returncode == 0, out)
+    case("what has other names stays", os.path.exists("f/own") and len(tree("f")) == 11, tree("f"))
+    os.truncate("f/vdb.1_1.dir/vdb_f0002.file", 1000)
+    os.unlink("f/vdb.1_2.dir/vdb_f0001.file")
+    done, out = vdbench(base.replace("files=3", "files=4") + "rd=rd1,format=(restart,only)\n", name="restart")
+    case("a restart mends what is not whole", counts(out, "format_for_rd1").get("FILE_CREATES") == 1 and set(tree("f").values()) == {"directory", 8192, 4},
+         (out, tree("f")))
+    done, out = vdbench(base + "rd=rd1,fwd=fwd1,fwdrate=10,elapsed=2\n", "-co", name="only")
+    done, out = vdbench(base + "rd=rd1,format=clean\n", name="clean")
+    case("clean leaves what is not ours", list(tree("f")) == ["own"], (out, tree("f")))
+
+
+def once_and_limits():
+    done, out = vdbench("""monitor=monitor
+fsd=fsd1,anchor=once,depth=1,width=2,files=50,size=8k
+fwd=once,fsd=fsd1,operation=read,xfersize=4k,fileselect=(random,once),threads=3
+fwd=on,fsd=fsd1,operation=read,xfersize=4k,threads=3
+rd=rd1,fwd=once,fwdrate=max,format=yes,elapsed=60,interval=1
+rd=rd2,fwd=on,fwdrate=max,maxdata=1m,elapsed=60,interval=1
+""", name="once")
+    case("each file once, then the run ends", done.returncode == 0 and counts(out, "rd1").get("READ_OPENS") == 100, out)
+    case("maxdata ends a run", list(lines_of(out, "rd2")) == ["1", "avg_1-1"], out)
+
+
+def interrupted():
+    with open("long.vdb", "w", encoding="utf-8") as file:
+        file.write("fsd=fsd1,anchor=long,files=10\nfwd=fwd1,fsd=fsd1\nrd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=600,interval=1\n")
+    with subprocess.Popen([FSBENCH, "vdbench", "-f", "long.vdb", "-o", "long.out"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while "avg_" in (line := process.stdout.readline()) or " 2 " not in line[12:25]:
+            if not line:
+                break
+        process.send_signal(signal.SIGINT)
+        out, complaint = process.communicate(timeout=60)
+    case("^C: status 1, the average of what was", process.returncode == 1 and "interrupted" in complaint and "avg_2-" in out, (out, complaint))
+
+
+def bad_input():
+    for name, text, options, expected in (
+            ("no such anchor", "fsd=f,anchor=no/such/dir\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", [], "fsd=f: no/such/dir: .*create_anchors"),
+            ("a keyword", "fsd=f,anchor=d,deep=1\n", [], r"bad.vdb:1:16: 'deep' is not known here"),
+            ("a name that nothing uses", "fsd=f,anchor=d\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", ["x=1"], r"x=1: no parameter file has \$x"),
+            ("too many files", "fsd=f,anchor=d,depth=9,width=99\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", [], "fsd=f: expected at most 128000000 directories"),
+            ("more bytes than there are", "fsd=f,anchor=d,totalsize=1g\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", [], "totalsize= asks for")):
+        done, _ = vdbench(text, *options, name="bad")
+        case(f"{name}: status 2 and a line", done.returncode == 2 and re.search(expected, done.stderr) and done.stderr.count("\n") == 1, done.stderr)
+        case(f"{name}: nothing was touched", not os.path.exists("d") and not os.path.exists("no"))
+    done = run(FSBENCH, "vdbench", "-s", "-", "fsd=f,anchor=d\nfwd=w", "-", "rd=r,fwd=w,fwdrate=(1-3,1)")
+    case("parameters on the command line, simulated", done.returncode == 0 and done.stdout.count("Simulating") == 3, done)
+    done, out = vdbench("fsd=f,anchor=empty\nfwd=w,operation=read\nrd=r,fwd=w,fwdrate=max,elapsed=60\n", name="empty")
+    case("files that are not there: the run ends", done.returncode == 0 and "avg_" in out, (out, done.stderr))
+
+
+def on_server():
+    for name, url, directory in targets_of_server():
+        own = os.path.join(directory, "vdb.1_1.dir")
+        done, out = vdbench(f"""fsd=fsd1,anchor={url},depth=1,width=2,files=10,size=(16k,0)
+fwd=default,fsd=fsd1,xfersize=8k,fileselect=random,threads=3
+fwd=r,operation=read,fileio=random
+fwd=w,operation=write
+fwd=g,operation=getattr
+rd=rd1,fwd=*,fwdrate=300,format=yes,elapsed=2,interval=1
+rd=rd2,format=clean
+""", name="server")
+        case(f"{name}: ends well", done.returncode == 0, out + done.stderr)
+        average = lines_of(out, "rd1;").get("avg_2-2", [0])
+        case(f"{name}: at the rate", abs(average[0] - 300) < 30, out)
+        case(f"{name}: all is removed", not os.path.exists(own), os.listdir(directory))
+
+
+def main():
+    if len(sys.argv) > 1:
+        on_server()
+    else:
+        began = time.time()
+        for part in (structures, operations, formats, once_and_limits, interrupted, bad_input):
+            part()
+        on_servers(__file__)
+        print(f"# {time.time() - began:.0f} s")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    os.chdir(tempfile.mkdtemp(prefix="fsshim-test."))
+    try:
+        main()
+    finally:
+        shutil.rmtree(os.getcwd(), ignore_errors=True)

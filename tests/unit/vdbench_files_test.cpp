@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// vdbench's trees: the sizes and totals that its own consoles show, the order of names; and its rates.
+#include <set>
+#include <string>
+
+#include "catch.hpp"
+#include "workloads/vdbench/files/java_random.hpp"
+#include "workloads/vdbench/files/structure.hpp"
+#include "workloads/vdbench/pace/pace.hpp"
+#include "workloads/vdbench/pages/columns.hpp"
+
+using namespace fsr::vdbench;
+
+TEST_CASE("vdbench: java.util.Random") {
+  JavaRandom random(0);
+  // Of new Random(0).nextInt(100), as Java prints them.
+  for (int expected : {60, 48, 29, 47, 15, 53, 91, 61, 19, 54}) REQUIRE(random.below(100) == expected);
+  JavaRandom reals(0);
+  REQUIRE(reals.unit() == Approx(0.730967787376657));
+}
+
+TEST_CASE("vdbench: trees have the numbers and bytes of the original's") {
+  FileSystem f;
+  f.depth = 2, f.width = 3, f.files = 5, f.all_directories = true;
+  f.sizes = {{8 << 10, 50}, {64 << 10, 50}};
+  const Structure both(f);
+  REQUIRE(both.directories() == 12);
+  REQUIRE(both.files() == 60);
+  REQUIRE(both.bytes() == 2'097'152);
+
+  FileSystem about;
+  about.width = 2, about.files = 100;
+  about.sizes = {{8 << 10, 0}};
+  const Structure sizes(about);
+  REQUIRE(sizes.files() == 200);
+  REQUIRE(sizes.bytes() == 1'660'928);
+  about.working_set = 10, about.working_set_percent = true;
+  REQUIRE(Structure(about).used().size() < 40);
+}
+
+TEST_CASE("vdbench: parents, children, names") {
+  FileSystem f;
+  f.depth = 3, f.width = 3, f.files = 2;
+  const Structure s(f);
+  REQUIRE(s.directories() == 39);
+  REQUIRE(s.files() == 54);
+  REQUIRE(s.directory_name(0) == "vdb.1_1.dir");
+  REQUIRE(s.file_path(0) == "vdb.1_1.dir/vdb.2_1.dir/vdb.3_1.dir/vdb_f0001.file");
+  REQUIRE(s.file_path(3) == "vdb.1_1.dir/vdb.2_2.dir/vdb.3_1.dir/vdb_f0002.file");
+  std::set<std::string> paths;
+  for (uint64_t d = 0; d < s.directories(); ++d) {
+    paths.insert(s.directory_path(d));
+    if (s.depth_of(d) < s.depth())
+      for (uint64_t n = 0; n < s.width(); ++n) REQUIRE(s.parent_of(s.child_of(d, n)) == d);
+  }
+  REQUIRE(paths.size() == 39);
+}
+
+TEST_CASE("vdbench: numbers fit into their columns") {
+  REQUIRE(fit(23.44, 6, 1) == "  23.4");
+  REQUIRE(fit(2345.6, 6, 1) == "2345.6");
+  REQUIRE(fit(10937.3, 6, 1) == " 10937");
+  REQUIRE(fit(8.161, 4, 2) == "8.16");
+  REQUIRE(fit(28.31, 4, 2) == "28.3");
+}
+
+TEST_CASE("vdbench: what is asked for is what comes, each second, in its shares") {
+  Pace pace({60, 30, 10}, {.rate = 999.5});
+  const unsigned kSeconds = 10;
+  for (unsigned w = 0; w < 3; ++w) {
+    const double expected = 999.5 * (w == 0 ? 0.6 : w == 1 ? 0.3 : 0.1) * kSeconds;
+    int64_t last = 0;
+    unsigned count = 0;
+    for (;;) {
+      const Pace::Turn turn = pace.take(w, 0);
+      REQUIRE(turn.taken);
+      REQUIRE(turn.at >= last);
+      last = turn.at;
+      if (turn.at >= int64_t(kSeconds) * 1'000'000'000) break;
+      ++count;
+    }
+    REQUIRE(std::abs(double(count) - expected) <= 1);
+  }
+}
+
+TEST_CASE("vdbench: without a rate, a workload waits for the others' shares") {
+  Pace pace({75, 25}, {});
+  unsigned taken = 0;
+  while (pace.take(0, 0).taken) ++taken;
+  REQUIRE(taken < 300);
+  for (unsigned i = 0; i < 1000; ++i) {
+    while (pace.take(0, 0).taken) ++taken;
+    REQUIRE(pace.take(1, 0).taken);
+  }
+  REQUIRE(taken > 3000);
+  REQUIRE(taken < 3300);
+  pace.leave(1);
+  for (unsigned i = 0; i < 1000; ++i) REQUIRE(pace.take(0, 0).taken);
+}

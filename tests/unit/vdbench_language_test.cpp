@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// vdbench's parameter files: what they mean, and what is said of bad ones.
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "catch.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
+#include "workloads/vdbench/plan/planned_run.hpp"
+
+using namespace fsr::vdbench;
+
+namespace {
+
+// Files that others include.
+std::string open_none(const std::string& name) {
+  if (name == "dir/inc") return "sd=sd9,lun=/dev/null,size=9m\n";
+  if (name == "nested") return "include=dir/inc\n";
+  throw std::runtime_error(name + ": No such file or directory");
+}
+
+Definitions read(const std::string& text, std::map<std::string, std::string> names = {}) {
+  StatementReader reader(std::move(names), open_none);
+  return define(reader.read({{"f", text}}));
+}
+
+std::string simulated(const std::string& text, std::map<std::string, std::string> names = {}) {
+  const Definitions all = read(text, std::move(names));
+  return simulate(plan_runs(all));
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    const Definitions all = read(text);
+    plan_runs(all);
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "no complaint";
+}
+
+const std::string kSd = "sd=sd1,lun=/x,size=16m\n", kWd = "wd=wd1,sd=sd1\n", kRd = "rd=rd1,wd=wd1,iorate=10\n";
+const std::string kFsd = "fsd=fsd1,anchor=/d,files=2\n", kFwd = "fwd=fwd1,fsd=fsd1\n", kFileRd = "rd=rd1,fwd=fwd1,fwdrate=10\n";
+
+}  // namespace
+
+TEST_CASE("vdbench: comments, continuation, blanks, eof") {
+  const Definitions all = read(
+      "* a comment\n# another\n/ a third\n\n"
+      "sd=sd1,lun=/x,   what follows a blank is a comment\n"
+      "size=16m,\n"
+      "* in between\n"
+      "threads=4 and this\n"
+      "wd=wd1,sd=(sd1, sd1),xfersize=(4k,\n50,8k,50)\n" +
+      kRd + "eof\nnonsense\n");
+  REQUIRE(all.storages.size() == 1);
+  REQUIRE(all.storages[0].size == 16 << 20);
+  REQUIRE(all.storages[0].threads == 4);
+  REQUIRE(all.workloads[0].transfers.shares == SizeShares{{4096, 50}, {8192, 50}});
+}
+
+TEST_CASE("vdbench: abbreviations, case, defaults, counts, wildcards, ranges") {
+  const Definitions all = read(
+      "SD=default,size=1g,THR=3\n"
+      "sd=sd,lun=/x%02d,count=(1,12)\n"
+      "wd=wd1,sd=sd*\nwd=wd2,sd=(sd3-sd5,sd12)\nwd=wd3,sd=sd1\n"
+      "rd=rd1,wd=wd*,io=max,el=60,in=2,xf=(1k-4k,d)\n");
+  REQUIRE(all.storages.size() == 12);
+  REQUIRE(all.storages[11].name == "sd12");
+  REQUIRE(all.storages[0].lun == "/x01");
+  REQUIRE(all.storages[11].threads == 3);
+  REQUIRE(all.workloads[0].storages.size() == 12);
+  REQUIRE(all.workloads[1].storages == std::vector<size_t>{2, 3, 4, 11});
+  REQUIRE(all.runs[0].workloads.size() == 3);
+  REQUIRE(all.runs[0].elapsed == 60);
+  REQUIRE(all.runs[0].loops.at(0).numbers.size() == 3);
+}
+
+TEST_CASE("vdbench: numbers, times, percentages") {
+  const Definitions all = read(
+      "fsd=fsd1,anchor=/d,size=1m,totalsize=50%,wss=1g\n"
+      "fwd=fwd1,fsd=fsd1,stopafter=10%,fileio=(seq,delete),fileselect=(poisson,4)\n"
+      "rd=rd1,fwd=fwd1,fwdrate=(100-300,100),el=2m,warmup=1h,forthreads=(64-16,d),format=(yes,once)\n");
+  REQUIRE(all.systems[0].sizes[0].first == 1 << 20);
+  REQUIRE(all.systems[0].total_percent);
+  REQUIRE(all.systems[0].working_set == 1u << 30);
+  REQUIRE(all.file_workloads[0].stop_after == 10);
+  REQUIRE(all.file_workloads[0].deletes_first);
+  REQUIRE(all.file_workloads[0].midpoint == 4);
+  REQUIRE(all.runs[0].elapsed == 120);
+  REQUIRE(all.runs[0].warmup == 3600);
+  REQUIRE(all.runs[0].rates.size() == 3);
+  // One format, then three rates in each of three rounds.
+  REQUIRE(plan_runs(all).size() == 10);
+}
+
+TEST_CASE("vdbench: substitution, includes") {
+  const Definitions all =
+      read("include=dir/inc\nsd=sd1,lun=$lun,size=!n\nwd=wd1,sd=sd*,host=$host\n" + kRd, {{"lun", "/a,threads=2"}, {"n", "4m"}});
+  REQUIRE(all.storages.size() == 2);
+  REQUIRE(all.storages[1].lun == "/a");
+  REQUIRE(all.storages[1].threads == 2);
+  REQUIRE_THROWS_WITH(read(kSd + kWd + kRd, {{"x", "1"}}), "x=1: no parameter file has $x");
+}
+
+TEST_CASE("vdbench: simulation has every run of every loop") {
+  REQUIRE(simulated("sd=sd1,lun=/"
+                    "x,size=16m\nwd=wd1,sd=sd1,rdpct=100\nrd=run1,wd=wd1,io=curve,el=10,in=1,forx=(1k-2k,d),forthreads=(1-2,d),"
+                    "curve=(20,60)\n") ==
+          "Simulating RD=run1; I/O rate: Uncontrolled curve; elapsed=10; For loops: xfersize=1k threads=1\n"
+          "Simulating RD=run1_(20%); I/O rate: 2000; elapsed=10; For loops: xfersize=1k threads=1\n"
+          "Simulating RD=run1_(60%); I/O rate: 6000; elapsed=10; For loops: xfersize=1k threads=1\n"
+          "Simulating RD=run1; I/O rate: Uncontrolled curve; elapsed=10; For loops: xfersize=1k threads=2\n"
+          "Simulating RD=run1_(20%); I/O rate: 2000; elapsed=10; For loops: xfersize=1k threads=2\n"
+          "Simulating RD=run1_(60%); I/O rate: 6000; elapsed=10; For loops: xfersize=1k threads=2\n"
+          "Simulating RD=run1; I/O rate: Uncontrolled curve; elapsed=10; For loops: xfersize=2k threads=1\n"
+          "Simulating RD=run1_(20%); I/O rate: 2000; elapsed=10; For loops: xfersize=2k threads=1\n"
+          "Simulating RD=run1_(60%); I/O rate: 6000; elapsed=10; For loops: xfersize=2k threads=1\n"
+          "Simulating RD=run1; I/O rate: Uncontrolled curve; elapsed=10; For loops: xfersize=2k threads=2\n"
+          "Simulating RD=run1_(20%); I/O rate: 2000; elapsed=10; For loops: xfersize=2k threads=2\n"
+          "Simulating RD=run1_(60%); I/O rate: 6000; elapsed=10; For loops: xfersize=2k threads=2\n"
+          "4 runs, 120 seconds of load beside what formatting takes\n");
+  REQUIRE(simulated(kFsd + kFwd + "rd=rd1,fwd=fwd1,fwdrate=max,format=yes,foroperations=(read,getattr)\n") ==
+          "Simulating RD=format_for_rd1\n"
+          "Simulating RD=rd1; elapsed=30; fwdrate=max. For loops: operations=read\n"
+          "Simulating RD=format_for_rd1\n"
+          "Simulating RD=rd1; elapsed=30; fwdrate=max. For loops: operations=getattr\n"
+          "4 runs, 60 seconds of load beside what formatting takes\n");
+}
+
+TEST_CASE("vdbench: threads and rates are divided among FSDs and operations") {
+  const Definitions all = read(
+      "fsd=fsd,anchor=/d,count=(1,2)\nfwd=default,threads=9\nfwd=a,fsd=fsd*,skew=60\nfwd=b,fsd=fsd1\n"
+      "rd=rd1,fwd=*,fwdrate=100,operations=(read,create)\n");
+  const PlannedRun run = plan_runs(all).at(0);
+  REQUIRE(run.file_works.size() == 6);
+  REQUIRE(run.file_works[0].workload.threads == 2);
+  REQUIRE(run.file_works[0].share == 15);
+  REQUIRE(run.file_works[5].workload.threads == 4);
+  REQUIRE(run.file_works[5].share == 20);
+}
+
+TEST_CASE("vdbench: bad files, each with its place") {
+  const std::pair<std::string, const char*> kBad[] = {
+      {"", "nothing to be done, expected sd= or fsd="},
+      {"sd", "f:1:3: expected '=' after sd"},
+      {"=x\n", "f:1:1: expected KEYWORD=VALUE"},
+      {"sd=\n", "f:1:4: expected a value"},
+      {"sd=(a\n", "f:1:6: expected ')' or ',' in the list of sd"},
+      {"sd=a)\n", "f:1:5: expected a value without parentheses"},
+      {"sd=(a)b\n", "f:1:7: expected ',' or the end of the line"},
+      {"sd=\"a\n", "f:1:5: quotes that do not end"},
+      {"sd=a\"b\"\n", "f:1:5: expected a value that is quoted as a whole"},
+      {"sd=sd1,lun=/x,\n", "f:1:14: the file ends after a ','"},
+      {"sd=sd1,lun=/x,colour=red\n", "f:1:15: 'colour' is not known here, expected a parameter of sd="},
+      {"sd=sd1,l=/x\n", "f:1:8: 'l' is not known here"},
+      {"sd=sd1,si=1m,size=x\n", "f:1:19: 'x' is no number"},
+      {"sd=sd1,lun=/x,size=1q\n", "f:1:20: '1q' is no number"},
+      {"sd=sd1,lun=/x,size=1.5\n", "f:1:20: '1.5' is out of range, expected a whole number"},
+      {"sd=sd1,lun=/x,threads=0\n", "f:1:23: '0' is out of range"},
+      {"sd=sd1,lun=/x,threads=(1,2)\n", "f:1:26: expected one value of threads"},
+      {"sd=sd1,lun=/x,hitarea=100\n", "f:1:23: '100' is out of range"},
+      {"sd=sd1,lun=/x,offset=513\n", "f:1:22: expected a multiple of 512"},
+      {"sd=sd1,lun=/x,range=10\n", "f:1:15: expected range=(from,to)"},
+      {"sd=sd1,lun=/x,range=(20,10)\n", "f:1:25: expected an end above the beginning"},
+      {"sd=sd1,lun=/x,openflags=o_fast\n", "f:1:25: 'o_fast' is not known here, expected o_direct,"},
+      {"sd=sd1,lun=/x,replay=(1)\n", "f:1:15: replay= is refused: Swat's traces are closed"},
+      {"sd=sd1,lun=/x,kstat=a\n", "f:1:15: kstat= is refused: it is Solaris' own"},
+      {"sd=sd1,lun=/x\nsd=sd1,lun=/y\n", "f:2:4: sd= 'sd1' is defined twice"},
+      {"sd=a b\nsd=/x\n", "f:2:4: expected a name of letters"},
+      {"sd=sd1,size=1m\nwd=w\nrd=r,wd=w,io=1\n", "f:1:1: sd=sd1: expected lun="},
+      {"sd=sd,lun=/x,count=5\n", "f:1:14: expected count=(FIRST,HOW MANY)"},
+      {"sd=default,lun=/x\n", "f:1:1: expected no place among the defaults"},
+      {kSd + "wd=wd1,sd=sd2\n", "f:2:11: no SD is called 'sd2'"},
+      {kSd + "wd=wd1,sd=sd1,xfersizes=4k\n", "f:2:15: 'xfersizes' is not known here, expected a parameter of wd="},
+      {kSd + "wd=wd1,sd=sd1,xfersize=1000\n", "f:2:24: '1000' is no multiple of 512"},
+      {kSd + "wd=wd1,sd=sd1,xfersize=(4k,50,8k,40)\n", "f:2:15: the percentages add up to 90, expected 100"},
+      {kSd + "wd=wd1,sd=sd1,xfersize=(4k,8k,3k)\n", "f:2:25: expected (smallest,largest,alignment)"},
+      {kSd + "wd=wd1,sd=sd1,rdpct=101\n", "f:2:21: '101' is out of range"},
+      {kSd + "wd=wd1,sd=sd1,seekpct=sideways\n", "f:2:23: 'sideways' is no number"},
+      {kSd + "wd=wd1,sd=sd1,streams=1\n", "f:2:23: '1' is out of range"},
+      {kSd + "wd=wd1,sd=sd1,r=5\n", "f:2:15: 'r' is not known here"},
+      {kSd + "wd=wd1,sd=sd1,s=5\n", "f:2:15: 's' is not known here"},
+      {kSd + "wd=wd1,sd=sd1,st=5\n", "f:2:15: 'st' may mean several, expected stride or streams"},
+      {kSd + kWd + "rd=rd1,wd=wd2,iorate=1\n", "f:3:11: no WD is called 'wd2'"},
+      {kSd + kWd + "rd=rd1,wd=wd1\n", "f:3:1: rd=rd1: expected iorate="},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=fast\n", "f:3:22: 'fast' is no number"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=0\n", "f:3:22: expected rates above 0"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=(1-10)\n", "f:3:23: expected a range and its step"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=(1-10,0)\n", "f:3:28: expected a step above 0"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=(1-100k,1)\n", "f:3:15: iorate: expected at most 10000 values"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,elapsed=10,interval=3\n",
+       "f:3:1: rd=rd1: expected elapsed= and warmup= to be multiples"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,elapsed=10,interval=10\n", "f:3:1: rd=rd1: expected elapsed= to be twice"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,format=yes\n", "f:3:1: rd=rd1: expected format= for FSDs only"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,forfiles=(1,2)\n", "f:3:24: files= is for FSDs"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,forxfersize=(1000)\n", "f:3:24: xfersize=1000: expected a multiple of 512"},
+      {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,distribution=normal\n", "f:3:37: 'normal' is not known here, expected exponential,"},
+      {kSd + kWd + kRd + "wd=wd2,sd=sd1\n", "f:4:1: 'wd' comes too late: expected WDs or FWDs before RDs"},
+      {kSd + kWd + "compratio=2\n", "f:3:1: 'compratio' begins no section"},
+      {kSd + kFsd, "f:2:1: expected either SDs and WDs or FSDs and FWDs"},
+      {kSd + kWd, "f:2:1: nothing to be run, expected rd="},
+      {"swat=x\n", "f:1:1: swat= is refused: Swat is closed"},
+      {"histogram=(1,2)\n", "f:1:12: expected (default,EDGE,...)"},
+      {"misc=(fifo=1)\n", "f:1:7: '1' is out of range"},
+      {"hd=h1,system=other\n", "f:1:14: another host is refused"},
+      {"rg=r1,devices=(1)\n", "f:1:1: rg= is refused"},
+      {"include=none\n", "f:1:8: can't include none: No such file"},
+      {"include=nested\n", "nested:1:8: an include inside"},
+      {"sd=sd1,lun=$where\n", "f:1:12: unknown variable $where, expected where=VALUE"},
+      {"fsd=fsd1\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", "f:1:1: fsd=fsd1: expected anchor="},
+      {"fsd=fsd1,anchor=/d,sizes=(4k,50,8k)\n", "f:1:33: expected a percentage after each size"},
+      {"fsd=fsd1,anchor=/d,sizes=(4k,50,8k,10)\n", "f:1:20: the percentages add up to 60, expected 100"},
+      {"fsd=fsd1,anchor=/d,mask=x%d\n", "f:1:25: expected a name that begins with vdb"},
+      {"fsd=fsd1,anchor=/d,depth=0\n", "f:1:26: '0' is out of range"},
+      {"fsd=a,anchor=/d\nfsd=b,anchor=/d/e\nfwd=w\nrd=r,fwd=w,fwdrate=1\n",
+       "f:2:1: fsd=b: its anchor is inside of that of fsd=a"},
+      {"fsd=a,anchor=/d\nfsd=b,anchor=/d,files=3\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", "f:2:1: fsd=a and fsd=b share an anchor"},
+      {kFsd + "fwd=fwd1,operation=rename\n", "f:2:20: 'rename' is not known here, expected read, write"},
+      {kFsd + "fwd=fwd1,operation=move\n", "f:2:20: move is refused"},
+      {kFsd + "fwd=fwd1,operation=copy\n", "f:2:1: expected target=FSD with copy"},
+      {kFsd + "fwd=fwd1,fileio=(seq,shared)\n", "f:2:10: expected random with shared"},
+      {kFsd + "fwd=fwd1,fileio=(random,delete)\n", "f:2:10: expected sequential with delete"},
+      {kFsd + "fwd=fwd1,fileselect=lucky\n", "f:2:21: 'lucky' is not known here"},
+      {kFsd + "fwd=fwd1,stopafter=0\n", "f:2:20: expected a whole number of blocks"},
+      {kFsd + kFwd + "rd=rd1,fwdrate=1\n", "f:3:1: rd=rd1: expected fwd="},
+      {kFsd + kFwd + "rd=rd1,fwd=fwd1,fwdrate=1,format=perhaps\n", "f:3:34: 'perhaps' is not known here"},
+      {kFsd + kFwd + "rd=rd1,fwd=fwd1,fwdrate=1,format=limited\n", "f:3:27: expected only with limited"},
+      {kFsd + "fwd=a,skew=60\nfwd=b,skew=50\nrd=rd1,fwd=*,fwdrate=1\n", "f:4:1: rd=rd1: the skews add up to 110"},
+      {kFsd + kFwd + "rd=rd1,fwd=fwd1,fwdrate=1,forrhpct=(1,2)\n", "f:3:27: rhpct= is for SDs"},
+  };
+  for (const auto& [text, expected] : kBad) {
+    INFO(text);
+    const std::string said = complaint(text);
+    INFO(said);
+    REQUIRE(said.substr(0, std::string(expected).size()) == expected);
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// vdbench's command line.
+#include <memory>
+#include <stdexcept>
+
+#include "subcommand.hpp"
+#include "util/units.hpp"
+#include "workloads/vdbench/run/vdbench.hpp"
+
+namespace fsr::fsbench {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files, words;
+  vdbench::ProgramOptions program;
+  std::string elapsed, interval, warmup;
+  std::vector<std::string> clean;
+};
+
+void take_word(vdbench::ProgramOptions& program, const std::string& word) {
+  const size_t equals = word.find('=');
+  if (equals == 0 || equals == std::string::npos) throw std::runtime_error("'" + word + "': expected NAME=VALUE");
+  if (!program.substitutions.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
+    throw std::runtime_error("'" + word + "': NAME is set twice");
+}
+
+// "-f a b name=value" and "- TEXT".
+void take_words(Options& o) {
+  for (const std::string& file : o.files) {
+    if (file.find('=') == std::string::npos)
+      o.program.files.push_back(file);
+    else
+      take_word(o.program, file);
+  }
+  for (size_t i = 0; i < o.words.size(); ++i) {
+    if (o.words[i] == "-") {
+      if (++i == o.words.size()) throw std::runtime_error("-: expected parameters after it");
+      o.program.text = o.program.text.value_or("") + o.words[i] + "\n";
+    } else {
+      take_word(o.program, o.words[i]);
+    }
+  }
+}
+
+std::optional<int64_t> seconds(const std::string& text, const char* option) {
+  if (text.empty()) return {};
+  const int64_t ns = parse_duration(text);
+  if (ns <= 0 || ns % 1'000'000'000) throw std::runtime_error(std::string(option) + " " + text + ": expected whole seconds");
+  return ns / 1'000'000'000;
+}
+
+void take_format(Options& o, bool given) {
+  if (!given) return;
+  const std::string how = o.clean.empty() ? "" : o.clean[0];
+  if (how == "o")
+    o.program.format_only = true;
+  else if (how == "y")
+    o.program.format = true;
+  else if (how == "n")
+    o.program.format = false;
+  else if (how.empty())
+    o.program.format_clean = true;
+  else
+    throw std::runtime_error("-c" + how + ": expected -c, -co, -cy or -cn");
+}
+
+}  // namespace
+
+Run add_vdbench(Command& command, const std::atomic<int>& stop) {
+  auto o = std::make_shared<Options>();
+  command.add("-f", o->files, "parameter files, read as one text").count_within(1, 1000).stands_for("FILE");
+  command
+      .add("-o", o->program.output, "directory of the reports (default output); DIR+: DIR001 and so on; DIR.tod: with the time")
+      .stands_for("DIR");
+  command.add("-e", o->elapsed, "elapsed= of all runs").stands_for("SECONDS");
+  command.add("-i", o->interval, "interval= of all runs").stands_for("SECONDS");
+  command.add("-w", o->warmup, "warmup= of all runs").stands_for("SECONDS");
+  command.add("-c", o->clean, "removes old files first; -co, -cy, -cn: format=only, yes or no")
+      .count_within(0, 1)
+      .stands_for("HOW");
+  command.flag("-s", o->program.simulate, "tells what would be run");
+  command.flag("-q,--quiet", o->program.quiet, "no lines on the terminal");
+  command.add("NAME=VALUE", o->words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
+      .count_within(0, 1000);
+  return [o, command, &stop](const auto&) mutable {
+    take_words(*o);
+    take_format(*o, command.option("-c").given());
+    o->program.elapsed = seconds(o->elapsed, "-e");
+    o->program.interval = seconds(o->interval, "-i");
+    o->program.warmup = seconds(o->warmup, "-w");
+    return vdbench::run_vdbench(o->program, stop);
+  };
+}
+
+}  // namespace fsr::fsbench
