@@ -104,6 +104,12 @@ static int run(int argc, char** argv) {
   capture_command.footer(
       "-- COMMAND...  runs COMMAND and captures only what it and its children do, in a private mount namespace.");
 
+  std::string check_directory;
+  bool calls_only = false;
+  Command check_command = program.subcommand("check", "What a capture of DIR will be like: its cost, what it misses");
+  check_command.add("DIR", check_directory, "The directory that is to be captured").required();
+  check_command.flag("--calls-only", calls_only, "Only time calls on DIR as it is now");
+
   bool json = false;
   Command list_command = program.subcommand("list", "Show running captures");
   list_command.flag("--json", json, "JSON on standard output");
@@ -131,6 +137,7 @@ static int run(int argc, char** argv) {
   }
   try {
     if (!capture_command.chosen() && own < argc) throw Fail("only capture takes a command after --");
+    if (check_command.chosen()) return run_check(check_directory, calls_only);
     if (list_command.chosen()) return run_list(json, metrics);
     if (rotate_command.chosen()) return run_rotate(rotate_directory);
     if (stop_command.chosen()) return run_stop(stop_directory);

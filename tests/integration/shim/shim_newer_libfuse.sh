@@ -58,6 +58,7 @@ if [ -f "$switch" ]; then
     echo Y >"$switch"
   fi
   answers uring io_uring
+  check 'fsshim check tells what io_uring costs' grep -Eq -- '--transport uring: .* in a capture' <(build/shim/fsshim check d)
   mkdir ram
   mount -t tmpfs -o size=8M none ram
   check 'a tmpfs is captured over io_uring by itself' build/shim/fsshim capture ram -o ram.zst -- true

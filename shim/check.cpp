@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// fsshim check DIR: what a capture of it will be like, before there is one.
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "call_cost.hpp"
+#include "fail.hpp"
+#include "not_seen.hpp"
+#include "session.hpp"
+#include "subcommands.hpp"
+#include "util/units.hpp"
+
+namespace fsr::shim {
+
+namespace {
+
+// What FUSE refuses in kernels older than that (docs/kernels.md).
+constexpr struct {
+  unsigned major, minor;
+  const char* what;
+} kRefused[] = {
+    {6, 2, "O_TMPFILE: EOPNOTSUPP"},
+    {6, 6, "shared mappings (MAP_SHARED), but for files named *-shm: ENODEV"},
+    {6, 6, "times of birth: not told"},
+};
+constexpr const char* kRefusedAlways = "FIEMAP, FICLONE, RWF_NOWAIT, fallocate COLLAPSE_RANGE and INSERT_RANGE: EOPNOTSUPP";
+
+void line(const char* heading, const std::string& text) { printf("%-14s%s\n", heading, escape_text(text).c_str()); }
+
+std::string difference(int64_t plain, int64_t captured) {
+  return format_duration(captured) + " in a capture, " + format_duration(std::max<int64_t>(0, captured - plain)) + " more";
+}
+
+// Why not io_uring, and what to do about it where the kernel has it.
+std::string explained(const std::string& problem) {
+  const bool old_library = problem.find("needs libfuse") != problem.npos;
+  const bool kernel_can = access("/sys/module/fuse/parameters/enable_uring", F_OK) == 0;
+  return problem + (old_library && kernel_can ? "; one built with -Dlibfuse=bundled has it" : "");
+}
+
+void say_cost(const CallCost& plain, const CapturedCost& captured, const CapturedCost* uring) {
+  line("transport", captured.transport);
+  line("cost", "stat(2) takes " + format_duration(plain.asleep) + " here, and " + difference(plain.asleep, captured.cost.asleep));
+  const char* heading = "otherwise";
+  auto otherwise = [&](const std::string& text) {
+    line(heading, text);
+    heading = "";
+  };
+  if (captured.cost.awake >= 0)
+    otherwise("with processors that do not sleep: " + difference(plain.awake, captured.cost.awake) +
+              " (while a program holds /dev/cpu_dma_latency open with a 0 written to it)");
+  if (uring) otherwise("with --transport uring: " + difference(plain.asleep, uring->cost.asleep));
+  if (const std::string problem = uring_problem(); !problem.empty()) otherwise(explained(problem));
+}
+
+void say_refused() {
+  utsname system{};
+  unsigned major = 0, minor = 0;
+  uname(&system);
+  sscanf(system.release, "%u.%u", &major, &minor);
+  const char* heading = "refused";
+  for (const auto& refused : kRefused)
+    if (std::pair(major, minor) < std::pair(refused.major, refused.minor)) {
+      line(heading, std::string(refused.what) + " (Linux " + system.release + ")");
+      heading = "";
+    }
+  line(heading, kRefusedAlways);
+}
+
+void say_holders(const Holders& holders) {
+  const char* heading = "not seen";
+  for (const std::string& process : holders.processes) {
+    line(heading, process + ", holds files below the directory already");
+    heading = "";
+  }
+  for (const std::string& process : holders.not_looked_at) {
+    line(heading, process + ", does not answer, may hold files below the directory");
+    heading = "";
+  }
+  if (*heading) line(heading, "nothing: no process holds files below the directory");
+}
+
+}  // namespace
+
+int run_check(const std::string& directory, bool calls_only) {
+  if (calls_only) {
+    const CallCost cost = time_calls(directory);
+    printf("%lld %lld\n", static_cast<long long>(cost.asleep), static_cast<long long>(cost.awake));
+    return 0;
+  }
+  const std::unique_ptr<char, void (*)(void*)> path(realpath(directory.c_str(), nullptr), free);
+  if (!path) throw failed(directory, errno);
+  const Holders holders = processes_below(path.get());
+  const CapturedCost captured = time_captured_calls(path.get(), "auto");
+  std::unique_ptr<CapturedCost> uring;
+  if (uring_problem().empty() && !captured.transport.starts_with("io_uring"))
+    uring = std::make_unique<CapturedCost>(time_captured_calls(path.get(), "uring"));
+  say_cost(time_calls(path.get()), captured, uring.get());
+  say_refused();
+  say_holders(holders);
+  return 0;
+}
+
+}  // namespace fsr::shim
