@@ -178,6 +178,7 @@ ControlFields CaptureLoop::status_fields() const {
   number("dropped", parts_.recorder.dropped());
   number("filtered", parts_.sink.filtered());
   number("stalled", parts_.stalls.count());
+  fields.merge(parts_.sink.latencies().fields());
   for (const std::string& line : parts_.stalls.stalled()) fields["stalls"] += (fields["stalls"].empty() ? "" : "; ") + line;
   return fields;
 }

@@ -6,6 +6,7 @@
 
 #include "control.hpp"
 #include "fail.hpp"
+#include "latencies.hpp"
 #include "subcommands.hpp"
 #include "util/open_metrics.hpp"
 #include "util/units.hpp"
@@ -34,6 +35,9 @@ void print_json(std::vector<FoundCapture>& captures) {
       for (const char* name : kNumbers) one[name] = number(c.info, name);
     if (number(c.info, "stalled") > 0) one["stalls"] = json_text(c.info["stalls"]);
     if (const int64_t time = ring_time(c.info); time >= 0) one["ring_time"] = time;
+    for (const auto& [kind, l] : latencies_of(c.info))
+      one["latency"][kind] = {{"count", l.count}, {"min_ns", l.min}, {"mean_ns", l.mean}, {"p50_ns", l.p50},
+                              {"p90_ns", l.p90},  {"p99_ns", l.p99}, {"p999_ns", l.p999}, {"max_ns", l.max}};
     all.push_back(one);
   }
   puts(all.dump(2).c_str());
@@ -66,6 +70,15 @@ std::string metrics_text(std::vector<FoundCapture>& captures) {
         out.sample({{"directory", c.info["directory"]}, {"pid", std::to_string(c.pid)}},
                    double(number(c.info, metric.field)) / metric.unit);
   }
+  out.metric("fsshim_latency_seconds", Type::summary, "From a request to its answer, since the start of the capture.");
+  for (FoundCapture& c : captures)
+    for (const auto& [kind, l] : latencies_of(c.info)) {
+      const std::string pid = std::to_string(c.pid), &directory = c.info["directory"];
+      for (const auto& [name, ns] : {std::pair("0.5", l.p50), {"0.9", l.p90}, {"0.99", l.p99}, {"0.999", l.p999}})
+        out.sample({{"directory", directory}, {"pid", pid}, {"kind", kind}, {"quantile", name}}, double(ns) / 1e9);
+      out.sample({{"directory", directory}, {"pid", pid}, {"kind", kind}}, double(l.mean) / 1e9 * double(l.count), "_sum");
+      out.sample({{"directory", directory}, {"pid", pid}, {"kind", kind}}, double(l.count), "_count");
+    }
   out.metric("fsshim_recording", Type::gauge, "Whether the capture records.");
   for (FoundCapture& c : captures)
     out.sample({{"directory", c.info["directory"]}, {"pid", std::to_string(c.pid)}}, c.info["state"] == "recording");

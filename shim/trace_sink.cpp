@@ -36,6 +36,7 @@ uint64_t TraceSink::room_needed(uint64_t file_system_bytes) {
 }
 
 void TraceSink::count(const Op& op) {
+  latencies_.add(op);
   if (op.kind == OpKind::read || op.kind == OpKind::write)
     data_bytes_.store(data_bytes_.load(std::memory_order_relaxed) + op.result, std::memory_order_relaxed);
 }
@@ -82,6 +83,7 @@ void TraceSink::add_end(uint64_t seq, const Op& op) {
 
 SinkState TraceSink::tick(int64_t now, const RecorderState& recorder) {
   writer_->tick(now);
+  latencies_.publish(now);
   if (rotation_requested_.load() || (rotate_at_ && writer_->bytes_written() >= rotate_at_)) {
     rotate(now, recorder);
     rotation_requested_.store(false);

@@ -14,6 +14,7 @@
 
 #include "filter.hpp"
 #include "fingerprint.hpp"
+#include "latencies.hpp"
 #include "op_sink.hpp"
 #include "trace/writer.hpp"
 
@@ -62,6 +63,7 @@ class TraceSink final : public OpSink {
   uint64_t lost() const { return writer_->lost(); }  // after finish(): operations that could not be written
   uint64_t data_bytes() const { return data_bytes_.load(std::memory_order_relaxed); }    // read and written by applications
   uint64_t trace_bytes() const { return trace_bytes_.load(std::memory_order_relaxed); }  // of all pieces, removed ones too
+  const Latencies& latencies() const { return latencies_; }                              // of what is recorded, half a second ago
   int64_t end() const { return end_; }
   const std::array<uint64_t, kOpKinds>& by_kind() const { return by_kind_; }  // after finish()
 
@@ -78,6 +80,7 @@ class TraceSink final : public OpSink {
 
   TraceHeader header_;
   CompressionMeter meter_;
+  Latencies latencies_;
   Op measured_;
   const SinkOptions options_;
   int watch_fd_;             // for statfs, which is called

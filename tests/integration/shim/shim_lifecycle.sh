@@ -35,6 +35,11 @@ check_status "list shows a running capture" 0 "$capture +recording .*$scratch/d 
 check "list writes OpenMetrics text" fsshim list --metrics captures.prom
 check "its figures are those of the capture" grep -q "^fsshim_operations_total{directory=\"$scratch/d\",pid=\"[0-9]*\"} [0-9]" captures.prom
 check "it says that it records, and is whole" sh -c 'grep -q "^fsshim_recording{directory=\"$1/d\".*} 1$" captures.prom && tail -n 1 captures.prom | grep -qx "# EOF"' sh "$scratch"
+mkdir d/timed
+listed() { fsshim list --json | python3 -c "import json, sys; print(*(c['latency']['mkdir']['$1'] for c in json.load(sys.stdin) if c['pid'] == $capture))" 2>/dev/null; }
+check "latencies by kind of operation" eval 'for i in $(seq 100); do [ "$(listed count)" != 1 ] || break; sleep 0.1; done; [ "$(listed count)" = 1 ]'
+slowest=$(listed max_ns)
+check "as a summary, too" eval 'fsshim list --metrics captures.prom && grep -q "^fsshim_latency_seconds_count{directory=\"$scratch/d\",pid=\"$capture\",kind=\"mkdir\"} 1$" captures.prom'
 check_status "OpenMetrics text that can't be written" 2 'no/such.prom: No such file' fsshim list --metrics no/such.prom
 check_status "a second capture is refused" 2 "already captured" fsshim capture d -o second.zst
 check_status "a capture inside a captured tree is refused" 2 "already captured" fsshim capture d -o second.zst -- true
@@ -42,6 +47,7 @@ check "the refused capture left no file" eval '! ls second.* 2>/dev/null'
 check_status "stop ends the capture" 0 "stopped: [0-9]+ operations" fsshim stop d
 ends_with "stopped ends with status 0" 0
 check "stop closes the trace" closing stop.zst "fsshim stop"
+check "the trace has the same latency" test "$((slowest / 1000))" -le "$(($(fstrace sql --csv stop.zst "select duration from ops where op = 'mkdir'" | tail -n 1) / 1000 + 1))"
 check_status "a command without --" 2 'ls: not expected; a command follows --' fsshim capture d -o second.zst ls
 check_status "stop of nothing" 1 "not captured" fsshim stop d
 # In a /run of its own: others may capture on this machine.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long requests took, by kind, for whoever asks while a capture goes on.
+//
+// The writer's thread adds and publishes; any thread may ask for what was published.
+#pragma once
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "op.hpp"
+#include "util/histogram.hpp"
+
+namespace fsr::shim {
+
+class Latencies {
+ public:
+  void add(const Op& op);     // one that was answered
+  void publish(int64_t now);  // what was added so far; costs something twice a second only. `now`: ns, as in tick()
+  // "latency_read" and so on, with the numbers of LatencyNumbers in their order, for each kind that occurred.
+  std::map<std::string, std::string> fields() const;
+
+ private:
+  using ByKind = std::array<Histogram, kOpKinds>;
+  ByKind all_;
+  int64_t published_at_ = 0;
+  mutable std::mutex mutex_;
+  ByKind published_;
+};
+
+// As docs/results.md names them; ns.
+struct LatencyNumbers {
+  uint64_t count = 0;
+  int64_t min = 0, mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+};
+// Of the fields that a capture answered with: by name of the kind.
+std::map<std::string, LatencyNumbers> latencies_of(const std::map<std::string, std::string>& fields);
+
+}  // namespace fsr::shim
