@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "charts.hpp"
+#include "failed_lookups.hpp"
+#include "latency_timeline.hpp"
 #include "selection.hpp"
 #include "subcommand.hpp"
 #include "util/html_page.hpp"
@@ -16,7 +18,8 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kHot = 20;  // files, commands and errors that are shown
+constexpr size_t kHot = 20;   // files, directories, commands and errors that are shown
+constexpr size_t kLines = 4;  // operations in one drawing
 
 struct Options {
   std::vector<std::string> files;
@@ -41,7 +44,12 @@ class ReportPage {
       commands_.begin_batch();
       for (const Op& op : batch.ops) {
         paths_.apply(op);
-        files_.add(op);
+        if (op.object)
+          files_.add(op);
+        else
+          ++without_file_;
+        lookups_.add(op);
+        latencies_.add(op);
         commands_.add(op);
       }
     });
@@ -55,6 +63,10 @@ class ReportPage {
     latency();
     sizes();
     groups("files", "Hot files", "The files that took the most time", "file", files_);
+    if (without_file_)
+      page_.paragraph(fmt::format("{} operations worked on no file, such as those that looked for a name that is not there.",
+                                  format_count(without_file_)));
+    failed_lookups();
     groups("commands", "Commands", "The commands that took the most time", "command", commands_);
     pauses();
     concurrency();
@@ -133,12 +145,44 @@ class ReportPage {
 
   void latency() {
     page_.section("latency", "Latency");
-    const Measure &reads = profile_.kinds[size_t(OpKind::read)], &writes = profile_.kinds[size_t(OpKind::write)];
     page_.paragraph("The share of operations that took no longer than a time. The steeper the line, the more alike they are.");
-    std::vector<NamedHistogram> lines{{"all", &profile_.total.latency}};
-    if (reads.latency.count()) lines.push_back({"reads", &reads.latency});
-    if (writes.latency.count()) lines.push_back({"writes", &writes.latency});
-    page_.chart(share_up_to("Latency", "latency", lines, duration_text));
+    page_.chart(share_up_to("Latency", "latency", {{"all", &profile_.total.latency}}, duration_text));
+    const std::vector<OpKind> kinds = kinds_by_time();
+    std::vector<NamedHistogram> lines;
+    for (OpKind kind : kinds) lines.push_back({op_name(kind), &profile_.kinds[size_t(kind)].latency});
+    page_.chart(share_up_to("Latency by operation", "latency", lines, duration_text));
+    page_.paragraph(
+        "Over time: each point is of the operations that started in one sixtieth of the time or so; where none did there is no "
+        "point.");
+    page_.chart(latencies_.of_all());
+    page_.chart(latencies_.by_kind(kinds));
+  }
+
+  // The operations that took the most time together.
+  std::vector<OpKind> kinds_by_time() const {
+    std::vector<OpKind> kinds;
+    for (size_t k = 0; k < kOpKinds; ++k)
+      if (profile_.kinds[k].latency.count()) kinds.push_back(OpKind(k));
+    auto time = [&](OpKind kind) { return profile_.kinds[size_t(kind)].latency.sum(); };
+    std::stable_sort(kinds.begin(), kinds.end(), [&](OpKind a, OpKind b) { return time(a) > time(b); });
+    kinds.resize(std::min(kinds.size(), kLines));
+    return kinds;
+  }
+
+  void failed_lookups() {
+    if (!lookups_.failed()) return;
+    page_.section("lookups", "Failed look-ups");
+    page_.paragraph(fmt::format("{} look-ups found no file of that name.", format_count(lookups_.failed())));
+    HtmlPage::Table t{.caption = "The directories with the most failed look-ups",
+                      .headings = {"directory", "failed", "of its look-ups", "time", "such as"},
+                      .rows = {},
+                      .bars = {},
+                      .id = "lookups-table"};
+    for (const FailedLookups::Directory& d : lookups_.most(kHot)) {
+      t.rows.push_back({paths_.path(d.object), count(d.failed), share(d.failed, d.lookups), duration(d.time), d.example});
+      t.bars.push_back(double(d.failed) / double(lookups_.failed()));
+    }
+    page_.table(t);
   }
 
   void sizes() {
@@ -230,6 +274,9 @@ class ReportPage {
   HtmlPage page_;
   Profile profile_;
   Paths paths_;
+  FailedLookups lookups_;
+  LatencyTimeline latencies_;
+  uint64_t without_file_ = 0;
   StatGroups files_{{Dimension::file}}, commands_{{Dimension::command}};
 };
 

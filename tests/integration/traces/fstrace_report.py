@@ -120,9 +120,18 @@ def main():
     case("the numbers by kind are those of fstrace stat", {row["kind"][0] for row in rows} == set(kinds) and not wrong, wrong[:3])
     case("what is shown is the exact number where that is short",
          all(row["operations"][0] == f"{kinds[row['kind'][0]]['operations']:,}" for row in rows), rows[:2])
-    by_file = json.loads(run("fstrace", "stat", "--json", "--by", "file", "--sort", "time", "--top", "20", trace))["groups"]
+    by_file = [g for g in json.loads(run("fstrace", "stat", "--json", "--by", "file", "--sort", "time", "--top", "21", trace))["groups"]
+               if g["path"] != "none"][:20]
     case("hot files are those of fstrace stat --by file",
          [(int(r["time"][1]), int(r["operations"][1])) for r in page.rows("files-table")] == [(g["busy_ns"], g["operations"]) for g in by_file])
+    failed = {}
+    for line in run("fstrace", "sql", "--json", trace, "select path, duration from ops where op = 'lookup' and error = 'ENOENT'").splitlines():
+        op = json.loads(line)
+        count, time = failed.get(os.path.dirname(op["path"]) or ".", (0, 0))
+        failed[os.path.dirname(op["path"]) or "."] = (count + 1, time + op["duration"])
+    case("failed look-ups are told by directory, not as those of no file",
+         sorted((int(r["failed"][1]), int(r["time"][1])) for r in page.rows("lookups-table")) == sorted(failed.values()) != [] and
+         "none" not in [r["file"][0] for r in page.rows("files-table")], failed)
     outcomes = json.loads(run("fstrace", "stat", "--json", "--by", "outcome", trace))["groups"]
     case("outcomes are those of fstrace stat --by outcome",
          {r["outcome"][0]: int(r["operations"][1]) for r in page.rows("outcome-table")} == {g["outcome"]: g["operations"] for g in outcomes})

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names that applications looked for in vain, by the directory where they looked. One thread. Memory follows the directories.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "op.hpp"
+
+namespace fsr::fstrace {
+
+class FailedLookups {
+ public:
+  struct Directory {
+    ObjectId object = kNoObject;
+    uint64_t lookups = 0, failed = 0;
+    int64_t time = 0;     // ns, of the failed ones
+    std::string example;  // the name that was looked for last in vain
+  };
+  void add(const Op& op);
+  // Those with the most failed look-ups, at most so many.
+  std::vector<Directory> most(size_t limit) const;
+  uint64_t failed() const { return failed_; }  // in all directories
+
+ private:
+  std::unordered_map<ObjectId, Directory> directories_;
+  uint64_t failed_ = 0;
+};
+
+}  // namespace fsr::fstrace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latency_timeline.hpp"
+
+#include <algorithm>
+
+#include "util/histogram_chart.hpp"
+
+namespace fsr::fstrace {
+
+constexpr size_t kMostBins = 60;
+
+void LatencyTimeline::add(const Op& op) {
+  if (op.has(kOpUnfinished)) return;
+  if (start_ < 0) start_ = op.start;
+  const int64_t time = std::max<int64_t>(0, op.start - start_);
+  while (size_t(time / width_) >= kMostBins) {
+    for (size_t i = 1; i < bins_.size(); ++i) {
+      Bin& to = bins_[i / 2];
+      if (i % 2 == 0) {
+        to = std::move(bins_[i]);
+      } else {
+        to.all.merge(bins_[i].all);
+        for (unsigned kind = 0; kind < kOpKinds; ++kind) to.kinds[kind].merge(bins_[i].kinds[kind]);
+      }
+      if (i / 2 != i) bins_[i] = {};
+    }
+    bins_.resize((bins_.size() + 1) / 2);
+    width_ *= 2;
+  }
+  const size_t bin = size_t(time / width_);
+  if (bin >= bins_.size()) bins_.resize(bin + 1);
+  bins_[bin].all.add(op.duration);
+  bins_[bin].kinds[unsigned(op.kind)].add(op.duration);
+}
+
+static Chart latency_chart(const std::string& title) {
+  Chart chart{.title = title, .x_label = "time since the first operation", .y_label = "latency"};
+  chart.log_y = true;
+  chart.x_text = [](double seconds) { return duration_text(seconds * 1e9); };
+  chart.y_text = duration_text;
+  return chart;
+}
+
+ChartSeries LatencyTimeline::series(const std::string& name, double quantile, const Histogram& (*of)(const Bin&, OpKind),
+                                    OpKind kind) const {
+  ChartSeries out{name, {}};
+  const double seconds = double(width_) / 1e9;
+  for (size_t i = 0; i < bins_.size(); ++i)
+    if (const Histogram& h = of(bins_[i], kind); h.count())
+      out.points.push_back({(double(i) + 0.5) * seconds, double(h.quantile(quantile))});
+  return out;
+}
+
+Chart LatencyTimeline::of_all() const {
+  Chart chart = latency_chart("Latency over time");
+  auto all = [](const Bin& bin, OpKind) -> const Histogram& { return bin.all; };
+  for (const auto& [name, quantile] : {std::pair("p50", 0.5), {"p99", 0.99}, {"max", 1.0}})
+    chart.series.push_back(series(name, quantile, all, OpKind::null));
+  return chart;
+}
+
+Chart LatencyTimeline::by_kind(const std::vector<OpKind>& kinds) const {
+  Chart chart = latency_chart("p99 over time, by operation");
+  auto its = [](const Bin& bin, OpKind kind) -> const Histogram& { return bin.kinds[unsigned(kind)]; };
+  for (OpKind kind : kinds) chart.series.push_back(series(op_name(kind), 0.99, its, kind));
+  return chart;
+}
+
+}  // namespace fsr::fstrace
