@@ -19,8 +19,9 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr const Exporter* kExporters[] = {&kFioExporter,  &kFioJobExporter, &kStraceExporter, &kCsvExporter,
-                                          &kJsonExporter, &kDbenchExporter, &kChromeExporter, &kBlkparseExporter};
+constexpr const Exporter* kExporters[] = {&kFioExporter,    &kFioJobExporter,   &kStraceExporter,
+                                          &kCsvExporter,    &kJsonExporter,     &kDbenchExporter,
+                                          &kChromeExporter, &kBlkparseExporter, &kVdbenchExporter};
 constexpr size_t kBuffer = 1 << 20;
 
 struct Options {

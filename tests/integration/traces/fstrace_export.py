@@ -80,6 +80,26 @@ def fio_job(cases, place):
         cases.case(f"of the same mean size: {kind}", 0.9 < done[kind]["io_bytes"] / count / mean < 1.1, f"{done[kind]['io_bytes'] / count}, not {mean}")
 
 
+def vdbench(cases, place):
+    """The same trace, as a parameter file that fsbench vdbench takes and performs."""
+    trace, file = f"{place}/mixed.zst", f"{place}/shape.vdb"
+    status, _, said = run(fstrace_program(), "export", trace, "--format", "vdbench", "-o", file)
+    cases.case("vdbench: what is lost is told", status == 1 and re.search(r"vdbench: .* mkdir", said), said)
+    program = (built("tools/fsbench"), "vdbench", "-f", file, "-o", f"{place}/vdbench.out", f"anchor={place}")
+    status, said, error = run(*program, "-s")
+    cases.case("vdbench: the file is understood", status == 0 and "Simulating RD=rd1" in said, error + said)
+    status, said, error = run(*program, "-e", "4")
+    if not cases.case("vdbench: it runs", status == 0, error + said[-300:]):
+        return
+    average = [line for line in said.splitlines() if " avg_" in line][-1].split(" avg_")[1].split()
+    rate, reads, writes = (float(average[i]) for i in (1, 6, 8))
+    done = [o["kind"] for o in operations(trace) if not o.get("error") and (o["kind"] not in ("read", "write") or o["result"])]
+    counted = [k for k in done if k in ("read", "write", "getattr", "statx", "setattr", "access", "open")]
+    for kind, now in (("read", reads), ("write", writes)):
+        share = counted.count(kind) / len(counted)
+        cases.case(f"vdbench: the share of {kind}s", abs(now / rate - share) < 0.03, f"{now} of {rate}, not {share:.3f}")
+
+
 def again(cases, place, trace, top):
     """Exported, and imported again."""
     status, _, said = run(fstrace_program(), "export", trace, "--format", "strace", "-o", f"{place}/again.log")
@@ -134,6 +154,7 @@ def main():
                 file.write(os.urandom(200002))
         fio(cases, place, trace)
         fio_job(cases, place)
+        vdbench(cases, place)
         again(cases, place, trace, top)
         tables(cases, place, trace)
         status, said, error = run(fstrace_program(), "export", trace, "--format", "csv", "--op", "write", "-o", "-")

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "format.hpp"
+#include "percents.hpp"
 #include "util/units.hpp"
 
 namespace fsr::fstrace {
@@ -24,29 +25,12 @@ struct Direction {
 
   // "4096/75:10000/25": whole percents, which add up to 100.
   std::string split() const {
-    std::vector<std::pair<uint64_t, uint64_t>> most;  // count, size
-    for (const auto& [size, n] : sizes) most.emplace_back(n, size);
-    std::sort(most.rbegin(), most.rend());
+    std::vector<std::pair<uint64_t, uint64_t>> most(sizes.begin(), sizes.end());
+    std::stable_sort(most.begin(), most.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
     if (most.size() > kMostSizes) most.resize(kMostSizes);
-    uint64_t whole = 0;
-    for (const auto& [n, size] : most) whole += n;
-    struct Share {
-      uint64_t size;
-      unsigned percent;
-      double rest;
-    };
-    std::vector<Share> shares;
-    unsigned given = 0;
-    for (const auto& [n, size] : most) {
-      const double exact = 100.0 * double(n) / double(whole);
-      shares.push_back({size, unsigned(exact), exact - std::floor(exact)});
-      given += unsigned(exact);
-    }
-    std::sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.rest > b.rest; });
-    for (size_t i = 0; given < 100; ++i, ++given) ++shares[i % shares.size()].percent;
     std::string text;
-    for (const Share& s : shares)
-      if (s.percent) text += fmt::format("{}{}/{}", text.empty() ? "" : ":", s.size, s.percent);
+    for (const auto& [size, percent] : whole_percents(most))
+      text += fmt::format("{}{}/{}", text.empty() ? "" : ":", size, percent);
     return text;
   }
 };

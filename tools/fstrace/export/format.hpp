@@ -38,6 +38,6 @@ struct Exporter {
 };
 
 extern const Exporter kFioExporter, kFioJobExporter, kStraceExporter, kCsvExporter, kJsonExporter, kDbenchExporter,
-    kChromeExporter, kBlkparseExporter;
+    kChromeExporter, kBlkparseExporter, kVdbenchExporter;
 
 }  // namespace fsr::fstrace
