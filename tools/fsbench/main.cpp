@@ -26,7 +26,7 @@ constexpr Entry kPersonalities[] = {
     {"compare", "one of these, or fsreplay, on several targets in turn", add_compare},
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
     {"postmark", "small files: created, read, appended, deleted", add_postmark},
-    {"vdbench", "vdbench's parameter files: trees of files, and what is done to them", add_vdbench},
+    {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench},
 };
 
 int run(int argc, char** argv) {

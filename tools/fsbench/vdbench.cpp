@@ -81,6 +81,8 @@ Run add_vdbench(Command& command, const std::atomic<int>& stop) {
       .stands_for("HOW");
   command.flag("-s", o->program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o->program.quiet, "no lines on the terminal");
+  command.flag("--force", o->program.force, "overwrites devices that hold a file system or partitions");
+  command.add("--layout", o->program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
   command.add("NAME=VALUE", o->words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
       .count_within(0, 1000);
   return [o, command, &stop](const auto&) mutable {

@@ -52,24 +52,26 @@ bool foreign_content(const std::string& path) {
 
 }  // namespace
 
-Device open_device(const std::string& path, bool force) {
+Device open_device(const std::string& path, bool force, Access access, bool whole) {
+  const bool writes = access != Access::read_only;
   struct stat st;
   if (stat(path.c_str(), &st) != 0) fail(path);
   if (S_ISDIR(st.st_mode)) fail(path, "is a directory, expected a block device or a file (file:DIR replays into a directory)");
   if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode)) fail(path, "is neither a block device nor a file");
-  const SignsOfUse signs = signs_of_use(path);
+  const SignsOfUse signs = writes ? signs_of_use(path) : SignsOfUse();
   if (!signs.users.empty()) fail(path, signs.users + kInUse);
   if (!signs.content.empty() && !force) fail(path, signs.content + " (--force overwrites it)");
-  if (S_ISREG(st.st_mode) && !force && foreign_content(path))
+  if (S_ISREG(st.st_mode) && writes && !whole && !force && foreign_content(path))
     fail(path, "holds something that isn't ours (--force overwrites it)");
 
   Device device;
   device.path = path;
-  if (S_ISBLK(st.st_mode)) {
+  if (S_ISBLK(st.st_mode) && writes) {
     device.claim = UniqueFd(open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC));  // without O_CREAT: only if nobody else claims it
     if (!device.claim && errno == EBUSY) fail(path, std::string("is in use by a file system, a volume or a program") + kInUse);
   }
-  device.fd = UniqueFd(open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC));
+  const int how = !writes ? O_RDONLY : access == Access::read_write_synced ? O_RDWR | O_DSYNC : O_RDWR;
+  device.fd = UniqueFd(open(path.c_str(), how | O_DIRECT | O_CLOEXEC));
   if (!device.fd && errno == EINVAL) fail(path, "its file system has no O_DIRECT");
   if (!device.fd) fail(path);
   device.size = size_of(device, st);

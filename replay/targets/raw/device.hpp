@@ -13,16 +13,19 @@ namespace fsr::raw {
 constexpr uint64_t kHeaderBytes = 4096;
 
 struct Device {
-  UniqueFd fd;     // read and write, O_DIRECT
+  UniqueFd fd;     // O_DIRECT
   UniqueFd claim;  // of a block device, O_EXCL: keeps others away. Not `fd`, which the kernel may keep a moment longer than we do
   std::string path;    // as given
   uint64_t size = 0;   // bytes
   uint32_t block = 0;  // bytes; offsets and lengths of requests must be multiples of it. A power of two, at most kHeaderBytes
 };
 
+enum class Access : uint8_t { read_write, read_write_synced, read_only };
+
 // Throws std::runtime_error "PATH: why" for what can't be driven at all, for what is mounted, swap space or otherwise in use, and
-// without `force` for what is partitioned or holds something.
-Device open_device(const std::string& path, bool force);
+// without `force` for what is partitioned or holds something; a file that is taken as a `whole` may hold anything. For reading
+// alone, nothing speaks against it.
+Device open_device(const std::string& path, bool force, Access access, bool whole);
 
 // Everything known that speaks against overwriting it, in words; empty where nothing does.
 struct SignsOfUse {

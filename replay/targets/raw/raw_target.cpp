@@ -22,6 +22,8 @@ constexpr OpMapping kMappings[] = {{"raw", stated, requests}};
 struct Settings {
   std::string path, layout;  // layout: a file to tell the extents in; empty: none
   bool wrap = false;
+  bool whole = false;  // any file is the device as it is: nothing of ours is written to it
+  Access access = Access::read_write;
 };
 
 class RawTarget final : public Target {
@@ -29,7 +31,8 @@ class RawTarget final : public Target {
   RawTarget(Settings settings, const TargetOptions& options)
       : settings_(std::move(settings)), shared_(std::make_shared<Shared>()) {
     shared_->options = options;
-    shared_->device = open_device(settings_.path, options.force);
+    shared_->device = open_device(settings_.path, options.force, settings_.access, settings_.whole);
+    if (settings_.whole) shared_->whole = Extent{.length = shared_->device.size};
     RawSession probe(shared_);
   }
 
@@ -39,14 +42,14 @@ class RawTarget final : public Target {
 
   std::unique_ptr<Session> open_session() override {
     std::lock_guard lock(mutex_);
-    if (!marked_) write_header(shared_->device);
+    if (!marked_ && !settings_.whole) write_header(shared_->device);
     marked_ = true;
     return std::make_unique<RawSession>(shared_);
   }
 
-  Space space() override { return {shared_->device.size, shared_->device.size - kHeaderBytes}; }
+  Space space() override { return {shared_->device.size, shared_->device.size - (settings_.whole ? 0 : kHeaderBytes)}; }
 
-  bool places_files() const override { return true; }
+  bool places_files() const override { return !settings_.whole; }
   void place_files(std::span<const FileUse> files) override {
     try {
       shared_->layout = Layout(files, kHeaderBytes, shared_->device.size, settings_.wrap);
@@ -79,7 +82,7 @@ class RawTarget final : public Target {
 };
 
 Settings settings_of(const std::string& url) {
-  const char* expected = ": expected raw:PATH, or raw:PATH?wrap=1&layout=FILE";
+  const char* expected = ": expected raw:PATH, or raw:PATH?wrap=1&layout=FILE, or raw:PATH?whole=1&ro=1&sync=1";
   std::string rest = url.substr(strlen("raw:"));
   if (rest.starts_with("//")) rest.erase(0, 2);
   size_t query = std::min(rest.find('?'), rest.size());
@@ -90,12 +93,19 @@ Settings settings_of(const std::string& url) {
     std::string option = rest.substr(at, end - at);
     if (option == "wrap=1")
       settings.wrap = true;
+    else if (option == "whole=1")
+      settings.whole = true;
+    else if (option == "ro=1")
+      settings.access = Access::read_only;
+    else if (option == "sync=1")
+      settings.access = Access::read_write_synced;
     else if (option.starts_with("layout=") && option.size() > strlen("layout="))
       settings.layout = option.substr(strlen("layout="));
     else if (option != "wrap=0")
       throw std::runtime_error(url + expected);
     at = end + 1;
   }
+  if (settings.access == Access::read_only && !settings.whole) throw std::runtime_error(url + expected);
   return settings;
 }
 

@@ -31,6 +31,10 @@ constexpr unsigned kSetups[] = {
 }  // namespace
 
 RawSession::RawSession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->bells, bell_) {
+  make_ring();
+}
+
+void RawSession::make_ring() {
   int error = -EINVAL;
   for (unsigned flags : kSetups)
     if (error == -EINVAL) error = io_uring_queue_init(kEntries, &ring_, flags);
@@ -43,10 +47,18 @@ RawSession::~RawSession() {
     for (std::unique_ptr<Job>& job : all_) job.release();
 }
 
-// The ring belongs to the thread that enables it, which need not be the one that opened the session.
+// The ring belongs to the thread that enables it, which need not be the one that opened the session; another thread gets a ring
+// of its own.
 void RawSession::enable() {
-  if (enabled_) return;
-  enabled_ = true;
+  static thread_local char thread;
+  if (owner_ == &thread) return;
+  if (owner_) {
+    io_uring_queue_exit(&ring_);
+    make_ring();
+    watched_wake_ = watched_bell_ = -1;
+    timer_ = 0;
+  }
+  owner_ = &thread;
   // io_uring_enable_rings(3), which liburing 2.3 declares and does not export.
   syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   int fd = shared_->device.fd.get();
@@ -84,7 +96,7 @@ Submit RawSession::submit(Request& request) {
   if (fidelity(op, shared_->device.block) == Fidelity::impossible) {
     error = EOPNOTSUPP;
   } else if (op.kind == OpKind::read || op.kind == OpKind::write) {
-    extent = shared_->layout.find(op.object);
+    extent = shared_->find(op.object);
     if (length > 0 && !extent) error = ESTALE, ++shared_->counters.unplaced;
     if (length > 0 && extent && (length > extent->length || op.offset > extent->length - length)) error = EFBIG;
     if (op.kind == OpKind::write && request.payload.size() < length) error = EINVAL;
@@ -108,7 +120,7 @@ bool RawSession::begin(Request& request) {
     issue(*job);
     return true;
   }
-  place(*job, *shared_->layout.find(op.object));
+  place(*job, *shared_->find(op.object));
   const bool widened = job->begin != job->start || job->end != job->start + job->length;
   if (op.kind == OpKind::read) {
     shared_->counters.widened_reads += widened;
@@ -132,13 +144,21 @@ void RawSession::place(Job& job, const Extent& extent) {
   job.end = (job.start + job.length + mask) & ~mask;
 }
 
+// Whole blocks in memory that the device can read itself.
+bool RawSession::is_aligned(const Job& job) const {
+  return !job.reads_first && (uintptr_t(job.request->payload.data()) & (shared_->device.block - 1)) == 0;
+}
+
 void RawSession::next_piece(Job& job) {
   const bool writes = job.request->op->kind == OpKind::write;
   const bool whole = !writes && job.request->want_data;
   const uint64_t most = whole ? uint64_t(std::numeric_limits<int>::max()) & ~(kPiece - 1) : kPiece;
   job.piece_begin = job.at;
   job.piece_end = std::min(job.end, job.at + most);
-  job.memory = writes || whole ? job.own.need(job.piece_end - job.piece_begin) : scratch_.need(kPiece);
+  if (writes && is_aligned(job))
+    job.memory = const_cast<char*>(job.request->payload.data()) + (job.at - job.start);
+  else
+    job.memory = writes || whole ? job.own.need(job.piece_end - job.piece_begin) : scratch_.need(kPiece);
   if (!job.memory) return finish(job, ENOMEM);
   job.step = !writes                                                     ? Step::read
              : job.piece_begin < job.start                               ? Step::head
@@ -166,7 +186,8 @@ void RawSession::issue(Job& job) {
       break;
     case Step::write: {
       const uint64_t from = std::max(job.piece_begin, job.start), to = std::min(job.piece_end, job.start + job.length);
-      memcpy(job.memory + (from - job.piece_begin), job.request->payload.data() + (from - job.start), to - from);
+      if (!is_aligned(job))
+        memcpy(job.memory + (from - job.piece_begin), job.request->payload.data() + (from - job.start), to - from);
       io_uring_prep_write(sqe, 0, job.memory, unsigned(piece), job.piece_begin);
       break;
     }

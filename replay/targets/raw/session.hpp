@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session of the `raw:` target: a ring. Belongs to one thread, the one that first submits or polls.
+// A session of the `raw:` target: a ring. Belongs to one thread, the one that first submits or polls; to another when nothing is
+// under way any more.
 #pragma once
 
 #include <liburing.h>
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -24,6 +26,8 @@ struct Counters {
 struct Shared {
   Device device;
   Layout layout;
+  std::optional<Extent> whole;  // of any file, which is the device itself
+  const Extent* find(ObjectId object) const { return whole ? &*whole : layout.find(object); }
   TargetOptions options;
   WriteRanges writes;
   LockBells bells;  // rung when a range became free
@@ -56,11 +60,13 @@ class RawSession final : public Session {
   bool begin(Request& request);
   void wait(int64_t deadline);
   void place(Job& job, const Extent& extent);
+  bool is_aligned(const Job& job) const;
   void next_piece(Job& job);
   void issue(Job& job);
   bool advance(Job& job, int result);
   void finish(Job& job, int error);
   void watch(int fd, int& watched);
+  void make_ring();
   void enable();
   void reap();
   void deliver(Completion& sink);
@@ -72,7 +78,8 @@ class RawSession final : public Session {
   Bell bell_;
   LockWaiters waiters_;
   io_uring ring_{};
-  bool enabled_ = false, fixed_scratch_ = false;
+  const void* owner_ = nullptr;  // what tells the thread from others
+  bool fixed_scratch_ = false;
   int watched_wake_ = -1, watched_bell_ = -1;
   int64_t timer_ = 0;   // on the target's clock: when the ring's own timer ends a wait; 0: it is not set
   int64_t reaped_ = 0;  // on the target's clock: when completions were last collected

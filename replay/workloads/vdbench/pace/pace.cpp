@@ -10,8 +10,9 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kLookAgain = 50'000;  // ns
-constexpr double kAhead = 64;           // operations, of the workload that others wait for
+constexpr int64_t kLookAgain = 200'000;  // ns
+// Operations, of the workload that others wait for: a few, or a part of all so far that no share shows.
+constexpr double kAhead = 64, kPartAhead = 1.002;
 
 }  // namespace
 
@@ -65,7 +66,7 @@ Pace::Turn Pace::take(unsigned workload, int64_t now) {
     double slowest = std::numeric_limits<double>::max();
     for (const auto& other : workloads_)
       if (!other->gone.load(std::memory_order_relaxed))
-        slowest = std::min(slowest, (double(other->taken.load(std::memory_order_relaxed)) + kAhead) / other->share);
+        slowest = std::min(slowest, (double(other->taken.load(std::memory_order_relaxed)) * kPartAhead + kAhead) / other->share);
     if (double(w.taken.load(std::memory_order_relaxed)) / w.share > slowest) return {now + kLookAgain, false, false};
   }
   w.taken.fetch_add(1, std::memory_order_relaxed);

@@ -2,7 +2,9 @@
 // Lines of results in vdbench 5.04's columns.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "workloads/vdbench/pages/figures.hpp"
 
@@ -13,21 +15,18 @@ std::string fit(double value, unsigned width, unsigned decimals);
 std::string clock_text(int64_t wall);  // "09:12:17.073"
 std::string date_text(int64_t wall);   // "Nov 20, 2026"
 
-// Which operations have columns beside those that always have.
-class FileColumns {
+class Columns {
  public:
-  explicit FileColumns(const std::vector<PlannedRun>& runs);
-
+  virtual ~Columns() = default;
   // Two lines, both without the time.
-  std::string heading(int64_t wall) const;
-  std::string line(const RunLine& line) const;  // with the time
+  virtual std::string heading(int64_t wall) const = 0;
+  virtual std::string line(const RunLine& line) const = 0;  // with the time
   // For tables of a part of the works, whose first column holds a name.
-  std::string part_heading(const std::string& what) const;
-  std::string part_line(const std::string& name, const Figures& figures, double seconds) const;
-
- private:
-  std::string numbers(const Figures& figures, double seconds, const CpuUse* cpu) const;
-  std::vector<Operation> operations_;
+  virtual std::string part_heading(const std::string& what) const = 0;
+  virtual std::string part_line(const std::string& name, const Figures& figures, double seconds) const = 0;
 };
+
+// Those of trees of files, or of SDs, as the runs have it. `layout`: "5.00" for the older ones of SDs.
+std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, const std::string& layout);
 
 }  // namespace fsr::vdbench

@@ -30,10 +30,11 @@ double deviation_ms(const Cell& cell) {
 namespace {
 
 // What a work was to do, of what it did.
-bool is_requested(const FileWork& work, bool formats, Operation operation) {
-  const Operation asked = work.workload.operation;
+bool is_requested(const PlannedRun& run, unsigned work, Operation operation) {
   const bool transfers = operation == Operation::read || operation == Operation::write;
-  if (formats) return operation == Operation::write;
+  if (run.file_works.empty()) return transfers;
+  const Operation asked = run.file_works[work].workload.operation;
+  if (run.formats) return operation == Operation::write;
   if (asked == Operation::read || asked == Operation::write) return transfers;
   return operation == asked;
 }
@@ -42,11 +43,11 @@ bool is_requested(const FileWork& work, bool formats, Operation operation) {
 
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds) {
   RunLine line{.seconds = seconds};
-  for (unsigned w = 0; w < run.file_works.size(); ++w) {
+  for (unsigned w = 0; w < run.works(); ++w) {
     Figures figures;
     for (unsigned o = 0; o < kOperations; ++o) {
       figures.operations[o] = counts[row_of(w, Operation(o))];
-      if (is_requested(run.file_works[w], run.formats, Operation(o))) figures.requested.merge(figures.operations[o]);
+      if (is_requested(run, w, Operation(o))) figures.requested.merge(figures.operations[o]);
     }
     line.all.merge(figures);
     line.works.push_back(std::move(figures));

@@ -34,7 +34,7 @@ std::string boxed(int64_t wall, const std::vector<std::string>& lines) {
 Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& runs, const std::vector<std::string>& lines,
                  const std::vector<Statement>& statements)
     : options_(options),
-      columns_(runs),
+      columns_(make_columns(runs, options.layout)),
       summary_(options.directory, "summary"),
       totals_(options.directory, "totals"),
       log_(options.directory, "logfile"),
@@ -87,24 +87,24 @@ void Reports::error(const std::string& text) {
 
 void Reports::begin(const RunRecord& record) {
   const std::string title = fmt::format("{} Starting RD={}", clock_text(record.wall), record.run->title());
-  if (!options_.quiet) fmt::print("{}\n\n{}", title, columns_.heading(record.wall));
+  if (!options_.quiet) fmt::print("{}\n\n{}", title, columns_->heading(record.wall));
   fflush(stdout);
-  log_.put(html_text(title) + "\n\n" + columns_.heading(record.wall));
+  log_.put(html_text(title) + "\n\n" + columns_->heading(record.wall));
   const std::string link = fmt::format("\n<a name=\"{}\"></a><i><b>{}</b></i>\n\n", anchor_of(record), html_text(title));
-  summary_.put(link + "\n" + columns_.heading(record.wall));
+  summary_.put(link + "\n" + columns_->heading(record.wall));
   totals_.put(link);
-  if (!std::exchange(totals_headed_, true)) totals_.put("\n" + columns_.heading(record.wall));
+  if (!std::exchange(totals_headed_, true)) totals_.put("\n" + columns_->heading(record.wall));
   status("Starting", &record);
 }
 
 void Reports::interval(const RunRecord& record) {
-  everywhere(columns_.line(record.intervals.back()));
+  everywhere(columns_->line(record.intervals.back()));
   if (record.intervals.size() == record.warmup) status("Warmup done", &record);
 }
 
 void Reports::end(const RunRecord& record) {
-  everywhere(columns_.line(record.average));
-  totals_.put(columns_.line(record.average));
+  everywhere(columns_->line(record.average));
+  totals_.put(columns_->line(record.average));
   if (record.average.cpu.busy() > 80)
     everywhere(boxed(wall_now(),
                      {fmt::format("Warning for host=localhost: average processor utilization {:.1f}%", record.average.cpu.busy()),

@@ -15,6 +15,7 @@ namespace fsr::vdbench {
 struct ReportOptions {
   std::string directory;  // made
   bool quiet = false;     // nothing on the terminal but what went wrong
+  std::string layout;     // of columns: "5.00", or 5.04's
 };
 
 class Reports {
@@ -36,7 +37,7 @@ class Reports {
   void everywhere(const std::string& text);  // terminal, summary and log
 
   const ReportOptions options_;
-  FileColumns columns_;
+  const std::unique_ptr<Columns> columns_;
   Page summary_, totals_, log_, status_, errors_;
   std::mutex errors_mutex_;
   bool totals_headed_ = false;

@@ -39,6 +39,8 @@ class Planner {
       if (run.format.any()) format(run, planned);
       split(run, planned);
       if (run.format.only || run.format.clean) return;
+    } else {
+      split_raw(run, planned);
     }
     for (const Rate& rate : run.rates) {
       planned.rate = rate;
@@ -134,6 +136,33 @@ class Planner {
         }
     }
     planned.file_works = std::move(works);
+  }
+
+  // Each WD becomes a work for each of its SDs; an SD's threads are divided among its works.
+  static void split_raw(const Run& run, PlannedRun& planned) {
+    double asked = 0;
+    size_t without = 0;
+    std::vector<unsigned> works(planned.storages.size()), given(planned.storages.size());
+    for (const Workload& w : planned.workloads) {
+      asked += w.skew;
+      without += w.skew == 0;
+      for (size_t storage : w.storages) ++works[storage];
+      if (w.streams && planned.workloads.size() > 1)
+        throw ParameterError(w.place, fmt::format("wd={}: expected streams= in the only WD of rd={}", w.name, run.name));
+    }
+    if (asked > 100 + 1e-6 || (without == 0 && std::fabs(asked - 100) > 1e-6))
+      throw ParameterError(run.place, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
+    for (const Workload& w : planned.workloads) {
+      const double share = w.skew > 0 ? w.skew : (100 - asked) / double(without);
+      for (size_t storage : w.storages) {
+        const unsigned threads = planned.storages[storage].threads, parts = works[storage];
+        RawWork work{w, storage, std::max(1u, threads / parts + (given[storage]++ < threads % parts)),
+                     share / double(w.storages.size())};
+        if (w.streams) work.threads = (work.threads + w.streams - 1) / w.streams * w.streams;
+        work.workload.flags.flags |= planned.storages[storage].flags.flags;
+        planned.raw_works.push_back(work);
+      }
+    }
   }
 
   const Definitions& all_;

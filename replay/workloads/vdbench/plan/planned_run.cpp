@@ -12,12 +12,8 @@ namespace {
 
 constexpr double kSimulatedHighest = 10'000;
 
-bool any_skew(const PlannedRun& run) {
-  return std::any_of(run.workloads.begin(), run.workloads.end(), [](const Workload& w) { return w.skew > 0; });
-}
-
 std::string rate_words(const PlannedRun& run) {
-  const char* how = any_skew(run) ? "Controlled" : "Uncontrolled";
+  const char* how = run.keeps_shares() ? "Controlled" : "Uncontrolled";
   if (run.run->variable) return "Variable";
   if (run.rate.kind == Rate::max) return fmt::format("{} MAX", how);
   if (run.rate.kind == Rate::curve) return fmt::format("{} curve", how);
@@ -26,8 +22,13 @@ std::string rate_words(const PlannedRun& run) {
 
 }  // namespace
 
+bool PlannedRun::keeps_shares() const {
+  return !systems.empty() || std::any_of(workloads.begin(), workloads.end(), [](const Workload& w) { return w.skew > 0; });
+}
+
 std::string PlannedRun::title() const {
-  if (formats) return name;
+  if (formats && raw_works.empty()) return name;
+  if (formats) return fmt::format("{}; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: {}", name, loops);
   if (!systems.empty()) {
     const std::string rate_text = rate.kind == Rate::max     ? "max."
                                   : rate.kind == Rate::curve ? "curve;"

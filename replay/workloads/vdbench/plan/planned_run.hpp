@@ -18,6 +18,14 @@ struct FileWork {
   double share = 100;     // percent of the rate
 };
 
+// What threads of one WD do to one SD.
+struct RawWork {
+  Workload workload;
+  size_t storage = 0;  // of PlannedRun::storages
+  unsigned threads = 1;
+  double share = 100;  // percent of the rate
+};
+
 struct PlannedRun {
   const Run* run = nullptr;  // in the definitions, which outlive it
   std::string name;          // "rd1", "format_for_rd1", "run1_(20%)"
@@ -30,7 +38,10 @@ struct PlannedRun {
   std::vector<FileWork> file_works;
   std::vector<Storage> storages;
   std::vector<Workload> workloads;
+  std::vector<RawWork> raw_works;
 
+  size_t works() const { return raw_works.empty() ? file_works.size() : raw_works.size(); }
+  bool keeps_shares() const;  // without a rate too
   // "Starting RD=" is followed by it.
   std::string title() const;
 };

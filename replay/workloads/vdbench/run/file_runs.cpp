@@ -50,7 +50,7 @@ std::string structure_text(const FileSystem& f) {
 FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports)
     : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), umask_(current_umask()), stage_(clock) {}
 
-void FileRuns::open() {
+void FileRuns::open(const std::vector<PlannedRun>&) {
   for (const FileSystem& system : definitions_.systems) {
     if (targets_.count(system.anchor)) continue;
     const bool directory = is_directory_name(system.anchor);

@@ -15,18 +15,17 @@
 #include "workloads/vdbench/files/file_context.hpp"
 #include "workloads/vdbench/files/tree_players.hpp"
 #include "workloads/vdbench/run/performance.hpp"
+#include "workloads/vdbench/run/runs.hpp"
 
 namespace fsr::vdbench {
 
-class FileRuns {
+class FileRuns final : public Runs {
  public:
   FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports);
 
-  // Opens the targets of all anchors. Throws std::runtime_error.
-  void open();
-  // Throws std::runtime_error for what can't be gone on with.
-  RunRecord perform(const PlannedRun& run, bool* ends_all);
-  uint64_t errors() const { return error_count_; }
+  void open(const std::vector<PlannedRun>& runs) override;
+  RunRecord perform(const PlannedRun& run, bool* ends_all) override;
+  uint64_t errors() const override { return error_count_; }
 
  private:
   struct Opened {

@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
+#include "workloads/vdbench/run/raw_runs.hpp"
 
 namespace fsr::vdbench {
 
@@ -49,33 +50,27 @@ class Course {
   }
 
   int run() {
-    if (!all_.files()) throw std::runtime_error("SDs and WDs are refused: this version runs FSDs and FWDs");
-    for (const PlannedRun& planned : runs_)
-      if (planned.rate.kind == Rate::curve)
-        throw std::runtime_error(fmt::format("rd={}: fwdrate=curve is refused: this version does not have it", planned.name));
     for (const FileSystem& a : all_.systems) Structure structure(a);  // throws for what can't be
     const std::string directory = make_output_directory(options_.output);
-    Reports reports({directory, options_.quiet}, runs_, lines_, statements_);
+    Reports reports({directory, options_.quiet, options_.layout}, runs_, lines_, statements_);
     reports.note("Created output directory '" + directory + "'");
-    FileRuns files(all_, clock_, stop_, reports);
-    files.open();
+    std::unique_ptr<Runs> runs;
+    if (all_.files())
+      runs = std::make_unique<FileRuns>(all_, clock_, stop_, reports);
+    else
+      runs = std::make_unique<RawRuns>(all_, clock_, stop_, reports, options_.force);
+    runs->open(runs_);
     std::string failure;
     try {
       run_commands(all_.general.start, reports);
-      bool ends_all = false, first = true;
-      for (const PlannedRun& planned : runs_) {
-        if (stop_.load() != 0 || ends_all) break;
-        if (!std::exchange(first, false)) pause(planned.run->pause);
-        if (!planned.formats) run_commands(planned.run->start, reports);
-        files.perform(planned, &ends_all);
-        if (!planned.formats) run_commands(planned.run->end, reports);
-      }
+      for (const PlannedRun& planned : runs->formats()) perform(*runs, planned, reports);
+      for (const PlannedRun& planned : runs_) perform(*runs, planned, reports);
       run_commands(all_.general.end, reports);
     } catch (const std::runtime_error& e) {
       failure = e.what();
     }
     if (failure.empty() && stop_.load() != 0) failure = "interrupted";
-    if (failure.empty() && files.errors()) failure = fmt::format("{} errors: see {}/errorlog.html", files.errors(), directory);
+    if (failure.empty() && runs->errors()) failure = fmt::format("{} errors: see {}/errorlog.html", runs->errors(), directory);
     if (failure.empty()) {
       reports.finish(fmt::format("Vdbench execution completed successfully. Output directory: {}", directory));
       return 0;
@@ -100,6 +95,27 @@ class Course {
     }
   }
 
+  void perform(Runs& runs, const PlannedRun& planned, Reports& reports) {
+    if (stop_.load() != 0 || ends_all_) return;
+    if (!std::exchange(first_, false)) pause(planned.run->pause);
+    if (!planned.formats) run_commands(planned.run->start, reports);
+    const RunRecord record = runs.perform(planned, &ends_all_);
+    if (planned.rate.kind == Rate::curve) curve(runs, record, reports);
+    if (!planned.formats && planned.rate.kind != Rate::curve) run_commands(planned.run->end, reports);
+  }
+
+  // The highest rate is known: its shares follow.
+  void curve(Runs& runs, const RunRecord& highest, Reports& reports) {
+    for (const PlannedRun& point : curve_runs(*highest.run, rate(highest.average.all.requested, highest.average.seconds))) {
+      if (stop_.load() != 0 || ends_all_) return;
+      const RunRecord record = runs.perform(point, &ends_all_);
+      const double stop_at = point.run->stop_curve;
+      if (stop_at <= 0 || mean_ms(record.average.all.requested) < stop_at) continue;
+      reports.note(fmt::format("rd={}: the response time reached stopcurve={:g}", point.name, stop_at));
+      return;
+    }
+  }
+
   void pause(int64_t seconds) {
     const int64_t end = clock_.now() + seconds * kSecond;
     while (clock_.now() < end && stop_.load() == 0) {
@@ -116,6 +132,7 @@ class Course {
   std::vector<std::string> lines_;
   Definitions all_;
   std::vector<PlannedRun> runs_;
+  bool first_ = true, ends_all_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/pages/raw_columns.hpp"
+
+#include <fmt/format.h>
+
+namespace fsr::vdbench {
+
+namespace {
+
+std::string numbers(const Figures& f, double seconds, bool old) {
+  const Cell &all = f.requested, &reads = f.of(Operation::read), &writes = f.of(Operation::write);
+  std::string text = fmt::format("{:>11.2f}{:>9.2f}{:>8}{:>7.2f}{:>9.3f}", rate(all, seconds), mebibytes(all, seconds),
+                                 all.count ? all.bytes / all.count : 0,
+                                 all.count ? 100.0 * double(reads.count) / double(all.count) : 0, mean_ms(all));
+  if (!old) text += fmt::format("{:>9.3f}{:>9.3f}", mean_ms(reads), mean_ms(writes));
+  text += fmt::format("{:>9.3f}{:>9.3f}", max_ms(all), deviation_ms(all));
+  if (!old) text += fmt::format("{:>6.1f}", seconds > 0 ? all.service.sum() / 1e9 / seconds : 0);
+  return text;
+}
+
+}  // namespace
+
+std::string RawColumns::heading(int64_t wall) const {
+  if (old_)
+    return date_text(wall) +
+           "  interval        i/o   MB/sec   bytes   read     resp     resp     resp    cpu%  cpu%\n"
+           "                             rate  1024**2     i/o    pct     time      max   stddev sys+usr   sys\n";
+  return date_text(wall) +
+         "  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%\n"
+         "                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth sys+u   "
+         "sys\n";
+}
+
+std::string RawColumns::line(const RunLine& line) const {
+  return fmt::format("{}{:>10}{}{:>{}.1f}{:>6.1f}\n", clock_text(line.wall), line.label, numbers(line.all, line.seconds, old_),
+                     line.cpu.busy(), old_ ? 8 : 6, line.cpu.system);
+}
+
+std::string RawColumns::part_heading(const std::string& what) const {
+  return "                     i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue \n" +
+         fmt::format("{:<21}rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth \n", what + ":");
+}
+
+std::string RawColumns::part_line(const std::string& name, const Figures& figures, double seconds) const {
+  return fmt::format("{:<13}{} \n", name, numbers(figures, seconds, false));
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/raw/area.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr uint64_t kBlock = 512;
+
+// A share of the SD, as percentages or, above 200, as bytes.
+Area part(const Share& share, const Area& of) {
+  if (!share.given()) return of;
+  auto at = [&](double n) { return n > 200 ? uint64_t(n) : of.low + uint64_t(double(of.width()) * n / 100) / kBlock * kBlock; };
+  return {at(share.from), std::min(at(share.to), of.high)};
+}
+
+// How probable the first bytes of a hot band are, at 0, 16 MB, 32 MB, 64 MB and so on: vdbench's table.
+constexpr double kHot[] = {0,       .087217, .10101,  .132206, .159946, .201713, .262602, .32645,  .366902, .386175,
+                           .436941, .482631, .523752, .56076,  .594068, .624045, .651024, .675305, .697159, .716827,
+                           .734528, .750459, .764797, .777701, .789314, .799767, .809174, .81764,  1};
+constexpr double kHotUnit = 16e6;
+
+double hot_bytes_at(size_t i) {
+  return i == 0                     ? 0
+         : i + 1 == std::size(kHot) ? kHotUnit * std::pow(2, double(i) - 2) * 10
+                                    : kHotUnit * std::pow(2, double(i) - 1);
+}
+
+double hot_share(double bytes) {
+  for (size_t i = 1; i < std::size(kHot); ++i)
+    if (bytes <= hot_bytes_at(i)) {
+      const double from = hot_bytes_at(i - 1);
+      return kHot[i - 1] + (kHot[i] - kHot[i - 1]) * (bytes - from) / (hot_bytes_at(i) - from);
+    }
+  return 1;
+}
+
+double hot_offset(double share) {
+  for (size_t i = 1; i < std::size(kHot); ++i)
+    if (share <= kHot[i]) {
+      const double from = hot_bytes_at(i - 1);
+      return from + (hot_bytes_at(i) - from) * (share - kHot[i - 1]) / (kHot[i] - kHot[i - 1]);
+    }
+  return hot_bytes_at(std::size(kHot) - 1);
+}
+
+}  // namespace
+
+Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size) {
+  const Workload& w = work.workload;
+  misses = {0, size - std::min(size, storage.offset)};
+  const bool any_hits = w.read_hits > 0 || w.write_hits > 0;
+  if (any_hits) {
+    hits = {0, std::min(storage.hit_area, misses.high)};
+    misses.low = hits.high;
+  }
+  misses = part(storage.range, misses);
+  misses = part(w.range.given() ? w.range : w.hot_band, misses);
+  const uint64_t largest = w.transfers.largest();
+  const bool too_small = misses.high < misses.low || misses.width() < 4 * largest || (any_hits && hits.width() < largest);
+  if (too_small)
+    throw std::runtime_error(
+        fmt::format("sd={}, wd={}: its area of {} bytes is too small, expected four times xfersize={} or more", storage.name,
+                    w.name, misses.high < misses.low ? 0 : misses.width(), size_text(double(largest))));
+}
+
+Chooser::Chooser(const RawWork& work, const Storage& storage, const Areas& areas, Cursors& cursors, unsigned thread,
+                 uint64_t seed, bool spares_first)
+    : work_(work),
+      areas_(areas),
+      cursors_(cursors),
+      stream_(thread % cursors.next.size()),
+      align_(std::max(storage.align, work.workload.transfers.align)),
+      shift_(storage.offset),
+      spares_first_(spares_first),
+      random_(seed, thread + 1) {
+  last_end_ = random_in(areas.misses, work.workload.transfers.largest());
+}
+
+uint64_t Chooser::draw_length() {
+  const TransferSizes& t = work_.workload.transfers;
+  if (t.align) return t.least + random_.below((t.most - t.least) / t.align + 1) * t.align;
+  if (t.shares.size() == 1) return t.shares[0].first;
+  double at = random_.unit() * 100;
+  for (const auto& [size, share] : t.shares) {
+    if (at < share) return size;
+    at -= share;
+  }
+  return t.shares.back().first;
+}
+
+uint64_t Chooser::hot(uint64_t blocks) {
+  const auto bytes = double(areas_.misses.width());
+  const double offset = hot_offset(random_.unit() * hot_share(bytes));
+  return std::min(uint64_t(offset / bytes * double(blocks)), blocks - 1);
+}
+
+uint64_t Chooser::random_in(const Area& area, uint64_t length) {
+  const uint64_t unit = align_ ? align_ : length;
+  const uint64_t blocks = (area.width() - length) / unit + 1;
+  const Workload& w = work_.workload;
+  for (;;) {
+    uint64_t block = random_.below(blocks);
+    if (w.seek == Seek::poisson)
+      block = uint64_t(std::fmod(std::floor(random_.exponential(double(blocks) / w.midpoint)), double(blocks)));
+    else if (w.hot_band.given())
+      block = hot(blocks);
+    const uint64_t offset = area.low + block * unit;
+    if (offset != 0 || !spares_first_) return offset;
+  }
+}
+
+std::optional<Chooser::Next> Chooser::next() {
+  const Workload& w = work_.workload;
+  Next next{0, draw_length(), w.read_percent == 100 || random_.unit() * 100 < w.read_percent};
+  const double hits = next.reads ? w.read_hits : w.write_hits;
+  const Area& all = areas_.misses;
+  if (hits > 0 && random_.unit() * 100 < hits) {
+    next.offset = random_in(areas_.hits, next.length) + shift_;
+    return next;
+  }
+  if (w.seek == Seek::random || w.seek == Seek::poisson) {
+    const bool jumps = w.seek == Seek::poisson || w.seek_percent >= 100 || random_.unit() * 100 < w.seek_percent;
+    uint64_t at = last_end_;
+    if (jumps && w.stride) {
+      const uint64_t least = uint64_t(w.stride->first), span = uint64_t(w.stride->second) - least;
+      at = last_end_ + least / kBlock * kBlock + random_.below(span / next.length + 1) * next.length;
+    } else if (jumps) {
+      at = random_in(all, next.length);
+    }
+    if (at + next.length > all.high) at = all.low + (spares_first_ && all.low == 0 ? next.length : 0);
+    last_end_ = at + next.length;
+    next.offset = at + shift_;
+    return next;
+  }
+  // In turn, with the others of the work or of the stream; each stream has its part.
+  const uint64_t streams = cursors_.next.size();
+  const uint64_t width = streams == 1 ? all.width() : all.width() / streams / next.length * next.length;
+  const uint64_t whole = width / next.length * next.length, low = all.low + stream_ * width;
+  for (;;) {
+    const uint64_t at = cursors_.next[stream_].fetch_add(next.length, std::memory_order_relaxed);
+    if (w.seek == Seek::once && at + next.length > width) {
+      cursors_.ended = true;
+      return {};
+    }
+    next.offset = low + (w.transfers.only() ? at % whole : at % (width - next.length) / kBlock * kBlock);
+    if (next.offset == 0 && spares_first_) continue;
+    next.offset += shift_;
+    return next;
+  }
+}
+
+}  // namespace fsr::vdbench

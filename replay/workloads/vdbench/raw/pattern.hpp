@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is written to SDs: bytes that do not compress, in memory that a device can read from where it is. Constant once made.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+namespace fsr::vdbench {
+
+class Pattern {
+ public:
+  explicit Pattern(uint64_t largest);  // of what is written at once, bytes
+  // For that place, at most the largest; begins at a page of memory.
+  std::string_view get(uint64_t offset, uint64_t length) const;
+
+ private:
+  static constexpr uint64_t kPage = 4096, kPages = 61;
+  struct Free {
+    void operator()(char* memory) const { free(memory); }
+  };
+  std::unique_ptr<char, Free> bytes_;
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/raw/raw_player.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "workloads/vdbench/files/file_context.hpp"
+
+namespace fsr::vdbench {
+
+RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, uint64_t seed)
+    : work(w),
+      number(n),
+      storage(s),
+      areas(w, *s.settings, s.size),
+      cursors(std::max(1u, w.workload.streams)),
+      pace(p),
+      errors(e) {
+  if (w.workload.seek != Seek::sequential_elsewhere) return;
+  Random random(seed, 7);
+  const uint64_t length = w.workload.transfers.largest();
+  for (auto& next : cursors.next) next = random.below(areas.misses.width() / length) * length;
+}
+
+RawPlayer::RawPlayer(RawContext& context, const Pattern& pattern, unsigned thread, uint64_t seed)
+    : context_(context),
+      chooser_(context.work, *context.storage.settings, context.areas, context.cursors, thread, seed, context.storage.device),
+      pattern_(pattern) {
+  ++context_.threads;
+}
+
+void RawPlayer::failed(const Chooser::Next& what, int error) {
+  context_.errors.add(fmt::format("sd={} lun={} wd={} {} lba={} ({:#x}) size={}: {}", context_.storage.settings->name,
+                                  context_.storage.settings->lun, context_.work.workload.name, what.reads ? "read" : "write",
+                                  what.offset, what.offset, what.length, strerror(error)));
+}
+
+Actor RawPlayer::play(Seat& seat) {
+  Op op{.kind = OpKind::read, .object = context_.storage.object, .handle = context_.storage.handle};
+  const Row reads = row_of(context_.number, Operation::read), writes = row_of(context_.number, Operation::write);
+  while (!seat.ended()) {
+    const Pace::Turn turn = context_.pace.take(context_.number, seat.now() - seat.started());
+    const int64_t at = seat.started() + turn.at;
+    if (turn.planned || !turn.taken) co_await seat.until(at);
+    if (seat.ended()) break;
+    if (!turn.taken) continue;
+    const std::optional<Chooser::Next> next = chooser_.next();
+    if (!next) break;
+    op.kind = next->reads ? OpKind::read : OpKind::write;
+    op.offset = next->offset;
+    op.length = op.result = next->length;  // raw: transfers what an operation is known to have transferred
+    How how{.due = turn.planned ? at : 0};
+    if (!next->reads) how.payload = pattern_.get(next->offset, next->length);
+    const Outcome& outcome = co_await seat.perform(op, next->reads ? reads : writes, how);
+    if (outcome.error || outcome.result != next->length) failed(*next, outcome.error ? outcome.error : EIO);
+  }
+  if (--context_.threads == 0) context_.pace.leave(context_.number);
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread of a WD on an SD: reads and writes its blocks until the run ends.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "base/task.hpp"
+#include "stage/seat.hpp"
+#include "workloads/vdbench/error_log.hpp"
+#include "workloads/vdbench/pace/pace.hpp"
+#include "workloads/vdbench/raw/area.hpp"
+#include "workloads/vdbench/raw/pattern.hpp"
+
+namespace fsr::vdbench {
+
+// An SD that is open. Constant while players use it.
+struct OpenStorage {
+  const Storage* settings = nullptr;
+  ObjectId object = kNoObject;
+  HandleId handle = 0;
+  uint64_t size = 0;  // bytes
+  unsigned place = 0;
+  bool device = false;
+};
+
+// What the threads of one work share.
+struct RawContext {
+  const RawWork& work;
+  unsigned number;  // of the run's works
+  const OpenStorage& storage;
+  Areas areas;
+  Cursors cursors;
+  Pace& pace;
+  ErrorLog& errors;
+  std::atomic<unsigned> threads{0};
+  RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, uint64_t seed);  // throws as Areas does
+};
+
+class RawPlayer final : public Player {
+ public:
+  RawPlayer(RawContext& context, const Pattern& pattern, unsigned thread, uint64_t seed);
+  Actor play(Seat& seat) override;
+
+ private:
+  void failed(const Chooser::Next& what, int error);
+
+  RawContext& context_;
+  Chooser chooser_;
+  const Pattern& pattern_;
+};
+
+}  // namespace fsr::vdbench

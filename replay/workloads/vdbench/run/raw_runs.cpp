@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/run/raw_runs.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "targets/blocking_session.hpp"
+#include "util/units.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr ObjectId kStorageObject = 2;
+constexpr HandleId kStorageHandle = 1;
+constexpr uint64_t kMiB = 1 << 20;
+
+// "nfs://host/export/big?port=1" as the target "nfs://host/export?port=1" and the name "big".
+std::pair<std::string, std::string> split_lun(const std::string& lun) {
+  const size_t query = std::min(lun.find('?'), lun.size());
+  const size_t slash = lun.rfind('/', query == 0 ? 0 : query - 1), colon = lun.find(':');
+  const bool url = colon != std::string::npos && colon < slash;
+  if (slash == std::string::npos) {
+    if (colon != std::string::npos)
+      return {lun.substr(0, colon + 1) + lun.substr(query), lun.substr(colon + 1, query - colon - 1)};
+    return {".", lun};
+  }
+  std::string directory = lun.substr(0, slash);
+  const std::string name = lun.substr(slash + 1, query - slash - 1);
+  if (directory.empty() || (url && directory.ends_with('/'))) directory += '/';
+  if (url && std::count(directory.begin(), directory.end(), '/') == 2) directory += '/';  // "9p://host/"
+  return {directory + lun.substr(query), name};
+}
+
+bool is_block_device(const std::string& lun) {
+  struct stat st;
+  return stat(lun.c_str(), &st) == 0 && S_ISBLK(st.st_mode);
+}
+
+}  // namespace
+
+RawRuns::RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, bool force)
+    : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), force_(force), stage_(clock) {}
+
+void RawRuns::open(const std::vector<PlannedRun>& runs) {
+  for (size_t i = 0; i < definitions_.storages.size(); ++i) {
+    bool writes = false;
+    for (const PlannedRun& run : runs)
+      for (const RawWork& work : run.raw_works) writes |= work.storage == i && work.workload.read_percent < 100;
+    OpenStorage opened;
+    try {
+      open_one(definitions_.storages[i], writes, opened);
+    } catch (const std::runtime_error& e) {
+      throw std::runtime_error(fmt::format("sd={}: {}", definitions_.storages[i].name, e.what()));
+    }
+    storages_.push_back(opened);
+  }
+}
+
+void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened) {
+  opened.settings = &storage;
+  uint32_t flags = storage.flags.flags;
+  for (const Workload& w : definitions_.workloads) flags |= w.flags.flags;
+  for (const Run& run : definitions_.runs) flags |= run.flags.flags;
+  const bool raw = is_block_device(storage.lun) || storage.lun.starts_with("raw:");
+  if (raw) {
+    const std::string path = storage.lun.starts_with("raw:") ? storage.lun : "raw:" + storage.lun;
+    const std::string url = path + "?whole=1" + (!writes ? "&ro=1" : flags & O_DSYNC ? "&sync=1" : "");
+    targets_.push_back(open_target(url, {.clock = &clock_, .force = force_}));
+    opened.device = true;
+    opened.object = kStorageObject;
+    opened.size = targets_.back()->space().total;
+    if (storage.size > opened.size)
+      throw std::runtime_error(fmt::format("{} has {} bytes, and size= asks for {}", storage.lun, opened.size, storage.size));
+  } else {
+    const auto [directory, name] = split_lun(storage.lun);
+    targets_.push_back(open_target(directory, {.clock = &clock_}));
+    BlockingSession session(*targets_.back(), clock_);
+    const Outcome& found =
+        session.perform({.kind = OpKind::lookup, .object = kStorageObject, .parent = kRootObject, .name = name});
+    const bool missing = found.error == ENOENT;
+    if (found.error && !missing) throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(found.error)));
+    if (!missing && !S_ISREG(found.attr.mode)) throw std::runtime_error(storage.lun + ": is no file");
+    opened.size = missing ? 0 : found.attr.size;
+    opened.object = kStorageObject;
+    opened.handle = kStorageHandle;
+    if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": is not there, expected size= to make it");
+    const bool grows = storage.size > opened.size;
+    if (grows && storage.size % kMiB)
+      throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is made", storage.size));
+    Op op{.kind = missing ? OpKind::create : OpKind::open, .mode = 0644};
+    op.open_flags = flags | uint32_t(writes || grows ? O_RDWR : O_RDONLY) | (missing ? uint32_t(O_CREAT) : 0);
+    op.object = kStorageObject;
+    op.handle = kStorageHandle;
+    if (missing) {
+      op.parent = kRootObject;
+      op.name = name;
+    }
+    if (const int error = session.perform(op).error)
+      throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(error)));
+    if (grows) {
+      reports_.note(fmt::format("lun={} does not exist or is too small. host=localhost", storage.lun));
+      to_format_.push_back(storages_.size());
+      opened.size = storage.size;
+    }
+  }
+  if (storage.size) opened.size = storage.size;
+  opened.place = stage_.add(*targets_.back());
+}
+
+// Files that are missing or too small are written from end to end.
+std::vector<PlannedRun> RawRuns::formats() {
+  if (to_format_.empty()) return {};
+  auto settings = std::make_unique<Run>();
+  settings->name = "SD_format";
+  PlannedRun run;
+  run.run = settings.get();
+  run.name = "SD_format";
+  run.loops = "threads=2 iorate=max";
+  run.rate = {Rate::max};
+  run.formats = true;
+  run.storages = definitions_.storages;
+  for (size_t storage : to_format_) {
+    RawWork work;
+    work.storage = storage;
+    work.threads = 2;
+    work.share = 100.0 / double(to_format_.size());
+    work.workload.name = "SD_format_" + definitions_.storages[storage].name;
+    work.workload.read_percent = 0;
+    work.workload.seek = Seek::once;
+    work.workload.transfers.shares = SizeShares(1, {definitions_.general.format_transfer, 100});
+    run.workloads.push_back(work.workload);
+    run.raw_works.push_back(work);
+  }
+  format_settings_.push_back(std::move(settings));
+  return {run};
+}
+
+RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
+  std::vector<double> shares;
+  uint64_t largest = 0;
+  for (const RawWork& work : run.raw_works) {
+    shares.push_back(work.share);
+    largest = std::max(largest, work.workload.transfers.largest());
+  }
+  PaceOptions options{.rate = run.rate.kind == Rate::fixed ? run.rate.value : 0,
+                      .keep_shares = run.keeps_shares() && !run.formats};
+  options.arrival = Arrival(run.run->distribution);
+  options.queue = definitions_.general.queue;
+  options.steps = run.run->rate_steps;
+  options.spike = run.run->spike;
+  options.seed = ++runs_;
+  Pace pace(shares, options);
+  std::atomic<bool> over = false;
+  ErrorLog errors(definitions_.general.data_errors, over, [this](const std::string& line) { reports_.error(line); });
+  const Pattern pattern(largest);
+  std::vector<std::unique_ptr<RawContext>> works;
+  std::vector<Part> parts;
+  for (unsigned w = 0; w < run.raw_works.size(); ++w) {
+    const RawWork& work = run.raw_works[w];
+    OpenStorage& storage = storages_[work.storage];
+    storage.settings = &run.storages[work.storage];
+    works.push_back(std::make_unique<RawContext>(work, w, storage, pace, errors, runs_));
+    for (unsigned i = 0; i < work.threads; ++i)
+      parts.push_back(
+          {std::make_unique<RawPlayer>(*works.back(), pattern, i, runs_ * 1000 + w), storage.place, unsigned(parts.size())});
+  }
+  RunRecord record = vdbench::perform(stage_, parts, run, reports_, {&stop_, &over, definitions_.general.monitor}, ends_all);
+  for (OpenStorage& storage : storages_)
+    for (const Storage& settings : definitions_.storages)
+      if (settings.name == storage.settings->name) storage.settings = &settings;
+  record.errors = errors.count();
+  error_count_ += record.errors;
+  reports_.end(record);
+  if (errors.too_many())
+    throw std::runtime_error(
+        fmt::format("rd={}: {} errors, as many as data_errors= allows: see errorlog.html", run.name, errors.count()));
+  return record;
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs on SDs: devices, large files on any target, and what each run plays there. One thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "stage/stage.hpp"
+#include "workloads/vdbench/raw/raw_player.hpp"
+#include "workloads/vdbench/run/performance.hpp"
+#include "workloads/vdbench/run/runs.hpp"
+
+namespace fsr::vdbench {
+
+class RawRuns final : public Runs {
+ public:
+  RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, bool force);
+
+  void open(const std::vector<PlannedRun>& runs) override;
+  std::vector<PlannedRun> formats() override;
+  RunRecord perform(const PlannedRun& run, bool* ends_all) override;
+  uint64_t errors() const override { return error_count_; }
+
+ private:
+  void open_one(const Storage& storage, bool writes, OpenStorage& opened);
+
+  const Definitions& definitions_;
+  Clock& clock_;
+  const std::atomic<int>& stop_;
+  Reports& reports_;
+  const bool force_;
+  std::vector<std::unique_ptr<Target>> targets_;
+  Stage stage_;  // after the targets that it works on
+  std::vector<OpenStorage> storages_;
+  std::vector<size_t> to_format_;  // of storages_
+  std::vector<std::unique_ptr<Run>> format_settings_;
+  uint64_t error_count_ = 0, runs_ = 0;
+};
+
+}  // namespace fsr::vdbench
