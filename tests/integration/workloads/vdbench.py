@@ -70,6 +70,10 @@ rd=rd2,fwd=fwd*,fwdrate=1000,format=no,elapsed=3,interval=1
     case("the average leaves out the first interval", abs(average[0] - (asked["2"][0] + asked["3"][0]) / 2) < 0.2, asked)
     pages = sorted(os.listdir("mix.out"))
     case("pages", {"summary.html", "totals.html", "logfile.html", "status.html", "parmfile.html", "parmscan.html", "errorlog.html"} <= set(pages), pages)
+    with open("mix.out/histogram.html", encoding="utf-8") as file:
+        histogram = file.read()
+    shares = [float(n) for n in re.findall(r"&lt; +max +[0-9,]+ +[0-9.]+ +([0-9.]+)", histogram)]
+    case("a histogram of each run, with percentiles", shares and all(abs(n - 100) < .01 for n in shares) and "p99.99" in histogram, shares)
 
 
 def operations():

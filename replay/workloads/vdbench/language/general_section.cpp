@@ -57,7 +57,7 @@ constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kSolaris = "it is Solaris' or Windows' own";
 
 const Keyword<General> kGeneral[] = {
-    {"abort_failed_skew", [](General& g, const Parameter& p) { g.abort_failed_skew = within(p, 0, 100); }},
+    {"abort_failed_skew", nullptr, kNotYet},
     {"compratio", nullptr, kNotYet},
     {"compression", nullptr, kNotYet},
     {"compressionseed", nullptr, kNotYet},

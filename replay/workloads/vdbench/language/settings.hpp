@@ -47,7 +47,6 @@ struct Commands {
 
 struct General {
   bool create_anchors = false;
-  double abort_failed_skew = 0;  // percent; 0: only a warning
   uint64_t format_transfer = 128 << 10;
   std::vector<int64_t> histogram;  // upper edges of the buckets, ns; empty: the default ones
   bool histogram_shown = true;

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <functional>
 
+#include "workloads/vdbench/pages/histogram_text.hpp"
+
 namespace fsr::vdbench {
 
 namespace {
@@ -39,7 +41,8 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
       totals_(options.directory, "totals"),
       log_(options.directory, "logfile"),
       status_(options.directory, "status"),
-      errors_(options.directory, "errorlog") {
+      errors_(options.directory, "errorlog"),
+      histogram_(options.directory, "histogram") {
   Page parameters(options.directory, "parmfile"), scan(options.directory, "parmscan");
   for (const std::string& line : lines) parameters.put(html_text(line) + "\n");
   for (const Statement& statement : statements)
@@ -55,9 +58,10 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
   for (const auto& [words, name] :
        {std::pair("Link to logfile:", "logfile"), std::pair("Run totals:", "totals"), std::pair("Vdbench status:", "status"),
         std::pair("Copy of input parameter files:", "parmfile"), std::pair("Copy of parameter scan detail:", "parmscan"),
-        std::pair("Link to errorlog:", "errorlog")})
+        std::pair("Link to errorlog:", "errorlog"), std::pair("Link to response time histogram:", "histogram")})
     summary_.put(fmt::format("{:<33}<A HREF=\"{}.html\">{}</A>\n", words, name, name));
   totals_.put("Run totals\n\n");
+  histogram_.put("Total response time histogram.\n\n");
   status_.put(
       "* Vdbench status\n\n* The objective of this file is to contain easily parseable information about the current state of "
       "Vdbench.\n* The values below are all tab-delimited.\n\n");
@@ -93,6 +97,7 @@ void Reports::begin(const RunRecord& record) {
   const std::string link = fmt::format("\n<a name=\"{}\"></a><i><b>{}</b></i>\n\n", anchor_of(record), html_text(title));
   summary_.put(link + "\n" + columns_->heading(record.wall));
   totals_.put(link);
+  histogram_.put(link);
   if (!std::exchange(totals_headed_, true)) totals_.put("\n" + columns_->heading(record.wall));
   status("Starting", &record);
 }
@@ -105,6 +110,8 @@ void Reports::interval(const RunRecord& record) {
 void Reports::end(const RunRecord& record) {
   everywhere(columns_->line(record.average));
   totals_.put(columns_->line(record.average));
+  if (options_.general.histogram_shown)
+    histogram_.put(html_text(histogram_text(record.average, !record.run->systems.empty(), options_.general.histogram)));
   if (record.average.cpu.busy() > 80)
     everywhere(boxed(wall_now(),
                      {fmt::format("Warning for host=localhost: average processor utilization {:.1f}%", record.average.cpu.busy()),

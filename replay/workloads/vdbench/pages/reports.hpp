@@ -13,9 +13,10 @@
 namespace fsr::vdbench {
 
 struct ReportOptions {
-  std::string directory;  // made
-  bool quiet = false;     // nothing on the terminal but what went wrong
-  std::string layout;     // of columns: "5.00", or 5.04's
+  const General& general;  // outlives the reports
+  std::string directory;   // made
+  bool quiet = false;      // nothing on the terminal but what went wrong
+  std::string layout;      // of columns: "5.00", or 5.04's
 };
 
 class Reports {
@@ -38,7 +39,7 @@ class Reports {
 
   const ReportOptions options_;
   const std::unique_ptr<Columns> columns_;
-  Page summary_, totals_, log_, status_, errors_;
+  Page summary_, totals_, log_, status_, errors_, histogram_;
   std::mutex errors_mutex_;
   bool totals_headed_ = false;
 };

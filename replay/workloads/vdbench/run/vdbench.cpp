@@ -52,7 +52,7 @@ class Course {
   int run() {
     for (const FileSystem& a : all_.systems) Structure structure(a);  // throws for what can't be
     const std::string directory = make_output_directory(options_.output);
-    Reports reports({directory, options_.quiet, options_.layout}, runs_, lines_, statements_);
+    Reports reports({all_.general, directory, options_.quiet, options_.layout}, runs_, lines_, statements_);
     reports.note("Created output directory '" + directory + "'");
     std::unique_ptr<Runs> runs;
     if (all_.files())

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/pages/histogram_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "util/units.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr unsigned kBar = 50;
+
+const std::vector<int64_t>& default_edges() {
+  static const std::vector<int64_t> edges = [] {
+    std::vector<int64_t> all;
+    for (int64_t unit : {10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000})
+      for (int64_t n : {1, 2, 4, 6, 8})
+        if (unit * n >= 20'000 && unit * n <= 2'000'000'000) all.push_back(unit * n);
+    return all;
+  }();
+  return edges;
+}
+
+std::string table(const char* what, const Histogram& times, const std::vector<int64_t>& edges) {
+  std::vector<uint64_t> counts(edges.size() + 1);
+  times.each_bucket([&](int64_t low, int64_t, uint64_t count) {
+    counts[size_t(std::upper_bound(edges.begin(), edges.end(), low) - edges.begin())] += count;
+  });
+  std::string text =
+      fmt::format("{}:\n  min(ms) <     max(ms)        count       %%    cum%%  '+': Individual%; '+-': Cumulative%\n\n", what);
+  double before = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const double percent = 100.0 * double(counts[i]) / double(times.count()), sum = before + percent;
+    const std::string to = i < edges.size() ? fmt::format("{:.3f}", double(edges[i]) / 1e6) : "max";
+    text += fmt::format("{:>9.3f} < {:>11} {:>12} {:>8.4f} {:>8.4f}  {}{}\n", i ? double(edges[i - 1]) / 1e6 : 0.0, to,
+                        format_count(counts[i]), percent, sum, std::string(size_t(percent * kBar / 100), '+'),
+                        std::string(size_t(before * kBar / 100), '-'));
+    before = sum;
+  }
+  text += "\n  percentiles (ms):";
+  for (double q : {0.5, 0.9, 0.99, 0.999, 0.9999})
+    text += fmt::format("  p{:g} {:.3f}", q * 100, double(times.quantile(q)) / 1e6);
+  return text + fmt::format("  max {:.3f}\n\n", double(times.max()) / 1e6);
+}
+
+}  // namespace
+
+std::string histogram_text(const RunLine& average, bool files, const std::vector<int64_t>& edges) {
+  const std::vector<int64_t>& buckets = edges.empty() ? default_edges() : edges;
+  const Histogram& all = average.all.requested.service;
+  if (all.count() == 0) return "No statistics generated for this run.\n";
+  std::string text = table(files ? "Total of all requested operations" : "Reads and writes", all, buckets);
+  for (unsigned o = 0; o < kOperations; ++o)
+    if (const Histogram& times = average.all.operations[o].service; times.count() != 0)
+      text += table(kOperationNames[o], times, buckets);
+  return text;
+}
+
+}  // namespace fsr::vdbench

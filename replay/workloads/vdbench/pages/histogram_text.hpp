@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Service times in vdbench's buckets, and by percentiles, which it has not. No state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/vdbench/pages/figures.hpp"
+
+namespace fsr::vdbench {
+
+// Of the operations together and by kind; `edges` are the buckets' upper ones, ns, ascending; none: vdbench's own.
+std::string histogram_text(const RunLine& average, bool files, const std::vector<int64_t>& edges);
+
+}  // namespace fsr::vdbench
