@@ -74,8 +74,8 @@ cp "$helper" sbin/
 program=$(sed -n 's/^fsshim=//p' "$helper")
 mkdir -p "$(dirname "$program")"
 with_helper() {
-  unshare -m sh -c 'mount --bind "$0/root$2" "$2" &&
-    mount -t overlay overlay -o "lowerdir=$0/sbin:$(realpath /sbin)" "$(realpath /sbin)" && eval "$1"' "$scratch" "$1" "$(dirname "$program")"
+  unshare -m sh -c 'over() { mount -t overlay overlay -o "lowerdir=$1:$2" "$2"; }
+    over "$0/root$2" "$2" && over "$0/sbin" "$(realpath /sbin)" && eval "$1"' "$scratch" "$1" "$(dirname "$program")"
 }
 check "mount -t fuse.fsshim captures, umount ends it" with_helper '
   mount -t fuse.fsshim '"$scratch"'/mounted.zst '"$scratch"'/d -o rw,noatime,content=full,exclude=op=getattr:statx &&
@@ -108,7 +108,7 @@ check "then it is" mounted d
 kill -TERM $capture
 ends_with "and SIGTERM ends it" 0
 if command -v systemd-analyze >/dev/null; then
-  sed "s|/usr/local/bin/fsshim|$FSR_BUILD/shim/fsshim|" "$unit" >"fsshim@x.service"
+  sed "s|$program|$FSR_BUILD/shim/fsshim|" "$unit" >"fsshim@x.service"
   check "systemd accepts the unit" systemd-analyze verify --man=no "./fsshim@x.service"
 else
   check "the unit names the commands" grep -q "^ExecStart=.*/fsshim capture %f" "$unit"
