@@ -72,6 +72,8 @@ extern const Importer kBlkparseImporter;
 extern const Importer kFioIologImporter;
 extern const Importer kLoggedfsImporter;
 extern const Importer kMsrImporter;
+extern const Importer kNfsdumpImporter;
+extern const Importer kPcapImporter;
 extern const Importer kStraceImporter;
 
 }  // namespace fsr

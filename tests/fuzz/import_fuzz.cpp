@@ -6,7 +6,6 @@
 
 #include "import/import.hpp"
 #include "import/op_order.hpp"
-#include "import_pcap.hpp"
 #include "trace/live_state.hpp"
 #include "trace/model.hpp"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that an NFS server can make us read. The first byte of the input says as what the rest is read: the results of the
 // procedure of that number, a MOUNT reply, a portmapper's reply, a lock manager's, or a stream that is cut into messages.
+#include "nfs/nfs3.hpp"
+#include "nfs/rpc.hpp"
 #include "reply_fuzz.hpp"
 #include "targets/nfs/mount3.hpp"
-#include "targets/nfs/nfs3.hpp"
 #include "targets/nfs/nlm4.hpp"
-#include "targets/nfs/rpc.hpp"
+#include "targets/nfs/rpc_protocol.hpp"
 
 using namespace fsr;
 using namespace fsr::nfs;

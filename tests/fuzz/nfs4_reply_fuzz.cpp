@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that an NFSv4 server can make us read: the input is a number of operations, their numbers, and the reply to a
 // COMPOUND of these.
+#include "nfs/nfs4.hpp"
 #include "reply_fuzz.hpp"
 #include "targets/nfs4/compound.hpp"
-#include "targets/nfs4/nfs4.hpp"
 
 using namespace fsr;
 using namespace fsr::nfs4;

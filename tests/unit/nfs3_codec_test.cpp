@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "catch.hpp"
+#include "nfs/nfs3.hpp"
 #include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/mount3.hpp"
-#include "targets/nfs/nfs3.hpp"
 #include "targets/nfs/nlm4.hpp"
 
 using namespace fsr;

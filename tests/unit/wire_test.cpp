@@ -9,7 +9,8 @@
 
 #include "base/clock.hpp"
 #include "catch.hpp"
-#include "targets/nfs/rpc.hpp"
+#include "nfs/rpc.hpp"
+#include "targets/nfs/rpc_protocol.hpp"
 #include "targets/wire/channel.hpp"
 #include "targets/wire/url.hpp"
 

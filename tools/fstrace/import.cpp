@@ -12,7 +12,6 @@
 #include <deque>
 #include <system_error>
 
-#include "capture/import_pcap.hpp"
 #include "import/op_order.hpp"
 #include "subcommand.hpp"
 #include "trace_output.hpp"
@@ -120,23 +119,16 @@ class TraceSink final : public ImportSink {
   int64_t epoch_ = 0;
 };
 
-// All of capture-formats and those that need a protocol's decoders.
-std::vector<const Importer*> all_importers() {
-  std::vector<const Importer*> all{&kPcapImporter, &kNfsdumpImporter};
-  all.insert(all.end(), importers().begin(), importers().end());
-  return all;
-}
-
 template <class Fits>
 const Importer* first_importer(Fits fits) {
-  const auto all = all_importers();
+  const auto all = importers();
   const auto it = std::find_if(all.begin(), all.end(), fits);
   return it == all.end() ? nullptr : *it;
 }
 
 std::string names() {
   std::string out;
-  for (const Importer* i : all_importers()) out += (out.empty() ? "" : ", ") + std::string(i->name);
+  for (const Importer* i : importers()) out += (out.empty() ? "" : ", ") + std::string(i->name);
   return out;
 }
 

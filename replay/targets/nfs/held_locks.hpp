@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "nfs/rpc.hpp"
 #include "op.hpp"
 #include "targets/memory/lock_table.hpp"
-#include "targets/nfs/rpc.hpp"
 
 namespace fsr::nfs {
 

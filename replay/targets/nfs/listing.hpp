@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/target.hpp"
+#include "nfs/nfs3.hpp"
 #include "targets/dir_cursor.hpp"
 #include "targets/listing_progress.hpp"
-#include "targets/nfs/nfs3.hpp"
 
 namespace fsr::nfs {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "targets/nfs/nfs3.hpp"
-#include "targets/nfs/rpc.hpp"
+#include "nfs/nfs3.hpp"
+#include "nfs/rpc.hpp"
 
 namespace fsr::nfs {
 

@@ -4,7 +4,7 @@
 // nfs3_lock_ops.cpp and nfs3_dir_ops.cpp.
 #pragma once
 
-#include "targets/nfs/access.hpp"
+#include "nfs/access.hpp"
 #include "targets/nfs/nfs3_session.hpp"
 
 namespace fsr::nfs {

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "targets/lock_patience.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
+#include "targets/nfs/rpc_protocol.hpp"
 
 namespace fsr::nfs {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/target.hpp"
+#include "nfs/nfs3.hpp"
 #include "targets/id_map.hpp"
 #include "targets/nfs/held_locks.hpp"
 #include "targets/nfs/listing.hpp"
-#include "targets/nfs/nfs3.hpp"
 #include "targets/nfs/uncommitted.hpp"
 #include "targets/wire/channel.hpp"
 

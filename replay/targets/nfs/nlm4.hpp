@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "targets/nfs/nfs3.hpp"
-#include "targets/nfs/xdr.hpp"
+#include "nfs/nfs3.hpp"
+#include "nfs/xdr.hpp"
 
 namespace fsr::nfs {
 

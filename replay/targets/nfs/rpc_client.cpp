@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "targets/nfs/rpc_protocol.hpp"
 
 namespace fsr::nfs {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "targets/nfs/rpc.hpp"
+#include "nfs/rpc.hpp"
 #include "targets/wire/channel.hpp"
 
 namespace fsr::nfs {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "targets/nfs4/nfs4.hpp"
+#include "nfs/nfs4.hpp"
 
 namespace fsr::nfs4 {
 

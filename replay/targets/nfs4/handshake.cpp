@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "targets/nfs/rpc_protocol.hpp"
 #include "targets/nfs4/client.hpp"
 #include "targets/nfs4/session.hpp"
 

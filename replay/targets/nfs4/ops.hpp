@@ -3,8 +3,8 @@
 // name_ops.cpp, open_ops.cpp, data_ops.cpp, commit_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
 #pragma once
 
+#include "nfs/access.hpp"
 #include "targets/guards.hpp"
-#include "targets/nfs/access.hpp"
 #include "targets/nfs4/session.hpp"
 
 namespace fsr::nfs4 {

@@ -59,7 +59,7 @@ def folder_of(path, order):
 
 def includes(path):
     """Quoted includes of a file, as paths in the tree."""
-    roots = [os.path.dirname(path), "capture-formats", "replay", "shim", "tools", "tools/fstrace", "tools/fstrace/capture"]
+    roots = [os.path.dirname(path), "capture-formats", "replay", "shim", "tools", "tools/fstrace"]
     for n, line in enumerate(lines_of(path), 1):
         if found := re.match(r'#include "([^"]+)"', line):
             yield n, next((p for root in roots if os.path.exists(p := os.path.normpath(os.path.join(root, found[1])))), None)

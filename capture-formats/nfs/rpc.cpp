@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets/nfs/rpc.hpp"
+#include "nfs/rpc.hpp"
 
 #include <errno.h>
 #include <unistd.h>
@@ -10,9 +10,8 @@ namespace fsr::nfs {
 
 namespace {
 
-constexpr uint32_t kCall = 0, kReply = 1, kRpcVersion = 2, kAccepted = 0, kDenied = 1;
+constexpr uint32_t kRpcVersion = 2, kAccepted = 0, kDenied = 1;
 constexpr uint32_t kAuthNone = 0, kAuthSys = 1;
-constexpr uint32_t kLastFragment = 0x80000000;
 constexpr size_t kLongestAuth = 400, kMostGroups = 16;
 constexpr std::string_view kMachine = "fsreplay";
 
@@ -24,21 +23,6 @@ void put_u32(uint8_t* at, uint32_t v) {
 }
 
 }  // namespace
-
-const RpcProtocol kRpcProtocol;
-
-bool RpcProtocol::parse_head(const uint8_t* head, wire::Piece* piece) const {
-  uint32_t mark = XdrDecoder({head, 4}).u32();
-  piece->body = mark & ~kLastFragment;
-  piece->last = (mark & kLastFragment) != 0;
-  return true;
-}
-
-bool RpcProtocol::tag_of(std::span<const uint8_t> message, uint32_t* tag) const {
-  XdrDecoder in(message);
-  *tag = in.u32();
-  return in.u32() == kReply && in.ok();
-}
 
 Identity own_identity() {
   Identity who{geteuid(), getegid(), {}};

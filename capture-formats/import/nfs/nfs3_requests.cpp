@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "targets/nfs/access.hpp"
+#include "nfs/access.hpp"
 
 namespace fsr::capture {
 

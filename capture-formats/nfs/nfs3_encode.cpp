@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "targets/nfs/nfs3.hpp"
+#include "nfs/nfs3.hpp"
 
 namespace fsr::nfs {
 

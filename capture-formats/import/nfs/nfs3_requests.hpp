@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "nfs/nfs3.hpp"
 #include "nfs_files.hpp"
 #include "pending_calls.hpp"
-#include "targets/nfs/nfs3.hpp"
 
 namespace fsr::capture {
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "targets/nfs/nfs3.hpp"
+#include "nfs/nfs3.hpp"
 
 namespace fsr::nfs {
 

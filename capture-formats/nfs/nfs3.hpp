@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "nfs/rpc.hpp"
+#include "nfs/xdr.hpp"
 #include "op.hpp"
-#include "targets/nfs/rpc.hpp"
-#include "targets/nfs/xdr.hpp"
 
 namespace fsr::nfs {
 

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "targets/nfs/access.hpp"
+#include "nfs/access.hpp"
 #include "trace/model.hpp"
 
 namespace fsr::capture {

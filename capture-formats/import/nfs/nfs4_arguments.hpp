@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "targets/nfs4/nfs4.hpp"
+#include "nfs/nfs4.hpp"
 
 namespace fsr::capture {
 

@@ -11,20 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "targets/nfs/xdr.hpp"
-#include "targets/wire/protocol.hpp"
+#include "nfs/xdr.hpp"
 
 namespace fsr::nfs {
 
-class RpcProtocol final : public wire::Protocol {
- public:
-  size_t head_size() const override { return 4; }
-  bool keeps_head() const override { return false; }
-  bool parse_head(const uint8_t* head, wire::Piece* piece) const override;
-  bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const override;
-  unsigned tag_bits() const override { return 32; }
-};
-extern const RpcProtocol kRpcProtocol;
+constexpr uint32_t kLastFragment = 0x80000000;
+constexpr uint32_t kCall = 0, kReply = 1;  // types of messages
 
 // AUTH_SYS: whom the caller claims to be.
 struct Identity {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <string>
 
-#include "targets/nfs4/nfs4.hpp"
+#include "nfs/nfs4.hpp"
 
 namespace fsr::nfs4 {
 

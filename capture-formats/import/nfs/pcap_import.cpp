@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NFSv3 and v4 from pcap or pcapng: packets, streams of TCP and datagrams of UDP, RPC records (RFC 5531, section 11), calls and
 // replies.
-#include "import_pcap.hpp"
-
+#include "import/import.hpp"
 #include "nfs_calls.hpp"
 #include "pcap.hpp"
 #include "records.hpp"

@@ -10,8 +10,8 @@
 #include <cerrno>
 
 #include "import/import_text.hpp"
-#include "targets/nfs/access.hpp"
-#include "targets/nfs/nfs3.hpp"
+#include "nfs/access.hpp"
+#include "nfs/nfs3.hpp"
 
 namespace fsr::capture {
 

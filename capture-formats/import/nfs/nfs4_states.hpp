@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "nfs/nfs4.hpp"
 #include "op.hpp"
-#include "targets/nfs4/nfs4.hpp"
 
 namespace fsr::capture {
 

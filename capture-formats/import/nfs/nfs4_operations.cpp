@@ -8,8 +8,8 @@
 
 #include <cerrno>
 
+#include "nfs/access.hpp"
 #include "nfs4_compound.hpp"
-#include "targets/nfs/access.hpp"
 
 namespace fsr::capture {
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "targets/nfs4/nfs4.hpp"
+#include "nfs/nfs4.hpp"
 
 namespace fsr::nfs4 {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "targets/nfs/access.hpp"
+#include "nfs/access.hpp"
 
 namespace fsr::capture {
 

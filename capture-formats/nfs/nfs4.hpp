@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "nfs/nfs3.hpp"
+#include "nfs/rpc.hpp"
+#include "nfs/xdr.hpp"
 #include "op.hpp"
-#include "targets/nfs/nfs3.hpp"
-#include "targets/nfs/rpc.hpp"
-#include "targets/nfs/xdr.hpp"
 
 namespace fsr::nfs4 {
 

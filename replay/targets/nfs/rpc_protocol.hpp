@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONC RPC's messages as the wire layer sees them: fragments, and xids for tags.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "targets/wire/protocol.hpp"
+
+namespace fsr::nfs {
+
+class RpcProtocol final : public wire::Protocol {
+ public:
+  size_t head_size() const override { return 4; }
+  bool keeps_head() const override { return false; }
+  bool parse_head(const uint8_t* head, wire::Piece* piece) const override;
+  bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const override;
+  unsigned tag_bits() const override { return 32; }
+};
+extern const RpcProtocol kRpcProtocol;
+
+}  // namespace fsr::nfs
