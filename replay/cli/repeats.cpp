@@ -57,14 +57,42 @@ std::string row(const std::string& name, const std::array<std::string, kFigureCo
   return text + "\n";
 }
 
+// Runs at one load, seen as one: a trace is as long as it is, so it is run again for as many operations as are needed.
+struct Pooled {
+  static constexpr unsigned kMostRuns = 5;
+  RunResult sum;  // of what conditions are about
+  unsigned runs = 0;
+  int64_t longest = 0;  // ns
+
+  void add(const RunResult& run) {
+    sum.response.merge(run.response);
+    for (size_t k = 0; k < kOpKinds; ++k) {
+      sum.kinds[k].issued += run.kinds[k].issued;
+      sum.kinds[k].failed += run.kinds[k].failed;
+    }
+    longest = std::max(longest, run.elapsed);
+    ++runs;
+  }
+  bool enough(const RunLength& least) const { return sum.issued() >= least.operations || runs == kMostRuns; }
+  // Empty, or why the answer is none to rely on.
+  std::string doubt(const RunLength& least) const {
+    const bool few = sum.issued() < least.operations;
+    // The last operations are due a little before the end.
+    if (!few && longest >= least.time - least.time / 10) return "";
+    return fmt::format("not sure: {} operations in {} of {}, where {} in {} are needed", format_count(sum.issued()),
+                       runs == 1 ? "a run" : fmt::format("{} runs", runs), format_duration(longest),
+                       format_count(least.operations), format_duration(least.time));
+  }
+};
+
 }  // namespace
 
-std::optional<int> Replay::play_alone(double factor) {
+std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
   if (again) {
     target.reset();
     open_target_for_run();
   }
-  input->restart(factor);
+  input->restart(factor, least);
   input->next_round();
   ++round;
   LifeCycle life(*input, *target, clock, stop, report);
@@ -82,7 +110,7 @@ int Replay::play_repeats() {
   std::vector<Figures> runs;
   int status = 0;
   for (unsigned i = 0; i < command.repeat && !stop.load(); ++i) {
-    if (std::optional<int> early = play_alone(1)) return *early;
+    if (std::optional<int> early = play_alone(1, {})) return *early;
     status = std::max(status, verdict(report).status);
     Figures& figures = runs.emplace_back();
     std::array<std::string, kFigureCount> cells;
@@ -114,9 +142,10 @@ int Replay::play_repeats() {
 int Replay::play_search() {
   const Condition condition(command.find_scale);
   const LoadUnit unit = input->load_unit();
+  const RunLength least = condition.least();
   struct Seen {
     double achieved;
-    std::string limit;
+    std::string limit, doubt;
     int status;
   };
   std::map<double, Seen> seen;  // by factor, the latest run
@@ -124,18 +153,23 @@ int Replay::play_search() {
   if (!command.json)
     print_whole(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
   ScaleSearch search([&](double factor) -> std::optional<double> {
-    if ((early = play_alone(factor))) return std::nullopt;
-    if (stop.load()) {
-      early = 1;
-      return std::nullopt;
-    }
+    Pooled pooled;
+    do {
+      if ((early = play_alone(factor, least))) return std::nullopt;
+      if (stop.load()) {
+        early = 1;
+        return std::nullopt;
+      }
+      pooled.add(report.result);
+    } while (!pooled.enough(least));
     const RunResult& r = report.result;
-    const double strain = condition.strain(r);
-    seen[factor] = {r.achieved(), r.limit_text, verdict(report).status};
+    const double strain = condition.strain(pooled.sum);
+    seen[factor] = {r.achieved(), r.limit_text, pooled.doubt(least), verdict(report).status};
     if (!command.json)
       print_whole(fmt::format("{:>10.4g} {:>12.1f} {:>12} {:>12}   {}: {}\n", factor * unit.one, r.achieved(),
-                              format_duration(r.response.quantile(0.5)), format_duration(r.response.quantile(0.99)),
-                              condition.measured(r), strain < 1 ? "holds" : "broken"));
+                              format_duration(pooled.sum.response.quantile(0.5)),
+                              format_duration(pooled.sum.response.quantile(0.99)), condition.measured(pooled.sum),
+                              strain < 1 ? "holds" : "broken"));
     return strain;
   });
   const std::optional<ScaleAnswer> answer = search.find();
@@ -153,6 +187,8 @@ int Replay::play_search() {
   else
     text =
         fmt::format("this target takes less than {:.4g} {} within {}", answer->breaks * unit.one, unit.words, condition.text());
+  const std::string& doubt = seen[answer->holds > 0 ? answer->holds : answer->breaks].doubt;
+  if (!doubt.empty()) text += "; " + doubt;
   const int status = std::max({between ? seen[answer->holds].status : 1, int(failed_afterwards)});
   if (!command.json) {
     print_whole(text + "\n");
@@ -165,6 +201,7 @@ int Replay::play_search() {
                                                             {"breaks", answer->breaks * unit.one},
                                                             {"achieved_per_s", seen[answer->holds].achieved},
                                                             {"limited_by", seen[answer->breaks].limit},
+                                                            {"doubt", doubt},
                                                             {"answer", text}}));
   finish();
   return status;

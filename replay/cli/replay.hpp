@@ -58,7 +58,7 @@ struct Replay {
   // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
   std::optional<int> play_round(LifeCycle& life);
   // The only round of an input, whatever was before it on the target, and `factor` times its load. The same.
-  std::optional<int> play_alone(double factor);
+  std::optional<int> play_alone(double factor, const RunLength& least);
   void warn();
   void start_recording();
   void tell(const Interval& interval);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 
 #include "engine/run.hpp"
+#include "inputs/input.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -89,6 +91,22 @@ const Condition::Term& Condition::worst(const RunResult& run) const {
 double Condition::strain(const RunResult& run) const {
   const Term& term = worst(run);
   return value(term, run) / term.limit;
+}
+
+RunLength Condition::least() const {
+  // A share that rests on 25 operations is off by a fifth (the square root of their number), far less than what a twentieth more
+  // load makes of it where a target is near its limit.
+  constexpr double kBeyond = 25;
+  // A load that is a twentieth too high makes operations later by a twentieth of the time gone: twice as late as the limit at the
+  // end, and as late on average.
+  constexpr double kTimesLimit = 40;
+  RunLength least;
+  for (const Term& term : terms_) {
+    const double share = term.of == Term::Of::errors ? term.limit : 1 - term.quantile;
+    if (share > 0) least.operations = std::max(least.operations, uint64_t(std::round(kBeyond / share)));
+    if (term.of != Term::Of::errors) least.time = std::max(least.time, int64_t(term.limit * kTimesLimit));
+  }
+  return least;
 }
 
 std::string Condition::measured(const RunResult& run) const {

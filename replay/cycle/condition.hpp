@@ -10,6 +10,7 @@
 
 namespace fsr {
 
+struct RunLength;
 struct RunResult;
 
 class Condition {
@@ -22,12 +23,14 @@ class Condition {
   double strain(const RunResult& run) const;
   // The measured value of that term: "p99 8.3 ms".
   std::string measured(const RunResult& run) const;
+  // What a run must have for its value to tell loads apart that differ by a twentieth (ScaleSearch::kWithin).
+  RunLength least() const;
   const std::string& text() const { return text_; }
 
  private:
   struct Term {
     enum class Of : uint8_t { quantile, mean, max, errors } of;
-    double quantile;  // 0 to 1
+    double quantile;  // 0 to 1; 0 of the others
     double limit;     // ns, or a share
     std::string name;
   };

@@ -23,6 +23,12 @@ class Clock;
 class Target;
 struct Report;
 
+// What a run must have at least for a figure of it to be sure.
+struct RunLength {
+  uint64_t operations = 0;
+  int64_t time = 0;  // ns
+};
+
 // What the load of an input is counted in: "7.3 times the captured load", "1480 calls/s".
 struct LoadUnit {
   double one = 1;  // as the command line asks for it
@@ -49,8 +55,9 @@ class Input {
 
   virtual size_t rounds() const { return 1; }
   // Begins anew, with so many times the load. Of an input of one round, and another factor than 1 only where it has a
-  // load_unit(), which throws std::runtime_error, one line, where the load does not follow from a schedule.
-  virtual void restart(double factor) = 0;
+  // load_unit(), which throws std::runtime_error, one line, where the load does not follow from a schedule. An input that makes
+  // its operations up goes on for `least`, unless the command line says how long.
+  virtual void restart(double factor, const RunLength& least) = 0;
   virtual LoadUnit load_unit() const = 0;
   // Whether there is a round (left). Before the first and between two of them.
   virtual bool next_round() = 0;

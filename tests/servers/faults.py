@@ -2,6 +2,7 @@
 """What a proxy (proxy.py) may do to messages."""
 import random
 import struct
+import threading
 import time
 
 import wires
@@ -100,6 +101,20 @@ class Delay(Fault):
     def reply(self, link, body):
         self.times += 1
         time.sleep(self.chance.random() * self.seconds)
+        return link.wire.framed(body)
+
+
+class OneAtATime(Fault):
+    """A server that is busy for so many seconds with each request: its limit is known, however busy this machine is."""
+
+    def __init__(self, seconds):
+        self.seconds, self.free, self.turn = seconds, 0, threading.Lock()
+
+    def reply(self, link, body):
+        with self.turn:
+            self.free = max(self.free, time.monotonic()) + self.seconds
+            due = self.free
+        time.sleep(max(0, due - time.monotonic()))
         return link.wire.framed(body)
 
 

@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "cycle/condition.hpp"
 #include "engine/run.hpp"
+#include "inputs/input.hpp"
 #include "op_list.hpp"
 #include "slow_target.hpp"
 
@@ -61,6 +62,14 @@ TEST_CASE("conditions are understood, or refused with an example") {
   for (const char* bad :
        {"", "p99", "p99 < ", "p99 > 10ms", "p101 < 1ms", "p < 1ms", "errors < 5", "p99 < 10ms or max < 1s", "p50 < 0s"})
     CHECK_THROWS_AS(Condition(bad), std::invalid_argument);
+}
+
+TEST_CASE("a condition says how long a run must be for it") {
+  CHECK(Condition("p99 < 10ms").least().operations == 2500);
+  CHECK(Condition("p99 < 10ms").least().time == 400'000'000);
+  CHECK(Condition("mean < 2ms and errors < 0.1%").least().operations == 25'000);
+  CHECK(Condition("errors < 1%").least().time == 0);
+  CHECK(Condition("max < 1s").least().operations == 25);
 }
 
 // Four at a time of 10 ms each are 400 a second, whatever the schedule; the search begins at 100.

@@ -29,8 +29,9 @@ MixInput::MixInput(Mix mix, const MixOptions& options)
       options_(options),
       sizes_(size_model(!options.sizes.empty()  ? options.sizes
                         : mix_.nfs_version == 2 ? "nhfsstone"
-                                                : "sfs")) {
-  if (!options_.calls && !options_.duration) options_.duration = kUsualDuration;
+                                                : "sfs")),
+      length_given_(options.calls || options.duration) {
+  if (!length_given_) options_.duration = kUsualDuration;
 }
 
 std::string MixInput::settings() const {
@@ -48,9 +49,11 @@ void MixInput::finish_outputs(const Report& report) {
 
 size_t MixInput::rounds() const { return std::max<size_t>(1, options_.loads.size()); }
 
-void MixInput::restart(double factor) {
+void MixInput::restart(double factor, const RunLength& least) {
   factor_ = factor;
   round_ = 0;
+  if (length_given_ || !least.operations) return;
+  options_.duration = std::max(least.time, int64_t(double(least.operations) / (options_.loads.front() * factor) * 1e9));
 }
 
 LoadUnit MixInput::load_unit() const {

@@ -26,7 +26,7 @@ class MixInput final : public Input {
   void open_outputs() override;
   void finish_outputs(const Report& report) override;
   size_t rounds() const override;
-  void restart(double factor) override;
+  void restart(double factor, const RunLength& least) override;
   LoadUnit load_unit() const override;
   bool next_round() override;
   Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override;
@@ -50,6 +50,7 @@ class MixInput final : public Input {
   std::unique_ptr<OutputFile> drawing_;
   double load() const { return options_.loads[round_ - 1] * factor_; }
 
+  const bool length_given_;
   size_t round_ = 0;   // from 1
   double factor_ = 1;  // of a search for the highest load
   // Of the round at hand.

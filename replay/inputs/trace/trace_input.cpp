@@ -65,7 +65,7 @@ class TraceInput final : public Input {
                        options_.clones);
   }
 
-  void restart(double factor) override {
+  void restart(double factor, const RunLength&) override {
     factor_ = factor;
     begun_ = false;
   }
