@@ -142,7 +142,7 @@ std::vector<RunRow> rows_of(const json& document) {
 }  // namespace
 
 bool ComparedProgram::is_known(const std::string& name) {
-  return name == "bonnie" || name == "postmark" || name == "nhfsstone" || name == "fsreplay";
+  return name == "bonnie" || name == "postmark" || name == "nhfsstone" || name == "vdbench" || name == "fsreplay";
 }
 
 ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> arguments)
@@ -164,6 +164,8 @@ std::vector<std::string> ComparedProgram::command(const std::string& target, uns
     if (!has(arguments_, "-z") && !has(arguments_, "-Z")) words.insert(words.end(), {"-z", std::to_string(seed)});
   } else if (name_ == "postmark") {
     words.insert(words.end(), {"--location", target});
+  } else if (name_ == "vdbench") {
+    words.push_back("target=" + target);  // anchor=$target, lun=$target/big
   } else {
     words.push_back(target);
     if (name_ != "fsreplay") return words;

@@ -4,7 +4,10 @@
 #include <stdexcept>
 
 #include "subcommand.hpp"
+#include "util/output_file.hpp"
+#include "util/standard_streams.hpp"
 #include "util/units.hpp"
+#include "workloads/vdbench/pages/flatfile_reader.hpp"
 #include "workloads/vdbench/run/vdbench.hpp"
 
 namespace fsr::fsbench {
@@ -65,6 +68,46 @@ void take_format(Options& o, bool given) {
     throw std::runtime_error("-c" + how + ": expected -c, -co, -cy or -cn");
 }
 
+// What the original calls by a first word: utilities for its output.
+struct Utilities {
+  vdbench::FlatRequest flat;
+  std::vector<std::string> filters, compared;
+  std::string output;
+};
+
+int print_to(const std::string& name, const std::string& text) {
+  if (name.empty()) {
+    print_whole(text);
+    return 0;
+  }
+  OutputFile file(name, true, Readers::by_umask);
+  file.finish(text);
+  return 0;
+}
+
+int parse_flat(Utilities& u) {
+  if (u.filters.size() % 2) throw std::runtime_error("-f: expected pairs of a column and its value");
+  for (size_t i = 0; i < u.filters.size(); i += 2) u.flat.filters.emplace_back(u.filters[i], u.filters[i + 1]);
+  return print_to(u.output, vdbench::flat_csv(u.flat));
+}
+
+Command add_parse_flat(Command& command, Utilities& u) {
+  Command sub = command.subcommand("parseflat", "makes CSV of a flatfile.html");
+  sub.add("-i", u.flat.input, "the file, or its directory (default output)").stands_for("FILE");
+  sub.add("-o", u.output, "where the CSV goes (default: standard output)").stands_for("FILE");
+  sub.add("-c", u.flat.columns, "columns, in this order (default: all)").count_within(1, 100).stands_for("COLUMN");
+  sub.add("-f", u.filters, "only lines that have this value there").count_within(2, 100).stands_for("COLUMN VALUE");
+  sub.flag("-a", u.flat.averages, "averages alone");
+  return sub;
+}
+
+Command add_compare_flat(Command& command, Utilities& u) {
+  Command sub = command.subcommand("compare", "rates and response times of two output directories");
+  sub.add("DIR", u.compared, "the older, the newer").required().count_within(2, 2);
+  sub.add("-o", u.output, "where the table goes (default: standard output)").stands_for("FILE");
+  return sub;
+}
+
 }  // namespace
 
 Run add_vdbench(Command& command, const std::atomic<int>& stop) {
@@ -81,11 +124,17 @@ Run add_vdbench(Command& command, const std::atomic<int>& stop) {
       .stands_for("HOW");
   command.flag("-s", o->program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o->program.quiet, "no lines on the terminal");
+  command.flag("--json", o->program.json, "results as JSON in place of these lines");
   command.flag("--force", o->program.force, "overwrites devices that hold a file system or partitions");
   command.add("--layout", o->program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
   command.add("NAME=VALUE", o->words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
       .count_within(0, 1000);
-  return [o, command, &stop](const auto&) mutable {
+  auto u = std::make_shared<Utilities>();
+  u->flat.input = "output";
+  const Command flat = add_parse_flat(command, *u), compare = add_compare_flat(command, *u);
+  return [=, &stop](const auto&) mutable {
+    if (flat.chosen()) return parse_flat(*u);
+    if (compare.chosen()) return print_to(u->output, vdbench::compare_flat(u->compared[0], u->compared[1]));
     take_words(*o);
     take_format(*o, command.option("-c").given());
     o->program.elapsed = seconds(o->elapsed, "-e");

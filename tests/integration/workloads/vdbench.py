@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fsbench vdbench: trees as vdbench 5.04 makes them, every operation, rates and shares, formats; every kind of server; ^C and bad input."""
+import json
 import os
 import re
 import shutil
@@ -30,6 +31,21 @@ def tree(directory):
             path = os.path.join(where, file)
             found[os.path.relpath(path, directory)] = os.path.getsize(path)
     return found
+
+
+FILE_COLUMNS = """tod timestamp Run Interval reqrate rate resp MB/sec Read_rate Read_resp Write_rate Write_resp MB_read MB_write Xfersize Mkdir_rate
+Mkdir_resp Rmdir_rate Rmdir_resp Create_rate Create_resp Open_rate Open_resp Close_rate Close_resp Delete_rate Delete_resp Getattr_rate
+Getattr_resp Setattr_rate Setattr_resp Access_rate Access_resp Copy_rate Copy_resp Move_rate Move_resp compratio dedupratio cpu_used cpu_user
+cpu_kernel cpu_wait cpu_idle""".split()
+RAW_COLUMNS = """tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp resp_max resp_std xfersize threads rdpct rhpct
+whpct seekpct lunsize version compratio dedupratio queue_depth cpu_used cpu_user cpu_kernel cpu_wait cpu_idle""".split()
+
+
+def flatfile(directory):
+    """Lines as dictionaries."""
+    with open(f"{directory}/flatfile.html", encoding="utf-8") as file:
+        names, *lines = [line.split() for line in file if line[0] not in "*<"]
+    return [dict(zip(names, line)) for line in lines]
 
 
 def counts(text, rd):
@@ -73,6 +89,23 @@ rd=rd2,fwd=fwd*,fwdrate=1000,format=no,elapsed=3,interval=1
     with open("mix.out/histogram.html", encoding="utf-8") as file:
         histogram = file.read()
     shares = [float(n) for n in re.findall(r"&lt; +max +[0-9,]+ +[0-9.]+ +([0-9.]+)", histogram)]
+    rows = flatfile("mix.out")
+    case("the flatfile has a line for each interval and average, in the original's columns",
+         [row["Interval"] for row in rows if row["Run"] == "rd2"] == ["1", "2", "3", "avg_2-3"] and list(rows[0]) == FILE_COLUMNS, rows[:1])
+    case("with the console's numbers", abs(float(rows[-1]["rate"]) - average[0]) < 0.06 and float(rows[-1]["reqrate"]) == 1000, rows[-1])
+    done = run(FSBENCH, "vdbench", "parseflat", "-i", "mix.out", "-a", "-c", "Run", "rate", "-f", "Run", "rd2")
+    case("parseflat makes CSV of it", done.stdout == f"Run,rate\nrd2,{rows[-1]['rate']}\n", done.stdout + done.stderr)
+    done = run(FSBENCH, "vdbench", "parseflat", "-i", "mix.out", "-c", "speed")
+    case("a column that is not there: status 2 and the ones that are", done.returncode == 2 and "no column 'speed', expected one of tod" in done.stderr, done.stderr)
+    done = run(FSBENCH, "vdbench", "compare", "mix.out", "mix.out")
+    case("two directories are compared run by run", re.findall(r"^rd\d.* \+0.0%.* \+0.0%$", done.stdout, re.M) != [], done.stdout + done.stderr)
+    with open("mix.out/skew.html", encoding="utf-8") as file:
+        skew = file.read().split("Starting RD=rd2", 1)[1]
+    observed = [(float(asked), float(seen)) for asked, seen in re.findall(r"fwd\d .*? ([0-9.]+)% +([0-9.]+)%", skew)]
+    case("skew: asked and observed", [asked for asked, _ in observed] == [60, 30, 10] and all(abs(a - b) < 3 for a, b in observed), skew)
+    with open("mix.out/fwd2.html", encoding="utf-8") as file:
+        part = [line.split() for line in file if "avg_2-3" in line]
+    case("a page for each FWD", len(part) == 1 and abs(float(part[0][2]) / average[0] - 0.3) < 0.03, part)
     case("a histogram of each run, with percentiles", shares and all(abs(n - 100) < .01 for n in shares) and "p99.99" in histogram, shares)
 
 
@@ -121,6 +154,8 @@ rd=rd1,fwd=fwd1,fwdrate=100,elapsed=2,format=(yes,directories)
     base = "fsd=fsd1,anchor=f,depth=1,width=2,files=3,size=8k\nfwd=fwd1,fsd=fsd1,operation=read\n"
     done, out = vdbench(base + "rd=rd1,fwd=fwd1,fwdrate=100,elapsed=2,forfiles=(2,4),format=yes\n", name="loop")
     case("a format for each round", out.count("Starting RD=format_for_rd1") == 2 and done.returncode == 0, out)
+    done, out = vdbench(base.replace("files=3", "files=5") + "rd=rd1,fwd=fwd1,fwdrate=10,elapsed=2,format=complete\n", name="complete")
+    case("format=complete ends where files are missing", done.returncode == 1 and "has 2 of 2 directories and 8 of 10 files" in done.stderr, done.stderr)
     case("what has other names stays", os.path.exists("f/own") and len(tree("f")) == 11, tree("f"))
     os.truncate("f/vdb.1_1.dir/vdb_f0002.file", 1000)
     os.unlink("f/vdb.1_2.dir/vdb_f0001.file")
@@ -153,10 +188,23 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
     for threads in (1, 4):
         fastest = lines_of(out, f"run2; I/O rate: Controlled MAX; elapsed=2; For loops: threads={threads}").get("avg_2-2", [0] * 12)
         case(f"shares are kept at the highest rate, {threads} threads", abs(fastest[3] - 32) < 2, fastest)
+    rows = flatfile("raw.out")
+    case("the flatfile of SDs, with what differs among WDs as n/a",
+         list(rows[-1]) == RAW_COLUMNS and [rows[-1][k] for k in ("xfersize", "rdpct", "seekpct", "threads", "lunsize", "reqrate")] ==
+         ["4096", "100.0000", "100.0000", "8", "0.0156", rows[-1]["reqrate"]] and {row["rdpct"] for row in rows if row["Run"] == "run1"} == {"n/a"}, rows[-1])
+    with open("raw.out/skew.html", encoding="utf-8") as file:
+        skew = file.read().split("Starting RD=run1", 1)[1].split("Starting", 1)[0]
+    case("skew of SDs and WDs", re.search(r"sd2 .*\n.*Total", skew) and re.search(r"wd1 .* 40\.00% +(39|40|41)\.", skew), skew)
+    case("pages of SDs", {"sd1.html", "sd2.html", "wd1.html", "wd2.html", "localhost.html"} <= set(os.listdir("raw.out")), os.listdir("raw.out"))
     to_end = [line for label, line in lines_of(out, "run3;").items() if label.isdigit()]
     case("seekpct=eof ends the run", len(to_end) == 1, to_end)
     points = [float(n) for n in re.findall(r"RD=run4_\(\d+%\); I/O rate: (\d+);", out)]
     case("a curve of the highest rate", len(points) == 2 and abs(points[1] / points[0] - 3) < .1, points)
+    done, out = vdbench("report=no_sd_detail\nsd=s,lun=sd1\nwd=w,sd=s\nrd=r,wd=w,iorate=10,elapsed=2\n", "--json", name="json")
+    report = json.loads(out) if out.startswith("{") else {}
+    case("results as JSON", report and report["rows"][0]["name"] == "r" and [n["label"] for n in report["runs"][0]["intervals"]] == ["1", "2"] and
+         report["runs"][0]["WD"]["w"]["response"]["p99_ns"] > 0, out)
+    case("without pages of SDs where the file says so", not os.path.exists("json.out/s.html") and os.path.exists("json.out/w.html"), os.listdir("json.out"))
     done, out = vdbench("sd=s,lun=sd1\nwd=w,sd=s\nrd=r,wd=w,iorate=10,elapsed=2\n", "--layout", "5.00", name="old")
     case("5.00's columns", all(len(line) == 9 for line in lines_of(out, "r;").values()), out)
 

@@ -88,8 +88,12 @@ const Keyword<General> kGeneral[] = {
     {"pattern_buffer", nullptr, kNotYet},
     {"port", [](General&, const Parameter& p) { whole(p, 1, 65535); }},
     {"report",
-     [](General&, const Parameter& p) {
-       for (const Value& v : p.values) one_of(v, {"host_detail", "slave_detail", "no_sd_detail", "no_fsd_detail"});
+     [](General& g, const Parameter& p) {
+       for (const Value& v : p.values) {
+         if (same_word(v.text, "slave_detail")) throw ParameterError(v.place, "slave_detail is refused: there are no slaves");
+         // The host's page is always there.
+         if (one_of(v, {"host_detail", "no_sd_detail", "no_fsd_detail"}) > 0) g.storage_pages = false;
+       }
      }},
     {"report_run_totals", nullptr, kNotYet},
     {"showlba", nullptr, kNotYet},

@@ -50,6 +50,7 @@ struct General {
   uint64_t format_transfer = 128 << 10;
   std::vector<int64_t> histogram;  // upper edges of the buckets, ns; empty: the default ones
   bool histogram_shown = true;
+  bool storage_pages = true;  // a page for each SD or FSD
   Commands start, end;
   std::string monitor;        // a file whose words end the run
   uint64_t data_errors = 50;  // after which everything ends

@@ -14,7 +14,7 @@ namespace fsr::vdbench {
 
 Page::Page(const std::string& directory, const std::string& name) {
   const std::string path = directory + "/" + name + ".html";
-  file_ = fopen(path.c_str(), "we");
+  file_ = fopen(path.c_str(), "wxe");  // no two pages of one name
   if (!file_) throw std::runtime_error(path + ": " + strerror(errno));
   put(fmt::format("<title>Vdbench {}/{}.html</title><pre>\n", html_text(std::filesystem::path(directory).filename()), name));
 }

@@ -7,7 +7,10 @@
 #include <chrono>
 #include <functional>
 
+#include "workloads/vdbench/pages/detail_pages.hpp"
+#include "workloads/vdbench/pages/flatfile.hpp"
 #include "workloads/vdbench/pages/histogram_text.hpp"
+#include "workloads/vdbench/pages/skew_page.hpp"
 
 namespace fsr::vdbench {
 
@@ -52,13 +55,21 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
       scan.put(html_text(
           fmt::format("{}:{}: keyw: {:<20} parm: {}\n", p.place.file ? *p.place.file : "", p.place.line, p.keyword, values)));
     }
+  pages_.push_back(std::make_unique<FlatFile>(options.directory, !runs.empty() && !runs[0].systems.empty()));
+  pages_.push_back(std::make_unique<SkewPage>(options.directory, *columns_));
+  pages_.push_back(std::make_unique<DetailPages>(options.directory, *columns_, options.general.storage_pages));
+  auto json = std::make_unique<JsonRuns>();
+  json_ = json.get();
+  pages_.push_back(std::move(json));
   const int64_t now = wall_now();
   summary_.put(
       fmt::format("Vdbench summary report, created {:%H:%M:%S %b %d %Y}\n\n", fmt::localtime(time_t(now / 1'000'000'000))));
   for (const auto& [words, name] :
        {std::pair("Link to logfile:", "logfile"), std::pair("Run totals:", "totals"), std::pair("Vdbench status:", "status"),
         std::pair("Copy of input parameter files:", "parmfile"), std::pair("Copy of parameter scan detail:", "parmscan"),
-        std::pair("Link to errorlog:", "errorlog"), std::pair("Link to response time histogram:", "histogram")})
+        std::pair("Link to errorlog:", "errorlog"), std::pair("Link to flatfile:", "flatfile"),
+        std::pair("Link to HOST reports:", "localhost"), std::pair("Link to response time histogram:", "histogram"),
+        std::pair("Link to workload skew report:", "skew")})
     summary_.put(fmt::format("{:<33}<A HREF=\"{}.html\">{}</A>\n", words, name, name));
   totals_.put("Run totals\n\n");
   histogram_.put("Total response time histogram.\n\n");
@@ -99,17 +110,20 @@ void Reports::begin(const RunRecord& record) {
   totals_.put(link);
   histogram_.put(link);
   if (!std::exchange(totals_headed_, true)) totals_.put("\n" + columns_->heading(record.wall));
+  for (const auto& page : pages_) page->begin(record, title);
   status("Starting", &record);
 }
 
 void Reports::interval(const RunRecord& record) {
   everywhere(columns_->line(record.intervals.back()));
+  for (const auto& page : pages_) page->interval(record);
   if (record.intervals.size() == record.warmup) status("Warmup done", &record);
 }
 
 void Reports::end(const RunRecord& record) {
   everywhere(columns_->line(record.average));
   totals_.put(columns_->line(record.average));
+  for (const auto& page : pages_) page->end(record);
   if (options_.general.histogram_shown)
     histogram_.put(html_text(histogram_text(record.average, !record.run->systems.empty(), options_.general.histogram)));
   if (record.average.cpu.busy() > 80)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workloads/vdbench/pages/columns.hpp"
+#include "workloads/vdbench/pages/json_runs.hpp"
 #include "workloads/vdbench/pages/output_directory.hpp"
 
 namespace fsr::vdbench {
@@ -33,6 +34,7 @@ class Reports {
   void end(const RunRecord& record);
   void finish(const std::string& verdict);  // the last line
   const std::string& directory() const { return options_.directory; }
+  nlohmann::json json() const { return json_->document(); }
 
  private:
   void everywhere(const std::string& text);  // terminal, summary and log
@@ -40,6 +42,8 @@ class Reports {
   const ReportOptions options_;
   const std::unique_ptr<Columns> columns_;
   Page summary_, totals_, log_, status_, errors_, histogram_;
+  std::vector<std::unique_ptr<RunPage>> pages_;  // that are made from the records alone
+  JsonRuns* json_ = nullptr;                     // one of them
   std::mutex errors_mutex_;
   bool totals_headed_ = false;
 };

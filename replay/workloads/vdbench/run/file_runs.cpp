@@ -132,6 +132,11 @@ void FileRuns::prepare(const PlannedRun& run, Tree& tree) {
     clean(tree);
   else
     survey(tree);
+  const Anchor& anchor = *tree.anchor;
+  if (run.run->format.complete && !run.formats && !(anchor.all_files_exist() && anchor.all_directories_exist()))
+    throw std::runtime_error(fmt::format("rd={}: format=complete, but {} has {} of {} directories and {} of {} files", run.name,
+                                         anchor.name(), anchor.existing_directories(), anchor.structure().directories(),
+                                         anchor.existing_files(), anchor.structure().used().size()));
   tree.anchor->begin_run(++runs_);
 }
 

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "util/standard_streams.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
@@ -52,7 +53,7 @@ class Course {
   int run() {
     for (const FileSystem& a : all_.systems) Structure structure(a);  // throws for what can't be
     const std::string directory = make_output_directory(options_.output);
-    Reports reports({all_.general, directory, options_.quiet, options_.layout}, runs_, lines_, statements_);
+    Reports reports({all_.general, directory, options_.quiet || options_.json, options_.layout}, runs_, lines_, statements_);
     reports.note("Created output directory '" + directory + "'");
     std::unique_ptr<Runs> runs;
     if (all_.files())
@@ -70,6 +71,7 @@ class Course {
       failure = e.what();
     }
     if (failure.empty() && stop_.load() != 0) failure = "interrupted";
+    if (options_.json) print_whole(reports.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     if (failure.empty() && runs->errors()) failure = fmt::format("{} errors: see {}/errorlog.html", runs->errors(), directory);
     if (failure.empty()) {
       reports.finish(fmt::format("Vdbench execution completed successfully. Output directory: {}", directory));

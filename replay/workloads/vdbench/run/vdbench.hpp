@@ -20,6 +20,7 @@ struct ProgramOptions {
   std::string output = "output";                     // directory
   std::optional<int64_t> elapsed, interval, warmup;  // seconds, in place of those of all RDs
   bool simulate = false, quiet = false;
+  bool json = false;                               // in place of lines on the terminal
   bool force = false;                              // overwrites devices that hold something
   std::string layout;                              // "5.00", or 5.04's
   std::optional<bool> format;                      // -cy, -cn

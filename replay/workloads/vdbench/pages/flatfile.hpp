@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// flatfile.html: a line for each interval and average in blank-separated columns, which parseflat and people's scripts read.
+#pragma once
+
+#include "workloads/vdbench/pages/output_directory.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
+
+namespace fsr::vdbench {
+
+class FlatFile final : public RunPage {
+ public:
+  // `of_files`: with the columns of runs on trees of files.
+  FlatFile(const std::string& directory, bool of_files);
+  void interval(const RunRecord& record) override;
+  void end(const RunRecord& record) override;
+
+ private:
+  void put(const RunRecord& record, const RunLine& line);
+
+  const bool of_files_;
+  Page page_;
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/pages/flatfile_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "workloads/vdbench/language/values.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+struct Flat {
+  std::string name;
+  Row columns;
+  std::vector<Row> rows;
+
+  size_t column(const std::string& wanted) const {
+    const auto at = std::find_if(columns.begin(), columns.end(), [&](const std::string& c) { return same_word(c, wanted); });
+    if (at != columns.end()) return size_t(at - columns.begin());
+    throw std::runtime_error(fmt::format("{}: no column '{}', expected one of {}", name, wanted, fmt::join(columns, " ")));
+  }
+};
+
+Row words(const std::string& line) {
+  std::istringstream in(line);
+  Row row;
+  for (std::string word; in >> word;) row.push_back(word);
+  return row;
+}
+
+bool only_formats(const std::string& run) { return run.starts_with("format_for_") || run == "SD_format"; }
+
+Flat read_flat(std::string name) {
+  if (std::filesystem::is_directory(name)) name += "/flatfile.html";
+  std::ifstream file(name);
+  if (!file) throw std::runtime_error(name + ": " + strerror(errno));
+  Flat flat{.name = name, .columns = {}, .rows = {}};
+  size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.starts_with('*') || line.starts_with('<')) continue;
+    Row row = words(line);
+    if (row.empty()) continue;
+    if (flat.columns.empty()) {
+      if (row[0] != "tod") throw std::runtime_error(fmt::format("{}:{}: expected the names of columns, tod first", name, number));
+      flat.columns = std::move(row);
+      continue;
+    }
+    if (row.size() != flat.columns.size())
+      throw std::runtime_error(fmt::format("{}:{}: expected {} columns, not {}", name, number, flat.columns.size(), row.size()));
+    flat.rows.push_back(std::move(row));
+  }
+  if (flat.columns.empty()) throw std::runtime_error(name + ": is no flatfile.html of vdbench");
+  const size_t run = flat.column("Run");
+  std::erase_if(flat.rows, [run](const Row& row) { return only_formats(row[run]); });
+  return flat;
+}
+
+void keep_averages(Flat& flat) {
+  std::erase_if(flat.rows, [at = flat.column("Interval")](const Row& row) { return !row[at].starts_with("avg"); });
+}
+
+double number(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::string change(double from, double to) { return from > 0 ? fmt::format("{:+.1f}%", 100 * (to - from) / from) : "n/a"; }
+
+}  // namespace
+
+std::string flat_csv(const FlatRequest& request) {
+  Flat flat = read_flat(request.input);
+  if (request.averages) keep_averages(flat);
+  for (const auto& [column, value] : request.filters)
+    std::erase_if(flat.rows, [at = flat.column(column), &value = value](const Row& row) { return row[at] != value; });
+  std::vector<size_t> chosen;
+  for (const std::string& column : request.columns.empty() ? flat.columns : request.columns)
+    chosen.push_back(flat.column(column));
+  std::string text;
+  auto add = [&](const Row& row) {
+    for (size_t i = 0; i < chosen.size(); ++i) text += (i ? "," : "") + row[chosen[i]];
+    text += "\n";
+  };
+  add(flat.columns);
+  for (const Row& row : flat.rows) add(row);
+  return text;
+}
+
+std::string compare_flat(const std::string& older, const std::string& newer) {
+  Flat before = read_flat(older), after = read_flat(newer);
+  keep_averages(before);
+  keep_averages(after);
+  std::multimap<std::string, const Row*> by_name;  // keeps the order of equal names
+  for (const Row& row : after.rows) by_name.emplace(row[after.column("Run")], &row);
+  std::string text = fmt::format("{:<24}{:>12}{:>12}{:>9}{:>12}{:>12}{:>9}\n", "run", "old rate", "new rate", "delta", "old resp",
+                                 "new resp", "delta");
+  size_t missing = 0;
+  for (const Row& row : before.rows) {
+    const std::string& name = row[before.column("Run")];
+    const auto found = by_name.lower_bound(name);
+    if (found == by_name.end() || found->first != name) {
+      ++missing;
+      continue;
+    }
+    const Row& other = *found->second;
+    const double rate = number(row[before.column("rate")]), resp = number(row[before.column("resp")]);
+    const double new_rate = number(other[after.column("rate")]), new_resp = number(other[after.column("resp")]);
+    text += fmt::format("{:<24}{:>12.1f}{:>12.1f}{:>9}{:>12.3f}{:>12.3f}{:>9}\n", name, rate, new_rate, change(rate, new_rate),
+                        resp, new_resp, change(resp, new_resp));
+    by_name.erase(found);
+  }
+  if (missing) text += fmt::format("{} runs are in {} alone\n", missing, before.name);
+  if (!by_name.empty()) text += fmt::format("{} runs are in {} alone\n", by_name.size(), after.name);
+  return text;
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The works of a run by what they have in common: by the SD or FSD that they use, by the WD or FWD that they follow.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/vdbench/pages/figures.hpp"
+
+namespace fsr::vdbench {
+
+struct RunPart {
+  std::string name;  // "sd1"
+  double share = 0;  // percent of the rate that was asked for
+  std::vector<size_t> works;
+};
+
+enum class PartKind : uint8_t { storage, workload };  // SD or FSD, WD or FWD
+
+// "SD", "FSD", "WD", "FWD".
+const char* part_words(const PlannedRun& run, PartKind kind);
+// In the order of their first works.
+std::vector<RunPart> parts_of(const PlannedRun& run, PartKind kind);
+Figures figures_of(const RunPart& part, const RunLine& line);
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// skew.html: what each SD, FSD, WD and FWD did of a run's average, and beside it what part of the rate it was to have.
+#pragma once
+
+#include "workloads/vdbench/pages/columns.hpp"
+#include "workloads/vdbench/pages/output_directory.hpp"
+#include "workloads/vdbench/pages/parts.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
+
+namespace fsr::vdbench {
+
+class SkewPage final : public RunPage {
+ public:
+  // `columns` outlives it.
+  SkewPage(const std::string& directory, const Columns& columns);
+  void begin(const RunRecord& record, const std::string& title) override;
+  void end(const RunRecord& record) override;
+
+ private:
+  void table(const RunRecord& record, PartKind kind, bool with_shares);
+
+  const Columns& columns_;
+  Page page_;
+};
+
+}  // namespace fsr::vdbench
