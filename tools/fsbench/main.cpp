@@ -24,6 +24,7 @@ struct Entry {
 constexpr Entry kPersonalities[] = {
     {"bonnie", "a big file and many small ones, test by test", add_bonnie},
     {"compare", "one of these, or fsreplay, on several targets in turn", add_compare},
+    {"nfstest", "files written and read by several processes, stage by stage", add_nfstest},
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
     {"postmark", "small files: created, read, appended, deleted", add_postmark},
     {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench},

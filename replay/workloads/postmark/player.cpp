@@ -13,7 +13,6 @@ namespace fsr::postmark {
 
 namespace {
 
-constexpr int64_t kBuffer = 4096;  // glibc's, of a file whose st_blksize it is
 constexpr size_t kMostErrors = 100;
 
 int64_t elapsed(time_t from, time_t to) { return std::max<int64_t>(to - from, 1); }
@@ -184,9 +183,7 @@ Task PostmarkPlayer::open(Seat& seat, Stream& stream, const File& file, int flag
   co_return (co_await seat.perform(op, kOpens)).error;
 }
 
-// stdio looks at a file for the size of its buffer, when that is needed first.
-Task PostmarkPlayer::prime(Seat& seat, Stream& stream) {
-  stream.primed = true;
+Task PostmarkPlayer::look(Seat& seat, Stream& stream) {
   Op op;
   op.kind = OpKind::getattr;
   op.object = stream.object;
@@ -194,37 +191,24 @@ Task PostmarkPlayer::prime(Seat& seat, Stream& stream) {
   co_return (co_await seat.perform(op, kOthers)).error;
 }
 
-// fwrite(3) of glibc: fills the buffer, and writes it when more comes; whole buffers of what comes go past it.
 Task PostmarkPlayer::put_buffered(Seat& seat, Stream& stream, int64_t block) {
   int64_t done;
-  const int64_t fits = std::min(block, stream.primed ? kBuffer - stream.buffered : 0);
-  stream.buffered += fits;
-  block -= fits;
-  if (block == 0) co_return 0;
-  if (!stream.primed) co_await prime(seat, stream);
-  if (stream.buffered > 0)
-    if (int error = co_await transfer(seat, stream, OpKind::write, stream.buffered, &done)) co_return error;
-  stream.buffered = block % kBuffer;
-  if (block < kBuffer) co_return 0;
-  co_return co_await transfer(seat, stream, OpKind::write, block - stream.buffered, &done);
+  const Stdio::Writes writes = stream.stdio.write(block);
+  if (writes.looks) co_await look(seat, stream);
+  if (writes.held > 0)
+    if (int error = co_await transfer(seat, stream, OpKind::write, writes.held, &done)) co_return error;
+  if (writes.direct == 0) co_return 0;
+  co_return co_await transfer(seat, stream, OpKind::write, writes.direct, &done);
 }
 
-// fread(3) of glibc: a buffer at a time; whole buffers of what is asked for go past it.
 Task PostmarkPlayer::take_buffered(Seat& seat, Stream& stream, int64_t block) {
-  while (block > stream.buffered) {
-    block -= stream.buffered;
-    stream.buffered = 0;
-    if (!stream.primed) co_await prime(seat, stream);
+  for (Stdio::Read next = stream.stdio.read(block); next.length > 0; next = stream.stdio.read(block)) {
+    if (next.looks) co_await look(seat, stream);
     int64_t done;
-    const int64_t wanted = block < kBuffer ? kBuffer : block - block % kBuffer;
-    if (int error = co_await transfer(seat, stream, OpKind::read, wanted, &done)) co_return error;
+    if (int error = co_await transfer(seat, stream, OpKind::read, next.length, &done)) co_return error;
     if (done == 0) co_return 0;  // the file ends
-    if (block < kBuffer)
-      stream.buffered = done;
-    else
-      block -= done;
+    stream.stdio.came(done, block);
   }
-  stream.buffered -= block;
   co_return 0;
 }
 
@@ -241,7 +225,7 @@ Task PostmarkPlayer::put(Seat& seat, Stream& stream, int64_t bytes) {
       error = co_await put_buffered(seat, stream, part);
     if (part < block) break;  // the remainder, which may be nothing
   }
-  if (error == 0 && stream.buffered > 0) error = co_await transfer(seat, stream, OpKind::write, stream.buffered, &done);
+  if (error == 0 && stream.stdio.held() > 0) error = co_await transfer(seat, stream, OpKind::write, stream.stdio.held(), &done);
   co_return error;
 }
 

@@ -12,6 +12,7 @@
 #include "workloads/postmark/counts.hpp"
 #include "workloads/postmark/mt19937.hpp"
 #include "workloads/postmark/settings.hpp"
+#include "workloads/stdio.hpp"
 
 namespace fsr::postmark {
 
@@ -50,10 +51,9 @@ class PostmarkPlayer final : public Player {
     ObjectId object = kNoObject;
     HandleId handle = 0;
     bool appends = false;
-    int64_t offset = 0;    // of the next transfer
-    int64_t junk = 0;      // what it writes begins there
-    bool primed = false;   // the buffer was made, for which stdio looks at the file
-    int64_t buffered = 0;  // bytes in the buffer: to be written, or read and not yet taken
+    int64_t offset = 0;  // of the next transfer
+    int64_t junk = 0;    // what it writes begins there
+    Stdio stdio;
   };
 
   Task enter(Seat& seat, uint32_t location);
@@ -71,7 +71,7 @@ class PostmarkPlayer final : public Player {
   Task take(Seat& seat, Stream& stream, int64_t bytes);
   Task put_buffered(Seat& seat, Stream& stream, int64_t block);
   Task take_buffered(Seat& seat, Stream& stream, int64_t block);
-  Task prime(Seat& seat, Stream& stream);
+  Task look(Seat& seat, Stream& stream);
   Task close(Seat& seat, Stream& stream);
   Task transfer(Seat& seat, Stream& stream, OpKind kind, int64_t bytes, int64_t* done);
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of one run, called ranks: 0 is the root. A single process is a cluster of one.
+//
+// Main thread only. Members are collective unless said otherwise: all ranks call the same ones in the same order, and each waits
+// asleep until the others have come. They throw LostRank where one of them has ended, or nothing was heard of it for the
+// patience; the cluster is of no use then, on any rank.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fsr {
+
+struct LostRank : std::runtime_error {
+  LostRank(unsigned lost, const std::string& why) : std::runtime_error(why), rank(lost) {}
+  unsigned rank;
+};
+
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+  virtual unsigned rank() const = 0;                                    // not collective
+  virtual unsigned size() const = 0;                                    // not collective
+  virtual const std::vector<std::string>& hosts() const = 0;            // by rank; not collective
+  virtual std::vector<std::string> collect(std::string_view mine) = 0;  // on the root: of all, by rank; elsewhere nothing
+  virtual std::string tell(std::string_view of_root) = 0;
+  // Not collective: this rank is busy, and will come. To be called about every beat() ns during long work.
+  virtual void alive() = 0;
+  virtual int64_t beat() const = 0;
+
+  bool root() const { return rank() == 0; }
+  void meet();          // goes on when all have come
+  bool any(bool mine);  // whether it is so on some rank
+  // What keeps the first rank that has such a reason from going on, with its name; nothing when `mine` is empty on all.
+  std::string first_failure(std::string_view mine);
+  // "rank 3 (HOST)"; nothing where there is only one; not collective.
+  std::string name_of(unsigned rank) const;
+};
+
+struct ClusterOptions {
+  unsigned ranks = 1;                      // processes of this machine
+  int64_t patience = 60'000'000'000;       // ns without a sign of life, after which a rank is given up
+  const std::atomic<int>* stop = nullptr;  // a handler's count of SIGINT and SIGTERM, which the root passes on
+};
+
+// Forks the other ranks, each of which returns from here too: before any thread is started. They end with the root, and when it
+// destroys its cluster it has waited for them. Throws std::runtime_error.
+std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options);
+
+}  // namespace fsr

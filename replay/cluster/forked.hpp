@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that are forked, each joined to the root by a pair of sockets.
+#pragma once
+
+#include <memory>
+
+#include "cluster/cluster.hpp"
+#include "cluster/transport.hpp"
+
+namespace fsr {
+
+// Returns in each rank, as open_cluster() says. Throws std::runtime_error.
+std::unique_ptr<Transport> fork_ranks(const ClusterOptions& options);
+
+}  // namespace fsr

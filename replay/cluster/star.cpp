@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/star.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <utility>
+
+#include "trace/bytes.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr int64_t kBeat = 1'000'000'000;  // ns, at most, between signs of life
+
+// First byte of each message.
+constexpr char kAlive = 'a', kData = 'd', kLost = 'l';
+
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+Star::Star(std::unique_ptr<Transport> transport, int64_t patience)
+    : transport_(std::move(transport)), patience_(patience), inbox_(size()), gone_(size()), hosts_(size(), "?") {
+  std::string all;
+  for (const std::string& host : collect(host_name())) all += host + "\n";
+  hosts_ = lines_of(tell(all));
+  hosts_.resize(size(), "?");
+}
+
+void Star::send(unsigned to, char kind, std::string_view text) {
+  transport_->send(to, std::string(1, kind).append(text), kind == kAlive);
+}
+
+std::vector<std::string> Star::collect(std::string_view mine) {
+  std::vector<std::string> all;
+  if (!root()) {
+    send(0, kData, mine);
+    return all;
+  }
+  all.emplace_back(mine);
+  for (unsigned rank = 1; rank < size(); ++rank) all.push_back(next_of(rank));
+  return all;
+}
+
+std::string Star::tell(std::string_view of_root) {
+  if (!root()) return next_of(0);
+  for (unsigned rank = 1; rank < size(); ++rank) send(rank, kData, of_root);
+  return std::string(of_root);
+}
+
+int64_t Star::beat() const { return std::min(kBeat, patience_ / 4); }
+
+void Star::alive() {
+  beaten_ = now();
+  if (!root()) return send(0, kAlive, "");
+  for (unsigned rank = 1; rank < size(); ++rank) send(rank, kAlive, "");
+}
+
+std::string Star::next_of(unsigned rank) {
+  int64_t heard = now();
+  while (inbox_[rank].empty()) {
+    if (gone_[rank]) lose(rank, "has ended");
+    std::optional<Transport::Message> message = transport_->receive(beat());
+    const int64_t t = now();
+    if (message && message->from == rank) heard = t;
+    if (message) take_in(std::move(*message));
+    if (root() && t - beaten_ >= beat()) alive();  // the others wait for the root meanwhile
+    if (t - heard > patience_) lose(rank, "gave no sign of life for " + format_duration(patience_));
+  }
+  std::string text = std::move(inbox_[rank].front());
+  inbox_[rank].pop_front();
+  return text;
+}
+
+void Star::take_in(Transport::Message message) {
+  if (message.gone) {
+    gone_[message.from] = true;
+  } else if (message.text.starts_with(kData)) {
+    inbox_[message.from].push_back(message.text.substr(1));
+  } else if (message.text.starts_with(kLost)) {
+    ByteReader in(std::string_view(message.text).substr(1));
+    const unsigned lost = unsigned(in.varint());
+    throw LostRank(lost, std::string(in.text()));
+  }
+}
+
+void Star::lose(unsigned rank, const std::string& why) {
+  const LostRank lost(rank, fmt::format("{} {}", name_of(rank), why));
+  transport_->give_up(rank);
+  ByteWriter text;
+  text.varint(rank);
+  text.text(lost.what());
+  for (unsigned other = 1; root() && other < size(); ++other)
+    if (other != rank) send(other, kLost, text.view());
+  throw lost;
+}
+
+}  // namespace fsr

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster in which all messages go to or from the root.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "cluster/transport.hpp"
+
+namespace fsr {
+
+class Star final : public Cluster {
+ public:
+  // Collective: the ranks tell each other their hosts. `patience`: ns.
+  Star(std::unique_ptr<Transport> transport, int64_t patience);
+
+  unsigned rank() const override { return transport_->rank(); }
+  unsigned size() const override { return transport_->size(); }
+  const std::vector<std::string>& hosts() const override { return hosts_; }
+  std::vector<std::string> collect(std::string_view mine) override;
+  std::string tell(std::string_view of_root) override;
+  void alive() override;
+  int64_t beat() const override;
+
+ private:
+  std::string next_of(unsigned rank);
+  void take_in(Transport::Message message);
+  void send(unsigned to, char kind, std::string_view text);
+  [[noreturn]] void lose(unsigned rank, const std::string& why);
+
+  const std::unique_ptr<Transport> transport_;
+  const int64_t patience_;
+  std::vector<std::deque<std::string>> inbox_;  // by rank
+  std::vector<bool> gone_;
+  std::vector<std::string> hosts_;
+  int64_t beaten_ = 0;  // the latest sign of life that was sent, ns
+};
+
+}  // namespace fsr

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// NFSTEST/MPI's lines, as its description of 2003 shows them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/nfstest/settings.hpp"
+
+namespace fsr::nfstest {
+
+class Layout {
+ public:
+  // `settings` outlives it. `compat`: times have one decimal instead of six, and AWT and ART are the time by all ranks' files, as
+  // in the output that the description shows; its text divides by one rank's files.
+  Layout(const Settings& settings, unsigned ranks, bool compat) : settings_(settings), ranks_(ranks), compat_(compat) {}
+
+  uint64_t total(uint64_t size) const { return size * settings_.files * ranks_; }             // TFS, units
+  double rate(uint64_t size, double seconds) const { return double(total(size)) / seconds; }  // units/s
+
+  std::string header(const std::vector<std::string>& hosts) const;
+  std::string starting(uint64_t iteration, uint64_t size) const;
+  // `seconds`: from the first rank's start to the last one's end. Sizes are those of a file, in units.
+  std::string stage(bool writes, uint64_t size, double seconds) const;
+  std::string complete(double seconds) const;
+  std::string best(bool writes, uint64_t size, double rate) const;
+
+ private:
+  std::string time(double seconds, int width) const;
+
+  const Settings& settings_;
+  const unsigned ranks_;
+  const bool compat_;
+};
+
+}  // namespace fsr::nfstest

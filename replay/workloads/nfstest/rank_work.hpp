@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one rank of NFSTEST does: writes its files, reads other ranks', removes its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/task.hpp"
+#include "op.hpp"
+#include "stage/actor.hpp"
+#include "workloads/nfstest/settings.hpp"
+#include "workloads/nfstest/stage_report.hpp"
+
+namespace fsr {
+class Seat;
+}
+
+namespace fsr::nfstest {
+
+// The rank whose file number `file` a rank reads: for each number every file is read by one rank. `shift` > 0.
+unsigned writer_for(unsigned rank, uint64_t file, unsigned ranks, unsigned shift);
+// The smallest shift with which most ranks read what another host wrote, by the hosts of all ranks; 1 where it makes no
+// difference.
+unsigned reader_shift(const std::vector<std::string>& hosts);
+
+struct Role {
+  unsigned rank = 0, ranks = 1;
+  unsigned shift = 1;
+  bool sync = false;   // fsync before each written file is closed
+  uint32_t umask = 0;  // of the files
+};
+
+class RankWork {
+ public:
+  // `settings` outlives it.
+  RankWork(const Settings& settings, const Role& role);
+
+  void set_size(uint64_t units);  // of the files, for the stages that follow
+  Task write(Seat& seat);
+  Task read(Seat& seat);
+  Task remove(Seat& seat);  // its own
+  // Those of a rank that was lost.
+  Task remove_lost(Seat& seat);
+  void set_lost(unsigned rank) { lost_ = rank; }
+
+  // Of the last stage; starts an empty one.
+  StageReport take_report() { return std::exchange(report_, {}); }
+
+ private:
+  struct Stream {
+    ObjectId object = kNoObject;
+    HandleId handle = 0;
+    std::string name;
+    uint64_t offset = 0;
+  };
+
+  static std::string name_of(unsigned rank, uint64_t file);
+  Task write_file(Seat& seat, uint64_t file);
+  Task read_file(Seat& seat, unsigned writer, uint64_t file);
+  Task put(Seat& seat, Stream& stream, uint64_t length);
+  Task take(Seat& seat, Stream& stream, uint64_t length, uint64_t* done, unsigned writer);
+  Task look(Seat& seat, const Stream& stream);
+  Task remove_files(Seat& seat, unsigned rank);
+  void compare(const Stream& stream, std::string_view data, unsigned writer);
+  int fail(const char* what, const Stream& stream, int error);
+
+  const Settings& settings_;
+  const Role role_;
+  uint64_t size_ = 0, buffer_size_ = 0;                        // bytes
+  std::string buffer_;                                         // of the rank's byte
+  std::map<std::pair<unsigned, uint64_t>, ObjectId> objects_;  // by writer and number
+  uint64_t written_ = 0;                                       // files that it made, or began to
+  unsigned lost_ = 0;
+  StageReport report_;
+};
+
+// Has one stage played.
+class WorkPlayer final : public Player {
+ public:
+  using Stage = Task (RankWork::*)(Seat&);
+  WorkPlayer(RankWork& work, Stage stage) : work_(work), stage_(stage) {}
+  Actor play(Seat& seat) override;
+
+ private:
+  RankWork& work_;
+  const Stage stage_;
+};
+
+}  // namespace fsr::nfstest

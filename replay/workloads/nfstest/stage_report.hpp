@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one rank has to tell of one stage.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/tally.hpp"
+
+namespace fsr::nfstest {
+
+// Rows of the tally.
+enum Rows : Row { kCreates, kWrites, kSyncs, kWriteCloses, kLookups, kOpens, kReads, kReadCloses, kOthers };
+constexpr const char* kRowNames[kOthers + 1] = {"create", "write", "fsync",      "close written", "lookup",
+                                                "open",   "read",  "close read", "other"};
+
+struct StageReport {
+  static constexpr uint64_t kMostShown = 20;
+
+  int64_t took = 0;                // ns, from this rank's first request to its last reply
+  uint64_t bytes = 0;              // transferred
+  uint64_t wrong = 0;              // bytes that were not what was written
+  std::vector<std::string> shown;  // the first places of such, at most kMostShown
+  std::string error;               // what ended the stage early
+  bool interrupted = false;
+  bool counted = false;     // whether the target can tell of READ requests
+  uint64_t wire_reads = 0;  // of them, during the stage
+  Tally counts;
+
+  // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
+  std::string save() const;
+  static StageReport load(std::string_view saved);
+};
+
+}  // namespace fsr::nfstest

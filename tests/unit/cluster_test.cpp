@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/cluster.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+
+#include "catch.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// Memory that all ranks see.
+struct Shared {
+  std::atomic<int> lost[8];
+  std::atomic<int> done;
+};
+
+Shared& shared() {
+  static void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return *new (memory) Shared();
+}
+
+// All ranks do it; the others end with it, and the root has waited for them when this returns.
+void on_ranks(const ClusterOptions& options, const std::function<void(Cluster&)>& act) {
+  const auto before = std::signal(SIGINT, SIG_IGN);  // tells ranks to end, as programs with a handler do
+  std::unique_ptr<Cluster> cluster = open_cluster(options);
+  if (cluster->root()) {
+    std::signal(SIGINT, before);
+    return act(*cluster);
+  }
+  try {
+    act(*cluster);
+  } catch (const std::exception&) {
+  }
+  cluster.reset();
+  _exit(0);
+}
+
+}  // namespace
+
+TEST_CASE("a cluster of one hears itself") {
+  const std::unique_ptr<Cluster> cluster = open_cluster({});
+  CHECK((cluster->root() && cluster->size() == 1 && cluster->hosts().size() == 1));
+  CHECK(cluster->collect("x") == std::vector<std::string>{"x"});
+  CHECK(cluster->tell("y") == "y");
+  CHECK(cluster->any(true));
+  CHECK_FALSE(cluster->any(false));
+  CHECK(cluster->first_failure("why") == "why");
+  cluster->meet();
+}
+
+TEST_CASE("forked ranks: the root collects in their order and tells all, whatever the size") {
+  Shared& all = shared();
+  on_ranks({.ranks = 5}, [&](Cluster& cluster) {
+    const std::string big(3'000'000 + cluster.rank(), char('0' + cluster.rank()));
+    const std::vector<std::string> texts = cluster.collect(big);
+    bool fine = texts.size() == (cluster.root() ? 5 : 0);
+    for (unsigned rank = 0; rank < texts.size(); ++rank)
+      fine = fine && texts[rank] == std::string(3'000'000 + rank, char('0' + rank));
+    for (int i = 0; i < 100; ++i) cluster.collect(std::to_string(i));
+    fine = fine && cluster.tell(cluster.root() ? big : "") == std::string(3'000'000, '0');
+    fine = fine && cluster.any(cluster.rank() == 3) && !cluster.any(false);
+    fine = fine && cluster.first_failure(cluster.rank() >= 2 ? "broken" : "") == cluster.name_of(2) + ": broken";
+    fine = fine && cluster.first_failure("").empty();
+    cluster.meet();
+    all.done += fine;
+  });
+  CHECK(all.done == 5);
+}
+
+TEST_CASE("a rank that ends, or stops, is named on all others") {
+  for (const int signal : {SIGKILL, SIGSTOP}) {
+    Shared& all = shared();
+    on_ranks({.ranks = 4, .patience = 2'000'000'000}, [&](Cluster& cluster) {
+      cluster.meet();
+      if (cluster.rank() == 2) raise(signal);
+      try {
+        cluster.meet();
+      } catch (const LostRank& e) {
+        if (e.what() == cluster.name_of(2) + (signal == SIGKILL ? " has ended" : " gave no sign of life for 2.00 s"))
+          all.lost[cluster.rank()] = int(e.rank);
+      }
+    });
+    CHECK((all.lost[0] == 2 && all.lost[1] == 2 && all.lost[2] == 0 && all.lost[3] == 2));
+  }
+}

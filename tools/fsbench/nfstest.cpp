@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// NFSTEST/MPI's words and lines, on directories and on any other target, by several processes.
+#include <sys/stat.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "cluster/cluster.hpp"
+#include "existing_target.hpp"
+#include "nfstest_output.hpp"
+#include "stage/stage.hpp"
+#include "subcommand.hpp"
+#include "util/units.hpp"
+#include "workloads/nfstest/nfstest.hpp"
+
+namespace fsr::fsbench {
+
+namespace {
+
+using namespace nfstest;
+
+struct Options {
+  std::vector<std::string> words;
+  ClusterOptions cluster;
+  NfstestOutput output;
+};
+
+mode_t current_umask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+class Test {
+ public:
+  Test(const Options& options, Cluster& cluster, const std::atomic<int>& stop)
+      : options_(options), cluster_(cluster), stop_(stop), settings_(parse(options.words, cluster.size())) {
+    clock_.heed(stop);
+  }
+
+  int run() {
+    std::vector<uint64_t> sizes, skipped;
+    for (uint64_t size : settings_.sizes()) (fits(size) ? sizes : skipped).push_back(size);
+    if (sizes.empty()) throw std::runtime_error("the quota leaves no size");
+    const std::string why = cluster_.first_failure(open());
+    if (!why.empty()) throw std::runtime_error(why);
+    Role role;
+    role.rank = cluster_.rank();
+    role.ranks = cluster_.size();
+    role.shift = reader_shift(cluster_.hosts());
+    role.sync = options_.output.sync;
+    role.umask = current_umask();
+    Listener listener;
+    if (printer_) {
+      printer_->begin(skipped);
+      listener.starting = [this](uint64_t iteration, uint64_t size) { printer_->starting(iteration, size); };
+      listener.ended = [this](const StageResult& result) { printer_->ended(result); };
+    }
+    const Ending ending = Nfstest(cluster_, *stage_, *target_, clock_, settings_, stop_).run(sizes, role, listener);
+    return printer_ ? printer_->end(ending) : 0;
+  }
+
+ private:
+  bool fits(uint64_t size) const { return settings_.space == 0 || size * settings_.files * cluster_.size() <= settings_.space; }
+
+  // Why it can't start, or nothing.
+  std::string open() try {
+    if (cluster_.root()) printer_.emplace(settings_, cluster_, options_.output);
+    target_ = open_existing(settings_.folder, clock_);
+    stage_ = std::make_unique<Stage>(clock_);
+    stage_->add(*target_, 1);
+    return "";
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+
+  const Options& options_;
+  Cluster& cluster_;
+  const std::atomic<int>& stop_;
+  const Settings settings_;
+  MonotonicClock clock_;
+  std::unique_ptr<Target> target_;
+  std::unique_ptr<Stage> stage_;
+  std::optional<NfstestPrinter> printer_;  // on the root
+};
+
+int run(Options options, const std::atomic<int>& stop) {
+  options.cluster.stop = &stop;
+  const std::unique_ptr<Cluster> cluster = open_cluster(options.cluster);
+  try {
+    return Test(options, *cluster, stop).run();
+  } catch (const std::exception& e) {
+    if (cluster->root()) throw;
+    return 2;  // the root tells why
+  }
+}
+
+}  // namespace
+
+Run add_nfstest(Command& command, const std::atomic<int>& stop) {
+  auto options = std::make_shared<Options>();
+  command.add("WORDS", options->words,
+              "a letter and its value each: unit u, sizes m to M by step s or factor K, buffer b, files n, folder f, output o, "
+              "direct d, check c, verbose v, repeats R, space S");
+  command.add("--ranks", options->cluster.ranks, "that many processes (default 1)").within(1, 4096).stands_for("N");
+  command.flag("--compat", options->output.compat, "times with one decimal, as the original has them");
+  command.flag("--fsync", options->output.sync, "fsync before each written file is closed");
+  command
+      .add_with("--patience", options->cluster.patience, parse_duration,
+                "without a sign of life for that long, a rank is lost (default 60s)")
+      .stands_for("TIME");
+  command.flag("--json", options->output.json, "results as JSON, with each rank, and latencies");
+  return [options, &stop](const auto&) { return run(*options, stop); };
+}
+
+}  // namespace fsr::fsbench

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the root of an NFSTEST prints: the original's lines, or JSON.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "workloads/nfstest/layout.hpp"
+#include "workloads/nfstest/nfstest.hpp"
+
+namespace fsr::fsbench {
+
+struct NfstestOutput {
+  bool compat = false;  // times with one decimal
+  bool json = false;
+  bool sync = false;  // which JSON tells
+};
+
+class NfstestPrinter {
+ public:
+  // All outlive it. Throws std::runtime_error when the file of the settings can't be written.
+  NfstestPrinter(const nfstest::Settings& settings, const Cluster& cluster, const NfstestOutput& options);
+  ~NfstestPrinter();
+  NfstestPrinter(const NfstestPrinter&) = delete;
+  NfstestPrinter& operator=(const NfstestPrinter&) = delete;
+
+  // `skipped`: sizes that the quota excludes, units.
+  void begin(const std::vector<uint64_t>& skipped);
+  void starting(uint64_t iteration, uint64_t size);
+  void ended(const nfstest::StageResult& result);
+  int end(const nfstest::Ending& ending);  // the exit status
+
+ private:
+  struct Best {
+    uint64_t size = 0;
+    double rate = 0;
+  };
+
+  void print(const std::string& text);
+  void tell_wrong(const nfstest::StageResult& result);
+  void tell_cached(const nfstest::StageResult& result);
+  nlohmann::json json_of(const nfstest::StageResult& result) const;
+  nlohmann::json json_of(const nfstest::Ending& ending) const;
+
+  const nfstest::Settings& settings_;
+  const Cluster& cluster_;
+  const NfstestOutput options_;
+  const nfstest::Layout layout_;
+  FILE* file_ = nullptr;
+  std::vector<uint64_t> skipped_;
+  Best best_[2];  // of reading, of writing
+  uint64_t wrong_ = 0, shown_ = 0;
+  bool cached_ = false;  // was told
+  nlohmann::json stages_ = nlohmann::json::array();
+};
+
+}  // namespace fsr::fsbench
