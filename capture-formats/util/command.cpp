@@ -101,6 +101,8 @@ void Command::version_flag() {
   app_->set_version_flag("--version", top->get_name() + " " FSR_VERSION);
 }
 
+void Command::help_by_word_only() { app_->set_help_flag("--help", "Print this help message and exit"); }
+
 void Command::config_option(const std::string& name, const std::string& help) {
   app_->allow_config_extras(false);
   app_->set_config(name, "", help)->option_text("FILE");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include "subcommand.hpp"
@@ -24,11 +25,25 @@ struct Entry {
 constexpr Entry kPersonalities[] = {
     {"bonnie", "a big file and many small ones, test by test", add_bonnie},
     {"compare", "one of these, or fsreplay, on several targets in turn", add_compare},
+    {"lantest", "AFP's twelve tests, command by command", add_lantest},
     {"nfstest", "files written and read by several processes, stage by stage", add_nfstest},
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
     {"postmark", "small files: created, read, appended, deleted", add_postmark},
     {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench},
 };
+
+// So that ps(1) shows no password: what follows the letter, in the same word or the next.
+void hide_values(int argc, char** argv, char letter) {
+  auto hide = [](char* text) { std::fill(text, text + strlen(text), '*'); };
+  for (int i = 0; i < argc; ++i) {
+    if (argv[i][0] != '-' || argv[i][1] == '-') continue;
+    char* const at = strchr(argv[i], letter);
+    if (at && at[1])
+      hide(at + 1);
+    else if (at && i + 1 < argc)
+      hide(argv[i + 1]);
+  }
+}
 
 int run(int argc, char** argv) {
   Program program("fsbench", "Runs the workloads of older benchmarks, with their options and their output, on any target.");
@@ -53,6 +68,7 @@ int run(int argc, char** argv) {
     fprintf(stderr, "fsbench: %s (--help lists the options)\n", e.what());
     return 2;
   }
+  if (name == "lantest") hide_values(argc, argv, 'w');
   try {
     return chosen(behind);
   } catch (const std::exception& e) {

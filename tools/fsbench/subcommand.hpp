@@ -19,6 +19,7 @@ using Run = std::function<int(const std::vector<std::string>& behind)>;
 
 Run add_bonnie(Command& command, const std::atomic<int>& stop);
 Run add_compare(Command& command, const std::atomic<int>& stop);
+Run add_lantest(Command& command, const std::atomic<int>& stop);
 Run add_nfstest(Command& command, const std::atomic<int>& stop);
 Run add_nhfsstone(Command& command, const std::atomic<int>& stop);
 Run add_postmark(Command& command, const std::atomic<int>& stop);

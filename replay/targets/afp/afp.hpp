@@ -18,14 +18,17 @@
 namespace fsr::afp {
 
 enum class Command : uint8_t {
-  none = 0,  // OpenSession, which is DSI's own
+  none = 0,      // OpenSession, which is DSI's own
+  old_lock = 1,  // "old": offsets and lengths of 32 bits, names of at most 31 bytes; for Commands
   close_fork = 4,
   copy_file = 5,
   create_dir = 6,
   create_file = 7,
   remove = 8,
+  old_enumerate = 9,
   flush = 10,
   flush_fork = 11,
+  get_fork_parms = 14,
   get_server_parms = 16,
   get_volume_parms = 17,
   login = 18,
@@ -34,8 +37,10 @@ enum class Command : uint8_t {
   move_and_rename = 23,
   open_volume = 24,
   open_fork = 26,
+  old_read = 27,
   set_file_parms = 30,
   set_fork_parms = 31,
+  old_write = 33,
   get_file_dir_parms = 34,
   set_file_dir_parms = 35,
   exchange_files = 42,
@@ -124,6 +129,8 @@ struct Reply {
 // Reads the reply, DSI head included, to a command. False: malformed.
 bool decode_reply(Command command, std::span<const uint8_t> message, Reply* reply);
 int afp_errno(int32_t result);
+const char* command_name(Command command);  // "FPOpenFork"
+std::string result_name(int32_t result);    // "kFPObjectNotFound (-5018)"
 
 // What DSIGetStatus tells.
 struct ServerInfo {

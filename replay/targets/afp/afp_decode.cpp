@@ -82,15 +82,18 @@ bool read_file_dir_parms(In& in, Reply* r) {
   return in.ok() && read_parms(in.bytes(in.left()), is_dir ? dir : file, is_dir, &r->parms);
 }
 
-bool read_entries(In& in, Reply* r) {
+bool read_entries(Command command, In& in, Reply* r) {
+  const bool old = command == Command::old_enumerate;
+  const unsigned head = old ? 2 : 4;
   const uint16_t file = in.u16(), dir = in.u16(), count = in.u16();
   for (unsigned i = 0; i < count; ++i) {
-    const uint16_t size = in.u16();  // its own four bytes included
+    const uint16_t size = old ? in.u8() : in.u16();  // its head included
     const bool is_dir = in.u8() & kDirFlag;
-    in.u8();
+    if (!old) in.u8();
+    const uint16_t bitmap = is_dir ? dir : file;
     Parms p;
-    if (!in.ok() || size < 4 || !read_parms(in.bytes(size - 4u), is_dir ? dir : file, is_dir, &p)) return false;
-    if (p.name.empty()) return false;
+    if (!in.ok() || size < head || !read_parms(in.bytes(size - head), bitmap, is_dir, &p)) return false;
+    if ((bitmap & kName) && p.name.empty()) return false;
     r->entries.push_back(p);
   }
   return in.ok();
@@ -153,9 +156,14 @@ bool read_body(Command command, In& in, Reply* r) {
       break;
     case Command::get_file_dir_parms:
       return read_file_dir_parms(in, r);
+    case Command::get_fork_parms: {
+      const uint16_t bitmap = in.u16();
+      return in.ok() && read_parms(in.bytes(in.left()), bitmap, false, &r->parms);
+    }
+    case Command::old_enumerate:
     case Command::enumerate:
     case Command::enumerate2:
-      return read_entries(in, r);
+      return read_entries(command, in, r);
     case Command::open_volume:
     case Command::get_volume_parms:
       read_volume(in, r);
@@ -165,6 +173,9 @@ bool read_body(Command command, In& in, Reply* r) {
       break;
     case Command::write:
       r->offset = in.u64();
+      break;
+    case Command::old_write:
+      r->offset = in.u32();
       break;
     case Command::get_ext_attr:
     case Command::list_ext_attr:
@@ -176,6 +187,7 @@ bool read_body(Command command, In& in, Reply* r) {
       break;
     case Command::login:
     case Command::login_cont:
+    case Command::old_read:
     case Command::read:
       r->data = in.bytes(in.left());
       break;
@@ -187,7 +199,8 @@ bool read_body(Command command, In& in, Reply* r) {
 
 bool has_body(Command command, int32_t result) {
   if (command == Command::login || command == Command::login_cont) return result == kAuthContinue;
-  return result == kOk || (command == Command::read && result == kEofError);
+  const bool reads = command == Command::read || command == Command::old_read;
+  return result == kOk || (reads && result == kEofError);
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ Rpc& Client::request(Call* call, Command command, bool harmless, Dsi dsi) {
   rpc.dsi = dsi;
   rpc.harmless = harmless;
   rpc.one_way = false;
+  rpc.wanted = SIZE_MAX;
   rpc.out().begin(command);
   return rpc;
 }
@@ -65,7 +66,7 @@ Rpc& Client::request(Call* call, Command command, bool harmless, Dsi dsi) {
 void Client::begin(Rpc& rpc) {
   if (rpc.call && rpc.call->cancelled)
     fail(rpc, ECANCELED);
-  else if (rpc.call && !is_ready())  // what it was to go on with is gone
+  else if ((rpc.call || !shaking_) && !is_ready())  // what it was to go on with is gone
     fail(rpc, ENOTCONN);
   else if (channel_.full())
     backlog_.push_back(&rpc);
@@ -122,13 +123,24 @@ void Client::heard(std::span<const uint8_t> message) {
 }
 
 void Client::advance(int64_t now) {
-  if (is_ready() && now >= next_tickle_) {
-    next_tickle_ = now + kTickle;
-    say(Dsi::tickle);
-  }
+  keep_session(now);
   parked_.wake_late(now);
   channel_.poll(now, -1);
   pump();
+}
+
+bool Client::wait(int64_t deadline) {
+  keep_session(settings.clock->now());
+  channel_.poll(is_ready() ? std::min(deadline, next_tickle_) : deadline, -1);
+  const bool answered = channel_.called_back();
+  pump();
+  return answered;
+}
+
+void Client::keep_session(int64_t now) {
+  if (!is_ready() || now < next_tickle_) return;
+  next_tickle_ = now + kTickle;
+  say(Dsi::tickle);
 }
 
 wire::Channel::Interest Client::interest(int64_t deadline) const {

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,13 @@ namespace fsr::afp {
 
 class Client;
 struct Call;
+
+// Why there is no session, one line, and how far it came.
+struct SetupError : std::runtime_error {
+  enum class Step : uint8_t { session, login, volume };
+  SetupError(Step s, const std::string& why) : std::runtime_error(why), step(s) {}
+  const Step step;
+};
 
 enum class Uam : uint8_t { dhx2, clear_text, guest };
 const char* uam_name(Uam uam);  // as on the wire
@@ -77,7 +85,7 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
 
 class Client final : private wire::Listener {
  public:
-  // Connects, logs in, opens the volume. Throws std::runtime_error, one line.
+  // Connects, logs in, opens the volume. Throws SetupError, or std::runtime_error where no connection can be made.
   explicit Client(const Settings& s);
   ~Client();
   Client(const Client&) = delete;
@@ -109,6 +117,10 @@ class Client final : private wire::Listener {
   Task open_fork(Call* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened);
   Task close_fork(Call* call, ForkRef fork);  // waits for it
 
+  void disconnect() { channel_.reset(); }  // ends what is under way
+  // For a thread that waits for nothing else: what advance() does, until a message came, `deadline` (ns) or a signal. True:
+  // requests were answered or failed.
+  bool wait(int64_t deadline);
   void advance(int64_t now);
   wire::Channel::Interest interest(int64_t deadline) const;
   void cancel(const std::vector<SharedCall*>& calls);
@@ -126,6 +138,7 @@ class Client final : private wire::Listener {
   void pump();
   void heard(std::span<const uint8_t> message) override;
   void say(Dsi dsi);
+  void keep_session(int64_t now);
   void drop(Fork& fork);
 
   Detached shake_hands(bool* done);
@@ -149,6 +162,7 @@ class Client final : private wire::Listener {
   uint64_t generation_ = 0;  // of connections
   uint64_t session_ = 0;     // of AFP sessions: outlives a connection when the server goes on with it
   std::string client_id_, token_;
+  SetupError::Step step_ = SetupError::Step::session;
   std::string problem_;  // of the set-up
   int64_t next_tickle_ = 0;
 

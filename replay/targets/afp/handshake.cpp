@@ -90,7 +90,7 @@ Client::Client(const Settings& s)
     channel_.reset();
     problem_ = "interrupted";
   }
-  throw std::runtime_error(problem_.empty() ? strerror(shake_error_) : problem_);
+  throw SetupError(step_, problem_.empty() ? strerror(shake_error_) : problem_);
 }
 
 Client::~Client() {
@@ -152,11 +152,13 @@ Task Client::establish() {
     co_return EPROTO;
   }
   quantum_ = std::min(reply.quantum ? reply.quantum : kLeastQuantum, kMostQuantum);
+  step_ = SetupError::Step::login;
   if (int error = co_await log_in()) co_return error;
   bool resumed = false;
   if (int error = co_await go_on_with_old_session(&resumed)) co_return error;
   if (resumed) co_return 0;
   ++session_;
+  step_ = SetupError::Step::volume;
   if (int error = co_await open_volume()) co_return error;
   if (int error = co_await find_root()) co_return error;
   co_return co_await get_token();

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single commands of AFP, with every field in the caller's hands, for programs that measure them: a session of its own, in one
+// thread.
+//
+// co_await of a command sends it and yields its Reply, valid until the next co_await of anybody. Commands that are awaited by
+// several coroutines go out one behind the other, without waiting. When the connection has broken, which ends the session,
+// every command fails with ENOTCONN.
+//
+// Names are sent as they are given: 7-bit ASCII without '/' and ':'. An empty one means the directory itself.
+#pragma once
+
+#include <atomic>
+#include <string_view>
+
+#include "targets/afp/client.hpp"
+
+namespace fsr::afp {
+
+class Commands {
+ public:
+  using Answer = Client::Answer;
+
+  // Logs in and opens the volume. Throws as Client does.
+  explicit Commands(const Settings& settings) : client_(settings) {}
+
+  Answer create_file(uint32_t did, std::string_view name);  // fails if it is there
+  Answer create_dir(uint32_t did, std::string_view name);   // Reply::parms.id
+  Answer remove(uint32_t did, std::string_view name);
+  Answer parms(uint32_t did, std::string_view name, uint16_t file_bitmap, uint16_t dir_bitmap);
+  // At most `count` entries from `start` on (the first is 1), in a reply of at most `room` bytes.
+  Answer old_enumerate(uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start, uint16_t room);
+  Answer enumerate(uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start, uint16_t room);
+  Answer open_fork(uint32_t did, std::string_view name, uint16_t bitmap, uint16_t access);  // of the data; Reply::fork
+  Answer fork_parms(uint16_t fork, uint16_t bitmap);
+  Answer close_fork(uint16_t fork);
+  Answer old_lock(uint8_t flags, uint16_t fork, uint32_t offset, uint32_t length);
+  Answer old_read(uint16_t fork, uint32_t offset, uint32_t length);
+  Answer old_write(uint16_t fork, uint32_t offset, std::string_view data);  // which stays where it is until the reply
+  Answer read(uint16_t fork, uint64_t offset, uint64_t length);             // Reply::data has its size, but not its bytes
+  Answer write(uint16_t fork, uint64_t offset, std::string_view data);      // likewise
+  Answer volume_parms(uint16_t bitmap);
+
+  uint32_t root() const { return client_.root(); }
+  uint32_t write_size() const { return client_.write_size(); }  // data bytes of one request
+  const Settings& settings() const { return client_.settings; }
+
+  // Goes on until the task, which makes commands, has ended; its value. When the user wants an end and no reply comes for
+  // a second, the connection is given up.
+  int run(Task task);
+
+ private:
+  Rpc& at(Command command, uint32_t did);
+  Rpc& of_fork(Command command, uint16_t fork, uint8_t flags = 0, Dsi dsi = Dsi::command);
+  Rpc& listing(Command command, uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start,
+               uint16_t room);
+
+  Client client_;
+};
+
+}  // namespace fsr::afp

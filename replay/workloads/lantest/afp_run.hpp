@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// All iterations of the chosen tests, over AFP.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "workloads/lantest/afp_tests.hpp"
+
+namespace fsr::lantest {
+
+class AfpRun {
+ public:
+  // Called at the end of each test; iterations count from 1.
+  using Told = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
+
+  AfpRun(afp::Commands& commands, const Settings& settings, const std::atomic<int>& stop, Told told, AfpTests::Trace trace = {});
+  // False: a test, or the making or removing of the test directory, failed or was interrupted.
+  bool run();
+
+  const Results& results() const { return results_; }
+  const std::string& directory() const { return tests_.directory(); }
+  // "iteration 1, test 3: FPOpenFork of 'File.big': kFPObjectNotFound (-5018)"; empty: none failed.
+  const std::string& failure() const { return failure_; }
+  int original_status() const;               // what afp_lantest ends with after that
+  bool made() const { return made_; }        // the test directory was made
+  bool removed() const { return removed_; }  // nothing is left on the server
+
+ private:
+  Task run_all();
+  Task iterate(unsigned iteration);
+
+  afp::Commands& commands_;
+  const Settings& settings_;
+  const Told told_;
+  Stopwatch watch_;
+  AfpTests tests_;
+  Results results_;
+  std::string failure_;
+  bool made_ = false, removed_ = false;
+};
+
+}  // namespace fsr::lantest

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// afp_lantest 4.5.1's twelve tests as it puts them on the wire: the same commands in the same order with the same fields.
+//
+// All that is done lies in a test directory of its own, LanTest-PID. Tasks end with an errno; failure() says what it was about.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "targets/afp/commands.hpp"
+#include "util/histogram.hpp"
+#include "workloads/lantest/settings.hpp"
+#include "workloads/lantest/stopwatch.hpp"
+
+namespace fsr::lantest {
+
+class AfpTests {
+ public:
+  // A command that failed, or succeeded where it should not have.
+  struct Failure {
+    afp::Command command = afp::Command::none;
+    bool connection = false;  // it got no answer
+    std::string text;         // "FPOpenFork of 'File.big': kFPObjectNotFound (-5018)"; empty: there was none
+  };
+  using Times = std::map<afp::Command, Histogram>;
+  using Trace = std::function<void(const std::string& line)>;
+
+  // `stop`: above 0, tests end with ECANCELED after the command under way. `trace`, if there is one, is told each command.
+  AfpTests(afp::Commands& commands, const Settings& settings, Stopwatch& watch, const std::atomic<int>& stop, Trace trace);
+
+  Task enter();  // makes the test directory
+  // Removes it with all that is in it, also after an error.
+  Task leave();
+  // With what comes before and after the part that the stopwatch measures. Those that need another come after it.
+  Task perform(Test test);
+  // Whether that test is run or not: removes what those before it left for it.
+  Task clean_behind(Test test);
+
+  const std::string& directory() const { return name_; }
+  const Failure& failure() const { return failure_; }       // the first
+  Times take_times() { return std::exchange(times_, {}); }  // of the measured commands since the last call, ns
+
+ private:
+  // A command of a test: co_await yields 0, or what it failed with.
+  class Step {
+   public:
+    Step(AfpTests& tests, afp::Commands::Answer answer, std::string name, int32_t expected)
+        : tests_(tests), answer_(answer), command_(answer.rpc.command), name_(std::move(name)), expected_(expected) {}
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) {
+      begun_ = tests_.watch_.now();
+      answer_.await_suspend(h);
+    }
+    int await_resume() { return tests_.judge(*this, answer_.await_resume()); }
+
+   private:
+    friend class AfpTests;
+    AfpTests& tests_;
+    afp::Commands::Answer answer_;
+    const afp::Command command_;
+    const std::string name_;
+    const int32_t expected_;
+    int64_t begun_ = 0;
+  };
+  struct Flight;
+
+  int judge(const Step& step, const afp::Reply& reply);
+
+  Step parms(uint32_t did, std::string name, uint16_t file_bitmap, uint16_t dir_bitmap, int32_t expected = afp::kOk);
+  // Whether it is there.
+  Step probe(uint32_t did, std::string name, int32_t expected = afp::kOk);
+  Step create(uint32_t did, std::string name);
+  Step make_dir(uint32_t did, std::string name);  // made_
+  Step remove(uint32_t did, std::string name);
+  Step open(uint32_t did, std::string name, uint16_t bitmap, uint16_t access);  // fork_
+  Step fork_parms(uint16_t bitmap);
+  Step close();
+  Step read(uint32_t bytes);   // from the beginning
+  Step write(uint32_t bytes);  // zeros
+  Step lock(uint8_t flags, uint32_t offset);
+  Step list(uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start);
+  static Detached fly(Step step, Flight& flight);
+
+  // The tests, in files of their own, and what several of them do.
+  Task read_small();
+  Task make_small(std::string name);
+  Task write_big();
+  Task read_big();
+  Task lock_and_unlock();
+  Task prepare_lock();
+  Task create_files();
+  Task list_files();
+  Task remove_files();
+  Task make_tree();
+  Task make_dirs(uint32_t did, unsigned count, unsigned depth);
+  Task remove_dirs();
+  Task hit_cache();
+  Task mix();
+  Task walk_deep();
+  Task validate();
+
+  Task clear(uint32_t did);
+  static constexpr const char* kBigFile = "File.big";
+  static std::string empty_file(unsigned i);
+  unsigned empty_files() const { return settings_.share(2000); }
+
+  afp::Commands& commands_;
+  const Settings& settings_;
+  Stopwatch& watch_;
+  const std::atomic<int>& stop_;
+  const std::string name_;
+  uint32_t dir_ = 0;
+  uint32_t made_ = 0;  // the directory that was made last
+  uint16_t fork_ = 0;  // the one that is open
+  bool fork_open_ = false, leaving_ = false;
+  const std::string zeros_;
+  Failure failure_;
+  Times times_;
+  const Trace trace_;
+
+  struct MadeDir {
+    uint32_t parent;
+    std::string name;
+  };
+  std::vector<MadeDir> tree_;
+};
+
+}  // namespace fsr::lantest

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/lantest/layout.hpp"
+
+#include <fmt/format.h>
+
+namespace fsr::lantest {
+
+namespace {
+
+constexpr const char* kManual = "https://netatalk.io/manual/en/afp_lantest.1";
+constexpr size_t kNameWidth = 66, kHeadingWidth = 108;
+constexpr Measure kCounts[] = {kServerReads, kServerWrites, kIdReads, kIdWrites};
+
+bool moves_data(unsigned test) { return test == kWriteBig || test == kReadBig; }
+
+uint64_t speed(const Settings& settings, unsigned test, uint64_t mean) {
+  if (!moves_data(test)) return 0;
+  return megabytes_per_second(settings.big_size / kMiB * 1'000'000, mean).value_or(0);
+}
+
+std::string rule(bool calls) {
+  std::string text(kNameWidth, '-');
+  text += calls ? " -------- ------" : " ------- ------";
+  if (calls)
+    for (size_t i = 0; i < std::size(kCounts); ++i) text += " ------ -------";
+  return text + " ------\n";
+}
+
+struct Sums {
+  uint64_t means[kMeasures] = {};
+};
+
+Sums sum_up(const Settings& settings, const Results& results) {
+  Sums sums;
+  for (unsigned test = 0; test < kTests; ++test)
+    for (unsigned m = 0; settings.tests[test] && m < kMeasures; ++m)
+      sums.means[m] += summarize(results.runs[test], Measure(m)).mean;
+  return sums;
+}
+
+std::string aggregates(const Settings& settings, const Sums& sums, bool calls) {
+  const double operations = all_operations(settings);
+  auto each = [&](const char* what, Measure m, const char* unit) {
+    return fmt::format("Average {} per AFP OP: {:.3f}{}\n", what, double(sums.means[m]) / operations, unit);
+  };
+  std::string text = "\nAggregates Summary:\n" + std::string(kNameWidth, '-') + "\n" + each("Time", kMilliseconds, " ms");
+  if (calls) text += each("AFPD Reads", kServerReads, "") + each("AFPD Writes", kServerWrites, "");
+  return text + "See afp_lantest manpage for more information: " + kManual + "\n";
+}
+
+}  // namespace
+
+std::string run_line(const Settings& settings, unsigned iteration, unsigned test, const Measures& measures, bool calls) {
+  std::string line =
+      fmt::format("Run {} => {:<{}} {:6} ms", iteration, label(settings, test), kNameWidth, measures[kMilliseconds]);
+  if (moves_data(test)) {
+    line += fmt::format(" for {} MB", settings.big_size / kMiB);
+    if (const auto rate = megabytes_per_second(settings.big_size, measures[kMilliseconds]))
+      line += fmt::format(" (avg. {} MB/s)", *rate);
+    else
+      line += " (time too small to measure)";
+  }
+  line += "\n";
+  if (calls)
+    line += fmt::format("         IO Operations; afpd: {} READs, {} WRITEs | cnid_dbd: {} READs, {} WRITEs\n",
+                        measures[kServerReads], measures[kServerWrites], measures[kIdReads], measures[kIdWrites]);
+  return line;
+}
+
+std::string heading(const Settings& settings) {
+  const std::string what = settings.iterations == 1
+                               ? "single iteration"
+                               : fmt::format("Averages and standard deviations (±) for all tests, across {} iterations{}",
+                                             settings.iterations, settings.iterations == kUsualIterations ? " (default)" : "");
+  return fmt::format("\nNetatalk Lantest Results ({})\n{}\n\n", what, std::string(kHeadingWidth, '='));
+}
+
+std::string table(const Settings& settings, const Results& results) {
+  const bool calls = results.counts_calls;
+  const unsigned time_width = calls ? 8 : 7;
+  // Without the columns of calls, the original pads the sign's bytes, not its width.
+  std::string text = fmt::format("{:<{}}", "Test", kNameWidth) +
+                     (calls ? "  Time_ms  Time± AFPD_R AFPD_R± AFPD_W AFPD_W± CNID_R CNID_R± CNID_W CNID_W±   MB/s\n"
+                            : " Time_ms Time±   MB/s\n");
+  text += rule(calls);
+  for (unsigned test = 0; test < kTests; ++test) {
+    if (!settings.tests[test]) continue;
+    const Summary time = summarize(results.runs[test], kMilliseconds);
+    text += fmt::format("{:<{}} {:{}} {:6.1f}", label(settings, test), kNameWidth, time.mean, time_width, time.deviation);
+    for (const Measure m : kCounts) {
+      if (!calls) break;
+      const Summary counted = summarize(results.runs[test], m);
+      text += fmt::format(" {:6} {:7.1f}", counted.mean, counted.deviation);
+    }
+    text += fmt::format(" {:6}\n", speed(settings, test, time.mean));
+  }
+  const Sums sums = sum_up(settings, results);
+  text += rule(calls);
+  text += fmt::format("{:<{}} {:{}} {:6}", fmt::format("Sum of all AFP OPs = {}", all_operations(settings)), kNameWidth,
+                      sums.means[kMilliseconds], time_width, "");
+  for (const Measure m : kCounts)
+    if (calls) text += fmt::format(" {:6} {:7}", sums.means[m], "");
+  text += fmt::format(" {:6}\n", "");
+  return text + aggregates(settings, sums, calls);
+}
+
+std::string csv(const Settings& settings, const Results& results) {
+  const bool calls = results.counts_calls;
+  std::string text = calls ? "Test,Time_ms,Time±,AFPD_R,AFPD_R±,AFPD_W,AFPD_W±,CNID_R,CNID_R±,CNID_W,CNID_W±,MB/s\n"
+                           : "Test,Time_ms,Time±,MB/s\n";
+  for (unsigned test = 0; test < kTests; ++test) {
+    if (!settings.tests[test]) continue;
+    const Summary time = summarize(results.runs[test], kMilliseconds);
+    text += fmt::format("{},{},{:.1f}", label(settings, test), time.mean, time.deviation);
+    for (const Measure m : kCounts) {
+      if (!calls) break;
+      const Summary counted = summarize(results.runs[test], m);
+      text += fmt::format(",{},{:.1f}", counted.mean, counted.deviation);
+    }
+    text += fmt::format(",{}\n", speed(settings, test, time.mean));
+  }
+  const Sums sums = sum_up(settings, results);
+  text += fmt::format("Sum of all AFP OPs = {},{}", all_operations(settings), sums.means[kMilliseconds]);
+  for (const Measure m : kCounts)
+    if (calls) text += fmt::format(",,{}", sums.means[m]);
+  return text + ",,\n";
+}
+
+std::string latencies(const Settings& settings, const Results& results) {
+  std::string text = fmt::format("\nLatency in microseconds:\n{:<6}{:<20}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>11}\n", "test",
+                                 "command", "count", "mean", "p50", "p90", "p99", "p99.9", "max");
+  for (unsigned test = 0; test < kTests; ++test) {
+    if (!settings.tests[test]) continue;
+    for (const auto& [command, times] : results.commands[test]) {
+      auto us = [&times = times](double q) { return double(times.quantile(q)) / 1e3; };
+      text += fmt::format("{:<6}{:<20}{:>9}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>11.1f}\n", test + 1, command,
+                          times.count(), times.mean() / 1e3, us(0.5), us(0.9), us(0.99), us(0.999), double(times.max()) / 1e3);
+    }
+  }
+  return text;
+}
+
+}  // namespace fsr::lantest

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text that afp_lantest 4.5.1 prints, byte by byte where the numbers are the same.
+#pragma once
+
+#include <string>
+
+#include "workloads/lantest/results.hpp"
+#include "workloads/lantest/settings.hpp"
+
+namespace fsr::lantest {
+
+// A test has ended; `iteration` counts from 1. With `calls` a second line tells what the server's processes did.
+std::string run_line(const Settings& settings, unsigned iteration, unsigned test, const Measures& measures, bool calls);
+// Blank line and heading over the results of all iterations.
+std::string heading(const Settings& settings);
+// Means and deviations of the chosen tests, and their sums.
+std::string table(const Settings& settings, const Results& results);
+// The same; names of tests have commas in them and stand in no quotes, so that fields count from the end.
+std::string csv(const Settings& settings, const Results& results);
+
+// What the original does not tell: how long each kind of command took, test by test.
+std::string latencies(const Settings& settings, const Results& results);
+
+}  // namespace fsr::lantest

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// fsbench lantest: the layout of afp_lantest 4.5.1, whose lines stand here as it prints them, and its arithmetic.
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "workloads/lantest/layout.hpp"
+
+using namespace fsr;
+using namespace fsr::lantest;
+
+namespace {
+
+std::vector<Measures> times(const std::vector<uint64_t>& milliseconds) {
+  std::vector<Measures> runs;
+  for (const uint64_t ms : milliseconds) runs.push_back({ms});
+  return runs;
+}
+
+void check_summary(const std::vector<uint64_t>& milliseconds, uint64_t mean, double deviation) {
+  const Summary summary = summarize(times(milliseconds), kMilliseconds);
+  CHECK(summary.mean == mean);
+  CHECK(summary.deviation == Approx(deviation).margin(0.05));
+}
+
+Settings only(const std::string& letters) {
+  Settings settings;
+  settings.choose(letters);
+  settings.complete();
+  return settings;
+}
+
+const std::string kRule(66, '-');
+
+}  // namespace
+
+TEST_CASE("lantest's means are whole numbers, and zeros are in none") {
+  check_summary({834, 542}, 688, 206.5);
+  check_summary({284, 144}, 214, 99.0);
+  check_summary({10, 11}, 10, 1.0);  // from the mean as it was rounded down
+  check_summary({0, 7, 0}, 7, 0);
+  check_summary({0, 0}, 0, 0);
+  check_summary({5}, 5, 0);
+}
+
+TEST_CASE("of more than five iterations, lantest leaves out the extremes") {
+  check_summary({234, 200, 145, 148, 153, 422}, 183, 40.9);
+  check_summary({9, 1, 1, 1, 1}, 2, 3.64);        // five: none
+  check_summary({6, 6, 6, 6, 6, 6}, 6, 0);        // one value, which is both
+  check_summary({1, 3, 3, 3, 3, 9, 9}, 4, 2.69);  // the first of each
+}
+
+TEST_CASE("tests are chosen by letters, and bring what they need") {
+  CHECK(only("134").tests == 0b1111);
+  CHECK(only("7").tests == 0b1010000);
+  CHECK(only(":;<").tests == 0xe00);
+  Settings existing;
+  existing.big_file = "big";
+  existing.choose("3");
+  existing.complete();
+  CHECK(existing.tests == 0b100);
+  for (const char* wrong : {"", "0", "1=", "a"}) CHECK_THROWS_AS(only(wrong), std::invalid_argument);
+}
+
+TEST_CASE("lantest's line of a test") {
+  const Settings settings;
+  CHECK(run_line(settings, 1, kReadSmall, {834, 9000, 7000, 0, 0}, true) ==
+        "Run 1 => Open, stat and read 512 bytes from 1000 files [8,000 AFP ops]         834 ms\n"
+        "         IO Operations; afpd: 9000 READs, 7000 WRITEs | cnid_dbd: 0 READs, 0 WRITEs\n");
+  CHECK(run_line(settings, 2, kWriteBig, {144}, false) ==
+        "Run 2 => Writing one large file [103 AFP ops]                                  144 ms for 100 MB (avg. 728 MB/s)\n");
+  CHECK(run_line(settings, 1, kReadBig, {0}, false) ==
+        "Run 1 => Reading one large file [102 AFP ops]                                    0 ms for 100 MB (time too small to "
+        "measure)\n");
+}
+
+TEST_CASE("lantest's heading and table") {
+  Settings settings;
+  settings.choose_cache_tests();
+  Results results;
+  results.runs[kCacheHits] = times({533, 183});
+  results.runs[kMixed] = times({200, 191});
+  results.runs[kDeep] = times({79, 130});
+  results.runs[kValidate] = times({530, 728});
+  CHECK(heading(settings) ==
+        "\nNetatalk Lantest Results (Averages and standard deviations (±) for all tests, across 2 iterations (default))\n" +
+            std::string(108, '=') + "\n\n");
+  CHECK(table(settings, results) ==
+        "Test                                                               Time_ms Time±   MB/s\n" + kRule +
+            " ------- ------ ------\n"
+            "Directory cache hits (100 dirs + 1000 files) [11,000 AFP ops]          358  247.5      0\n"
+            "Mixed cache operations (create/stat/enum/delete) [820 AFP ops]         195    6.4      0\n"
+            "Deep path traversal (nested directory navigation) [3,500 AFP ops]      104   36.1      0\n"
+            "Cache validation efficiency (metadata changes) [30,000 AFP ops]        629  140.0      0\n" +
+            kRule +
+            " ------- ------ ------\n"
+            "Sum of all AFP OPs = 80686                                            1286              \n"
+            "\nAggregates Summary:\n" +
+            kRule +
+            "\nAverage Time per AFP OP: 0.016 ms\n"
+            "See afp_lantest manpage for more information: https://netatalk.io/manual/en/afp_lantest.1\n");
+}
+
+TEST_CASE("lantest's table and CSV with the server's calls") {
+  Settings settings = only("2");
+  settings.iterations = 6;
+  Results results;
+  results.counts_calls = true;
+  results.runs[kWriteBig] = {{57, 102, 300, 2, 1}, {53, 102, 301, 0, 0}};
+  CHECK(table(settings, results)
+            .starts_with("Test                                                                Time_ms  Time± AFPD_R AFPD_R± "
+                         "AFPD_W AFPD_W± CNID_R "
+                         "CNID_R± CNID_W CNID_W±   MB/s\n" +
+                         kRule +
+                         " -------- ------ ------ ------- ------ ------- ------ ------- ------ ------- ------\n"
+                         "Writing one large file [103 AFP ops]                                     55    2.8    102     0.0    "
+                         "300     1.0      2     "
+                         "0.0      1     0.0   1818\n"));
+  CHECK(csv(settings, results) ==
+        "Test,Time_ms,Time±,AFPD_R,AFPD_R±,AFPD_W,AFPD_W±,CNID_R,CNID_R±,CNID_W,CNID_W±,MB/s\n"
+        "Writing one large file [103 AFP ops],55,2.8,102,0.0,300,1.0,2,0.0,1,0.0,1818\n"
+        "Sum of all AFP OPs = 80686,55,,102,,300,,2,,1,,\n");
+  CHECK(heading(settings).find("across 6 iterations)\n") != std::string::npos);
+}
+
+TEST_CASE("lantest in small says so") {
+  Settings settings = only("1");
+  settings.percent = 5;
+  CHECK(label(settings, kReadSmall) == "Open, stat and read 512 bytes from 1000 files [5 % of 8,000 AFP ops]");
+  CHECK(all_operations(settings) == 4034);
+  CHECK(settings.share(10) == 1);
+}

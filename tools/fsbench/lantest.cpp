@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// afp_lantest 4.5.1's options, tests and output.
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "subcommand.hpp"
+#include "targets/afp/commands.hpp"
+#include "targets/afp/settings.hpp"
+#include "targets/wire/url.hpp"
+#include "workloads/lantest/afp_run.hpp"
+#include "workloads/lantest/layout.hpp"
+
+namespace fsr::fsbench {
+
+namespace {
+
+using namespace lantest;
+
+constexpr const char* kVersions[] = {"3.0", "3.1", "3.2", "3.3", "3.4"};
+
+struct Options {
+  std::string url, host = "localhost", volume, user, password;
+  unsigned port = 548;
+  std::array<bool, std::size(kVersions)> version{};
+  std::string tests;
+  bool password_given = false, clear_text = false, cache_tests = false, fast = false, faster = false, csv = false;
+  bool detail = false, each = false, debug = false, compat = false;
+  Settings settings;
+};
+
+std::string own_name() {
+  const passwd* entry = getpwuid(getuid());
+  return entry ? entry->pw_name : "";
+}
+
+wire::Url server_of(const Options& o) {
+  wire::Url url;
+  if (!o.url.empty()) {
+    url = wire::parse_url(o.url);
+    if (url.scheme != "afp") throw std::runtime_error(o.url + ": expected afp://[user@]host[:port]/Volume");
+  } else {
+    if (o.volume.empty()) throw std::runtime_error("expected a volume (-s) or a URL");
+    url.scheme = "afp";
+    url.host = o.host;
+    url.port = uint16_t(o.port);
+    url.user = o.user.empty() ? own_name() : o.user;
+    url.path = "/" + o.volume;
+    url.text = fmt::format("afp://{}@{}:{}/{}", url.user, o.host, o.port, o.volume);
+  }
+  for (size_t i = 0; i < std::size(kVersions); ++i)
+    if (o.version[i]) url.options.emplace_back("version", kVersions[i]);
+  if (o.clear_text) url.options.emplace_back("uam", "cleartxt");
+  return url;
+}
+
+// What the original ends with when it can't start.
+enum OriginalStatus { kUsage = 1, kNotConnected = 2, kNoVolume = 9, kNoLogin = 10 };
+
+class Lantest {
+ public:
+  Lantest(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) { clock_.heed(stop); }
+
+  int run() try {
+    const wire::Url url = server_of(options_);
+    status_of_failure_ = kNotConnected;
+    say(fmt::format("Connecting to host {}:{}\n", url.host, url.port ? url.port : afp::kPort));
+    const std::string* password = options_.password_given ? &options_.password : nullptr;
+    afp::Commands commands(afp::settings_of(url, {.clock = &clock_}, password));
+    say("\n");
+    return perform(commands);
+  } catch (const afp::SetupError& e) {
+    if (e.step != afp::SetupError::Step::session)
+      status_of_failure_ = e.step == afp::SetupError::Step::login ? kNoLogin : kNoVolume;
+    return refuse(e);
+  } catch (const std::runtime_error& e) {
+    return refuse(e);
+  }
+
+ private:
+  static void say(const std::string& text) {
+    fputs(text.c_str(), stdout);
+    fflush(stdout);
+  }
+
+  int refuse(const std::exception& why) const {
+    fmt::print(stderr, "fsbench lantest: {}\n", why.what());
+    return options_.compat ? status_of_failure_ : 2;
+  }
+
+  int perform(afp::Commands& commands) {
+    const Settings& settings = options_.settings;
+    AfpTests::Trace trace;
+    if (options_.each) trace = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+    AfpRun run(
+        commands, settings, stop_,
+        [&](unsigned iteration, unsigned test, const Measures& measures) {
+          say(run_line(settings, iteration, test, measures, false));
+        },
+        trace);
+    const bool well = run.run();
+    if (run.made() && run.removed()) say(fmt::format("Successfully deleted test directory '{}'\n", run.directory()));
+    if (!well) return complain(run);
+    say(heading(settings) + (options_.csv ? csv : table)(settings, run.results()));
+    if (options_.detail) say(latencies(settings, run.results()));
+    return 0;
+  }
+
+  int complain(const AfpRun& run) const {
+    std::string why = stop_.load() ? "interrupted" : run.failure();
+    if (!run.removed())
+      why += fmt::format("{}the test directory '{}' may be left behind", why.empty() ? "" : "; ", run.directory());
+    fmt::print(stderr, "fsbench lantest: {}\n", why);
+    return options_.compat && !stop_.load() ? run.original_status() : 1;
+  }
+
+  const Options options_;
+  const std::atomic<int>& stop_;
+  MonotonicClock clock_;
+  OriginalStatus status_of_failure_ = kUsage;  // if the run ends now
+};
+
+}  // namespace
+
+Run add_lantest(Command& command, const std::atomic<int>& stop) {
+  auto o = std::make_shared<Options>();
+  command.help_by_word_only();
+  const Option url = command.add("URL", o->url, "afp://[user@]host[:port]/Volume, in place of -h, -p, -u and -s");
+  command.add("-h", o->host, "server (default localhost)").stands_for("HOST").excludes(url);
+  command.add("-p", o->port, "its port (default 548)").within(1, 65535).stands_for("PORT").excludes(url);
+  command.add("-s", o->volume, "volume to work on").stands_for("VOLUME").excludes(url);
+  command.add("-u", o->user, "user (default the one who runs this)").stands_for("USER").excludes(url);
+  command.add("-w", o->password, "password; AFP_PASSWORD or a prompt show it to nobody").stands_for("PASSWORD");
+  command.flag("--cleartext", o->clear_text, "sends the password in clear text, as the original does");
+  for (size_t i = 0; i < std::size(kVersions); ++i)
+    command.flag("-" + std::to_string(i + 3), o->version[i], fmt::format("speaks AFP {}", kVersions[i]));
+  command.add("-n", o->settings.iterations, "iterations (default 2); of more than 5 the extremes are left out")
+      .within(1, 256)
+      .stands_for("N");
+  const Option tests = command.add("-f", o->tests, "tests, such as 134; : ; < are 10 to 12").stands_for("TESTS");
+  command.flag("-K", o->cache_tests, "only the tests of the server's cache, 9 to 12").excludes(tests);
+  command.add("-F", o->settings.big_file, "reads a file of the volume's root in test 3").stands_for("FILE");
+  const Option fast = command.flag("-g", o->fast, "a file of 1 GB in tests 2 and 3");
+  command.flag("-G", o->faster, "a file of 10 GB").excludes(fast);
+  command.add("--percent", o->settings.percent, "so many percent of all counts, to try it out").within(1, 100).stands_for("N");
+  command.flag("-c", o->csv, "results as CSV");
+  command.flag("-v", o->detail, "after the results, latency by command");
+  command.flag("-V", o->each, "tells each command and its result, on standard error");
+  command.flag("-b", o->debug, "likewise");
+  command.flag("--compat", o->compat, "ends with the original's statuses");
+  return [o, command, &stop](const auto&) mutable {
+    Settings& settings = o->settings;
+    try {
+      if (!o->tests.empty()) settings.choose(o->tests);
+    } catch (const std::invalid_argument& e) {
+      throw std::runtime_error(fmt::format("-f {}", e.what()));
+    }
+    if (o->cache_tests) settings.choose_cache_tests();
+    settings.complete();
+    o->each |= o->debug;
+    settings.big_size *= o->faster ? 100 : o->fast ? 10 : 1;
+    settings.big_size = settings.big_size / 100 * settings.percent;
+    o->password_given = command.option("-w").given();
+    return Lantest(*o, stop).run();
+  };
+}
+
+}  // namespace fsr::fsbench
