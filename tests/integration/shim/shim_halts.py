@@ -10,6 +10,7 @@ import ctypes
 import fcntl
 import mmap
 import os
+import re
 import resource
 import struct
 import subprocess
@@ -269,6 +270,27 @@ def frozen(cases, group, capture, which):
     os.unlink(f"{capture.directory}/end")
 
 
+def container(scratch, name, last):
+    """What verify says of the trace of a container with a capture and a client at work, whose first process does `last`."""
+    place, trace = f"{scratch.path}/{name}", f"{scratch.path}/{name}.zst"
+    os.mkdir(place)
+    client = "i=0; while i=$((i + 1)); do echo $i >>log; done"
+    script = f"{shim_program()} capture --background {place} -o {trace}; cd {place}; sh -c '{client}' & cd /; sleep 1; {last}"
+    subprocess.run(["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child", "sh", "-ec", script], timeout=PATIENCE, check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.run([fstrace_program(), "verify", trace], stdout=subprocess.PIPE, text=True, check=False)
+
+
+def containers(cases, scratch):
+    # As systemd does it: SIGTERM for all, then SIGKILL for those that are left.
+    told = container(scratch, "shut-down", "trap '' TERM; kill -TERM -1; sleep 1; kill -KILL -1")
+    cases.case("a container that is shut down leaves a complete trace", told.returncode == 0, told.stdout)
+    told = container(scratch, "killed", "exit")
+    kept = re.search(r"([\d,]+) operations in", told.stdout)
+    cases.case("one that is killed leaves what was recorded until then", "cut: closing statement missing" in told.stdout and kept and
+               int(kept[1].replace(",", "")) > 20, told.stdout)
+
+
 def main():
     if len(sys.argv) > 2:
         PROGRAMS[sys.argv[2]]()
@@ -292,6 +314,7 @@ def main():
         cases.case("arguments in mapped files of the directory", not why, why)
         why = capture.runs(*ME, "held_fault")
         cases.case("arguments whose page faults wait", not why, why)
+        containers(cases, scratch)
         cases.case("the capture ends", capture.end() == 0)
         cases.case("its trace is complete", subprocess.run([fstrace_program(), "verify", trace], check=False).returncode == 0)
     return cases.status()
