@@ -13,6 +13,7 @@
 #include "credentials.hpp"
 #include "entry_cache.hpp"
 #include "proc_read.hpp"
+#include "ring_workers.hpp"
 
 namespace fsr::shim {
 
@@ -105,19 +106,20 @@ uint64_t Capabilities::over(std::initializer_list<Subject> files) const {
 
 Capabilities capabilities_of(const Caller& caller) {
   Capabilities found;
-  const uint64_t effective = effective_of(caller.tid) & kFileCapabilities;
+  const pid_t tid = requester_of(caller.tid);
+  const uint64_t effective = effective_of(tid) & kFileCapabilities;
   if (caller.uid == 0 && (effective & kRootCapabilities) == kRootCapabilities) {
     found.effective = effective;
-    found.below = namespace_of_root(caller.tid);
+    found.below = namespace_of_root(tid);
     return found;
   }
   if (caller.uid != 0 && effective == 0) return found;
   thread_local ThreadStatus status;
-  if (caller.tid <= 0 || !read_status(caller.tid, status)) return found;
+  if (tid <= 0 || !read_status(tid, status)) return found;
   const bool its_own = status.uid[3] == caller.uid && status.gid[3] == caller.gid;
   if (!its_own && caller.uid != 0) return found;
   found.effective = (its_own ? effective : status.bounding) & kFileCapabilities;
-  if (found.effective != 0) found.below = namespace_of(caller.tid);
+  if (found.effective != 0) found.below = namespace_of(tid);
   return found;
 }
 

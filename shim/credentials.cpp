@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "proc_read.hpp"
+#include "ring_workers.hpp"
 
 namespace fsr::shim {
 
@@ -41,7 +42,8 @@ void take_groups(const Caller& caller) {
   thread_local std::vector<gid_t> active;
   thread_local bool taken = false;  // until then the thread has the process's own
   // A caller that is gone, or that acts as somebody else, has no groups to read: it then has none here either.
-  if (!read_status(caller.tid, status) || status.uid[3] != caller.uid || status.gid[3] != caller.gid) status.groups.clear();
+  if (!read_status(requester_of(caller.tid), status) || status.uid[3] != caller.uid || status.gid[3] != caller.gid)
+    status.groups.clear();
   if (taken && status.groups == active) return;
   thread_groups(status.groups);
   active = status.groups;

@@ -25,11 +25,18 @@ UNCHECKED = {"dots": '"." and ".." in a path take no search permission of their 
              "special-files": "who may only read or only write a FIFO or a device may do neither",
              "watches": "inotify_add_watch(2) succeeds on files and directories that the caller may search for but not read"}
 SHORT = {"auto": ["--seed", "1", "--calls", "15000", "--without", ",".join(UNCHECKED)], "kernel": ["--seed", "1000", "--calls", "9000"]}
+# What random runs have found, and what it was.
+FOUND = {"io_uring-workers": """# a worker that is older than the credentials of the request has others
+root setfsuid uid=1002
+root ring-openat new=0 at=cwd path="a" flags=O_RDWR|O_CREAT mode=0644 async=0
+root seteuid uid=0
+root ring-openat new=0 at=cwd path="a" flags=O_RDWR|O_CREAT mode=0644 async=0
+"""}
 
 
 def run_on(cases, scratch, point, permissions, options):
     kind = os.path.basename(point)
-    name = f"{kind}-{permissions}"
+    name = f"{kind}-{permissions}-{len(os.listdir(point))}"
     bare, shim, beneath = f"{point}/{name}-bare", f"{point}/{name}-shim", f"{scratch.path}/{name}-beneath"
     for directory in (bare, shim, beneath):
         os.mkdir(directory)
@@ -64,6 +71,10 @@ def main():
             for point in points:
                 run_on(cases, scratch, point, "auto", SHORT["auto"])
             run_on(cases, scratch, points[0], "kernel", SHORT["kernel"])
+            for name, script in FOUND.items():
+                with open(f"{scratch.path}/{name}", "w", encoding="ascii") as file:
+                    file.write(script)
+                run_on(cases, scratch, points[0], "auto", ["--script", file.name])
     return cases.status()
 
 

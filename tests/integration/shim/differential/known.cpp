@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <initializer_list>
 #include <sstream>
-#include <string_view>
 
 namespace differential {
 
@@ -131,12 +130,6 @@ const std::vector<Known>& known_differences() {
          return is_any(op, {"link-open", "linkat", "ring-linkat"}) && bare.error == 0 && shim.error == EPERM;
        },
        Known::After::differs},
-      {"workers-of-io_uring", "by a worker of io_uring whose capabilities are older than the request's",
-       [](const Op& op, const Result& bare, const Result& shim) {
-         return std::string_view(calls()[op.call].name).starts_with("ring-") && bare.error == 0 &&
-                is_one_of(shim.error, {EACCES, EPERM});
-       },
-       Known::After::differs},
       {"lost-event", "IN_ATTRIB is not told when a write takes set-id bits away",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "events") && without_attributes(bare) == without_attributes(shim);
@@ -169,8 +162,8 @@ const std::vector<Known>& known_differences() {
        Known::After::differs},
       {"nothing-to-immutable", "writing nothing to an immutable file succeeds",
        [](const Op& op, const Result& bare, const Result& shim) {
-         return is_any(op, {"copy_file_range", "write", "pwrite", "pwritev2"}) && bare.error == EPERM && shim.error == 0 &&
-                shim.value == 0;
+         return is_any(op, {"copy_file_range", "write", "pwrite", "pwritev2", "ring-write"}) && bare.error == EPERM &&
+                shim.error == 0 && shim.value == 0;
        },
        Known::After::goes_on},
       {"limit-of-size", "RLIMIT_FSIZE does not bound fallocate(2) that keeps the size",
