@@ -2,10 +2,12 @@
 #include "cluster/cluster.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "cluster/forked.hpp"
+#include "cluster/launched.hpp"
 #include "cluster/star.hpp"
 
 namespace fsr {
@@ -34,7 +36,43 @@ std::string Cluster::name_of(unsigned rank) const {
 }
 
 std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options) {
-  return std::make_unique<Star>(fork_ranks(options), options.patience);
+  const Launch started = launch();
+  if (started.size > 1 && options.ranks > 1)
+    throw std::runtime_error(fmt::format("{} ranks were started by a launcher already, each of which would start {} with --ranks",
+                                         started.size, options.ranks));
+  return std::make_unique<Star>(started.size > 1 ? join_launched(started) : fork_ranks(options), options.patience);
+}
+
+// All have the version of the root, and were told to do the same.
+static void check_same(Cluster& cluster, const std::string& what) {
+  std::string differs;
+  const std::string mine = fmt::format("version {}, {}", FSR_VERSION, what);
+  const std::vector<std::string> all = cluster.collect(mine);
+  for (unsigned rank = 0; rank < all.size() && differs.empty(); ++rank)
+    if (all[rank] != mine)
+      differs = fmt::format("{} was started otherwise: {}; {}: {}", cluster.name_of(rank), all[rank], cluster.name_of(0), mine);
+  differs = cluster.tell(differs);
+  if (!differs.empty()) throw std::runtime_error(differs);
+}
+
+int on_ranks(const ClusterOptions& options, const std::string& what, const std::function<int(Cluster&)>& act) {
+  const pid_t first = getpid();
+  try {
+    const std::unique_ptr<Cluster> cluster = open_cluster(options);
+    check_same(*cluster, what);
+    return act(*cluster);
+  } catch (const std::exception&) {
+    if (launch().rank == 0 && getpid() == first) throw;
+    return 0;
+  }
+}
+
+void refuse_launcher() {
+  const Launch started = launch();
+  if (started.size <= 1) return;
+  if (started.rank != 0) _exit(0);
+  throw std::runtime_error(
+      fmt::format("started as {} ranks by a launcher of {}, but it is for one process", started.size, started.implementation));
 }
 
 }  // namespace fsr

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -48,8 +49,17 @@ struct ClusterOptions {
   const std::atomic<int>* stop = nullptr;  // a handler's count of SIGINT and SIGTERM, which the root passes on
 };
 
-// Forks the other ranks, each of which returns from here too: before any thread is started. They end with the root, and when it
-// destroys its cluster it has waited for them. Throws std::runtime_error.
+// All ranks that a launcher of MPI has started, or as many as the options say, which are forked here: before any thread is
+// started. Forked ranks return too; they end with the root, and when it destroys its cluster it has waited for them. Throws
+// std::runtime_error.
 std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options);
+
+// A program on ranks: opens a cluster, acts on each, and is its exit status. What act() throws is thrown again on the root alone,
+// or, where there is no cluster, on the launcher's first rank. Others end in silence with status 0: a launcher that sees one fail
+// ends all, the root before it has said why. `what`: it has to be the same on all ranks, as has the version.
+int on_ranks(const ClusterOptions& options, const std::string& what, const std::function<int(Cluster&)>& act);
+// For a program that knows of no ranks, and would do everything as often as a launcher started it: throws std::runtime_error on
+// the first of several ranks, and ends the others.
+void refuse_launcher();
 
 }  // namespace fsr

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cluster/cluster.hpp"
 #include "subcommand.hpp"
 #include "util/standard_streams.hpp"
 
@@ -20,13 +21,14 @@ struct Entry {
   const char* name;
   const char* what;
   Run (*add)(Command&, const std::atomic<int>&);
+  bool on_ranks = false;
 };
 
 constexpr Entry kPersonalities[] = {
     {"bonnie", "a big file and many small ones, test by test", add_bonnie},
     {"compare", "one of these, or fsreplay, on several targets in turn", add_compare},
     {"lantest", "AFP's twelve tests, command by command", add_lantest},
-    {"nfstest", "files written and read by several processes, stage by stage", add_nfstest},
+    {"nfstest", "files written and read by several processes, stage by stage", add_nfstest, true},
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone},
     {"postmark", "small files: created, read, appended, deleted", add_postmark},
     {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench},
@@ -51,12 +53,14 @@ int run(int argc, char** argv) {
   program.require_subcommand();
   Run chosen;
   std::string name;
+  bool on_ranks = false;
   for (const Entry& e : kPersonalities) {
     Command sub = program.subcommand(e.name, e.what);
     sub.version_flag();
-    sub.when_chosen([&chosen, &name, &e, run = e.add(sub, stop)] {
+    sub.when_chosen([&chosen, &name, &on_ranks, &e, run = e.add(sub, stop)] {
       chosen = run;
       name = e.name;
+      on_ranks = e.on_ranks;
     });
   }
   // A command of its own, whose options are not ours.
@@ -70,6 +74,7 @@ int run(int argc, char** argv) {
   }
   if (name == "lantest") hide_values(argc, argv, 'w');
   try {
+    if (!on_ranks) refuse_launcher();
     return chosen(behind);
   } catch (const std::exception& e) {
     fprintf(stderr, "fsbench %s: %s\n", name.c_str(), e.what());

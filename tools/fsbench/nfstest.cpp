@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NFSTEST/MPI's words and lines, on directories and on any other target, by several processes.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <memory>
@@ -91,13 +92,10 @@ class Test {
 
 int run(Options options, const std::atomic<int>& stop) {
   options.cluster.stop = &stop;
-  const std::unique_ptr<Cluster> cluster = open_cluster(options.cluster);
-  try {
-    return Test(options, *cluster, stop).run();
-  } catch (const std::exception& e) {
-    if (cluster->root()) throw;
-    return 2;  // the root tells why
-  }
+  const NfstestOutput& output = options.output;
+  const std::string what = fmt::format("words {}{}{}{}", fmt::join(options.words, " "), output.compat ? " --compat" : "",
+                                       output.sync ? " --fsync" : "", output.json ? " --json" : "");
+  return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Test(options, cluster, stop).run(); });
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ check 'a capture that mount(8) makes' inside '
   cd /tmp && mkdir mounted
   mount -t fuse.fsshim /tmp/mounted.zst /tmp/mounted && touch mounted/file && fsshim stop /tmp/mounted
   fstrace dump mounted.zst | grep -q "create.*file"'
+check 'ranks that mpirun starts' inside '
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  mpirun -np 3 --oversubscribe fsbench nfstest f/tmp | grep -q "Best reading rate"'
 check 'the unit' inside 'systemd-analyze --man=no verify /lib/systemd/system/fsshim@.service 2>&1 | (! grep fsshim@)'
 check 'manual pages' inside 'for page in fsbench fsreplay fsshim fstrace mount.fuse.fsshim; do man -w $page; done'
 
@@ -53,5 +56,5 @@ inside 'head -c $(($(stat -c %s /tmp/app.zst) / 2)) /tmp/app.zst >/tmp/cut.zst'
 check_status 'of a trace that was cut it says so' 1 'cut' inside '/tmp/slowest /tmp/cut.zst'
 check_status 'what is no trace is refused' 1 'steps: not a trace' inside '/tmp/slowest /tmp/steps'
 
-check 'they are removed' inside 'dpkg -P fsshim fsreplay libfsrtrace-dev libfsrtrace0'
+check 'they are removed' inside 'dpkg -P fsshim fsreplay-mpi fsreplay libfsrtrace-dev libfsrtrace0'
 check 'nothing of them is left' inside '! which fsshim fsreplay fstrace && ! ls /usr/lib/*/libfsrtrace* /usr/include/fsr_trace.h'

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/launched.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "cluster/mpi/module.hpp"
+
+namespace fsr {
+
+namespace {
+
+unsigned number_in(const char* variable) {
+  const char* value = getenv(variable);
+  return value ? unsigned(strtoul(value, nullptr, 10)) : 0;
+}
+
+}  // namespace
+
+Launch launch() {
+  struct {
+    const char *size, *rank, *implementation;
+  } const kinds[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "openmpi"}, {"PMI_SIZE", "PMI_RANK", "mpich"}};
+  for (const auto& kind : kinds)
+    if (const unsigned size = number_in(kind.size)) return {number_in(kind.rank), size, kind.implementation};
+  return {};
+}
+
+std::unique_ptr<Transport> join_launched(const Launch& launch) {
+  const std::string file = fmt::format("fsr-mpi-{}.so", launch.implementation);
+  // MPI looks for symbols of its own library when it loads its plugins.
+  void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!module) module = dlopen((FSR_MODULES "/" + file).c_str(), RTLD_NOW | RTLD_GLOBAL);
+  const auto fail = [&](const std::string& why) {
+    throw std::runtime_error(
+        fmt::format("started as {} ranks by a launcher of {}, but {}", launch.size, launch.implementation, why));
+  };
+  if (!module) {
+    const std::string why = dlerror();
+    const bool missing = why.find(file + ": cannot open shared object file: No such file") != std::string::npos;
+    fail(missing ? "there is no module for it: apt install fsreplay-mpi" : why);
+  }
+  const auto open = reinterpret_cast<OpenTransport*>(dlsym(module, kOpenTransport));
+  if (!open) fail(file + " is no module of this program");
+  std::string why;
+  Transport* transport = open(FSR_VERSION, &why);
+  if (!transport) fail(why);
+  return std::unique_ptr<Transport>(transport);
+}
+
+}  // namespace fsr

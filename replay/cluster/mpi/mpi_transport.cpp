@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages by MPI. No call here waits: MPI's own waiting takes a whole processor from the workers that are waited for. So
+// everything is begun, and asked for between sleeps.
+#include <mpi.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <list>
+#include <vector>
+
+#include "cluster/mpi/module.hpp"
+
+namespace fsr {
+
+namespace {
+
+using Clock_ = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+constexpr int kMessage = 1, kLeave = 2;                           // tags
+constexpr long kShortestSleep = 20'000, kLongestSleep = 500'000;  // ns, from what was just busy to what has been idle
+constexpr auto kGrace = std::chrono::seconds(10);                 // for the others to take leave
+constexpr auto kFarewell = std::chrono::seconds(1);               // for the last messages
+constexpr const char* kBroken = "broken";                         // of kLeave: a rank is lost
+constexpr size_t kMostUnread = 16;                                // messages to one rank, after which signs of life are dropped
+
+void sleep_for(long& pause) {
+  const timespec time = {.tv_sec = 0, .tv_nsec = pause};
+  nanosleep(&time, nullptr);
+  pause = std::min(pause * 2, kLongestSleep);
+}
+
+class MpiTransport final : public Transport {
+ public:
+  MpiTransport() {
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    rank_ = unsigned(rank);
+    size_ = unsigned(size);
+  }
+  ~MpiTransport() override;
+
+  unsigned rank() const override { return rank_; }
+  unsigned size() const override { return size_; }
+  void send(unsigned to, std::string_view text, bool droppable) override;
+  std::optional<Message> receive(int64_t timeout) override;
+  void give_up(unsigned rank) override {
+    broken_ = true;
+    left_.resize(size_);
+    left_[rank] = true;
+  }
+
+ private:
+  struct Outgoing {
+    unsigned to;
+    std::string text;
+    MPI_Request request;
+  };
+  struct Incoming {
+    Message message;
+    int tag;
+    MPI_Request request;
+  };
+
+  void post(unsigned to, int tag, std::string_view text);
+  void drop_sent();
+  bool begin_next();
+  void take_leave();
+  bool all_left() const { return std::count(left_.begin(), left_.end(), true) == long(size_) - 1; }
+
+  unsigned rank_ = 0, size_ = 1;
+  std::list<Outgoing> outgoing_;
+  std::list<Incoming> incoming_;  // at most one
+  std::vector<bool> left_;        // who has taken leave, or is given up
+  bool broken_ = false;
+};
+
+void MpiTransport::drop_sent() {
+  outgoing_.remove_if([](Outgoing& message) {
+    int done = 0;
+    return MPI_Test(&message.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
+  });
+}
+
+void MpiTransport::post(unsigned to, int tag, std::string_view text) {
+  Outgoing& message = outgoing_.emplace_back(Outgoing{to, std::string(text), MPI_REQUEST_NULL});
+  if (MPI_Isend(message.text.data(), int(text.size()), MPI_BYTE, int(to), tag, MPI_COMM_WORLD, &message.request) != MPI_SUCCESS)
+    outgoing_.pop_back();  // that rank is lost, as its silence tells
+}
+
+void MpiTransport::send(unsigned to, std::string_view text, bool droppable) {
+  drop_sent();
+  const auto unread =
+      std::count_if(outgoing_.begin(), outgoing_.end(), [to](const Outgoing& message) { return message.to == to; });
+  if (!droppable || size_t(unread) < kMostUnread) post(to, kMessage, text);
+}
+
+// False: nothing has come.
+bool MpiTransport::begin_next() {
+  int there = 0, length = 0;
+  MPI_Status status;
+  if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &status) != MPI_SUCCESS || !there) return false;
+  MPI_Get_count(&status, MPI_BYTE, &length);
+  Incoming& next = incoming_.emplace_back();
+  next.message = {.from = unsigned(status.MPI_SOURCE), .gone = false, .text = std::string(size_t(length), 0)};
+  next.tag = status.MPI_TAG;
+  if (MPI_Irecv(next.message.text.data(), length, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, &next.request) ==
+      MPI_SUCCESS)
+    return true;
+  incoming_.pop_back();
+  return false;
+}
+
+std::optional<Transport::Message> MpiTransport::receive(int64_t timeout) {
+  const Clock_::time_point end = Clock_::now() + nanoseconds(timeout);
+  for (long pause = kShortestSleep;;) {
+    drop_sent();
+    int done = 0;
+    if (incoming_.empty()) begin_next();
+    if (!incoming_.empty() && MPI_Test(&incoming_.front().request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done) {
+      Incoming next = std::move(incoming_.front());
+      incoming_.pop_front();
+      if (next.tag == kMessage) return std::move(next.message);
+      left_.resize(size_);
+      left_[next.message.from] = true;
+      broken_ = broken_ || next.message.text == kBroken;
+      next.message.gone = true;
+      return std::move(next.message);
+    }
+    if (Clock_::now() >= end) return std::nullopt;
+    sleep_for(pause);
+  }
+}
+
+// MPI_Finalize waits for all, and not asleep: each rank gets there only when the root knows that all are about to, and says so.
+// Where that can't be, each ends by MPI_Abort, which with the launcher's recovery leaves the others alone.
+MpiTransport::~MpiTransport() {
+  left_.resize(size_);
+  const Clock_::time_point end = Clock_::now() + kGrace;
+  if (rank_ != 0) post(0, kLeave, "");
+  while (Clock_::now() < end && !(rank_ == 0 ? all_left() : left_[0])) receive(kLongestSleep);
+  broken_ = broken_ || !(rank_ == 0 ? all_left() : left_[0]);
+  for (unsigned other = 1; rank_ == 0 && other < size_; ++other) post(other, kLeave, broken_ ? kBroken : "");
+  const Clock_::time_point sent = Clock_::now() + kFarewell;
+  for (long pause = kShortestSleep; Clock_::now() < sent && !outgoing_.empty(); drop_sent()) sleep_for(pause);
+  fflush(nullptr);
+  if (broken_) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Finalize();
+}
+
+}  // namespace
+
+Transport* fsr_open_transport(const char* version, std::string* why) {
+  if (strcmp(version, FSR_VERSION) != 0) {
+    *why = std::string("the module for it is of version " FSR_VERSION ", not ") + version;
+    return nullptr;
+  }
+  int provided;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
+    *why = "MPI does not start for a program with threads";
+    return nullptr;
+  }
+  return new MpiTransport();
+}
+
+}  // namespace fsr

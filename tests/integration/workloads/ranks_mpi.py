@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that mpirun starts: their results, what they use while they wait; no module for MPI, programs for one process, ranks that are not
+told the same; ranks that are killed or stopped, with the launcher's recovery and without, and ^C."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from older_tools import BUILD, FSBENCH, case, failed, run  # noqa: E402
+from ranks import Running, cpu_while_waiting, gone  # noqa: E402
+
+HOST = os.uname().nodename
+LAUNCHER = ["mpirun", "--oversubscribe", "-np", "4"]
+WITHOUT_MODULE = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "LD_LIBRARY_PATH": ""}
+ENV = {**WITHOUT_MODULE, "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
+
+
+def ours(text):
+    """Without the launcher's own lines."""
+    return [line for line in text.splitlines() if line.startswith("fsbench")]
+
+
+def results():
+    done = run(*LAUNCHER, FSBENCH, "nfstest", "fd", "c1", "m64", "M256", "K4", "--json", env=ENV)
+    result = json.loads(done.stdout or '{"stages": [], "hosts": [], "ranks": 0}')
+    fine = done.returncode == 0 and (result["ranks"], result["hosts"], len(result["stages"])) == (4, [HOST] * 4, 4)
+    case("four ranks, one result", fine and not done.stderr, done)
+    case("all bytes of all ranks", all(sum(r["bytes"] for r in s["ranks"]) == s["total_bytes"] == 16 * s["file_bytes"] for s in result["stages"]), result)
+    case("nothing is left", not os.listdir("d"), os.listdir("d"))
+    done = run("mpirun", "-np", "1", FSBENCH, "nfstest", "fd", env=WITHOUT_MODULE)
+    case("a launcher's only rank needs no module", done.returncode == 0 and "Best" in done.stdout, done)
+
+
+def refused():
+    script = f'[ $OMPI_COMM_WORLD_RANK != 2 ] || cd /; exec {FSBENCH} nfstest fd'
+    parts = ["-np", "2", FSBENCH, "nfstest", "fd", ":", "-np", "1", FSBENCH, "nfstest", "fd", "m2"]
+    for name, command, env, line in (
+            ("no module", [*LAUNCHER, FSBENCH, "nfstest", "fd"], WITHOUT_MODULE,
+             "fsbench nfstest: started as 4 ranks by a launcher of openmpi, but there is no module for it: apt install fsreplay-mpi"),
+            ("a program for one process", [*LAUNCHER, FSBENCH, "postmark"], ENV,
+             "fsbench postmark: started as 4 ranks by a launcher of openmpi, but it is for one process"),
+            ("--ranks as well", [*LAUNCHER, FSBENCH, "nfstest", "--ranks", "2"], ENV,
+             "fsbench nfstest: 4 ranks were started by a launcher already, each of which would start 2 with --ranks"),
+            ("a directory that one rank lacks", [*LAUNCHER, "sh", "-c", script], ENV, f"fsbench nfstest: rank 2 ({HOST}): d: No such file or directory"),
+            ("a rank that is told otherwise", ["mpirun", "--oversubscribe", *parts], ENV,
+             f"fsbench nfstest: rank 2 ({HOST}) was started otherwise: version 0.1.0, words fd m2; rank 0 ({HOST}): version 0.1.0, words fd"),
+            ("bad words", [*LAUNCHER, FSBENCH, "nfstest", "x5"], ENV, "fsbench nfstest: 'x5': expected")):
+        done = run(*command, env=env)
+        lines = ours(done.stderr)
+        case(f"{name}: status 2 and a line", done.returncode == 2 and len(lines) == 1 and lines[0].startswith(line) and not done.stdout, done)
+
+
+def lost():
+    recovery = [*LAUNCHER, "--enable-recovery", FSBENCH, "nfstest", "--patience", "2s"]
+    for name, number in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
+        run_ = Running(*recovery, env=ENV)
+        os.kill(run_.others[2], number)
+        _, out, err = run_.end()  # with recovery, the launcher's status is always 0
+        case(f"a rank that is {name} is named", len(ours(err)) == 1
+             and re.match(rf"fsbench nfstest: rank 2 \({HOST}\) gave no sign of life for 2\S* s$", ours(err)[0]), err)
+        case(f"a rank that is {name}: what was measured is printed", out.count("--- Best") == 2, out[-300:])
+        case(f"a rank that is {name}: neither files nor processes are left", gone(run_.others) and not os.listdir("d"), os.listdir("d"))
+    run_ = Running(*LAUNCHER, FSBENCH, "nfstest", env=ENV)
+    os.kill(run_.others[1], signal.SIGKILL)
+    status, _, _ = run_.end()
+    case("without recovery the launcher ends all", status != 0 and gone(run_.others), status)
+    for left in os.listdir("d"):
+        os.unlink(f"d/{left}")
+
+
+def waiting():
+    run_ = Running(*LAUNCHER, FSBENCH, "nfstest", env=ENV)
+    os.kill(run_.others[3], signal.SIGSTOP)
+    used = cpu_while_waiting(run_.others[:3])
+    os.kill(run_.others[3], signal.SIGCONT)
+    case("ranks that wait leave the processor to others", used < 0.15, used)
+    run_.run.send_signal(signal.SIGINT)
+    status, out, err = run_.end()
+    case("^C: a line, what was measured", status != 0 and ours(err) == ["fsbench nfstest: interrupted"] and out.count("--- Best") == 2, (status, err))
+    case("^C: neither files nor processes are left", gone(run_.others) and not os.listdir("d"), os.listdir("d"))
+
+
+def main():
+    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", scratch], check=True)
+    os.chdir(scratch)
+    os.mkdir("d")
+    os.mkdir("tmp")
+    for env in (ENV, WITHOUT_MODULE):
+        env["TMPDIR"] = os.path.join(scratch, "tmp")
+    try:
+        results()
+        refused()
+        lost()
+        waiting()
+    finally:
+        os.chdir("/")
+        subprocess.run(["umount", scratch], check=False)
+        shutil.rmtree(scratch, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
