@@ -20,9 +20,10 @@ Task AfpTests::hit_cache() {
   for (unsigned i = 0; i < kDirs; ++i) {
     if (int error = co_await make_dir(dir_, dir_name(i))) co_return error;
     dirs.push_back(made_);
+  }
+  for (unsigned i = 0; i < kDirs; ++i)
     for (unsigned j = 0; j < kFiles; ++j)
       if (int error = co_await create(dirs[i], file_name(i, j))) co_return error;
-  }
   const unsigned rounds = settings_.share(100);
   watch_.start();
   for (unsigned round = 0; round < rounds; ++round)

@@ -57,7 +57,7 @@ Task AfpTests::read_small() {
   watch_.stop();
   for (unsigned i = 0; i < files; ++i) {
     if (int error = co_await probe(dir_, name(i))) co_return error;
-    if (int error = co_await parms(dir_, "", 0, kNodeId)) co_return error;
+    if (int error = co_await parms(dir_, name(i), 0, kNodeId)) co_return error;
     if (int error = co_await remove(dir_, name(i))) co_return error;
   }
   co_return co_await Step(*this, commands_.volume_parms(0x0208), "", kOk);
@@ -198,15 +198,15 @@ Task AfpTests::remove_files() {
 
 // --- 8: a tree ---
 
-// Each is followed by what is in it.
+// Each is followed by what is in it, and removed after that.
 Task AfpTests::make_dirs(uint32_t did, unsigned count, unsigned depth) {
   constexpr unsigned kWidth = 10;
   for (unsigned i = 1; i <= count; ++i) {
     const std::string name = fmt::format("dir{:02}", i);
     if (int error = co_await make_dir(did, name)) co_return error;
+    if (depth > 1)
+      if (int error = co_await make_dirs(made_, kWidth, depth - 1)) co_return error;
     tree_.push_back({did, name});
-    if (depth == 1) continue;
-    if (int error = co_await make_dirs(made_, kWidth, depth - 1)) co_return error;
   }
   co_return 0;
 }
@@ -216,12 +216,8 @@ Task AfpTests::make_tree() {
   watch_.start();
   if (int error = co_await make_dirs(dir_, settings_.share(10), 3)) co_return error;
   watch_.stop();
-  co_return co_await remove_dirs();
-}
-
-Task AfpTests::remove_dirs() {
-  for (; !tree_.empty(); tree_.pop_back())
-    if (int error = co_await remove(tree_.back().parent, tree_.back().name)) co_return error;
+  for (const MadeDir& dir : tree_)
+    if (int error = co_await remove(dir.parent, dir.name)) co_return error;
   co_return 0;
 }
 

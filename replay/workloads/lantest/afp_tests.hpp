@@ -98,7 +98,6 @@ class AfpTests {
   Task remove_files();
   Task make_tree();
   Task make_dirs(uint32_t did, unsigned count, unsigned depth);
-  Task remove_dirs();
   Task hit_cache();
   Task mix();
   Task walk_deep();
@@ -127,7 +126,7 @@ class AfpTests {
     uint32_t parent;
     std::string name;
   };
-  std::vector<MadeDir> tree_;
+  std::vector<MadeDir> tree_;  // of test 8, in the order of removal
 };
 
 }  // namespace fsr::lantest

@@ -1,23 +1,38 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fsbench lantest on a real Netatalk: all twelve tests, their text and CSV, and that the printed numbers follow from each other."""
+"""fsbench lantest on a real Netatalk: all twelve tests, their text and CSV, and that the printed numbers follow from each other; beside
+afp_lantest, the same requests on the wire; failures in mid-test, passwords, ^C.
+
+lantest.py --whole: compares the requests of all tests, which takes a minute."""
 import os
 import re
 import shutil
+import signal
+import struct
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from older_tools import FSBENCH, SERVERS, case, failed, run  # noqa: E402
+sys.path.insert(0, SERVERS)
+from wiretap import Wiretap  # noqa: E402
+
+TAP_PORT = 15997
+QUICK_TESTS, ALL_TESTS = "238:;", "123456789:;<"
 
 RUN = re.compile(r"^Run (\d+) => (.*AFP ops\]) +(\d+) ms(?: for (\d+) MB \((?:avg\. (\d+) MB/s|time too small to measure)\))?$", re.M)
 TESTS = ["Open, stat", "Writing", "Reading", "Locking", "Creating", "Enumerate", "Deleting", "Create directory", "Directory cache",
          "Mixed", "Deep", "Cache validation"]
 
 
-def lantest(*options, **more):
+def command(*options, port=None, volume="share"):
     env = os.environ
-    return run(FSBENCH, "lantest", "-h", env["AFP_HOST"], "-p", env["AFP_PORT"], "-u", env["AFP_USER"], "-s", "share", *options, **more)
+    return [FSBENCH, "lantest", "-h", env["AFP_HOST"], "-p", port or env["AFP_PORT"], "-u", env["AFP_USER"], "-s", volume, *options]
+
+
+def lantest(*options, timeout=100, **place):
+    return run(*command(*options, **place), timeout=timeout)
 
 
 def mean(values):
@@ -54,13 +69,13 @@ def follows(name, done, rows, total):
 
 
 def layouts():
-    done = lantest("--percent", "2", "-n", "6", timeout=100)
+    done = lantest("--percent", "1", "-n", "6")
     table = re.findall(r"^(\S.*AFP ops\]) +(\d+) +\d+\.\d +\d+$", done.stdout, re.M)
-    total = re.search(r"^Sum of all AFP OPs = 1613 +(\d+) +$", done.stdout, re.M)
+    total = re.search(r"^Sum of all AFP OPs = 806 +(\d+) +$", done.stdout, re.M)
     follows("table", done, [(label, int(ms)) for label, ms in table], int(total[1]) if total else None)
-    done = lantest("--percent", "2", "-n", "2", "-c", "--cleartext", "-4", timeout=100)
+    done = lantest("--percent", "1", "-n", "2", "-c", "--cleartext", "-4")
     rows = re.findall(r"^(\S.*AFP ops\]),(\d+),\d+\.\d,\d+$", done.stdout, re.M)
-    total = re.search(r"^Sum of all AFP OPs = 1613,(\d+),,$", done.stdout, re.M)
+    total = re.search(r"^Sum of all AFP OPs = 806,(\d+),,$", done.stdout, re.M)
     follows("CSV", done, [(label, int(ms)) for label, ms in rows], int(total[1]) if total else None)
 
 
@@ -72,21 +87,131 @@ def choices():
     case("a URL says where; letters beyond 9", done.returncode == 0 and "Run 1 => Mixed" in done.stdout, done.stdout + done.stderr)
 
 
-def on_server():
-    layouts()
-    choices()
+DSI_COMMAND, DSI_WRITE = 2, 6
+OF_DIRECTORIES = {6, 7, 8, 9, 26, 34}
+OF_FORKS = {1, 4, 14, 27, 33, 60, 61}
+
+
+def commands(requests):
+    """Commands between login and logout, with payloads cut off. Directories and forks have numbers in the order of their first use, and
+    names hold no process's number."""
+    directories, alike, begun = {}, [], False
+    logout = 20
+    for request in requests:
+        kind, offset, length = struct.unpack_from(">xB2xII", request)
+        body = request[16:16 + (offset if kind == DSI_WRITE else length)]
+        if kind not in (DSI_COMMAND, DSI_WRITE) or not body:
+            continue
+        number = body[0]
+        begun = begun or b"LanTest-" in body
+        if not begun or number == logout:
+            continue
+        if number in OF_DIRECTORIES:
+            did = directories.setdefault(body[4:8], len(directories))
+            body = body[:4] + struct.pack(">I", did) + body[8:]
+        elif number in OF_FORKS:
+            body = body[:2] + body[4:]
+        without_id = re.sub(rb"..LanTest-[0-9]+", b"LanTest-N", body, flags=re.S)
+        alike.append((kind, without_id, length if without_id == body else 0))
+    return alike
+
+
+def recorded(*program):
+    tap = Wiretap(int(os.environ["AFP_PORT"]), TAP_PORT)
+    done = run(*program, timeout=250)
+    tap.close()
+    case(f"{program[0]} ends well on the wire", done.returncode == 0, done.stdout + done.stderr)
+    return commands(tap.requests)
+
+
+def on_the_wire(tests):
+    env = os.environ
+    options = ["-h", "127.0.0.1", "-p", str(TAP_PORT), "-u", env["AFP_USER"], "-w", env["AFP_PASSWORD"], "-s", "share", "-n", "1", "-f", tests]
+    theirs = recorded("/usr/sbin/chroot", env["AFP_ROOT"], "/usr/bin/afp_lantest", *options)
+    ours = recorded(FSBENCH, "lantest", *options)
+    differs = next((i for i, (a, b) in enumerate(zip(theirs, ours)) if a != b), min(len(theirs), len(ours)))
+    case(f"tests {tests}: {len(theirs)} requests as afp_lantest's", theirs == ours and theirs,
+         f"number {differs}: {theirs[differs:differs + 3]} {ours[differs:differs + 3]}")
+    # As the original's were counted, test by test: what is timed and what is not.
+    numbers = [body[0] for _, body, _ in ours]
+    counted = {"2": numbers.count(61), "3": numbers.count(60), "4": numbers.count(1), "8": numbers.count(6) - 1 - (10 if "9" in tests else 0)}
+    expected = {"2": 100, "3": 100, "4": 20000, "8": 1110 + (20 if ";" in tests else 0)}
+    chosen = [test for test in counted if test in tests]
+    case("writes, reads, locks and directories are as many as in the reference",
+         all(counted[test] == expected[test] for test in chosen), counted)
+
+
+def nothing_left():
+    return not [entry for entry in os.listdir(os.environ["AFP_DIR"]) if entry.startswith("LanTest")]
+
+
+def failures():
+    line = "fsbench lantest: iteration 1, test 3: FPGetFileDirParms of 'no such': kFPObjectNotFound (-5018)\n"
+    for options, status in (([], 1), (["--compat"], 3)):
+        done = lantest("-f", "13", "-F", "no such", "--percent", "1", *options)
+        case(f"a file that is missing in mid-run: status {status} and a line", (done.returncode, done.stderr) == (status, line),
+             (done.returncode, done.stderr))
+        case("the test directory is removed, and there are no results", nothing_left() and "Results" not in done.stdout, done.stdout)
+    with open(os.path.join(os.environ["AFP_DIR"], "small"), "wb") as small:
+        small.write(bytes(5000))
+    done = lantest("-f", "3", "-F", "small", "--compat")
+    case("a file that is too small", done.returncode == 4 and done.stderr.endswith("FPReadExt of 'small': kFPEOFErr (-5009)\n"), done.stderr)
+    for name, options, place, status in (("no such port", [], {"port": "15990"}, 2), ("no such volume", [], {"volume": "none"}, 9),
+                                         ("a wrong password", ["-w", "wrong"], {}, 10), ("a read-only volume", [], {"volume": "read-only"}, 3)):
+        for compat in ([], ["--compat"]):
+            done = lantest("-f", "1", *options, *compat, **place)
+            expected = status if compat else 1 if status == 3 else 2
+            case(f"{' '.join([name, *compat])}: status {expected} and a line",
+                 done.returncode == expected and re.fullmatch(r"fsbench lantest: .*\n", done.stderr), (done.returncode, done.stderr))
+    done = run(FSBENCH, "lantest", "-f", "1", "--compat")
+    case("no volume: status 1", done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr)
+
+
+def started(*options, **more):
+    return subprocess.Popen(command(*options), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def endings():
+    without = {name: value for name, value in os.environ.items() if name != "AFP_PASSWORD"}
+    long = started("-f", "4", "-n", "200", "-w", os.environ["AFP_PASSWORD"], env=without)
+    first = [long.stdout.readline() for _ in range(3)]
+    with open(f"/proc/{long.pid}/cmdline", "rb") as words:
+        shown = words.read()
+    case("the password of -w is not to be seen", os.environ["AFP_PASSWORD"].encode() not in shown and b"-w" in shown, shown)
+    long.send_signal(signal.SIGINT)
+    out, err = long.communicate(timeout=20)
+    case("^C ends it with status 1 and one line", (long.returncode, err) == (1, "fsbench lantest: interrupted\n"), (first, long.returncode, err))
+    case("^C leaves nothing behind", "Successfully deleted" in out and nothing_left(), out)
+    long = started("-f", "4", "-n", "200", "--compat")
+    for _ in range(3):
+        long.stdout.readline()
+    subprocess.run([f"{SERVERS}/netatalk", "--stop"], check=True)
+    out, err = long.communicate(timeout=60)
+    case("a server that goes away: status 5, and what may be left", long.returncode == 5 and
+         re.fullmatch(r"fsbench lantest: iteration \d+, test 4: FP.*; the test directory 'LanTest-\d+' may be left behind\n", err),
+         (long.returncode, err))
+
+
+def on_server(tests):
+    on_the_wire(tests)
+    if tests == QUICK_TESTS:
+        layouts()
+        choices()
+        failures()
+        endings()
     sys.exit(1 if failed else 0)
 
 
 def main():
     if sys.argv[1:2] == ["--on-server"]:
-        on_server()
+        on_server(sys.argv[2])
+    tests = ALL_TESTS if "--whole" in sys.argv else QUICK_TESTS
     scratch = tempfile.mkdtemp(prefix="fsshim-test.")
     os.chdir(scratch)
     try:
-        done = run(f"{SERVERS}/netatalk", sys.executable, os.path.abspath(__file__), "--on-server", timeout=280)
+        done = run(f"{SERVERS}/netatalk", sys.executable, os.path.abspath(__file__), "--on-server", tests, timeout=280)
         print(done.stdout, end="", flush=True)
-        case("beside Netatalk", done.returncode in (0, 1) and "ok - " in done.stdout, done.stderr[-500:])
+        case("beside Netatalk", done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr[-500:])
         failed.extend(["a case on the server"] * done.stdout.count("not ok - "))
     finally:
         os.chdir("/")
