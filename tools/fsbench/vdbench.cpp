@@ -18,7 +18,7 @@ struct Options {
   std::vector<std::string> files, words;
   vdbench::ProgramOptions program;
   std::string elapsed, interval, warmup;
-  std::vector<std::string> clean;
+  std::vector<std::string> clean, validate;
 };
 
 void take_word(vdbench::ProgramOptions& program, const std::string& word) {
@@ -66,6 +66,21 @@ void take_format(Options& o, bool given) {
     o.program.format_clean = true;
   else
     throw std::runtime_error("-c" + how + ": expected -c, -co, -cy or -cn");
+}
+
+// "-v", "-vr", "-vwt".
+void take_validation(Options& o, bool given) {
+  if (!given) return;
+  vdbench::Validation& v = o.program.validation;
+  v.on = true;
+  for (const char letter : o.validate.empty() ? std::string() : o.validate[0]) {
+    if (letter == 'r' || letter == '2')
+      v.reads_after = true;
+    else if (letter == 'w')
+      v.reads_before = false;
+    else if (letter != 't' && letter != 'q')  // times are always there; -vq is what older versions have
+      throw std::runtime_error("-v" + o.validate[0] + ": expected -v, -vr, -vw or -vt");
+  }
 }
 
 // What the original calls by a first word: utilities for its output.
@@ -122,6 +137,9 @@ Run add_vdbench(Command& command, const std::atomic<int>& stop) {
   command.add("-c", o->clean, "removes old files first; -co, -cy, -cn: format=only, yes or no")
       .count_within(0, 1)
       .stands_for("HOW");
+  command.add("-v", o->validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes")
+      .count_within(0, 1)
+      .stands_for("HOW");
   command.flag("-s", o->program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o->program.quiet, "no lines on the terminal");
   command.flag("--json", o->program.json, "results as JSON in place of these lines");
@@ -137,6 +155,7 @@ Run add_vdbench(Command& command, const std::atomic<int>& stop) {
     if (compare.chosen()) return print_to(u->output, vdbench::compare_flat(u->compared[0], u->compared[1]));
     take_words(*o);
     take_format(*o, command.option("-c").given());
+    take_validation(*o, command.option("-v").given());
     o->program.elapsed = seconds(o->elapsed, "-e");
     o->program.interval = seconds(o->interval, "-i");
     o->program.warmup = seconds(o->warmup, "-w");

@@ -240,6 +240,57 @@ rd=rd2,wd=h,iorate=500
         run("losetup", "-d", device)
 
 
+HURT = """
+B = 4096
+with open("old", "rb") as file:
+    old = file.read()
+with open("checked", "r+b") as file:
+    def get(n):
+        file.seek(n * B)
+        return file.read(B)
+    def put(n, data, at=0):
+        file.seek(n * B + at)
+        file.write(data)
+    one, other = get(10), get(11)
+    put(10, other)
+    put(11, one)
+    put(20, bytes(B))
+    put(30, old[30 * B:31 * B])
+    put(40, old[40 * B + 2048:41 * B], 2048)
+    put(50, bytes([get(50)[100] ^ 1]), 100)
+    put(60, b"somebody" * 512)
+"""
+
+
+def validation():
+    with open("hurt.py", "w", encoding="ascii") as file:
+        file.write(HURT)
+    parameters = """sd=sd1,lun=checked,size=4m
+wd=w,sd=sd1,rdpct=0,xfersize=4k,seekpct=eof
+wd=r,sd=sd1,rdpct=100,xfersize=4k,seekpct=eof
+wd=mix,sd=sd1,rdpct=50,xfersize=(4k,50,8k,50)
+rd=default,iorate=max,elapsed=60,interval=1
+rd=mix,wd=mix,elapsed=2,threads=8
+rd=first,wd=w
+rd=check,wd=r
+"""
+    done, out = vdbench(parameters, "-vr", name="good")
+    checked = [tuple(int(n.replace(",", "")) for n in found) for found in re.findall(r"Data Validation: ([0-9,]+) blocks checked, ([0-9,]+) not", out)]
+    case("what was written is found again, by eight threads and in turn", done.returncode == 0 and len(checked) == 4 and checked[1][0] > 1000 and
+         checked[3] == (8192, 0) and not any(wrong for _, wrong in checked), (checked, out[-600:], done.stderr))
+    os.unlink("checked")
+    done, out = vdbench(parameters.replace("wd=mix,sd", "wd=other,sd").replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
+                        'rd=second,wd=w,startcmd="cp checked old"\nrd=hurt,wd=r,startcmd="python3 hurt.py"\n', "-v", name="bad")
+    with open("bad.out/errorlog.html", encoding="utf-8") as file:
+        told = dict(re.findall(r"block lba=(\d+) .*?: ([a-z ]+), expected", file.read()))
+    case("swapped, dropped, rolled back, torn, flipped and foreign blocks are named for what they are",
+         {int(lba) // 4096: what for lba, what in told.items()} == {10: "misplaced write", 11: "misplaced write", 20: "lost write", 30: "lost write",
+                                                                   40: "torn write", 50: "damaged data", 60: "foreign data"}, told)
+    case("and end with status 1", done.returncode == 1 and "7 errors" in done.stderr, done.stderr)
+    done, out = vdbench("sd=toolongname,lun=checked\nwd=w,sd=t*\nrd=r,wd=w,iorate=1\n", "-v", name="long")
+    case("refused: a name that does not fit into a sector", done.returncode == 2 and "at most 8 letters" in done.stderr, done.stderr)
+
+
 def once_and_limits():
     done, out = vdbench("""monitor=monitor
 fsd=fsd1,anchor=once,depth=1,width=2,files=50,size=8k
@@ -306,7 +357,7 @@ def main():
         on_server()
     else:
         began = time.time()
-        for part in (structures, operations, formats, raw_file, raw_device, once_and_limits, interrupted, bad_input):
+        for part in (structures, operations, formats, raw_file, raw_device, validation, once_and_limits, interrupted, bad_input):
             part()
         on_servers(__file__)
         print(f"# {time.time() - began:.0f} s")

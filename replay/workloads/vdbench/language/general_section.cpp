@@ -53,6 +53,26 @@ void set_misc(General& g, const Parameter& p) {
   }
 }
 
+void set_validation(General& g, const Parameter& p) {
+  Validation& v = g.validation;
+  v.on = true;
+  for (const Value& value : p.values) {
+    switch (one_of(value, {"no", "yes", "read_after_write", "no_preread", "time"})) {
+      case 0:
+        v.on = false;
+        break;
+      case 2:
+        v.reads_after = true;
+        break;
+      case 3:
+        v.reads_before = false;
+        break;
+      default:  // time: sectors always hold it
+        break;
+    }
+  }
+}
+
 constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kSolaris = "it is Solaris' or Windows' own";
 
@@ -98,7 +118,7 @@ const Keyword<General> kGeneral[] = {
     {"report_run_totals", nullptr, kNotYet},
     {"showlba", nullptr, kNotYet},
     {"timeout", nullptr, kNotYet},
-    {"validate", nullptr, kNotYet},
+    {"validate", set_validation},
     {"unix2windows", nullptr, kSolaris},
     {"psrset", nullptr, kSolaris},
     {"auxreport", nullptr, kNotYet},

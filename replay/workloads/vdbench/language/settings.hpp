@@ -45,7 +45,14 @@ struct Commands {
   std::vector<std::string> lines;
 };
 
+// Whether and how what is written is checked.
+struct Validation {
+  bool on = false;
+  bool reads_before = true, reads_after = false;  // each write
+};
+
 struct General {
+  Validation validation;
   bool create_anchors = false;
   uint64_t format_transfer = 128 << 10;
   std::vector<int64_t> histogram;  // upper edges of the buckets, ns; empty: the default ones

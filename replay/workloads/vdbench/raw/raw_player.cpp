@@ -10,24 +10,29 @@
 
 namespace fsr::vdbench {
 
-RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, uint64_t seed)
+RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidationCounts& v,
+                       uint64_t seed)
     : work(w),
       number(n),
       storage(s),
       areas(w, *s.settings, s.size),
       cursors(std::max(1u, w.workload.streams)),
       pace(p),
-      errors(e) {
+      errors(e),
+      validation(v) {
   if (w.workload.seek != Seek::sequential_elsewhere) return;
   Random random(seed, 7);
   const uint64_t length = w.workload.transfers.largest();
   for (auto& next : cursors.next) next = random.below(areas.misses.width() / length) * length;
 }
 
-RawPlayer::RawPlayer(RawContext& context, const Pattern& pattern, unsigned thread, uint64_t seed)
+RawPlayer::RawPlayer(RawContext& context, const Pattern& pattern, const Validation& validation, unsigned thread, uint64_t seed)
     : context_(context),
       chooser_(context.work, *context.storage.settings, context.areas, context.cursors, thread, seed, context.storage.device),
       pattern_(pattern) {
+  if (context.storage.validated)
+    validator_ = std::make_unique<Validator>(*context.storage.validated, validation, context.validation, context.errors,
+                                             context.work.workload.transfers.largest());
   ++context_.threads;
 }
 
@@ -51,6 +56,11 @@ Actor RawPlayer::play(Seat& seat) {
     op.kind = next->reads ? OpKind::read : OpKind::write;
     op.offset = next->offset;
     op.length = op.result = next->length;  // raw: transfers what an operation is known to have transferred
+    if (validator_) {
+      const int error = co_await validator_->perform(seat, op, next->reads ? reads : writes, turn.planned ? at : 0);
+      if (error > 0) failed(*next, error);
+      continue;
+    }
     How how{.due = turn.planned ? at : 0};
     if (!next->reads) how.payload = pattern_.get(next->offset, next->length);
     const Outcome& outcome = co_await seat.perform(op, next->reads ? reads : writes, how);

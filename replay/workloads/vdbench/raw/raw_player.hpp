@@ -11,6 +11,7 @@
 #include "workloads/vdbench/pace/pace.hpp"
 #include "workloads/vdbench/raw/area.hpp"
 #include "workloads/vdbench/raw/pattern.hpp"
+#include "workloads/vdbench/validate/validator.hpp"
 
 namespace fsr::vdbench {
 
@@ -22,6 +23,7 @@ struct OpenStorage {
   uint64_t size = 0;  // bytes
   unsigned place = 0;
   bool device = false;
+  ValidatedStorage* validated = nullptr;  // where what is written is checked
 };
 
 // What the threads of one work share.
@@ -33,13 +35,15 @@ struct RawContext {
   Cursors cursors;
   Pace& pace;
   ErrorLog& errors;
+  ValidationCounts& validation;
   std::atomic<unsigned> threads{0};
-  RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, uint64_t seed);  // throws as Areas does
+  RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidationCounts& v,
+             uint64_t seed);  // throws as Areas does
 };
 
 class RawPlayer final : public Player {
  public:
-  RawPlayer(RawContext& context, const Pattern& pattern, unsigned thread, uint64_t seed);
+  RawPlayer(RawContext& context, const Pattern& pattern, const Validation& validation, unsigned thread, uint64_t seed);
   Actor play(Seat& seat) override;
 
  private:
@@ -48,6 +52,7 @@ class RawPlayer final : public Player {
   RawContext& context_;
   Chooser chooser_;
   const Pattern& pattern_;
+  std::unique_ptr<Validator> validator_;  // may be null
 };
 
 }  // namespace fsr::vdbench

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 
 #include "targets/blocking_session.hpp"
 #include "util/units.hpp"
+#include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
 
@@ -38,6 +40,19 @@ std::pair<std::string, std::string> split_lun(const std::string& lun) {
   return {directory + lun.substr(query), name};
 }
 
+// What the offsets and lengths of a work's transfers are multiples of. Throws std::runtime_error for what can't be validated.
+uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
+  const Workload& w = work.workload;
+  const Areas areas(work, storage, size);
+  uint64_t unit = std::gcd(std::gcd(areas.misses.low, areas.hits.low), std::gcd(storage.offset, storage.align));
+  if (w.transfers.align) unit = std::gcd(unit, w.transfers.align);
+  for (const auto& [bytes, share] : w.transfers.shares) unit = std::gcd(unit, bytes);
+  if (unit % kSector)
+    throw std::runtime_error(fmt::format("wd={}: expected multiples of 512 for data validation, not {}", w.name, unit));
+  // Different lengths in turn, and strides, go by sectors.
+  return w.transfers.only() && !w.stride ? unit : kSector;
+}
+
 bool is_block_device(const std::string& lun) {
   struct stat st;
   return stat(lun.c_str(), &st) == 0 && S_ISBLK(st.st_mode);
@@ -60,6 +75,23 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
       throw std::runtime_error(fmt::format("sd={}: {}", definitions_.storages[i].name, e.what()));
     }
     storages_.push_back(opened);
+  }
+  if (definitions_.general.validation.on) know_keys(runs);
+}
+
+// All that transfers and their places are multiples of is what keys are kept for.
+void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
+  for (size_t i = 0; i < storages_.size(); ++i) {
+    const Storage& storage = *storages_[i].settings;
+    if (storage.name.size() > kOwnerSize)
+      throw std::runtime_error(
+          fmt::format("sd={}: expected a name of at most {} letters for data validation", storage.name, kOwnerSize));
+    uint64_t unit = std::gcd(definitions_.general.format_transfer, storages_[i].size / kSector * kSector);
+    for (const PlannedRun& run : runs)
+      for (const RawWork& work : run.raw_works)
+        if (work.storage == i) unit = std::gcd(unit, unit_of(work, run.storages[i], storages_[i].size));
+    validated_.push_back(std::make_unique<ValidatedStorage>(storage, storages_[i].size, unit));
+    storages_[i].validated = validated_.back().get();
   }
 }
 
@@ -159,6 +191,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   Pace pace(shares, options);
   std::atomic<bool> over = false;
   ErrorLog errors(definitions_.general.data_errors, over, [this](const std::string& line) { reports_.error(line); });
+  ValidationCounts validation;
   const Pattern pattern(largest);
   std::vector<std::unique_ptr<RawContext>> works;
   std::vector<Part> parts;
@@ -166,10 +199,10 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
     const RawWork& work = run.raw_works[w];
     OpenStorage& storage = storages_[work.storage];
     storage.settings = &run.storages[work.storage];
-    works.push_back(std::make_unique<RawContext>(work, w, storage, pace, errors, runs_));
+    works.push_back(std::make_unique<RawContext>(work, w, storage, pace, errors, validation, runs_));
     for (unsigned i = 0; i < work.threads; ++i)
-      parts.push_back(
-          {std::make_unique<RawPlayer>(*works.back(), pattern, i, runs_ * 1000 + w), storage.place, unsigned(parts.size())});
+      parts.push_back({std::make_unique<RawPlayer>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
+                       storage.place, unsigned(parts.size())});
   }
   RunRecord record = vdbench::perform(stage_, parts, run, reports_, {&stop_, &over, definitions_.general.monitor}, ends_all);
   for (OpenStorage& storage : storages_)
@@ -178,6 +211,9 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   record.errors = errors.count();
   error_count_ += record.errors;
   reports_.end(record);
+  if (definitions_.general.validation.on)
+    reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validation.checked),
+                              format_count(validation.wrong)));
   if (errors.too_many())
     throw std::runtime_error(
         fmt::format("rd={}: {} errors, as many as data_errors= allows: see errorlog.html", run.name, errors.count()));

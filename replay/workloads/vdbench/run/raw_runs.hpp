@@ -26,6 +26,7 @@ class RawRuns final : public Runs {
   uint64_t errors() const override { return error_count_; }
 
  private:
+  void know_keys(const std::vector<PlannedRun>& runs);
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);
 
   const Definitions& definitions_;
@@ -36,7 +37,8 @@ class RawRuns final : public Runs {
   std::vector<std::unique_ptr<Target>> targets_;
   Stage stage_;  // after the targets that it works on
   std::vector<OpenStorage> storages_;
-  std::vector<size_t> to_format_;  // of storages_
+  std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each of them, or none
+  std::vector<size_t> to_format_;                             // of storages_
   std::vector<std::unique_ptr<Run>> format_settings_;
   uint64_t error_count_ = 0, runs_ = 0;
 };

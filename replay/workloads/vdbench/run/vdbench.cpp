@@ -42,6 +42,9 @@ class Course {
     lines_ = reader.lines();
     all_ = define(statements_);
     override_runs();
+    Validation& validation = all_.general.validation;
+    if (options.validation.on) validation = options.validation;
+    if (validation.on && all_.files()) throw std::runtime_error("data validation: this version has it for SDs, not for FSDs");
     runs_ = plan_runs(all_);
   }
 

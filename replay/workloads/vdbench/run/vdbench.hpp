@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/vdbench/language/source_text.hpp"
+#include "workloads/vdbench/language/settings.hpp"
 
 namespace fsr::vdbench {
 
@@ -22,6 +22,7 @@ struct ProgramOptions {
   bool simulate = false, quiet = false;
   bool json = false;                               // in place of lines on the terminal
   bool force = false;                              // overwrites devices that hold something
+  Validation validation;                           // -v; as well as the files' own
   std::string layout;                              // "5.00", or 5.04's
   std::optional<bool> format;                      // -cy, -cn
   bool format_only = false, format_clean = false;  // -co, -c

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the content of an SD: for each block the key that its latest write left, and who uses it now. A thread has
+// the blocks of a transfer to itself while it checks or changes them. Thread-safe as said.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace fsr::vdbench {
+
+class BlockKeys {
+ public:
+  static constexpr uint8_t kUnknown = 0, kBad = 127;
+
+  // `unit`: bytes of a block, a divisor of all transfers and places.
+  BlockKeys(uint64_t size, uint64_t unit) : unit_(unit), states_(new State[size / unit + 1]) {}
+
+  uint64_t unit() const { return unit_; }
+  // False: somebody else has one of them; nothing is claimed then.
+  bool claim(uint64_t offset, uint64_t length) {
+    for (uint64_t block = offset / unit_, end = end_of(offset, length); block < end; ++block) {
+      if (!(states_[block].key.fetch_or(kBusy, std::memory_order_acquire) & kBusy)) continue;
+      release_blocks(offset / unit_, block);
+      return false;
+    }
+    return true;
+  }
+  void release(uint64_t offset, uint64_t length) { release_blocks(offset / unit_, end_of(offset, length)); }
+
+  // Of a block that is claimed, by its offset.
+  uint8_t key(uint64_t offset) const { return states_[offset / unit_].key.load(std::memory_order_relaxed) & kKey; }
+  void set(uint64_t offset, uint8_t key) { states_[offset / unit_].key.store(key | kBusy, std::memory_order_relaxed); }
+  // When it was last written or found as expected, s since the Unix epoch; 0: not yet.
+  uint32_t last_good(uint64_t offset) const { return states_[offset / unit_].last_good; }
+  void good(uint64_t offset, uint32_t time) { states_[offset / unit_].last_good = time; }
+
+ private:
+  static constexpr uint8_t kBusy = 0x80, kKey = 0x7f;
+  struct State {
+    uint32_t last_good = 0;
+    std::atomic<uint8_t> key{kUnknown};
+  };
+  uint64_t end_of(uint64_t offset, uint64_t length) const { return (offset + length + unit_ - 1) / unit_; }
+  void release_blocks(uint64_t from, uint64_t to) {
+    for (uint64_t block = from; block < to; ++block) states_[block].key.fetch_and(kKey, std::memory_order_release);
+  }
+
+  const uint64_t unit_;
+  const std::unique_ptr<State[]> states_;
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/validate/validator.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "workloads/vdbench/validate/sector.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kRetry = 50'000;    // ns until blocks that somebody else has are looked at again
+constexpr size_t kMemoryPage = 4096;  // devices read from memory that begins there
+
+int64_t wall_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string time_text(int64_t wall) {
+  return fmt::format("{:%m/%d %H:%M:%S}.{:03}", fmt::localtime(time_t(wall / kSecond)), wall % kSecond / 1'000'000);
+}
+
+char* aligned(uint64_t size) {
+  char* memory = static_cast<char*>(aligned_alloc(kMemoryPage, (size + kMemoryPage - 1) / kMemoryPage * kMemoryPage));
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+Validator::Validator(ValidatedStorage& storage, const Validation& how, ValidationCounts& counts, ErrorLog& errors,
+                     uint64_t largest)
+    : storage_(storage), how_(how), counts_(counts), errors_(errors), buffer_(aligned(largest)) {}
+
+Task Validator::perform(Seat& seat, Op op, Row row, int64_t due) {
+  while (!storage_.keys.claim(op.offset, op.length)) {
+    co_await seat.until(seat.now() + kRetry);
+    if (seat.ended()) co_return kOver;
+  }
+  int error = 0;
+  if (op.kind == OpKind::read)
+    error = co_await read(seat, op, row, due);
+  else
+    error = co_await write(seat, op, row, due);
+  storage_.keys.release(op.offset, op.length);
+  co_return error;
+}
+
+Task Validator::transfer(Seat& seat, const Op& op, Row row, const How& how) {
+  const Outcome& outcome = co_await seat.perform(op, row, how);
+  if (outcome.error) co_return outcome.error;
+  if (outcome.result != op.length) co_return EIO;
+  if (how.want_data) memcpy(buffer_.get(), outcome.data.data(), op.length);
+  co_return 0;
+}
+
+Task Validator::read(Seat& seat, Op op, Row row, int64_t due) {
+  const int error = co_await transfer(seat, op, row, {.due = due, .want_data = true});
+  if (error == 0) check(op, {buffer_.get(), op.length}, "read");
+  co_return error;
+}
+
+Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
+  BlockKeys& keys = storage_.keys;
+  Op look = op;
+  look.kind = OpKind::read;
+  if (how_.reads_before && knows_any(op)) {
+    const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
+    if (unread) co_return unread;
+    check(look, {buffer_.get(), op.length}, "read before a write");
+  }
+  const int64_t time = wall_now();
+  auto key_after = [&](uint64_t offset) {
+    const uint8_t key = keys.key(offset);
+    return next_key(key == BlockKeys::kBad ? BlockKeys::kUnknown : key);
+  };
+  for (uint64_t at = 0; at < op.length; at += keys.unit()) {
+    const uint64_t offset = op.offset + at;
+    write_sectors(buffer_.get() + at, keys.unit(),
+                  {.offset = offset, .time = time, .key = key_after(offset), .owner = storage_.name});
+  }
+  const int error = co_await transfer(seat, op, row, {.payload = {buffer_.get(), op.length}, .due = due});
+  for (uint64_t at = 0; at < op.length; at += keys.unit()) {
+    // What a write that failed has left is not known.
+    keys.set(op.offset + at, error ? BlockKeys::kUnknown : key_after(op.offset + at));
+    keys.good(op.offset + at, error ? 0 : uint32_t(time / kSecond));
+  }
+  if (error || !how_.reads_after) co_return error;
+  const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
+  if (unread == 0) check(look, {buffer_.get(), op.length}, "read after a write");
+  co_return unread;
+}
+
+bool Validator::knows_any(const Op& op) const {
+  for (uint64_t at = 0; at < op.length; at += storage_.keys.unit()) {
+    const uint8_t key = storage_.keys.key(op.offset + at);
+    if (key != BlockKeys::kUnknown && key != BlockKeys::kBad) return true;
+  }
+  return false;
+}
+
+void Validator::check(const Op& op, std::string_view data, const char* when) {
+  BlockKeys& keys = storage_.keys;
+  const auto now = uint32_t(wall_now() / kSecond);
+  for (uint64_t at = 0; at < op.length; at += keys.unit()) {
+    const uint64_t offset = op.offset + at;
+    const uint8_t key = keys.key(offset);
+    if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) continue;
+    ++counts_.checked;
+    const std::string wrong = wrong_of(offset, data.substr(at, keys.unit()), key);
+    if (wrong.empty()) {
+      keys.good(offset, now);
+      continue;
+    }
+    ++counts_.wrong;
+    const uint32_t good = keys.last_good(offset);
+    errors_.add(fmt::format("Data Validation error: sd={} lun={} {}: block lba={} ({:#x}) size={}: {}; last good at {}",
+                            storage_.name, storage_.lun, when, offset, offset, keys.unit(), wrong,
+                            good ? time_text(good * kSecond) : std::string("no time")));
+    keys.set(offset, BlockKeys::kBad);  // told once
+  }
+}
+
+std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t key) const {
+  const uint64_t sectors = block.size() / kSector;
+  uint64_t as_written = 0, older = 0, zeros = 0, damaged = 0, foreign = 0, misplaced = 0;
+  SectorMark mark, stale, stray;
+  uint64_t first_wrong = sectors;
+  for (uint64_t s = 0; s < sectors; ++s) {
+    const SectorMark expected{.offset = offset + s * kSector, .time = 0, .key = key, .owner = storage_.name};
+    const SectorState state = look_at_sector(block.data() + s * kSector, expected, &mark);
+    const bool in_place = mark.offset == expected.offset && mark.owner == expected.owner;
+    if (state == SectorState::written && in_place && mark.key == key) {
+      ++as_written;
+      continue;
+    }
+    first_wrong = std::min(first_wrong, s);
+    if (state == SectorState::zeros)
+      ++zeros;
+    else if (state == SectorState::damaged)
+      ++damaged;
+    else if (state == SectorState::foreign)
+      ++foreign;
+    else if (in_place)
+      (older++ ? mark : stale) = mark;
+    else
+      (misplaced++ ? mark : stray) = mark;
+  }
+  if (as_written == sectors) return "";
+  std::vector<std::string> found;
+  auto count = [&](uint64_t n, const std::string& what) {
+    if (n) found.push_back(fmt::format("{} {} {}", n, n == 1 ? "sector" : "sectors", what));
+  };
+  count(as_written, "as written");
+  count(older, fmt::format("of another write, key {} of {}", stale.key, time_text(stale.time)));
+  count(misplaced, fmt::format("of sd={} lba={}, written {}", stray.owner, stray.offset, time_text(stray.time)));
+  count(zeros, "of zeros");
+  count(damaged, "with a wrong checksum");
+  count(foreign, "written by somebody else");
+  const char* name = misplaced    ? "misplaced write"
+                     : foreign    ? "foreign data"
+                     : damaged    ? "damaged data"
+                     : as_written ? "torn write"
+                                  : "lost write";
+  return fmt::format("{}, expected key {}, from sector {} on: {}", name, key, first_wrong, fmt::join(found, ", "));
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transfers of one thread whose content is written so that it can be checked, and checked when it is read again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/task.hpp"
+#include "stage/seat.hpp"
+#include "workloads/vdbench/error_log.hpp"
+#include "workloads/vdbench/language/settings.hpp"
+#include "workloads/vdbench/raw/area.hpp"
+#include "workloads/vdbench/validate/block_keys.hpp"
+
+namespace fsr::vdbench {
+
+// Of a run, all threads together.
+struct ValidationCounts {
+  std::atomic<uint64_t> checked{0}, wrong{0};  // blocks
+};
+
+// An SD that is validated. Lasts over the runs.
+struct ValidatedStorage {
+  std::string name, lun;
+  BlockKeys keys;
+  ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit)
+      : name(storage.name), lun(storage.lun), keys(size, unit) {}
+};
+
+class Validator {
+ public:
+  // All outlive it. `largest`: bytes of a transfer.
+  Validator(ValidatedStorage& storage, const Validation& how, ValidationCounts& counts, ErrorLog& errors, uint64_t largest);
+
+  // Performs `op`, a read or write of whole blocks, and counts it in `row`. A read before a write, and one after it, are not
+  // counted. Yields the operation's errno, EIO for a short transfer; kOver where the play ended before it could begin. What was
+  // found wrong is told to the errors, and does not fail the operation.
+  static constexpr int kOver = -1;
+  Task perform(Seat& seat, Op op, Row row, int64_t due);
+
+ private:
+  Task read(Seat& seat, Op op, Row row, int64_t due);
+  Task write(Seat& seat, Op op, Row row, int64_t due);
+  Task transfer(Seat& seat, const Op& op, Row row, const How& how);
+  bool knows_any(const Op& op) const;
+  void check(const Op& op, std::string_view data, const char* when);
+  // Empty: the block is as written.
+  std::string wrong_of(uint64_t offset, std::string_view block, uint8_t key) const;
+
+  ValidatedStorage& storage_;
+  const Validation& how_;
+  ValidationCounts& counts_;
+  ErrorLog& errors_;
+  struct Free {
+    void operator()(char* memory) const { free(memory); }
+  };
+  const std::unique_ptr<char, Free> buffer_;
+};
+
+}  // namespace fsr::vdbench
