@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsbench lantest: the layout of afp_lantest 4.5.1, whose lines stand here as it prints them, and its arithmetic.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
+#include "workloads/lantest/dircache.hpp"
 #include "workloads/lantest/layout.hpp"
 
 using namespace fsr;
@@ -12,9 +16,9 @@ using namespace fsr::lantest;
 
 namespace {
 
-std::vector<Measures> times(const std::vector<uint64_t>& milliseconds) {
-  std::vector<Measures> runs;
-  for (const uint64_t ms : milliseconds) runs.push_back({ms});
+std::vector<TestRun> times(const std::vector<uint64_t>& milliseconds) {
+  std::vector<TestRun> runs;
+  for (const uint64_t ms : milliseconds) runs.push_back({.measures = {ms}});
   return runs;
 }
 
@@ -32,6 +36,17 @@ Settings only(const std::string& letters) {
 }
 
 const std::string kRule(66, '-');
+
+struct Scratch {
+  std::string directory = "/tmp/fsr-lantest-XXXXXX";
+  Scratch() { REQUIRE(mkdtemp(directory.data())); }
+  ~Scratch() { std::filesystem::remove_all(directory); }
+  std::string path(const std::string& name) const { return directory + "/" + name; }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+};
 
 }  // namespace
 
@@ -107,7 +122,7 @@ TEST_CASE("lantest's table and CSV with the server's calls") {
   settings.iterations = 6;
   Results results;
   results.counts_calls = true;
-  results.runs[kWriteBig] = {{57, 102, 300, 2, 1}, {53, 102, 301, 0, 0}};
+  results.runs[kWriteBig] = {{.measures = {57, 102, 300, 2, 1}}, {.measures = {53, 102, 301, 0, 0}}};
   CHECK(table(settings, results)
             .starts_with("Test                                                                Time_ms  Time± AFPD_R AFPD_R± "
                          "AFPD_W AFPD_W± CNID_R "
@@ -122,6 +137,26 @@ TEST_CASE("lantest's table and CSV with the server's calls") {
         "Writing one large file [103 AFP ops],55,2.8,102,0.0,300,1.0,2,0.0,1,0.0,1818\n"
         "Sum of all AFP OPs = 80686,55,,102,,300,,2,,1,,\n");
   CHECK(heading(settings).find("across 6 iterations)\n") != std::string::npos);
+}
+
+TEST_CASE("what Netatalk's log says of its cache of directories") {
+  const Scratch files;
+  const std::string log = files.path("afpd.log"), rest = ": (user: tester) hits: 1";
+  const std::string conf = files.write("afp.conf", "[Global]\nlog level = default:info\n log file = " + log + " \n");
+  CHECK(dircache_statistics(conf).empty());
+  CHECK(dircache_statistics(files.path("none")).empty());
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += "line " + std::to_string(i) + "\n";
+  files.write("afpd.log", text);
+  const std::string head = "\nDircache Statistics (" + log + "):\n" + kRule + "\n";
+  CHECK(dircache_statistics(conf) == head +
+                                         "No 'dircache statistics' logs found.\n\n(At least 'log level = default:info' is "
+                                         "required)\nLast 10 lines of log file:\n---------------------------\n" +
+                                         text.substr(text.find("line 2")));
+  for (const char* kind : {"LRU", "AD", "LRU", "hints"}) text += std::string("dircache statistics (") + kind + ")" + rest + "\n";
+  files.write("afpd.log", std::string(200'000, 'x') + "\n" + text);
+  CHECK(dircache_statistics(conf) == head + "dircache statistics (LRU)" + rest + "\ndircache statistics (hints)" + rest +
+                                         "\ndircache statistics (AD)" + rest + "\n\n");
 }
 
 TEST_CASE("lantest in small says so") {

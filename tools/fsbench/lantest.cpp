@@ -6,7 +6,10 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -17,6 +20,7 @@
 #include "targets/afp/settings.hpp"
 #include "targets/wire/url.hpp"
 #include "workloads/lantest/afp_run.hpp"
+#include "workloads/lantest/dircache.hpp"
 #include "workloads/lantest/layout.hpp"
 
 namespace fsr::fsbench {
@@ -25,6 +29,7 @@ namespace {
 
 using namespace lantest;
 
+constexpr const char* kServerSettings = "/etc/netatalk/afp.conf";
 constexpr const char* kVersions[] = {"3.0", "3.1", "3.2", "3.3", "3.4"};
 
 struct Options {
@@ -33,7 +38,8 @@ struct Options {
   std::array<bool, std::size(kVersions)> version{};
   std::string tests;
   bool password_given = false, clear_text = false, cache_tests = false, fast = false, faster = false, csv = false;
-  bool detail = false, each = false, debug = false, compat = false;
+  bool detail = false, each = false, debug = false, compat = false, json = false;
+  std::string proc;  // where the server's processes are to be seen
   Settings settings;
 };
 
@@ -74,9 +80,15 @@ class Lantest {
     status_of_failure_ = kNotConnected;
     say(fmt::format("Connecting to host {}:{}\n", url.host, url.port ? url.port : afp::kPort));
     const std::string* password = options_.password_given ? &options_.password : nullptr;
-    afp::Commands commands(afp::settings_of(url, {.clock = &clock_}, password));
-    say("\n");
-    return perform(commands);
+    {
+      afp::Commands commands(afp::settings_of(url, {.clock = &clock_}, password));
+      find_server(commands.settings().user);
+      say("\n");
+      if (const int status = perform(commands)) return status;
+    }
+    print();
+    if (is_this_machine(url.host)) say_cache();
+    return 0;
   } catch (const afp::SetupError& e) {
     if (e.step != afp::SetupError::Step::session)
       status_of_failure_ = e.step == afp::SetupError::Step::login ? kNoLogin : kNoVolume;
@@ -86,7 +98,8 @@ class Lantest {
   }
 
  private:
-  static void say(const std::string& text) {
+  void say(const std::string& text) const {
+    if (options_.json) return;
     fputs(text.c_str(), stdout);
     fflush(stdout);
   }
@@ -96,22 +109,59 @@ class Lantest {
     return options_.compat ? status_of_failure_ : 2;
   }
 
+  // The session has begun, so its process is there.
+  void find_server(const std::string& user) {
+    std::string proc = options_.proc;
+    std::error_code error;
+    if (proc.empty() && std::filesystem::exists("/proc_io/self", error)) proc = "/proc_io";
+    if (proc.empty()) return;
+    say(fmt::format("IO monitoring: {} is available\n", proc));
+    calls_.emplace(proc, user);
+    if (!calls_->find()) {
+      fmt::print(stderr, "fsbench lantest: {}: the server's calls are not counted\n", calls_->problem());
+      calls_.reset();
+      return;
+    }
+    if (calls_->ids()) say(fmt::format("Found cnid_dbd process for user '{}': PID {}\n", user, calls_->ids()));
+    say(fmt::format("Found privilege-dropped afpd process for user '{}': PID {}\n", user, calls_->server()));
+    say(fmt::format("IO monitoring enabled (afpd: {}, cnid_dbd: {})\n", calls_->server(), calls_->ids()));
+  }
+
   int perform(afp::Commands& commands) {
     const Settings& settings = options_.settings;
     AfpTests::Trace trace;
     if (options_.each) trace = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
     AfpRun run(
-        commands, settings, stop_,
+        commands, settings, stop_, calls_ ? &*calls_ : nullptr,
         [&](unsigned iteration, unsigned test, const Measures& measures) {
-          say(run_line(settings, iteration, test, measures, false));
+          say(run_line(settings, iteration, test, measures, calls_.has_value()));
         },
         trace);
     const bool well = run.run();
+    results_ = run.results();
     if (run.made() && run.removed()) say(fmt::format("Successfully deleted test directory '{}'\n", run.directory()));
-    if (!well) return complain(run);
-    say(heading(settings) + (options_.csv ? csv : table)(settings, run.results()));
-    if (options_.detail) say(latencies(settings, run.results()));
-    return 0;
+    return well ? 0 : complain(run);
+  }
+
+  void print() const {
+    const Settings& settings = options_.settings;
+    if (options_.json) {
+      fmt::print("{}\n", json(settings, results_).dump(2));
+      return;
+    }
+    say(heading(settings) + (options_.csv ? csv : table)(settings, results_));
+    if (options_.detail) say(latencies(settings, results_));
+  }
+
+  static bool is_this_machine(const std::string& host) {
+    return host == "localhost" || host == "127.0.0.1" || host.find("::1") != std::string::npos;
+  }
+
+  // The server writes it at the end of the session.
+  void say_cache() const {
+    if (options_.json || !std::filesystem::exists(kServerSettings)) return;
+    sleep(1);
+    say(dircache_statistics(kServerSettings));
   }
 
   int complain(const AfpRun& run) const {
@@ -125,6 +175,8 @@ class Lantest {
   const Options options_;
   const std::atomic<int>& stop_;
   MonotonicClock clock_;
+  std::optional<ServerCalls> calls_;
+  Results results_;
   OriginalStatus status_of_failure_ = kUsage;  // if the run ends now
 };
 
@@ -155,6 +207,9 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
   command.flag("-v", o->detail, "after the results, latency by command");
   command.flag("-V", o->each, "tells each command and its result, on standard error");
   command.flag("-b", o->debug, "likewise");
+  command.add("--proc", o->proc, "counts calls of the server's processes, seen there; default /proc_io, if it is there")
+      .stands_for("DIR");
+  command.flag("--json", o->json, "results as JSON, in place of all text");
   command.flag("--compat", o->compat, "ends with the original's statuses");
   return [o, command, &stop](const auto&) mutable {
     Settings& settings = o->settings;

@@ -7,12 +7,15 @@
 
 namespace fsr::lantest {
 
-AfpRun::AfpRun(afp::Commands& commands, const Settings& settings, const std::atomic<int>& stop, Told told, AfpTests::Trace trace)
+AfpRun::AfpRun(afp::Commands& commands, const Settings& settings, const std::atomic<int>& stop, const ServerCalls* calls,
+               Told told, AfpTests::Trace trace)
     : commands_(commands),
       settings_(settings),
       told_(std::move(told)),
-      watch_(*commands.settings().clock),
-      tests_(commands, settings, watch_, stop, std::move(trace)) {}
+      watch_(*commands.settings().clock, calls),
+      tests_(commands, settings, watch_, stop, std::move(trace)) {
+  results_.counts_calls = calls != nullptr;
+}
 
 bool AfpRun::run() { return commands_.run(run_all()) == 0; }
 
@@ -22,9 +25,9 @@ Task AfpRun::iterate(unsigned iteration) {
     if (settings_.tests[test]) {
       error = co_await tests_.perform(Test(test));
       if (!error) {
-        results_.runs[test].push_back(watch_.measures());
+        results_.runs[test].push_back(watch_.measured());
         for (const auto& [command, times] : tests_.take_times()) results_.commands[test][afp::command_name(command)].merge(times);
-        told_(iteration, test, results_.runs[test].back());
+        told_(iteration, test, results_.runs[test].back().measures);
       }
     }
     if (!error) error = co_await tests_.clean_behind(Test(test));

@@ -14,7 +14,8 @@ class AfpRun {
   // Called at the end of each test; iterations count from 1.
   using Told = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
 
-  AfpRun(afp::Commands& commands, const Settings& settings, const std::atomic<int>& stop, Told told, AfpTests::Trace trace = {});
+  AfpRun(afp::Commands& commands, const Settings& settings, const std::atomic<int>& stop, const ServerCalls* calls, Told told,
+         AfpTests::Trace trace);
   // False: a test, or the making or removing of the test directory, failed or was interrupted.
   bool run();
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 namespace fsr::lantest {
 
 namespace {
@@ -138,6 +140,48 @@ std::string latencies(const Settings& settings, const Results& results) {
     }
   }
   return text;
+}
+
+nlohmann::json json(const Settings& settings, const Results& results) {
+  auto rows = nlohmann::json::array();
+  for (unsigned test = 0; test < kTests; ++test) {
+    const std::vector<TestRun>& runs = results.runs[test];
+    if (runs.empty()) continue;
+    auto seconds = nlohmann::json::array();
+    double all = 0, cpu = 0;
+    for (const TestRun& run : runs) {
+      seconds.push_back(double(run.elapsed) / 1e9);
+      all += double(run.elapsed) / 1e9;
+      cpu += double(run.cpu) / 1e9;
+    }
+    nlohmann::json row = {{"name", label(settings, test)},
+                          {"test", test + 1},
+                          {"unit", "runs/s"},
+                          {"rate", all > 0 ? double(runs.size()) / all : 0},
+                          {"seconds", seconds},
+                          {"client_cpu_seconds", cpu}};
+    const Summary time = summarize(runs, kMilliseconds);
+    row["mean_ms"] = time.mean;
+    row["deviation_ms"] = time.deviation;
+    if (moves_data(test)) row["megabytes_per_s"] = speed(settings, test, time.mean);
+    if (results.counts_calls)
+      row["server_calls"] = {{"afpd_reads", summarize(runs, kServerReads).mean},
+                             {"afpd_writes", summarize(runs, kServerWrites).mean},
+                             {"cnid_dbd_reads", summarize(runs, kIdReads).mean},
+                             {"cnid_dbd_writes", summarize(runs, kIdWrites).mean}};
+    for (const auto& [command, times] : results.commands[test]) {
+      auto us = [&times = times](double q) { return double(times.quantile(q)) / 1e3; };
+      row["commands"][command] = {{"count", times.count()},
+                                  {"mean_us", times.mean() / 1e3},
+                                  {"p50_us", us(0.5)},
+                                  {"p90_us", us(0.9)},
+                                  {"p99_us", us(0.99)},
+                                  {"p99_9_us", us(0.999)},
+                                  {"max_us", double(times.max()) / 1e3}};
+    }
+    rows.push_back(row);
+  }
+  return {{"program", "lantest"}, {"iterations", settings.iterations}, {"percent", settings.percent}, {"rows", rows}};
 }
 
 }  // namespace fsr::lantest

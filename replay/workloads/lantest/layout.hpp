@@ -2,6 +2,7 @@
 // The text that afp_lantest 4.5.1 prints, byte by byte where the numbers are the same.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "workloads/lantest/results.hpp"
@@ -20,5 +21,8 @@ std::string csv(const Settings& settings, const Results& results);
 
 // What the original does not tell: how long each kind of command took, test by test.
 std::string latencies(const Settings& settings, const Results& results);
+
+// All of it, and more digits: the rate of a row is that of whole runs of the test.
+nlohmann::json json(const Settings& settings, const Results& results);
 
 }  // namespace fsr::lantest

@@ -12,9 +12,9 @@ constexpr size_t kMostWithOutliers = 5;  // iterations
 
 }  // namespace
 
-Summary summarize(const std::vector<Measures>& runs, Measure measure) {
+Summary summarize(const std::vector<TestRun>& runs, Measure measure) {
   std::vector<uint64_t> values;
-  for (const Measures& run : runs) values.push_back(run[measure]);
+  for (const TestRun& run : runs) values.push_back(run.measures[measure]);
   if (values.size() > kMostWithOutliers) {
     const auto least = std::min_element(values.begin(), values.end());
     const auto most = std::max_element(values.begin(), values.end());

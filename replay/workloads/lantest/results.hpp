@@ -18,8 +18,14 @@ namespace fsr::lantest {
 enum Measure : unsigned { kMilliseconds, kServerReads, kServerWrites, kIdReads, kIdWrites, kMeasures };
 using Measures = std::array<uint64_t, kMeasures>;
 
+// One iteration of a test.
+struct TestRun {
+  Measures measures{};
+  int64_t elapsed = 0, cpu = 0;  // ns; the CPU's is this process's
+};
+
 struct Results {
-  std::array<std::vector<Measures>, kTests> runs;                 // in the order of the iterations
+  std::array<std::vector<TestRun>, kTests> runs;                  // in the order of the iterations
   std::array<std::map<std::string, Histogram>, kTests> commands;  // measured ones by name, of all iterations; ns
   bool counts_calls = false;
 };
@@ -29,7 +35,7 @@ struct Summary {
   uint64_t mean = 0;     // rounded down
   double deviation = 0;  // of a sample, from that mean
 };
-Summary summarize(const std::vector<Measures>& runs, Measure measure);
+Summary summarize(const std::vector<TestRun>& runs, Measure measure);
 
 // Decimal megabytes per second, in two steps that each round down; nothing for a time below a millisecond.
 std::optional<uint64_t> megabytes_per_second(uint64_t bytes, uint64_t milliseconds);

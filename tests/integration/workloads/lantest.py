@@ -4,6 +4,7 @@
 afp_lantest, the same requests on the wire; failures in mid-test, passwords, ^C.
 
 lantest.py --whole: compares the requests of all tests, which takes a minute."""
+import json
 import os
 import re
 import shutil
@@ -77,6 +78,31 @@ def layouts():
     rows = re.findall(r"^(\S.*AFP ops\]),(\d+),\d+\.\d,\d+$", done.stdout, re.M)
     total = re.search(r"^Sum of all AFP OPs = 806,(\d+),,$", done.stdout, re.M)
     follows("CSV", done, [(label, int(ms)) for label, ms in rows], int(total[1]) if total else None)
+
+
+def more_than_text():
+    """The server's user must be known here, too."""
+    with open("/etc/passwd", encoding="utf-8") as known:
+        accounts = known.read() + f"{os.environ['AFP_USER']}:x:{os.stat(os.environ['AFP_DIR']).st_uid}:65534::/:/bin/sh\n"
+    with open("passwd", "w", encoding="utf-8") as added:
+        added.write(accounts)
+    done = lantest("-f", "1", "--proc", "/proc")
+    case("a user who is not known here: a line, and a run", done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr)
+    subprocess.run(["mount", "--bind", "passwd", "/etc/passwd"], check=True)
+    done = lantest("-f", "4", "-n", "1", "--percent", "10", "--proc", "/proc", "-c")
+    server = re.search(r"^Found privilege-dropped afpd process for user 'tester': PID (\d+)$", done.stdout, re.M)
+    line = re.search(r"^ {9}IO Operations; afpd: (\d+) READs, (\d+) WRITEs \| cnid_dbd: 0 READs, 0 WRITEs$", done.stdout, re.M)
+    row = re.search(r"^Locking.*ops\],\d+,0.0,(\d+),0.0,(\d+),0.0,0,0.0,0,0.0,0$", done.stdout, re.M)
+    case("calls of the server are counted, one write for each of 2000 commands", server and line and row and line.groups() == row.groups() and
+         2000 <= int(line[2]) < 2100, done.stdout + done.stderr)
+    subprocess.run(["umount", "/etc/passwd"], check=True)
+    done = lantest("-f", "14", "-n", "2", "--percent", "1", "--json")
+    report = json.loads(done.stdout) if done.returncode == 0 else {"rows": []}
+    counts = [{command: times["count"] for command, times in row["commands"].items()} for row in report["rows"]]
+    case("JSON has the commands of both iterations", counts == [
+        {"FPCloseFork": 20, "FPGetFileDirParms": 60, "FPGetForkParms": 40, "FPOpenFork": 20, "FPRead": 20}, {"FPByteRangeLock": 320}], done.stdout)
+    case("JSON's rates are those of its seconds",
+         report["rows"] and all(abs(row["rate"] * sum(row["seconds"]) - 2) < 1e-6 for row in report["rows"]), done.stdout)
 
 
 def choices():
@@ -197,6 +223,7 @@ def on_server(tests):
     if tests == QUICK_TESTS:
         layouts()
         choices()
+        more_than_text()
         failures()
         endings()
     sys.exit(1 if failed else 0)

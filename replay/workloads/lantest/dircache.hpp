@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Netatalk on this machine tells in its log about its cache of directories.
+#pragma once
+
+#include <string>
+
+namespace fsr::lantest {
+
+// The part of the output: the last lines with statistics of each kind, or else the end of the log. `conf`: afp.conf, which names
+// the log. Empty where there is none.
+std::string dircache_statistics(const std::string& conf);
+
+}  // namespace fsr::lantest

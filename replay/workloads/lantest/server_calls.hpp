@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the processes of a server on this machine do: their read(2)s and write(2)s, as a file system of /proc tells.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace fsr::lantest {
+
+class ServerCalls {
+ public:
+  // Of afpd and of cnid_dbd; 0 for what can't be read.
+  using Counts = std::array<uint64_t, 4>;  // reads and writes of the one, then of the other
+
+  // Looks for the user's session. `proc`: where /proc is mounted so that others' processes are to be seen.
+  ServerCalls(std::string proc, std::string user) : proc_(std::move(proc)), user_(std::move(user)) {}
+  // afpd must be there; it may take some seconds to take on the user's identity. False: problem() says why.
+  bool find();
+
+  int server() const { return server_; }  // process numbers
+  int ids() const { return ids_; }        // 0: there is none, as with a database of another kind
+  const std::string& problem() const { return problem_; }
+  Counts now() const;
+
+ private:
+  bool look();
+  std::string text(int pid, const char* file) const;
+
+  const std::string proc_, user_;
+  int server_ = 0, ids_ = 0;
+  std::string problem_;
+};
+
+}  // namespace fsr::lantest
