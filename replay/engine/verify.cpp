@@ -60,7 +60,8 @@ bool Verifier::same_listing(const Op& op, const Outcome& got) {
 
 // Such a wait was only tried (planner.cpp): that it was not granted is the same outcome.
 static bool wait_in_vain(const Op& op, const Outcome& got) {
-  return (op.kind == OpKind::setlk || op.kind == OpKind::flock) && op.error == EINTR && got.error == EAGAIN;
+  return (op.kind == OpKind::setlk || op.kind == OpKind::flock) && (op.error == EINTR || op.error == EDEADLK) &&
+         got.error == EAGAIN;
 }
 
 bool Verifier::same_blocks(const Op& op, const Outcome& got) {

@@ -6,12 +6,13 @@
 
 #include <cerrno>
 
+#include "base/lock_table.hpp"
 #include "plan/name_views.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
 
-enum Facet : uint64_t { kExists, kContent, kNames, kXattr, kLock };
+enum Facet : uint64_t { kExists, kContent, kNames, kXattr };
 
 constexpr uint64_t kBelow = 7;      // of no object
 constexpr uint64_t kAnyRights = 6;  // of an object that is not known
@@ -19,6 +20,10 @@ static uint64_t object_key(ObjectId object, Facet facet) { return object << 3 | 
 static uint64_t handle_key(HandleId handle) { return 1ull << 61 | handle << 3; }
 static uint64_t name_key(ObjectId parent, std::string_view name) {
   return 1ull << 63 | XXH3_64bits_withSeed(name.data(), name.size(), parent);
+}
+uint64_t LockAccess::key() const {
+  const uint64_t range[] = {start, end};
+  return 1ull << 63 | XXH3_64bits_withSeed(range, sizeof range, object);
 }
 uint64_t stream_key(ThreadId thread) { return 1ull << 62 | uint64_t(thread) << 3; }
 
@@ -81,7 +86,19 @@ struct Collector {
     list.add(name_key(parent, text), changes ? Access::exclusive : Access::shared);
     if (changes) list.add(object_key(parent, kNames), Access::change, false);
   }
-  void lock(ObjectId object) { list.add(object_key(object, kLock), Access::exclusive); }
+  // Whatever ends locks on a file that there were locks on.
+  void unlock_all() {
+    if (locked.contains(op.object)) list.lock = {.object = op.object};
+  }
+  void lock() {
+    if (!op.object) return;
+    locked.insert(op.object);
+    const bool looks = op.kind == OpKind::getlk || (op.error && op.kind != OpKind::flock);  // a flock may lose what it had
+    list.lock = {.object = op.object, .mode = looks ? Access::shared : Access::exclusive};
+    if (op.kind == OpKind::flock) return;
+    list.lock.start = op.offset;
+    list.lock.end = last_locked(op);
+  }
   // A directory can't be moved below itself: what is below what decides that, before whatever else it is refused for, and moves
   // to other directories change it.
   void move(bool changes) {
@@ -153,7 +170,7 @@ void Collector::collect() {
     case OpKind::flush:
       subject();
       content(op.object, Access::shared);
-      if (op.kind == OpKind::flush && locked.contains(op.object)) lock(op.object);
+      if (op.kind == OpKind::flush) unlock_all();
       break;
     case OpKind::write:
     case OpKind::fallocate:
@@ -174,7 +191,7 @@ void Collector::collect() {
     case OpKind::releasedir:
       if (op.handle) list.add(handle_key(op.handle), Access::exclusive, true, true);
       use(op.object);
-      if (locked.contains(op.object)) lock(op.object);
+      unlock_all();
       break;
     case OpKind::readdir:
     case OpKind::readdirplus:
@@ -232,10 +249,7 @@ void Collector::collect() {
     case OpKind::setlk:
     case OpKind::flock:
       subject();
-      if (op.object) {
-        locked.insert(op.object);
-        lock(op.object);
-      }
+      lock();
       break;
   }
 }
@@ -244,6 +258,7 @@ void Collector::collect() {
 
 void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, AccessList& list) {
   list.count = 0;
+  list.lock = {};
   // What the kernel issues on its own belongs to the open instance, not to what the thread was doing.
   if (!op.has(kOpKernel)) list.add(stream_key(op.thread), Access::exclusive, false);
   Collector{op, known, locked, list}.collect();

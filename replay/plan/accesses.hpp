@@ -2,8 +2,8 @@
 // What an operation touches, and how: the resources that order one operation after another.
 //
 // Facets of an object: its existence (taught, used, removed; whoever may use it, and its other attributes, belong to that), its
-// data and size, its extended attributes, its locks, and, of a directory, which names it holds. Beside these: names (parent,
-// name), open instances, streams, and which directory lies below which.
+// data and size, its extended attributes, and, of a directory, which names it holds. Beside these: names (parent, name), open
+// instances, streams, which directory lies below which, and the ranges of files that locks are about.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,23 @@ struct Access {
   bool identity = false;
 };
 
+// Of the locks on a file's bytes from `start` to `end`, both inclusive: shared looks at them, exclusive changes them.
+struct LockAccess {
+  ObjectId object = kNoObject;  // none: there is no such access
+  uint64_t start = 0, end = UINT64_MAX;
+  Access::Mode mode = Access::exclusive;
+
+  bool same_range(const LockAccess& other) const { return start == other.start && end == other.end; }
+  bool within(const LockAccess& other) const { return other.start <= start && end <= other.end; }
+  bool overlaps(const LockAccess& other) const { return start <= other.end && other.start <= end; }
+  uint64_t key() const;  // of exactly that range
+};
+
 struct AccessList {
   static constexpr unsigned kMax = 16;
   Access items[kMax];
   unsigned count = 0;
+  LockAccess lock;
   void add(uint64_t key, Access::Mode mode, bool decided = true, bool identity = false) {
     items[count++] = {key, mode, decided, identity};
   }

@@ -8,6 +8,7 @@
 namespace fsr {
 
 constexpr size_t kFirstTable = 1 << 13;  // stays in a core's cache
+constexpr size_t kLockRanges = 64;       // of one file that are told apart; what is locked beyond counts as all of it
 constexpr uint32_t kLookBack = 8;        // how many entries are searched for an earlier one of the same stream
 
 // The facets of an object share a neighbourhood of the table, hence of the cache.
@@ -83,6 +84,16 @@ void Dependencies::sweep() {
     table_[i] = r;
   }
   used_ = kept_.size();
+  for (auto& [file, ranges] : lock_ranges_)
+    std::erase_if(ranges, [this](const LockAccess& range) { return !remembered(range.key()); });
+  std::erase_if(lock_ranges_, [](const auto& file) { return file.second.empty(); });
+}
+
+bool Dependencies::remembered(uint64_t key) const {
+  const size_t mask = table_.size() - 1;
+  size_t i = place_of(key, mask);
+  while (table_[i].key && table_[i].key != key) i = (i + 1) & mask;
+  return table_[i].key == key;
 }
 
 // With `drop`, those whose end is waited for leave the list: whoever comes later waits for the newcomer in their place.
@@ -184,6 +195,33 @@ void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, bool s
         break;
     }
   }
+  if (!accesses_.lock.object || identities_only_) return;
+  held_since_ = held_since;
+  follows_stream_ = self.stream;
+  enter_lock(accesses_.lock, waits);
+}
+
+// Found under its own range, and conflicting with what is found under any that overlaps it.
+void Dependencies::enter_lock(const LockAccess& access, std::vector<Wait>& waits) {
+  LockAccess own = access;
+  if (auto file = lock_ranges_.find(own.object); file != lock_ranges_.end()) {
+    auto known = [&](const LockAccess& range) { return range.same_range(own); };
+    if (file->second.size() >= kLockRanges && std::ranges::none_of(file->second, known)) own.start = 0, own.end = UINT64_MAX;
+    met_.clear();
+    std::ranges::copy_if(file->second, std::back_inserter(met_), [&](const LockAccess& range) { return range.overlaps(own); });
+    for (const LockAccess& range : met_) {  // a copy: find() may forget some
+      Resource& resource = find(range.key());
+      const Access how{.key = range.key(), .mode = own.mode};
+      // It can stand for others where whoever meets those meets it as well.
+      const bool stands = own.mode == Access::exclusive && range.within(own);
+      wait_for(resource.changing, how, stands, waits);
+      if (own.mode == Access::exclusive) wait_for(resource.sharing, how, stands, waits);
+    }
+  }
+  Resource& resource = find(own.key());
+  append(own.mode == Access::exclusive ? resource.changing : resource.sharing, true);
+  std::vector<LockAccess>& ranges = lock_ranges_[own.object];
+  if (std::ranges::none_of(ranges, [&](const LockAccess& range) { return range.same_range(own); })) ranges.push_back(own);
 }
 
 }  // namespace fsr

@@ -7,12 +7,16 @@
 // A change that waited for others' ends stands for them afterwards, and what ended earlier in the operation's own stream is
 // covered by its wait for that stream. This is exact: a wait that is left out follows from others.
 //
+// A range of bytes that was locked is a resource of its own as long as it is remembered, and conflicts with those that overlap
+// it.
+//
 // Operations are named by slots of the window. Memory follows the window, not the length: a resource whose operations have all
 // finished is forgotten at the next sweep. One thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "op.hpp"
@@ -73,6 +77,8 @@ class Dependencies {
     uint32_t wait_index = 0;
   };
 
+  void enter_lock(const LockAccess& access, std::vector<Wait>& waits);
+  bool remembered(uint64_t key) const;
   bool live(Ref ref) const { return slots_[ref.slot].generation == ref.generation; }
   Resource& find(uint64_t key);
   void sweep();
@@ -87,6 +93,8 @@ class Dependencies {
   bool identities_only_;
   ObjectSet& known_;
   ObjectSet locked_;
+  std::unordered_map<ObjectId, std::vector<LockAccess>> lock_ranges_;  // that are resources
+  std::vector<LockAccess> met_;                                        // for enter_lock() alone
   AccessList accesses_;
   uint32_t self_ = 0;
   int64_t held_since_ = 0;       // latest start of what is held and may touch the resource at hand

@@ -14,6 +14,9 @@ static bool takes_lock(const Op& op) {
   return (op.kind == OpKind::setlk && op.mode != F_UNLCK) || (op.kind == OpKind::flock && !(op.mode & LOCK_UN));
 }
 
+// Where locks of one kind on one file are found among what is held: no name is like it.
+uint64_t Linearizer::lock_key(const LockUse& lock) { return view_key(lock.table, "//"); }
+
 Linearizer::Linearizer(OpSource& source, int64_t from, int64_t to, bool by_start)
     : ahead_(source, from, to), by_start_(by_start) {}
 
@@ -53,10 +56,10 @@ bool Linearizer::overlaps(const Op& op) {
   return !following || following->start < op.end();
 }
 
-// Successful changes and locks that may block take effect at their end, unless nothing starts before that.
+// Successful changes take effect at their end, unless nothing starts before that; so may a lock that was waited for for ever.
 bool Linearizer::must_hold(const Op& op) {
-  bool lock = takes_lock(op) && op.has(kOpWait) && (op.error == 0 || op.has(kOpUnfinished));
-  if (!lock && !changes_names(op)) return false;
+  const bool waits = op.has(kOpUnfinished) && op.has(kOpWait) && takes_lock(op);
+  if (!waits && !changes_names(op) && !locks_.use(op).succeeded()) return false;
   return !held_.empty() || overlaps(op);
 }
 
@@ -71,7 +74,8 @@ void Linearizer::hold(const Op& op) {
   // A lock that the capture never saw granted comes after everything that could have released it.
   held.release = op.has(kOpUnfinished) ? INT64_MAX : op.end();
   held.rank = rank_++;
-  held.change = changes_names(op);
+  held.lock = locks_.use(op);
+  held.change = changes_names(op) || held.lock.succeeded();
   held.view_count = name_views(held.copy.op(), held.views);
   held_.insert(&held);
   held_since_ = op.start;
@@ -89,6 +93,7 @@ void Linearizer::index(Held& held, bool add) {
     auto [from, to] = in.equal_range(key);
     in.erase(std::find_if(from, to, [&](const auto& entry) { return entry.second == &held; }));
   };
+  if (held.lock.what != LockUse::none) update(lock_key(held.lock));
   if (held.change) return each_key(held.seen(), update);
   for (const NameView& view : held.seen()) update(view_key(view));
   if (looks_into_directory(held.copy.op())) update(directory_key(held.copy.op().object));
@@ -121,8 +126,12 @@ const Op* Linearizer::complete(const Op& op) {
   return &completed_;
 }
 
-// Names are now as the operation left them. What waited for that follows at once.
+// Names and locks are now as the operation left them. What waited for that follows at once.
 void Linearizer::passed(const Op& op, std::span<const NameView> views) {
+  if (const LockUse lock = locks_.use(op); lock.changes()) {
+    locks_.pass(lock);
+    if (!watchers_.empty()) wake(lock_key(lock), {});
+  }
   if (views.empty()) return;
   const bool change = changes_names(op);
   for (const NameView& view : views) {

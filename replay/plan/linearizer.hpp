@@ -2,14 +2,15 @@
 // Turns start order into order of effect, so that every dependency points backwards and a look-ahead of any size can't deadlock.
 //
 // An operation takes effect between its start and its end. Most may pass at their start. What changes names (a create that made
-// its file, mkdir, mknod, symlink, link, unlink, rmdir, rename) and locks that may block are held until their recorded end. An
+// its file, mkdir, mknod, symlink, link, unlink, rmdir, rename), takes a lock or gives one up is held until its recorded end. An
 // operation that saw a name in another state than the names are in, or (where that is not known) than the changes that overlap it
-// found, is held too, and passes right after the change that brings that state about, whichever of the two started first. What is
-// held passes at its end, and if names are not then as its outcome says, after such held changes as bring that about. Where no
-// outcome decides, an overlapping pair stays in the order of these rules, and dependencies leave it free.
+// found, is held too, and passes right after the change that brings that state about, whichever of the two started first; so is a
+// lock refused that nobody has. What is held passes at its end, and if names and locks are not then as its outcome says, after
+// such held changes as bring that about. Where no outcome decides, an overlapping pair stays in the order of these rules, and
+// dependencies leave it free.
 //
 // Memory: the held operations, at most as many as were under way at the same time in the capture, a cache of the states of names,
-// and what is looked ahead (lookahead.hpp); bounded whatever the capture did. One thread at a time.
+// locks held (lock_states.hpp), and what is looked ahead (lookahead.hpp); bounded whatever the capture did. One thread at a time.
 #pragma once
 
 #include <array>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/op_copy.hpp"
+#include "plan/lock_states.hpp"
 #include "plan/lookahead.hpp"
 #include "plan/name_states.hpp"
 #include "plan/name_views.hpp"
@@ -47,6 +49,7 @@ class Linearizer {
     uint64_t rank = 0;  // order of arrival, decides between equal release times
     NameView views[kMaxViews];
     unsigned view_count = 0;
+    LockUse lock;
     bool change = false;
     bool asked = false;  // whether it may pass: ends circles
 
@@ -65,6 +68,7 @@ class Linearizer {
   void index(Held& held, bool add);
   const Op* emit(Held& held);
   const Op* complete(const Op& op);
+  static uint64_t lock_key(const LockUse& lock);
   void passed(const Op& op, std::span<const NameView> views);
 
   // What is to come counts as well as what is held, but for an operation that is at its end.
@@ -75,11 +79,13 @@ class Linearizer {
   void wake(uint64_t key, std::span<const NameView> changes);
   Held& due(Held& held);
   Held* bringing(Held& held);
+  Held* bringing_lock(const LockUse& wanted);
   static std::vector<Held*> found(const Index& in, uint64_t key);
 
   Lookahead ahead_;
   bool by_start_;
   NameStates states_;
+  LockStates locks_;
   std::set<Held*, Earlier> held_;
   Index changes_;   // held ones, by each_key()
   Index watchers_;  // held operations that are no changes, by what they look at

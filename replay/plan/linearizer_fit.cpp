@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether names are as an operation's outcome says, and what brings that about.
+// Whether names and locks are as an operation's outcome says, and what brings that about.
 #include <algorithm>
 #include <cerrno>
 
@@ -21,6 +21,7 @@ std::vector<Linearizer::Held*> Linearizer::found(const Index& in, uint64_t key) 
 bool Linearizer::fits(const Op& op, std::span<const NameView> views, bool at_end) {
   for (const NameView& view : views)
     if (!name_fits(op, view, at_end)) return false;
+  if (!locks_.fits(locks_.use(op))) return false;
   return !looks_into_directory(op) || directory_fits(op, at_end);
 }
 
@@ -131,6 +132,15 @@ Linearizer::Held& Linearizer::due(Held& held) {
   return out;
 }
 
+Linearizer::Held* Linearizer::bringing_lock(const LockUse& wanted) {
+  if (locks_.fits(wanted)) return nullptr;
+  Held* best = nullptr;
+  for (Held* other : found(changes_, lock_key(wanted)))
+    if (!other->asked && locks_.brings(other->lock, wanted) && (!best || (!locks_.fits(best->lock) && locks_.fits(other->lock))))
+      best = other;
+  return best;
+}
+
 // A held change whose effect shows in the outcome of `held` and has not happened.
 Linearizer::Held* Linearizer::bringing(Held& held) {
   const Op& op = held.copy.op();
@@ -151,7 +161,7 @@ Linearizer::Held* Linearizer::bringing(Held& held) {
   if (looks_into_directory(op))
     for (Held* other : found(changes_, directory_key(op.object)))
       if (!other->asked && shown(op, other->seen())) return other;
-  return nullptr;
+  return bringing_lock(held.lock);
 }
 
 }  // namespace fsr

@@ -214,6 +214,26 @@ TEST_CASE("a lock that blocked waits for the unlock that let it go") {
   CHECK(closed.end(1, 2));
 }
 
+TEST_CASE("locks on one file: requests wait for those of bytes that they share, and attempts in vain for none of their kind") {
+  auto lock = [](When when, uint64_t offset, uint64_t length, int error = 0) {
+    Op op = object_op(when, OpKind::setlk, 10, when.thread);
+    op.mode = F_WRLCK;
+    op.owner = when.thread;
+    op.offset = offset;
+    op.length = length;
+    op.error = error;
+    return op;
+  };
+  Graph g({lock({0, 1, 1}, 0, 10), lock({2, 3, 2}, 10, 10), lock({4, 5, 3}, 0, 10, EAGAIN), lock({6, 7, 4}, 5, 10, EAGAIN),
+           lock({8, 9, 5}, 0, 0), lock({10, 11, 6}, 15, 1)});
+  CHECK(g.none(1, 0));
+  CHECK(g.end(2, 0));
+  CHECK((g.end(3, 0) && g.end(3, 1) && g.none(3, 2)));
+  CHECK((g.end(4, 1) && g.end(4, 2) && g.end(4, 3)));
+  CHECK(g.end(5, 4));
+  CHECK(g.none(5, 1));
+}
+
 TEST_CASE("in order of time only identities wait for an end") {
   Graph g({create_op({0, 1, 1}, 5, "a", 10, 1), io_op({2, 3, 1}, OpKind::write, 10, 1), io_op({4, 5, 1}, OpKind::read, 10, 1)},
           true);

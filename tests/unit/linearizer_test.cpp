@@ -266,6 +266,58 @@ TEST_CASE("a lock that blocked takes effect when it was granted") {
   CHECK(order({wait, unlock, other}) == Order{1, 2, 0});
 }
 
+static Op lock_op(When when, uint32_t mode, uint64_t owner, int error = 0, uint64_t offset = 0, uint64_t length = 10) {
+  Op op = object_op(when, OpKind::setlk, 10, owner);
+  op.mode = mode;
+  op.owner = owner;
+  op.error = error;
+  op.offset = offset;
+  op.length = length;
+  return op;
+}
+
+TEST_CASE("what came of a request for a lock tells when others were taken and given up") {
+  const Op held = lock_op({0, 1, 1}, F_WRLCK, 1), unlock = lock_op({10, 30, 1}, F_UNLCK, 1);
+  CHECK(order({held, unlock, lock_op({11, 15, 2}, F_WRLCK, 2, EAGAIN)}) == Order{0, 2, 1});
+  CHECK(order({held, unlock, lock_op({11, 15, 2}, F_WRLCK, 2)}) == Order{0, 1, 2});
+  CHECK(order({held, unlock, lock_op({11, 15, 2}, F_RDLCK, 2, EAGAIN), lock_op({16, 20, 2}, F_RDLCK, 2)}) == Order{0, 2, 1, 3});
+  CHECK(order({held, unlock, lock_op({11, 15, 2}, F_WRLCK, 2, 0, 10)}) == Order{0, 2, 1});  // other bytes
+  CHECK(order({held, lock_op({9, 25, 2}, F_WRLCK, 2), lock_op({10, 12, 1}, F_UNLCK, 1)}) == Order{0, 2, 1});
+  // A close.
+  Op flush = object_op({10, 30, 1}, OpKind::flush, 10, 1);
+  flush.owner = 1;
+  CHECK(order({held, flush, lock_op({11, 15, 2}, F_WRLCK, 2, EAGAIN)}) == Order{0, 2, 1});
+  CHECK(order({held, flush, lock_op({11, 15, 2}, F_WRLCK, 2)}) == Order{0, 1, 2});
+  // One that is still being taken.
+  CHECK(order({lock_op({0, 30, 1}, F_RDLCK, 1), lock_op({1, 5, 2}, F_WRLCK, 2, EAGAIN)}) == Order{0, 1});
+  CHECK(order({lock_op({0, 5, 2}, F_WRLCK, 2, EAGAIN), lock_op({1, 30, 1}, F_RDLCK, 1)}) == Order{1, 0});
+  CHECK(order({lock_op({0, 30, 1}, F_RDLCK, 1), lock_op({1, 5, 2}, F_RDLCK, 2)}) == Order{1, 0});
+  // The one came after the other was given up, which shows only in what a third saw.
+  CHECK(order({held, unlock, lock_op({11, 40, 2}, F_WRLCK, 2), lock_op({12, 14, 3}, F_RDLCK, 3, EAGAIN)}) == Order{0, 3, 1, 2});
+  CHECK(order({held, unlock, lock_op({11, 40, 2}, F_RDLCK, 2), lock_op({12, 14, 3}, F_RDLCK, 3),
+               lock_op({15, 16, 4}, F_WRLCK, 4, EAGAIN)}) == Order{0, 1, 3, 4, 2});
+  // The two kinds of locks do not meet.
+  Op flock = object_op({11, 15, 2}, OpKind::flock, 10, 2);
+  flock.mode = LOCK_EX;
+  CHECK(order({held, unlock, flock}) == Order{0, 2, 1});
+}
+
+TEST_CASE("flock belongs to the open instance") {
+  Op held = object_op({0, 1, 1}, OpKind::flock, 10, 1), release = object_op({10, 30, 9}, OpKind::release, 10, 1);
+  Op other = object_op({11, 15, 2}, OpKind::flock, 10, 2);
+  held.mode = other.mode = LOCK_EX;
+  CHECK(order({held, release, other}) == Order{0, 1, 2});
+  other.error = EAGAIN;
+  CHECK(order({held, release, other}) == Order{0, 2, 1});
+  // What can't be changed is lost.
+  Op shared = object_op({0, 1, 1}, OpKind::flock, 10, 1), also = object_op({2, 3, 2}, OpKind::flock, 10, 2);
+  Op vain = object_op({10, 20, 1}, OpKind::flock, 10, 1), then = object_op({11, 15, 2}, OpKind::flock, 10, 2);
+  shared.mode = also.mode = LOCK_SH;
+  vain.mode = then.mode = LOCK_EX;
+  vain.error = EAGAIN;
+  CHECK(order({shared, also, vain, then}) == Order{0, 1, 2, 3});
+}
+
 TEST_CASE("by start, nothing is moved") {
   OpList source({create_op({0, 20, 1}, 1, "a", 10, 1), name_op({5, 8, 2}, OpKind::lookup, 1, "a", 0, ENOENT)});
   Linearizer linearizer(source, 0, INT64_MAX, true);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small file system with permissions, as one user sees it who owns everything and is not root: a model that tells the outcome
-// of an operation. Directories, files, links, listings, modes, access lists, extended attributes and sizes; no more than tests of
-// order need.
+// of an operation. Directories, files, links, listings, modes, access lists, extended attributes, locks and sizes; no more than
+// tests of order need.
 #pragma once
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <set>
 #include <string>
 
+#include "base/lock_table.hpp"
 #include "op.hpp"
 
 namespace fsr {
@@ -31,6 +33,7 @@ class SmallFiles {
     unsigned names = 1;
     uint64_t size = 0;
     bool attribute = false;
+    LockTable locks;
     std::map<std::string, std::shared_ptr<Node>, std::less<>> entries;
   };
   using NodeRef = std::shared_ptr<Node>;
@@ -90,6 +93,7 @@ class SmallFiles {
   int on_name(const Op& op, ObjectId fresh, Result* out);
   int on_object(const Op& op, Result* out);
   int on_attribute(const Op& op, Node& node, Result* out);
+  static int lock(const Op& op, LockTable& locks);
 
   std::map<ObjectId, NodeRef> objects_;
   std::map<HandleId, NodeRef> opens_;
@@ -225,13 +229,35 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
     case OpKind::getattr:
       out->result = node->directory ? 0 : node->names;
       return 0;
+    case OpKind::setlk:
+    case OpKind::flock:
+    case OpKind::flush:
+      return lock(op, node->locks);
     case OpKind::release:
+      node->locks.clear_flock(op.handle);
+      [[fallthrough]];
     case OpKind::releasedir:
       opens_.erase(op.handle);
       return 0;
     default:
       return EOPNOTSUPP;
   }
+}
+
+// Nobody waits here: EAGAIN.
+inline int SmallFiles::lock(const Op& op, LockTable& locks) {
+  if (op.kind == OpKind::flush) {
+    locks.clear(op.owner, 0, UINT64_MAX);
+    return 0;
+  }
+  if (op.kind == OpKind::flock) {
+    const int error = op.mode == LOCK_UN ? 0 : locks.set_flock(op.handle, op.mode == LOCK_EX);
+    if (error || op.mode == LOCK_UN) locks.clear_flock(op.handle);
+    return error;
+  }
+  if (op.mode != F_UNLCK) return locks.set(op.owner, op.offset, last_locked(op), op.mode == F_WRLCK);
+  locks.clear(op.owner, op.offset, last_locked(op));
+  return 0;
 }
 
 // What an access list is set to stands in the operation's mode.

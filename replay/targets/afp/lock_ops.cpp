@@ -162,8 +162,7 @@ Task do_record_lock(Call& call) {
   const Op& op = call.op();
   if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
   if (op.offset > uint64_t(INT64_MAX)) co_return EINVAL;
-  const bool to_end = op.length == 0 || op.length > uint64_t(INT64_MAX) - op.offset;
-  const Span range{op.offset, to_end ? UINT64_MAX : op.offset + op.length - 1};
+  const Span range{op.offset, last_locked(op)};
   const bool exclusive = op.mode == F_WRLCK;
   Open open;
   if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/lock_table.hpp"
 #include "targets/afp/client.hpp"
 #include "targets/dir_cursor.hpp"
 #include "targets/known_tree.hpp"
 #include "targets/listing_progress.hpp"
-#include "targets/memory/lock_table.hpp"
 
 namespace fsr::afp {
 

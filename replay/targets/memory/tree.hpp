@@ -15,9 +15,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/lock_table.hpp"
 #include "base/target.hpp"
 #include "file_data.hpp"
-#include "lock_table.hpp"
 #include "targets/dir_cursor.hpp"
 
 namespace fsr {

@@ -174,8 +174,7 @@ int MemoryTree::lock(Context& c) {
   NodePtr node;
   if (int error = subject(op, &node)) return error;
   if (op.offset > kMaxOffset) return EINVAL;
-  uint64_t end =
-      op.length == 0 || op.length > kMaxOffset - op.offset ? std::numeric_limits<uint64_t>::max() : op.offset + op.length - 1;
+  const uint64_t end = last_locked(op);
   if (op.mode == F_UNLCK) {
     if (op.kind == OpKind::getlk) return EINVAL;
     node->locks.clear(op.owner, op.offset, end);
@@ -198,8 +197,12 @@ int MemoryTree::flock(Context& c) {
       c.released = true;
       return 0;
     case LOCK_SH:
-    case LOCK_EX:
-      return opened->node->locks.set_flock(c.op.handle, (c.op.mode & LOCK_EX) != 0);
+    case LOCK_EX: {
+      const int error = opened->node->locks.set_flock(c.op.handle, (c.op.mode & LOCK_EX) != 0);
+      // As on Linux, a lock that can't be changed is lost.
+      if (error) c.released = opened->node->locks.clear_flock(c.op.handle);
+      return error;
+    }
     default:
       return EINVAL;
   }

@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/lock_table.hpp"
 #include "nfs/rpc.hpp"
 #include "op.hpp"
-#include "targets/memory/lock_table.hpp"
 
 namespace fsr::nfs {
 

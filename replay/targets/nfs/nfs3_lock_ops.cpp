@@ -107,8 +107,7 @@ void start_record_lock(Call& call) {
   const Op& op = call.op();
   if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) return call.session->finish(call, EINVAL);
   if (!find_locked(call)) return;
-  const bool to_end = op.length == 0 || op.length > uint64_t(INT64_MAX) - std::min<uint64_t>(op.offset, INT64_MAX);
-  call.lock = {{op.owner, false}, op.offset, to_end ? UINT64_MAX : op.offset + op.length - 1, op.mode == F_WRLCK};
+  call.lock = {{op.owner, false}, op.offset, last_locked(op), op.mode == F_WRLCK};
   call.unlocked_then = finish_unlock;
   if (op.kind == OpKind::getlk) return send_lock(call, LockProc::test, after_test);
   op.mode == F_UNLCK ? send_lock(call, LockProc::unlock, after_unlock) : send_lock(call, LockProc::lock, after_lock);

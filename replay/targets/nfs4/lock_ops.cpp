@@ -78,8 +78,7 @@ Task do_record_lock(Call& call) {
   const OpenState* known = call.states().open(op.handle);
   if (!known) co_return EBADF;
   const OpenState open = *known;
-  const bool to_end = op.length == 0 || op.length > uint64_t(INT64_MAX) - std::min<uint64_t>(op.offset, INT64_MAX);
-  const uint64_t end = to_end ? UINT64_MAX : op.offset + op.length - 1;
+  const uint64_t end = last_locked(op);
   const Owner owner{op.owner, Owner::record};
   if (op.kind == OpKind::getlk) co_return co_await test_lock(call, open, owner, op.offset, end, op.mode != F_RDLCK);
   if (op.mode == F_UNLCK) co_return co_await unlock(call, open, owner, op.offset, end);

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "targets/memory/lock_table.hpp"
+#include "base/lock_table.hpp"
 #include "targets/nfs4/client.hpp"
 #include "targets/retry_waits.hpp"
 

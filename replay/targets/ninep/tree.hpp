@@ -15,10 +15,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/lock_table.hpp"
 #include "targets/dir_cursor.hpp"
 #include "targets/known_tree.hpp"
 #include "targets/listing_progress.hpp"
-#include "targets/memory/lock_table.hpp"
 #include "targets/ninep/client.hpp"
 
 namespace fsr::ninep {

@@ -64,15 +64,12 @@ def short(report):
         "mismatches": report["mismatches"][:3]}
 
 
-def as_recorded(name, application, report, impossible=frozenset()):
-    """Processes of sqlite-wal race for locks that they do not wait for, and which of two gets one can't always be told from the
-    capture: those may differ, and nothing else."""
-    may_differ = {"setlk"} if application == "sqlite-wal" else set()
+def as_recorded(name, report, impossible=frozenset()):
     kinds = report["kinds"]
     fine = (report["violations"] == 0 and report["issued"] > 0
             and report["issued"] + sum(kind["impossible"] + kind["refused"] for kind in kinds.values()) == report["operations"]
             and {kind for kind, counts in kinds.items() if counts["impossible"]} <= impossible
-            and sum(counts["differed"] for kind, counts in kinds.items() if kind not in may_differ) == 0
+            and report["differed"] == 0
             and report["matched"] >= 0.9 * report["issued"])
     cases.case(name, fine, str(short(report)))
 
@@ -95,7 +92,7 @@ def on_a_directory(place):
         for order in BOTH:
             target = f"{place}/{application}.{order}"
             report = replayed(f"{place}/{application}.zst", target, "--order", order)
-            as_recorded(f"{application}: outcomes on a directory, order {order}", application, report)
+            as_recorded(f"{application}: outcomes on a directory, order {order}", report)
             cases.case(f"{application}: each operation is issued", report["issued"] == report["operations"]
                        and len(report["mismatches"]) == min(report["differed"], 20), str(short(report)))
             alike(f"{application}: the tree is the captured one, order {order}", f"{place}/{application}", target)
@@ -111,7 +108,7 @@ def on_server(name, place):
     for application, order in runs:
         url = below(os.environ[server.url], f"{application}-{order}")
         report = replayed(f"{place}/{application}.zst", url, "--order", order)
-        as_recorded(f"{application}: outcomes over {name}, order {order}", application, report, server.impossible)
+        as_recorded(f"{application}: outcomes over {name}, order {order}", report, server.impossible)
         cases.case(f"{application}: each flush over {name} is as recorded",
                    not [m for m in report["mismatches"] if m["kind"] == "flush"], str(report["mismatches"]))
         alike(f"{application}: the tree on the server is the captured one, {name}, order {order}", f"{place}/{application}",
@@ -127,7 +124,7 @@ def onto_memory(place):
     tree behind it can't be compared."""
     for application in ("tar", "sqlite"):
         report = replayed(f"{place}/{application}.zst", os.environ["NFS_MEM_URL"], "--cleanup")
-        as_recorded(f"{application}: outcomes over NFSv3 onto memory", application, report, SERVERS["NFSv3"].impossible)
+        as_recorded(f"{application}: outcomes over NFSv3 onto memory", report, SERVERS["NFSv3"].impossible)
 
 
 def with_a_restart(place, directory):

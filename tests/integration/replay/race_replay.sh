@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Two processes race for the same names, some thousand times, under a capture; whoever won then wins again when that is replayed.
+# Two processes race for the same names, some thousand times, under a capture, and six for locks on one file; whoever won then wins
+# again when that is replayed.
 # A removed file that the kernel still looked at has no name to reach it by in a directory: such races are replayed onto memory:.
 # With the entries that the kernel keeps, too: one that it keeps a moment too long leads to the file removed, as without a capture.
 . "$(dirname "$0")/../harness/common.sh"
@@ -37,6 +38,15 @@ for races in names removals; do
       check_report "$races, cache $cache: replayed in $order order, all as recorded" $name.$order.json \
         'r["violations"] == 0' 'r["differed"] == 0' 'r["matched"] == r["issued"] == r["operations"]'
     done
+  done
+done
+mkdir locks
+check "locks: captured" fsshim capture locks -o locks.zst -- "$FSR_SOURCE/tests/apps/race" locks locks 400
+for order in strict resource; do
+  for target in memory: locks.$order; do
+    fsreplay locks.zst $target --order $order --timing asap -q --json >locks.json 2>locks.err
+    check_report "locks: replayed onto ${target%%.*} in $order order, all as recorded" locks.json \
+      'r["violations"] == 0' 'r["differed"] == 0' 'r["matched"] == r["issued"] == r["operations"]'
   done
 done
 check "some looked before a removal began, and ended after it" test "$(overlapping removals.none.zst)" -gt 0

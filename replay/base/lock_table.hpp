@@ -11,6 +11,9 @@
 
 namespace fsr {
 
+// The last byte that a getlk or setlk is about; UINT64_MAX: to the end of the file, wherever that will be.
+uint64_t last_locked(const Op& op);
+
 class LockTable {
  public:
   struct Range {
@@ -21,8 +24,11 @@ class LockTable {
   int test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const;
   int set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive);
   void clear(uint64_t owner, uint64_t start, uint64_t end);
+  // As set(), but what others hold that is in the way is gone, without anybody having said so.
+  void take(uint64_t owner, uint64_t start, uint64_t end, bool exclusive);
+  bool holds(uint64_t owner) const;
   int set_flock(HandleId handle, bool exclusive);
-  void clear_flock(HandleId handle) { flocks_.erase(handle); }
+  bool clear_flock(HandleId handle) { return flocks_.erase(handle) != 0; }  // false: it had none
   std::span<const Range> ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty() && flocks_.empty(); }
   // What is locked by anybody, in order and without overlaps; both ends inclusive.

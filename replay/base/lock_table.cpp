@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lock_table.hpp"
+#include "base/lock_table.hpp"
 
 #include <algorithm>
 #include <cerrno>
 
 namespace fsr {
+
+uint64_t last_locked(const Op& op) {
+  constexpr uint64_t kLast = INT64_MAX;
+  const bool to_end = op.length == 0 || op.length > kLast - std::min(op.offset, kLast);
+  return to_end ? UINT64_MAX : op.offset + op.length - 1;
+}
 
 int LockTable::test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const {
   for (const Range& r : ranges_)
@@ -28,6 +34,20 @@ void LockTable::clear(uint64_t owner, uint64_t start, uint64_t end) {
     return true;
   });
   ranges_.insert(ranges_.end(), rest.begin(), rest.end());
+}
+
+void LockTable::take(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) {
+  while (test(owner, start, end, exclusive)) {
+    auto in_the_way = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& r) {
+      return r.owner != owner && r.start <= end && start <= r.end && (exclusive || r.exclusive);
+    });
+    clear(in_the_way->owner, start, end);
+  }
+  set(owner, start, end, exclusive);
+}
+
+bool LockTable::holds(uint64_t owner) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& r) { return r.owner == owner; });
 }
 
 int LockTable::set_flock(HandleId handle, bool exclusive) {
