@@ -13,10 +13,11 @@
 
 namespace fsr {
 
-constexpr int64_t kIdleSpin = 20'000;      // ns of looking for messages before sleeping, when work comes as fast as possible
-constexpr uint32_t kGiveBack = 64;         // completed operations given back together
-constexpr unsigned kBurst = 256;           // operations issued before messages and replies are looked at again
-constexpr int64_t kGrace = 1'500'000'000;  // ns from the stop until a run ends without what is still under way
+constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before sleeping, when work comes as fast as possible
+constexpr uint32_t kGiveBack = 64;     // completed operations given back together
+constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
+// ns until a run ends without what is still under way: from the stop, and from the end of its duration.
+constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 
 Worker::Worker(RunState& run, unsigned index)
     : run_(run),
@@ -114,13 +115,15 @@ static void add(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
 
-// Until when what is under way is waited for. Operations end by themselves, by the target's timeout at the latest; all but those
-// that wait for a lock, whose release is perhaps not issued any more.
+// Until when what is under way is waited for. Operations end by themselves, by the target's timeout at the latest, which is long
+// for a run whose time is over; all but those that wait for a lock, whose release is perhaps not issued any more.
 int64_t Worker::give_up_at() const {
   if (stopped_at_ == Scheduler::kNever) return Scheduler::kNever;
   const int stop = run_.options.stop ? run_.options.stop->load(std::memory_order_relaxed) : 0;
   if (stop >= 2) return stopped_at_;
-  return stop || in_flight_ == counters_.lock_waits.load(std::memory_order_relaxed) ? stopped_at_ + kGrace : Scheduler::kNever;
+  if (stop || in_flight_ == counters_.lock_waits.load(std::memory_order_relaxed)) return stopped_at_ + kGrace;
+  const int64_t duration = run_.options.duration;
+  return duration && stopped_at_ >= run_.start + duration ? stopped_at_ + kGraceOver : Scheduler::kNever;
 }
 
 // False: the target had no room.

@@ -21,8 +21,9 @@
 namespace fsr {
 
 constexpr unsigned kPoolThreads = 32;
-constexpr int64_t kLook = 50'000'000;      // ns between looks at `stop`
-constexpr int64_t kGrace = 2'000'000'000;  // ns without a completion after which players that were told to end are left alone
+constexpr int64_t kLook = 50'000'000;  // ns between looks at `stop`
+// ns without a completion after which players that were told to end are left alone: by `stop`, and because the time was over.
+constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 constexpr auto kHandOver = std::chrono::microseconds(100);
 
 // One play, from the caller's thread.
@@ -43,7 +44,7 @@ class Stage::Performance {
   void perform(StageWorker& worker);
   int64_t next_event() const;
   void look();
-  bool in_vain(int64_t t);
+  bool in_vain(int64_t t, int64_t grace);
   void collect(bool last);
 
   Stage& stage_;
@@ -55,8 +56,9 @@ class Stage::Performance {
   int64_t interval_from_ = 0;  // clock
   bool warm_ = true;
   uint64_t completions_ = 0;
-  int64_t progress_at_ = 0;  // clock: when that was last seen to grow, since players were told to stop
-  unsigned stuck_ = 0;       // looks at which all players waited for each other
+  int64_t progress_at_ = 0;  // clock: when that was last seen to grow, since players were told to end
+  int64_t in_vain_at_ = INT64_MAX;
+  unsigned stuck_ = 0;  // looks at which all players waited for each other
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -83,16 +85,17 @@ int64_t Stage::Performance::next_event() const {
   int64_t next = play_.ended.load() ? INT64_MAX : play_.end;
   if (!warm_) next = std::min(next, play_.start + options_.warmup);
   if (options_.interval) next = std::min(next, interval_from_ + options_.interval);
-  if (progress_at_ && !play_.abandoned.load()) next = std::min(next, progress_at_ + kGrace);
+  if (!play_.abandoned.load()) next = std::min(next, in_vain_at_);
   return next;
 }
 
 // Nothing has been completed for a while.
-bool Stage::Performance::in_vain(int64_t t) {
+bool Stage::Performance::in_vain(int64_t t, int64_t grace) {
   uint64_t completions = 0;
   each_worker([&](StageWorker& worker) { completions += worker.completions(); });
   if (completions != std::exchange(completions_, completions) || progress_at_ == 0) progress_at_ = t;
-  return t >= progress_at_ + kGrace;
+  in_vain_at_ = progress_at_ + grace;
+  return t >= in_vain_at_;
 }
 
 // What is due for the play as a whole.
@@ -104,7 +107,8 @@ void Stage::Performance::look() {
   if (stop != 0) played_.stopped = true;
   const bool over = t >= play_.end || (options_.over && options_.over->load(std::memory_order_relaxed));
   if (!play_.ended.load() && (stop != 0 || over)) play_.tell_end();
-  if ((stop >= 2 || (stop == 1 && in_vain(t))) && !play_.abandoned.exchange(true))
+  const bool told = stop != 0 || over;
+  if ((stop >= 2 || (told && in_vain(t, stop != 0 ? kGrace : kGraceOver))) && !play_.abandoned.exchange(true))
     each_worker([](StageWorker& worker) { worker.wake(); });
   const unsigned playing = play_.playing.load();
   stuck_ = playing != 0 && play_.at_barriers.load() == playing ? stuck_ + 1 : 0;
@@ -154,6 +158,7 @@ void Stage::Performance::perform(StageWorker& worker) {
 void Stage::Performance::run_inline() {
   while (play_.playing.load() != 0 && !play_.abandoned.load()) {
     look();
+    if (play_.abandoned.load()) return;
     bool busy = false;
     int64_t next = next_event();
     each_worker([&](StageWorker& worker) {

@@ -213,15 +213,17 @@ TEST_CASE("after the duration nothing more is issued") {
   CHECK(b.result.stopped);
 }
 
-TEST_CASE("what is under way after the duration is waited for, asleep") {
-  Bench b;
-  b.options.duration = 1'050'000;
-  b.target.latency = [](const Op& op) { return op.seq == 10 ? 20'000'000'000 : 30'000; };
-  b.run(every_100us(100));
-  CHECK(b.result.issued() == 11);
-  CHECK(b.result.unfinished == 0);
-  CHECK(b.result.cancelled == b.result.operations - 11);
-  CHECK(b.clock.now() == 20'001'000'000);
+TEST_CASE("what is under way after the duration is waited for, asleep, but not for ever") {
+  for (const bool answers : {true, false}) {
+    Bench b;
+    b.options.duration = 1'050'000;
+    b.target.latency = [&](const Op& op) { return op.seq < 10 ? 30'000 : answers ? 9'000'000'000 : -1; };
+    b.run(every_100us(100));
+    CHECK(b.result.issued() == 11);
+    CHECK(b.result.unfinished == (answers ? 0 : 1));
+    CHECK(b.result.cancelled == b.result.operations - 11);
+    CHECK(b.clock.now() == (answers ? 9'001'000'000 : 10'001'050'000));
+  }
 }
 
 TEST_CASE("a stop waits for what is under way, but not for ever") {

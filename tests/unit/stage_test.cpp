@@ -243,6 +243,21 @@ TEST_CASE("Many players on real workers: barriers, jobs of the pool, moves, coun
   CHECK(meetings == kPlayers * kRounds);
 }
 
+TEST_CASE("A play on a target that falls silent ends soon after its time, one that goes on is waited for") {
+  for (const bool silent : {true, false}) {
+    Slow slow;
+    slow.target.latency = [&](const Op& op) {
+      return op.thread == 2 && silent && slow.clock.now() > 500 * kMs ? -1 : 9'000 * kMs;
+    };
+    Played played = slow.stage.play(
+        parts(part([](Seat& s) { return closed_loop(s, 0, 1, 0); }), part([](Seat& s) { return closed_loop(s, 1, 2, 0); })),
+        {.duration = 10'000 * kMs});
+    CHECK(played.abandoned == (silent ? 1 : 0));
+    CHECK(played.ended - played.started <= 29'000 * kMs);
+    CHECK(played.ended - played.started >= 18'000 * kMs);
+  }
+}
+
 TEST_CASE("A play that is stopped ends, and a second stop waits for nothing", "[threads]") {
   MonotonicClock clock;
   auto target = open_target("null:", {.clock = &clock});
