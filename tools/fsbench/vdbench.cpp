@@ -18,7 +18,7 @@ struct Options {
   std::vector<std::string> files, words;
   vdbench::ProgramOptions program;
   std::string elapsed, interval, warmup;
-  std::vector<std::string> clean, validate;
+  std::vector<std::string> clean, validate, journal;
 };
 
 void take_word(vdbench::ProgramOptions& program, const std::string& word) {
@@ -83,6 +83,29 @@ void take_validation(Options& o, bool given) {
   }
 }
 
+// "-j", "-jr", "-jro", "-jri", "-jn", "-jm".
+void take_journal(Options& o, bool given) {
+  if (!given) return;
+  vdbench::Validation& v = o.program.validation;
+  v.on = v.journal = true;
+  for (const char letter : o.journal.empty() ? std::string() : o.journal[0]) {
+    if (letter == 'r')
+      v.recovers = true;
+    else if (letter == 'o')
+      v.recovers = v.only_recovers = true;
+    else if (letter == 'i')
+      v.ignores_pending = true;
+    else if (letter == 'n')
+      v.flushes = false;
+    else if (letter == 'm')
+      v.maps_only = true;
+    else if (letter == 's')
+      v.reads_all = false;
+    else
+      throw std::runtime_error("-j" + o.journal[0] + ": expected -j, -jr, -jro, -jri, -jrs, -jn or -jm");
+  }
+}
+
 // What the original calls by a first word: utilities for its output.
 struct Utilities {
   vdbench::FlatRequest flat;
@@ -140,6 +163,9 @@ Run add_vdbench(Command& command, const std::atomic<int>& stop) {
   command.add("-v", o->validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes")
       .count_within(0, 1)
       .stands_for("HOW");
+  command.add("-j", o->journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it")
+      .count_within(0, 1)
+      .stands_for("HOW");
   command.flag("-s", o->program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o->program.quiet, "no lines on the terminal");
   command.flag("--json", o->program.json, "results as JSON in place of these lines");
@@ -156,6 +182,7 @@ Run add_vdbench(Command& command, const std::atomic<int>& stop) {
     take_words(*o);
     take_format(*o, command.option("-c").given());
     take_validation(*o, command.option("-v").given());
+    take_journal(*o, command.option("-j").given());
     o->program.elapsed = seconds(o->elapsed, "-e");
     o->program.interval = seconds(o->interval, "-i");
     o->program.warmup = seconds(o->warmup, "-w");

@@ -3,6 +3,7 @@
 """fsbench vdbench: trees as vdbench 5.04 makes them, every operation, rates and shares, formats; every kind of server; ^C and bad input."""
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -291,6 +292,46 @@ rd=check,wd=r
     case("refused: a name that does not fit into a sector", done.returncode == 2 and "at most 8 letters" in done.stderr, done.stderr)
 
 
+def killed():
+    """Runs that are killed at moments of chance, each after recovery from the one before."""
+    chance = random.Random(11)
+    parameters = "sd=sd1,lun=kept,size=2m,threads=4\nwd=w,sd=sd1,rdpct=20,xfersize=(4k,50,8k,50)\nrd=r,wd=w,iorate=max,elapsed=60,interval=1\n"
+    with open("kept.vdb", "w", encoding="ascii") as file:
+        file.write(parameters)
+    recovered, errors = [], ""
+    for number in range(8):
+        how = ("-j" if number == 0 else "-jr") + ("n" if number % 2 else "")
+        with subprocess.Popen([FSBENCH, "vdbench", "-f", "kept.vdb", "-o", "kept.out", "-q", how], stderr=subprocess.PIPE, text=True) as process:
+            until = time.monotonic() + 30
+            while not (os.path.exists("sd1.jnl") and os.path.getsize("sd1.jnl") > 5000) and process.poll() is None and time.monotonic() < until:
+                time.sleep(0.01)
+            time.sleep(chance.random() * 0.3)
+            process.kill()
+            errors += process.stderr.read()
+        with open("kept.out/logfile.html", encoding="utf-8") as file:
+            recovered += re.findall(r"recovered from its journal.* ([0-9,]+) not as written", file.read())
+    case("runs that were killed are recovered from their journal, nothing is lost, nothing is told that is not so",
+         recovered == ["0"] * 7 and errors == "", (recovered, errors))
+    with open("kept", "rb") as file:
+        old = file.read()
+    done, out = vdbench(parameters.replace("rdpct=20", "rdpct=0").replace("iorate=max,elapsed=60", "iorate=max,maxdata=20m,elapsed=60"), "-jr", name="kept")
+    case("a run goes on with what was recovered", done.returncode == 0 and "pending writes" in out, out + done.stderr)
+    with open("kept", "r+b") as file:
+        file.seek(1 << 20)
+        file.write(old[1 << 20:(1 << 20) + 4096])
+    done, out = vdbench(parameters, "-jro", name="kept")
+    with open("kept.out/errorlog.html", encoding="utf-8") as file:
+        told = file.read()
+    case("a block that was rolled back after the end is found by recovery", done.returncode == 1 and "lba=1048576" in told and "lost write" in told, told)
+    done, out = vdbench(parameters.replace("lun=kept", "lun=other"), "-jr", name="other")
+    case("refused: recovery of what is not there", done.returncode == 2 and "nothing to recover" in done.stderr, done.stderr)
+    with open("sd1.map", "r+b") as file:
+        file.seek(100)
+        file.write(b"\xff")
+    done, out = vdbench(parameters, "-jr", name="kept")
+    case("refused: a damaged map", done.returncode == 2 and "sd1.map: is damaged" in done.stderr, done.stderr)
+
+
 def once_and_limits():
     done, out = vdbench("""monitor=monitor
 fsd=fsd1,anchor=once,depth=1,width=2,files=50,size=8k
@@ -357,7 +398,7 @@ def main():
         on_server()
     else:
         began = time.time()
-        for part in (structures, operations, formats, raw_file, raw_device, validation, once_and_limits, interrupted, bad_input):
+        for part in (structures, operations, formats, raw_file, raw_device, validation, killed, once_and_limits, interrupted, bad_input):
             part()
         on_servers(__file__)
         print(f"# {time.time() - began:.0f} s")

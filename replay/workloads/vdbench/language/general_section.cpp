@@ -73,6 +73,35 @@ void set_validation(General& g, const Parameter& p) {
   }
 }
 
+void set_journal(General& g, const Parameter& p) {
+  Validation& v = g.validation;
+  v.on = v.journal = true;
+  for (const Value& value : p.values) {
+    switch (one_of(value, {"yes", "recover", "only", "noflush", "maponly", "skip_read_all", "ignore_pending"})) {
+      case 1:
+        v.recovers = true;
+        break;
+      case 2:
+        v.recovers = v.only_recovers = true;
+        break;
+      case 3:
+        v.flushes = false;
+        break;
+      case 4:
+        v.maps_only = true;
+        break;
+      case 5:
+        v.reads_all = false;
+        break;
+      case 6:
+        v.ignores_pending = true;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
 constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kSolaris = "it is Solaris' or Windows' own";
 
@@ -99,7 +128,7 @@ const Keyword<General> kGeneral[] = {
     {"fwd_thread_adjust", nullptr, kNotYet},
     {"histogram", set_histogram},
     {"ios_per_jvm", [](General&, const Parameter& p) { whole(p, 1, 1'000'000'000); }},
-    {"journal", nullptr, kNotYet},
+    {"journal", set_journal},
     {"loop", nullptr, kNotYet},
     {"messagescan", [](General&, const Parameter& p) { single(p); }},
     {"misc", set_misc},

@@ -49,6 +49,9 @@ struct Commands {
 struct Validation {
   bool on = false;
   bool reads_before = true, reads_after = false;  // each write
+  bool journal = false;                           // with one file of keys for each SD
+  bool flushes = true, maps_only = false;         // its entries
+  bool recovers = false, only_recovers = false, ignores_pending = false, reads_all = true;
 };
 
 struct General {
@@ -68,8 +71,8 @@ struct General {
 struct Storage {
   std::string name;
   Place place;
-  std::string lun;
-  uint64_t size = 0;  // 0: as it is
+  std::string lun, journal = ".";  // the directory of its journal
+  uint64_t size = 0;               // 0: as it is
   unsigned threads = 8;
   uint64_t hit_area = 1 << 20, offset = 0, align = 0;
   Share range;

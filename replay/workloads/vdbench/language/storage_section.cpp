@@ -53,7 +53,7 @@ const Keyword<Storage> kStorage[] = {
     {"range", [](Storage& s, const Parameter& p) { s.range = share(p); }},
     {"threads", [](Storage& s, const Parameter& p) { s.threads = unsigned(whole(p, 1, 100'000)); }},
     {"hitarea", [](Storage& s, const Parameter& p) { s.hit_area = sectors(p); }},
-    {"journal", nullptr, kNotYet},
+    {"journal", [](Storage& s, const Parameter& p) { s.journal = single(p).text; }},
     {"offset", [](Storage& s, const Parameter& p) { s.offset = sectors(p); }},
     {"align", [](Storage& s, const Parameter& p) { s.align = sectors(p); }},
     {"openflags", [](Storage& s, const Parameter& p) { s.flags = open_flags(p); }},

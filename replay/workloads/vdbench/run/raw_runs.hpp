@@ -27,6 +27,7 @@ class RawRuns final : public Runs {
 
  private:
   void know_keys(const std::vector<PlannedRun>& runs);
+  void recover_from_journal(OpenStorage& storage, const RecoveredKeys& known);
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);
 
   const Definitions& definitions_;

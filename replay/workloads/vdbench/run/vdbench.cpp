@@ -64,6 +64,7 @@ class Course {
     else
       runs = std::make_unique<RawRuns>(all_, clock_, stop_, reports, options_.force);
     runs->open(runs_);
+    if (all_.general.validation.only_recovers) runs_.clear();
     std::string failure;
     try {
       run_commands(all_.general.start, reports);

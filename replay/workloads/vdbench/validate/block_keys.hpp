@@ -14,9 +14,10 @@ class BlockKeys {
   static constexpr uint8_t kUnknown = 0, kBad = 127;
 
   // `unit`: bytes of a block, a divisor of all transfers and places.
-  BlockKeys(uint64_t size, uint64_t unit) : unit_(unit), states_(new State[size / unit + 1]) {}
+  BlockKeys(uint64_t size, uint64_t unit) : unit_(unit), blocks_(size / unit), states_(new State[blocks_ + 1]) {}
 
   uint64_t unit() const { return unit_; }
+  uint64_t blocks() const { return blocks_; }  // whole ones
   // False: somebody else has one of them; nothing is claimed then.
   bool claim(uint64_t offset, uint64_t length) {
     for (uint64_t block = offset / unit_, end = end_of(offset, length); block < end; ++block) {
@@ -46,7 +47,7 @@ class BlockKeys {
     for (uint64_t block = from; block < to; ++block) states_[block].key.fetch_and(kKey, std::memory_order_release);
   }
 
-  const uint64_t unit_;
+  const uint64_t unit_, blocks_;
   const std::unique_ptr<State[]> states_;
 };
 

@@ -65,7 +65,7 @@ Task Validator::transfer(Seat& seat, const Op& op, Row row, const How& how) {
 
 Task Validator::read(Seat& seat, Op op, Row row, int64_t due) {
   const int error = co_await transfer(seat, op, row, {.due = due, .want_data = true});
-  if (error == 0) check(op, {buffer_.get(), op.length}, "read");
+  if (error == 0) check(op.offset, {buffer_.get(), op.length}, "read");
   co_return error;
 }
 
@@ -73,46 +73,57 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
   BlockKeys& keys = storage_.keys;
   Op look = op;
   look.kind = OpKind::read;
-  if (how_.reads_before && knows_any(op)) {
+  if (how_.reads_before && knows_any(op.offset, op.length)) {
     const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
     if (unread) co_return unread;
-    check(look, {buffer_.get(), op.length}, "read before a write");
+    check(look.offset, {buffer_.get(), op.length}, "read before a write");
   }
   const int64_t time = wall_now();
-  auto key_after = [&](uint64_t offset) {
-    const uint8_t key = keys.key(offset);
-    return next_key(key == BlockKeys::kBad ? BlockKeys::kUnknown : key);
-  };
+  entries_.clear();
   for (uint64_t at = 0; at < op.length; at += keys.unit()) {
     const uint64_t offset = op.offset + at;
-    write_sectors(buffer_.get() + at, keys.unit(),
-                  {.offset = offset, .time = time, .key = key_after(offset), .owner = storage_.name});
+    const uint8_t known = keys.key(offset), key = next_key(known == BlockKeys::kBad ? BlockKeys::kUnknown : known);
+    entries_.push_back({offset / keys.unit(), key});
+    write_sectors(buffer_.get() + at, keys.unit(), {.offset = offset, .time = time, .key = key, .owner = storage_.name});
   }
+  const int unpromised = co_await promise(seat);
+  if (unpromised) co_return unpromised;
   const int error = co_await transfer(seat, op, row, {.payload = {buffer_.get(), op.length}, .due = due});
-  for (uint64_t at = 0; at < op.length; at += keys.unit()) {
-    // What a write that failed has left is not known.
-    keys.set(op.offset + at, error ? BlockKeys::kUnknown : key_after(op.offset + at));
-    keys.good(op.offset + at, error ? 0 : uint32_t(time / kSecond));
+  for (Journal::Entry& entry : entries_) {
+    if (error) entry.key = BlockKeys::kUnknown;  // what a write that failed has left
+    keys.set(entry.block * keys.unit(), entry.key);
+    keys.good(entry.block * keys.unit(), error ? 0 : uint32_t(time / kSecond));
   }
+  if (storage_.journal && !storage_.journal->after(entries_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
   const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
-  if (unread == 0) check(look, {buffer_.get(), op.length}, "read after a write");
+  if (unread == 0) check(look.offset, {buffer_.get(), op.length}, "read after a write");
   co_return unread;
 }
 
-bool Validator::knows_any(const Op& op) const {
-  for (uint64_t at = 0; at < op.length; at += storage_.keys.unit()) {
-    const uint8_t key = storage_.keys.key(op.offset + at);
+// The journal knows of the write, whatever happens next.
+Task Validator::promise(Seat& seat) {
+  if (!storage_.journal) co_return 0;
+  if (!storage_.journal->before(entries_)) co_return errno;
+  if (!storage_.journal->flushes()) co_return 0;
+  int error = 0;
+  co_await seat.blocking([&] { error = storage_.journal->flush() ? 0 : errno; });
+  co_return error;
+}
+
+bool Validator::knows_any(uint64_t offset, uint64_t length) const {
+  for (uint64_t at = 0; at < length; at += storage_.keys.unit()) {
+    const uint8_t key = storage_.keys.key(offset + at);
     if (key != BlockKeys::kUnknown && key != BlockKeys::kBad) return true;
   }
   return false;
 }
 
-void Validator::check(const Op& op, std::string_view data, const char* when) {
+void Validator::check(uint64_t first, std::string_view data, const char* when) {
   BlockKeys& keys = storage_.keys;
   const auto now = uint32_t(wall_now() / kSecond);
-  for (uint64_t at = 0; at < op.length; at += keys.unit()) {
-    const uint64_t offset = op.offset + at;
+  for (uint64_t at = 0; at < data.size(); at += keys.unit()) {
+    const uint64_t offset = first + at;
     const uint8_t key = keys.key(offset);
     if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) continue;
     ++counts_.checked;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/task.hpp"
 #include "stage/seat.hpp"
@@ -15,6 +16,7 @@
 #include "workloads/vdbench/language/settings.hpp"
 #include "workloads/vdbench/raw/area.hpp"
 #include "workloads/vdbench/validate/block_keys.hpp"
+#include "workloads/vdbench/validate/journal.hpp"
 
 namespace fsr::vdbench {
 
@@ -27,6 +29,7 @@ struct ValidationCounts {
 struct ValidatedStorage {
   std::string name, lun;
   BlockKeys keys;
+  std::unique_ptr<Journal> journal;  // may be null
   ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit)
       : name(storage.name), lun(storage.lun), keys(size, unit) {}
 };
@@ -42,12 +45,15 @@ class Validator {
   static constexpr int kOver = -1;
   Task perform(Seat& seat, Op op, Row row, int64_t due);
 
+  // Of blocks that nobody else uses.
+  bool knows_any(uint64_t offset, uint64_t length) const;
+  void check(uint64_t offset, std::string_view data, const char* when);
+
  private:
   Task read(Seat& seat, Op op, Row row, int64_t due);
   Task write(Seat& seat, Op op, Row row, int64_t due);
   Task transfer(Seat& seat, const Op& op, Row row, const How& how);
-  bool knows_any(const Op& op) const;
-  void check(const Op& op, std::string_view data, const char* when);
+  Task promise(Seat& seat);
   // Empty: the block is as written.
   std::string wrong_of(uint64_t offset, std::string_view block, uint8_t key) const;
 
@@ -59,6 +65,7 @@ class Validator {
     void operator()(char* memory) const { free(memory); }
   };
   const std::unique_ptr<char, Free> buffer_;
+  std::vector<Journal::Entry> entries_;  // of the write at hand
 };
 
 }  // namespace fsr::vdbench
