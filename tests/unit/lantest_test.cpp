@@ -159,6 +159,18 @@ TEST_CASE("what Netatalk's log says of its cache of directories") {
                                          "\ndircache statistics (AD)" + rest + "\n\n");
 }
 
+TEST_CASE("lantest's operations are counted as they were made") {
+  Settings settings = only("4");
+  settings.as_operations = true;
+  settings.iterations = 2;
+  Results results;
+  results.runs[kLock] = times({3, 5});
+  for (int i = 0; i < 40; ++i) results.commands[kLock]["setlk"].add(200'000);
+  CHECK(csv(settings, results) ==
+        "Test,Time_ms,Time±,MB/s\nLocking/Unlocking 10000 times each [as operations],4,1.4,0\nSum of all operations = 20,4,,\n");
+  CHECK(table(settings, results).ends_with("Average Time per operation: 0.200 ms\n"));
+}
+
 TEST_CASE("lantest in small says so") {
   Settings settings = only("1");
   settings.percent = 5;

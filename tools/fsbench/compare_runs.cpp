@@ -142,7 +142,8 @@ std::vector<RunRow> rows_of(const json& document) {
 }  // namespace
 
 bool ComparedProgram::is_known(const std::string& name) {
-  return name == "bonnie" || name == "postmark" || name == "nhfsstone" || name == "vdbench" || name == "fsreplay";
+  return name == "bonnie" || name == "lantest" || name == "postmark" || name == "nhfsstone" || name == "vdbench" ||
+         name == "fsreplay";
 }
 
 ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> arguments)

@@ -15,6 +15,8 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "existing_target.hpp"
+#include "stage/stage.hpp"
 #include "subcommand.hpp"
 #include "targets/afp/commands.hpp"
 #include "targets/afp/settings.hpp"
@@ -22,6 +24,7 @@
 #include "workloads/lantest/afp_run.hpp"
 #include "workloads/lantest/dircache.hpp"
 #include "workloads/lantest/layout.hpp"
+#include "workloads/lantest/op_tests.hpp"
 
 namespace fsr::fsbench {
 
@@ -52,7 +55,6 @@ wire::Url server_of(const Options& o) {
   wire::Url url;
   if (!o.url.empty()) {
     url = wire::parse_url(o.url);
-    if (url.scheme != "afp") throw std::runtime_error(o.url + ": expected afp://[user@]host[:port]/Volume");
   } else {
     if (o.volume.empty()) throw std::runtime_error("expected a volume (-s) or a URL");
     url.scheme = "afp";
@@ -71,11 +73,21 @@ wire::Url server_of(const Options& o) {
 // What the original ends with when it can't start.
 enum OriginalStatus { kUsage = 1, kNotConnected = 2, kNoVolume = 9, kNoLogin = 10 };
 
+// AFP's commands, or operations.
+void take_target(Options& o) {
+  if (o.settings.as_operations && o.url.empty()) throw std::runtime_error("--operations: expected a URL or a directory");
+  if (o.url.empty() || (o.url.starts_with("afp:") && !o.settings.as_operations)) return;
+  o.settings.as_operations = true;
+  if (o.clear_text || o.password_given || o.each || !o.proc.empty() || o.version != std::array<bool, std::size(kVersions)>{})
+    throw std::runtime_error("-3 to -7, -b, -V, -w, --cleartext and --proc are for AFP's commands only");
+}
+
 class Lantest {
  public:
   Lantest(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) { clock_.heed(stop); }
 
   int run() try {
+    if (options_.settings.as_operations) return run_operations();
     const wire::Url url = server_of(options_);
     status_of_failure_ = kNotConnected;
     say(fmt::format("Connecting to host {}:{}\n", url.host, url.port ? url.port : afp::kPort));
@@ -140,7 +152,9 @@ class Lantest {
     const bool well = run.run();
     results_ = run.results();
     if (run.made() && run.removed()) say(fmt::format("Successfully deleted test directory '{}'\n", run.directory()));
-    return well ? 0 : complain(run);
+    if (well) return 0;
+    const int status = complain(run.failure(), run.removed(), run.directory());
+    return options_.compat && !stop_.load() ? run.original_status() : status;
   }
 
   void print() const {
@@ -164,12 +178,35 @@ class Lantest {
     say(dircache_statistics(kServerSettings));
   }
 
-  int complain(const AfpRun& run) const {
-    std::string why = stop_.load() ? "interrupted" : run.failure();
-    if (!run.removed())
-      why += fmt::format("{}the test directory '{}' may be left behind", why.empty() ? "" : "; ", run.directory());
+  // Where there are no AFP commands to be made, or they are not wanted.
+  int run_operations() {
+    const Settings& settings = options_.settings;
+    std::unique_ptr<Target> target = open_existing(options_.url, clock_);
+    say(fmt::format("Working on {}, by operations\n\n", target->name()));
+    auto player = std::make_unique<OpTests>(settings, clock_, [&](unsigned iteration, unsigned test, const Measures& measures) {
+      say(run_line(settings, iteration, test, measures, false));
+    });
+    const OpTests& tests = *player;
+    std::vector<Part> parts;
+    parts.push_back({std::move(player), 0, 0});
+    Stage stage(clock_);
+    stage.add(*target, 1);
+    const Played played = stage.play(parts, {.stop = &stop_});
+    results_ = tests.results();
+    const bool removed = tests.removed() && !played.abandoned;
+    if (removed && tests.failure().empty()) say(fmt::format("Successfully deleted test directory '{}'\n", tests.directory()));
+    if (stop_.load() || !tests.failure().empty() || !removed) return complain(tests.failure(), removed, tests.directory());
+    print();
+    if (!tests.impossible().empty())
+      fmt::print(stderr, "fsbench lantest: test {} is not possible on this target\n", tests.impossible());
+    return 0;
+  }
+
+  int complain(const std::string& failure, bool removed, const std::string& directory) const {
+    std::string why = stop_.load() ? "interrupted" : failure;
+    if (!removed) why += fmt::format("{}the test directory '{}' may be left behind", why.empty() ? "" : "; ", directory);
     fmt::print(stderr, "fsbench lantest: {}\n", why);
-    return options_.compat && !stop_.load() ? run.original_status() : 1;
+    return 1;
   }
 
   const Options options_;
@@ -185,12 +222,14 @@ class Lantest {
 Run add_lantest(Command& command, const std::atomic<int>& stop) {
   auto o = std::make_shared<Options>();
   command.help_by_word_only();
-  const Option url = command.add("URL", o->url, "afp://[user@]host[:port]/Volume, in place of -h, -p, -u and -s");
+  const Option url =
+      command.add("URL", o->url, "afp://[user@]host[:port]/Volume in place of -h, -p, -u and -s; or a directory or other target");
   command.add("-h", o->host, "server (default localhost)").stands_for("HOST").excludes(url);
   command.add("-p", o->port, "its port (default 548)").within(1, 65535).stands_for("PORT").excludes(url);
   command.add("-s", o->volume, "volume to work on").stands_for("VOLUME").excludes(url);
   command.add("-u", o->user, "user (default the one who runs this)").stands_for("USER").excludes(url);
   command.add("-w", o->password, "password; AFP_PASSWORD or a prompt show it to nobody").stands_for("PASSWORD");
+  command.flag("--operations", o->settings.as_operations, "goes by operations on afp:// too, as on all other targets");
   command.flag("--cleartext", o->clear_text, "sends the password in clear text, as the original does");
   for (size_t i = 0; i < std::size(kVersions); ++i)
     command.flag("-" + std::to_string(i + 3), o->version[i], fmt::format("speaks AFP {}", kVersions[i]));
@@ -221,9 +260,10 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
     if (o->cache_tests) settings.choose_cache_tests();
     settings.complete();
     o->each |= o->debug;
+    o->password_given = command.option("-w").given();
+    take_target(*o);
     settings.big_size *= o->faster ? 100 : o->fast ? 10 : 1;
     settings.big_size = settings.big_size / 100 * settings.percent;
-    o->password_given = command.option("-w").given();
     return Lantest(*o, stop).run();
   };
 }

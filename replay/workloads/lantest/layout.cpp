@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace fsr::lantest {
@@ -40,13 +41,28 @@ Sums sum_up(const Settings& settings, const Results& results) {
   return sums;
 }
 
-std::string aggregates(const Settings& settings, const Sums& sums, bool calls) {
-  const double operations = all_operations(settings);
+// Of an iteration: of AFP's commands what the original says, of operations those that were measured.
+uint64_t operations_of(const Settings& settings, const Results& results) {
+  if (!settings.as_operations) return all_operations(settings);
+  uint64_t count = 0;
+  for (const auto& commands : results.commands)
+    for (const auto& [name, times] : commands) count += times.count();
+  return count / settings.iterations;
+}
+
+std::string sum_title(const Settings& settings, const Results& results) {
+  return fmt::format("Sum of all {} = {}", settings.as_operations ? "operations" : "AFP OPs", operations_of(settings, results));
+}
+
+std::string aggregates(const Settings& settings, const Results& results, const Sums& sums, bool calls) {
+  const double operations = double(std::max<uint64_t>(operations_of(settings, results), 1));
   auto each = [&](const char* what, Measure m, const char* unit) {
-    return fmt::format("Average {} per AFP OP: {:.3f}{}\n", what, double(sums.means[m]) / operations, unit);
+    return fmt::format("Average {} per {}: {:.3f}{}\n", what, settings.as_operations ? "operation" : "AFP OP",
+                       double(sums.means[m]) / operations, unit);
   };
   std::string text = "\nAggregates Summary:\n" + std::string(kNameWidth, '-') + "\n" + each("Time", kMilliseconds, " ms");
   if (calls) text += each("AFPD Reads", kServerReads, "") + each("AFPD Writes", kServerWrites, "");
+  if (settings.as_operations) return text;
   return text + "See afp_lantest manpage for more information: " + kManual + "\n";
 }
 
@@ -98,12 +114,11 @@ std::string table(const Settings& settings, const Results& results) {
   }
   const Sums sums = sum_up(settings, results);
   text += rule(calls);
-  text += fmt::format("{:<{}} {:{}} {:6}", fmt::format("Sum of all AFP OPs = {}", all_operations(settings)), kNameWidth,
-                      sums.means[kMilliseconds], time_width, "");
+  text += fmt::format("{:<{}} {:{}} {:6}", sum_title(settings, results), kNameWidth, sums.means[kMilliseconds], time_width, "");
   for (const Measure m : kCounts)
     if (calls) text += fmt::format(" {:6} {:7}", sums.means[m], "");
   text += fmt::format(" {:6}\n", "");
-  return text + aggregates(settings, sums, calls);
+  return text + aggregates(settings, results, sums, calls);
 }
 
 std::string csv(const Settings& settings, const Results& results) {
@@ -122,7 +137,7 @@ std::string csv(const Settings& settings, const Results& results) {
     text += fmt::format(",{}\n", speed(settings, test, time.mean));
   }
   const Sums sums = sum_up(settings, results);
-  text += fmt::format("Sum of all AFP OPs = {},{}", all_operations(settings), sums.means[kMilliseconds]);
+  text += fmt::format("{},{}", sum_title(settings, results), sums.means[kMilliseconds]);
   for (const Measure m : kCounts)
     if (calls) text += fmt::format(",,{}", sums.means[m]);
   return text + ",,\n";
@@ -154,12 +169,9 @@ nlohmann::json json(const Settings& settings, const Results& results) {
       all += double(run.elapsed) / 1e9;
       cpu += double(run.cpu) / 1e9;
     }
-    nlohmann::json row = {{"name", label(settings, test)},
-                          {"test", test + 1},
-                          {"unit", "runs/s"},
-                          {"rate", all > 0 ? double(runs.size()) / all : 0},
-                          {"seconds", seconds},
-                          {"client_cpu_seconds", cpu}};
+    nlohmann::json row = {{"name", title(test)}, {"test", test + 1},
+                          {"unit", "runs/s"},    {"rate", all > 0 ? double(runs.size()) / all : 0},
+                          {"seconds", seconds},  {"client_cpu_seconds", cpu}};
     const Summary time = summarize(runs, kMilliseconds);
     row["mean_ms"] = time.mean;
     row["deviation_ms"] = time.deviation;
@@ -181,7 +193,11 @@ nlohmann::json json(const Settings& settings, const Results& results) {
     }
     rows.push_back(row);
   }
-  return {{"program", "lantest"}, {"iterations", settings.iterations}, {"percent", settings.percent}, {"rows", rows}};
+  return {{"program", "lantest"},
+          {"as", settings.as_operations ? "operations" : "AFP commands"},
+          {"iterations", settings.iterations},
+          {"percent", settings.percent},
+          {"rows", rows}};
 }
 
 }  // namespace fsr::lantest

@@ -48,8 +48,11 @@ void Settings::complete() {
 
 unsigned Settings::share(unsigned count) const { return std::max(count * percent / 100, 1u); }
 
+const char* title(unsigned test) { return kLabels[test].what; }
+
 std::string label(const Settings& settings, unsigned test) {
   const Label& l = kLabels[test];
+  if (settings.as_operations) return fmt::format("{} [as operations]", l.what);
   const std::string share = settings.percent == 100 ? "" : fmt::format("{} % of ", settings.percent);
   return fmt::format("{} [{}{} AFP ops]", l.what, share, l.operations);
 }

@@ -33,6 +33,7 @@ struct Settings {
   unsigned iterations = kUsualIterations;  // 1 .. 256
   uint64_t big_size = 100 * kMiB;          // bytes of the big file; a part chunk at its end is left out
   std::string big_file;                    // one that exists in the root, for the third test; empty: the second's
+  bool as_operations = false;              // and not AFP's commands
   unsigned percent = 100;                  // 1 .. 100: of all counts, at least 1 of each
 
   // As after -f: a character a test, '1' to '9' and then ':', ';' and '<'. Throws std::invalid_argument.
@@ -43,7 +44,9 @@ struct Settings {
   unsigned share(unsigned count) const;  // `percent` of it
 };
 
-// "Locking/Unlocking 10000 times each [20,000 AFP ops]"
+// "Locking/Unlocking 10000 times each"
+const char* title(unsigned test);
+// The same with "[20,000 AFP ops]", or with "[as operations]".
 std::string label(const Settings& settings, unsigned test);
 // The original's sum of what its labels say, whichever tests were chosen.
 unsigned all_operations(const Settings& settings);

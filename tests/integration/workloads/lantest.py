@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fsbench lantest on a real Netatalk: all twelve tests, their text and CSV, and that the printed numbers follow from each other; beside
-afp_lantest, the same requests on the wire; failures in mid-test, passwords, ^C.
+afp_lantest, the same requests on the wire; failures in mid-test, passwords, ^C; and the same tests as operations on every kind of server.
 
 lantest.py --whole: compares the requests of all tests, which takes a minute."""
 import json
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, SERVERS, case, failed, run  # noqa: E402
+from older_tools import FSBENCH, SERVERS, case, failed, on_servers, run, targets_of_server  # noqa: E402
 sys.path.insert(0, SERVERS)
 from wiretap import Wiretap  # noqa: E402
 
@@ -218,7 +218,47 @@ def endings():
          (long.returncode, err))
 
 
-def on_server(tests):
+def counted(*options):
+    """The tests as operations: how many of each kind were measured in each test."""
+    done = run(FSBENCH, "lantest", "--operations", "--percent", "1", "-n", "2", "--json", *options)
+    rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+    return {row["test"]: {kind: times["count"] for kind, times in row["commands"].items()} for row in rows}, done
+
+
+def as_operations():
+    expected, _ = counted("memory:")
+    for name, url, directory in targets_of_server():
+        counts, done = counted(url)
+        case(f"{name}: operations as on memory:", counts == expected, (counts, expected, done.stderr))
+        left = [entry for entry in os.listdir(directory) if entry.startswith("LanTest")]
+        case(f"{name}: nothing is left", not left, left)
+    sys.exit(1 if failed else 0)
+
+
+def on_directories():
+    counts, done = counted("memory:")
+    case("all twelve tests as operations", len(counts) == 12 and counts[1] == {
+        "lookup": 60, "open": 20, "getattr": 40, "read": 20, "release": 20} and counts[12] == {"lookup": 600}, (counts, done.stderr))
+    os.mkdir("d")
+    done = run(FSBENCH, "lantest", "--percent", "1", "-n", "1", "-f", "19", "d")
+    case("a directory needs no URL; labels say what it is", done.returncode == 0 and len(re.findall(r"^Run 1 => .* \[as operations\] +\d+ ms$",
+         done.stdout, re.M)) == 2 and re.search(r"^Sum of all operations = 190 ", done.stdout, re.M) and not os.listdir("d"), done.stdout + done.stderr)
+    done = run(FSBENCH, "lantest", "-f", "3", "-F", "none", "d")
+    case("a failure, by operation", (done.returncode, done.stderr) == (
+        1, "fsbench lantest: iteration 1, test 3: lookup of 'none': No such file or directory\n") and not os.listdir("d"), done.stderr)
+    done = run(FSBENCH, "lantest", "-w", "secret", "d")
+    case("options of AFP alone are refused elsewhere", done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr)
+    done = run(FSBENCH, "compare", "--rounds", "2", "-q", "memory:", "d", "--", "lantest", "--percent", "1", "-n", "1", "-f", "19")
+    case("fsbench compare takes it", done.returncode == 0 and "Directory cache hits" in done.stdout, done.stdout + done.stderr)
+    long = subprocess.Popen([FSBENCH, "lantest", "-f", "5", "-n", "256", "d"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(3):
+        long.stdout.readline()
+    long.send_signal(signal.SIGINT)
+    _, err = long.communicate(timeout=20)
+    case("^C in a directory", (long.returncode, err) == (1, "fsbench lantest: interrupted\n") and not os.listdir("d"), (long.returncode, err))
+
+
+def beside_original(tests):
     on_the_wire(tests)
     if tests == QUICK_TESTS:
         layouts()
@@ -231,15 +271,19 @@ def on_server(tests):
 
 def main():
     if sys.argv[1:2] == ["--on-server"]:
-        on_server(sys.argv[2])
+        as_operations()
+    if sys.argv[1:2] == ["--beside"]:
+        beside_original(sys.argv[2])
     tests = ALL_TESTS if "--whole" in sys.argv else QUICK_TESTS
     scratch = tempfile.mkdtemp(prefix="fsshim-test.")
     os.chdir(scratch)
     try:
-        done = run(f"{SERVERS}/netatalk", sys.executable, os.path.abspath(__file__), "--on-server", tests, timeout=280)
+        done = run(f"{SERVERS}/netatalk", sys.executable, os.path.abspath(__file__), "--beside", tests, timeout=280)
         print(done.stdout, end="", flush=True)
         case("beside Netatalk", done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr[-500:])
         failed.extend(["a case on the server"] * done.stdout.count("not ok - "))
+        on_directories()
+        on_servers(__file__)
     finally:
         os.chdir("/")
         shutil.rmtree(scratch, ignore_errors=True)
