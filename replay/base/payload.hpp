@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is written where the content was not captured: pseudo-random bytes that neither compress nor repeat from block to block,
-// the same for the same place of the same object, and free to produce. All threads share one, which stays.
+// the same for the same place of the same object, and free to produce. All threads share one, which stays. A server that looks
+// for equal blocks of whatever size at whatever place finds some: there are no more bytes than these.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,8 @@ class Payload {
  private:
   Payload();
 
-  // No multiple of a block size, so that blocks repeat only after 4 GiB.
-  static constexpr size_t kPeriod = (1 << 20) + 7;
+  // No multiple of a block size, so that blocks of 4 KiB repeat only after 64 GiB.
+  static constexpr size_t kPeriod = (16 << 20) + 7;
   std::unique_ptr<char[]> bytes_;
 };
 
