@@ -176,6 +176,31 @@ class Beside:
         self.cases.case(f"{self.kind}: ^C while a server that says nothing is opened", early is None and replay.returncode == 2
                         and errors.endswith("interrupted\n") and errors.count("\n") == 1, repr((early, replay.returncode, errors)))
 
+    def plays(self):
+        """A mix whose time is over, and a program that gets a ^C, on a server that has fallen silent."""
+        between = self.proxy()
+        where = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "stdin": subprocess.DEVNULL}
+        mix = subprocess.Popen([built("replay/fsreplay"), "mix:sfs97-v3", self.url(self.place(), 60), "--streams", "1", "--load",
+                                "max", "--duration", "4s", "-q", "--json"], **where)
+        between.await_requests(10 * UNDER_WAY, mix)  # far more than its preparation takes
+        program = subprocess.Popen([built("tools/fsbench"), "bonnie", "-d", self.url(self.place(), 60), "-s", "256", "-r", "0", "-u",
+                                    "root", "-q"], **where)
+        time.sleep(0.5)
+        between.pause()
+        began = time.monotonic()
+        time.sleep(0.2)
+        program.send_signal(signal.SIGINT)
+        for play, what, limit in ((program, "^C ends a program", SOON), (mix, "a mix whose time is over ends", 4 + 10)):
+            try:
+                output = play.communicate(timeout=limit + SLACK)[0]
+                print(f"# {self.kind}: {what} {time.monotonic() - began:.1f} s after the server fell silent")
+            except subprocess.TimeoutExpired:
+                play.kill()
+                output = "goes on; " + play.communicate()[0]
+            self.cases.case(f"{self.kind}: {what}, on a server that fell silent", play.returncode == 1 and "under way" in output,
+                            f"{play.returncode}, {output[-300:]}")
+        between.close()
+
     def silent(self, trace):
         """No ^C: each operation ends with its time limit, which what it is made of and reconnects share."""
         between = self.proxy()
@@ -298,6 +323,8 @@ def beside_server(kind, runs, work_trace, once_trace):
         for command, what in ((wires.Afp.SET_FILE_DIR_PARMS, "setting the mode"), (wires.Afp.OPEN_FORK, "opening")):
             target.not_twice(once_trace, faults.CutAt(nth(lambda wire, body, c=command: wire.command(body) == c)),
                              f"a create or mkdir whose connection breaks before {what} goes on there")
+    if kind == "nfs3":
+        target.plays()
     if kind == "nfs4":
         target.not_twice(once_trace, faults.LoseSession(exclusive_steps(wires.Rpc4.SETATTR)),
                          "an exclusive create that loses its session goes on behind the OPEN")
