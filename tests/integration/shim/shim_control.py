@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """How captures are found and asked: whoever asks one waits for no other client of it and no other capture, and reaches the right one."""
+import contextlib
 import glob
 import json
 import os
@@ -21,7 +22,11 @@ def listed(directory):
 
 
 def sockets_of(process):
-    return sum(os.readlink(fd).startswith("socket:") for fd in glob.glob(f"/proc/{process.pid}/fd/*"))
+    count = 0
+    for fd in glob.glob(f"/proc/{process.pid}/fd/*"):
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            count += os.readlink(fd).startswith("socket:")
+    return count
 
 
 def stop(directory):

@@ -56,13 +56,13 @@ void Journal::begin(const BlockKeys& keys) {
   for (uint64_t word : {generation, keys.unit(), keys.blocks()}) put(map, word);
   for (uint64_t block = 0; block < keys.blocks(); ++block) map += char(keys.key(block * keys.unit()));
   put(map, XXH3_64bits(map.data(), map.size()));
-  OutputFile file(map_, true, Readers::owner);
-  file.finish(map);
+  OutputFile(map_, true, Readers::owner).finish(map);
   std::string head(kJournalMagic, kWord);
   put(head, generation);
-  fd_ = UniqueFd(open(journal_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-  if (!fd_ || write(fd_.get(), head.data(), head.size()) != ssize_t(head.size()) || !flush())
-    throw std::runtime_error(journal_ + ": " + strerror(errno));
+  // Until it has its name, the one before it is there, and is known to be older than the map.
+  OutputFile(journal_, true, Readers::owner).finish(head);
+  fd_ = UniqueFd(open(journal_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!fd_ || !flush()) throw std::runtime_error(journal_ + ": " + strerror(errno));
 }
 
 bool Journal::add(const std::vector<Entry>& entries, uint8_t kind) {

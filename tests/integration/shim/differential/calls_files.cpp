@@ -56,7 +56,12 @@ void openat_(Process& p, const int64_t* a, Result& r) {
 
 void openat2_(Process& p, const int64_t* a, Result& r) {
   open_how how{uint64_t(a[3]) | ((a[3] & O_PATH) != 0 ? O_CLOEXEC : kAlways), uint64_t(a[4]), uint64_t(a[5])};
-  p.put(a[0], int(syscall(SYS_openat2, p.fd(a[1]), path_text(a[2]), &how, sizeof how)), r);
+  // EAGAIN: somebody on this machine renamed something meanwhile, or a lease is in the way.
+  int fd = -1;
+  errno = EAGAIN;
+  for (int tries = 0; tries < 50 && fd < 0 && errno == EAGAIN; ++tries)
+    fd = int(syscall(SYS_openat2, p.fd(a[1]), path_text(a[2]), &how, sizeof how));
+  p.put(a[0], fd, r);
 }
 
 std::string proc_name(const Process& p, int64_t slot) { return "self/fd/" + std::to_string(p.fd(slot)); }

@@ -128,22 +128,27 @@ void poke(Process& p, const int64_t* a, Result& r) {
   });
 }
 
+// What is written or read changes while that is done, then.
+bool is_of(const Process& p, int64_t slot, const Process::Map& map) {
+  struct stat s = {};
+  fstat(p.fd(slot), &s);
+  return int64_t(s.st_ino) == map.file;
+}
+
 // A mapping as the buffer of another call.
 void write_from_map(Process& p, const int64_t* a, Result& r) {
   char* begin;
   size_t length;
   if (!part(p, a, r, &begin, &length)) return;
-  struct stat s = {};
-  fstat(p.fd(a[3]), &s);
-  if (int64_t(s.st_ino) == p.maps[a[0]].file) return;  // what is written changes while it is written
-  r.fields[kSetId] = 1;                                // of every file the times may differ
+  if (is_of(p, a[3], p.maps[a[0]])) return;
+  r.fields[kSetId] = 1;  // of every file the times may differ
   answer(r, pwrite(p.fd(a[3]), begin, length, 0));
 }
 
 void read_to_map(Process& p, const int64_t* a, Result& r) {
   char* begin;
   size_t length;
-  if (part(p, a, r, &begin, &length)) answer(r, pread(p.fd(a[3]), begin, length, 0));
+  if (part(p, a, r, &begin, &length) && !is_of(p, a[3], p.maps[a[0]])) answer(r, pread(p.fd(a[3]), begin, length, 0));
 }
 
 void msync_(Process& p, const int64_t* a, Result& r) {
