@@ -26,7 +26,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
       std::make_shared<Program>("fsreplay", "Issues the operations of a trace, or the calls of an NFS mix, on any target.");
   Program& program = *owner;
   program.version_flag();
-  program.config_option("--config", "take options from this file, a line NAME=VALUE each");
+  program.config_option("--config", "options from this file, a line NAME=VALUE each");
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
   program.add("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");
 
@@ -37,6 +37,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.add("--on-error", on_error, "an operation that fails as it had not: count or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
+  run.add("--ranks", out.cluster.ranks, "run a mix by that many processes").stands_for("N").within(1, 4096);
   run.add("--repeat", out.repeat, "so many runs, and the median and spread of them").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "the highest load within 'p99 < 10ms'").stands_for("CONDITION");
   run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");

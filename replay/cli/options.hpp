@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "cluster/cluster.hpp"
 #include "inputs/input.hpp"
 
 namespace fsr {
@@ -17,6 +18,7 @@ struct CommandLine {
   int64_t duration = 0;       // ns after which nothing more is issued; 0: no limit
   unsigned workers = 0;       // 0: one for each CPU
   bool stop_on_error = false;
+  ClusterOptions cluster;
   unsigned repeat = 1;
   std::string find_scale;            // the condition that the load is to keep within, empty: the load is given
   std::string uid = "self";          // self | recorded | map=FILE

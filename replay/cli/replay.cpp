@@ -17,13 +17,16 @@
 
 namespace fsr {
 
+constexpr int64_t kLead = 50'000'000;  // ns from when ranks have met to their common start
+
 static int64_t wall_clock() {
   timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
   return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-Replay::Replay(const CommandLine& c, const std::atomic<int>& s) : command(c), stop(s), line(c.quiet, c.status_interval) {
+Replay::Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s)
+    : command(c), cluster(all), stop(s), line(c.quiet, c.status_interval) {
   clock.heed(s);
 }
 
@@ -53,7 +56,7 @@ void Replay::open_target_for_run() {
 
 void Replay::warn() {
   const std::string warning = input->warning();
-  if (warning.empty()) return;
+  if (warning.empty() || !cluster.root()) return;
   line.clear();
   fmt::print(stderr, "fsreplay: {}\n", warning);
 }
@@ -76,7 +79,8 @@ void Replay::start_recording() {
 }
 
 int Replay::finish() {
-  report.interrupted = stop.load() != 0;
+  report.interrupted = report.interrupted || stop.load() != 0;
+  if (!cluster.root()) return 0;
   if (command.json)
     print_whole(report_json(report, rounds));
   else if (input->rounds() == 1 || report.result.elapsed == 0)
@@ -91,6 +95,7 @@ void Replay::keep_results() {
 // A line of several, as soon as the round is over.
 int Replay::end_round() {
   const std::string told = input->end_round(report);
+  if (!cluster.root()) return 0;
   const Verdict v = verdict(report);
   keep_results();
   if (input->rounds() == 1) return v.status;
@@ -107,6 +112,25 @@ void Replay::tell(const Interval& interval) {
   const SeriesInterval& series = report.series.add(interval);
   if (csv) csv->add(round, series);
   if (metrics) metrics->add(interval, series);
+  if (cluster.size() > 1) rank_intervals.add(interval, series);
+}
+
+void Replay::give_sign_of_life() {
+  if (cluster.size() == 1 || clock.now() < alive_at_ + cluster.beat()) return;
+  alive_at_ = clock.now();
+  cluster.alive();
+}
+
+bool Replay::gather() {
+  if (cluster.size() == 1) return true;
+  try {
+    gather_results(cluster, *input, report, rank_intervals);
+    return true;
+  } catch (const LostRank& e) {
+    if (!cluster.root()) throw;
+    report.aftermath = fmt::format("{}: these are the results of {} alone", e.what(), cluster.name_of(0));
+    return false;
+  }
 }
 
 // What could not be written while the run went on.
@@ -115,22 +139,39 @@ void Replay::look_at_files() {
     if (!failure.empty()) afterwards([&] { throw std::runtime_error(failure); });
 }
 
-std::optional<int> Replay::play_round(LifeCycle& life) {
-  report.started = wall_clock();
+// Reads and prepares, unless that is only tried.
+void Replay::make_ready(LifeCycle& life, bool& prepared) {
   life.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
-            [&](uint64_t done, uint64_t total) { line.bar("reading", done, total); });
+            [&](uint64_t done, uint64_t total) {
+              line.bar("reading", done, total);
+              give_sign_of_life();
+            });
   warn();
   life.place_files();
-  if (command.dry_run) return dry_run(*input, *target, report, command.json);
+  if (command.dry_run) return;
   check_space(*target, report.image, command.force);
   check_writable(*target, clock);
 
   tree_begun = true;
-  const bool prepared = life.prepare({.trace_id = target->places_files() ? std::string() : input->header().id,
-                                      .reuse = command.reuse || again,
-                                      .workers = command.workers,
-                                      .credentials = credentials.get()},
-                                     [&](uint64_t done, uint64_t total) { line.bar("image  ", done, total); });
+  prepared = life.prepare({.trace_id = target->places_files() ? std::string() : input->header().id,
+                           .reuse = command.reuse || again,
+                           .workers = command.workers,
+                           .credentials = credentials.get()},
+                          [&](uint64_t done, uint64_t total) {
+                            line.bar("image  ", done, total);
+                            give_sign_of_life();
+                          });
+  if (prepared || cluster.size() == 1) return;
+  if (report.interrupted) throw std::runtime_error("interrupted");
+  throw std::runtime_error(fmt::format("{} operations failed that prepare the run", format_count(report.prepared.failed)));
+}
+
+std::optional<int> Replay::play_round(LifeCycle& life) {
+  report.started = wall_clock();
+  rank_intervals = {};
+  bool prepared = false;
+  on_all([&] { make_ready(life, prepared); });
+  if (command.dry_run) return dry_run(*input, *target, report, command.json);
   line.clear();
   if (!prepared) {
     keep_results();
@@ -143,13 +184,21 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
     return verdict(report).status;
   }
   if (recording) start_recording();
+  std::function<int64_t()> meet;
+  if (cluster.size() > 1)
+    meet = [this] {
+      cluster.meet();
+      return clock.now() + kLead;
+    };
   life.run({.duration = command.duration,
             .workers = command.workers,
             .stop_on_error = command.stop_on_error,
             .credentials = credentials.get(),
             .record = recording.get(),
+            .meet = meet,
             .progress =
                 [this](const Progress& p) {
+                  give_sign_of_life();
                   report.series.add(p);
                   line.replay(p, report.series.intervals(), report.span, report.whole);
                 },
@@ -165,9 +214,10 @@ int Replay::play_rounds() {
   while (input->next_round()) {
     ++round;
     if (std::optional<int> early = play_round(life)) return *early;
+    const bool whole = gather();
     if (results) afterwards([&] { life.name_slowest(); });
     status = std::max(status, end_round());
-    if (stop.load() || report.result.stopped_on_error || !report.aftermath.empty()) break;
+    if (!whole || cluster.any(stop.load() || report.result.stopped_on_error || !report.aftermath.empty())) break;
   }
   if (recording)
     afterwards([&] { recording->finish(!report.result.stopped, report.result.stopped ? "replay stopped" : "replay ended"); });

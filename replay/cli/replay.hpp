@@ -14,6 +14,8 @@
 #include "base/target.hpp"
 #include "cli/options.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/rank_results.hpp"
+#include "cluster/cluster.hpp"
 #include "cycle/life_cycle.hpp"
 #include "engine/recording.hpp"
 #include "inputs/input.hpp"
@@ -26,6 +28,7 @@ namespace fsr {
 
 struct Replay {
   const CommandLine& command;
+  Cluster& cluster;
   const std::atomic<int>& stop;
   ProgressLine line;
   MonotonicClock clock;
@@ -42,7 +45,23 @@ struct Replay {
   Report report;
   std::vector<Report> rounds;  // where there are several
 
-  Replay(const CommandLine& c, const std::atomic<int>& s);
+  RankIntervals rank_intervals;  // of the round, of this process among several
+
+  Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s);
+
+  // A step that must succeed on all ranks. Throws on all what it threw on the first of some.
+  template <class Step>
+  void on_all(Step step) {
+    if (cluster.size() == 1) return step();
+    std::string failure;
+    try {
+      step();
+    } catch (const std::runtime_error& e) {
+      failure = e.what();
+    }
+    failure = cluster.first_failure(failure);
+    if (!failure.empty()) throw std::runtime_error(failure);
+  }
 
   // Before anything is done, and before a target changes the umask.
   void open_outputs();
@@ -57,15 +76,21 @@ struct Replay {
   int play_rounds();
   // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
   std::optional<int> play_round(LifeCycle& life);
+  void make_ready(LifeCycle& life, bool& prepared);
   // The only round of an input, whatever was before it on the target, and `factor` times its load. The same.
   std::optional<int> play_alone(double factor, const RunLength& least);
   void warn();
   void start_recording();
   void tell(const Interval& interval);
+  // Puts the results of all ranks together. False: one was lost, as the report says then.
+  bool gather();
+  void give_sign_of_life();
   int end_round();
   void keep_results();
   void look_at_files();
   int finish();
+
+  int64_t alive_at_ = 0;  // clock: the latest sign of life
 
   // What comes after the run: one failure, told on stderr, does not keep the rest from being done.
   template <class Step>

@@ -11,30 +11,67 @@
 
 namespace fsr {
 
-int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
-  Replay replay(command, stop);
-  replay.input = command.open_input();
-  const bool own_tree = !replay.input->own_names();
-  if (!own_tree && command.cleanup)
-    throw std::runtime_error(command.input + ": makes no tree of its own that --cleanup could remove");
-  Report& report = replay.report;
-  report.input = command.input;
-  report.acting_as = command.uid;
-  report.label = command.label;
-  report.program = fmt::format("fsreplay {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit);
-  report.command = command.text;
-  report.environment = environment();
-  const bool several = command.repeat > 1 || !command.find_scale.empty();
-  if (!command.record.empty() && (several || replay.input->rounds() > 1))
-    throw std::runtime_error("--record: expected one load, not several");
-  if (several && (command.dry_run || command.prepare_only || replay.input->rounds() > 1))
-    throw std::runtime_error("--repeat and --find-scale: expected one load that is run");
-  if (!command.find_scale.empty()) replay.input->load_unit();
-  replay.open_outputs();
-  replay.open_target_for_run();
-  if (!command.dry_run && own_tree)
-    check_place(*replay.target, replay.clock, replay.input->header().id, command.reuse, command.cleanup, command.force);
+namespace {
+
+// What several processes can't do together yet is refused, not done by one of them.
+void check_for_ranks(const CommandLine& c) {
+  const struct {
+    const char* name;
+    bool given;
+  } single[] = {{"-", c.input == "-"},           {"--repeat", c.repeat > 1},         {"--find-scale", !c.find_scale.empty()},
+                {"--dry-run", c.dry_run},        {"--csv", !c.csv.empty()},          {"--metrics", !c.metrics.empty()},
+                {"--record", !c.record.empty()}, {"--prepare-only", c.prepare_only}, {"--cleanup", c.cleanup}};
+  for (const auto& option : single)
+    if (option.given) throw std::runtime_error(fmt::format("{}: for one process, not for ranks", option.name));
+}
+
+// Only the root tells.
+CommandLine command_of_rank(const CommandLine& command, const Cluster& cluster) {
+  CommandLine own = command;
+  if (cluster.root()) return own;
+  own.results.clear();
+  own.json = false;
+  own.quiet = true;
+  return own;
+}
+
+int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atomic<int>& stop) {
+  Replay replay(command, cluster, stop);
+  replay.on_all([&] {
+    if (cluster.size() > 1) check_for_ranks(command);
+    replay.input = command.open_input();
+    if (cluster.size() > 1) replay.input->take_share(cluster.rank(), cluster.size());
+    const bool own_tree = !replay.input->own_names();
+    if (!own_tree && command.cleanup)
+      throw std::runtime_error(command.input + ": makes no tree of its own that --cleanup could remove");
+    Report& report = replay.report;
+    report.input = command.input;
+    report.acting_as = command.uid;
+    report.label = command.label;
+    report.program = fmt::format("fsreplay {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit);
+    report.command = command.text;
+    report.environment = environment();
+    const bool several = command.repeat > 1 || !command.find_scale.empty();
+    if (!command.record.empty() && (several || replay.input->rounds() > 1))
+      throw std::runtime_error("--record: expected one load, not several");
+    if (several && (command.dry_run || command.prepare_only || replay.input->rounds() > 1))
+      throw std::runtime_error("--repeat and --find-scale: expected one load that is run");
+    if (!command.find_scale.empty()) replay.input->load_unit();
+    replay.open_outputs();
+    replay.open_target_for_run();
+    if (!command.dry_run && own_tree)
+      check_place(*replay.target, replay.clock, replay.input->header().id, command.reuse, command.cleanup, command.force);
+  });
   return replay.play();
+}
+
+}  // namespace
+
+int replay_command(const CommandLine& command, const std::atomic<int>& stop) {
+  ClusterOptions options = command.cluster;
+  options.stop = &stop;
+  return on_ranks(options, command.text,
+                  [&](Cluster& cluster) { return replay_on_rank(command_of_rank(command, cluster), cluster, stop); });
 }
 
 }  // namespace fsr

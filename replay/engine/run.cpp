@@ -60,6 +60,7 @@ class Runner {
     planner_ = std::make_unique<Planner>(run_, source);
   }
   RunResult run() {
+    if (run_.options.meet) start_at_ = run_.options.meet();
     if (run_.options.inline_workers)
       run_inline();
     else
@@ -71,6 +72,8 @@ class Runner {
 
  private:
   void begin() {
+    if (const int64_t early = start_at_ - run_.clock.now(); start_at_ && early > 0)
+      std::this_thread::sleep_for(std::chrono::nanoseconds(early));
     run_.start = run_.clock.now();
     silence_ = Silence(run_.start);
     if (run_.options.record) run_.options.record->set_origin(run_.start);
@@ -93,6 +96,7 @@ class Runner {
 
   RunState run_;
   std::unique_ptr<Planner> planner_;
+  int64_t start_at_ = 0;  // clock; 0: at once
   std::exception_ptr failure_;
   std::mutex mutex_;
   std::condition_variable changed_;

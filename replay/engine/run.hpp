@@ -62,6 +62,8 @@ struct RunOptions {
   ObjectSet* known = nullptr;                  // objects that the target already knows; extended by those that the run taught it
   Recording* record = nullptr;                 // started already: what is issued and what came of it
   const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, wait 2 s for what is under way at most; 2: don't
+  // Called when all is ready, it returns the clock at which to begin, ns; may throw. Empty: at once.
+  std::function<int64_t()> meet;
   std::function<void(const Progress&)> progress;  // may be empty
   int64_t progress_every = 200'000'000;
   std::function<void(const Interval&)>

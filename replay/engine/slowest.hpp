@@ -29,6 +29,15 @@ class Slowest {
     if (service <= least_) return;
     add({service, op.duration, issued, op.seq, op.kind, std::string(op.name), op.object});
   }
+  void add(SlowOperation one) {
+    // A heap with the fastest of those that are kept on top.
+    kept_.push_back(std::move(one));
+    std::push_heap(kept_.begin(), kept_.end(), slower);
+    if (kept_.size() <= kKept) return;
+    std::pop_heap(kept_.begin(), kept_.end(), slower);
+    kept_.pop_back();
+    least_ = kept_.front().service;
+  }
   void merge(const Slowest& other) {
     for (const SlowOperation& one : other.kept_) add(one);
   }
@@ -47,16 +56,6 @@ class Slowest {
   static bool slower(const SlowOperation& a, const SlowOperation& b) {
     return a.service != b.service ? a.service > b.service : a.seq < b.seq;
   }
-  // A heap with the fastest of those that are kept on top.
-  void add(SlowOperation one) {
-    kept_.push_back(std::move(one));
-    std::push_heap(kept_.begin(), kept_.end(), slower);
-    if (kept_.size() <= kKept) return;
-    std::pop_heap(kept_.begin(), kept_.end(), slower);
-    kept_.pop_back();
-    least_ = kept_.front().service;
-  }
-
   std::vector<SlowOperation> kept_;
   int64_t least_ = -1;
 };

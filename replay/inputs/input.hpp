@@ -83,6 +83,12 @@ class Input {
   virtual LiveState before() { return {}; }
   // What ends that round: closes what its image opened. May be null.
   virtual std::unique_ptr<OpSource> closing() { return nullptr; }
+  // Of several processes that run the input together, each with a part of the load. take_share(), before anything else, throws
+  // std::runtime_error, one line, for an input that can't be split. After a round the root adds what the others tell of theirs;
+  // `same_wire`: their requests are counted where another's are, too.
+  virtual void take_share(unsigned rank, unsigned ranks);
+  virtual std::string part() const { return ""; }
+  virtual void add_part(std::string_view, bool same_wire) { static_cast<void>(same_wire); }
   // The round is over, and its report complete. A line of a table of rounds, where there are several.
   virtual std::string end_round(const Report&) { return ""; }
 };

@@ -18,9 +18,10 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kUsualDuration = 60'000'000'000;   // ns
-constexpr int64_t kLate = 100'000'000;               // ns
-constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;  // ids of one round are not used by another
+constexpr int64_t kUsualDuration = 60'000'000'000;    // ns
+constexpr int64_t kLate = 100'000'000;                // ns
+constexpr uint64_t kSeedOfRank = 0x9e3779b97f4a7c15;  // odd: no two ranks have calls due at the same times
+constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;   // ids of one round are not used by another
 
 }  // namespace
 
@@ -79,6 +80,10 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
 
 OpSource* MixInput::operations(RunOptions& run) {
   requests_before_ = target_->requests();
+  requests_after_.reset();
+  others_dealt_.clear();
+  others_requests_.clear();
+  others_calls_ = 0;
   calls_ = options_.calls;
   run.duration = span_ = options_.duration;
   if (options_.loads.empty()) {
@@ -98,8 +103,9 @@ OpSource* MixInput::operations(RunOptions& run) {
   run.timing = Timing::original;
   const auto duration = std::max<int64_t>(1, int64_t(double(calls_) / load * 1e9));
   source_ = std::make_unique<Synthesizer>(
-      SynthesizerOptions{.arrival = options_.arrival, .calls = calls_, .duration = duration, .seed = options_.seed}, plan_, *set_,
-      *sizes_);
+      SynthesizerOptions{
+          .arrival = options_.arrival, .calls = calls_, .duration = duration, .seed = options_.seed + rank_ * kSeedOfRank},
+      plan_, *set_, *sizes_);
   return source_.get();
 }
 
@@ -110,20 +116,21 @@ std::unique_ptr<OpSource> MixInput::closing() { return set_->closing(); }
 MixResult MixInput::result_of(const RunResult& run) const {
   MixResult r;
   if (run.issued() != 0)
-    r = mix_result(plan_, play_ ? play_->dealt() : source_->dealt(), run, requests_before_, target_->requests());
+    r = mix_result(plan_, dealt_by_all(), run, requests_before_, requests_of_all());
   else
     r.notes = plan_.notes;
   r.dialect = mix_.dialect;
   r.notes.insert(r.notes.begin(), mix_.notes.begin(), mix_.notes.end());
-  if (!options_.loads.empty()) r.load = load();
+  if (!options_.loads.empty()) r.load = load() / share_;
   return r;
 }
 
 void MixInput::describe(Report& report) {
+  if (report.result.issued() != 0 && !requests_after_) requests_after_ = target_->requests();
   result_ = result_of(report.result);
   report.expected = "expected";
   report.operations = "calls that were planned";
-  report.whole = calls_;
+  report.whole = calls_ + others_calls_;
   report.span = span_;
   report.sections = {std::make_shared<MixSection>(result_, options_.seed, curve_)};
 }

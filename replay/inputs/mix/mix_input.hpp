@@ -2,6 +2,7 @@
 // A mixfile, or a published mix by name ("mix:sfs97-v3"): a working set, and calls synthesized on it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "inputs/input_kind.hpp"
@@ -35,12 +36,17 @@ class MixInput final : public Input {
   OpSource* operations(RunOptions& options) override;
   RunResult play(Target& target, Clock& clock, const RunOptions& options) override;
   std::unique_ptr<OpSource> closing() override;
+  void take_share(unsigned rank, unsigned ranks) override;
+  std::string part() const override;
+  void add_part(std::string_view saved, bool same_wire) override;
   std::string end_round(const Report& report) override;
 
   const MixResult& result() const { return result_; }  // after the run
 
  private:
   MixResult result_of(const RunResult& run) const;
+  std::vector<Dealt> dealt_by_all() const;
+  ProcedureCounts requests_of_all() const;
 
   const Mix mix_;
   MixOptions options_;
@@ -48,7 +54,8 @@ class MixInput final : public Input {
   std::shared_ptr<const SizeModel> sizes_;
   std::shared_ptr<std::vector<CurvePoint>> curve_ = std::make_shared<std::vector<CurvePoint>>();
   std::unique_ptr<OutputFile> drawing_;
-  double load() const { return options_.loads[round_ - 1] * factor_; }
+  double load() const { return options_.loads[round_ - 1] * factor_; }  // of this process
+  const std::vector<Dealt>& dealt() const { return play_ ? play_->dealt() : source_->dealt(); }
 
   const bool length_given_;
   size_t round_ = 0;   // from 1
@@ -62,7 +69,14 @@ class MixInput final : public Input {
   uint64_t calls_ = 0;                   // there are to be; 0: as many as there is time for
   int64_t span_ = 0;                     // ns; 0: as long as they take
   ProcedureCounts requests_before_;
+  std::optional<ProcedureCounts> requests_after_;  // once the round has run
   MixResult result_;
+  // The part of this process among several, and what the others told of theirs.
+  double share_ = 1;
+  unsigned rank_ = 0;
+  std::vector<Dealt> others_dealt_;
+  ProcedureCounts others_requests_;
+  uint64_t others_calls_ = 0;
 };
 
 std::unique_ptr<InputKind> mix_kind();

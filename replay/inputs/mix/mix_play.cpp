@@ -152,6 +152,9 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
     parts.push_back({std::move(player), 0, unsigned(parts.size())});
   }
 
+  if (options.meet)
+    if (const int64_t begin = options.meet(), early = begin - clock.now(); early > 0)
+      std::this_thread::sleep_for(std::chrono::nanoseconds(early));
   const int64_t start = clock.now();
   Silence silence(start);
   Progress progress;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/rank_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "cluster/cluster.hpp"
+#include "engine/run_merge.hpp"
+#include "inputs/input.hpp"
+#include "trace/bytes.hpp"
+#include "util/units.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr const char* kDamaged = "damaged results from another process";
+
+constexpr uint64_t ImageSummary::*kImageSums[] = {&ImageSummary::directories, &ImageSummary::files, &ImageSummary::symlinks,
+                                                  &ImageSummary::bytes, &ImageSummary::apparent};
+
+// What a rank tells of a round beside its intervals.
+std::string save_part(const Input& input, const Report& report, const RankIntervals& intervals) {
+  ByteWriter out;
+  save_result(out, report.result);
+  out.text(input.part());
+  out.text(intervals.save());
+  out.text(report.aftermath);
+  out.u8(report.interrupted);
+  for (auto sum : kImageSums) out.varint(report.image.*sum);
+  out.varint(report.counters.size());
+  for (const auto& [name, value] : report.counters) {
+    out.text(name);
+    out.varint(value);
+  }
+  return std::string(out.view());
+}
+
+void add_counter(Report& report, const std::string& name, uint64_t value) {
+  auto same =
+      std::find_if(report.counters.begin(), report.counters.end(), [&](const auto& entry) { return entry.first == name; });
+  if (same == report.counters.end())
+    report.counters.emplace_back(name, value);
+  else
+    same->second += value;
+}
+
+}  // namespace
+
+void RankIntervals::add(const Interval& interval, const SeriesInterval& told) {
+  all_.push_back({interval.from, interval.to, told.lateness, told.in_flight, told.differed, interval.counts});
+}
+
+std::string RankIntervals::save() const {
+  ByteWriter out;
+  out.varint(all_.size());
+  for (const One& one : all_) {
+    out.svarint(one.from);
+    out.svarint(one.to);
+    out.svarint(one.lateness);
+    out.varint(one.in_flight);
+    out.varint(one.differed);
+    out.text(one.counts.save());
+  }
+  return std::string(out.view());
+}
+
+void RankIntervals::merge(std::string_view saved) {
+  ByteReader in(saved);
+  const uint64_t count = in.varint();
+  if (count > in.left()) in.fail();
+  for (uint64_t i = 0; in.ok() && i < count; ++i) {
+    if (i == all_.size()) all_.emplace_back();
+    One& one = all_[i];
+    one.from = in.svarint();
+    one.to = std::max(one.to, in.svarint());
+    one.lateness = std::max(one.lateness, in.svarint());
+    one.in_flight += in.varint();
+    one.differed += in.varint();
+    one.counts.merge(Tally::load(in.text()));
+  }
+  if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
+}
+
+TimeSeries RankIntervals::series() const {
+  TimeSeries series;
+  Progress progress;
+  for (const One& one : all_) {
+    progress.in_flight = one.in_flight;
+    progress.differed += one.differed;
+    progress.lateness = one.lateness;
+    series.add(progress);
+    series.add(Interval{unsigned(&one - all_.data()) + 1, one.from, one.to, one.counts, &one == &all_.back()});
+  }
+  return series;
+}
+
+std::vector<Facts> RanksSection::facts_of_ranks() const {
+  std::vector<Facts> all;
+  for (const RankRow& row : rows_) {
+    const RunResult& r = row.result;
+    all.push_back({{"rank", int64_t(all.size())},
+                   {"host", row.host},
+                   {"streams", int64_t(r.streams)},
+                   {"issued", int64_t(r.issued())},
+                   {"failed", int64_t(r.failed())},
+                   {"differed", int64_t(r.differed())},
+                   {"bytes_read", int64_t(r.bytes_read)},
+                   {"bytes_written", int64_t(r.bytes_written)},
+                   {"elapsed_ns", r.elapsed},
+                   {"achieved_per_s", r.achieved()},
+                   {"response_p50_ns", r.response.quantile(0.5)},
+                   {"response_p99_ns", r.response.quantile(0.99)},
+                   {"lateness_max_ns", r.lateness.max()}});
+  }
+  return all;
+}
+
+std::string RanksSection::text() const {
+  std::set<std::string> hosts;
+  for (const RankRow& row : rows_) hosts.insert(row.host);
+  std::string text = fmt::format("\n{:<10} {} on {}\n", "ranks", rows_.size(),
+                                 hosts.size() == 1 ? *hosts.begin() : fmt::format("{} hosts", hosts.size()));
+  for (const RankRow& row : rows_) {
+    const RunResult& r = row.result;
+    text += fmt::format("{:<10} {} calls, {} failed, {:.1f}/s, response p99 {}, late by up to {}; {}\n",
+                        fmt::format("rank {}", &row - rows_.data()), format_count(r.issued()), format_count(r.failed()),
+                        r.achieved(), format_duration(r.response.quantile(0.99)), format_duration(r.lateness.max()), row.host);
+  }
+  return text;
+}
+
+void RanksSection::json(nlohmann::json& document) const {
+  nlohmann::json ranks = nlohmann::json::array();
+  for (const Facts& facts : facts_of_ranks()) {
+    nlohmann::json& rank = ranks.emplace_back();
+    for (const auto& [name, value] : facts) std::visit([&, &key = name](const auto& v) { rank[key] = v; }, value);
+  }
+  document["ranks"] = ranks;
+}
+
+void RanksSection::database(ResultsDatabase& results) const {
+  for (const Facts& facts : facts_of_ranks()) results.add("ranks", facts);
+}
+
+void gather_results(Cluster& cluster, Input& input, Report& report, const RankIntervals& intervals) {
+  const std::vector<std::string> parts = cluster.collect(save_part(input, report, intervals));
+  if (!cluster.root()) return;
+  std::vector<RankRow> rows = {{cluster.hosts()[0], report.result}};
+  RankIntervals all = intervals;
+  const bool kernel = report.target.starts_with("file:");  // which counts for all processes of a host
+  std::set<std::string> counted = {cluster.hosts()[0]};
+  for (unsigned rank = 1; rank < parts.size(); ++rank) {
+    ByteReader in(parts[rank]);
+    rows.push_back({cluster.hosts()[rank], load_result(in)});
+    const bool same_wire = !counted.insert(cluster.hosts()[rank]).second && kernel;
+    const std::string_view part = in.text(), told = in.text(), aftermath = in.text();
+    report.interrupted = in.u8() != 0 || report.interrupted;
+    for (auto sum : kImageSums) report.image.*sum += in.varint();
+    for (uint64_t counters = in.varint(); in.ok() && counters > 0; --counters) {
+      const std::string name(in.text());
+      add_counter(report, name, in.varint());
+    }
+    if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
+    input.add_part(part, same_wire);
+    all.merge(told);
+    if (report.aftermath.empty() && !aftermath.empty())
+      report.aftermath = fmt::format("{}: {}", cluster.name_of(rank), aftermath);
+    merge_result(report.result, rows.back().result, report.options);
+  }
+  report.series = all.series();
+  input.describe(report);
+  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows)));
+}
+
+}  // namespace fsr

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A mix that several processes run: each call done once, as by one process; their numbers in one report, with a row for each; forked and
+by mpirun; on servers; ranks that are lost, ^C, what is for one process alone."""
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from older_tools import BUILD, case, failed, on_servers, run, targets_of_server  # noqa: E402
+from ranks import gone  # noqa: E402
+
+FSREPLAY = os.path.join(BUILD, "replay/fsreplay")
+HOST = os.uname().nodename
+MIX = ["mix:sfs97-v3", "-q", "--streams", "7", "--seed", "5"]
+ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+       "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
+
+
+def tree(directory):
+    """Names and sizes, where sizes are of files."""
+    return sorted((os.path.relpath(os.path.join(at, name), directory), os.lstat(os.path.join(at, name)).st_size if name in files else 0)
+                  for at, folders, files in os.walk(directory) for name in folders + files)
+
+
+def document(done):
+    return json.loads(done.stdout or '{"issued": 0, "ranks": [], "kinds": {}, "intervals": []}')
+
+
+def as_by_one():
+    one = run(FSREPLAY, *MIX, "one", "--calls", "4003", "--json")
+    several = run(FSREPLAY, *MIX, "several", "--calls", "4003", "--json", "--ranks", "3", "--results", "r.sqlite")
+    mpi = run("mpirun", "--oversubscribe", "-np", "3", FSREPLAY, *MIX, "mpi", "--calls", "4003", "--json", env=ENV)
+    issued = [{kind: n["issued"] for kind, n in document(done)["kinds"].items()} for done in (one, several, mpi)]
+    case("the same calls by one, by forked ranks and by mpirun's", issued[0] and issued[0] == issued[1] == issued[2], issued)
+    case("all end well", [d.returncode for d in (one, several, mpi)] == [0, 0, 0], (several, mpi))
+    case("the same tree", tree("one") == tree("several") == tree("mpi") and len(tree("one")) > 100, len(tree("one")))
+    result = document(several)
+    case("rows of ranks add up", [row["issued"] for row in result["ranks"]] == [1715, 1144, 1144] and result["issued"] == 4003 and result["image"]["files"] == document(one)["image"]["files"]
+         and [row["streams"] for row in result["ranks"]] == [3, 2, 2] and result["streams"] == 7, result["ranks"])
+    case("so do the intervals, and the mix", sum(i["operations"] for i in result["intervals"] if not i.get("kind")) == 4003
+         and result["mix"]["calls"] == 4003, result["intervals"][:1])
+    db = sqlite3.connect("r.sqlite")
+    rows = db.execute("select rank, host, issued from ranks order by rank").fetchall()
+    case("and those in the database", rows == [(0, HOST, 1715), (1, HOST, 1144), (2, HOST, 1144)], rows)
+    db.close()
+
+
+def at_a_rate():
+    done = run(FSREPLAY, *MIX, "several", "--load", "400-800,400", "--duration", "2s", "--ranks", "2", "--json")
+    loads = json.loads(done.stdout or '{"runs": []}')["runs"]
+    case("loads are those of all ranks together", [load["asked_per_s"] for load in loads] == [400, 800]
+         and all(abs(load["operations"] - 2 * load["asked_per_s"]) <= 2 for load in loads), done)
+    done = run(FSREPLAY, *MIX, "several", "--load", "300", "--calls", "300", "--ranks", "2")
+    case("a line for each rank", re.search(rf"\nranks +2 on {HOST}\nrank 0 +17[12] calls, 0 failed, .*{HOST}\nrank 1 +12[89] calls, ", done.stdout), done)
+
+
+def started():
+    run_ = subprocess.Popen([FSREPLAY, *MIX, "several", "--load", "500", "--duration", "100s", "--ranks", "3"], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    others = f"/proc/{run_.pid}/task/{run_.pid}/children"
+    while len(pids := open(others, encoding="utf-8").read().split()) < 2 or len(os.listdir(f"/proc/{run_.pid}/task")) < 3:
+        time.sleep(0.05)
+    time.sleep(1)
+    return run_, [int(pid) for pid in pids]
+
+
+def ended_early():
+    run_, others = started()
+    run_.send_signal(signal.SIGINT)
+    out, err = run_.communicate(timeout=60)
+    case("^C: the results of all ranks until then", run_.returncode == 1 and "interrupted" in out and out.count("\nrank ") == 3, (out[-500:], err))
+    case("^C: no process is left", gone(others))
+    run_, others = started()
+    os.kill(others[1], signal.SIGKILL)
+    run_.send_signal(signal.SIGINT)
+    out, err = run_.communicate(timeout=60)
+    case("a rank that is lost is named, and what the root measured told", run_.returncode == 1
+         and f"rank 2 ({HOST}) has ended: these are the results of rank 0 ({HOST}) alone" in out, (out[-500:], err))
+    case("a rank that is lost: no process is left", gone(others))
+
+
+def refused():
+    for name, words, line in (("fewer streams than ranks", [*MIX, "m", "--ranks", "8"], "--streams 7: expected one for each of 8 ranks, at least"),
+                              ("what follows one process", [*MIX, "m", "--ranks", "2", "--csv", "c"], "--csv: for one process, not for ranks"),
+                              ("a trace", ["t.zst", "m", "--ranks", "2"], "a trace is for one process: ranks run mixes")):
+        done = run(FSREPLAY, *words)
+        case(f"{name}: status 2 and a line", done.returncode == 2 and done.stderr == f"fsreplay: rank 0 ({HOST}): {line}\n", done)
+    done = run(FSREPLAY, *MIX, "/proc/m", "--ranks", "2", "--calls", "10")
+    case("a target that can't be had: status 2 and a line", done.returncode == 2 and done.stderr.startswith(f"fsreplay: rank 0 ({HOST}): ")
+         and done.stderr.count("\n") == 1, done)
+
+
+def on_server():
+    for name, url, _ in targets_of_server():
+        done = run(FSREPLAY, *MIX, url, "--calls", "1500", "--ranks", "3", "--json")
+        result = document(done)
+        # Elsewhere a COMMIT, which has no open file, can't be done.
+        commits = result["kinds"].get("fsync", {"failed": -1})["failed"]
+        case(f"{name}: every call of three ranks", result["issued"] == 1500 == result["matched"] + commits
+             and (done.returncode == 0 and commits == 0 or "NFS" not in name), (done.returncode, commits, done.stderr))
+        if name == "NFSv3":
+            case("NFSv3: the requests of all ranks are counted", abs(result["mix"]["wire_calls"] - 1500) < 150, result["mix"])
+
+
+def main():
+    if sys.argv[1:2] == ["--on-server"]:
+        on_server()
+        sys.exit(1 if failed else 0)
+    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", scratch], check=True)
+    os.chdir(scratch)
+    os.mkdir("tmp")
+    ENV["TMPDIR"] = os.path.join(scratch, "tmp")
+    try:
+        as_by_one()
+        at_a_rate()
+        ended_early()
+        run(os.path.join(BUILD, "shim/fsshim"), "capture", "tmp", "-o", "t.zst", "--", "touch", "tmp/f")
+        refused()
+        on_servers(__file__)
+    finally:
+        os.chdir("/")
+        subprocess.run(["umount", scratch], check=False)
+        shutil.rmtree(scratch, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/run_merge.hpp"
+
+#include "catch.hpp"
+#include "trace/bytes.hpp"
+
+using namespace fsr;
+
+namespace {
+
+// Different for each `n`, with something everywhere.
+RunResult part(uint64_t n) {
+  RunResult r;
+  KindResult& reads = r.kinds[unsigned(OpKind::read)];
+  reads.issued = 10 * n;
+  reads.ok = reads.matched = 9 * n;
+  reads.failed = reads.differed = n;
+  reads.bytes = n << 40;
+  reads.service.add(int64_t(1000 * n));
+  r.service.add(int64_t(1000 * n), 9 * n);
+  r.lateness.add(int64_t(n));
+  r.due = {n, 2 * n};
+  if (n % 2) r.due.push_back(n);
+  r.elapsed = int64_t(n) * 1'000'000'000;
+  r.think = double(n) / 3;
+  r.workers = 2;
+  r.operations = 10 * n;
+  r.content.blocks = n;
+  r.stopped = n == 3;
+  for (uint64_t i = 0; i < n; ++i) r.slowest.add({.service = int64_t(1000 * n + i), .seq = i, .kind = OpKind::read, .name = "f"});
+  r.mismatches_total = n;
+  r.mismatches.push_back(
+      {.seq = n, .kind = OpKind::read, .name = "name", .object = n, .thread = 4, .expected = "ok", .got = "EIO"});
+  return r;
+}
+
+std::string saved(const RunResult& result) {
+  ByteWriter out;
+  save_result(out, result);
+  return std::string(out.view());
+}
+
+}  // namespace
+
+TEST_CASE("a result survives the way to another process, and damage is noticed") {
+  const std::string text = saved(part(5));
+  ByteReader in(text);
+  const RunResult back = load_result(in);
+  CHECK((in.ok() && in.left() == 0));
+  CHECK(saved(back) == text);
+  for (size_t length = 0; length < text.size(); ++length) {
+    ByteReader cut(std::string_view(text).substr(0, length));
+    load_result(cut);
+    if (cut.ok()) FAIL("cut at " << length);
+  }
+}
+
+TEST_CASE("the results of several processes are one") {
+  RunOptions options;
+  options.mismatches = 3;
+  RunResult all = part(1);
+  for (uint64_t n = 2; n <= 8; ++n) merge_result(all, part(n), options);
+  const KindResult& reads = all.kinds[unsigned(OpKind::read)];
+  CHECK((reads.issued == 360 && reads.ok == 324 && reads.differed == 36 && reads.bytes == uint64_t(36) << 40));
+  CHECK((all.service.count() == 324 && all.service.max() == 8000 && reads.service.count() == 8 && all.lateness.min() == 1));
+  CHECK(all.due == std::vector<uint64_t>{36, 72, 16});
+  CHECK((all.elapsed == 8'000'000'000 && all.workers == 16 && all.operations == 360 && all.content.blocks == 36));
+  CHECK((all.stopped && !all.stopped_on_error && all.mismatches_total == 36 && all.mismatches.size() == 3));
+  CHECK((all.slowest.list().size() == Slowest::kKept && all.slowest.list()[0].service == 8007));
+}
