@@ -42,6 +42,7 @@ struct Options {
   std::string tests;
   bool password_given = false, clear_text = false, cache_tests = false, fast = false, faster = false, csv = false;
   bool detail = false, each = false, debug = false, compat = false, json = false;
+  std::string password_file;
   std::string proc;  // where the server's processes are to be seen
   Settings settings;
 };
@@ -66,6 +67,7 @@ wire::Url server_of(const Options& o) {
   }
   for (size_t i = 0; i < std::size(kVersions); ++i)
     if (o.version[i]) url.options.emplace_back("version", kVersions[i]);
+  if (!o.password_file.empty()) url.options.emplace_back("password-file", o.password_file);
   if (o.clear_text) url.options.emplace_back("uam", "cleartxt");
   return url;
 }
@@ -78,8 +80,9 @@ void take_target(Options& o) {
   if (o.settings.as_operations && o.url.empty()) throw std::runtime_error("--operations: expected a URL or a directory");
   if (o.url.empty() || (o.url.starts_with("afp:") && !o.settings.as_operations)) return;
   o.settings.as_operations = true;
-  if (o.clear_text || o.password_given || o.each || !o.proc.empty() || o.version != std::array<bool, std::size(kVersions)>{})
-    throw std::runtime_error("-3 to -7, -b, -V, -w, --cleartext and --proc are for AFP's commands only");
+  if (o.clear_text || o.password_given || !o.password_file.empty() || o.each || !o.proc.empty() ||
+      o.version != std::array<bool, std::size(kVersions)>{})
+    throw std::runtime_error("-3 to -7, -b, -V, -w, --cleartext, --password-file and --proc are for AFP's commands only");
 }
 
 class Lantest {
@@ -229,6 +232,7 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
   command.add("-s", o->volume, "volume to work on").stands_for("VOLUME").excludes(url);
   command.add("-u", o->user, "user (default the one who runs this)").stands_for("USER").excludes(url);
   command.add("-w", o->password, "password; AFP_PASSWORD or a prompt show it to nobody").stands_for("PASSWORD");
+  command.add("--password-file", o->password_file, "the password is its first line").stands_for("FILE");
   command.flag("--operations", o->settings.as_operations, "goes by operations on afp:// too, as on all other targets");
   command.flag("--cleartext", o->clear_text, "sends the password in clear text, as the original does");
   for (size_t i = 0; i < std::size(kVersions); ++i)

@@ -197,6 +197,18 @@ def started(*options, **more):
     return subprocess.Popen(command(*options), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
+def passwords():
+    with open("password", "w", encoding="ascii", opener=lambda name, flags: os.open(name, flags, 0o600)) as secret:
+        secret.write(os.environ["AFP_PASSWORD"] + "\n")
+    without = {name: value for name, value in os.environ.items() if name != "AFP_PASSWORD"}
+    quick = command("-f", ":", "-n", "1", "--percent", "1")
+    done = run(*quick, "--password-file", "password", env=without)
+    case("a password from a file", done.returncode == 0, done.stderr)
+    done = run(*quick, env=without, start_new_session=True)
+    case("no password and no terminal: status 2 and a line", done.returncode == 2 and re.fullmatch(
+        "fsbench lantest: no password for tester@.*\n", done.stderr), (done.returncode, done.stderr))
+
+
 def endings():
     without = {name: value for name, value in os.environ.items() if name != "AFP_PASSWORD"}
     long = started("-f", "4", "-n", "200", "-w", os.environ["AFP_PASSWORD"], env=without)
@@ -265,6 +277,7 @@ def beside_original(tests):
         choices()
         more_than_text()
         failures()
+        passwords()
         endings()
     sys.exit(1 if failed else 0)
 
