@@ -20,10 +20,10 @@ void read_reply(Command command, std::span<const uint8_t> message) {
   check_inside(reply.parms.name, message);
   for (const Parms& e : reply.entries) {
     check_inside(e.name, message);
-    require(!e.name.empty());
+    require(command == Command::old_enumerate || !e.name.empty());
   }
   for (std::string_view v : reply.volumes) check_inside(v, message);
-  require(reply.entries.size() <= message.size() / 4);
+  require(reply.entries.size() <= message.size() / (command == Command::old_enumerate ? 2 : 4));
   require(reply.volumes.size() <= UINT8_MAX);
   require(reply.error >= 0 && reply.error < 4096);
 }

@@ -90,10 +90,9 @@ bool read_entries(Command command, In& in, Reply* r) {
     const uint16_t size = old ? in.u8() : in.u16();  // its head included
     const bool is_dir = in.u8() & kDirFlag;
     if (!old) in.u8();
-    const uint16_t bitmap = is_dir ? dir : file;
     Parms p;
-    if (!in.ok() || size < head || !read_parms(in.bytes(size - head), bitmap, is_dir, &p)) return false;
-    if ((bitmap & kName) && p.name.empty()) return false;
+    if (!in.ok() || size < head || !read_parms(in.bytes(size - head), is_dir ? dir : file, is_dir, &p)) return false;
+    if (!old && p.name.empty()) return false;  // the old one's users ask for none
     r->entries.push_back(p);
   }
   return in.ok();
