@@ -29,8 +29,8 @@ void Planner::reclaim() {
       Anchor& a = found->second;
       if (a.finished || a.slot != node.slot || a.generation != node.generation) return;
       a.finished = true;
-      a.issued = node.issued;
-      a.ended = node.ended;
+      a.issued = node.issued - node.lag;
+      a.ended = node.ended - node.lag;
     };
     finish(thread_anchors_, node.copy.op().thread);
     finish(handle_anchors_, node.copy.op().handle);
@@ -110,7 +110,8 @@ void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
   // It happened already.
   node.pending.fetch_sub(1, std::memory_order_relaxed);
   edge.satisfied = for_end ? before.ended : before.issued;
-  if (anchor) node.base = edge.satisfied;
+  edge.lag = before.lag;
+  if (anchor) node.base = edge.satisfied - edge.lag;
 }
 
 void Planner::plan(const Op& op, Node& node) {

@@ -68,7 +68,7 @@ Node* Window::take(size_t bytes) {
   node->clear_edges();
   node->after_issue.reset();
   node->after_end.reset();
-  node->due = node->base = node->ready = 0;
+  node->due = node->base = node->ready = node->lag = 0;
   node->anchored = node->refused = node->large = false;
   return node;
 }

@@ -25,6 +25,7 @@ struct Edge {
   Edge* next = nullptr;
   Node* owner = nullptr;
   int64_t satisfied = INT64_MAX;  // when; INT64_MAX = not yet
+  int64_t lag = 0;                // how much of that was the replayer's doing, as Node::lag
   bool anchor = false;            // the owner's think time counts from then
   // The other one's, once it let the owner go; null: it had done so before there was anything to wait for.
   OpKind kind = OpKind::null;
@@ -79,11 +80,12 @@ struct alignas(64) Node {
 
   // Of the schedule, ns. due is relative to the start of the schedule; with an anchor it is a think time after `base`.
   int64_t due = 0;
-  int64_t base = 0;   // clock: when the anchor happened
+  int64_t base = 0;   // clock: when the anchor would have happened without its lag
   int64_t ready = 0;  // clock: its predecessors were done; the planner's part until the worker adds the edges'
 
   OpCopy copy;
   int64_t issued = 0;  // clock
+  int64_t lag = 0;     // Timing::think: ns by which it was issued later than if the replayer had never been late
   int64_t ended = 0;   // clock
   Request request;
   std::string scratch;  // payload of an oversized write

@@ -13,9 +13,10 @@
 
 namespace fsr {
 
-constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before sleeping, when work comes as fast as possible
-constexpr uint32_t kGiveBack = 64;     // completed operations given back together
-constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
+constexpr int64_t kIdleSpin = 20'000;        // ns of looking for messages before sleeping, when work comes as fast as possible
+constexpr uint32_t kGiveBack = 64;           // completed operations given back together
+constexpr unsigned kBurst = 256;             // operations issued before messages and replies are looked at again
+constexpr int64_t kMostLag = 1'000'000'000;  // ns that are made up for, at most
 // ns until a run ends without what is still under way: from the stop, and from the end of its duration.
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 
@@ -89,9 +90,10 @@ void Worker::release(const Node& node, Edge* list, int64_t when) {
     Edge* next = list->next;
     Node* owner = list->owner;
     list->satisfied = when;
+    list->lag = node.lag;
     list->kind = node.copy.op().kind;
     list->thread = node.copy.op().thread;
-    if (list->anchor) owner->base = when;
+    if (list->anchor) owner->base = when - node.lag;
     if (owner->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       if (owner->worker == index_)
         place(*owner);
@@ -124,6 +126,15 @@ int64_t Worker::give_up_at() const {
   if (stop || in_flight_ == counters_.lock_waits.load(std::memory_order_relaxed)) return stopped_at_ + kGrace;
   const int64_t duration = run_.options.duration;
   return duration && stopped_at_ >= run_.start + duration ? stopped_at_ + kGraceOver : Scheduler::kNever;
+}
+
+// Think times go on from when operations would have ended: what the replayer is late is made up for, and does not add up.
+void Worker::mark_issued(Node& node, int64_t now) {
+  node.issued = now;
+  if (run_.options.timing != Timing::think) return;
+  int64_t due = due_of(node);
+  node.each_edge([&](const Edge& e) { due = std::max(due, e.satisfied - e.lag); });
+  node.lag = std::clamp<int64_t>(now - due, 0, kMostLag);
 }
 
 // False: the target had no room.
@@ -162,7 +173,7 @@ bool Worker::issue(Node& node, int64_t now) {
   r.want_attr = run_.options.record != nullptr;
   r.want_data = run_.options.compare_data && op.kind == OpKind::read && (op.has(kOpData) || !op.blocks.empty());
   r.outcome = Outcome{};
-  node.issued = now;
+  mark_issued(node, now);
   if (run_.options.record) node.recorded = run_.options.record->begin(op, now);
   Submit submitted = session_->submit(r);
   if (submitted == Submit::busy) {
@@ -212,9 +223,10 @@ void Worker::account(Node& node, int64_t due) {
   KindResult& kind = result_.kinds[unsigned(op.kind)];
   int64_t lateness = node.issued - std::max(due, node.ready);
   result_.lateness.add(lateness);
-  if (node.ready > due) result_.waiting.add(node.ready - due);
+  const int64_t ready = run_.options.timing == Timing::think ? node.issued - node.lag : node.ready;
+  if (ready > due) result_.waiting.add(ready - due);
   if (node.issued - due > kBehind) add(counters_.behind, 1);
-  if (node.ready - due > kBehind) account_wait(node);
+  if (ready - due > kBehind) account_wait(node);
   if (node.anchored) result_.think += double(node.due);
   result_.elapsed = std::max(result_.elapsed, node.ended - run_.start);
   result_.planned = std::max(result_.planned, due - run_.start);
@@ -321,7 +333,8 @@ void Worker::dispose(Node& node, Disposal why) {
       run_.consequences.not_done(node.copy.op());
       break;
   }
-  node.issued = node.ended = run_.clock.now();
+  node.ended = run_.clock.now();
+  mark_issued(node, node.ended);
   release(node, node.after_issue.close(), node.issued);
   release(node, node.after_end.close(), node.ended);
   add(counters_.done, 1);

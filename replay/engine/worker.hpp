@@ -89,6 +89,7 @@ class Worker final : public Completion {
   void place(Node& node);
   bool issue_due();
   bool issue(Node& node, int64_t now);
+  void mark_issued(Node& node, int64_t now);
   void finish(Node& node, bool was_queued);
   void dispose(Node& node, Disposal why);
   void release(const Node& node, Edge* list, int64_t when);

@@ -98,6 +98,22 @@ TEST_CASE("think time: from the end of the stream's previous operation") {
   CHECK(twice.issued(1) == 100);
 }
 
+TEST_CASE("think time: what the replayer was late is made up for, what the target took longer is not") {
+  Bench b;
+  b.options.timing = Timing::think;
+  b.target.latency = [&](const Op& op) {
+    if (op.seq == 0) b.clock.advance_to(50'000);  // within the call: what is due meanwhile is late
+    return op.seq == 2 ? 40'000 : 10'000;
+  };
+  b.run({object_op({0, 10, 1}, OpKind::statfs, 1), object_op({20, 30, 2}, OpKind::statfs, 1),
+         object_op({40, 50, 2}, OpKind::statfs, 1), object_op({150, 160, 2}, OpKind::statfs, 1)});
+  CHECK(b.issued(1) == 50);
+  CHECK(b.issued(2) == 60);   // due at 40
+  CHECK(b.issued(3) == 180);  // 30 later than recorded
+  CHECK(b.result.lateness.max() == 30'000);
+  CHECK(b.result.waiting.count() == 0);
+}
+
 TEST_CASE("think time: a new process follows what its parent did before") {
   Bench b;
   b.options.timing = Timing::think;
