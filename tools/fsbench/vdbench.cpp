@@ -53,9 +53,20 @@ std::optional<int64_t> seconds(const std::string& text, const char* option) {
   return ns / 1'000'000'000;
 }
 
+// The letters glued to an option, which are its values as the command line is read; what follows them are words.
+std::string take_letters(Options& o, std::vector<std::string>& values, const char* letters) {
+  std::string how;
+  if (!values.empty() && values[0].find_first_not_of(letters) == std::string::npos) {
+    how = values[0];
+    values.erase(values.begin());
+  }
+  o.words.insert(o.words.begin(), values.begin(), values.end());
+  return how;
+}
+
 void take_format(Options& o, bool given) {
   if (!given) return;
-  const std::string how = o.clean.empty() ? "" : o.clean[0];
+  const std::string how = take_letters(o, o.clean, "oyn");
   if (how == "o")
     o.program.format_only = true;
   else if (how == "y")
@@ -68,41 +79,29 @@ void take_format(Options& o, bool given) {
     throw std::runtime_error("-c" + how + ": expected -c, -co, -cy or -cn");
 }
 
-// "-v", "-vr", "-vwt".
+// "-v", "-vr", "-vwt". Times (t) are always there, and -vq is what older versions have.
 void take_validation(Options& o, bool given) {
   if (!given) return;
   vdbench::Validation& v = o.program.validation;
   v.on = true;
-  for (const char letter : o.validate.empty() ? std::string() : o.validate[0]) {
-    if (letter == 'r' || letter == '2')
-      v.reads_after = true;
-    else if (letter == 'w')
-      v.reads_before = false;
-    else if (letter != 't' && letter != 'q')  // times are always there; -vq is what older versions have
-      throw std::runtime_error("-v" + o.validate[0] + ": expected -v, -vr, -vw or -vt");
+  for (const char letter : take_letters(o, o.validate, "r2wtq")) {
+    v.reads_after |= letter == 'r' || letter == '2';
+    v.reads_before &= letter != 'w';
   }
 }
 
-// "-j", "-jr", "-jro", "-jri", "-jn", "-jm".
+// "-j", "-jr", "-jro", "-jri", "-jrs", "-jn", "-jm".
 void take_journal(Options& o, bool given) {
   if (!given) return;
   vdbench::Validation& v = o.program.validation;
   v.on = v.journal = true;
-  for (const char letter : o.journal.empty() ? std::string() : o.journal[0]) {
-    if (letter == 'r')
-      v.recovers = true;
-    else if (letter == 'o')
-      v.recovers = v.only_recovers = true;
-    else if (letter == 'i')
-      v.ignores_pending = true;
-    else if (letter == 'n')
-      v.flushes = false;
-    else if (letter == 'm')
-      v.maps_only = true;
-    else if (letter == 's')
-      v.reads_all = false;
-    else
-      throw std::runtime_error("-j" + o.journal[0] + ": expected -j, -jr, -jro, -jri, -jrs, -jn or -jm");
+  for (const char letter : take_letters(o, o.journal, "roinms")) {
+    v.recovers |= letter == 'r' || letter == 'o';
+    v.only_recovers |= letter == 'o';
+    v.ignores_pending |= letter == 'i';
+    v.flushes &= letter != 'n';
+    v.maps_only |= letter == 'm';
+    v.reads_all &= letter != 's';
   }
 }
 
@@ -158,13 +157,13 @@ Run add_vdbench(Command& command, const std::atomic<int>& stop) {
   command.add("-i", o->interval, "interval= of all runs").stands_for("SECONDS");
   command.add("-w", o->warmup, "warmup= of all runs").stands_for("SECONDS");
   command.add("-c", o->clean, "removes old files first; -co, -cy, -cn: format=only, yes or no")
-      .count_within(0, 1)
+      .count_within(0, 1000)
       .stands_for("HOW");
   command.add("-v", o->validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes")
-      .count_within(0, 1)
+      .count_within(0, 1000)
       .stands_for("HOW");
   command.add("-j", o->journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it")
-      .count_within(0, 1)
+      .count_within(0, 1000)
       .stands_for("HOW");
   command.flag("-s", o->program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o->program.quiet, "no lines on the terminal");
@@ -179,10 +178,10 @@ Run add_vdbench(Command& command, const std::atomic<int>& stop) {
   return [=, &stop](const auto&) mutable {
     if (flat.chosen()) return parse_flat(*u);
     if (compare.chosen()) return print_to(u->output, vdbench::compare_flat(u->compared[0], u->compared[1]));
-    take_words(*o);
     take_format(*o, command.option("-c").given());
     take_validation(*o, command.option("-v").given());
     take_journal(*o, command.option("-j").given());
+    take_words(*o);
     o->program.elapsed = seconds(o->elapsed, "-e");
     o->program.interval = seconds(o->interval, "-i");
     o->program.warmup = seconds(o->warmup, "-w");
