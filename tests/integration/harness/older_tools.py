@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of fsbench's programs share: a line for each case, a program's requests as a capture shows them, and the servers that
 each program has to run on."""
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 SOURCE = os.environ.get("FSR_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 BUILD = os.environ.get("FSR_BUILD") or os.path.join(SOURCE, "build")
@@ -26,6 +28,22 @@ def case(name, fine, why=""):
 
 def run(*command, timeout=120, **options):
     return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=timeout, check=False, **options)
+
+
+@contextlib.contextmanager
+def scratch(in_memory=False):
+    """A working directory of our own, removed at the end. In memory: a tmpfs, which takes no time to sync."""
+    path = tempfile.mkdtemp(prefix="fsshim-test.")
+    if in_memory:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", path], check=True)
+    os.chdir(path)
+    try:
+        yield path
+    finally:
+        os.chdir("/")
+        if in_memory:
+            subprocess.run(["umount", path], check=False)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def captured(command, trace, directory="d"):

@@ -5,17 +5,15 @@ every kind of server, where nothing is left behind; what goes wrong in the middl
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, SERVERS, captured, case, failed, on_servers, run, same_requests, targets_of_server  # noqa: E402
+from older_tools import FSBENCH, SERVERS, captured, case, failed, on_servers, run, same_requests, scratch, targets_of_server  # noqa: E402
 
 ANY_SIZE = ["-r", "0", "-u", "root", "-z", "7", "-m", "host"]
 WITHOUT_BYTES = ["-f", *ANY_SIZE]
@@ -186,20 +184,13 @@ def main():
     if sys.argv[1:2] == ["--on-server"]:
         on_server()
         sys.exit(1 if failed else 0)
-    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", scratch], check=True)  # which takes no time to sync
-    os.chdir(scratch)
-    try:
+    with scratch(in_memory=True):
         beside_original()
         layouts()
         failures()
         interrupted()
         together()
         on_servers(__file__)
-    finally:
-        os.chdir("/")
-        subprocess.run(["umount", scratch], check=False)
-        shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 

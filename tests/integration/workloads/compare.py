@@ -11,11 +11,10 @@ import sqlite3
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import BUILD, FSBENCH, case, failed, run  # noqa: E402
+from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
 
 ENVIRONMENT = {**os.environ, "PATH": f"{BUILD}/replay:{os.environ['PATH']}"}
 LITTLE = ["--", "bonnie", "-s", "1:1024", "-f", "-n", "1", "-r", "0", "-u", "root"]
@@ -108,17 +107,12 @@ def endings():
 
 
 def main():
-    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
-    os.chdir(scratch)
-    os.mkdir("a")
-    try:
+    with scratch():
+        os.mkdir("a")
         outputs()
         no_difference()
         every_program()
         endings()
-    finally:
-        os.chdir("/")
-        shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 

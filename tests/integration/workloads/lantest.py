@@ -7,15 +7,13 @@ lantest.py --whole: compares the requests of all tests, which takes a minute."""
 import json
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, SERVERS, case, failed, on_servers, run, targets_of_server  # noqa: E402
+from older_tools import FSBENCH, SERVERS, case, failed, on_servers, run, scratch, targets_of_server  # noqa: E402
 sys.path.insert(0, SERVERS)
 from wiretap import Wiretap  # noqa: E402
 
@@ -288,18 +286,13 @@ def main():
     if sys.argv[1:2] == ["--beside"]:
         beside_original(sys.argv[2])
     tests = ALL_TESTS if "--whole" in sys.argv else QUICK_TESTS
-    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
-    os.chdir(scratch)
-    try:
+    with scratch():
         done = run(f"{SERVERS}/netatalk", sys.executable, os.path.abspath(__file__), "--beside", tests, timeout=280)
         print(done.stdout, end="", flush=True)
         case("beside Netatalk", done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr[-500:])
         failed.extend(["a case on the server"] * done.stdout.count("not ok - "))
         on_directories()
         on_servers(__file__)
-    finally:
-        os.chdir("/")
-        shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 

@@ -5,7 +5,6 @@ same counts on every kind of server, where nothing is left behind; ^C and bad in
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, captured, case, failed, on_servers, run, same_requests, targets_of_server  # noqa: E402
+from older_tools import FSBENCH, captured, case, failed, on_servers, run, same_requests, scratch, targets_of_server  # noqa: E402
 
 
 def write(name, text):
@@ -102,16 +101,11 @@ def main():
     if sys.argv[1:2] == ["--on-server"]:
         os.chdir(tempfile.mkdtemp())
         on_server()
-    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
-    os.chdir(scratch)
-    try:
+    with scratch():
         beside_original()
         known_counts()
         endings()
         on_servers(__file__)
-    finally:
-        os.chdir("/")
-        shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 

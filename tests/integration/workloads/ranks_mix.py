@@ -5,16 +5,14 @@ by mpirun; on servers; ranks that are lost, ^C, what is for one process alone.""
 import json
 import os
 import re
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import BUILD, case, failed, on_servers, run, targets_of_server  # noqa: E402
+from older_tools import BUILD, case, failed, on_servers, run, scratch, targets_of_server  # noqa: E402
 from ranks import gone  # noqa: E402
 
 FSREPLAY = os.path.join(BUILD, "replay/fsreplay")
@@ -114,22 +112,15 @@ def main():
     if sys.argv[1:2] == ["--on-server"]:
         on_server()
         sys.exit(1 if failed else 0)
-    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", scratch], check=True)
-    os.chdir(scratch)
-    os.mkdir("tmp")
-    ENV["TMPDIR"] = os.path.join(scratch, "tmp")
-    try:
+    with scratch(in_memory=True) as place:
+        os.mkdir("tmp")
+        ENV["TMPDIR"] = os.path.join(place, "tmp")
         as_by_one()
         at_a_rate()
         ended_early()
         run(os.path.join(BUILD, "shim/fsshim"), "capture", "tmp", "-o", "t.zst", "--", "touch", "tmp/f")
         refused()
         on_servers(__file__)
-    finally:
-        os.chdir("/")
-        subprocess.run(["umount", scratch], check=False)
-        shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 

@@ -5,14 +5,11 @@ told the same; ranks that are killed or stopped, with the launcher's recovery an
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import BUILD, FSBENCH, case, failed, run  # noqa: E402
+from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
 from ranks import Running, cpu_while_waiting, gone  # noqa: E402
 
 HOST = os.uname().nodename
@@ -87,22 +84,15 @@ def waiting():
 
 
 def main():
-    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", scratch], check=True)
-    os.chdir(scratch)
-    os.mkdir("d")
-    os.mkdir("tmp")
-    for env in (ENV, WITHOUT_MODULE):
-        env["TMPDIR"] = os.path.join(scratch, "tmp")
-    try:
+    with scratch(in_memory=True) as place:
+        os.mkdir("d")
+        os.mkdir("tmp")
+        for env in (ENV, WITHOUT_MODULE):
+            env["TMPDIR"] = os.path.join(place, "tmp")
         results()
         refused()
         lost()
         waiting()
-    finally:
-        os.chdir("/")
-        subprocess.run(["umount", scratch], check=False)
-        shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 

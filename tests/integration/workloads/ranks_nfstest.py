@@ -5,15 +5,13 @@ that are killed, stopped, interrupted or wait; bad input."""
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, case, failed, on_servers, run, targets_of_server  # noqa: E402
+from older_tools import FSBENCH, case, failed, on_servers, run, scratch, targets_of_server  # noqa: E402
 from ranks import Running, cpu_while_waiting, gone  # noqa: E402
 
 HOST = os.uname().nodename
@@ -83,7 +81,7 @@ def content():
     done = run(FSBENCH, "nfstest", "--ranks", "2", "fd", "n2", "m1", "M100", "K10", "S100", "v1")
     case("the quota leaves sizes out, and says so", done.returncode == 0 and "FS = 10Kb" in done.stdout and "FS = 100Kb" not in done.stdout
          and done.stderr == "fsbench nfstest: left out for the quota of 100Kb: 1 size, from 100Kb\n", done)
-    done = run(FSBENCH, "nfstest", "--ranks", "2", "--patience", "1s", "fnull:", "ub", "m8000000", "b1", "d1", "n1")
+    done = run(FSBENCH, "nfstest", "--ranks", "2", "--patience", "1s", "fnull:", "ub", "m16000000", "b1", "d1", "n1")
     case("a rank that is busy for longer than the patience is not lost", done.returncode == 0 and float(done.stdout.split("WTT=")[1].split("s")[0]) > 1, done)
     done = run(FSBENCH, "nfstest", "fmemory:", "m64", "c1")
     case("one rank alone, in memory", done.returncode == 0, done)
@@ -158,20 +156,13 @@ def main():
     if sys.argv[1:2] == ["--on-server"]:
         on_server()
         sys.exit(1 if failed else 0)
-    scratch = tempfile.mkdtemp(prefix="fsshim-test.")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", scratch], check=True)
-    os.chdir(scratch)
-    os.mkdir("d")
-    try:
+    with scratch(in_memory=True):
+        os.mkdir("d")
         layout()
         content()
         failures()
         bad_input()
         on_servers(__file__)
-    finally:
-        os.chdir("/")
-        subprocess.run(["umount", scratch], check=False)
-        shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(1 if failed else 0)
 
 

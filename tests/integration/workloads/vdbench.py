@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fsbench vdbench: trees as vdbench 5.04 makes them, every operation, rates and shares, formats; every kind of server; ^C and bad input."""
+import contextlib
 import json
 import os
 import random
@@ -9,11 +10,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, case, failed, on_servers, run, targets_of_server  # noqa: E402
+from older_tools import FSBENCH, case, failed, on_servers, run, scratch, targets_of_server  # noqa: E402
 
 
 def vdbench(text, *options, name="run", timeout=120):
@@ -292,6 +292,13 @@ rd=check,wd=r
     case("refused: a name that does not fit into a sector", done.returncode == 2 and "at most 8 letters" in done.stderr, done.stderr)
 
 
+def content(name):
+    """Empty where there is no such file."""
+    with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
+        return file.read()
+    return ""
+
+
 def killed():
     """Runs that are killed at moments of chance, each after recovery from the one before."""
     chance = random.Random(11)
@@ -303,13 +310,13 @@ def killed():
         how = ("-j" if number == 0 else "-jr") + ("n" if number % 2 else "")
         with subprocess.Popen([FSBENCH, "vdbench", "-f", "kept.vdb", "-o", "kept.out", "-q", how], stderr=subprocess.PIPE, text=True) as process:
             until = time.monotonic() + 30
-            while not (os.path.exists("sd1.jnl") and os.path.getsize("sd1.jnl") > 5000) and process.poll() is None and time.monotonic() < until:
+            while "Starting RD=r;" not in content("kept.out/logfile.html") and process.poll() is None and time.monotonic() < until:
                 time.sleep(0.01)
             time.sleep(chance.random() * 0.3)
             process.kill()
             errors += process.stderr.read()
-        with open("kept.out/logfile.html", encoding="utf-8") as file:
-            recovered += re.findall(r"recovered from its journal.* ([0-9,]+) not as written", file.read())
+        recovered += re.findall(r"recovered from its journal.* ([0-9,]+) not as written", content("kept.out/logfile.html"))
+        shutil.rmtree("kept.out")
     case("runs that were killed are recovered from their journal, nothing is lost, nothing is told that is not so",
          recovered == ["0"] * 7 and errors == "", (recovered, errors))
     with open("kept", "rb") as file:
@@ -410,8 +417,5 @@ def main():
 
 
 if __name__ == "__main__":
-    os.chdir(tempfile.mkdtemp(prefix="fsshim-test."))
-    try:
+    with scratch():
         main()
-    finally:
-        shutil.rmtree(os.getcwd(), ignore_errors=True)
