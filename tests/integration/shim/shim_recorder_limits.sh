@@ -89,37 +89,45 @@ check "the closing statement and the exit status agree about drops" test "$statu
 writes=$(fstrace dump --op write drop.zst | grep "length 60000" | grep -vc unfinished)
 check "dropped and recorded writes are all there were" test $((writes + dropped)) -ge 1600
 
-# --- rings last for a time, not for an amount: the writer of the trace, and no other thread, stands still for half a second
+# --- rings last for a time, not for an amount: the writer of the trace, and no other thread, stands still for half a second, or until a
+# call waits
 cat >halt.py <<'END'
-import ctypes, os, sys, time
+import ctypes, mmap, os, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long] * 4
 SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
-pid = int(sys.argv[1])
+pid, until_one_waits = int(sys.argv[1]), len(sys.argv) > 2
 writer = [int(t) for t in os.listdir(f"/proc/{pid}/task") if os.sched_getscheduler(int(t)) == os.SCHED_BATCH]
 assert len(writer) == 1, writer
 assert libc.ptrace(SEIZE, writer[0], 0, 0) == 0 and libc.ptrace(INTERRUPT, writer[0], 0, 0) == 0, ctypes.get_errno()
 os.waitpid(writer[0], WALL)
-read, write = os.pipe()
-if os.fork() == 0:
-    end, n = time.monotonic() + 0.5, 0
-    while time.monotonic() < end:
-        for i in range(100): os.stat("d/last")
-        n += 100
-    os.write(write, b"%d" % n)
+shared = mmap.mmap(-1, 4096)
+calls = lambda: struct.unpack_from("q", shared)[0]
+child = os.fork()
+if child == 0:
+    n = 0
+    while shared[8] == 0:
+        os.stat("d/last")
+        n += 1
+        struct.pack_into("q", shared, 0, n)
     os._exit(0)
-time.sleep(0.5)
+end, last = time.monotonic() + (20 if until_one_waits else 0.5), -1
+while time.monotonic() < end and (not until_one_waits or calls() != last):
+    last = calls()
+    time.sleep(0.5)
+shared[8] = 1
 libc.ptrace(DETACH, writer[0], 0, 0)
-print(os.read(read, 99).decode())
+os.waitpid(child, 0)
+print(calls())
 END
-halted() { # TIME: a capture with such rings, halted after some load; stats then made in $stats
+halted() { # TIME [until-one-waits]: a capture with such rings, halted after some load; stats then made in $stats
   start d "halt.$1.zst" --ring "$1" -v --cache none
   python3 -c 'import os, time
 end = time.monotonic() + 0.5
 while time.monotonic() < end: os.stat("d/last")'
   fsshim list --json >"halt.$1.json"
   fsshim list >"halt.$1.list"
-  stats=$(python3 halt.py "$capture")
+  stats=$(python3 halt.py "$capture" ${2+"$2"})
   fsshim stop d
   wait "$capture" || not_ok "halt $1" "$(cat "halt.$1.zst.err")"
 }
@@ -132,7 +140,7 @@ check "list says how long the rings last" eval 'grep -Eq "[0-9]+% of [0-9.]+ (s|
   test "$(value "[c[\"ring_time\"] >= 2e9 and c[\"ring_bytes\"] >= 64 << 20 for c in d if c[\"pid\"] == $capture]" <halt.2s.json)" = "[True]"'
 check_status "so do the capture" 0 "rings of .*: the highest load, .*/s, for [0-9.]+ (s|min)" cat halt.2s.zst.err
 check_status "and the trace" 0 "rings for [0-9.]+ (s|min).* of the highest load" fstrace info halt.2s.zst
-halted 1ms
+halted 1ms until-one-waits
 check "rings of 1 ms do not, and the waits are counted" test "$(fstrace info --json halt.1ms.zst | value 'd["closing"]["waited"]')" -gt 0
 check "all calls are in the trace all the same" test "$(fstrace dump --op getattr halt.1ms.zst | wc -l)" -ge "$stats"
 check_status "rings are a time" 2 "ring" fsshim capture d --ring 4M -- true
