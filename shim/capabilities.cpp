@@ -6,22 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <string>
 
 #include "credentials.hpp"
-#include "entry_cache.hpp"
 #include "proc_read.hpp"
 #include "ring_workers.hpp"
+#include "thread_cache.hpp"
 
 namespace fsr::shim {
 
 namespace {
-
-// ns that user 0 of a thread is believed to be in the namespace where it was: at first, and at most. (Others are always looked
-// at: they get capabilities by entering a namespace.)
-constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;
 
 // 0: the thread is gone, or can't be seen from here.
 uint64_t effective_of(pid_t tid) {
@@ -42,19 +37,11 @@ Namespace namespace_of(pid_t tid) {
   return std::make_shared<UserNamespace>(UserNamespace{IdRanges::parse(uids), IdRanges::parse(gids)});
 }
 
+// For user 0 alone: others are always looked at, for they get capabilities by entering a namespace.
 Namespace namespace_of_root(pid_t tid) {
-  struct Known {
-    pid_t tid = 0;
-    int64_t until = 0, trust = 0;
-    Namespace space;
-  };
-  thread_local std::array<Known, 256> cache;
-  Known& slot = cache[size_t(tid) % cache.size()];
-  const int64_t now = coarse_now();
-  if (slot.tid == tid && now < slot.until) return slot.space;
-  const int64_t trust = slot.tid == tid ? std::min(slot.trust * 2, kMostTrust) : kFirstTrust;
-  slot = {tid, now + trust, trust, namespace_of(tid)};
-  return slot.space;
+  thread_local ThreadCache<Namespace> known;
+  const Namespace* space = known.find(tid);
+  return space ? *space : known.keep(tid, namespace_of(tid));
 }
 
 }  // namespace

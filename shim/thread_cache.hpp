@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a serving thread knows of callers, by their thread ids: believed for a time that grows each time it is learnt again, since
+// the id may be another thread's by then. One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "entry_cache.hpp"
+
+namespace fsr::shim {
+
+template <class Value>
+class ThreadCache {
+ public:
+  // Null: nothing that is still believed. Valid until the next keep().
+  const Value* find(pid_t tid) const {
+    const Known& slot = slots_[size_t(tid) % slots_.size()];
+    return slot.tid == tid && coarse_now() < slot.until ? &slot.value : nullptr;
+  }
+  const Value& keep(pid_t tid, Value value) {
+    Known& slot = slots_[size_t(tid) % slots_.size()];
+    const int64_t trust = slot.tid == tid ? std::min(slot.trust * 2, kMostTrust) : kFirstTrust;
+    slot = {tid, coarse_now() + trust, trust, std::move(value)};
+    return slot.value;
+  }
+
+ private:
+  static constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;  // ns
+  struct Known {
+    pid_t tid = 0;
+    int64_t until = 0, trust = 0;
+    Value value{};
+  };
+  std::array<Known, 256> slots_;
+};
+
+}  // namespace fsr::shim
