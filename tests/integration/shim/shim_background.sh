@@ -44,7 +44,7 @@ check "the dead mount is taken away" wait_for eval '! mounted d'
 check "the directory is usable" eval 'timeout 5 sh -c "echo after >d/after && cat d/early >/dev/null"'
 check_status "an open file answers with an error, at once" 1 "endpoint|connected|aborted" timeout 5 bash -c 'echo more >&5'
 exec 5>&-
-check "the log tells" grep -q "died; the directory is usable again" killed.log
+check "the log tells" wait_for grep -q "died; the directory is usable again" killed.log
 check "the trace has what came a second before" eval 'grep -q "create early" <(fstrace dump killed.zst 2>/dev/null)'
 check_status "and says that it is cut" 1 "closing statement missing" fstrace verify killed.zst
 check_status "list shows that it died" 0 "$pid +died" fsshim list
