@@ -11,6 +11,7 @@
 #include "cli/replay_command.hpp"
 #include "cli/report_command.hpp"
 #include "cli/target_command.hpp"
+#include "cli/vdbench_command.hpp"
 #include "util/standard_streams.hpp"
 
 namespace {
@@ -31,6 +32,10 @@ void handle_endings() {
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "target") return fsr::target_command(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "report") return fsr::report_command(argc - 1, argv + 1);
+  if (argc > 1 && fsr::is_vdbench_file(argv[1])) {
+    handle_endings();
+    return fsr::vdbench_command(argc, argv, stop);
+  }
   fsr::CommandLine command;
   if (auto status = fsr::parse_command_line(argc, argv, command)) return *status;
   handle_endings();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/vdbench_command.hpp"
 #include "cycle/condition.hpp"
 #include "inputs/input_kind.hpp"
 #include "util/command.hpp"
@@ -63,7 +64,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.flag("-q,--quiet", out.quiet, "no progress");
 
   auto kinds = std::make_shared<InputKinds>(program);
-  program.footer("Inputs: " + kinds->help() +
+  program.footer("Inputs: " + kinds->help() + "; FILE.vdb, of vdbench (FILE.vdb --help)" +
                  "\nSubcommands:\n"
                  "  report    runs that --results kept, as a page (report --help)\n"
                  "  target    the kinds of targets, and one driven by hand (target --help)\n"
@@ -72,6 +73,8 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
 
   try {
     if (auto status = program.parse(argc, argv)) return status;
+    if (is_vdbench_file(out.input))
+      throw UsageError(out.input + ": a parameter file of vdbench comes before all options: fsreplay " + out.input + " ...");
     if (out.uid != "self" && out.uid != "recorded" && out.uid.rfind("map=", 0) != 0)
       throw UsageError("--uid " + out.uid + ": expected self, recorded or map=FILE");
   } catch (const UsageError& e) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cli/vdbench_command.hpp"
 #include "cluster/cluster.hpp"
 #include "subcommand.hpp"
 #include "util/standard_streams.hpp"

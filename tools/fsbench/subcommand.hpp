@@ -23,6 +23,5 @@ Run add_lantest(Command& command, const std::atomic<int>& stop);
 Run add_nfstest(Command& command, const std::atomic<int>& stop);
 Run add_nhfsstone(Command& command, const std::atomic<int>& stop);
 Run add_postmark(Command& command, const std::atomic<int>& stop);
-Run add_vdbench(Command& command, const std::atomic<int>& stop);
 
 }  // namespace fsr::fsbench

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fsbench vdbench: trees as vdbench 5.04 makes them, every operation, rates and shares, formats; every kind of server; ^C and bad input."""
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -13,7 +14,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, case, failed, on_servers, run, scratch, targets_of_server  # noqa: E402
+from older_tools import BUILD, FSBENCH, case, failed, on_servers, run, scratch, targets_of_server  # noqa: E402
+
+FSREPLAY = os.path.join(BUILD, "replay/fsreplay")
 
 
 def vdbench(text, *options, name="run", timeout=120):
@@ -206,8 +209,9 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
     case("results as JSON", report and report["rows"][0]["name"] == "r" and [n["label"] for n in report["runs"][0]["intervals"]] == ["1", "2"] and
          report["runs"][0]["WD"]["w"]["response"]["p99_ns"] > 0, out)
     case("without pages of SDs where the file says so", not os.path.exists("json.out/s.html") and os.path.exists("json.out/w.html"), os.listdir("json.out"))
-    done, out = vdbench("sd=s,lun=sd1\nwd=w,sd=s\nrd=r,wd=w,iorate=10,elapsed=2\n", "--layout", "5.00", name="old")
-    case("5.00's columns", all(len(line) == 9 for line in lines_of(out, "r;").values()), out)
+    done = run(FSREPLAY, "json.vdb", "-o", "old.out", "--layout", "5.00")
+    case("fsreplay FILE.vdb, and 5.00's columns", done.returncode == 0 and len(lines_of(done.stdout, "r;")) == 3 and
+         all(len(line) == 9 for line in lines_of(done.stdout, "r;").values()), done.stdout + done.stderr)
 
 
 def raw_device():
@@ -379,6 +383,12 @@ def bad_input():
     case("a letter that -v does not know: status 2", done.returncode == 2 and "'x': expected NAME=VALUE" in done.stderr, done.stderr)
     done = run(FSBENCH, "vdbench", "-s", "-", "fsd=f,anchor=d\nfwd=w", "-", "rd=r,fwd=w,fwdrate=(1-3,1)")
     case("parameters on the command line, simulated", done.returncode == 0 and done.stdout.count("Simulating") == 3, done)
+    for name, options, expected in (("an option of replays", ["--scale", "2x"], "--scale: no such option"),
+                                    ("a target", ["nfs://host/x?a=b"], "is its lun= and anchor="), ("a file that is not there", [], "No such file")):
+        done = run(FSREPLAY, "gone.vdb", *options)
+        case(f"fsreplay FILE.vdb, {name}: status 2 and a line", done.returncode == 2 and expected in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    done = run(FSREPLAY, "--json", "gone.vdb")
+    case("options before a parameter file: status 2 and a line", done.returncode == 2 and "comes before all options" in done.stderr, done.stderr)
     done, out = vdbench("fsd=f,anchor=empty\nfwd=w,operation=read\nrd=r,fwd=w,fwdrate=max,elapsed=60\n", name="empty")
     case("files that are not there: the run ends", done.returncode == 0 and "avg_" in out, (out, done.stderr))
 
@@ -404,15 +414,39 @@ rd=rd2,format=clean
         case(f"{name}: a file as an SD", done.returncode == 0 and os.path.getsize(os.path.join(directory, "big")) == 1 << 20, out + done.stderr)
 
 
-def main():
-    if len(sys.argv) > 1:
-        on_server()
-    else:
-        began = time.time()
-        for part in (structures, operations, formats, raw_file, raw_device, validation, killed, once_and_limits, interrupted, bad_input):
-            part()
+# Each line in a process and a directory of its own, at the same time: most of a run is the wait for the end of its intervals.
+PARTS = (
+    (structures, operations, formats, once_and_limits),
+    (raw_file, interrupted, bad_input),
+    (raw_device, validation, killed),
+)
+
+
+def side_by_side():
+    def apart(line):
+        return run(sys.executable, os.path.abspath(__file__), "--parts", str(line), timeout=280)
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        parts = [pool.submit(apart, line) for line in range(len(PARTS))]
         on_servers(__file__)
-        print(f"# {time.time() - began:.0f} s")
+        for part in parts:
+            done = part.result()
+            print(done.stdout, end="", flush=True)
+            if done.returncode:
+                failed.append("a part")
+                print(done.stderr[-2000:], file=sys.stderr)
+
+
+def main():
+    began = time.time()
+    if sys.argv[1:2] == ["--on-server"]:
+        on_server()
+    elif sys.argv[1:2] == ["--parts"]:
+        for part in PARTS[int(sys.argv[2])]:
+            part()
+    else:
+        side_by_side()
+    print(f"# {time.time() - began:.0f} s")
     sys.exit(1 if failed else 0)
 
 

@@ -82,7 +82,7 @@ class Course {
       return 0;
     }
     reports.finish("Vdbench ended: " + failure);
-    fmt::print(stderr, "fsbench vdbench: {}\n", failure);
+    fmt::print(stderr, "{}: {}\n", options_.program, failure);
     return 1;
   }
 

@@ -14,6 +14,7 @@
 namespace fsr::vdbench {
 
 struct ProgramOptions {
+  std::string program;                               // before what went wrong
   std::vector<std::string> files;                    // of parameters
   std::optional<std::string> text;                   // parameters, in place of files
   std::map<std::string, std::string> substitutions;  // $NAME

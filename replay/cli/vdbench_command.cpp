@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// vdbench's command line.
+#include "cli/vdbench_command.hpp"
+
+#include <fmt/format.h>
+
 #include <memory>
 #include <stdexcept>
 
-#include "subcommand.hpp"
+#include "cluster/cluster.hpp"
 #include "util/output_file.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
 #include "workloads/vdbench/pages/flatfile_reader.hpp"
 #include "workloads/vdbench/run/vdbench.hpp"
 
-namespace fsr::fsbench {
+namespace fsr {
 
 namespace {
 
@@ -23,6 +26,8 @@ struct Options {
 
 void take_word(vdbench::ProgramOptions& program, const std::string& word) {
   const size_t equals = word.find('=');
+  if (word.find(':') < equals)
+    throw std::runtime_error("'" + word + "': expected NAME=VALUE; what a parameter file works on is its lun= and anchor=");
   if (equals == 0 || equals == std::string::npos) throw std::runtime_error("'" + word + "': expected NAME=VALUE");
   if (!program.substitutions.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
     throw std::runtime_error("'" + word + "': NAME is set twice");
@@ -145,48 +150,78 @@ Command add_compare_flat(Command& command, Utilities& u) {
   return sub;
 }
 
+void declare(Command& command, Options& o) {
+  command.add("-f", o.files, "parameter files, read as one text").count_within(1, 1000).stands_for("FILE");
+  command.add("-o", o.program.output, "directory of the reports (default output); DIR+: DIR001 and so on; DIR.tod: with the time")
+      .stands_for("DIR");
+  command.add("-e", o.elapsed, "elapsed= of all runs").stands_for("SECONDS");
+  command.add("-i", o.interval, "interval= of all runs").stands_for("SECONDS");
+  command.add("-w", o.warmup, "warmup= of all runs").stands_for("SECONDS");
+  command.add("-c", o.clean, "removes old files first; -co, -cy, -cn: format=only, yes or no")
+      .count_within(0, 1000)
+      .stands_for("HOW");
+  command.add("-v", o.validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes")
+      .count_within(0, 1000)
+      .stands_for("HOW");
+  command.add("-j", o.journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it")
+      .count_within(0, 1000)
+      .stands_for("HOW");
+  command.flag("-s", o.program.simulate, "tells what would be run");
+  command.flag("-q,--quiet", o.program.quiet, "no lines on the terminal");
+  command.flag("--json", o.program.json, "results as JSON in place of these lines");
+  command.flag("--force", o.program.force, "overwrites devices that hold a file system or partitions");
+  command.add("--layout", o.program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
+  command.add("NAME=VALUE", o.words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
+      .count_within(0, 1000);
+}
+
+int run(Options& o, Command& command, const std::atomic<int>& stop) {
+  take_format(o, command.option("-c").given());
+  take_validation(o, command.option("-v").given());
+  take_journal(o, command.option("-j").given());
+  take_words(o);
+  o.program.elapsed = seconds(o.elapsed, "-e");
+  o.program.interval = seconds(o.interval, "-i");
+  o.program.warmup = seconds(o.warmup, "-w");
+  return vdbench::run_vdbench(o.program, stop);
+}
+
 }  // namespace
 
-Run add_vdbench(Command& command, const std::atomic<int>& stop) {
+std::function<int(const std::vector<std::string>&)> add_vdbench(Command& command, const std::atomic<int>& stop) {
   auto o = std::make_shared<Options>();
-  command.add("-f", o->files, "parameter files, read as one text").count_within(1, 1000).stands_for("FILE");
-  command
-      .add("-o", o->program.output, "directory of the reports (default output); DIR+: DIR001 and so on; DIR.tod: with the time")
-      .stands_for("DIR");
-  command.add("-e", o->elapsed, "elapsed= of all runs").stands_for("SECONDS");
-  command.add("-i", o->interval, "interval= of all runs").stands_for("SECONDS");
-  command.add("-w", o->warmup, "warmup= of all runs").stands_for("SECONDS");
-  command.add("-c", o->clean, "removes old files first; -co, -cy, -cn: format=only, yes or no")
-      .count_within(0, 1000)
-      .stands_for("HOW");
-  command.add("-v", o->validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes")
-      .count_within(0, 1000)
-      .stands_for("HOW");
-  command.add("-j", o->journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it")
-      .count_within(0, 1000)
-      .stands_for("HOW");
-  command.flag("-s", o->program.simulate, "tells what would be run");
-  command.flag("-q,--quiet", o->program.quiet, "no lines on the terminal");
-  command.flag("--json", o->program.json, "results as JSON in place of these lines");
-  command.flag("--force", o->program.force, "overwrites devices that hold a file system or partitions");
-  command.add("--layout", o->program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
-  command.add("NAME=VALUE", o->words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
-      .count_within(0, 1000);
+  o->program.program = "fsbench vdbench";
+  declare(command, *o);
   auto u = std::make_shared<Utilities>();
   u->flat.input = "output";
   const Command flat = add_parse_flat(command, *u), compare = add_compare_flat(command, *u);
   return [=, &stop](const auto&) mutable {
     if (flat.chosen()) return parse_flat(*u);
     if (compare.chosen()) return print_to(u->output, vdbench::compare_flat(u->compared[0], u->compared[1]));
-    take_format(*o, command.option("-c").given());
-    take_validation(*o, command.option("-v").given());
-    take_journal(*o, command.option("-j").given());
-    take_words(*o);
-    o->program.elapsed = seconds(o->elapsed, "-e");
-    o->program.interval = seconds(o->interval, "-i");
-    o->program.warmup = seconds(o->warmup, "-w");
-    return vdbench::run_vdbench(o->program, stop);
+    return run(*o, command, stop);
   };
 }
 
-}  // namespace fsr::fsbench
+bool is_vdbench_file(const std::string& name) { return name.ends_with(".vdb") && !name.starts_with('-'); }
+
+int vdbench_command(int argc, char** argv, const std::atomic<int>& stop) {
+  Options o;
+  o.program.program = "fsreplay";
+  o.program.files = {argv[1]};
+  Program program("fsreplay FILE.vdb",
+                  "Runs a parameter file of vdbench, which names its own targets, as fsbench vdbench -f FILE.vdb.");
+  program.version_flag();
+  declare(program, o);
+  try {
+    if (auto status = program.parse(argc - 1, argv + 1)) return *status;
+    refuse_launcher();
+    return run(o, program, stop);
+  } catch (const UsageError& e) {
+    fmt::print(stderr, "fsreplay: {} (fsreplay FILE.vdb --help lists what goes with a parameter file)\n", e.what());
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "fsreplay: {}\n", e.what());
+  }
+  return 2;
+}
+
+}  // namespace fsr
