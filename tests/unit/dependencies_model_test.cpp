@@ -1,300 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random traces of a small file system, several threads at a time: every operation takes effect at some instant between its start
-// and its end. Replayed in resource order, each as late as it likes, no operation may have another outcome.
+// Random traces of a small file system (model_traces.hpp), replayed in resource order, each operation as late as it likes: none
+// may have another outcome, neither by the dependencies alone nor by the engine onto memory:.
 //
 // Traces of which the linearizer finds no true order (a few in a thousand: linearizer_race_test.cpp) are left out: with these a
 // replay one by one differs as well. FSR_MODEL_SEEDS=1000000 tries as many traces instead of a few hundred of each kind.
-#include <sys/file.h>
-#include <sys/xattr.h>
-
-#include <algorithm>
 #include <cstdlib>
-#include <deque>
-#include <map>
 #include <queue>
 #include <random>
 
+#include "base/clock.hpp"
 #include "catch.hpp"
-#include "op_list.hpp"
+#include "delayed_target.hpp"
+#include "engine/run.hpp"
+#include "model_traces.hpp"
 #include "plan/dependencies.hpp"
-#include "plan/linearizer.hpp"
-#include "small_files.hpp"
 
 using namespace fsr;
 
 namespace {
 
-constexpr std::string_view kNames[] = {"a", "b", "c"};
-constexpr unsigned kMostOps = 60;
-
-// What a trace is made of.
-struct Shape {
-  const char* name;
-  unsigned threads;
-  bool overlap;   // threads act at the same time, else each call ends before the next begins
-  bool nameless;  // failed operations do not tell the object that they found, as imports
-  std::vector<OpKind> kinds;
-  std::vector<std::string_view> attributes = {"user.x"};
-  double orderless = 0.5;  // share of the traces without a true order, at most
-};
-
-struct Trace {
-  std::vector<Op> ops;  // in order of start
-  std::vector<SmallFiles::Result> results;
-  std::deque<Attr> attrs;
-};
-
-class Generator {
- public:
-  Generator(const Shape& shape, unsigned seed) : shape_(shape), random_(seed) {}
-
-  Trace run(unsigned count) {
-    struct Event {
-      int64_t at;
-      enum Kind { start, effect, end } kind;
-      size_t thread;
-      bool operator>(const Event& other) const { return at > other.at; }
-    };
-    struct Thread {
-      Op op;
-      SmallFiles::Result result;
-      std::vector<Op> next;  // of an open directory: readdir, releasedir
-      bool happened = false;
-    };
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-    std::vector<Thread> threads(shape_.threads);
-    int64_t serial = 0;
-    for (size_t t = 0; t < threads.size(); ++t) events.push({us(below(50)), Event::start, t});
-    int64_t last = -1;
-    while (!events.empty()) {
-      Event e = events.top();
-      events.pop();
-      Thread& thread = threads[e.thread];
-      if (e.at <= last) {  // no two at one instant; calls take far longer than is lost by that
-        e.at = last + 1;
-        events.push(e);
-        continue;
-      }
-      if (e.kind == Event::start && !shape_.overlap && e.at < serial) {
-        e.at = serial + us(below(3));
-        events.push(e);
-        continue;
-      }
-      last = e.at;
-      if (e.kind == Event::start) {
-        if (trace_.ops.size() >= count && thread.next.empty()) continue;
-        if (thread.next.empty())
-          thread.op = choose(thread.next, e.thread);
-        else {
-          thread.op = thread.next.front();
-          thread.next.erase(thread.next.begin());
-        }
-        thread.op.thread = ThreadId(e.thread + 1);
-        thread.op.start = e.at;
-        thread.op.duration = us(2 + below(below(4) ? 12 : 60));
-        thread.op.seq = trace_.ops.size();
-        trace_.ops.push_back(thread.op);
-        trace_.results.emplace_back();
-        thread.happened = false;
-        serial = thread.op.end() + 1;
-        events.push({e.at + us(1) / 2 + int64_t(below(uint64_t(thread.op.duration - us(1)))), Event::effect, e.thread});
-        events.push({thread.op.end(), Event::end, e.thread});
-        continue;
-      }
-      Op& op = trace_.ops[thread.op.seq];
-      if (e.kind == Event::effect) {
-        thread.result = files_.perform(op, next_object_++);
-        // Nobody waits for ever: a signal comes.
-        if (thread.result.error == EAGAIN && op.has(kOpWait) && e.at < op.start + us(kPatience)) {
-          events.push({e.at + us(1 + below(4)), Event::effect, e.thread});
-          continue;
-        }
-        thread.happened = true;
-        tell(op, thread.result);
-        continue;
-      }
-      if (!thread.happened) {
-        events.push({e.at + us(1 + below(8)), Event::end, e.thread});
-        serial = std::max(serial, e.at + us(9));
-        continue;
-      }
-      op.duration = e.at - op.start;
-      learn(op, e.thread);
-      if (op.error && (op.kind == OpKind::opendir)) thread.next.clear();
-      events.push({e.at + us(below(6)), Event::start, e.thread});
-    }
-    return std::move(trace_);
-  }
-
- private:
-  static int64_t us(uint64_t n) { return int64_t(n) * 1000; }
-  uint64_t below(uint64_t n) { return random_() % n; }
-  std::string_view any_name() { return kNames[below(std::size(kNames))]; }
-  template <class List>
-  auto any(const List& list) {
-    return list[below(std::size(list))];
-  }
-
-  // On an open file, whose owner is the thread; false if there is none, and the thread opens one instead.
-  bool with_open(Op& op, size_t thread) {
-    std::vector<Open>& opens = opens_[thread];
-    if (opens.empty()) {
-      op.kind = OpKind::open;
-      op.object = any(objects_);
-      op.handle = next_handle_++;
-      return false;
-    }
-    const Open& open = opens[below(opens.size())];
-    op.object = open.object;
-    op.handle = open.handle;
-    op.owner = 1 + thread;
-    return true;
-  }
-  void lock(Op& op) {
-    static constexpr uint32_t kLocks[] = {F_RDLCK, F_WRLCK, F_UNLCK}, kFlocks[] = {LOCK_SH, LOCK_EX, LOCK_UN};
-    op.mode = op.kind == OpKind::flock ? any(kFlocks) : any(kLocks);
-    if (op.kind == OpKind::setlk) {
-      op.offset = below(4);
-      op.length = below(3);
-    }
-    if (!below(3)) op.op_flags = kOpWait;
-  }
-
-  Op choose(std::vector<Op>& next, size_t thread) {
-    Op op{.kind = any(shape_.kinds)};
-    static constexpr uint32_t kModes[] = {0777, 0777, 0555, 0444, 0666, 0311};
-    switch (op.kind) {
-      case OpKind::lookup:
-      case OpKind::create:
-      case OpKind::mkdir:
-      case OpKind::unlink:
-      case OpKind::rmdir:
-        op.parent = any(directories_);
-        op.name = any_name();
-        op.mode = any(kModes);
-        if (op.kind == OpKind::create) op.open_flags = O_CREAT | O_WRONLY | (below(2) ? O_EXCL : 0);
-        break;
-      case OpKind::rename: {
-        static constexpr uint32_t kFlags[] = {0, 0, 0, RENAME_NOREPLACE, RENAME_EXCHANGE};
-        op.parent = any(directories_);
-        op.parent2 = any(directories_);
-        op.name = any_name();
-        op.name2 = any_name();
-        op.flags = any(kFlags);
-        break;
-      }
-      case OpKind::opendir:
-        op.object = any(directories_);
-        op.handle = next_handle_++;
-        next = {{.kind = OpKind::readdir, .object = op.object, .handle = op.handle},
-                {.kind = OpKind::releasedir, .object = op.object, .handle = op.handle}};
-        break;
-      case OpKind::setattr:
-        op.object = any(objects_);
-        op.set = &trace_.attrs.emplace_back(Attr{.valid = kAttrMode, .mode = any(kModes)});
-        break;
-      case OpKind::link:
-        op.object = any(objects_);
-        op.parent2 = any(directories_);
-        op.name2 = any_name();
-        break;
-      case OpKind::setxattr:
-      case OpKind::getxattr:
-      case OpKind::removexattr:
-        op.object = any(objects_);
-        op.name = any(shape_.attributes);
-        op.mode = any(kModes);
-        op.flags = op.kind == OpKind::setxattr && below(2) ? XATTR_CREATE : 0;
-        break;
-      case OpKind::setlk:
-      case OpKind::flock:
-        if (with_open(op, thread)) lock(op);
-        break;
-      case OpKind::flush:
-        if (!with_open(op, thread)) break;
-        next = {{.kind = OpKind::release, .object = op.object, .handle = op.handle}};
-        std::erase_if(opens_[thread], [&](const Open& open) { return open.handle == op.handle; });
-        break;
-      default:
-        op.object = any(objects_);
-        op.mode = op.kind == OpKind::access ? uint32_t(1 + below(7)) : 0;
-        op.open_flags = op.kind == OpKind::open ? (below(2) ? O_RDONLY : O_WRONLY) : 0;
-    }
-    return op;
-  }
-
-  // The outcome, as a recorder writes it down.
-  void tell(Op& op, const SmallFiles::Result& result) {
-    trace_.results[op.seq] = result;
-    op.error = result.error == EAGAIN && op.has(kOpWait) ? EINTR : result.error;
-    op.result = result.result;
-    auto id = [](const SmallFiles::NodeRef& node) { return node ? node->id : kNoObject; };
-    const bool names = op.parent != kNoObject,
-               makes = op.kind == OpKind::create || op.kind == OpKind::mkdir || op.kind == OpKind::lookup;
-    if (names && !(op.error && (makes || shape_.nameless))) {
-      op.object = id(result.object);
-      op.object2 = id(result.object2);
-    }
-    if (result.created && op.kind == OpKind::create) op.op_flags = kOpCreated;
-    for (const std::string& name : result.names) entry_names_.push_back(name);
-    if (!result.names.empty()) {
-      std::vector<DirEntry>& list = entries_.emplace_back();
-      for (size_t i = entry_names_.size() - result.names.size(); i < entry_names_.size(); ++i)
-        list.push_back({.name = entry_names_[i]});
-      op.entries = list;
-    }
-  }
-  // From its end on, what it taught can be used.
-  void learn(const Op& op, size_t thread) {
-    if (op.error || !op.object) return;
-    if (op.kind == OpKind::open && op.handle) opens_[thread].push_back({op.handle, op.object});
-    if (op.kind != OpKind::lookup && op.kind != OpKind::create && op.kind != OpKind::mkdir) return;
-    const SmallFiles::NodeRef& node = trace_.results[op.seq].object;
-    auto add = [&](std::vector<ObjectId>& to) {
-      if (std::find(to.begin(), to.end(), op.object) == to.end()) to.push_back(op.object);
-    };
-    add(objects_);
-    if (node->directory) add(directories_);
-  }
-
-  static constexpr uint64_t kPatience = 200;  // us
-  struct Open {
-    HandleId handle;
-    ObjectId object;
-  };
-
-  const Shape& shape_;
-  std::mt19937 random_;
-  SmallFiles files_;
-  Trace trace_;
-  std::vector<ObjectId> objects_{kRootObject}, directories_{kRootObject};
-  ObjectId next_object_ = 100;
-  HandleId next_handle_ = 1;
-  std::map<size_t, std::vector<Open>> opens_;
-
- public:
-  std::deque<std::string> entry_names_;
-  std::deque<std::vector<DirEntry>> entries_;
-};
-
-bool same(const Trace& trace, const Op& op, const SmallFiles::Result& again) { return trace.results[op.seq] == again; }
-SmallFiles::Result again(SmallFiles& files, const Op& op) {
-  // An id that the trace does not tell, of a file that should not have been made.
-  return files.perform(op, op.object ? op.object : (1u << 20) + op.seq);
-}
-
-// One by one, in order of effect.
-bool orderly(const Trace& trace) {
-  OpList source(trace.ops);
-  Linearizer order(source, 0, INT64_MAX);
-  SmallFiles files;
-  while (const Op* op = order.next())
-    if (!same(trace, *op, again(files, *op))) return false;
-  return true;
-}
-
 // As the dependencies allow, in a window, with random delays. The number of the first operation that differs; -1: none.
-int64_t replay(const Trace& trace, unsigned seed, size_t window) {
+int64_t replay(const ModelTrace& trace, bool root, unsigned seed, size_t window) {
   std::mt19937 random(seed);
   struct Slot {
     const Op* op = nullptr;
@@ -318,7 +44,7 @@ int64_t replay(const Trace& trace, unsigned seed, size_t window) {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   std::deque<Op> copies;
   std::vector<Wait> waits;
-  SmallFiles files;
+  SmallFiles files(root);
   int64_t now = 0;
   auto delay = [&] { return int64_t(random() % (random() % 3 ? 5 : 200)); };
   auto done = [&](std::vector<uint32_t>& of) {
@@ -351,7 +77,7 @@ int64_t replay(const Trace& trace, unsigned seed, size_t window) {
       done(slot.on_start);
       events.push({now + delay(), Event::effect, e.slot});
     } else if (e.kind == Event::effect) {
-      if (!same(trace, *slot.op, again(files, *slot.op))) return int64_t(slot.op->seq);
+      if (!same_outcome(trace, *slot.op, perform_again(files, *slot.op))) return int64_t(slot.op->seq);
       events.push({now + delay(), Event::end, e.slot});
     } else {
       dependencies.finished(e.slot);
@@ -361,7 +87,22 @@ int64_t replay(const Trace& trace, unsigned seed, size_t window) {
   }
 }
 
-std::string text(const Trace& trace, int64_t until) {
+// The same by the engine itself, onto memory:.
+int64_t replay_in_memory(const ModelTrace& trace, unsigned seed, size_t window) {
+  VirtualClock clock;
+  const std::unique_ptr<Target> memory = open_target("memory:", {.clock = &clock});
+  DelayedTarget target(*memory, clock, seed);
+  OpList source(trace.ops);
+  RunOptions options;
+  options.timing = Timing::asap;
+  options.window_ops = window;
+  options.inline_workers = true;
+  const RunResult result = run(source, target, clock, options);
+  if (result.issued() != trace.ops.size() || result.violations != 0) return INT64_MAX;
+  return result.matched() == trace.ops.size() ? -1 : int64_t(result.mismatches.empty() ? INT64_MAX : result.mismatches[0].seq);
+}
+
+std::string text(const ModelTrace& trace, int64_t until) {
   std::string out;
   for (const Op& op : trace.ops)
     out += std::to_string(op.seq) + (int64_t(op.seq) == until ? " DIFFERS" : "") + ": " + std::to_string(op.start) + "-" +
@@ -377,17 +118,19 @@ unsigned seeds(unsigned usual) {
   return asked ? unsigned(strtoul(asked, nullptr, 10)) : usual;
 }
 
-void check(const Shape& shape) {
+void check(const ModelShape& shape) {
   unsigned orderless = 0, wrong = 0;
   const unsigned count = seeds(300);
   for (unsigned seed = 0; seed < count; ++seed) {
-    Generator generator(shape, seed);
-    const Trace trace = generator.run(10 + seed % (kMostOps - 10));
-    if (!orderly(trace)) {
+    ModelTraces generator(shape, seed);
+    const ModelTrace trace = generator.run(10 + seed % (kMostModelOps - 10));
+    if (!orderly(trace, shape.root)) {
       ++orderless;
       continue;
     }
-    const int64_t differing = replay(trace, seed, seed % 3 ? 64 : 8);
+    const size_t window = seed % 3 ? 64 : 8;
+    int64_t differing = replay(trace, shape.root, seed, window);
+    if (differing < 0 && shape.root) differing = replay_in_memory(trace, seed, window);
     if (differing < 0) continue;
     if (wrong++) continue;
     UNSCOPED_INFO(shape.name << ", seed " << seed << ", the first that differs:\n" << text(trace, differing));
@@ -395,6 +138,13 @@ void check(const Shape& shape) {
   UNSCOPED_INFO(shape.name << ": " << wrong << " of " << count << " wrong, " << orderless << " without an order");
   CHECK(wrong == 0);
   CHECK(orderless <= (shape.overlap ? count * shape.orderless : 0));
+}
+
+// memory: asks nobody for permission, so its traces are root's.
+void check_in_memory_too(ModelShape shape) {
+  check(shape);
+  shape.root = true;
+  check(shape);
 }
 
 using K = OpKind;
@@ -408,10 +158,10 @@ std::vector<K> with(std::vector<K> kinds, std::initializer_list<K> more) {
 }  // namespace
 
 TEST_CASE("a model's traces replay with their outcomes: names") {
-  check({"one call at a time", 3, false, false, kNameKinds});
-  check({"one call at a time, failures without objects", 3, false, true, kNameKinds});
-  check({"two threads", 2, true, false, kNameKinds});
-  check({"three threads, failures without objects", 3, true, true, kNameKinds});
+  check_in_memory_too({"one call at a time", 3, false, false, kNameKinds});
+  check_in_memory_too({"one call at a time, failures without objects", 3, false, true, kNameKinds});
+  check_in_memory_too({"two threads", 2, true, false, kNameKinds});
+  check_in_memory_too({"three threads, failures without objects", 3, true, true, kNameKinds});
 }
 
 TEST_CASE("a model's traces replay with their outcomes: permissions") {
@@ -424,8 +174,8 @@ TEST_CASE("a model's traces replay with their outcomes: permissions") {
 TEST_CASE("a model's traces replay with their outcomes: extended attributes") {
   const std::vector<K> kinds = {K::create,   K::lookup,   K::unlink,      K::setxattr,
                                 K::setxattr, K::getxattr, K::removexattr, K::getattr};
-  check({"one call at a time", 3, false, false, kinds});
-  check({"two threads", 2, true, false, kinds});
+  check_in_memory_too({"one call at a time", 3, false, false, kinds});
+  check_in_memory_too({"two threads", 2, true, false, kinds});
 }
 
 TEST_CASE("a model's traces replay with their outcomes: access lists") {
@@ -440,7 +190,7 @@ TEST_CASE("a model's traces replay with their outcomes: access lists") {
 TEST_CASE("a model's traces replay with their outcomes: locks") {
   const std::vector<K> kinds = {K::create, K::lookup, K::open,  K::setlk, K::setlk, K::setlk, K::setlk,
                                 K::setlk,  K::setlk,  K::flock, K::flock, K::flock, K::flush};
-  check({"one call at a time", 3, false, false, kinds});
-  check({"two threads", 2, true, false, kinds, {}, 0.02});
-  check({"four threads", 4, true, false, kinds, {}, 0.05});
+  check_in_memory_too({"one call at a time", 3, false, false, kinds});
+  check_in_memory_too({"two threads", 2, true, false, kinds, {}, 0.02});
+  check_in_memory_too({"four threads", 4, true, false, kinds, {}, 0.05});
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -45,7 +46,7 @@ class MemoryTree {
   struct Open {
     NodePtr node;
     DirCursor cursor;
-    uint64_t listed_to = 0;  // the last cookie of the listing under way
+    std::optional<uint64_t> listed_to;  // the last cookie of the listing under way
     bool readable = false, writable = false;
   };
   struct Context {

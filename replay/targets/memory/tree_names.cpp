@@ -187,13 +187,14 @@ int MemoryTree::readdir(Context& c) {
   if (!opened) return EBADF;
   Node& node = *opened->node;
   if (!node.is_dir()) return ENOTDIR;
+  if (node.attr.nlink == 0) return ENOENT;
   uint64_t cookie = opened->cursor.locate(c.op.offset);
   // A listing ends where the directory did when it began: names that are made or moved meanwhile would be listed once more.
-  if (cookie == 0) opened->listed_to = node.last_cookie;
+  if (c.op.offset == 0 || !opened->listed_to) opened->listed_to = node.last_cookie;
   size_t limit = readdir_limit(c.op);
   c.reply.names.clear();
   c.reply.entries.clear();
-  const auto end = node.order.upper_bound(opened->listed_to);
+  const auto end = node.order.upper_bound(*opened->listed_to);
   for (auto it = node.order.upper_bound(cookie); it != end && c.reply.names.size() < limit; ++it) {
     cookie = it->first;
     if (node.ino == kRootObject && is_own_entry(kRootObject, it->second)) continue;
