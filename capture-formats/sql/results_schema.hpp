@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
-constexpr int kResultsVersion = 4;               // user_version; another one has other tables
+constexpr int kResultsVersion = 5;               // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -39,7 +39,8 @@ create table compared(run int, name text, unit text, first text, second text, ro
   verdict text);
 create table mix(run int, procedure text, asked real, issued int, failed int, issued_share real, wire int, wire_share real);
 create table ranks(run int, rank int, host text, streams int, issued int, failed int, differed int, bytes_read int, bytes_written int,
-  elapsed_ns int, achieved_per_s real, response_p50_ns int, response_p99_ns int, lateness_max_ns int);
+  elapsed_ns int, achieved_per_s real, response_p50_ns int, response_p99_ns int, lateness_max_ns int,
+  start_ns int, clock_offset_ns int, clock_error_ns int, clock_drift_ns int);
 create view curve as
   select run.series, run.id as run, asked_per_s, achieved_per_s, issued as calls, mean_ns, p50_ns, p90_ns, p99_ns,
          mix_deviation_percent

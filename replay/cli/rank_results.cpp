@@ -8,7 +8,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "cluster/cluster.hpp"
 #include "engine/run_merge.hpp"
 #include "inputs/input.hpp"
 #include "trace/bytes.hpp"
@@ -23,10 +22,17 @@ constexpr const char* kDamaged = "damaged results from another process";
 constexpr uint64_t ImageSummary::*kImageSums[] = {&ImageSummary::directories, &ImageSummary::files, &ImageSummary::symlinks,
                                                   &ImageSummary::bytes, &ImageSummary::apparent};
 
+int64_t began_late(const RunResult& result, const RankClock& clock) { return result.began ? result.began - clock.start : 0; }
+
 // What a rank tells of a round beside its intervals.
-std::string save_part(const Input& input, const Report& report, const RankIntervals& intervals) {
+std::string save_part(const Input& input, const Report& report, const RankIntervals& intervals, const RankClock& clock) {
   ByteWriter out;
   save_result(out, report.result);
+  out.svarint(began_late(report.result, clock));
+  for (const ClockOffset& compared : {clock.before, clock.after}) {
+    out.svarint(compared.offset);
+    out.svarint(compared.error);
+  }
   out.text(input.part());
   out.text(intervals.save());
   out.text(report.aftermath);
@@ -38,6 +44,15 @@ std::string save_part(const Input& input, const Report& report, const RankInterv
     out.varint(value);
   }
   return std::string(out.view());
+}
+
+RankRow load_row(ByteReader& in, const std::string& host) {
+  RankRow row{.host = host, .result = load_result(in), .clock = {}, .began = in.svarint()};
+  for (ClockOffset* compared : {&row.clock.before, &row.clock.after}) {
+    compared->offset = in.svarint();
+    compared->error = in.svarint();
+  }
+  return row;
 }
 
 void add_counter(Report& report, const std::string& name, uint64_t value) {
@@ -115,9 +130,19 @@ std::vector<Facts> RanksSection::facts_of_ranks() const {
                    {"achieved_per_s", r.achieved()},
                    {"response_p50_ns", r.response.quantile(0.5)},
                    {"response_p99_ns", r.response.quantile(0.99)},
-                   {"lateness_max_ns", r.lateness.max()}});
+                   {"lateness_max_ns", r.lateness.max()},
+                   {"start_ns", row.began},
+                   {"clock_offset_ns", row.clock.before.offset},
+                   {"clock_error_ns", row.clock.error()},
+                   {"clock_drift_ns", row.clock.drift()}});
   }
   return all;
+}
+
+int64_t RanksSection::start_spread() const {
+  const auto [first, last] =
+      std::minmax_element(rows_.begin(), rows_.end(), [](const RankRow& a, const RankRow& b) { return a.began < b.began; });
+  return last->began - first->began;
 }
 
 std::string RanksSection::text() const {
@@ -125,6 +150,19 @@ std::string RanksSection::text() const {
   for (const RankRow& row : rows_) hosts.insert(row.host);
   std::string text = fmt::format("\n{:<10} {} on {}\n", "ranks", rows_.size(),
                                  hosts.size() == 1 ? *hosts.begin() : fmt::format("{} hosts", hosts.size()));
+  int64_t error = 0, drift = 0;
+  for (const RankRow& row : rows_) {
+    error = std::max(error, row.clock.error());
+    if (row.clock.drifted()) drift = std::max(drift, std::abs(row.clock.drift()));
+  }
+  const std::string drifted = drift ? "drifted by up to " + format_duration(drift) : "no drift seen";
+  text += fmt::format("{:<10} known to {}, {}; the ranks began within {}\n", "clocks", format_duration(error), drifted,
+                      format_duration(start_spread()));
+  const auto latest = std::max_element(rows_.begin(), rows_.end(), [](const RankRow& a, const RankRow& b) {
+    return a.result.lateness.max() < b.result.lateness.max();
+  });
+  if (const int64_t late = latest->result.lateness.max(); late > 0)
+    text += fmt::format("{:<10} {}, of rank {} on {}\n", "latest", format_duration(late), latest - rows_.begin(), latest->host);
   for (const RankRow& row : rows_) {
     const RunResult& r = row.result;
     text += fmt::format("{:<10} {} calls, {} failed, {:.1f}/s, response p99 {}, late by up to {}; {}\n",
@@ -141,22 +179,24 @@ void RanksSection::json(nlohmann::json& document) const {
     for (const auto& [name, value] : facts) std::visit([&, &key = name](const auto& v) { rank[key] = v; }, value);
   }
   document["ranks"] = ranks;
+  document["ranks_start_spread_ns"] = start_spread();
 }
 
 void RanksSection::database(ResultsDatabase& results) const {
   for (const Facts& facts : facts_of_ranks()) results.add("ranks", facts);
 }
 
-void gather_results(Cluster& cluster, Input& input, Report& report, const RankIntervals& intervals) {
-  const std::vector<std::string> parts = cluster.collect(save_part(input, report, intervals));
+void gather_results(Cluster& cluster, Input& input, Report& report, const RankIntervals& intervals, const RankClock& clock) {
+  const std::vector<std::string> parts = cluster.collect(save_part(input, report, intervals, clock));
   if (!cluster.root()) return;
-  std::vector<RankRow> rows = {{cluster.hosts()[0], report.result}};
+  std::vector<RankRow> rows = {
+      {.host = cluster.hosts()[0], .result = report.result, .clock = clock, .began = began_late(report.result, clock)}};
   RankIntervals all = intervals;
   const bool kernel = report.target.starts_with("file:");  // which counts for all processes of a host
   std::set<std::string> counted = {cluster.hosts()[0]};
   for (unsigned rank = 1; rank < parts.size(); ++rank) {
     ByteReader in(parts[rank]);
-    rows.push_back({cluster.hosts()[rank], load_result(in)});
+    rows.push_back(load_row(in, cluster.hosts()[rank]));
     const bool same_wire = !counted.insert(cluster.hosts()[rank]).second && kernel;
     const std::string_view part = in.text(), told = in.text(), aftermath = in.text();
     report.interrupted = in.u8() != 0 || report.interrupted;

@@ -2,19 +2,21 @@
 // What the ranks of a run measured, put together on the root. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cluster/cluster.hpp"
 #include "measure/interval.hpp"
 #include "report/report.hpp"
 #include "report/section.hpp"
 
 namespace fsr {
 
-class Cluster;
 class Input;
 
 // A rank's own intervals, as they are told.
@@ -36,12 +38,24 @@ class RankIntervals {
   std::vector<One> all_;
 };
 
+// A rank's clock beside the root's around a round, and when the round was to begin by it, ns.
+struct RankClock {
+  ClockOffset before, after;
+  int64_t start = 0;
+
+  int64_t error() const { return std::max(before.error, after.error); }
+  int64_t drift() const { return after.offset - before.offset; }
+  bool drifted() const { return std::abs(drift()) > before.error + after.error; }
+};
+
 struct RankRow {
   std::string host;
   RunResult result;
+  RankClock clock;
+  int64_t began = 0;  // ns after the common start
 };
 
-// A line, an object of JSON and a row of the table `ranks` for each.
+// How well the clocks were known, and what began or was late; a line, an object of JSON and a row of the table `ranks` for each.
 class RanksSection final : public ReportSection {
  public:
   explicit RanksSection(std::vector<RankRow> rows) : rows_(std::move(rows)) {}
@@ -52,10 +66,11 @@ class RanksSection final : public ReportSection {
 
  private:
   std::vector<Facts> facts_of_ranks() const;
+  int64_t start_spread() const;
   const std::vector<RankRow> rows_;
 };
 
 // Collective, after a round. On the root the report is that of all ranks from then on; elsewhere it stays what it was.
-void gather_results(Cluster& cluster, Input& input, Report& report, const RankIntervals& intervals);
+void gather_results(Cluster& cluster, Input& input, Report& report, const RankIntervals& intervals, const RankClock& clock);
 
 }  // namespace fsr

@@ -124,7 +124,8 @@ void Replay::give_sign_of_life() {
 bool Replay::gather() {
   if (cluster.size() == 1) return true;
   try {
-    gather_results(cluster, *input, report, rank_intervals);
+    rank_clock.after = cluster.compare_clocks();
+    gather_results(cluster, *input, report, rank_intervals, rank_clock);
     return true;
   } catch (const LostRank& e) {
     if (!cluster.root()) throw;
@@ -169,6 +170,7 @@ void Replay::make_ready(LifeCycle& life, bool& prepared) {
 std::optional<int> Replay::play_round(LifeCycle& life) {
   report.started = wall_clock();
   rank_intervals = {};
+  rank_clock = {};
   bool prepared = false;
   on_all([&] { make_ready(life, prepared); });
   if (command.dry_run) return dry_run(*input, *target, report, command.json);
@@ -187,8 +189,8 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
   std::function<int64_t()> meet;
   if (cluster.size() > 1)
     meet = [this] {
-      cluster.meet();
-      return clock.now() + kLead;
+      rank_clock.before = cluster.compare_clocks();
+      return rank_clock.start = common_start(cluster, rank_clock.before, kLead);
     };
   life.run({.duration = command.duration,
             .workers = command.workers,

@@ -45,7 +45,9 @@ struct Replay {
   Report report;
   std::vector<Report> rounds;  // where there are several
 
-  RankIntervals rank_intervals;  // of the round, of this process among several
+  // Of the round, of this process among several.
+  RankIntervals rank_intervals;
+  RankClock rank_clock;
 
   Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s);
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "cluster/forked.hpp"
 #include "cluster/launched.hpp"
 #include "cluster/star.hpp"
+#include "trace/bytes.hpp"
 
 namespace fsr {
 
@@ -41,6 +43,14 @@ std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options) {
     throw std::runtime_error(fmt::format("{} ranks were started by a launcher already, each of which would start {} with --ranks",
                                          started.size, options.ranks));
   return std::make_unique<Star>(started.size > 1 ? join_launched(started) : fork_ranks(options), options.patience);
+}
+
+int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead) {
+  cluster.collect("");
+  ByteWriter start;
+  start.svarint(MonotonicClock().now() + lead);
+  const std::string told = cluster.tell(start.view());
+  return ByteReader(told).svarint() + own.offset;
 }
 
 // All have the version of the root, and were told to do the same.

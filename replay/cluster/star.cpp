@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <climits>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "trace/bytes.hpp"
 #include "util/units.hpp"
 
@@ -21,8 +21,15 @@ constexpr int64_t kBeat = 1'000'000'000;  // ns, at most, between signs of life
 // First byte of each message.
 constexpr char kAlive = 'a', kData = 'd', kLost = 'l';
 
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+constexpr unsigned kQuestions = 64;  // for a rank's time
+constexpr int64_t kAwake = 200'000;  // ns: several times what an answer takes between hosts
+
+int64_t now() { return MonotonicClock().now(); }
+
+std::string number(int64_t value) {
+  ByteWriter out;
+  out.svarint(value);
+  return std::string(out.view());
 }
 
 std::string host_name() {
@@ -71,6 +78,36 @@ std::string Star::tell(std::string_view of_root) {
   return std::string(of_root);
 }
 
+// Asks a rank for its time, and tells it how that differs.
+void Star::tell_offset(unsigned rank) {
+  ClockOffset best{0, INT64_MAX};
+  for (unsigned i = 0; i < kQuestions; ++i) {
+    const int64_t asked = now();
+    send(rank, kData, "");
+    const std::string answer = next_of(rank, kAwake);
+    const int64_t error = (now() - asked + 1) / 2;
+    if (error < best.error) best = {ByteReader(answer).svarint() - (asked + error), error};
+  }
+  send(rank, kData, number(best.offset) + number(best.error));
+}
+
+ClockOffset Star::compare_clocks() {
+  if (root()) {
+    for (unsigned rank = 1; rank < size(); ++rank) tell_offset(rank);
+    return {};
+  }
+  for (unsigned i = 0; i < kQuestions; ++i) {
+    next_of(0, i == 0 ? 0 : kAwake);
+    send(0, kData, number(now()));
+  }
+  const std::string told = next_of(0);
+  ByteReader in(told);
+  ClockOffset own;
+  own.offset = in.svarint();
+  own.error = in.svarint();
+  return own;
+}
+
 int64_t Star::beat() const { return std::min(kBeat, patience_ / 4); }
 
 void Star::alive() {
@@ -79,11 +116,12 @@ void Star::alive() {
   for (unsigned rank = 1; rank < size(); ++rank) send(rank, kAlive, "");
 }
 
-std::string Star::next_of(unsigned rank) {
-  int64_t heard = now();
+std::string Star::next_of(unsigned rank, int64_t awake) {
+  const int64_t from = now();
+  int64_t heard = from;
   while (inbox_[rank].empty()) {
     if (gone_[rank]) lose(rank, "has ended");
-    std::optional<Transport::Message> message = transport_->receive(beat());
+    std::optional<Transport::Message> message = transport_->receive(now() - from < awake ? 0 : beat());
     const int64_t t = now();
     if (message && message->from == rank) heard = t;
     if (message) take_in(std::move(*message));

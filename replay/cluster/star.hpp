@@ -24,11 +24,14 @@ class Star final : public Cluster {
   const std::vector<std::string>& hosts() const override { return hosts_; }
   std::vector<std::string> collect(std::string_view mine) override;
   std::string tell(std::string_view of_root) override;
+  ClockOffset compare_clocks() override;
   void alive() override;
   int64_t beat() const override;
 
  private:
-  std::string next_of(unsigned rank);
+  // `awake`: ns for which it looks again and again, since a sleeper would be late.
+  std::string next_of(unsigned rank, int64_t awake = 0);
+  void tell_offset(unsigned rank);
   void take_in(Transport::Message message);
   void send(unsigned to, char kind, std::string_view text);
   [[noreturn]] void lose(unsigned rank, const std::string& why);

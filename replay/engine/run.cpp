@@ -234,6 +234,7 @@ void Runner::tell_interval(int64_t now, bool last) {
 
 RunResult Runner::result() {
   RunResult r;
+  r.began = run_.start;
   r.workers = unsigned(run_.workers.size());
   planner_->merge_into(r);
   for (auto& worker : run_.workers) worker->merge_into(r);

@@ -125,6 +125,7 @@ struct RunResult {
   Slowest slowest;            // of what did not fail
   std::vector<uint64_t> due;  // how many operations were due in each options.interval (timing original)
 
+  int64_t began = 0;            // clock: the start of the schedule; not saved for other processes
   int64_t elapsed = 0;          // from the start of the schedule to the last completion
   int64_t recorded = 0;         // from options.from to the last recorded start or completion replayed
   int64_t planned = 0;          // due time of the last operation issued, from the start of the schedule (timing original)

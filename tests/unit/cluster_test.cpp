@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <functional>
 
 #include "catch.hpp"
@@ -70,6 +71,19 @@ TEST_CASE("forked ranks: the root collects in their order and tells all, whateve
     all.done += fine;
   });
   CHECK(all.done == 5);
+}
+
+TEST_CASE("forked ranks know how their clocks differ, and agree on a start") {
+  Shared& all = shared();
+  on_ranks({.ranks = 4}, [&](Cluster& cluster) {
+    const ClockOffset own = cluster.compare_clocks();  // of one and the same clock
+    const int64_t start = common_start(cluster, own, 50'000'000) - own.offset;
+    const std::vector<std::string> starts = cluster.collect(std::to_string(start));
+    bool fine = std::abs(own.offset) <= own.error && (own.error == 0) == cluster.root();
+    for (const std::string& other : starts) fine = fine && other == starts[0];
+    all.done += fine;
+  });
+  CHECK(all.done == 4);
 }
 
 TEST_CASE("a rank that ends, or stops, is named on all others") {

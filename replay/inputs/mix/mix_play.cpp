@@ -188,6 +188,7 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
   silence.end();
 
   RunResult r = result_of(played);
+  r.began = played.started;
   r.workers = stage.workers(workers);
   r.streams = streams;
   r.unanswered = shared.unanswered;

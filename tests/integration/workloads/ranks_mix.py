@@ -57,7 +57,25 @@ def at_a_rate():
     case("loads are those of all ranks together", [load["asked_per_s"] for load in loads] == [400, 800]
          and all(abs(load["operations"] - 2 * load["asked_per_s"]) <= 2 for load in loads), done)
     done = run(FSREPLAY, *MIX, "several", "--load", "300", "--calls", "300", "--ranks", "2")
-    case("a line for each rank", re.search(rf"\nranks +2 on {HOST}\nrank 0 +17[12] calls, 0 failed, .*{HOST}\nrank 1 +12[89] calls, ", done.stdout), done)
+    case("a line for each rank", re.search(rf"\nranks +2 on {HOST}\nclocks .*\n(latest .*\n)?rank 0 +17[12] calls, 0 failed, .*{HOST}\nrank 1 +12[89] calls, ", done.stdout), done)
+
+
+def clocks():
+    """Each rank in a time namespace of its own, its clock shifted by another 1000 s."""
+    shifted = f'exec unshare --time --fork --monotonic $((OMPI_COMM_WORLD_RANK * 1000)) "{FSREPLAY}" "$@"'
+    done = run("mpirun", "--oversubscribe", "-np", "4", "sh", "-c", shifted, "sh", *MIX, "memory:", "--load", "400", "--calls", "400",
+               "--results", "clocks.sqlite", env=ENV)
+    case("clocks that differ: a line on them, and on what was late", done.returncode == 0
+         and re.search(rf"\nclocks +known to \S+ .?s, .*; the ranks began within .*\nlatest +\S+ .?s, of rank \d on {HOST}\n", done.stdout), done)
+    db = sqlite3.connect("clocks.sqlite")
+    rows = db.execute("select rank, clock_offset_ns, clock_error_ns, clock_drift_ns, start_ns from ranks").fetchall()
+    db.close()
+    off = [abs(offset - rank * 10**12) - error for rank, offset, error, _, _ in rows]
+    case("clocks that differ: known within the error that is told", len(rows) == 4 and max(off) <= 0 and max(row[2] for row in rows) < 10**9, rows)
+    case("clocks that differ: no drift, where there is none", all(abs(drift) <= 2 * error for _, _, error, drift, _ in rows), rows)
+    # A busy machine starts processes late, but not by what the clocks differ.
+    starts = [row[4] for row in rows]
+    case("clocks that differ: all begin together", starts and max(starts) - min(starts) < 10**10, rows)
 
 
 def started():
@@ -117,6 +135,7 @@ def main():
         ENV["TMPDIR"] = os.path.join(place, "tmp")
         as_by_one()
         at_a_rate()
+        clocks()
         ended_early()
         run(os.path.join(BUILD, "shim/fsshim"), "capture", "tmp", "-o", "t.zst", "--", "touch", "tmp/f")
         refused()
