@@ -18,6 +18,14 @@ fi
 ok 'packages are built'
 check 'lintian has nothing to say' lintian --allow-root --fail-on error,warning debs/*.deb
 
+if ! "$FSR_SOURCE/tests/package/build-rpm" rpms "$FSR_BUILD" >build.log 2>&1; then
+  not_ok 'rpmbuild makes the packages of the spec file' "$(tail -n 3 build.log)"
+else
+  ok 'rpmbuild makes the packages of the spec file'
+  check 'rpm unpacks them' rpm --root "$scratch/rpm-root" -i --nodeps rpms/*.rpm
+  check 'with all programs' sh -c 'for p in fsshim fsreplay fstrace fsbench; do rpm-root/usr/bin/$p --version; done'
+fi
+
 # The machine with its packages, but what is written stays in memory.
 mkdir memory root
 mount -t tmpfs none memory
