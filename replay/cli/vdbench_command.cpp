@@ -21,7 +21,7 @@ struct Options {
   std::vector<std::string> files, words;
   vdbench::ProgramOptions program;
   std::string elapsed, interval, warmup;
-  std::vector<std::string> clean, validate, journal;
+  std::vector<std::string> clean, validate, journal, loop;
 };
 
 void take_word(vdbench::ProgramOptions& program, const std::string& word) {
@@ -110,6 +110,14 @@ void take_journal(Options& o, bool given) {
   }
 }
 
+// "-l", "-l5", "-l2h".
+void take_repeats(Options& o, bool given) {
+  if (!given) return;
+  const std::string how = take_letters(o, o.loop, "0123456789smh");
+  o.program.repeats =
+      how.empty() ? vdbench::Repeats{0, 0} : vdbench::repeats({how, {std::make_shared<std::string>("-l " + how), 1, 1}});
+}
+
 // What the original calls by a first word: utilities for its output.
 struct Utilities {
   vdbench::FlatRequest flat;
@@ -166,6 +174,9 @@ void declare(Command& command, Options& o) {
   command.add("-j", o.journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it")
       .count_within(0, 1000)
       .stands_for("HOW");
+  command.add("-l", o.loop, "all runs again, until it is ended; -l5: five times; -l30s, -l10m, -l2h: for this time")
+      .count_within(0, 1000)
+      .stands_for("HOW");
   command.flag("-s", o.program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o.program.quiet, "no lines on the terminal");
   command.flag("--json", o.program.json, "results as JSON in place of these lines");
@@ -179,6 +190,7 @@ int run(Options& o, Command& command, const std::atomic<int>& stop) {
   take_format(o, command.option("-c").given());
   take_validation(o, command.option("-v").given());
   take_journal(o, command.option("-j").given());
+  take_repeats(o, command.option("-l").given());
   take_words(o);
   o.program.elapsed = seconds(o.elapsed, "-e");
   o.program.interval = seconds(o.interval, "-i");

@@ -65,7 +65,7 @@ TEST_CASE("vdbench: numbers fit into their columns") {
 }
 
 TEST_CASE("vdbench: what is asked for is what comes, each second, in its shares") {
-  Pace pace({60, 30, 10}, {.rate = 999.5});
+  Pace pace({{.share = 60}, {.share = 30}, {.share = 10}}, {.rate = 999.5});
   const unsigned kSeconds = 10;
   for (unsigned w = 0; w < 3; ++w) {
     const double expected = 999.5 * (w == 0 ? 0.6 : w == 1 ? 0.3 : 0.1) * kSeconds;
@@ -84,7 +84,7 @@ TEST_CASE("vdbench: what is asked for is what comes, each second, in its shares"
 }
 
 TEST_CASE("vdbench: without a rate, a workload waits for the others' shares") {
-  Pace pace({75, 25}, {});
+  Pace pace({{.share = 75}, {.share = 25}}, {});
   unsigned taken = 0;
   while (pace.take(0, 0).taken) ++taken;
   REQUIRE(taken < 300);
@@ -96,4 +96,22 @@ TEST_CASE("vdbench: without a rate, a workload waits for the others' shares") {
   REQUIRE(taken < 3300);
   pace.leave(1);
   for (unsigned i = 0; i < 1000; ++i) REQUIRE(pace.take(0, 0).taken);
+}
+
+TEST_CASE("vdbench: a rate of its own is kept beside the shares of the others, and goes first") {
+  constexpr int64_t kSecond = 1'000'000'000;
+  Pace pace({{.rate = 100, .priority = 1}, {.share = 60, .priority = 2}, {.share = 40, .priority = 2}}, {.rate = 1000});
+  unsigned counts[3] = {};
+  int64_t latest = 0;
+  while ((latest = pace.take(0, 0).at) < 10 * kSecond) ++counts[0];
+  // The latest start of the first is one to come: the others go on.
+  for (unsigned w : {1u, 2u})
+    for (Pace::Turn turn = pace.take(w, 0); turn.at < 10 * kSecond; turn = pace.take(w, 0)) ++counts[w];
+  REQUIRE(counts[0] == Approx(1000).margin(1));
+  REQUIRE(counts[1] == Approx(6000).margin(1));
+  REQUIRE(counts[2] == Approx(4000).margin(1));
+  // It passed, and none of the first one's threads came for another.
+  REQUIRE_FALSE(pace.take(1, latest + kSecond).taken);
+  pace.leave(0);
+  REQUIRE(pace.take(1, latest + kSecond).taken);
 }

@@ -236,3 +236,29 @@ TEST_CASE("vdbench: bad files, each with its place") {
     REQUIRE(said.substr(0, std::string(expected).size()) == expected);
   }
 }
+
+TEST_CASE("vdbench: rates and priorities of WDs, and how often all is done") {
+  const std::string two = "sd=sd1,lun=/x,size=16m\nwd=default,sd=sd1\n";
+  const Definitions all = read("loop=2h\n" + two +
+                               "wd=wd1,iorate=100,priority=1\nwd=wd2,skew=25,priority=2\nwd=wd3,priority=2\n"
+                               "rd=rd1,wd=wd*,iorate=(500,max)\nrd=rd2,wd=wd1,iorate=max\n");
+  REQUIRE(all.general.repeats.times == 0);
+  REQUIRE(all.general.repeats.seconds == 7200);
+  const std::vector<PlannedRun> runs = plan_runs(all);
+  REQUIRE(runs.size() == 3);
+  REQUIRE(runs[0].raw_works[0].rate == 100);
+  REQUIRE(runs[0].raw_works[0].share == Approx(20));
+  REQUIRE(runs[0].raw_works[1].share == Approx(20));
+  REQUIRE(runs[0].raw_works[2].share == Approx(60));
+  REQUIRE(runs[1].raw_works[2].share == Approx(75));
+  REQUIRE(runs[2].raw_works[0].share == Approx(100));
+  REQUIRE(complaint(two + "wd=wd1,iorate=100\nwd=wd2\nrd=rd1,wd=wd*,iorate=100\n") ==
+          "f:5:1: rd=rd1: iorate=100 leaves nothing beside the 100 of WDs with rates of their own");
+  REQUIRE(complaint(two + "wd=wd1,iorate=10,priority=1\nwd=wd2\nrd=rd1,wd=wd*,iorate=100\n") ==
+          "f:4:1: wd=wd2: expected priority=, as others of rd=rd1 have one");
+  REQUIRE(complaint(two + "wd=wd1,priority=1\nwd=wd2,priority=2\nrd=rd1,wd=wd*,iorate=100\n") ==
+          "f:3:1: wd=wd1: expected iorate=, as others of rd=rd1 have a lower priority");
+  REQUIRE(complaint(two + "wd=wd1,iorate=10,priority=1\nwd=wd2,priority=3\nrd=rd1,wd=wd*,iorate=100\n") ==
+          "f:5:1: rd=rd1: no WD has priority=2, expected 1 to 3 without gaps");
+  REQUIRE(complaint("loop=0\n" + kSd).find("f:1:6: ") == 0);
+}

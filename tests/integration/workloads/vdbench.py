@@ -209,6 +209,11 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
     case("results as JSON", report and report["rows"][0]["name"] == "r" and [n["label"] for n in report["runs"][0]["intervals"]] == ["1", "2"] and
          report["runs"][0]["WD"]["w"]["response"]["p99_ns"] > 0, out)
     case("without pages of SDs where the file says so", not os.path.exists("json.out/s.html") and os.path.exists("json.out/w.html"), os.listdir("json.out"))
+    done, out = vdbench("loop=2\nsd=s,lun=sd1\nwd=default,sd=s\nwd=a,iorate=50,priority=1\nwd=b,priority=2\nrd=r,wd=(a,b),iorate=200,elapsed=2\n", name="own")
+    case("all runs twice", done.returncode == 0 and out.count("Starting RD=r;") == 2 and out.count("avg_2-2") == 2, out + done.stderr)
+    with open("own.out/a.html", encoding="utf-8") as file:
+        own = [float(line.split()[2]) for line in file if "avg_2-2" in line]
+    case("a WD has its own rate beside those of the others", len(own) == 2 and all(25 < rate < 75 for rate in own), own)
     done = run(FSREPLAY, "json.vdb", "-o", "old.out", "--layout", "5.00")
     case("fsreplay FILE.vdb, and 5.00's columns", done.returncode == 0 and len(lines_of(done.stdout, "r;")) == 3 and
          all(len(line) == 9 for line in lines_of(done.stdout, "r;").values()), done.stdout + done.stderr)

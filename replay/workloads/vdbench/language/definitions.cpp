@@ -278,10 +278,6 @@ class Reader {
     if (all_.runs.empty()) throw ParameterError(last, "nothing to be run, expected rd=");
     for (const Storage& s : all_.storages)
       if (s.lun.empty()) throw ParameterError(s.place, fmt::format("sd={}: expected lun=", s.name));
-    for (const Workload& w : all_.workloads)
-      if (w.rate > 0 || w.priority > 0)
-        throw ParameterError(
-            w.place, fmt::format("wd={}: iorate= and priority= are refused: this version has rates of RDs alone", w.name));
     for (const FileSystem& f : all_.systems)
       if (f.anchor.empty()) throw ParameterError(f.place, fmt::format("fsd={}: expected anchor=", f.name));
     for (const FileSystem& a : all_.systems)

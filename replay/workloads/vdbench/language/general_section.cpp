@@ -102,6 +102,19 @@ void set_journal(General& g, const Parameter& p) {
   }
 }
 
+}  // namespace
+
+Repeats repeats(const Value& value) {
+  std::string digits = value.text;
+  const char unit = digits.empty() ? ' ' : digits.back();
+  const int64_t seconds = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
+  if (seconds) digits.pop_back();
+  const uint64_t n = whole(Value{digits, value.place}, 1, 1'000'000);
+  return seconds ? Repeats{0, int64_t(n) * seconds} : Repeats{n, 0};
+}
+
+namespace {
+
 constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kSolaris = "it is Solaris' or Windows' own";
 
@@ -129,7 +142,7 @@ const Keyword<General> kGeneral[] = {
     {"histogram", set_histogram},
     {"ios_per_jvm", [](General&, const Parameter& p) { whole(p, 1, 1'000'000'000); }},
     {"journal", set_journal},
-    {"loop", nullptr, kNotYet},
+    {"loop", [](General& g, const Parameter& p) { g.repeats = repeats(single(p)); }},
     {"messagescan", [](General&, const Parameter& p) { single(p); }},
     {"misc", set_misc},
     {"monitor", [](General& g, const Parameter& p) { g.monitor = single(p).text; }},

@@ -54,6 +54,13 @@ struct Validation {
   bool recovers = false, only_recovers = false, ignores_pending = false, reads_all = true;
 };
 
+// How often all runs are made: a number of times, or again until so many seconds are over; both 0: for ever.
+struct Repeats {
+  uint64_t times = 1;
+  int64_t seconds = 0;
+};
+Repeats repeats(const Value& value);  // "5", "30s", "10m", "2h". Throws ParameterError.
+
 struct General {
   Validation validation;
   bool create_anchors = false;
@@ -65,6 +72,7 @@ struct General {
   std::string monitor;        // a file whose words end the run
   uint64_t data_errors = 50;  // after which everything ends
   std::optional<bool> format_storage;
+  Repeats repeats;
   uint64_t queue = 2000;  // starts that a workload may be behind
 };
 
@@ -92,9 +100,10 @@ struct Workload {
   double midpoint = 3;        // of poisson
   std::optional<std::pair<double, double>> stride;
   Share range, hot_band;
-  double skew = 0;  // percent; 0: a part of what is left
-  double rate = 0;
-  unsigned priority = 0, streams = 0, threads = 0;
+  double skew = 0;        // percent; 0: a part of what is left
+  double rate = 0;        // of its own, per second; 0: a share of the run's
+  unsigned priority = 0;  // 1: before all others; 0: none
+  unsigned streams = 0, threads = 0;
   OpenFlags flags;
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace fsr::vdbench {
 
@@ -16,12 +15,24 @@ constexpr double kAhead = 64, kPartAhead = 1.002;
 
 }  // namespace
 
-Pace::Pace(const std::vector<double>& shares, const PaceOptions& options) : options_(options) {
-  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
-  for (double share : shares) {
+Pace::Pace(const std::vector<PaceShare>& shares, const PaceOptions& options) : options_(options) {
+  double all = 0;
+  for (const PaceShare& one : shares) all += one.rate > 0 ? 0 : one.share;
+  for (const PaceShare& one : shares) {
     workloads_.push_back(std::make_unique<Workload>());
-    workloads_.back()->share = share / all;
+    workloads_.back()->share = one.rate > 0 ? 0 : one.share / all;
+    workloads_.back()->rate = one.rate;
+    workloads_.back()->priority = one.priority;
   }
+}
+
+// While a thread of the other waits for its time, the latest planned start is one to come.
+bool Pace::yields(const Workload& w, int64_t now) const {
+  if (w.priority <= 1) return false;
+  return std::any_of(workloads_.begin(), workloads_.end(), [&](const auto& other) {
+    return other->priority < w.priority && !other->gone.load(std::memory_order_relaxed) &&
+           now - other->latest.load(std::memory_order_relaxed) > other->gap.load(std::memory_order_relaxed);
+  });
 }
 
 double Pace::rate_at(int64_t second) const {
@@ -41,12 +52,12 @@ double Pace::rate_at(int64_t second) const {
 int64_t Pace::next(Workload& w) {
   while (w.left == 0) {
     w.second += kSecond;
-    const double starts = rate_at(w.second) * w.share + w.fraction;
+    const double starts = (w.rate > 0 ? w.rate : rate_at(w.second) * w.share) + w.fraction;
     w.left = uint64_t(starts);
     w.fraction = starts - double(w.left);
     if (w.left == 0) continue;
     w.gap = std::max<int64_t>(1, kSecond / int64_t(w.left));
-    const uint64_t seed = options_.seed + 1000 * ++w.seeds + uint64_t(w.share * 1e6);
+    const uint64_t seed = options_.seed + 1000 * ++w.seeds + uint64_t((w.share + w.rate) * 1e6);
     w.arrivals.emplace(options_.arrival, w.left, options_.spike ? 1 : kSecond, seed);
   }
   --w.left;
@@ -55,17 +66,22 @@ int64_t Pace::next(Workload& w) {
 
 Pace::Turn Pace::take(unsigned workload, int64_t now) {
   Workload& w = *workloads_[workload];
-  if (options_.rate > 0) {
+  if (yields(w, now)) return {now + kLookAgain, false, false};
+  if (w.rate > 0 || options_.rate > 0) {
     std::lock_guard lock(w.mutex);
-    const int64_t due = next(w) + held_.load(std::memory_order_relaxed);
-    const int64_t most = int64_t(options_.queue) * w.gap;
-    if (now - due > most && workloads_.size() > 1) held_ += now - due - most;
+    int64_t due = next(w);
+    if (w.rate == 0) {
+      due += held_.load(std::memory_order_relaxed);
+      const int64_t most = int64_t(options_.queue) * w.gap.load(std::memory_order_relaxed);
+      if (now - due > most && workloads_.size() > 1) held_ += now - due - most;
+    }
+    w.latest.store(due, std::memory_order_relaxed);
     return {due, true, true};
   }
   if (options_.keep_shares && workloads_.size() > 1) {
     double slowest = std::numeric_limits<double>::max();
     for (const auto& other : workloads_)
-      if (!other->gone.load(std::memory_order_relaxed))
+      if (other->share > 0 && !other->gone.load(std::memory_order_relaxed))
         slowest = std::min(slowest, (double(other->taken.load(std::memory_order_relaxed)) * kPartAhead + kAhead) / other->share);
     if (double(w.taken.load(std::memory_order_relaxed)) / w.share > slowest) return {now + kLookAgain, false, false};
   }

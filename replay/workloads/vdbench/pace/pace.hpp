@@ -16,8 +16,15 @@
 
 namespace fsr::vdbench {
 
+// One workload: its share of the rate, or a rate of its own.
+struct PaceShare {
+  double share = 0;       // above 0 without a rate of its own
+  double rate = 0;        // per second; 0: none
+  unsigned priority = 0;  // a workload begins nothing while one of a lower number has all threads at work and is behind
+};
+
 struct PaceOptions {
-  double rate = 0;          // per second, of all; 0: as fast as they go
+  double rate = 0;          // per second, of all that have none of their own; 0: as fast as they go
   bool keep_shares = true;  // without a rate
   Arrival arrival = Arrival::exponential;
   uint64_t queue = 2000;  // starts that a workload may be late with before all others wait for it
@@ -28,8 +35,7 @@ struct PaceOptions {
 
 class Pace {
  public:
-  // `shares` of the workloads, above 0.
-  Pace(const std::vector<double>& shares, const PaceOptions& options);
+  Pace(const std::vector<PaceShare>& shares, const PaceOptions& options);
 
   struct Turn {
     int64_t at = 0;        // wait until then
@@ -42,19 +48,23 @@ class Pace {
 
  private:
   struct Workload {
-    double share = 1;
+    double share = 0;  // a part of 1
+    double rate = 0;   // its own
+    unsigned priority = 0;
     std::atomic<bool> gone{false};
+    std::atomic<int64_t> latest{0};  // planned start that a thread took
     alignas(64) std::atomic<uint64_t> taken{0};
     std::mutex mutex;
     std::optional<Arrivals> arrivals;  // of the second that began at `second`
     uint64_t left = 0;                 // in it
     int64_t second = -1'000'000'000;
-    double fraction = 0;  // of a start, which earlier seconds had too little
-    int64_t gap = 0;      // mean
+    double fraction = 0;          // of a start, which earlier seconds had too little
+    std::atomic<int64_t> gap{0};  // mean, ns
     uint64_t seeds = 0;
   };
   int64_t next(Workload& workload);
   double rate_at(int64_t second) const;
+  bool yields(const Workload& workload, int64_t now) const;
 
   const PaceOptions options_;
   std::vector<std::unique_ptr<Workload>> workloads_;

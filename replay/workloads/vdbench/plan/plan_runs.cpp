@@ -45,6 +45,7 @@ class Planner {
     for (const Rate& rate : run.rates) {
       planned.rate = rate;
       runs_.push_back(planned);
+      divide_rate(run, runs_.back());
     }
   }
 
@@ -143,25 +144,66 @@ class Planner {
     double asked = 0;
     size_t without = 0;
     std::vector<unsigned> works(planned.storages.size()), given(planned.storages.size());
+    check_priorities(run, planned.workloads);
     for (const Workload& w : planned.workloads) {
-      asked += w.skew;
-      without += w.skew == 0;
+      asked += w.rate > 0 ? 0 : w.skew;
+      without += w.skew == 0 && w.rate == 0;
       for (size_t storage : w.storages) ++works[storage];
       if (w.streams && planned.workloads.size() > 1)
         throw ParameterError(w.place, fmt::format("wd={}: expected streams= in the only WD of rd={}", w.name, run.name));
     }
-    if (asked > 100 + 1e-6 || (without == 0 && std::fabs(asked - 100) > 1e-6))
+    const bool all_own =
+        std::all_of(planned.workloads.begin(), planned.workloads.end(), [](const Workload& w) { return w.rate > 0; });
+    if (asked > 100 + 1e-6 || (without == 0 && !all_own && std::fabs(asked - 100) > 1e-6))
       throw ParameterError(run.place, fmt::format("rd={}: the skews add up to {:g}, expected 100", run.name, asked));
     for (const Workload& w : planned.workloads) {
-      const double share = w.skew > 0 ? w.skew : (100 - asked) / double(without);
+      const double share = w.rate > 0 ? 0 : w.skew > 0 ? w.skew : (100 - asked) / double(without);
       for (size_t storage : w.storages) {
         const unsigned threads = planned.storages[storage].threads, parts = works[storage];
         RawWork work{w, storage, std::max(1u, threads / parts + (given[storage]++ < threads % parts)),
-                     share / double(w.storages.size())};
+                     share / double(w.storages.size()), w.rate / double(w.storages.size())};
         if (w.streams) work.threads = (work.threads + w.streams - 1) / w.streams * w.streams;
         work.workload.flags.flags |= planned.storages[storage].flags.flags;
         planned.raw_works.push_back(work);
       }
+    }
+  }
+
+  // WDs with rates of their own have these, the others share what is left.
+  static void divide_rate(const Run& run, PlannedRun& planned) {
+    double own = 0;
+    size_t without = 0;
+    for (const RawWork& work : planned.raw_works) {
+      own += work.rate;
+      without += work.rate == 0;
+    }
+    if (own == 0) return;
+    if (planned.rate.kind == Rate::curve || run.variable)
+      throw ParameterError(run.place, fmt::format("rd={}: expected one rate, as a WD has its own iorate=", run.name));
+    const double all = planned.rate.kind == Rate::fixed && without ? planned.rate.value : without ? 0 : own;
+    if (all && without && own >= all)
+      throw ParameterError(
+          run.place,
+          fmt::format("rd={}: iorate={:g} leaves nothing beside the {:g} of WDs with rates of their own", run.name, all, own));
+    for (RawWork& work : planned.raw_works)
+      work.share = work.rate == 0 ? work.share * (all ? 1 - own / all : 1) : all ? work.rate / all * 100 : 0;
+  }
+
+  // All WDs have priorities, or none: from 1 on without gaps. What goes as fast as it can would leave nothing to those behind it.
+  static void check_priorities(const Run& run, const std::vector<Workload>& workloads) {
+    unsigned most = 0;
+    for (const Workload& w : workloads) most = std::max(most, w.priority);
+    if (most == 0) return;
+    for (unsigned priority = 1; priority <= most; ++priority)
+      if (std::none_of(workloads.begin(), workloads.end(), [&](const Workload& w) { return w.priority == priority; }))
+        throw ParameterError(
+            run.place, fmt::format("rd={}: no WD has priority={}, expected 1 to {} without gaps", run.name, priority, most));
+    for (const Workload& w : workloads) {
+      if (w.priority == 0)
+        throw ParameterError(w.place, fmt::format("wd={}: expected priority=, as others of rd={} have one", w.name, run.name));
+      if (w.priority < most && w.rate == 0)
+        throw ParameterError(w.place,
+                             fmt::format("wd={}: expected iorate=, as others of rd={} have a lower priority", w.name, run.name));
     }
   }
 

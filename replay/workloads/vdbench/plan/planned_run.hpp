@@ -23,7 +23,8 @@ struct RawWork {
   Workload workload;
   size_t storage = 0;  // of PlannedRun::storages
   unsigned threads = 1;
-  double share = 100;  // percent of the rate
+  double share = 100;  // percent of the rate; with a rate of its own beside max: 0
+  double rate = 0;     // per second, its own; 0: a share
 };
 
 struct PlannedRun {

@@ -172,8 +172,8 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
     prepare(run, tree_of(run.systems[work.system]));
     if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]));
   }
-  std::vector<double> shares;
-  for (const FileWork& work : run.file_works) shares.push_back(work.share);
+  std::vector<PaceShare> shares;
+  for (const FileWork& work : run.file_works) shares.push_back({.share = work.share});
   PaceOptions options{.rate = run.rate.kind == Rate::fixed && !run.formats ? run.rate.value : 0};
   options.arrival = Arrival(run.run->distribution);
   options.queue = definitions_.general.queue;

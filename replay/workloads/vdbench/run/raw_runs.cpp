@@ -220,13 +220,15 @@ std::vector<PlannedRun> RawRuns::formats() {
 }
 
 RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
-  std::vector<double> shares;
+  std::vector<PaceShare> shares;
+  double own = 0;
   uint64_t largest = 0;
   for (const RawWork& work : run.raw_works) {
-    shares.push_back(work.share);
+    shares.push_back({.share = work.share, .rate = work.rate, .priority = work.workload.priority});
+    own += work.rate;
     largest = std::max(largest, work.workload.transfers.largest());
   }
-  PaceOptions options{.rate = run.rate.kind == Rate::fixed ? run.rate.value : 0,
+  PaceOptions options{.rate = run.rate.kind == Rate::fixed ? std::max(0.0, run.rate.value - own) : 0,
                       .keep_shares = run.keeps_shares() && !run.formats};
   options.arrival = Arrival(run.run->distribution);
   options.queue = definitions_.general.queue;

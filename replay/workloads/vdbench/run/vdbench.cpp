@@ -46,10 +46,15 @@ class Course {
     if (options.validation.on) validation = options.validation;
     if (validation.on && all_.files()) throw std::runtime_error("data validation: this version has it for SDs, not for FSDs");
     runs_ = plan_runs(all_);
+    repeats_ = options.repeats.value_or(all_.general.repeats);
   }
 
   int simulate() const {
-    fmt::print("{}Vdbench simulation completed successfully.\n", vdbench::simulate(runs_));
+    const std::string again = repeats_.times == 1 ? ""
+                              : repeats_.times    ? fmt::format("all of it {} times\n", repeats_.times)
+                              : repeats_.seconds  ? fmt::format("again for {} seconds\n", repeats_.seconds)
+                                                  : "again until it is ended\n";
+    fmt::print("{}{}Vdbench simulation completed successfully.\n", vdbench::simulate(runs_), again);
     return 0;
   }
 
@@ -69,7 +74,7 @@ class Course {
     try {
       run_commands(all_.general.start, reports);
       for (const PlannedRun& planned : runs->formats()) perform(*runs, planned, reports);
-      for (const PlannedRun& planned : runs_) perform(*runs, planned, reports);
+      all_rounds(*runs, reports);
       run_commands(all_.general.end, reports);
     } catch (const std::runtime_error& e) {
       failure = e.what();
@@ -98,6 +103,16 @@ class Course {
       if (options_.format && !*options_.format) run.format = {};
       run.format.only |= options_.format_only;
       run.format.yes |= options_.format_clean;
+    }
+  }
+
+  void all_rounds(Runs& runs, Reports& reports) {
+    const int64_t end = clock_.now() + repeats_.seconds * kSecond;
+    for (uint64_t round = 1; !runs_.empty(); ++round) {
+      if (round > 1) reports.note(fmt::format("Loop {} of all runs", round));
+      for (const PlannedRun& planned : runs_) perform(runs, planned, reports);
+      const bool enough = round == repeats_.times || (repeats_.seconds && clock_.now() >= end);
+      if (enough || stop_.load() != 0 || ends_all_) return;
     }
   }
 
@@ -138,6 +153,7 @@ class Course {
   std::vector<std::string> lines_;
   Definitions all_;
   std::vector<PlannedRun> runs_;
+  Repeats repeats_;
   bool first_ = true, ends_all_ = false;
 };
 

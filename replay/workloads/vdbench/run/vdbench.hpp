@@ -24,6 +24,7 @@ struct ProgramOptions {
   bool json = false;                               // in place of lines on the terminal
   bool force = false;                              // overwrites devices that hold something
   Validation validation;                           // -v; as well as the files' own
+  std::optional<Repeats> repeats;                  // -l
   std::string layout;                              // "5.00", or 5.04's
   std::optional<bool> format;                      // -cy, -cn
   bool format_only = false, format_clean = false;  // -co, -c
