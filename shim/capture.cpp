@@ -243,7 +243,7 @@ int run_capture(CaptureOptions& options) {
     std::vector<std::string> lines = stalls.look(coarse_now());
     if (options.abort_stalled && stalls.own_fault() && !std::exchange(aborted, true)) {
       const int error = abort_connection(connection);
-      lines.push_back(error == 0 ? "connection aborted: applications get errors rather than wait"
+      lines.push_back(error == 0 ? "connection aborted: applications get errors instead of waiting"
                                  : std::string("the connection can't be aborted: ") + strerror(error));
     }
     if (trace_closed) return lines;

@@ -92,7 +92,8 @@ static int run(int argc, char** argv) {
   rules("--only", &OpFilter::only, "Record only uid=, process=, op=A,B or path=GLOB; repeatable");
   rules("--exclude", &OpFilter::exclude, "Do not record uid=, process=, op=A,B or path=GLOB; repeatable");
   capture_command
-      .add_with("--stall", capture.stall, parse_duration, "Name requests without an answer for so long (default 30s; 0s: never)")
+      .add_with("--stall", capture.stall, parse_duration,
+                "Name requests without an answer for this long (default 30s; 0s: never)")
       .stands_for("TIME");
   capture_command.add("--on-stall", on_stall, "When the capture itself holds them up: wait, or abort its connection")
       .stands_for("WHAT")

@@ -202,7 +202,7 @@ bool Log::failed(std::string_view text) {
     tree_.unbind(found.parent, found.name);
     return true;
   }
-  sink_.note(ImportNotes::lost, "failed calls: the log does not tell the error");
+  sink_.note(ImportNotes::lost, "failed calls: the log does not say with what error");
   return true;
 }
 

@@ -48,7 +48,7 @@ void Calls::call() {
   const CallSpec* spec = find(call_.name);
   if (!spec) return unknown();
   if (!call_.returned) return note(ImportNotes::ignored, "calls that the kernel restarted, or that ended their process");
-  if (call_.duration < 0) note(ImportNotes::changed, "calls without a duration (strace -T tells it)");
+  if (call_.duration < 0) note(ImportNotes::changed, "calls without a duration (strace -T gives it)");
   (this->*spec->handle)(*spec);
 }
 
@@ -128,7 +128,7 @@ static void run(ImportInput& input, const ImportOptions& options, ImportSink& si
     begun = true;
     times.settle(&line);
     if (times.coarse() && line.kind == strace::Line::call)
-      sink.note(ImportNotes::changed, "calls whose time is told in whole seconds (strace -tt tells more)");
+      sink.note(ImportNotes::changed, "calls whose time is in whole seconds (strace -tt gives more)");
     calls.line(line);
   }
   calls.finish();

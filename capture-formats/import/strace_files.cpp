@@ -208,7 +208,7 @@ void Calls::control(const CallSpec& spec) {
     case F_OFD_SETLKW:
       return record_lock(OpKind::setlk, command, command == F_OFD_SETLKW, true);
     default:
-      return note(Notes::ignored, "fcntl: the kernel answers by itself");
+      return note(Notes::ignored, "fcntl: the kernel itself answers");
   }
 }
 

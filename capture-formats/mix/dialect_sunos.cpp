@@ -42,7 +42,7 @@ std::vector<Block> parse(const Lines& lines) {
     at = head + 3;
     if (at >= lines.size()) lines.fail(at, "unexpected EOF after 'calls'");
     const unsigned version = version_of(lines, head);
-    if (!version) lines.fail(head, "expected 'V2:' or 'V3:' behind 'NFS'");
+    if (!version) lines.fail(head, "expected 'V2:' or 'V3:' after 'NFS'");
     Block block(version, client, "SunOS nfsstat", head);
     block.printed_calls = calls;
     at = add_rows(lines, at, block);

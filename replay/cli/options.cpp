@@ -35,11 +35,11 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, some_time, "stop issuing after this much time").stands_for("TIME");
   run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  run.add("--on-error", on_error, "an operation that fails as it had not: count or stop (default count)")
+  run.add("--on-error", on_error, "when an operation fails that had not: count or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
-  run.add("--ranks", out.cluster.ranks, "run a mix by that many processes").stands_for("N").within(1, 4096);
-  run.add("--repeat", out.repeat, "so many runs, and the median and spread of them").stands_for("N").within(1, 1000);
+  run.add("--ranks", out.cluster.ranks, "run a mix with this many processes").stands_for("N").within(1, 4096);
+  run.add("--repeat", out.repeat, "this many runs, with their median and spread").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "the highest load within 'p99 < 10ms'").stands_for("CONDITION");
   run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
   run.flag("--dry-run", out.dry_run, "say what would be done and change nothing");
@@ -59,7 +59,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.add_with("--interval", out.interval, some_time, "of what is told over time (default 1s)").stands_for("TIME");
   results.add("--record", out.record, "write what was issued and what came of it as a trace").stands_for("FILE");
   results.flag("--json", out.json, "the report as JSON on standard output");
-  results.add_with("--status-interval", out.status_interval, some_time, "a line of progress as often, without a terminal")
+  results.add_with("--status-interval", out.status_interval, some_time, "without a terminal, a progress line this often")
       .stands_for("TIME");
   results.flag("-q,--quiet", out.quiet, "no progress");
 

@@ -83,7 +83,7 @@ std::string verdict_words(std::span<const RatePair> rounds) {
   const PairedRatio paired = paired_ratio(rounds);
   if (paired.faster()) return "faster";
   if (paired.slower()) return "slower";
-  const std::string unknown = "no difference that could be told";
+  const std::string unknown = "no difference that could be shown";
   if (rounds.size() < 2) return unknown + " (two rounds are the least)";
   const std::optional<unsigned> more = rounds_to_decide(rounds);
   if (!more) return unknown + " (nor with a thousand more rounds)";

@@ -33,7 +33,7 @@ PairedRatio paired_ratio(std::span<const RatePair> rounds, Confidence confidence
 // How many rounds more would probably decide, if the ratios go on to scatter as they do. Nothing: over a thousand, or one round
 // alone says nothing of it. 0: they have decided.
 std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds);
-// "faster", "slower", "no difference that could be told (12 more rounds might)".
+// "faster", "slower", "no difference that could be shown (12 more rounds might)".
 std::string verdict_words(std::span<const RatePair> rounds);
 
 double median(std::vector<double> values);  // 0 of none

@@ -286,7 +286,7 @@ class RunPart {
 // All runs beside each other; of the loads of a ramp, a curve.
 void overview(HtmlPage& page, const std::vector<ChosenRun>& runs) {
   page.section("runs", "Runs");
-  HtmlPage::Table t{.caption = "One behind the other",
+  HtmlPage::Table t{.caption = "All runs",
                     .headings = {"run", "target", "offered/s", "achieved/s", "p50", "p99", "p99.9", "differed", "verdict"}};
   t.id = "run-table";
   ChartSeries p50{"p50", {}}, p99{"p99", {}};

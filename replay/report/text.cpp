@@ -96,8 +96,8 @@ void load_lines(Out out, const Report& report) {
   if (!r.limit_text.empty()) fmt::format_to(out, "limit      {}\n", r.limit_text);
   if (r.behind) fmt::format_to(out, "behind     {}\n", behind_text(r));
   if (r.silent)
-    fmt::format_to(out, "silence    {} in which nothing that was asked was answered, {} at a stretch\n",
-                   format_duration(r.silent), format_duration(r.longest_silence));
+    fmt::format_to(out, "silence    {} in which no request was answered, {} at a stretch\n", format_duration(r.silent),
+                   format_duration(r.longest_silence));
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ std::string report_text(const Report& report) {
   for (const auto& [name, value] : report.counters)
     if (value) fmt::format_to(out, "target     {} {}\n", format_count(value), name);
   if (r.cause)
-    fmt::format_to(out, "followed   {} outcomes differed in consequence of what was not issued, first operation {} {} '{}'\n",
+    fmt::format_to(out, "followed   {} outcomes differed as a consequence of what was not issued, first operation {} {} '{}'\n",
                    format_count(r.followed()), r.cause->seq, op_name(r.cause->kind), escape_text(r.cause->name));
   for (const Mismatch& m : report.prepared.failures)
     fmt::format_to(out, "image failed: {} '{}': {}\n", op_name(m.kind), escape_text(m.name), m.got);

@@ -49,7 +49,7 @@ Verdict verdict(const Report& report) {
   when(report.image.stripped_bits, "set-id bits of the initial image left out (see --privileged)");
   when(report.image.refused_xattrs, "extended attributes of the initial image refused (see --privileged)");
   when(r.differed(), "outcomes differed");
-  when(r.followed(), "outcomes differed in consequence of operations that were not issued");
+  when(r.followed(), "outcomes differed as a consequence of operations that were not issued");
   if (r.unanswered)
     v.reasons.push_back(format_count(r.unanswered) + " operations got no answer" +
                         (r.silent ? fmt::format("; the target was silent for {}", format_duration(r.silent)) : ""));

@@ -224,7 +224,7 @@ TEST_CASE("malformed mixfiles: the original's messages where it has one, with fi
        "/proc/net/rpc/nfsd or nfs, found 'hello'"},
       {"no-head.txt",
        "no-head.txt:2: bad mix format: a line that says what is counted, such as 'Server nfs v3:', is missing above these names"},
-      {"irix-v4.txt", "irix-v4.txt:1: bad mix format: expected 'V2:' or 'V3:' behind 'NFS'"},
+      {"irix-v4.txt", "irix-v4.txt:1: bad mix format: expected 'V2:' or 'V3:' after 'NFS'"},
       {"overflow.txt", "overflow.txt:9: bad mix format: the counts do not fit into 64 bits"},
       {"raw-few.txt", "raw-few.txt:9: bad mix format: can't find 22 op values (3 found)"},
       {"raw-no-procs.txt", "raw-no-procs.txt:3: bad mix format: can't find 0 op values (0 found)"},

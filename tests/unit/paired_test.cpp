@@ -30,14 +30,14 @@ TEST_CASE("A paired ratio has the interval that Student's distribution gives") {
 
 TEST_CASE("What can't be told is said to be so, with how many rounds might tell it") {
   CHECK(verdict_words(rounds_of({0.5, 0.51, 0.49})) == "slower");
-  CHECK(verdict_words(rounds_of({2})) == "no difference that could be told (two rounds are the least)");
+  CHECK(verdict_words(rounds_of({2})) == "no difference that could be shown (two rounds are the least)");
   const auto near = rounds_of({1.02, 0.99, 1.03, 0.99, 1.02});
   const std::optional<unsigned> more = rounds_to_decide(near);
   REQUIRE(more);
   CHECK(*more > 0);
   CHECK(verdict_words(near).find(std::to_string(*more) + " more rounds might") != std::string::npos);
-  CHECK(verdict_words(rounds_of({1.1, 1 / 1.1, 1})) == "no difference that could be told (nor with a thousand more rounds)");
-  CHECK(verdict_words(rounds_of({1, 1, 1})) == "no difference that could be told (nor with a thousand more rounds)");
+  CHECK(verdict_words(rounds_of({1.1, 1 / 1.1, 1})) == "no difference that could be shown (nor with a thousand more rounds)");
+  CHECK(verdict_words(rounds_of({1, 1, 1})) == "no difference that could be shown (nor with a thousand more rounds)");
   CHECK(paired_ratio(rounds_of({1, 1, 1})).sign_p == 1);
 }
 

@@ -207,9 +207,9 @@ Run add_bonnie(Command& command, const std::atomic<int>& stop) {
       .stands_for("N[:MAX[:MIN[:DIRS[:CHUNK]]]]");
   command.add("-m", o->machine, "name of the machine in the results").stands_for("NAME");
   command.add("-r", o->memory, "MiB of memory, whose double the big file must have; 0: any size will do").stands_for("MIB");
-  command.add("-x", o->rounds, "that many rounds of all tests, each a line of CSV").within(1, 1'000'000).stands_for("N");
-  command.add("-u", o->user, "as whom, name or number; needed by root").stands_for("USER[:GROUP]");
-  command.add("-g", o->group, "as which group").stands_for("GROUP");
+  command.add("-x", o->rounds, "this many rounds of all tests, each a line of CSV").within(1, 1'000'000).stands_for("N");
+  command.add("-u", o->user, "the user to act as, name or number; needed by root").stands_for("USER[:GROUP]");
+  command.add("-g", o->group, "the group to act as").stands_for("GROUP");
   command.flag("-q", o->quiet, "no progress; the table goes to standard error");
   command.add("-f", o->bytes_size, "MiB of the tests by single bytes (3 unless given); without a number they are left out")
       .count_within(0, 1)

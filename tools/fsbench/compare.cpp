@@ -53,7 +53,7 @@ class Compare {
       : options_(options), stop_(stop) {
     if (command.empty() || !ComparedProgram::is_known(command[0]))
       throw std::runtime_error(
-          "expected a program behind \"--\": bonnie, nhfsstone, postmark, vdbench or fsreplay, with its options");
+          "expected a program behind \"--\": bonnie, lantest, nhfsstone, postmark, vdbench or fsreplay, with its options");
     program_ = std::make_unique<ComparedProgram>(command[0], std::vector<std::string>(command.begin() + 1, command.end()));
     comparison_.targets = options.targets;
     comparison_.program = fmt::format("{}", fmt::join(command, " "));
@@ -122,7 +122,8 @@ Run add_compare(Command& command, const std::atomic<int>& stop) {
       .required()
       .count_within(2, 26);
   command.footer(
-      "Behind the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is bonnie, nhfsstone, postmark, vdbench or fsreplay.");
+      "After the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is bonnie, lantest, nhfsstone, postmark, vdbench or "
+      "fsreplay.");
   command.add("--rounds", options->rounds, "runs on each target (default 5)").within(1, 10'000).stands_for("N");
   command.add("--seed", options->seed, "of the first round, where the program takes one; each round has the next (default 1)")
       .stands_for("N");

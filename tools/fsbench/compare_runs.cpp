@@ -149,7 +149,7 @@ bool ComparedProgram::is_known(const std::string& name) {
 ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> arguments)
     : name_(std::move(name)), arguments_(std::move(arguments)) {
   if (name_ == "fsreplay" && (arguments_.empty() || arguments_[0].starts_with("-")))
-    throw std::runtime_error("expected a trace or a mix directly behind fsreplay");
+    throw std::runtime_error("expected a trace or a mix directly after fsreplay");
 }
 
 std::vector<std::string> ComparedProgram::command(const std::string& target, unsigned seed) const {

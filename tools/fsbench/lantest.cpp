@@ -231,9 +231,9 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
   command.add("-p", o->port, "its port (default 548)").within(1, 65535).stands_for("PORT").excludes(url);
   command.add("-s", o->volume, "volume to work on").stands_for("VOLUME").excludes(url);
   command.add("-u", o->user, "user (default the one who runs this)").stands_for("USER").excludes(url);
-  command.add("-w", o->password, "password; AFP_PASSWORD or a prompt show it to nobody").stands_for("PASSWORD");
+  command.add("-w", o->password, "password; AFP_PASSWORD or the prompt keep it from others").stands_for("PASSWORD");
   command.add("--password-file", o->password_file, "the password is its first line").stands_for("FILE");
-  command.flag("--operations", o->settings.as_operations, "goes by operations on afp:// too, as on all other targets");
+  command.flag("--operations", o->settings.as_operations, "performs operations on afp:// too, as on all other targets");
   command.flag("--cleartext", o->clear_text, "sends the password in clear text, as the original does");
   for (size_t i = 0; i < std::size(kVersions); ++i)
     command.flag("-" + std::to_string(i + 3), o->version[i], fmt::format("speaks AFP {}", kVersions[i]));
@@ -245,10 +245,10 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
   command.add("-F", o->settings.big_file, "reads a file of the volume's root in test 3").stands_for("FILE");
   const Option fast = command.flag("-g", o->fast, "a file of 1 GB in tests 2 and 3");
   command.flag("-G", o->faster, "a file of 10 GB").excludes(fast);
-  command.add("--percent", o->settings.percent, "so many percent of all counts, to try it out").within(1, 100).stands_for("N");
+  command.add("--percent", o->settings.percent, "this percentage of all counts, to try it out").within(1, 100).stands_for("N");
   command.flag("-c", o->csv, "results as CSV");
   command.flag("-v", o->detail, "after the results, latency by command");
-  command.flag("-V", o->each, "tells each command and its result, on standard error");
+  command.flag("-V", o->each, "prints each command and its result, on standard error");
   command.flag("-b", o->debug, "likewise");
   command.add("--proc", o->proc, "counts calls of the server's processes, seen there; default /proc_io, if it is there")
       .stands_for("DIR");

@@ -105,12 +105,12 @@ Run add_nfstest(Command& command, const std::atomic<int>& stop) {
   command.add("WORDS", options->words,
               "a letter and its value each: unit u, sizes m to M by step s or factor K, buffer b, files n, folder f, output o, "
               "direct d, check c, verbose v, repeats R, space S");
-  command.add("--ranks", options->cluster.ranks, "that many processes (default 1)").within(1, 4096).stands_for("N");
+  command.add("--ranks", options->cluster.ranks, "this many processes (default 1)").within(1, 4096).stands_for("N");
   command.flag("--compat", options->output.compat, "times with one decimal, as the original has them");
   command.flag("--fsync", options->output.sync, "fsync before each written file is closed");
   command
       .add_with("--patience", options->cluster.patience, parse_duration,
-                "without a sign of life for that long, a rank is lost (default 60s)")
+                "a rank that gives no sign of life for this long is lost (default 60s)")
       .stands_for("TIME");
   command.flag("--json", options->output.json, "results as JSON, with each rank, and latencies");
   return [options, &stop](const auto&) { return run(*options, stop); };

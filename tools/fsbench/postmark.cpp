@@ -140,13 +140,13 @@ class Postmark {
 Run add_postmark(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command.add("CONFIG", options->file, "file of commands; after it, and without \"quit\" in it, commands are read at a prompt");
-  command.add("--streams", options->streams, "that many copies at the same time, each with files and a seed of its own")
+  command.add("--streams", options->streams, "this many copies at the same time, each with files and a seed of its own")
       .within(1, 10'000)
       .stands_for("N");
   command.flag("--detail", options->detail, "after each report, the time to the millisecond and latency by kind");
   command.add("--location", options->location, "a directory or URL, in place of all that CONFIG sets").stands_for("DIR");
   command.flag("--json", options->json,
-               "in place of the transcript, of each run the rates as JSON; reads no commands but CONFIG's");
+               "instead of the transcript, the rates of each run as JSON; reads only the commands in CONFIG");
   return [options, &stop](const auto&) { return Postmark(*options, stop).run(); };
 }
 

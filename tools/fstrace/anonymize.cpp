@@ -79,7 +79,7 @@ int rename_all(const Options& options) {
   output.finish(std::move(closing));
   report_output(options.output, output, output.operations());
   if (anonymizer.fingerprinted())
-    fmt::print("the content of {} reads and writes became fingerprints, which there is no way back from\n",
+    fmt::print("the content of {} reads and writes became fingerprints, which can't be turned back\n",
                format_count(anonymizer.fingerprinted()));
   if (anonymizer.hashed() && !options.reverse)
     fmt::print("{} names are too long for a pseudonym that there is a way back from\n", format_count(anonymizer.hashed()));

@@ -150,7 +150,7 @@ Run add_stat(Command& command) {
   command.add("--interval", options->interval, "a table for each such stretch of time (1s, 5m)");
   command.add("--sort", options->sort, "largest first by operations, bytes or time (default operations)")
       .one_of({"operations", "bytes", "time"});
-  command.add("--top", options->top, "only so many groups of each table");
+  command.add("--top", options->top, "only this many groups of each table");
   const Option json = command.flag("--json", options->json, "JSON on standard output");
   command.flag("--csv", options->csv, "comma-separated values on standard output").excludes(json);
   options->selection.add_time_options(command);

@@ -207,7 +207,7 @@ void Nfs4Compound::finish() {
   if (!op_.error) resolve({});
   pending_ = false;
   if (opens_ && !op_.error) finish_open();
-  if (!op_.object && !op_.parent) return sink_.note(ImportNotes::lost, "operations on a file that no handle tells", 1);
+  if (!op_.object && !op_.parent) return sink_.note(ImportNotes::lost, "operations on a file that no handle identifies", 1);
   ++done_;
   files_.add(call_.client, op_, listing_ends_);
 }

@@ -90,7 +90,7 @@ class MemoryTarget final : public Target {
 };
 
 std::unique_ptr<Target> open_memory(const std::string& url, const TargetOptions& options) {
-  if (url != "memory:" && url != "memory://") throw std::runtime_error(url + ": expected memory: and nothing behind it");
+  if (url != "memory:" && url != "memory://") throw std::runtime_error(url + ": expected memory: and nothing after it");
   return std::make_unique<MemoryTarget>(options);
 }
 

@@ -161,7 +161,7 @@ std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& o
   try {
     if (!version || *version == "3") return std::make_unique<NfsTarget>(url, connect_nfs(url, options));
     if (*version == "4.1" || *version == "4.2") return nfs4::open_target(url, uint32_t(version->back() - '0'), options);
-    throw std::runtime_error("bad URL '" + url.text + "': only version=3, version=4.1 and version=4.2 are spoken");
+    throw std::runtime_error("bad URL '" + url.text + "': only version=3, version=4.1 and version=4.2 are supported");
   } catch (const std::runtime_error& e) {
     throw std::runtime_error("nfs: " + std::string(e.what()));
   }

@@ -62,7 +62,7 @@ class NullTarget final : public Target {
 const TargetPlugin null_plugin = {"null", "null:  does nothing, with the recorded outcomes: measures the replayer itself",
                                   [](const std::string& url, const TargetOptions& options) -> std::unique_ptr<Target> {
                                     if (url != "null:" && url != "null://")
-                                      throw std::runtime_error(url + ": expected null: and nothing behind it");
+                                      throw std::runtime_error(url + ": expected null: and nothing after it");
                                     return std::make_unique<NullTarget>(*options.clock);
                                   }};
 

@@ -62,7 +62,7 @@ bool ServerCalls::look() {
     const std::array<uint64_t, 2> uids = numbers_behind(text(pid, "status"), "Uid");
     if (uids[0] == uid || uids[1] == uid) server_ = std::max(server_, pid);  // the latest, if there are several
   }
-  if (!server_) problem_ = fmt::format("no process afpd of user '{}' is to be seen in {}", user_, proc_);
+  if (!server_) problem_ = fmt::format("no process afpd of user '{}' can be seen in {}", user_, proc_);
   return server_ != 0;
 }
 

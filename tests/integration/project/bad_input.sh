@@ -61,7 +61,7 @@ refused 'a range without operations' 'no operations' fsreplay good.zst t --from 
 refused 'an unknown kind of target' 'no such kind' fsreplay good.zst gopher://host/
 refused 'an unknown option of a directory' "unknown option 'direct=2'" fsreplay good.zst file:t?direct=2
 refused 'an unknown option of a directory, with slashes' "unknown option 'x=1'" fsreplay good.zst "file://$PWD/t?x=1"
-refused 'something behind null:' 'nothing behind it' fsreplay good.zst null:x
+refused 'something after null:' 'nothing after it' fsreplay good.zst null:x
 refused 'an IPv6 address without brackets' 'stands in brackets' fsreplay good.zst nfs://::1/x
 refused 'a server that is not there' 'refused' fsreplay good.zst 'nfs://127.0.0.1:9/export?version=3&nfsport=9&mountport=9'
 refused 'a target below a file' 'Not a directory' fsreplay good.zst text/below

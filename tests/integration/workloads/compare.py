@@ -36,7 +36,7 @@ def outputs():
         logs = [math.log(b / a) for a, b in zip(*row["rates"])]
         width = STUDENT[len(logs)] * statistics.stdev(logs) / math.sqrt(len(logs))
         low, high = math.exp(statistics.fmean(logs) - width), math.exp(statistics.fmean(logs) + width)
-        right = "B is faster" if low > 1 else "B is slower" if high < 1 else "no difference that could be told ("
+        right = "B is faster" if low > 1 else "B is slower" if high < 1 else "no difference that could be shown ("
         case(f"{row['name']}: ratio, interval and verdict follow from the rounds",
              math.isclose(against["ratio"], math.exp(statistics.fmean(logs))) and math.isclose(against["low"], low)
              and math.isclose(against["high"], high) and against["verdict"].startswith(right), row)
@@ -57,7 +57,7 @@ def no_difference():
     done = compare("memory:", "memory:", "memory:", "--rounds", "4", "--json", "--all-rounds", *LITTLE)
     result = json.loads(done.stdout)
     verdicts = [a["verdict"] for row in result["rows"] for a in row["against"]]
-    unknown = [v for v in verdicts if v.startswith("no difference that could be told (")]
+    unknown = [v for v in verdicts if v.startswith("no difference that could be shown (")]
     case("a target is as fast as itself", len(verdicts) == 20 and len(unknown) >= 13, verdicts)
     case("all rounds were run", result["rounds"] == 4 and all(len(r) == 4 for row in result["rows"] for r in row["rates"]), result["rounds"])
 
