@@ -219,6 +219,52 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
          all(len(line) == 9 for line in lines_of(done.stdout, "r;").values()), done.stdout + done.stderr)
 
 
+def alike(unit, *names):
+    """Units for each that differs."""
+    units = []
+    for name in names:
+        with open(name, "rb") as file:
+            units += iter(lambda: file.read(unit), b"")
+    return len(units) / len(set(units))
+
+
+def ratios():
+    done, out = vdbench("""compratio=2
+dedupratio=2
+dedupunit=4k
+sd=sd1,lun=alike,size=16m
+wd=w,sd=sd1,rdpct=0,xfersize=8k
+rd=r,wd=w,iorate=300,elapsed=2
+""", name="alike")
+    ratio = alike(4096, "alike")
+    case("blocks of an SD are alike as dedupratio= asks, after some were written again", done.returncode == 0 and 1.9 < ratio < 2.1, (ratio, out))
+    done, out = vdbench("""create_anchors=yes
+dedupratio=3
+dedupunit=8k
+fsd=f,anchor=alike.d,depth=1,width=2,files=50,size=64k
+fwd=w,operation=write,xfersize=16k
+rd=r,fwd=w,fwdrate=100,elapsed=2,format=yes
+""", name="same")
+    ratio = alike(8192, *(os.path.join("alike.d", name) for name, size in tree("alike.d").items() if size != "directory"))
+    case("and those of files", done.returncode == 0 and 2.85 < ratio < 3.15, (ratio, out))
+    done, out = vdbench("sd=s,lun=smaller,size=16m\nwd=w,sd=s,rdpct=0,seekpct=eof,xfersize=64k\nrd=r,wd=w,iorate=max,elapsed=60,forcompratio=(2,5)\n", name="smaller")
+    packed = subprocess.run(["zstd", "-q", "-c", "smaller"], capture_output=True, check=True).stdout
+    case("what is written compresses as a loop's last compratio= asks", done.returncode == 0 and 4.75 < (16 << 20) / len(packed) < 5.25, (len(packed), out))
+    case("which the flatfile has", [row["compratio"] for row in flatfile("smaller.out") if row["Run"] == "r" and row["Interval"].startswith("avg")] == ["2.0000", "5.0000"], out)
+    with open("pattern", "wb") as file:
+        file.write(b"0123456789")
+    done, out = vdbench("pattern=pattern\nsd=s,lun=patterned,size=1m\nwd=w,sd=s,rdpct=0\nrd=r,wd=w,iorate=100,elapsed=2\n", name="pattern")
+    with open("patterned", "rb") as file:
+        case("a pattern goes on and on", done.returncode == 0 and file.read() == (b"0123456789" * 104858)[:1 << 20], out)
+    for name, text, expected in (("more sets than the ratio leaves", "dedupratio=40\ndedupunit=4k\n", "dedupsets=5% are more than dedupratio=40 leaves, expected at most 2.5%"),
+                                 ("an empty pattern", "pattern=/dev/null\n", "is empty, expected a pattern"),
+                                 ("both kinds of content", "pattern=pattern\ncompratio=2\n", "expected either pattern= or"),
+                                 ("data validation beside it", "compratio=2\nvalidate=yes\n", "beside it")):
+        done, out = vdbench(text + "sd=s,lun=small,size=8m\nwd=w,sd=s,rdpct=0\nrd=r,wd=w,iorate=100,elapsed=2\n", name="mistake")
+        case(f"refused: {name}", done.returncode != 0 and expected in done.stderr, done.stderr)
+    case("and nothing was made", not os.path.exists("small"))
+
+
 def raw_device():
     with open("image", "wb") as file:
         file.truncate(64 << 20)
@@ -423,7 +469,7 @@ rd=rd2,format=clean
 PARTS = (
     (structures, operations, formats, once_and_limits),
     (raw_file, interrupted, bad_input),
-    (raw_device, validation, killed),
+    (raw_device, validation, killed, ratios),
 )
 
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "measure/tally.hpp"
+#include "workloads/vdbench/content/content.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/files/anchor.hpp"
 #include "workloads/vdbench/pace/pace.hpp"
@@ -36,6 +37,7 @@ struct WorkContext {
   unsigned number;  // of the run's works
   Anchor& anchor;
   Anchor* target = nullptr;          // of copy and move
+  const Content* content = nullptr;  // of what is written; null: of Payload
   std::atomic<bool> over{false};     // none of its threads can go on
   std::atomic<unsigned> threads{0};  // that go on
 };

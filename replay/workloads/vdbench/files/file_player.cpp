@@ -19,7 +19,7 @@ constexpr unsigned kMostBlocked = 10'000;   // in a row, after which a run can't
 }  // namespace
 
 FilePlayer::FilePlayer(WorkContext& context, unsigned number)
-    : context_(context), number_(number), anchor_(&context.anchor), random_(context.run.seed, number + 1) {}
+    : context_(context), number_(number), anchor_(&context.anchor), random_(context.run.seed, number + 1), writer_(number) {}
 
 Actor FilePlayer::play(Seat& seat) {
   ++context_.threads;
@@ -196,7 +196,10 @@ void FilePlayer::failed(const std::string& what, Anchor& anchor, const std::stri
       fmt::format("fwd={} fsd anchor={} file={} operation={}: {}", settings().name, anchor.name(), path, what, strerror(error)));
 }
 
-std::string_view FilePlayer::payload(ObjectId object, uint64_t offset, uint64_t length) {
+std::string_view FilePlayer::payload(uint32_t file, uint64_t offset, uint64_t length) {
+  if (context_.content)
+    return writer_.get(*context_.content, offset, length, anchor_->structure().place_of(file, context_.content->unit()));
+  const ObjectId object = anchor_->file(file).object;
   return Payload::shared().get(object, offset, size_t(length), scratch_);
 }
 

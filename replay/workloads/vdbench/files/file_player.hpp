@@ -67,7 +67,7 @@ class FilePlayer final : public Player {
   const FileWorkload& settings() const { return context_.work.workload; }
   uint64_t draw_size();
   void failed(const std::string& what, Anchor& anchor, const std::string& path, int error);
-  std::string_view payload(ObjectId object, uint64_t offset, uint64_t length);
+  std::string_view payload(uint32_t file, uint64_t offset, uint64_t length);
 
   WorkContext& context_;
   const unsigned number_;
@@ -79,6 +79,7 @@ class FilePlayer final : public Player {
   unsigned blocked_in_a_row_ = 0;
   std::optional<Open> open_;  // of reads and writes
   std::string scratch_;
+  ContentWriter writer_;
 };
 
 }  // namespace fsr::vdbench

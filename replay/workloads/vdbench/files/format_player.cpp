@@ -71,7 +71,11 @@ Task FormatPlayer::make_file(Seat& seat, uint32_t file) {
   for (uint64_t offset = its.current / unit * unit; offset < size && !seat.ended();) {
     const uint64_t length = std::min(unit, size - offset);
     const Op write{.kind = OpKind::write, .object = op.object, .handle = op.handle, .offset = offset, .length = length};
-    const How how{.payload = Payload::shared().get(op.object, offset, size_t(length), scratch_), .generated = true};
+    How how{.generated = context_.content == nullptr};
+    if (context_.content)
+      how.payload = writer_.get(*context_.content, offset, length, structure.place_of(file, context_.content->unit()));
+    else
+      how.payload = Payload::shared().get(op.object, offset, size_t(length), scratch_);
     const Outcome& done = co_await seat.perform(write, row_of(context_.number, Operation::write), how);
     if (done.error || done.result != length) {
       failed(fmt::format("write lba={} size={}", offset, length), structure.file_path(file), done.error ? done.error : EIO);

@@ -63,6 +63,7 @@ Structure::Structure(const FileSystem& settings)
   JavaRandom random(0);
   sizes_.resize(holding * in_directory_);
   for (uint64_t& size : sizes_) bytes_ += size = draw_size(settings, random);
+  for (uint64_t size : sizes_) largest_ = std::max(largest_, size);
 
   used_.resize(sizes_.size());
   std::iota(used_.begin(), used_.end(), 0u);

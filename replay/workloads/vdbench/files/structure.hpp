@@ -35,6 +35,8 @@ class Structure {
   std::string file_path(uint64_t file) const;  // below the anchor
   std::string directory_path(uint64_t directory) const;
   uint64_t size_of(uint64_t file) const { return sizes_[file]; }
+  // Where a file would begin if all were in one row, each with the room of the largest in whole units.
+  uint64_t place_of(uint64_t file, uint64_t unit) const { return file * ((largest_ + unit - 1) / unit * unit); }
   // Those in use: all, or the parts that totalsize= and workingsetsize= ask for.
   const std::vector<uint32_t>& used() const { return used_; }
   uint64_t total() const { return total_; }  // bytes of totalsize's part; all without
@@ -50,7 +52,7 @@ class Structure {
   std::vector<uint64_t> powers_;  // of the width
   std::vector<uint64_t> sizes_;
   std::vector<uint32_t> used_;
-  uint64_t bytes_ = 0, total_ = 0;
+  uint64_t bytes_ = 0, total_ = 0, largest_ = 0;
 };
 
 }  // namespace fsr::vdbench

@@ -94,7 +94,7 @@ Task FilePlayer::transfer(Seat& seat, bool reads) {
   op.offset = offset;
   op.length = length;
   How how{.due = due_};
-  if (!reads) how.payload = payload(file.object, offset, length);
+  if (!reads) how.payload = payload(open_->file, offset, length);
   const Outcome& outcome = co_await seat.perform(op, row(reads ? Operation::read : Operation::write), how);
   const bool shorter = outcome.error == 0 && outcome.result != length;
   if (outcome.error || shorter)

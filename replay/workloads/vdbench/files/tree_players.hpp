@@ -61,7 +61,7 @@ class FormatPlayer final : public Player {
     explicit Shared(unsigned players) : levels(players) {}
   };
   FormatPlayer(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned players)
-      : context_(context), shared_(shared), format_(format), number_(number), players_(players) {}
+      : context_(context), shared_(shared), format_(format), number_(number), players_(players), writer_(number) {}
   Actor play(Seat& seat) override;
 
   const Events& events() const { return events_; }
@@ -77,6 +77,7 @@ class FormatPlayer final : public Player {
   const unsigned number_, players_;
   Events events_{};
   std::string scratch_;
+  ContentWriter writer_;
 };
 
 }  // namespace fsr::vdbench

@@ -278,6 +278,12 @@ class Reader {
     if (all_.runs.empty()) throw ParameterError(last, "nothing to be run, expected rd=");
     for (const Storage& s : all_.storages)
       if (s.lun.empty()) throw ParameterError(s.place, fmt::format("sd={}: expected lun=", s.name));
+    const ContentSettings& content = all_.general.content;
+    if (!content.pattern_file.empty() && (content.compression > 1 || content.dedup > 0))
+      throw ParameterError(last, "expected either pattern= or compratio= and dedupratio=");
+    if (content.sets_percent && content.sets * content.dedup > 100)
+      throw ParameterError(last, fmt::format("dedupsets={:g}% are more than dedupratio={:g} leaves, expected at most {:g}%",
+                                             content.sets, content.dedup, 100 / content.dedup));
     for (const FileSystem& f : all_.systems)
       if (f.anchor.empty()) throw ParameterError(f.place, fmt::format("fsd={}: expected anchor=", f.name));
     for (const FileSystem& a : all_.systems)

@@ -115,21 +115,34 @@ Repeats repeats(const Value& value) {
 
 namespace {
 
+void set_dedup_unit(General& g, const Parameter& p) {
+  g.content.unit = whole(p, 512, 1 << 30);
+  if (g.content.unit % 512) throw ParameterError(p.values[0].place, "expected a multiple of 512");
+}
+
+void set_dedup_sets(General& g, const Parameter& p) {
+  const Number sets = number(single(p));
+  g.content.sets = sets.value;
+  g.content.sets_percent = sets.percent;
+  const bool fine = sets.value > 0 && (sets.percent ? sets.value < 100 : sets.value == double(uint64_t(sets.value)));
+  if (!fine) throw ParameterError(p.values[0].place, "expected a number of sets, or a percentage of all units");
+}
+
 constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kSolaris = "it is Solaris' or Windows' own";
 
 const Keyword<General> kGeneral[] = {
     {"abort_failed_skew", nullptr, kNotYet},
-    {"compratio", nullptr, kNotYet},
-    {"compression", nullptr, kNotYet},
+    {"compratio", [](General& g, const Parameter& p) { g.content.compression = within(p, 1, 25); }},
+    {"compression", nullptr, "expected compratio="},
     {"compressionseed", nullptr, kNotYet},
     {"concatenatesds", nullptr, kNotYet},
     {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},
     {"data_errors", [](General& g, const Parameter& p) { g.data_errors = whole(p, 1, 1'000'000'000); }},
     {"debug", nullptr, "it asks for the original's own flags"},
-    {"dedupratio", nullptr, kNotYet},
-    {"dedupunit", nullptr, kNotYet},
-    {"dedupsets", nullptr, kNotYet},
+    {"dedupratio", [](General& g, const Parameter& p) { g.content.dedup = within(p, 1, 1000); }},
+    {"dedupunit", set_dedup_unit},
+    {"dedupsets", set_dedup_sets},
     {"deduphotsets", nullptr, kNotYet},
     {"dedupflipflop", nullptr, kNotYet},
     {"startcmd", [](General& g, const Parameter& p) { set_commands(g.start, p); }},
@@ -146,8 +159,8 @@ const Keyword<General> kGeneral[] = {
     {"messagescan", [](General&, const Parameter& p) { single(p); }},
     {"misc", set_misc},
     {"monitor", [](General& g, const Parameter& p) { g.monitor = single(p).text; }},
-    {"pattern", nullptr, kNotYet},
-    {"pattern_buffer", nullptr, kNotYet},
+    {"pattern", [](General& g, const Parameter& p) { g.content.pattern_file = single(p).text; }},
+    {"pattern_buffer", nullptr, "a pattern is as long as its file"},
     {"port", [](General&, const Parameter& p) { whole(p, 1, 65535); }},
     {"report",
      [](General& g, const Parameter& p) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,6 +55,18 @@ struct Validation {
   bool recovers = false, only_recovers = false, ignores_pending = false, reads_all = true;
 };
 
+// What is written is like.
+struct ContentSettings {
+  double compression = 1;     // bytes for each that is left
+  double dedup = 0;           // units for each that is left; 0: not asked
+  uint64_t unit = 128 << 10;  // bytes, of dedup
+  double sets = 5;            // of units that are alike
+  bool sets_percent = true;   // of all units
+  std::string pattern_file;
+  std::shared_ptr<const std::string> pattern;  // its content; null: none
+  bool given() const { return compression > 1 || dedup > 0 || !pattern_file.empty(); }
+};
+
 // How often all runs are made: a number of times, or again until so many seconds are over; both 0: for ever.
 struct Repeats {
   uint64_t times = 1;
@@ -73,6 +86,7 @@ struct General {
   uint64_t data_errors = 50;  // after which everything ends
   std::optional<bool> format_storage;
   Repeats repeats;
+  ContentSettings content;
   uint64_t queue = 2000;  // starts that a workload may be behind
 };
 

@@ -82,7 +82,12 @@ std::string megabytes(const RunRecord&, const RunLine& line) {
   return decimal(mebibytes(of(line).of(Operation::read), line.seconds) + mebibytes(of(line).of(Operation::write), line.seconds));
 }
 std::string unknown(const RunRecord&, const RunLine&) { return kUnknown; }
-std::string one(const RunRecord&, const RunLine&) { return decimal(1); }
+
+constexpr Column kCompression = {"compratio", "Requested compression ratio",
+                                 [](const RunRecord& r, const RunLine&) { return decimal(r.run->content.compression); }};
+constexpr Column kDedup = {"dedupratio", "Requested dedup ratio", [](const RunRecord& r, const RunLine&) {
+                             return r.run->content.dedup > 0 ? decimal(r.run->content.dedup) : std::string(kUnknown);
+                           }};
 
 constexpr Column kName{"Run", "Name of run from RD=", [](const RunRecord& r, const RunLine&) { return r.run->name; }};
 constexpr Column kInterval{"Interval", "Reporting interval number",
@@ -128,8 +133,8 @@ constexpr Column kRaw[] = {
     {"lunsize", "Total amount of Gigabytes of all luns (GB= 1024*1024*1024)",
      [](const RunRecord& r, const RunLine&) { return decimal(storage_gibibytes(*r.run)); }},
     {"version", "Vdbench version identifier", unknown},
-    {"compratio", "Requested compression ratio", one},
-    {"dedupratio", "Requested dedup ratio", unknown},
+    kCompression,
+    kDedup,
     {"queue_depth", "Average i/o queue depth",
      [](const RunRecord&, const RunLine& line) {
        return decimal(line.seconds > 0 ? of(line).requested.service.sum() / 1e9 / line.seconds : 0);
@@ -174,8 +179,8 @@ constexpr Column kFiles[] = {
     {"Copy_resp", "Copy response time", mean_of<Operation::copy>},
     {"Move_rate", "Moves per second", rate_of<Operation::move>},
     {"Move_resp", "Move response time", mean_of<Operation::move>},
-    {"compratio", "Requested compression ratio", one},
-    {"dedupratio", "Requested dedup ratio", unknown},
+    kCompression,
+    kDedup,
 };
 
 constexpr Column kProcessors[] = {

@@ -91,6 +91,9 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
   } else if (name == "rdpct") {
     for (Workload& w : run.workloads) w.read_percent = percentage(loop, n);
     for (FileWork& w : run.file_works) w.workload.read_percent = percentage(loop, n);
+  } else if (name == "compratio") {
+    if (n.value < 1 || n.value > 25) throw ParameterError(loop.place, fmt::format("compratio={}: expected 1 to 25", n.text));
+    run.content.compression = n.value;
   } else if (name == "seekpct") {
     only_raw();
     for (Workload& w : run.workloads) apply(workload_keywords(), w, loop.sizes[at], "rd=");

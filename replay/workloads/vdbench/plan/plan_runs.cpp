@@ -30,6 +30,7 @@ class Planner {
     planned.name = run.name;
     planned.loops = round_text(run.loops, at);
     planned.systems = all_.systems;
+    planned.content = all_.general.content;
     planned.storages = all_.storages;
     for (size_t w : run.workloads) planned.workloads.push_back(all_.workloads[w]);
     if (!all_.files()) complete_workloads(run, planned);

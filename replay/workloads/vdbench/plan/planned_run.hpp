@@ -33,6 +33,7 @@ struct PlannedRun {
   Rate rate;
   std::string loops;  // "xfersize=4k threads=1", or "None"
   bool formats = false;
+  ContentSettings content;
   Format format;
   // As the round of loops has them.
   std::vector<FileSystem> systems;

@@ -33,6 +33,7 @@ RawPlayer::RawPlayer(RawContext& context, const Pattern& pattern, const Validati
   if (context.storage.validated)
     validator_ = std::make_unique<Validator>(*context.storage.validated, validation, context.validation, context.errors,
                                              context.work.workload.transfers.largest());
+  if (context.content) writer_.emplace(seed * 100'000 + thread);
   ++context_.threads;
 }
 
@@ -62,7 +63,9 @@ Actor RawPlayer::play(Seat& seat) {
       continue;
     }
     How how{.due = turn.planned ? at : 0};
-    if (!next->reads) how.payload = pattern_.get(next->offset, next->length);
+    if (!next->reads)
+      how.payload =
+          writer_ ? writer_->get(*context_.content, next->offset, next->length) : pattern_.get(next->offset, next->length);
     const Outcome& outcome = co_await seat.perform(op, next->reads ? reads : writes, how);
     if (outcome.error || outcome.result != next->length) failed(*next, outcome.error ? outcome.error : EIO);
   }

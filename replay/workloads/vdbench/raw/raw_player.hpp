@@ -3,10 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "base/task.hpp"
 #include "stage/seat.hpp"
+#include "workloads/vdbench/content/content.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/pace/pace.hpp"
 #include "workloads/vdbench/raw/area.hpp"
@@ -36,6 +39,7 @@ struct RawContext {
   Pace& pace;
   ErrorLog& errors;
   ValidationCounts& validation;
+  std::unique_ptr<const Content> content{};  // null: of Pattern
   std::atomic<unsigned> threads{0};
   RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidationCounts& v,
              uint64_t seed);  // throws as Areas does
@@ -53,6 +57,7 @@ class RawPlayer final : public Player {
   Chooser chooser_;
   const Pattern& pattern_;
   std::unique_ptr<Validator> validator_;  // may be null
+  std::optional<ContentWriter> writer_;   // where the work has a content
 };
 
 }  // namespace fsr::vdbench

@@ -148,6 +148,11 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
     Anchor& anchor = *tree_of(run.systems[work.system]).anchor;
     Anchor* target = work.workload.target ? tree_of(run.systems[*work.workload.target]).anchor.get() : nullptr;
     cast.works.emplace_back(new WorkContext{context, work, w, anchor, target});
+    if (run.content.given()) {
+      cast.contents.push_back(
+          std::make_unique<const Content>(run.content, "anchor=" + anchor.name(), anchor.structure().bytes()));
+      cast.works.back()->content = cast.contents.back().get();
+    }
     const unsigned threads = work.workload.threads;
     if (run.formats) cast.formats.push_back(std::make_unique<FormatPlayer::Shared>(threads));
     for (unsigned i = 0; i < threads; ++i, ++number) {

@@ -38,6 +38,7 @@ class FileRuns final : public Runs {
     bool known = false;  // what exists of it
   };
   struct Cast {
+    std::vector<std::unique_ptr<const Content>> contents;
     std::vector<std::unique_ptr<WorkContext>> works;
     std::vector<std::unique_ptr<FormatPlayer::Shared>> formats;
     std::vector<Part> parts;

@@ -202,6 +202,7 @@ std::vector<PlannedRun> RawRuns::formats() {
   run.loops = "threads=2 iorate=max";
   run.rate = {Rate::max};
   run.formats = true;
+  run.content = definitions_.general.content;
   run.storages = definitions_.storages;
   for (size_t storage : to_format_) {
     RawWork work;
@@ -247,6 +248,8 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
     OpenStorage& storage = storages_[work.storage];
     storage.settings = &run.storages[work.storage];
     works.push_back(std::make_unique<RawContext>(work, w, storage, pace, errors, validation, runs_));
+    if (run.content.given())
+      works.back()->content = std::make_unique<const Content>(run.content, "sd=" + storage.settings->name, storage.size);
     for (unsigned i = 0; i < work.threads; ++i)
       parts.push_back({std::make_unique<RawPlayer>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
                        storage.place, unsigned(parts.size())});

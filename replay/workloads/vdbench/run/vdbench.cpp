@@ -44,6 +44,13 @@ class Course {
     override_runs();
     Validation& validation = all_.general.validation;
     if (options.validation.on) validation = options.validation;
+    ContentSettings& content = all_.general.content;
+    if (!content.pattern_file.empty()) {
+      content.pattern = std::make_shared<const std::string>(read_file(content.pattern_file));
+      if (content.pattern->empty()) throw std::runtime_error(content.pattern_file + ": is empty, expected a pattern");
+    }
+    if (validation.on && content.given())
+      throw std::runtime_error("data validation: expected no pattern=, compratio= or dedupratio= beside it");
     if (validation.on && all_.files()) throw std::runtime_error("data validation: this version has it for SDs, not for FSDs");
     runs_ = plan_runs(all_);
     repeats_ = options.repeats.value_or(all_.general.repeats);

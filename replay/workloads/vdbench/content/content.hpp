@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is written where the parameters say what it is to be like: equal to as many other units, compressible to as much, or a
+// pattern from a file.
+//
+// A unit is random bytes and zeros in each 4 KiB, in the proportion of compratio=, from a generator whose seed is a number: one
+// that is used once, or that of a set, whose units are all alike. Which units are of sets follows from their number alone
+// (multiples of the golden ratio, which are spread evenly: Knuth, TAOCP 3, 6.4), so that the ratio stays what it is when units
+// are written again.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "workloads/random.hpp"
+#include "workloads/vdbench/language/settings.hpp"
+
+namespace fsr::vdbench {
+
+// Of one SD, or of the files of one anchor. Constant once made.
+class Content {
+ public:
+  // `owner`: its name; sets of different ones have nothing in common. `size`: bytes of all of it. Throws std::runtime_error where
+  // the sets would be more than what dedupratio= leaves.
+  Content(const ContentSettings& settings, const std::string& owner, uint64_t size);
+
+  uint64_t unit() const { return unit_; }
+  // The seed of a unit that is written now: its set's, or one that is drawn.
+  uint64_t seed_of(uint64_t number, Random& once) const;
+  void fill(char* to, uint64_t seed) const;                      // a unit
+  const std::string* pattern() const { return pattern_.get(); }  // or null
+
+ private:
+  const std::shared_ptr<const std::string> pattern_;
+  const double random_share_;  // of each 4 KiB
+  const uint64_t unit_, owner_;
+  uint64_t sets_ = 0;  // 0: all units are different
+  double once_share_ = 1;
+};
+
+// The memory in which one thread puts together what it writes: begins at a page, as devices want it.
+class ContentWriter {
+ public:
+  // `number`: of the thread, among all of the run.
+  explicit ContentWriter(uint64_t number);
+  // `length` bytes for the offset of an SD, or of a file that begins at that place (a multiple of units) of the row of all files;
+  // valid until the next call.
+  std::string_view get(const Content& content, uint64_t offset, uint64_t length, uint64_t place = 0);
+
+ private:
+  struct Free {
+    void operator()(char* memory) const { free(memory); }
+  };
+  char* room(uint64_t length);
+
+  Random once_;
+  std::unique_ptr<char, Free> buffer_;
+  uint64_t size_ = 0;
+  std::string part_;  // the unit that a transfer covers in part
+};
+
+}  // namespace fsr::vdbench

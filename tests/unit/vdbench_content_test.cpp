@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// vdbench's dedup and compression ratios, as a hash of blocks and zstd find them.
+#include <xxhash.h>
+#include <zstd.h>
+
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "catch.hpp"
+#include "workloads/vdbench/content/content.hpp"
+
+using namespace fsr::vdbench;
+
+namespace {
+
+constexpr uint64_t kSize = 16 << 20;
+
+std::string written(const Content& content, ContentWriter& writer, uint64_t transfer) {
+  std::string all;
+  for (uint64_t at = 0; at < kSize; at += transfer) all += writer.get(content, at, transfer);
+  return all;
+}
+
+double dedup_of(const std::string& data, uint64_t unit) {
+  std::set<uint64_t> different;
+  for (uint64_t at = 0; at < data.size(); at += unit) different.insert(XXH3_64bits(data.data() + at, unit));
+  return double(data.size() / unit) / double(different.size());
+}
+
+double compression_of(const std::string& data) {
+  std::string room(ZSTD_compressBound(data.size()), 0);
+  return double(data.size()) / double(ZSTD_compress(room.data(), room.size(), data.data(), data.size(), 3));
+}
+
+}  // namespace
+
+TEST_CASE("vdbench: data compresses as was asked") {
+  for (double ratio : {1.0, 1.5, 2.0, 4.0, 10.0, 25.0}) {
+    const Content content({.compression = ratio}, "sd1", kSize);
+    ContentWriter writer(0);
+    REQUIRE(compression_of(written(content, writer, 128 << 10)) == Approx(ratio).epsilon(0.05));
+  }
+}
+
+TEST_CASE("vdbench: blocks are alike as was asked, also after some were written again") {
+  for (double ratio : {1.2, 2.0, 5.0})
+    for (uint64_t unit : {4096u, 8192u}) {
+      const Content content({.compression = 2, .dedup = ratio, .unit = unit}, "sd1", kSize);
+      ContentWriter writer(0), other(1);
+      std::string data = written(content, writer, 64 << 10);
+      REQUIRE(dedup_of(data, unit) == Approx(ratio).epsilon(0.05));
+      for (uint64_t at = 0; at < kSize; at += 32 << 10) data.replace(at, 16 << 10, other.get(content, at, 16 << 10));
+      REQUIRE(dedup_of(data, unit) == Approx(ratio).epsilon(0.05));
+      // Transfers that begin and end within a unit.
+      for (uint64_t at = 512; at + 2048 <= kSize; at += 64 << 10) data.replace(at, 2048, other.get(content, at, 2048));
+      REQUIRE(dedup_of(data, unit) == Approx(ratio).epsilon(0.05));
+    }
+  const Content few({.dedup = 2, .unit = 4096, .sets = 3, .sets_percent = false}, "sd1", kSize);
+  ContentWriter writer(0);
+  REQUIRE(dedup_of(written(few, writer, 4096), 4096) == Approx(2).epsilon(0.05));
+  REQUIRE_THROWS_AS(Content({.dedup = 30, .unit = 4096}, "sd1", kSize), std::runtime_error);
+}
+
+TEST_CASE("vdbench: a pattern goes through from the beginning to the end") {
+  const Content content({.pattern = std::make_shared<const std::string>("abcde")}, "sd1", kSize);
+  ContentWriter writer(0);
+  REQUIRE(writer.get(content, 0, 7) == "abcdeab");
+  REQUIRE(writer.get(content, 512, 4) == "cdea");
+}
