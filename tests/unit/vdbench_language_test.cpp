@@ -262,3 +262,20 @@ TEST_CASE("vdbench: rates and priorities of WDs, and how often all is done") {
           "f:5:1: rd=rd1: no WD has priority=2, expected 1 to 3 without gaps");
   REQUIRE(complaint("loop=0\n" + kSd).find("f:1:6: ") == 0);
 }
+
+TEST_CASE("vdbench: SDs that are concatenated") {
+  const std::string three = "concatenatesds=yes\nsd=default,size=1m\nsd=sd1,lun=/x\nsd=sd2,lun=/y\nsd=sd3,lun=/z,threads=2\n";
+  const Definitions all = read(three +
+                               "wd=wd1,sd=(sd1,sd3)\nwd=wd2,sd=*,threads=3\nrd=rd1,wd=*,iorate=10\nrd=rd2,wd=wd1,iorate=10,"
+                               "forthreads=7\n");
+  const std::vector<PlannedRun> runs = plan_runs(all);
+  REQUIRE(runs[0].raw_works.size() == 2);
+  const Storage& first = runs[0].storages[runs[0].raw_works[0].storage];
+  REQUIRE(first.name == "wd1_sds");
+  REQUIRE(first.parts == std::vector<size_t>{0, 2});
+  REQUIRE(runs[0].raw_works[0].threads == 10);
+  REQUIRE(runs[0].raw_works[1].threads == 3);
+  REQUIRE(runs[1].raw_works[0].threads == 7);
+  REQUIRE(complaint(three + "wd=wd1,rhpct=50\nrd=rd1,wd=wd1,iorate=10\n") ==
+          "f:6:1: wd=wd1: expected no rhpct= and whpct= with concatenatesds=");
+}

@@ -228,6 +228,31 @@ def alike(unit, *names):
     return len(units) / len(set(units))
 
 
+def concatenated():
+    """Three SDs, on two kinds of targets, as one."""
+    with open("digits", "wb") as file:
+        file.write(b"0123456789")
+    done, out = vdbench("""concatenatesds=yes
+pattern=digits
+sd=default,size=1m
+sd=sd1,lun=part1
+sd=sd2,lun=memory:/part2
+sd=sd3,lun=part3
+wd=w,sd=*,rdpct=0,xfersize=24k,seekpct=eof
+wd=r,sd=*,seekpct=random,xfersize=24k,threads=4
+rd=first,wd=w,iorate=max,elapsed=60
+rd=second,wd=r,iorate=200,elapsed=2
+""", name="concatenated")
+    whole = (1 << 20) // 24576 * 24576
+    pattern = b"0123456789" * (1 << 19)
+    for number, name in ((0, "part1"), (2, "part3")):
+        with open(name, "rb") as file:
+            held = file.read()
+        case(f"SDs as one: {name} holds what belongs there, and no transfer is in two", done.returncode == 0 and
+             held == pattern[number * whole:(number + 1) * whole] + pattern[whole:1 << 20], (held[:12], out + done.stderr))
+    case("and is read by as many threads as its WD asks for", [row["threads"] for row in flatfile("concatenated.out") if row["Run"] == "second"] == ["4"] * 3, out)
+
+
 def ratios():
     done, out = vdbench("""compratio=2
 dedupratio=2
@@ -469,7 +494,7 @@ rd=rd2,format=clean
 PARTS = (
     (structures, operations, formats, once_and_limits),
     (raw_file, interrupted, bad_input),
-    (raw_device, validation, killed, ratios),
+    (raw_device, validation, killed, ratios, concatenated),
 )
 
 

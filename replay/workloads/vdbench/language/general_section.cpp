@@ -136,7 +136,7 @@ const Keyword<General> kGeneral[] = {
     {"compratio", [](General& g, const Parameter& p) { g.content.compression = within(p, 1, 25); }},
     {"compression", nullptr, "expected compratio="},
     {"compressionseed", nullptr, kNotYet},
-    {"concatenatesds", nullptr, kNotYet},
+    {"concatenatesds", [](General& g, const Parameter& p) { g.concatenates = yes_or_no(p); }},
     {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},
     {"data_errors", [](General& g, const Parameter& p) { g.data_errors = whole(p, 1, 1'000'000'000); }},
     {"debug", nullptr, "it asks for the original's own flags"},

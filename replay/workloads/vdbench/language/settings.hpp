@@ -85,6 +85,7 @@ struct General {
   std::string monitor;        // a file whose words end the run
   uint64_t data_errors = 50;  // after which everything ends
   std::optional<bool> format_storage;
+  bool concatenates = false;  // the SDs of a WD are one
   Repeats repeats;
   ContentSettings content;
   uint64_t queue = 2000;  // starts that a workload may be behind
@@ -99,6 +100,7 @@ struct Storage {
   uint64_t hit_area = 1 << 20, offset = 0, align = 0;
   Share range;
   OpenFlags flags;
+  std::vector<size_t> parts{};  // of one that is made of others: their numbers, in their order
 };
 
 enum class Seek : uint8_t { random, sequential, once, sequential_elsewhere, poisson };

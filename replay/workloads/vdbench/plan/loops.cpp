@@ -87,6 +87,7 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
   } else if (name == "threads") {
     const auto threads = unsigned(count(loop, n, 1, 100'000));
     for (Storage& s : run.storages) s.threads = threads;
+    for (Workload& w : run.workloads) w.threads = threads;
     for (FileWork& w : run.file_works) w.workload.threads = threads;
   } else if (name == "rdpct") {
     for (Workload& w : run.workloads) w.read_percent = percentage(loop, n);

@@ -41,6 +41,8 @@ class Planner {
       split(run, planned);
       if (run.format.only || run.format.clean) return;
     } else {
+      if (all_.general.concatenates)
+        for (Workload& w : planned.workloads) concatenate(w, planned.storages);
       split_raw(run, planned);
     }
     for (const Rate& rate : run.rates) {
@@ -138,6 +140,28 @@ class Planner {
         }
     }
     planned.file_works = std::move(works);
+  }
+
+  // The SDs of the WD become one, of which nothing is known but where each begins.
+  static void concatenate(Workload& w, std::vector<Storage>& storages) {
+    if (w.read_hits > 0 || w.write_hits > 0)
+      throw ParameterError(w.place, fmt::format("wd={}: expected no rhpct= and whpct= with concatenatesds=", w.name));
+    Storage all;
+    all.name = w.name + "_sds";
+    all.place = w.place;
+    all.threads = 0;
+    all.parts = w.storages;
+    for (size_t part : w.storages) {
+      const Storage& s = storages[part];
+      if (s.range.given() || s.offset || s.align)
+        throw ParameterError(s.place, fmt::format("sd={}: expected no range=, offset= and align= with concatenatesds=", s.name));
+      all.size += s.size;
+      all.threads += s.threads;
+      all.flags.flags |= s.flags.flags;
+    }
+    if (w.threads) all.threads = w.threads;
+    w.storages = {storages.size()};
+    storages.push_back(all);
   }
 
   // Each WD becomes a work for each of its SDs; an SD's threads are divided among its works.

@@ -38,7 +38,7 @@ struct PlannedRun {
   // As the round of loops has them.
   std::vector<FileSystem> systems;
   std::vector<FileWork> file_works;
-  std::vector<Storage> storages;
+  std::vector<Storage> storages;  // those of the definitions, then what is made of several
   std::vector<Workload> workloads;
   std::vector<RawWork> raw_works;
 

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "workloads/vdbench/files/file_context.hpp"
 
@@ -37,14 +39,26 @@ RawPlayer::RawPlayer(RawContext& context, const Pattern& pattern, const Validati
   ++context_.threads;
 }
 
-void RawPlayer::failed(const Chooser::Next& what, int error) {
-  context_.errors.add(fmt::format("sd={} lun={} wd={} {} lba={} ({:#x}) size={}: {}", context_.storage.settings->name,
-                                  context_.storage.settings->lun, context_.work.workload.name, what.reads ? "read" : "write",
-                                  what.offset, what.offset, what.length, strerror(error)));
+void RawPlayer::failed(const OpenStorage& storage, const Chooser::Next& what, int error) {
+  context_.errors.add(fmt::format("sd={} lun={} wd={} {} lba={} ({:#x}) size={}: {}", storage.settings->name,
+                                  storage.settings->lun, context_.work.workload.name, what.reads ? "read" : "write", what.offset,
+                                  what.offset, what.length, strerror(error)));
+}
+
+const OpenStorage& RawPlayer::locate(Chooser::Next& next) const {
+  const std::vector<OpenStorage::Part>& parts = context_.storage.parts;
+  if (parts.empty()) return context_.storage;
+  const auto after = std::upper_bound(parts.begin(), parts.end(), next.offset,
+                                      [](uint64_t offset, const OpenStorage::Part& part) { return offset < part.begin; });
+  const OpenStorage::Part& part = *std::prev(after);
+  next.length = std::min(next.length, part.begin + part.length - next.offset);
+  next.offset = next.offset - part.begin + part.from;
+  return *part.storage;
 }
 
 Actor RawPlayer::play(Seat& seat) {
-  Op op{.kind = OpKind::read, .object = context_.storage.object, .handle = context_.storage.handle};
+  Op op{.kind = OpKind::read};
+  unsigned place = context_.storage.place;
   const Row reads = row_of(context_.number, Operation::read), writes = row_of(context_.number, Operation::write);
   while (!seat.ended()) {
     const Pace::Turn turn = context_.pace.take(context_.number, seat.now() - seat.started());
@@ -52,22 +66,26 @@ Actor RawPlayer::play(Seat& seat) {
     if (turn.planned || !turn.taken) co_await seat.until(at);
     if (seat.ended()) break;
     if (!turn.taken) continue;
-    const std::optional<Chooser::Next> next = chooser_.next();
+    std::optional<Chooser::Next> next = chooser_.next();
     if (!next) break;
+    const uint64_t offset = next->offset;
+    const OpenStorage& storage = locate(*next);
+    if (storage.place != place) co_await seat.move_to(place = storage.place);
+    op.object = storage.object;
+    op.handle = storage.handle;
     op.kind = next->reads ? OpKind::read : OpKind::write;
     op.offset = next->offset;
     op.length = op.result = next->length;  // raw: transfers what an operation is known to have transferred
     if (validator_) {
       const int error = co_await validator_->perform(seat, op, next->reads ? reads : writes, turn.planned ? at : 0);
-      if (error > 0) failed(*next, error);
+      if (error > 0) failed(storage, *next, error);
       continue;
     }
     How how{.due = turn.planned ? at : 0};
     if (!next->reads)
-      how.payload =
-          writer_ ? writer_->get(*context_.content, next->offset, next->length) : pattern_.get(next->offset, next->length);
+      how.payload = writer_ ? writer_->get(*context_.content, offset, next->length) : pattern_.get(next->offset, next->length);
     const Outcome& outcome = co_await seat.perform(op, next->reads ? reads : writes, how);
-    if (outcome.error || outcome.result != next->length) failed(*next, outcome.error ? outcome.error : EIO);
+    if (outcome.error || outcome.result != next->length) failed(storage, *next, outcome.error ? outcome.error : EIO);
   }
   if (--context_.threads == 0) context_.pace.leave(context_.number);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/task.hpp"
 #include "stage/seat.hpp"
@@ -27,6 +28,12 @@ struct OpenStorage {
   unsigned place = 0;
   bool device = false;
   ValidatedStorage* validated = nullptr;  // where what is written is checked
+  // Of one that is made of others: where each begins in it, and from which byte of its own it is used.
+  struct Part {
+    const OpenStorage* storage;
+    uint64_t begin, from, length;
+  };
+  std::vector<Part> parts{};
 };
 
 // What the threads of one work share.
@@ -51,7 +58,9 @@ class RawPlayer final : public Player {
   Actor play(Seat& seat) override;
 
  private:
-  void failed(const Chooser::Next& what, int error);
+  void failed(const OpenStorage& storage, const Chooser::Next& what, int error);
+  // What a transfer is done to: one that reaches over the end of a part is cut there.
+  const OpenStorage& locate(Chooser::Next& next) const;
 
   RawContext& context_;
   Chooser chooser_;

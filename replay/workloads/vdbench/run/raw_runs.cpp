@@ -54,6 +54,11 @@ uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
   return w.transfers.only() && !w.stride ? unit : kSector;
 }
 
+bool works_on(const PlannedRun& run, const RawWork& work, size_t storage) {
+  const std::vector<size_t>& parts = run.storages[work.storage].parts;
+  return work.storage == storage || std::find(parts.begin(), parts.end(), storage) != parts.end();
+}
+
 bool is_block_device(const std::string& lun) {
   struct stat st;
   return stat(lun.c_str(), &st) == 0 && S_ISBLK(st.st_mode);
@@ -68,7 +73,7 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
   for (size_t i = 0; i < definitions_.storages.size(); ++i) {
     bool writes = false;
     for (const PlannedRun& run : runs)
-      for (const RawWork& work : run.raw_works) writes |= work.storage == i && work.workload.read_percent < 100;
+      for (const RawWork& work : run.raw_works) writes |= works_on(run, work, i) && work.workload.read_percent < 100;
     OpenStorage opened;
     try {
       open_one(definitions_.storages[i], writes, opened);
@@ -220,6 +225,20 @@ std::vector<PlannedRun> RawRuns::formats() {
   return {run};
 }
 
+// Of each SD as many whole transfers as it has; block 0 of a device is left alone.
+std::unique_ptr<OpenStorage> RawRuns::join(const Storage& settings, uint64_t largest) const {
+  auto all = std::make_unique<OpenStorage>();
+  for (size_t i : settings.parts) {
+    const OpenStorage& one = storages_[i];
+    const uint64_t from = one.device ? largest : 0, length = (one.size - std::min(one.size, from)) / largest * largest;
+    if (length == 0) continue;
+    all->parts.push_back({&one, all->size, from, length});
+    all->size += length;
+  }
+  if (!all->parts.empty()) all->place = all->parts[0].storage->place;
+  return all;
+}
+
 RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   std::vector<PaceShare> shares;
   double own = 0;
@@ -241,12 +260,15 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   ErrorLog errors(definitions_.general.data_errors, over, [this](const std::string& line) { reports_.error(line); });
   ValidationCounts validation;
   const Pattern pattern(largest);
+  std::vector<std::unique_ptr<OpenStorage>> joined;
   std::vector<std::unique_ptr<RawContext>> works;
   std::vector<Part> parts;
   for (unsigned w = 0; w < run.raw_works.size(); ++w) {
     const RawWork& work = run.raw_works[w];
-    OpenStorage& storage = storages_[work.storage];
-    storage.settings = &run.storages[work.storage];
+    const Storage& settings = run.storages[work.storage];
+    if (!settings.parts.empty()) joined.push_back(join(settings, work.workload.transfers.largest()));
+    OpenStorage& storage = settings.parts.empty() ? storages_[work.storage] : *joined.back();
+    storage.settings = &settings;
     works.push_back(std::make_unique<RawContext>(work, w, storage, pace, errors, validation, runs_));
     if (run.content.given())
       works.back()->content = std::make_unique<const Content>(run.content, "sd=" + storage.settings->name, storage.size);

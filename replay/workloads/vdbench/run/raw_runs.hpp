@@ -26,6 +26,7 @@ class RawRuns final : public Runs {
   uint64_t errors() const override { return error_count_; }
 
  private:
+  std::unique_ptr<OpenStorage> join(const Storage& settings, uint64_t largest) const;
   void know_keys(const std::vector<PlannedRun>& runs);
   void recover_from_journal(OpenStorage& storage, const RecoveredKeys& known);
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);

@@ -49,6 +49,8 @@ class Course {
       content.pattern = std::make_shared<const std::string>(read_file(content.pattern_file));
       if (content.pattern->empty()) throw std::runtime_error(content.pattern_file + ": is empty, expected a pattern");
     }
+    if (validation.on && all_.general.concatenates)
+      throw std::runtime_error("data validation: expected no concatenatesds= beside it");
     if (validation.on && content.given())
       throw std::runtime_error("data validation: expected no pattern=, compratio= or dedupratio= beside it");
     if (validation.on && all_.files()) throw std::runtime_error("data validation: this version has it for SDs, not for FSDs");
