@@ -2,6 +2,7 @@
 #include "results.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,20 @@ constexpr int kPatience = 60'000;  // ms that another program may take for its r
 constexpr off_t kRoom = 1 << 20;   // bytes that an ordinary run's rows and their journal take, and more
 
 }  // namespace
+
+Facts origin_facts(const std::string& program, const std::string& command, int64_t started, const Environment& where) {
+  return {{"started", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(time_t(started / 1'000'000'000)))},
+          {"started_ns", started},
+          {"program", program},
+          {"command", command},
+          {"host", where.host},
+          {"kernel", where.kernel},
+          {"cpu", where.cpu},
+          {"cpus", int64_t(where.cpus)},
+          {"memory_bytes", int64_t(where.memory)},
+          {"directory", where.directory},
+          {"directory_mount", mount_text(".")}};
+}
 
 struct ResultsDatabase::Impl {
   std::string path;

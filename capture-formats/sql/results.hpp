@@ -19,11 +19,16 @@
 #include <variant>
 #include <vector>
 
+#include "util/environment.hpp"
+
 namespace fsr {
 
 using SqlValue = std::variant<int64_t, double, std::string>;
 // What is known of something, by the names that it has in SQL, JSON and CSV alike.
 using Facts = std::vector<std::pair<std::string, SqlValue>>;
+
+// When, where and by what a run was made, as the columns of the table `run`. `started`: ns since the Unix epoch.
+Facts origin_facts(const std::string& program, const std::string& command, int64_t started, const Environment& where);
 
 class ResultsDatabase {
  public:

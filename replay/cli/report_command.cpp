@@ -26,15 +26,23 @@ struct Arguments {
 
 std::vector<ChosenRun> choose(const Arguments& arguments) {
   std::vector<ChosenRun> runs;
+  size_t others = 0;
   for (const std::string& file : arguments.files) {
     auto reader = std::make_shared<ResultsReader>(file);
     for (ResultRow& run : reader->runs()) {
       const auto id = uint32_t(run.number("id"));
       const auto& wanted = arguments.numbers;
-      if (wanted.empty() || std::find(wanted.begin(), wanted.end(), id) != wanted.end()) runs.push_back({reader, std::move(run)});
+      if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), id) == wanted.end()) continue;
+      // A program of fsbench has other tables than those of a replay.
+      if (run.text("timing").empty())
+        ++others;
+      else
+        runs.push_back({reader, std::move(run)});
     }
   }
-  if (runs.empty()) throw std::runtime_error(arguments.files[0] + ": holds no such run");
+  if (runs.empty())
+    throw std::runtime_error(arguments.files[0] +
+                             (others ? ": holds runs of fsbench alone, expected one of fsreplay" : ": holds no such run"));
   return runs;
 }
 

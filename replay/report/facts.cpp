@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/facts.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -33,21 +32,10 @@ std::string lines(const std::vector<std::string>& list) {
 
 Facts run_facts(const Report& report) {
   const RunResult& r = report.result;
-  const Environment& e = report.environment;
   const Verdict v = verdict(report);
-  Facts facts = {
+  Facts facts = origin_facts(report.program, report.command, report.started, report.environment);
+  const Facts further = {
       {"label", report.label},
-      {"started", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(time_t(report.started / 1'000'000'000)))},
-      {"started_ns", report.started},
-      {"program", report.program},
-      {"command", report.command},
-      {"host", e.host},
-      {"kernel", e.kernel},
-      {"cpu", e.cpu},
-      {"cpus", int64_t(e.cpus)},
-      {"memory_bytes", number(e.memory)},
-      {"directory", e.directory},
-      {"directory_mount", mount_text(".")},
       {"target_mount", report.target_mount},
       {"input", report.input},
       {"target", report.target},
@@ -95,6 +83,7 @@ Facts run_facts(const Report& report) {
       {"not_clean", lines(v.reasons)},
       {"exit_status", int64_t(v.status)},
   };
+  facts.insert(facts.end(), further.begin(), further.end());
   for (const auto& section : report.sections) section->facts(facts);
   return facts;
 }

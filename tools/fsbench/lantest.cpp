@@ -5,22 +5,27 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "existing_target.hpp"
+#include "lantest_database.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
 #include "targets/afp/commands.hpp"
 #include "targets/afp/settings.hpp"
 #include "targets/wire/url.hpp"
+#include "util/environment.hpp"
 #include "workloads/lantest/afp_run.hpp"
 #include "workloads/lantest/dircache.hpp"
 #include "workloads/lantest/layout.hpp"
@@ -43,7 +48,8 @@ struct Options {
   bool password_given = false, clear_text = false, cache_tests = false, fast = false, faster = false, csv = false;
   bool detail = false, each = false, debug = false, compat = false, json = false;
   std::string password_file;
-  std::string proc;  // where the server's processes are to be seen
+  std::string proc;     // where the server's processes are to be seen
+  std::string results;  // the database
   Settings settings;
 };
 
@@ -72,6 +78,16 @@ wire::Url server_of(const Options& o) {
   return url;
 }
 
+std::string program_text() { return fmt::format("fsbench {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit); }
+
+// As ps(1) shows it, so that a password is not in it.
+std::string own_command() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+  return command_text(words);
+}
+
 // What the original ends with when it can't start.
 enum OriginalStatus { kUsage = 1, kNotConnected = 2, kNoVolume = 9, kNoLogin = 10 };
 
@@ -90,6 +106,12 @@ class Lantest {
   Lantest(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) { clock_.heed(stop); }
 
   int run() try {
+    if (!options_.results.empty()) {
+      database_.emplace(options_.results);
+      origin_ = origin_facts(program_text(), own_command(),
+                             std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1), environment());
+    }
+    started_ = clock_.now();
     if (options_.settings.as_operations) return run_operations();
     const wire::Url url = server_of(options_);
     status_of_failure_ = kNotConnected;
@@ -102,6 +124,7 @@ class Lantest {
       if (const int status = perform(commands)) return status;
     }
     print();
+    keep(url.text);
     if (is_this_machine(url.host)) say_cache();
     return 0;
   } catch (const afp::SetupError& e) {
@@ -170,6 +193,10 @@ class Lantest {
     if (options_.detail) say(latencies(settings, results_));
   }
 
+  void keep(const std::string& target) {
+    if (database_) lantest_database(*database_, origin_, target, clock_.now() - started_, options_.settings, results_);
+  }
+
   static bool is_this_machine(const std::string& host) {
     return host == "localhost" || host == "127.0.0.1" || host.find("::1") != std::string::npos;
   }
@@ -200,6 +227,7 @@ class Lantest {
     if (removed && tests.failure().empty()) say(fmt::format("Successfully deleted test directory '{}'\n", tests.directory()));
     if (stop_.load() || !tests.failure().empty() || !removed) return complain(tests.failure(), removed, tests.directory());
     print();
+    keep(target->name());
     if (!tests.impossible().empty())
       fmt::print(stderr, "fsbench lantest: test {} is not possible on this target\n", tests.impossible());
     return 0;
@@ -217,6 +245,9 @@ class Lantest {
   MonotonicClock clock_;
   std::optional<ServerCalls> calls_;
   Results results_;
+  std::optional<ResultsDatabase> database_;
+  Facts origin_;
+  int64_t started_ = 0;
   OriginalStatus status_of_failure_ = kUsage;  // if the run ends now
 };
 
@@ -253,6 +284,7 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
   command.add("--proc", o->proc, "counts calls of the server's processes, seen there; default /proc_io, if it is there")
       .stands_for("DIR");
   command.flag("--json", o->json, "results as JSON, in place of all text");
+  command.add("--results", o->results, "adds everything measured to this SQLite file").stands_for("FILE");
   command.flag("--compat", o->compat, "ends with the original's statuses");
   return [o, command, &stop](const auto&) mutable {
     Settings& settings = o->settings;

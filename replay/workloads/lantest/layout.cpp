@@ -144,6 +144,22 @@ std::string csv(const Settings& settings, const Results& results) {
 }
 
 std::string latencies(const Settings& settings, const Results& results) {
+  std::string times_of_cpu = fmt::format("\nMilliseconds of an iteration:\n{:<6}{:>12}{:>12}{}\n", "test", "elapsed",
+                                         "client CPU", results.counts_calls ? "  server CPU" : "");
+  for (unsigned test = 0; test < kTests; ++test) {
+    const std::vector<TestRun>& runs = results.runs[test];
+    if (runs.empty()) continue;
+    TestRun sum;
+    for (const TestRun& run : runs) {
+      sum.elapsed += run.elapsed;
+      sum.cpu += run.cpu;
+      sum.server_cpu += run.server_cpu;
+    }
+    auto ms = [&runs](int64_t all) { return double(all) / 1e6 / double(runs.size()); };
+    times_of_cpu += fmt::format("{:<6}{:>12.1f}{:>12.1f}", test + 1, ms(sum.elapsed), ms(sum.cpu));
+    if (results.counts_calls) times_of_cpu += fmt::format("{:>12.1f}", ms(sum.server_cpu));
+    times_of_cpu += "\n";
+  }
   std::string text = fmt::format("\nLatency in microseconds:\n{:<6}{:<20}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>11}\n", "test",
                                  "command", "count", "mean", "p50", "p90", "p99", "p99.9", "max");
   for (unsigned test = 0; test < kTests; ++test) {
@@ -154,7 +170,7 @@ std::string latencies(const Settings& settings, const Results& results) {
                           times.count(), times.mean() / 1e3, us(0.5), us(0.9), us(0.99), us(0.999), double(times.max()) / 1e3);
     }
   }
-  return text;
+  return times_of_cpu + text;
 }
 
 nlohmann::json json(const Settings& settings, const Results& results) {
@@ -163,11 +179,12 @@ nlohmann::json json(const Settings& settings, const Results& results) {
     const std::vector<TestRun>& runs = results.runs[test];
     if (runs.empty()) continue;
     auto seconds = nlohmann::json::array();
-    double all = 0, cpu = 0;
+    double all = 0, cpu = 0, server_cpu = 0;
     for (const TestRun& run : runs) {
       seconds.push_back(double(run.elapsed) / 1e9);
       all += double(run.elapsed) / 1e9;
       cpu += double(run.cpu) / 1e9;
+      server_cpu += double(run.server_cpu) / 1e9;
     }
     nlohmann::json row = {{"name", title(test)}, {"test", test + 1},
                           {"unit", "runs/s"},    {"rate", all > 0 ? double(runs.size()) / all : 0},
@@ -176,6 +193,7 @@ nlohmann::json json(const Settings& settings, const Results& results) {
     row["mean_ms"] = time.mean;
     row["deviation_ms"] = time.deviation;
     if (moves_data(test)) row["megabytes_per_s"] = speed(settings, test, time.mean);
+    if (results.counts_calls) row["server_cpu_seconds"] = server_cpu;
     if (results.counts_calls)
       row["server_calls"] = {{"afpd_reads", summarize(runs, kServerReads).mean},
                              {"afpd_writes", summarize(runs, kServerWrites).mean},

@@ -19,7 +19,8 @@ std::string table(const Settings& settings, const Results& results);
 // The same; names of tests have commas in them and stand in no quotes, so that fields count from the end.
 std::string csv(const Settings& settings, const Results& results);
 
-// What the original does not tell: how long each kind of command took, test by test.
+// What the original does not tell: of each test the time and what it took of processors here and in the server, and how long each
+// kind of command took.
 std::string latencies(const Settings& settings, const Results& results);
 
 // All of it, and more digits: the rate of a row is that of whole runs of the test.

@@ -22,6 +22,7 @@ using Measures = std::array<uint64_t, kMeasures>;
 struct TestRun {
   Measures measures{};
   int64_t elapsed = 0, cpu = 0;  // ns; the CPU's is this process's
+  int64_t server_cpu = 0;        // ns, of afpd and cnid_dbd; 0 where their calls were not counted
 };
 
 struct Results {

@@ -89,4 +89,18 @@ ServerCalls::Counts ServerCalls::now() const {
   return counts;
 }
 
+int64_t ServerCalls::cpu() const {
+  int64_t sum = 0;
+  for (const int pid : {server_, ids_}) {
+    if (!pid) continue;
+    std::error_code error;
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("{}/{}/task", proc_, pid), error)) {
+      int64_t on_cpu = 0;
+      std::ifstream(thread.path() / "schedstat") >> on_cpu;
+      sum += on_cpu;
+    }
+  }
+  return sum;
+}
+
 }  // namespace fsr::lantest

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a server on this machine do: their read(2)s and write(2)s, as a file system of /proc tells.
+// What the processes of a server on this machine do: their read(2)s and write(2)s, and their time on a processor, as a file
+// system of /proc tells.
 #pragma once
 
 #include <array>
@@ -22,6 +23,8 @@ class ServerCalls {
   int ids() const { return ids_; }        // 0: there is none, as with a database of another kind
   const std::string& problem() const { return problem_; }
   Counts now() const;
+  // Of all threads of both that live, ns; 0 where the kernel keeps no such account (CONFIG_SCHED_INFO).
+  int64_t cpu() const;
 
  private:
   bool look();

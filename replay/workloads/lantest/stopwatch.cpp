@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 namespace fsr::lantest {
 
 namespace {
@@ -16,7 +18,10 @@ int64_t cpu_time() {
 }  // namespace
 
 void Stopwatch::start() {
-  if (calls_) calls_before_ = calls_->now();
+  if (calls_) {
+    calls_before_ = calls_->now();
+    server_cpu_before_ = calls_->cpu();
+  }
   running_ = true;
   cpu_before_ = cpu_time();
   started_ = clock_.now();
@@ -28,6 +33,7 @@ void Stopwatch::stop() {
   measured_.measures = {uint64_t(measured_.elapsed / 1'000'000)};
   running_ = false;
   if (!calls_) return;
+  measured_.server_cpu = std::max<int64_t>(0, calls_->cpu() - server_cpu_before_);
   const ServerCalls::Counts after = calls_->now();
   for (size_t i = 0; i < after.size(); ++i)
     measured_.measures[kServerReads + i] = after[i] > calls_before_[i] ? after[i] - calls_before_[i] : 0;

@@ -22,7 +22,7 @@ class Stopwatch {
   Clock& clock_;
   const ServerCalls* const calls_;
   ServerCalls::Counts calls_before_{};
-  int64_t started_ = 0, cpu_before_ = 0;
+  int64_t started_ = 0, cpu_before_ = 0, server_cpu_before_ = 0;
   bool running_ = false;
   TestRun measured_;
 };

@@ -4,10 +4,12 @@
 afp_lantest, the same requests on the wire; failures in mid-test, passwords, ^C; and the same tests as operations on every kind of server.
 
 lantest.py --whole: compares the requests of all tests, which takes a minute."""
+import contextlib
 import json
 import os
 import re
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -32,6 +34,11 @@ def command(*options, port=None, volume="share"):
 
 def lantest(*options, timeout=100, **place):
     return run(*command(*options, **place), timeout=timeout)
+
+
+def rows(file, query):
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        return database.execute(query).fetchall()
 
 
 def mean(values):
@@ -87,13 +94,17 @@ def more_than_text():
     done = lantest("-f", "1", "--proc", "/proc")
     case("a user who is not known here: a line, and a run", done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr)
     subprocess.run(["mount", "--bind", "passwd", "/etc/passwd"], check=True)
-    done = lantest("-f", "4", "-n", "1", "--percent", "10", "--proc", "/proc", "-c")
+    done = lantest("-f", "4", "-n", "1", "--percent", "10", "--proc", "/proc", "-c", "--results", "afp.sqlite", "-w", os.environ["AFP_PASSWORD"])
     server = re.search(r"^Found privilege-dropped afpd process for user 'tester': PID (\d+)$", done.stdout, re.M)
     line = re.search(r"^ {9}IO Operations; afpd: (\d+) READs, (\d+) WRITEs \| cnid_dbd: 0 READs, 0 WRITEs$", done.stdout, re.M)
     row = re.search(r"^Locking.*ops\],\d+,0.0,(\d+),0.0,(\d+),0.0,0,0.0,0,0.0,0$", done.stdout, re.M)
     case("calls of the server are counted, one write for each of 2000 commands", server and line and row and line.groups() == row.groups() and
          2000 <= int(line[2]) < 2100, done.stdout + done.stderr)
     subprocess.run(["umount", "/etc/passwd"], check=True)
+    (kept,) = rows("afp.sqlite", "select input, command, afpd_reads, afpd_writes, client_cpu_ns > 0, server_cpu_ns > 0, name, count from run join tests on tests.run = id "
+                   "join distributions d on d.run = id and what = 'test 4' and kind = 'FPByteRangeLock'")
+    case("the database has calls and CPU of the server, and no password", line and kept[0] == "lantest" and os.environ["AFP_PASSWORD"] not in kept[1] and
+         kept[2:] == (int(line[1]), int(line[2]), 1, 1, "Locking/Unlocking 10000 times each", 2000), kept)
     done = lantest("-f", "14", "-n", "2", "--percent", "1", "--json")
     report = json.loads(done.stdout) if done.returncode == 0 else {"rows": []}
     counts = [{command: times["count"] for command, times in row["commands"].items()} for row in report["rows"]]
@@ -260,6 +271,14 @@ def on_directories():
     case("options of AFP alone are refused elsewhere", done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr)
     done = run(FSBENCH, "compare", "--rounds", "2", "-q", "memory:", "d", "--", "lantest", "--percent", "1", "-n", "1", "-f", "19")
     case("fsbench compare takes it", done.returncode == 0 and "Directory cache hits" in done.stdout, done.stdout + done.stderr)
+    done = run(FSBENCH, "lantest", "--percent", "1", "-n", "2", "--json", "--results", "operations.sqlite", "memory:")
+    commands_of = {(row["test"], kind): times["count"] for row in json.loads(done.stdout)["rows"] for kind, times in row["commands"].items()}
+    case("the database has each iteration of each test, and what JSON has of commands", rows("operations.sqlite", "select test, iteration from tests order by test, iteration") ==
+         [(test, i) for test in range(1, 13) for i in (1, 2)] and commands_of ==
+         {(int(what[5:]), kind): count for what, kind, count in rows("operations.sqlite", "select what, kind, count from distributions")} and
+         rows("operations.sqlite", "select exit_status, server_cpu_ns from run join tests on run = id limit 1") == [(0, None)], done.stderr)
+    done = run(FSBENCH, "lantest", "-f", "1", "--results", "/dev/null", "memory:")
+    case("what is no database is refused", done.returncode == 2 and done.stderr.count("\n") == 1 and not done.stdout, (done.returncode, done.stderr))
     long = subprocess.Popen([FSBENCH, "lantest", "-f", "5", "-n", "256", "d"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(3):
         long.stdout.readline()

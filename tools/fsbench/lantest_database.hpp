@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fsbench lantest measured, as rows of a results database.
+#pragma once
+
+#include <string>
+
+#include "sql/results.hpp"
+#include "workloads/lantest/results.hpp"
+
+namespace fsr::fsbench {
+
+// Begins a run with `origin`, and keeps it. `elapsed`: ns of the whole run. Throws std::runtime_error.
+void lantest_database(ResultsDatabase& db, const Facts& origin, const std::string& target, int64_t elapsed,
+                      const lantest::Settings& settings, const lantest::Results& results);
+
+}  // namespace fsr::fsbench
