@@ -372,6 +372,74 @@ rd=check,wd=r
     case("refused: a name that does not fit into a sector", done.returncode == 2 and "at most 8 letters" in done.stderr, done.stderr)
 
 
+HURT_FILES = """
+import os
+B = 4096
+def path(d, f):
+    return f"checked.d/vdb.1_{d}.dir/vdb_f000{f}.file"
+def get(d, f, n):
+    with open(path(d, f), "rb") as file:
+        file.seek(n * B)
+        return file.read(B)
+def put(d, f, n, data, at=0):
+    with open(path(d, f), "r+b") as file:
+        file.seek(n * B + at)
+        file.write(data)
+def old(d, f, n):
+    with open("old.d" + path(d, f)[len("checked.d"):], "rb") as file:
+        file.seek(n * B)
+        return file.read(B)
+put(1, 1, 2, get(2, 3, 5))
+put(1, 2, 3, bytes(B))
+put(1, 3, 4, old(1, 3, 4))
+put(2, 1, 5, old(2, 1, 5)[:1024])
+put(2, 2, 6, bytes([get(2, 2, 6)[100] ^ 1]), 100)
+put(2, 4, 7, b"somebody" * 512)
+"""
+
+
+def validation_of_files():
+    with open("hurt_files.py", "w", encoding="ascii") as file:
+        file.write(HURT_FILES)
+    parameters = """create_anchors=yes
+fsd=fsd1,anchor=checked.d,depth=1,width=2,files=4,size=64k
+fwd=default,fsd=fsd1,threads=2
+fwd=write,operation=write,xfersize=16k,fileselect=(seq,once)
+fwd=again,operation=write,xfersize=16k,fileselect=(seq,once)
+fwd=read,operation=read,xfersize=4k,fileselect=(seq,once)
+fwd=mixed,rdpct=50,operation=read,xfersize=(4k,50,8k,50),fileio=random,fileselect=random
+fwd=shared,rdpct=50,operation=read,xfersize=4k,fileio=(random,shared)
+fwd=make,operation=create
+fwd=drop,operation=delete
+fwd=fill,operation=write,xfersize=8k,fileio=(seq,delete)
+rd=default,fwdrate=max,elapsed=60,interval=1
+rd=first,fwd=write,format=yes
+rd=second,fwd=again
+"""
+    done, out = vdbench(parameters + "rd=mixed,fwd=(mixed,shared),elapsed=2\nrd=changes,fwd=(mixed,make,drop,fill),elapsed=2\nrd=end,fwd=read\n", "-vr", name="files")
+    checked = [tuple(int(n.replace(",", "")) for n in found) for found in re.findall(r"Data Validation: ([0-9,]+) blocks checked, ([0-9,]+) not", out)]
+    case("what is written to files is found again, also while files come and go", done.returncode == 0 and len(checked) == 6 and
+         all(n > 0 for n, _ in checked) and not any(wrong for _, wrong in checked), (checked, out[-600:], done.stderr))
+    done, out = vdbench(parameters.replace("rd=second,", 'rd=second,startcmd="cp -r checked.d old.d",') + 'rd=hurt,fwd=read,startcmd="python3 hurt_files.py"\n', "-v",
+                        name="badfiles")
+    with open("badfiles.out/errorlog.html", encoding="utf-8") as file:
+        told = {(path, int(lba) // 4096): (what, rest) for path, lba, what, rest in
+                re.findall(r"block file=\S+?(\d\.dir/vdb_f\d+)\.file lba=(\d+) .*?: ([a-z ]+), expected(.*)", file.read())}
+    case("blocks of files are named for what became of them", {place: what for place, (what, _) in told.items()} == {
+        ("1.dir/vdb_f0001", 2): "misplaced write", ("1.dir/vdb_f0002", 3): "lost write", ("1.dir/vdb_f0003", 4): "lost write",
+        ("2.dir/vdb_f0001", 5): "torn write", ("2.dir/vdb_f0002", 6): "damaged data", ("2.dir/vdb_f0004", 7): "foreign data"}, told)
+    case("with the file that a misplaced one belongs to", "of file=vdb.1_2.dir/vdb_f0003.file lba=20480" in told.get(("1.dir/vdb_f0001", 2), ("", ""))[1], told)
+    case("they end with status 1", done.returncode == 1 and "6 errors" in done.stderr, done.stderr)
+    for name, text, expected in (("a size that is not of sectors", parameters.replace("4,size=64k", "4,size=1000"), "multiples of 512"),
+                                 ("a copy", parameters.replace("fwd=default", "fsd=x,anchor=y\nfwd=default").replace("fsd=fsd1,threads", "fsd=fsd1,target=x,threads") +
+                                  "rd=copy,fwd=write,operations=copy\n", "expected no copy"),
+                                 ("a long name", parameters.replace("fsd1", "longername"), "at most 8 letters")):
+        done, out = vdbench(text.replace("checked.d", "none.d"), "-v", name="mistake")
+        case(f"refused: {name}", done.returncode == 2 and expected in done.stderr and not os.path.exists("none.d"), done.stderr)
+    done, out = vdbench(parameters, "-j", name="mistake")
+    case("refused: a journal of files", done.returncode == 2 and "for SDs, not for FSDs" in done.stderr, done.stderr)
+
+
 def content(name):
     """Empty where there is no such file."""
     with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
@@ -479,8 +547,9 @@ fwd=w,operation=write
 fwd=g,operation=getattr
 rd=rd1,fwd=*,fwdrate=300,format=yes,elapsed=2,interval=1
 rd=rd2,format=clean
-""", name="server")
-        case(f"{name}: ends well", done.returncode == 0, out + done.stderr)
+""", "-v", name="server")
+        checked = sum(int(n.replace(",", "")) for n in re.findall(r"Data Validation: ([0-9,]+) blocks checked, 0 not as written", out))
+        case(f"{name}: ends well, with data that was checked", done.returncode == 0 and checked > 20, out + done.stderr)
         average = lines_of(out, "rd1;").get("avg_2-2", [0])
         case(f"{name}: at the rate, or a little late", 30 < average[0] < 500, out)
         case(f"{name}: all is removed", not os.path.exists(own), os.listdir(directory))
@@ -494,7 +563,7 @@ rd=rd2,format=clean
 PARTS = (
     (structures, operations, formats, once_and_limits),
     (raw_file, interrupted, bad_input),
-    (raw_device, validation, killed, ratios, concatenated),
+    (raw_device, validation, validation_of_files, killed, ratios, concatenated),
 )
 
 

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/files/anchor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
 
@@ -12,6 +18,19 @@ Anchor::Anchor(std::string name, const FileSystem& settings, unsigned place)
       place_(place),
       files_(structure_.files()),
       directories_(structure_.directories()) {}
+
+void Anchor::validate(const FileSystem& settings, uint64_t unit) {
+  for (uint64_t file = 0; file < structure_.files(); ++file) unit = std::gcd(unit, structure_.size_of(file));
+  if (unit % kSector)
+    throw std::runtime_error(
+        fmt::format("fsd={}: expected sizes of files that are multiples of 512 for data validation", settings.name));
+  const uint64_t room = structure_.place_of(1, unit);
+  auto text = [this, room](uint64_t offset) {
+    if (room == 0 || offset / room >= structure_.files()) return fmt::format("file=(none) lba={}", offset);
+    return fmt::format("file={} lba={} ({:#x})", structure_.file_path(offset / room), offset % room, offset % room);
+  };
+  validated_ = std::make_unique<ValidatedStorage>(settings, text, structure_.place_of(structure_.files(), unit), unit);
+}
 
 void Anchor::begin_run(uint64_t seed) {
   next_file_ = next_directory_ = selected_ = 0;
@@ -25,6 +44,7 @@ void Anchor::forget() {
   std::fill(files_.begin(), files_.end(), File());
   std::fill(directories_.begin(), directories_.end(), Directory());
   existing_files_ = existing_directories_ = 0;
+  if (validated_) validated_->keys.forget(0, structure_.place_of(structure_.files(), validated_->keys.unit()));
 }
 
 std::optional<uint32_t> Anchor::choose(const Choice& choice) {
@@ -102,6 +122,7 @@ void Anchor::made(uint32_t file, ObjectId object) {
 void Anchor::removed(uint32_t file) {
   std::lock_guard lock(mutex_);
   if (!files_[file].exists) return;
+  if (validated_) validated_->keys.forget(place_of(file), structure_.size_of(file));
   files_[file].exists = false;
   files_[file].object = kNoObject;
   files_[file].current = files_[file].position = 0;

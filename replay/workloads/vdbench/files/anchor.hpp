@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "op.hpp"
 #include "workloads/random.hpp"
 #include "workloads/vdbench/files/structure.hpp"
+#include "workloads/vdbench/validate/validator.hpp"
 
 namespace fsr::vdbench {
 
@@ -39,6 +41,12 @@ class Anchor {
 
   // `place`: of its target on the stage.
   Anchor(std::string name, const FileSystem& settings, unsigned place);
+
+  // What is written to the files is checked from now on, by blocks of a multiple of 512 bytes that divides all sizes of
+  // transfers. Throws std::runtime_error where it does not divide the sizes of the files.
+  void validate(const FileSystem& settings, uint64_t unit);
+  ValidatedStorage* validated() { return validated_.get(); }  // or null
+  uint64_t place_of(uint32_t file) const { return structure_.place_of(file, validated_->keys.unit()); }
 
   const std::string& name() const { return name_; }
   const Structure& structure() const { return structure_; }
@@ -85,6 +93,7 @@ class Anchor {
   const unsigned place_;
   mutable std::mutex mutex_;
   std::vector<File> files_;
+  std::unique_ptr<ValidatedStorage> validated_;
   std::vector<Directory> directories_;
   std::atomic<uint64_t> existing_files_{0}, existing_directories_{0};
   size_t next_file_ = 0, next_directory_ = 0, selected_ = 0;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "measure/tally.hpp"
@@ -12,6 +13,7 @@
 #include "workloads/vdbench/files/anchor.hpp"
 #include "workloads/vdbench/pace/pace.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
+#include "workloads/vdbench/validate/validator.hpp"
 
 namespace fsr::vdbench {
 
@@ -29,6 +31,8 @@ struct RunContext {
   Expectations expects;
   uint32_t umask = 0;
   uint64_t seed = 1;
+  const Validation& validation;
+  ValidationCounts& checks;
 };
 
 struct WorkContext {
@@ -40,6 +44,12 @@ struct WorkContext {
   const Content* content = nullptr;  // of what is written; null: of Payload
   std::atomic<bool> over{false};     // none of its threads can go on
   std::atomic<unsigned> threads{0};  // that go on
+
+  std::unique_ptr<Validator> validator() const {  // of one thread; or null
+    if (!anchor.validated()) return nullptr;
+    return std::make_unique<Validator>(*anchor.validated(), run.validation, run.checks, run.errors,
+                                       work.workload.transfers.largest());
+  }
 };
 
 }  // namespace fsr::vdbench

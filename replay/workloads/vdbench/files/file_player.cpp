@@ -19,7 +19,12 @@ constexpr unsigned kMostBlocked = 10'000;   // in a row, after which a run can't
 }  // namespace
 
 FilePlayer::FilePlayer(WorkContext& context, unsigned number)
-    : context_(context), number_(number), anchor_(&context.anchor), random_(context.run.seed, number + 1), writer_(number) {}
+    : context_(context),
+      number_(number),
+      anchor_(&context.anchor),
+      random_(context.run.seed, number + 1),
+      writer_(number),
+      validator_(context.validator()) {}
 
 Actor FilePlayer::play(Seat& seat) {
   ++context_.threads;

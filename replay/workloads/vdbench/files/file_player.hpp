@@ -41,7 +41,8 @@ class FilePlayer final : public Player {
   Task work(Seat& seat);
   Task turn(Seat& seat);
   Task transfer(Seat& seat, bool reads);
-  Task transfer_some(Seat& seat, bool reads);
+  Task transfer_some(Seat& seat, const Op& op);
+  Task transfer_unchecked(Seat& seat, const Op& op, Row its_row);
   Task create(Seat& seat);
   Task remove(Seat& seat);
   Task make_directory(Seat& seat);
@@ -59,7 +60,7 @@ class FilePlayer final : public Player {
   Task look_up(Seat& seat, Anchor& anchor, uint32_t file);
   Task look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory);
   Task blocked(Seat& seat, Event event);
-  bool place_transfer(const Open& open, uint64_t* offset, uint64_t* length);
+  bool place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length);
   bool enough(const Open& open) const;
   bool more_files(bool to_exist) const;
 
@@ -80,6 +81,7 @@ class FilePlayer final : public Player {
   std::optional<Open> open_;  // of reads and writes
   std::string scratch_;
   ContentWriter writer_;
+  const std::unique_ptr<Validator> validator_;  // may be null
 };
 
 }  // namespace fsr::vdbench

@@ -37,6 +37,24 @@ Task FormatPlayer::make_directory(Seat& seat, uint64_t directory) {
   co_return 0;
 }
 
+// Yields an errno, EIO for a short transfer, or Validator::kOver.
+Task FormatPlayer::write(Seat& seat, const Op& op, uint32_t file) {
+  const Row row = row_of(context_.number, Operation::write);
+  if (validator_) {
+    const int checked = co_await validator_->perform(seat, op, row, 0, context_.anchor.place_of(file));
+    co_return checked;
+  }
+  How how{.generated = context_.content == nullptr};
+  if (context_.content)
+    how.payload = writer_.get(*context_.content, op.offset, op.length,
+                              context_.anchor.structure().place_of(file, context_.content->unit()));
+  else
+    how.payload = Payload::shared().get(op.object, op.offset, size_t(op.length), scratch_);
+  const Outcome& done = co_await seat.perform(op, row, how);
+  if (done.error) co_return done.error;
+  co_return done.result == op.length ? 0 : EIO;
+}
+
 Task FormatPlayer::make_file(Seat& seat, uint32_t file) {
   Anchor& anchor = context_.anchor;
   const Structure& structure = anchor.structure();
@@ -71,14 +89,10 @@ Task FormatPlayer::make_file(Seat& seat, uint32_t file) {
   for (uint64_t offset = its.current / unit * unit; offset < size && !seat.ended();) {
     const uint64_t length = std::min(unit, size - offset);
     const Op write{.kind = OpKind::write, .object = op.object, .handle = op.handle, .offset = offset, .length = length};
-    How how{.generated = context_.content == nullptr};
-    if (context_.content)
-      how.payload = writer_.get(*context_.content, offset, length, structure.place_of(file, context_.content->unit()));
-    else
-      how.payload = Payload::shared().get(op.object, offset, size_t(length), scratch_);
-    const Outcome& done = co_await seat.perform(write, row_of(context_.number, Operation::write), how);
-    if (done.error || done.result != length) {
-      failed(fmt::format("write lba={} size={}", offset, length), structure.file_path(file), done.error ? done.error : EIO);
+    const int error = co_await this->write(seat, write, file);
+    if (error == Validator::kOver) break;
+    if (error) {
+      failed(fmt::format("write lba={} size={}", offset, length), structure.file_path(file), error);
       break;
     }
     anchor.resized(file, offset += length);

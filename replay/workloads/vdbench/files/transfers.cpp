@@ -30,9 +30,9 @@ bool FilePlayer::enough(const Open& open) const {
 }
 
 // False: the file has no more.
-bool FilePlayer::place_transfer(const Open& open, uint64_t* offset, uint64_t* length) {
+bool FilePlayer::place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length) {
   const File& file = anchor_->file(open.file);
-  const uint64_t end = open.for_read ? file.current : anchor_->structure().size_of(open.file);
+  const uint64_t end = reads ? file.current : anchor_->structure().size_of(open.file);
   *length = draw_size();
   if (settings().random_io) {
     const uint64_t blocks = end / *length;
@@ -45,10 +45,26 @@ bool FilePlayer::place_transfer(const Open& open, uint64_t* offset, uint64_t* le
   return true;
 }
 
+// Yields an errno, EIO for a short transfer, or kOver.
+Task FilePlayer::transfer_some(Seat& seat, const Op& op) {
+  const bool reads = op.kind == OpKind::read;
+  const Row its_row = row(reads ? Operation::read : Operation::write);
+  if (validator_) return validator_->perform(seat, op, its_row, due_, anchor_->place_of(open_->file));
+  return transfer_unchecked(seat, op, its_row);
+}
+
+Task FilePlayer::transfer_unchecked(Seat& seat, const Op& op, Row its_row) {
+  How how{.due = due_};
+  if (op.kind == OpKind::write) how.payload = payload(open_->file, op.offset, op.length);
+  const Outcome& outcome = co_await seat.perform(op, its_row, how);
+  if (outcome.error) co_return outcome.error;
+  co_return outcome.result == op.length ? 0 : EIO;
+}
+
 Task FilePlayer::transfer(Seat& seat, bool reads) {
   const FileWorkload& s = settings();
   uint64_t offset = 0, length = 0;
-  if (open_ && (enough(*open_) || !place_transfer(*open_, &offset, &length))) {
+  if (open_ && (enough(*open_) || !place_transfer(*open_, reads, &offset, &length))) {
     // A file that is read or written in parts goes on there, and begins anew after its end.
     const uint64_t size = anchor_->structure().size_of(open_->file);
     anchor_->file(open_->file).position = s.stop_after && !s.random_io && open_->next < size ? open_->next : 0;
@@ -76,10 +92,10 @@ Task FilePlayer::transfer(Seat& seat, bool reads) {
       if (s.starts_anywhere && s.stop_after == 0)
         opened.next = random_.below(std::max<uint64_t>(1, size / draw_size())) * draw_size();
     }
-    if (!place_transfer(opened, &offset, &length)) {
+    if (!place_transfer(opened, reads, &offset, &length)) {
       file.position = 0;
       opened.next = 0;
-      if (!place_transfer(opened, &offset, &length)) {  // it is empty
+      if (!place_transfer(opened, reads, &offset, &length)) {  // it is empty
         co_await close(seat, *anchor_, opened);
         if (co_await blocked(seat, kFileIsFull)) co_return kOver;
         continue;
@@ -93,17 +109,16 @@ Task FilePlayer::transfer(Seat& seat, bool reads) {
   op.handle = open_->handle;
   op.offset = offset;
   op.length = length;
-  How how{.due = due_};
-  if (!reads) how.payload = payload(open_->file, offset, length);
-  const Outcome& outcome = co_await seat.perform(op, row(reads ? Operation::read : Operation::write), how);
-  const bool shorter = outcome.error == 0 && outcome.result != length;
-  if (outcome.error || shorter)
+  op.result = length;
+  const int error = co_await transfer_some(seat, op);
+  if (error == kOver) co_return kOver;
+  if (error)
     failed(fmt::format("{} lba={} size={}", reads ? "read" : "write", offset, length), *anchor_,
-           anchor_->structure().file_path(open_->file), outcome.error ? outcome.error : EIO);
+           anchor_->structure().file_path(open_->file), error);
   open_->next = offset + length;
   open_->bytes += length;
   ++open_->blocks;
-  if (!reads && outcome.error == 0 && offset + length > file.current) anchor_->resized(open_->file, offset + length);
+  if (!reads && error == 0 && offset + length > file.current) anchor_->resized(open_->file, offset + length);
   co_return 0;
 }
 

@@ -61,7 +61,13 @@ class FormatPlayer final : public Player {
     explicit Shared(unsigned players) : levels(players) {}
   };
   FormatPlayer(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned players)
-      : context_(context), shared_(shared), format_(format), number_(number), players_(players), writer_(number) {}
+      : context_(context),
+        shared_(shared),
+        format_(format),
+        number_(number),
+        players_(players),
+        writer_(number),
+        validator_(context.validator()) {}
   Actor play(Seat& seat) override;
 
   const Events& events() const { return events_; }
@@ -69,6 +75,7 @@ class FormatPlayer final : public Player {
  private:
   Task make_directory(Seat& seat, uint64_t directory);
   Task make_file(Seat& seat, uint32_t file);
+  Task write(Seat& seat, const Op& op, uint32_t file);
   void failed(const std::string& what, const std::string& path, int error);
 
   WorkContext& context_;
@@ -78,6 +85,7 @@ class FormatPlayer final : public Player {
   Events events_{};
   std::string scratch_;
   ContentWriter writer_;
+  const std::unique_ptr<Validator> validator_;  // may be null
 };
 
 }  // namespace fsr::vdbench

@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <stdexcept>
 
 #include "util/units.hpp"
 #include "workloads/vdbench/files/file_player.hpp"
+#include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
 
@@ -50,7 +52,28 @@ std::string structure_text(const FileSystem& f) {
 FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports)
     : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), umask_(current_umask()), stage_(clock) {}
 
-void FileRuns::open(const std::vector<PlannedRun>&) {
+// What all transfers of an anchor are multiples of. Throws for what can't be validated.
+void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
+  for (const PlannedRun& run : runs)
+    for (const FileWork& work : run.file_works) {
+      const FileSystem& system = run.systems[work.system];
+      if (work.workload.operation == Operation::copy)
+        throw std::runtime_error(
+            fmt::format("rd={}: expected no copy with data validation: a copy holds another file's marks", run.name));
+      if (system.name.size() > kOwnerSize)
+        throw std::runtime_error(
+            fmt::format("fsd={}: expected a name of at most {} letters for data validation", system.name, kOwnerSize));
+      uint64_t& unit = units_[system.anchor];
+      for (const auto& [bytes, share] : work.workload.transfers.shares) unit = std::gcd(unit, bytes);
+      for (const auto& [bytes, share] : system.sizes)
+        if (unit % kSector || bytes % kSector)
+          throw std::runtime_error(fmt::format(
+              "fsd={}: expected sizes of files and transfers that are multiples of 512 for data validation", system.name));
+    }
+}
+
+void FileRuns::open(const std::vector<PlannedRun>& runs) {
+  if (definitions_.general.validation.on) know_units(runs);
   for (const FileSystem& system : definitions_.systems) {
     if (targets_.count(system.anchor)) continue;
     const bool directory = is_directory_name(system.anchor);
@@ -79,6 +102,7 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   tree.structure = structure;
   tree.known = false;
   tree.anchor = std::make_unique<Anchor>(system.anchor, system, targets_.at(system.anchor).place);
+  if (const auto unit = units_.find(system.anchor); unit != units_.end()) tree.anchor->validate(system, unit->second);
   const Structure& s = tree.anchor->structure();
   reports_.note(fmt::format("Anchor size: anchor={}: dirs: {:>12}; files: {:>12}; bytes: {:>10} ({})", system.anchor,
                             format_count(s.directories()), format_count(s.files()), size_text(double(s.bytes())),
@@ -188,7 +212,8 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   Pace pace(shares, options);
   std::atomic<bool> over = false;
   ErrorLog errors(definitions_.general.data_errors, over, [this](const std::string& line) { reports_.error(line); });
-  RunContext context{pace, errors, expectations(run), umask_, runs_};
+  ValidationCounts checks;
+  RunContext context{pace, errors, expectations(run), umask_, runs_, definitions_.general.validation, checks};
   Cast cast = this->cast(run, context);
   RunRecord record = vdbench::perform(stage_, cast.parts, run, reports_, {&stop_, &over, definitions_.general.monitor}, ends_all);
   Events events{};
@@ -200,6 +225,9 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   record.errors = errors.count();
   error_count_ += record.errors;
   reports_.end(record);
+  if (definitions_.general.validation.on)
+    reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(checks.checked),
+                              format_count(checks.wrong)));
   if (errors.too_many())
     throw std::runtime_error(
         fmt::format("rd={}: {} errors, as many as data_errors= allows: see errorlog.html", run.name, errors.count()));

@@ -45,6 +45,7 @@ class FileRuns final : public Runs {
     std::vector<const Events*> events;
   };
 
+  void know_units(const std::vector<PlannedRun>& runs);
   Tree& tree_of(const FileSystem& system);
   void survey(Tree& tree);
   void clean(Tree& tree);
@@ -60,6 +61,7 @@ class FileRuns final : public Runs {
   std::map<std::string, Opened> targets_;  // by anchor
   Stage stage_;                            // after the targets that it works on
   std::map<std::string, Tree> trees_;
+  std::map<std::string, uint64_t> units_;  // of transfers, by anchor; with data validation
   uint64_t error_count_ = 0, runs_ = 0;
 };
 

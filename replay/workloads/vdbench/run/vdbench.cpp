@@ -53,7 +53,7 @@ class Course {
       throw std::runtime_error("data validation: expected no concatenatesds= beside it");
     if (validation.on && content.given())
       throw std::runtime_error("data validation: expected no pattern=, compratio= or dedupratio= beside it");
-    if (validation.on && all_.files()) throw std::runtime_error("data validation: this version has it for SDs, not for FSDs");
+    if (validation.journal && all_.files()) throw std::runtime_error("journal: this version has it for SDs, not for FSDs");
     runs_ = plan_runs(all_);
     repeats_ = options.repeats.value_or(all_.general.repeats);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the content of an SD: for each block the key that its latest write left, and who uses it now. A thread has
-// the blocks of a transfer to itself while it checks or changes them. Thread-safe as said.
+// What is known of the content of an SD, or of all files of an anchor in one row: for each block the key that its latest write
+// left, and who uses it now. A thread has the blocks of a transfer to itself while it checks or changes them. Thread-safe as
+// said.
 #pragma once
 
 #include <atomic>
@@ -32,6 +33,13 @@ class BlockKeys {
   // Of a block that is claimed, by its offset.
   uint8_t key(uint64_t offset) const { return states_[offset / unit_].key.load(std::memory_order_relaxed) & kKey; }
   void set(uint64_t offset, uint8_t key) { states_[offset / unit_].key.store(key | kBusy, std::memory_order_relaxed); }
+  // Of blocks that nobody uses: what they held is gone.
+  void forget(uint64_t offset, uint64_t length) {
+    for (uint64_t block = offset / unit_, end = end_of(offset, length); block < end; ++block) {
+      states_[block].key.store(kUnknown, std::memory_order_relaxed);
+      states_[block].last_good = 0;
+    }
+  }
   // When it was last written or found as expected, s since the Unix epoch; 0: not yet.
   uint32_t last_good(uint64_t offset) const { return states_[offset / unit_].last_good; }
   void good(uint64_t offset, uint32_t time) { states_[offset / unit_].last_good = time; }

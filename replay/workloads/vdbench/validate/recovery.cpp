@@ -57,7 +57,7 @@ RecoveryResult recover(const RecoveredKeys& known, ValidatedStorage& storage, Va
   if (options.reads_all)
     for (uint64_t offset = 0; offset < blocks * unit;) {
       const uint64_t length = std::min(std::max(kReadAtOnce / unit, uint64_t(1)) * unit, blocks * unit - offset);
-      if (validator.knows_any(offset, length)) validator.check(offset, read(offset, length), "read after recovery");
+      if (validator.known_length(offset, length)) validator.check(offset, read(offset, length), "read after recovery");
       offset += length;
     }
   for (uint64_t block = 0; block < blocks; ++block) keys.release(block * unit, unit);  // set() claims

@@ -22,7 +22,7 @@ struct SectorMark {
   uint64_t offset = 0;
   int64_t time = 0;
   uint8_t key = 0;
-  std::string owner;  // the SD, at most kOwnerSize
+  std::string owner;  // the SD or FSD, at most kOwnerSize
 };
 
 // `length` bytes of whole sectors, the first of which is `mark`.

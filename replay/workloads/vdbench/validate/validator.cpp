@@ -37,12 +37,26 @@ char* aligned(uint64_t size) {
 
 }  // namespace
 
+ValidatedStorage::ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit)
+    : name(storage.name),
+      what(fmt::format("sd={} lun={}", storage.name, storage.lun)),
+      place_text([](uint64_t offset) { return fmt::format("lba={} ({:#x})", offset, offset); }),
+      keys(size, unit) {}
+
+ValidatedStorage::ValidatedStorage(const FileSystem& system, std::function<std::string(uint64_t)> texts, uint64_t size,
+                                   uint64_t unit)
+    : name(system.name),
+      what(fmt::format("fsd={} anchor={}", system.name, system.anchor)),
+      place_text(std::move(texts)),
+      keys(size, unit) {}
+
 Validator::Validator(ValidatedStorage& storage, const Validation& how, ValidationCounts& counts, ErrorLog& errors,
                      uint64_t largest)
     : storage_(storage), how_(how), counts_(counts), errors_(errors), buffer_(aligned(largest)) {}
 
-Task Validator::perform(Seat& seat, Op op, Row row, int64_t due) {
-  while (!storage_.keys.claim(op.offset, op.length)) {
+Task Validator::perform(Seat& seat, Op op, Row row, int64_t due, uint64_t place) {
+  place_ = place;
+  while (!storage_.keys.claim(place + op.offset, op.length)) {
     co_await seat.until(seat.now() + kRetry);
     if (seat.ended()) co_return kOver;
   }
@@ -51,7 +65,7 @@ Task Validator::perform(Seat& seat, Op op, Row row, int64_t due) {
     error = co_await read(seat, op, row, due);
   else
     error = co_await write(seat, op, row, due);
-  storage_.keys.release(op.offset, op.length);
+  storage_.keys.release(place + op.offset, op.length);
   co_return error;
 }
 
@@ -65,7 +79,7 @@ Task Validator::transfer(Seat& seat, const Op& op, Row row, const How& how) {
 
 Task Validator::read(Seat& seat, Op op, Row row, int64_t due) {
   const int error = co_await transfer(seat, op, row, {.due = due, .want_data = true});
-  if (error == 0) check(op.offset, {buffer_.get(), op.length}, "read");
+  if (error == 0) check(place_ + op.offset, {buffer_.get(), op.length}, "read");
   co_return error;
 }
 
@@ -73,16 +87,19 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
   BlockKeys& keys = storage_.keys;
   Op look = op;
   look.kind = OpKind::read;
-  if (how_.reads_before && knows_any(op.offset, op.length)) {
+  const uint64_t known = how_.reads_before ? known_length(place_ + op.offset, op.length) : 0;
+  if (known) {
+    look.length = look.result = known;  // a file may end behind it
     const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
     if (unread) co_return unread;
-    check(look.offset, {buffer_.get(), op.length}, "read before a write");
+    check(place_ + look.offset, {buffer_.get(), known}, "read before a write");
+    look.length = look.result = op.length;
   }
   const int64_t time = wall_now();
   entries_.clear();
   for (uint64_t at = 0; at < op.length; at += keys.unit()) {
-    const uint64_t offset = op.offset + at;
-    const uint8_t known = keys.key(offset), key = next_key(known == BlockKeys::kBad ? BlockKeys::kUnknown : known);
+    const uint64_t offset = place_ + op.offset + at;
+    const uint8_t before = keys.key(offset), key = next_key(before == BlockKeys::kBad ? BlockKeys::kUnknown : before);
     entries_.push_back({offset / keys.unit(), key});
     write_sectors(buffer_.get() + at, keys.unit(), {.offset = offset, .time = time, .key = key, .owner = storage_.name});
   }
@@ -97,7 +114,7 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
   if (storage_.journal && !storage_.journal->after(entries_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
   const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
-  if (unread == 0) check(look.offset, {buffer_.get(), op.length}, "read after a write");
+  if (unread == 0) check(place_ + look.offset, {buffer_.get(), op.length}, "read after a write");
   co_return unread;
 }
 
@@ -111,12 +128,13 @@ Task Validator::promise(Seat& seat) {
   co_return error;
 }
 
-bool Validator::knows_any(uint64_t offset, uint64_t length) const {
+uint64_t Validator::known_length(uint64_t offset, uint64_t length) const {
+  uint64_t known = 0;
   for (uint64_t at = 0; at < length; at += storage_.keys.unit()) {
     const uint8_t key = storage_.keys.key(offset + at);
-    if (key != BlockKeys::kUnknown && key != BlockKeys::kBad) return true;
+    if (key != BlockKeys::kUnknown && key != BlockKeys::kBad) known = at + storage_.keys.unit();
   }
-  return false;
+  return known;
 }
 
 void Validator::check(uint64_t first, std::string_view data, const char* when) {
@@ -134,8 +152,8 @@ void Validator::check(uint64_t first, std::string_view data, const char* when) {
     }
     ++counts_.wrong;
     const uint32_t good = keys.last_good(offset);
-    errors_.add(fmt::format("Data Validation error: sd={} lun={} {}: block lba={} ({:#x}) size={}: {}; last good at {}",
-                            storage_.name, storage_.lun, when, offset, offset, keys.unit(), wrong,
+    errors_.add(fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
+                            storage_.place_text(offset), keys.unit(), wrong,
                             good ? time_text(good * kSecond) : std::string("no time")));
     keys.set(offset, BlockKeys::kBad);  // told once
   }
@@ -173,7 +191,11 @@ std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t
   };
   count(as_written, "as written");
   count(older, fmt::format("of another write, key {} of {}", stale.key, time_text(stale.time)));
-  count(misplaced, fmt::format("of sd={} lba={}, written {}", stray.owner, stray.offset, time_text(stray.time)));
+  if (misplaced) {
+    const std::string place =
+        stray.owner == storage_.name ? storage_.place_text(stray.offset) : fmt::format("{} lba={}", stray.owner, stray.offset);
+    count(misplaced, fmt::format("of {}, written {}", place, time_text(stray.time)));
+  }
   count(zeros, "of zeros");
   count(damaged, "with a wrong checksum");
   count(foreign, "written by somebody else");

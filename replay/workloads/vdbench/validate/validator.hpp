@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,13 +26,16 @@ struct ValidationCounts {
   std::atomic<uint64_t> checked{0}, wrong{0};  // blocks
 };
 
-// An SD that is validated. Lasts over the runs.
+// An SD, or the files of an anchor, that are validated. Lasts over the runs.
 struct ValidatedStorage {
-  std::string name, lun;
+  std::string name;  // in each sector
+  std::string what;  // "sd=sd1 lun=big", "fsd=fsd1 anchor=d"
+  // "lba=4096 (0x1000)", after "file=... " where it is of files. The offset is that of the row of all files.
+  std::function<std::string(uint64_t offset)> place_text;
   BlockKeys keys;
   std::unique_ptr<Journal> journal;  // may be null
-  ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit)
-      : name(storage.name), lun(storage.lun), keys(size, unit) {}
+  ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit);
+  ValidatedStorage(const FileSystem& system, std::function<std::string(uint64_t offset)> texts, uint64_t size, uint64_t unit);
 };
 
 class Validator {
@@ -41,12 +45,12 @@ class Validator {
 
   // Performs `op`, a read or write of whole blocks, and counts it in `row`. A read before a write, and one after it, are not
   // counted. Yields the operation's errno, EIO for a short transfer; kOver where the play ended before it could begin. What was
-  // found wrong is told to the errors, and does not fail the operation.
+  // found wrong is told to the errors, and does not fail the operation. `place`: where the file begins in the row of all.
   static constexpr int kOver = -1;
-  Task perform(Seat& seat, Op op, Row row, int64_t due);
+  Task perform(Seat& seat, Op op, Row row, int64_t due, uint64_t place = 0);
 
   // Of blocks that nobody else uses.
-  bool knows_any(uint64_t offset, uint64_t length) const;
+  uint64_t known_length(uint64_t offset, uint64_t length) const;  // up to the end of the last block whose key is known
   void check(uint64_t offset, std::string_view data, const char* when);
 
  private:
@@ -65,6 +69,7 @@ class Validator {
     void operator()(char* memory) const { free(memory); }
   };
   const std::unique_ptr<char, Free> buffer_;
+  uint64_t place_ = 0;                   // of the operation at hand
   std::vector<Journal::Entry> entries_;  // of the write at hand
 };
 
