@@ -60,9 +60,29 @@ Task hide(Call& call, const Place& place, ObjectId object) {
   co_return 0;
 }
 
+// Links are copies here, and the one that goes is open: it takes the place of another, as if they were one file.
+Task replace_copy(Call& call, const Place& place, ObjectId object) {
+  const Object* o = call.tree().object(object);
+  if (!o) co_return EBUSY;
+  const std::vector<Object::Name> names = o->names;
+  for (const Object::Name& name : names) {
+    Place copy;
+    copy.name = to_wire_name(name.name);
+    if (int error = co_await call.tree().find_dir(call, name.parent, &copy.did)) co_return error;
+    if (copy.did == place.did && copy.name == place.name) continue;
+    if (int error = co_await remove_place(call, copy)) co_return error;
+    call.harmful = true;
+    co_return co_await move(call, place, copy);
+  }
+  co_return EBUSY;
+}
+
 Task remove_or_hide(Call& call, const Place& place, ObjectId object) {
   if (call.tree().would_be_nameless(object)) co_return co_await hide(call, place, object);
-  co_return co_await remove_place(call, place);
+  const int error = co_await remove_place(call, place);
+  if (error != EBUSY) co_return error;
+  call.auxiliary();
+  co_return co_await replace_copy(call, place, object);
 }
 
 // Makes room for a rename, as rename(2) would; fails where that would.

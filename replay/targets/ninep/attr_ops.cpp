@@ -13,19 +13,6 @@ namespace {
 
 constexpr uint64_t kBillion = 1'000'000'000;
 
-// Whom a request about an open file goes through: the file itself, as fstat(2) and ftruncate(2) do, where the object has no fid
-// of its own any more.
-Task find_object(Call& call, FidRef* fid) {
-  const Op& op = call.op();
-  int error = co_await call.tree().find(call, op.object, fid, true);
-  if ((error == ESTALE || error == ENOENT) && op.handle) {
-    Open open;
-    error = co_await call.tree().find_open(call, op.handle, &open);
-    *fid = open.fid;
-  }
-  co_return error;
-}
-
 Task setattr_linux(Call& call, FidRef fid, const Attr& set) {
   uint32_t mask = 0;
   auto bit = [&](AttrField field, uint32_t value) { mask |= set.valid & field ? value : 0; };
@@ -63,6 +50,17 @@ Task setattr_plain(Call& call, FidRef fid, const Attr& set) {
 }
 
 }  // namespace
+
+Task find_object(Call& call, FidRef* fid) {
+  const Op& op = call.op();
+  int error = co_await call.tree().find(call, op.object, fid, true);
+  if ((error == ESTALE || error == ENOENT) && op.handle) {
+    Open open;
+    error = co_await call.tree().find_open(call, op.handle, &open);
+    *fid = open.fid;
+  }
+  co_return error;
+}
 
 Task stat(Call& call, FidRef fid, Attr* attr) {
   const bool linux = call.client().linux();

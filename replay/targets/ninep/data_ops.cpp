@@ -66,7 +66,9 @@ Task append(Call& call, const Open& open, uint64_t length) {
   if (o) ++o->appends;
   call.auxiliary();
   Attr attr;
-  int error = co_await stat(call, open.fid, &attr);
+  FidRef named;
+  int error = co_await find_object(call, &named);
+  if (!error) error = co_await stat(call, named, &attr);
   uint64_t offset = attr.size;
   o = call.tree().object(open.object);
   if (o && !error) {

@@ -51,6 +51,9 @@ Task do_flock(Call& call);
 uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
 // Those bits as Tcreate and Twstat have them: 9P2000.u has the set-id bits elsewhere, 9P2000 has none.
 uint32_t plan9_permissions(const Call& call, uint32_t mode);
+// Whom a request about the operation's object goes through: the open file itself, as fstat(2) and ftruncate(2) do, where the
+// object has no fid of its own any more. Not otherwise: servers that keep paths lose an open file that was renamed.
+Task find_object(Call& call, FidRef* fid);
 Task stat(Call& call, FidRef fid, Attr* attr);
 // Tcreate in a copy of the directory's fid, which becomes that of what was made, open (9P2000 and .u).
 Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,

@@ -64,6 +64,35 @@ void append(Case& c) {
   c.close({f.object, h});
 }
 
+// As logs that are written aside and renamed when they are complete, while their writer goes on.
+void append_renamed(Case& c) {
+  auto f = c.create(c.top, "log.new");
+  c.write(f, 0, "abc");
+  c.ok({.kind = OpKind::rename, .object = f.object, .parent = c.top, .parent2 = c.top, .name = "log.new", .name2 = "log"});
+  c.ok({.kind = OpKind::write, .op_flags = kOpAppend, .object = f.object, .handle = f.handle, .offset = 3, .length = 3}, "def");
+  require(c.read(f, 0, 100) == "abcdef", "an append to an open file that was renamed did not land at its end");
+  c.close(f);
+}
+
+// As lock files are made: with a name of their own, linked to the one that all know, the first name removed, all while open.
+void linked_open(Case& c) {
+  auto f = c.create(c.top, "lock.new");
+  const Op link{.kind = OpKind::link, .object = f.object, .parent2 = c.top, .name2 = "lock"};
+  if (c.d.can(link)) {
+    c.ok(link);
+    c.write(f, 0, "mine");
+    c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "lock.new"});
+    c.lookup(c.top, "lock.new", 0, ENOENT);
+    c.lookup(c.top, "lock", f.object);
+    const HandleId h = c.open(f.object, O_RDONLY);
+    require(c.read({f.object, h}, 0, 100) == "mine", "the second name does not lead to what was written");
+    c.close({f.object, h});
+    c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "lock"});
+    c.lookup(c.top, "lock", 0, ENOENT);
+  }
+  c.close(f);
+}
+
 void unlink_open(Case& c) {
   auto f = c.create(c.top, "gone");
   c.write(f, 0, "still");
@@ -256,6 +285,8 @@ std::vector<NamedCase> data_cases() {
   return {{"data", data},
           {"sparse files", sparse},
           {"append", append},
+          {"append to an open file that was renamed", append_renamed},
+          {"the first of two names of an open file is removed", linked_open},
           {"unlink while open", unlink_open},
           {"removed directory", removed_directory},
           {"record locks", record_locks},
