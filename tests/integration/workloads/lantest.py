@@ -218,6 +218,33 @@ def passwords():
         "fsbench lantest: no password for tester@.*\n", done.stderr), (done.returncode, done.stderr))
 
 
+def cache_statistics():
+    """The server tells them at the end of a session; where its log is, its settings in /etc say."""
+    log = os.path.join(os.environ["AFP_ROOT"], "var/log/afpd.log")
+    settings = os.path.join(os.environ["AFP_ROOT"], "etc/netatalk/afp.conf")
+    subprocess.run([f"{SERVERS}/netatalk", "--stop"], check=True)
+    with open(settings, encoding="utf-8") as file:
+        text = file.read()
+    with open(settings, "w", encoding="utf-8") as file:
+        file.write(text.replace("log level = default:note", "log level = default:info"))
+    subprocess.run([f"{SERVERS}/netatalk", "--start"], check=True)
+    os.mkdir("memory")
+    subprocess.run(["mount", "-t", "tmpfs", "none", "memory"], check=True)
+    os.makedirs("memory/upper/netatalk")
+    os.mkdir("memory/work")
+    with open("memory/upper/netatalk/afp.conf", "w", encoding="utf-8") as file:
+        file.write(f"[Global]\n log file = {log}\n")
+    subprocess.run(["mount", "-t", "overlay", "none", "-o", "lowerdir=/etc,upperdir=memory/upper,workdir=memory/work", "/etc"], check=True)
+    for _ in range(20):  # a slow server tells those of one session during the next
+        done = lantest("-K", "--percent", "1", "-n", "1")
+        if done.returncode != 0 or "(AD)" in done.stdout:
+            break
+    subprocess.run(["umount", "--lazy", "/etc"], check=True)
+    shape = rf"\nDircache Statistics \({re.escape(log)}\):\n-{{66}}\n" + "".join(
+        rf".* dircache statistics \({kind}\): \(user: tester\) .*\n" for kind in ("LRU", "hints", "AD")) + "\n$"
+    case("the server's statistics of its cache follow, one line of each kind", done.returncode == 0 and re.search(shape, done.stdout), done.stdout)
+
+
 def endings():
     without = {name: value for name, value in os.environ.items() if name != "AFP_PASSWORD"}
     long = started("-f", "4", "-n", "200", "-w", os.environ["AFP_PASSWORD"], env=without)
@@ -295,6 +322,7 @@ def beside_original(tests):
         more_than_text()
         failures()
         passwords()
+        cache_statistics()
         endings()
     sys.exit(1 if failed else 0)
 
