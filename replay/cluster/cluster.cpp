@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "cluster/forked.hpp"
 #include "cluster/launched.hpp"
 #include "cluster/star.hpp"
 #include "trace/bytes.hpp"
+#include "util/environment.hpp"
 
 namespace fsr {
 
@@ -37,12 +40,32 @@ std::string Cluster::name_of(unsigned rank) const {
   return size() == 1 ? "" : fmt::format("rank {} ({})", rank, hosts().at(rank));
 }
 
+namespace {
+
+constexpr std::chrono::seconds kRootSpeaks(5);
+
+// Of a rank that a launcher started and MPI never saw.
+struct NotJoined : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::unique_ptr<Transport> join(const Launch& started) {
+  try {
+    return join_launched(started);
+  } catch (const std::runtime_error& e) {
+    if (started.rank == 0) throw;
+    throw NotJoined(fmt::format("rank {} ({}): {}", started.rank, environment().host, e.what()));
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options) {
   const Launch started = launch();
   if (started.size > 1 && options.ranks > 1)
     throw std::runtime_error(fmt::format("{} ranks were started by a launcher already, each of which would start {} with --ranks",
                                          started.size, options.ranks));
-  return std::make_unique<Star>(started.size > 1 ? join_launched(started) : fork_ranks(options), options.patience);
+  return std::make_unique<Star>(started.size > 1 ? join(started) : fork_ranks(options), options.patience);
 }
 
 int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead) {
@@ -71,6 +94,10 @@ int on_ranks(const ClusterOptions& options, const std::string& what, const std::
     const std::unique_ptr<Cluster> cluster = open_cluster(options);
     check_same(*cluster, what);
     return act(*cluster);
+  } catch (const NotJoined&) {
+    // The others wait in MPI's own start until this one fails. Where all fail alike, the root has said why by then.
+    std::this_thread::sleep_for(kRootSpeaks);
+    throw;
   } catch (const std::exception&) {
     if (launch().rank == 0 && getpid() == first) throw;
     return 0;

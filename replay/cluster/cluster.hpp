@@ -65,8 +65,9 @@ std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options);
 int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead);
 
 // A program on ranks: opens a cluster, acts on each, and is its exit status. What act() throws is thrown again on the root alone,
-// or, where there is no cluster, on the launcher's first rank. Others end in silence with status 0: a launcher that sees one fail
-// ends all, the root before it has said why. `what`: it has to be the same on all ranks, as has the version.
+// or, where there is no cluster, on the launcher's first rank, and on one that could not join the others. Others end in silence
+// with status 0: a launcher that sees one fail ends all, the root before it has said why. `what`: it has to be the same on all
+// ranks, as has the version.
 int on_ranks(const ClusterOptions& options, const std::string& what, const std::function<int(Cluster&)>& act);
 // For a program that knows of no ranks, and would do everything as often as a launcher started it: throws std::runtime_error on
 // the first of several ranks, and ends the others.
