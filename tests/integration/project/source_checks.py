@@ -144,6 +144,8 @@ def main():
                                            if re.search(r"\? *co_await|\?.* : *co_await", line)])
 
     case("benches are built by a build without tests", benches_not_built())
+    case("each row of a table in a page is one line", [f"{f}:{n}" for f in files if f.endswith(".md") for n, line in enumerate(lines_of(f), 1)
+                                                       if line.startswith("|") and not line.endswith("|")])
 
     # Versions of clang-format disagree with each other; 14 is Debian 12's.
     tool = shutil.which("clang-format-14")
