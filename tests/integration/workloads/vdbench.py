@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """fsbench vdbench: trees as vdbench 5.04 makes them, every operation, rates and shares, formats; every kind of server; ^C and bad input."""
 import concurrent.futures
-import contextlib
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -321,172 +319,6 @@ rd=rd2,wd=h,iorate=500
         run("losetup", "-d", device)
 
 
-HURT = """
-B = 4096
-with open("old", "rb") as file:
-    old = file.read()
-with open("checked", "r+b") as file:
-    def get(n):
-        file.seek(n * B)
-        return file.read(B)
-    def put(n, data, at=0):
-        file.seek(n * B + at)
-        file.write(data)
-    one, other = get(10), get(11)
-    put(10, other)
-    put(11, one)
-    put(20, bytes(B))
-    put(30, old[30 * B:31 * B])
-    put(40, old[40 * B + 2048:41 * B], 2048)
-    put(50, bytes([get(50)[100] ^ 1]), 100)
-    put(60, b"somebody" * 512)
-"""
-
-
-def validation():
-    with open("hurt.py", "w", encoding="ascii") as file:
-        file.write(HURT)
-    parameters = """sd=sd1,lun=checked,size=4m
-wd=w,sd=sd1,rdpct=0,xfersize=4k,seekpct=eof
-wd=r,sd=sd1,rdpct=100,xfersize=4k,seekpct=eof
-wd=mix,sd=sd1,rdpct=50,xfersize=(4k,50,8k,50)
-rd=default,iorate=max,elapsed=60,interval=1
-rd=mix,wd=mix,elapsed=2,threads=8
-rd=first,wd=w
-rd=check,wd=r
-"""
-    done, out = vdbench(parameters, "-vr", name="good")
-    checked = [tuple(int(n.replace(",", "")) for n in found) for found in re.findall(r"Data Validation: ([0-9,]+) blocks checked, ([0-9,]+) not", out)]
-    case("what was written is found again, by eight threads and in turn", done.returncode == 0 and len(checked) == 4 and checked[1][0] > 1000 and
-         checked[3] == (8192, 0) and not any(wrong for _, wrong in checked), (checked, out[-600:], done.stderr))
-    os.unlink("checked")
-    done, out = vdbench(parameters.replace("wd=mix,sd", "wd=other,sd").replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
-                        'rd=second,wd=w,startcmd="cp checked old"\nrd=hurt,wd=r,startcmd="python3 hurt.py"\n', "-v", name="bad")
-    with open("bad.out/errorlog.html", encoding="utf-8") as file:
-        told = dict(re.findall(r"block lba=(\d+) .*?: ([a-z ]+), expected", file.read()))
-    case("swapped, dropped, rolled back, torn, flipped and foreign blocks are named for what they are",
-         {int(lba) // 4096: what for lba, what in told.items()} == {10: "misplaced write", 11: "misplaced write", 20: "lost write", 30: "lost write",
-                                                                   40: "torn write", 50: "damaged data", 60: "foreign data"}, told)
-    case("and end with status 1", done.returncode == 1 and "7 errors" in done.stderr, done.stderr)
-    done, out = vdbench("sd=toolongname,lun=checked\nwd=w,sd=t*\nrd=r,wd=w,iorate=1\n", "-v", name="long")
-    case("refused: a name that does not fit into a sector", done.returncode == 2 and "at most 8 letters" in done.stderr, done.stderr)
-
-
-HURT_FILES = """
-import os
-B = 4096
-def path(d, f):
-    return f"checked.d/vdb.1_{d}.dir/vdb_f000{f}.file"
-def get(d, f, n):
-    with open(path(d, f), "rb") as file:
-        file.seek(n * B)
-        return file.read(B)
-def put(d, f, n, data, at=0):
-    with open(path(d, f), "r+b") as file:
-        file.seek(n * B + at)
-        file.write(data)
-def old(d, f, n):
-    with open("old.d" + path(d, f)[len("checked.d"):], "rb") as file:
-        file.seek(n * B)
-        return file.read(B)
-put(1, 1, 2, get(2, 3, 5))
-put(1, 2, 3, bytes(B))
-put(1, 3, 4, old(1, 3, 4))
-put(2, 1, 5, old(2, 1, 5)[:1024])
-put(2, 2, 6, bytes([get(2, 2, 6)[100] ^ 1]), 100)
-put(2, 4, 7, b"somebody" * 512)
-"""
-
-
-def validation_of_files():
-    with open("hurt_files.py", "w", encoding="ascii") as file:
-        file.write(HURT_FILES)
-    parameters = """create_anchors=yes
-fsd=fsd1,anchor=checked.d,depth=1,width=2,files=4,size=64k
-fwd=default,fsd=fsd1,threads=2
-fwd=write,operation=write,xfersize=16k,fileselect=(seq,once)
-fwd=again,operation=write,xfersize=16k,fileselect=(seq,once)
-fwd=read,operation=read,xfersize=4k,fileselect=(seq,once)
-fwd=mixed,rdpct=50,operation=read,xfersize=(4k,50,8k,50),fileio=random,fileselect=random
-fwd=shared,rdpct=50,operation=read,xfersize=4k,fileio=(random,shared)
-fwd=make,operation=create
-fwd=drop,operation=delete
-fwd=fill,operation=write,xfersize=8k,fileio=(seq,delete)
-rd=default,fwdrate=max,elapsed=60,interval=1
-rd=first,fwd=write,format=yes
-rd=second,fwd=again
-"""
-    done, out = vdbench(parameters + "rd=mixed,fwd=(mixed,shared),elapsed=2\nrd=changes,fwd=(mixed,make,drop,fill),elapsed=2\nrd=end,fwd=read\n", "-vr", name="files")
-    checked = [tuple(int(n.replace(",", "")) for n in found) for found in re.findall(r"Data Validation: ([0-9,]+) blocks checked, ([0-9,]+) not", out)]
-    case("what is written to files is found again, also while files come and go", done.returncode == 0 and len(checked) == 6 and
-         all(n > 0 for n, _ in checked) and not any(wrong for _, wrong in checked), (checked, out[-600:], done.stderr))
-    done, out = vdbench(parameters.replace("rd=second,", 'rd=second,startcmd="cp -r checked.d old.d",') + 'rd=hurt,fwd=read,startcmd="python3 hurt_files.py"\n', "-v",
-                        name="badfiles")
-    with open("badfiles.out/errorlog.html", encoding="utf-8") as file:
-        told = {(path, int(lba) // 4096): (what, rest) for path, lba, what, rest in
-                re.findall(r"block file=\S+?(\d\.dir/vdb_f\d+)\.file lba=(\d+) .*?: ([a-z ]+), expected(.*)", file.read())}
-    case("blocks of files are named for what became of them", {place: what for place, (what, _) in told.items()} == {
-        ("1.dir/vdb_f0001", 2): "misplaced write", ("1.dir/vdb_f0002", 3): "lost write", ("1.dir/vdb_f0003", 4): "lost write",
-        ("2.dir/vdb_f0001", 5): "torn write", ("2.dir/vdb_f0002", 6): "damaged data", ("2.dir/vdb_f0004", 7): "foreign data"}, told)
-    case("with the file that a misplaced one belongs to", "of file=vdb.1_2.dir/vdb_f0003.file lba=20480" in told.get(("1.dir/vdb_f0001", 2), ("", ""))[1], told)
-    case("they end with status 1", done.returncode == 1 and "6 errors" in done.stderr, done.stderr)
-    for name, text, expected in (("a size that is not of sectors", parameters.replace("4,size=64k", "4,size=1000"), "multiples of 512"),
-                                 ("a copy", parameters.replace("fwd=default", "fsd=x,anchor=y\nfwd=default").replace("fsd=fsd1,threads", "fsd=fsd1,target=x,threads") +
-                                  "rd=copy,fwd=write,operations=copy\n", "expected no copy"),
-                                 ("a long name", parameters.replace("fsd1", "longername"), "at most 8 letters")):
-        done, out = vdbench(text.replace("checked.d", "none.d"), "-v", name="mistake")
-        case(f"refused: {name}", done.returncode == 2 and expected in done.stderr and not os.path.exists("none.d"), done.stderr)
-    done, out = vdbench(parameters, "-j", name="mistake")
-    case("refused: a journal of files", done.returncode == 2 and "for SDs, not for FSDs" in done.stderr, done.stderr)
-
-
-def content(name):
-    """Empty where there is no such file."""
-    with contextlib.suppress(FileNotFoundError), open(name, encoding="utf-8") as file:
-        return file.read()
-    return ""
-
-
-def killed():
-    """Runs that are killed at moments of chance, each after recovery from the one before."""
-    chance = random.Random(11)
-    parameters = "sd=sd1,lun=kept,size=2m,threads=4\nwd=w,sd=sd1,rdpct=20,xfersize=(4k,50,8k,50)\nrd=r,wd=w,iorate=max,elapsed=60,interval=1\n"
-    with open("kept.vdb", "w", encoding="ascii") as file:
-        file.write(parameters)
-    recovered, errors = [], ""
-    for number in range(8):
-        how = ("-j" if number == 0 else "-jr") + ("n" if number % 2 else "")
-        with subprocess.Popen([FSBENCH, "vdbench", "-f", "kept.vdb", "-o", "kept.out", "-q", how], stderr=subprocess.PIPE, text=True) as process:
-            until = time.monotonic() + 30
-            while "Starting RD=r;" not in content("kept.out/logfile.html") and process.poll() is None and time.monotonic() < until:
-                time.sleep(0.01)
-            time.sleep(chance.random() * 0.3)
-            process.kill()
-            errors += process.stderr.read()
-        recovered += re.findall(r"recovered from its journal.* ([0-9,]+) not as written", content("kept.out/logfile.html"))
-        shutil.rmtree("kept.out")
-    case("runs that were killed are recovered from their journal, nothing is lost, nothing is told that is not so",
-         recovered == ["0"] * 7 and errors == "", (recovered, errors))
-    with open("kept", "rb") as file:
-        old = file.read()
-    done, out = vdbench(parameters.replace("rdpct=20", "rdpct=0").replace("iorate=max,elapsed=60", "iorate=max,maxdata=20m,elapsed=60"), "-jr", name="kept")
-    case("a run goes on with what was recovered", done.returncode == 0 and "pending writes" in out, out + done.stderr)
-    with open("kept", "r+b") as file:
-        file.seek(1 << 20)
-        file.write(old[1 << 20:(1 << 20) + 4096])
-    done, out = vdbench(parameters, "-jro", name="kept")
-    with open("kept.out/errorlog.html", encoding="utf-8") as file:
-        told = file.read()
-    case("a block that was rolled back after the end is found by recovery", done.returncode == 1 and "lba=1048576" in told and "lost write" in told, told)
-    done, out = vdbench(parameters.replace("lun=kept", "lun=other"), "-jr", name="other")
-    case("refused: recovery of what is not there", done.returncode == 2 and "nothing to recover" in done.stderr, done.stderr)
-    with open("sd1.map", "r+b") as file:
-        file.seek(100)
-        file.write(b"\xff")
-    done, out = vdbench(parameters, "-jr", name="kept")
-    case("refused: a damaged map", done.returncode == 2 and "sd1.map: is damaged" in done.stderr, done.stderr)
-
-
 def once_and_limits():
     done, out = vdbench("""monitor=monitor
 fsd=fsd1,anchor=once,depth=1,width=2,files=50,size=8k
@@ -563,7 +395,7 @@ rd=rd2,format=clean
 PARTS = (
     (structures, operations, formats, once_and_limits),
     (raw_file, interrupted, bad_input),
-    (raw_device, validation, validation_of_files, killed, ratios, concatenated),
+    (raw_device, ratios, concatenated),
 )
 
 

@@ -25,11 +25,14 @@ void Anchor::validate(const FileSystem& settings, uint64_t unit) {
     throw std::runtime_error(
         fmt::format("fsd={}: expected sizes of files that are multiples of 512 for data validation", settings.name));
   const uint64_t room = structure_.place_of(1, unit);
-  auto text = [this, room](uint64_t offset) {
+  validated_ = std::make_unique<ValidatedStorage>(settings, structure_.place_of(structure_.files(), unit), unit);
+  validated_->place = [this, room](uint64_t offset) {
+    return ErrorPlace{name_ + "/" + structure_.file_path(offset / room), offset % room};
+  };
+  validated_->place_text = [this, room](uint64_t offset) {
     if (room == 0 || offset / room >= structure_.files()) return fmt::format("file=(none) lba={}", offset);
     return fmt::format("file={} lba={} ({:#x})", structure_.file_path(offset / room), offset % room, offset % room);
   };
-  validated_ = std::make_unique<ValidatedStorage>(settings, text, structure_.place_of(structure_.files(), unit), unit);
 }
 
 void Anchor::begin_run(uint64_t seed) {

@@ -34,7 +34,8 @@ Task FilePlayer::copy_content(Seat& seat, uint32_t from, uint32_t to) {
     error = got.error ? got.error : got.result != length ? EIO : 0;
     if (error == 0) scratch_.assign(got.data);
     if (error) {
-      failed(fmt::format("read lba={} size={}", offset, length), *anchor_, anchor_->structure().file_path(from), error);
+      failed(fmt::format("read lba={} size={}", offset, length), *anchor_, anchor_->structure().file_path(from), error, offset,
+             length);
       break;
     }
     co_await seat.move_to(target.place());
@@ -42,7 +43,9 @@ Task FilePlayer::copy_content(Seat& seat, uint32_t from, uint32_t to) {
         .kind = OpKind::write, .object = target.file(to).object, .handle = out.handle, .offset = offset, .length = length};
     const Outcome& put = co_await seat.perform(write, row(Operation::write), {.payload = scratch_});
     error = put.error ? put.error : put.result != length ? EIO : 0;
-    if (error) failed(fmt::format("write lba={} size={}", offset, length), target, target.structure().file_path(to), error);
+    if (error)
+      failed(fmt::format("write lba={} size={}", offset, length), target, target.structure().file_path(to), error, offset,
+             length);
     co_await seat.move_to(anchor_->place());
     offset += length;
   }

@@ -196,9 +196,11 @@ Task FilePlayer::close(Seat& seat, Anchor& anchor, Open& open) {
   co_return error;
 }
 
-void FilePlayer::failed(const std::string& what, Anchor& anchor, const std::string& path, int error) {
+void FilePlayer::failed(const std::string& what, Anchor& anchor, const std::string& path, int error, uint64_t lba,
+                        uint64_t size) {
   context_.run.errors.add(
-      fmt::format("fwd={} fsd anchor={} file={} operation={}: {}", settings().name, anchor.name(), path, what, strerror(error)));
+      fmt::format("fwd={} fsd anchor={} file={} operation={}: {}", settings().name, anchor.name(), path, what, strerror(error)),
+      {anchor.name() + "/" + path, lba, size, error});
 }
 
 std::string_view FilePlayer::payload(uint32_t file, uint64_t offset, uint64_t length) {

@@ -67,7 +67,7 @@ class FilePlayer final : public Player {
   Row row(Operation operation) const { return row_of(context_.number, operation); }
   const FileWorkload& settings() const { return context_.work.workload; }
   uint64_t draw_size();
-  void failed(const std::string& what, Anchor& anchor, const std::string& path, int error);
+  void failed(const std::string& what, Anchor& anchor, const std::string& path, int error, uint64_t lba = 0, uint64_t size = 0);
   std::string_view payload(uint32_t file, uint64_t offset, uint64_t length);
 
   WorkContext& context_;

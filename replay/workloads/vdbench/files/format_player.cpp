@@ -11,9 +11,10 @@
 
 namespace fsr::vdbench {
 
-void FormatPlayer::failed(const std::string& what, const std::string& path, int error) {
+void FormatPlayer::failed(const std::string& what, const std::string& path, int error, uint64_t lba, uint64_t size) {
   context_.run.errors.add(
-      fmt::format("format fsd anchor={} file={} operation={}: {}", context_.anchor.name(), path, what, strerror(error)));
+      fmt::format("format fsd anchor={} file={} operation={}: {}", context_.anchor.name(), path, what, strerror(error)),
+      {context_.anchor.name() + "/" + path, lba, size, error});
 }
 
 Task FormatPlayer::make_directory(Seat& seat, uint64_t directory) {
@@ -92,7 +93,7 @@ Task FormatPlayer::make_file(Seat& seat, uint32_t file) {
     const int error = co_await this->write(seat, write, file);
     if (error == Validator::kOver) break;
     if (error) {
-      failed(fmt::format("write lba={} size={}", offset, length), structure.file_path(file), error);
+      failed(fmt::format("write lba={} size={}", offset, length), structure.file_path(file), error, offset, length);
       break;
     }
     anchor.resized(file, offset += length);

@@ -114,7 +114,7 @@ Task FilePlayer::transfer(Seat& seat, bool reads) {
   if (error == kOver) co_return kOver;
   if (error)
     failed(fmt::format("{} lba={} size={}", reads ? "read" : "write", offset, length), *anchor_,
-           anchor_->structure().file_path(open_->file), error);
+           anchor_->structure().file_path(open_->file), error, offset, length);
   open_->next = offset + length;
   open_->bytes += length;
   ++open_->blocks;

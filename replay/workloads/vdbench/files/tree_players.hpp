@@ -76,7 +76,7 @@ class FormatPlayer final : public Player {
   Task make_directory(Seat& seat, uint64_t directory);
   Task make_file(Seat& seat, uint32_t file);
   Task write(Seat& seat, const Op& op, uint32_t file);
-  void failed(const std::string& what, const std::string& path, int error);
+  void failed(const std::string& what, const std::string& path, int error, uint64_t lba = 0, uint64_t size = 0);
 
   WorkContext& context_;
   Shared& shared_;

@@ -46,6 +46,14 @@ void set_commands(Commands& commands, const Parameter& p) {
       commands.lines.push_back(value.text);
 }
 
+void set_data_errors(General& g, const Parameter& p) {
+  const Value& value = single(p);
+  if (same_word(value.text, "remove"))
+    throw ParameterError(value.place, "remove is refused: this version ends at the first error");
+  g.error_command = value.quoted ? value.text : "";
+  g.data_errors = value.quoted ? 1 : whole(p, 1, 1'000'000'000);
+}
+
 void set_misc(General& g, const Parameter& p) {
   for (const Value& value : p.values) {
     if (!begins_word(value.text, "fifo=")) throw ParameterError(value.place, "expected fifo=N");
@@ -138,7 +146,7 @@ const Keyword<General> kGeneral[] = {
     {"compressionseed", nullptr, kNotYet},
     {"concatenatesds", [](General& g, const Parameter& p) { g.concatenates = yes_or_no(p); }},
     {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},
-    {"data_errors", [](General& g, const Parameter& p) { g.data_errors = whole(p, 1, 1'000'000'000); }},
+    {"data_errors", set_data_errors},
     {"debug", nullptr, "it asks for the original's own flags"},
     {"dedupratio", [](General& g, const Parameter& p) { g.content.dedup = within(p, 1, 1000); }},
     {"dedupunit", set_dedup_unit},

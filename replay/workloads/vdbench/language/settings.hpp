@@ -84,6 +84,7 @@ struct General {
   Commands start, end;
   std::string monitor;        // a file whose words end the run
   uint64_t data_errors = 50;  // after which everything ends
+  std::string error_command;  // before that, with what failed first; empty: none
   std::optional<bool> format_storage;
   bool concatenates = false;  // the SDs of a WD are one
   Repeats repeats;

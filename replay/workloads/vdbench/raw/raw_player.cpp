@@ -42,7 +42,8 @@ RawPlayer::RawPlayer(RawContext& context, const Pattern& pattern, const Validati
 void RawPlayer::failed(const OpenStorage& storage, const Chooser::Next& what, int error) {
   context_.errors.add(fmt::format("sd={} lun={} wd={} {} lba={} ({:#x}) size={}: {}", storage.settings->name,
                                   storage.settings->lun, context_.work.workload.name, what.reads ? "read" : "write", what.offset,
-                                  what.offset, what.length, strerror(error)));
+                                  what.offset, what.length, strerror(error)),
+                      {storage.settings->lun, what.offset, what.length, error});
 }
 
 const OpenStorage& RawPlayer::locate(Chooser::Next& next) const {

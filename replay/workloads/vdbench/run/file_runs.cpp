@@ -228,9 +228,7 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(checks.checked),
                               format_count(checks.wrong)));
-  if (errors.too_many())
-    throw std::runtime_error(
-        fmt::format("rd={}: {} errors, as many as data_errors= allows: see errorlog.html", run.name, errors.count()));
+  end_at_errors(errors, run, definitions_.general, reports_);
   return record;
 }
 

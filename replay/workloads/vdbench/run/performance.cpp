@@ -9,6 +9,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "util/environment.hpp"
+
 namespace fsr::vdbench {
 
 namespace {
@@ -118,6 +120,34 @@ RunRecord perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun
   if (played.abandoned) throw std::runtime_error(fmt::format("rd={}: {} threads did not end", run.name, played.abandoned));
   *ends_all = teller.ends_all;
   return teller.finish();
+}
+
+namespace {
+
+void replace_all(std::string& line, std::string_view what, const std::string& with) {
+  for (size_t at = 0; (at = line.find(what, at)) != std::string::npos; at += with.size()) line.replace(at, what.size(), with);
+}
+
+}  // namespace
+
+void end_at_errors(const ErrorLog& errors, const PlannedRun& run, const General& general, Reports& reports) {
+  if (!errors.too_many()) return;
+  if (!general.error_command.empty()) {
+    std::string line = general.error_command;
+    const ErrorPlace& first = errors.first();
+    replace_all(line, "$lun", command_text({first.lun}));
+    replace_all(line, "$lba", std::to_string(first.lba));
+    replace_all(line, "$size", std::to_string(first.size));
+    replace_all(line, "$sector", std::to_string(first.lba / 512));
+    replace_all(line, "$error", std::to_string(first.error));
+    try {
+      run_commands({{line}}, reports);
+    } catch (const std::runtime_error& e) {
+      reports.note(e.what());
+    }
+  }
+  throw std::runtime_error(
+      fmt::format("rd={}: {} errors, as many as data_errors= allows: see errorlog.html", run.name, errors.count()));
 }
 
 void run_commands(const Commands& commands, Reports& reports) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stage/stage.hpp"
+#include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/pages/reports.hpp"
 
 namespace fsr::vdbench {
@@ -25,5 +26,8 @@ RunRecord perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun
 // Commands of a run or of all: by the shell, one after another, with $output replaced. What they print goes to the log. Throws
 // std::runtime_error for one that fails.
 void run_commands(const Commands& commands, Reports& reports);
+
+// After a run. With as many errors as data_errors= allows: runs its command, and throws std::runtime_error.
+void end_at_errors(const ErrorLog& errors, const PlannedRun& run, const General& general, Reports& reports);
 
 }  // namespace fsr::vdbench

@@ -288,9 +288,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validation.checked),
                               format_count(validation.wrong)));
-  if (errors.too_many())
-    throw std::runtime_error(
-        fmt::format("rd={}: {} errors, as many as data_errors= allows: see errorlog.html", run.name, errors.count()));
+  end_at_errors(errors, run, definitions_.general, reports_);
   return record;
 }
 

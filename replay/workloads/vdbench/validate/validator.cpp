@@ -41,14 +41,13 @@ ValidatedStorage::ValidatedStorage(const Storage& storage, uint64_t size, uint64
     : name(storage.name),
       what(fmt::format("sd={} lun={}", storage.name, storage.lun)),
       place_text([](uint64_t offset) { return fmt::format("lba={} ({:#x})", offset, offset); }),
+      place([lun = storage.lun](uint64_t offset) {
+        return ErrorPlace{lun, offset};
+      }),
       keys(size, unit) {}
 
-ValidatedStorage::ValidatedStorage(const FileSystem& system, std::function<std::string(uint64_t)> texts, uint64_t size,
-                                   uint64_t unit)
-    : name(system.name),
-      what(fmt::format("fsd={} anchor={}", system.name, system.anchor)),
-      place_text(std::move(texts)),
-      keys(size, unit) {}
+ValidatedStorage::ValidatedStorage(const FileSystem& system, uint64_t size, uint64_t unit)
+    : name(system.name), what(fmt::format("fsd={} anchor={}", system.name, system.anchor)), keys(size, unit) {}
 
 Validator::Validator(ValidatedStorage& storage, const Validation& how, ValidationCounts& counts, ErrorLog& errors,
                      uint64_t largest)
@@ -152,9 +151,12 @@ void Validator::check(uint64_t first, std::string_view data, const char* when) {
     }
     ++counts_.wrong;
     const uint32_t good = keys.last_good(offset);
-    errors_.add(fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
-                            storage_.place_text(offset), keys.unit(), wrong,
-                            good ? time_text(good * kSecond) : std::string("no time")));
+    ErrorPlace place = storage_.place(offset);
+    place.size = keys.unit();
+    errors_.add(
+        fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
+                    storage_.place_text(offset), keys.unit(), wrong, good ? time_text(good * kSecond) : std::string("no time")),
+        place);
     keys.set(offset, BlockKeys::kBad);  // told once
   }
 }

@@ -32,10 +32,12 @@ struct ValidatedStorage {
   std::string what;  // "sd=sd1 lun=big", "fsd=fsd1 anchor=d"
   // "lba=4096 (0x1000)", after "file=... " where it is of files. The offset is that of the row of all files.
   std::function<std::string(uint64_t offset)> place_text;
+  // The LUN or file, and the offset in it.
+  std::function<ErrorPlace(uint64_t offset)> place;
   BlockKeys keys;
   std::unique_ptr<Journal> journal;  // may be null
   ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit);
-  ValidatedStorage(const FileSystem& system, std::function<std::string(uint64_t offset)> texts, uint64_t size, uint64_t unit);
+  ValidatedStorage(const FileSystem& system, uint64_t size, uint64_t unit);  // whoever has the files adds both functions
 };
 
 class Validator {
