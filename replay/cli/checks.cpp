@@ -73,9 +73,9 @@ void check_place(Target& target, Clock& clock, const std::string& trace_id, bool
   }
 }
 
-void check_writable(Target& target, Clock& clock) {
+void check_writable(Target& target, Clock& clock, unsigned rank) {
   BlockingSession session(target, clock);
-  const std::string name = std::string(kMarkerName) + ".probe";
+  const std::string name = fmt::format("{}.probe{}", kMarkerName, rank);
   const Op make{.kind = OpKind::mkdir, .mode = 0700, .object = kProbeObject, .parent = kRootObject, .name = name};
   if (target.fidelity(make) == Fidelity::impossible) return;  // has no names
   int error = session.perform(make).error;

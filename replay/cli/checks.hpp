@@ -15,7 +15,8 @@ namespace fsr {
 void refuse_captured_place(const std::string& url, const TraceHeader& header);
 // The target is empty, or holds a tree of ours that may be reused, or --force was given.
 void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force);
-void check_writable(Target& target, Clock& clock);
+// Makes a name of this rank's own there, and removes it.
+void check_writable(Target& target, Clock& clock, unsigned rank);
 void check_space(Target& target, const ImageSummary& image, bool force);
 
 // Removes everything in the target's root if it carries the marker of this trace. A second ^C ends that too.

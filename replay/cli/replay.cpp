@@ -140,8 +140,8 @@ void Replay::look_at_files() {
     if (!failure.empty()) afterwards([&] { throw std::runtime_error(failure); });
 }
 
-// Reads and prepares, unless that is only tried.
-void Replay::make_ready(LifeCycle& life, bool& prepared) {
+// Reads and checks.
+void Replay::make_ready(LifeCycle& life) {
   life.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
             [&](uint64_t done, uint64_t total) {
               line.bar("reading", done, total);
@@ -151,8 +151,11 @@ void Replay::make_ready(LifeCycle& life, bool& prepared) {
   life.place_files();
   if (command.dry_run) return;
   check_space(*target, report.image, command.force);
-  check_writable(*target, clock);
+  check_writable(*target, clock, cluster.rank());
+}
 
+void Replay::prepare(LifeCycle& life, bool& prepared) {
+  if (command.dry_run) return;
   tree_begun = true;
   prepared = life.prepare({.trace_id = target->places_files() ? std::string() : input->header().id,
                            .reuse = command.reuse || again,
@@ -172,7 +175,9 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
   rank_intervals = {};
   rank_clock = {};
   bool prepared = false;
-  on_all([&] { make_ready(life, prepared); });
+  on_all([&] { make_ready(life); });
+  // Now no rank makes and removes names to try the target: one that vanishes can fail another rank's listing.
+  on_all([&] { prepare(life, prepared); });
   if (command.dry_run) return dry_run(*input, *target, report, command.json);
   line.clear();
   if (!prepared) {

@@ -78,7 +78,8 @@ struct Replay {
   int play_rounds();
   // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
   std::optional<int> play_round(LifeCycle& life);
-  void make_ready(LifeCycle& life, bool& prepared);
+  void make_ready(LifeCycle& life);
+  void prepare(LifeCycle& life, bool& prepared);
   // The only round of an input, whatever was before it on the target, and `factor` times its load. The same.
   std::optional<int> play_alone(double factor, const RunLength& least);
   void warn();
