@@ -2,6 +2,7 @@
 // memory: beside the directory target, which has the kernel's own answers: random operations have the same outcomes and listings.
 #include <linux/fs.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -257,4 +258,37 @@ TEST_CASE("memory: a whiteout is device 0:0 under the old name") {
   CHECK((o.attr.mode & S_IFMT) == S_IFCHR);
   CHECK(o.attr.rdev == 0);
   CHECK(memory(name_op({0, 1}, OpKind::lookup, kRootObject, "b", 2)).find("is done") != std::string::npos);
+}
+
+TEST_CASE("memory: access lists are set and removed as in a directory") {
+  using namespace std::string_literals;
+  // Owner, user 5, group, mask, others.
+  const std::string list =
+      "\2\0\0\0"
+      "\1\0\6\0\377\377\377\377"
+      "\2\0\4\0\5\0\0\0"
+      "\4\0\4\0\377\377\377\377"
+      "\20\0\4\0\377\377\377\377"
+      "\40\0\4\0\377\377\377\377"s;
+  Scratch scratch;
+  Side memory("memory:"), directory("file:" + scratch.path);
+  for (Side* side : {&memory, &directory}) {
+    Op make = name_op({0, 1}, OpKind::mkdir, kRootObject, "d", 2);
+    make.mode = 0755;
+    (*side)(make);
+    make = name_op({0, 1}, OpKind::mknod, kRootObject, "f", 3);
+    make.mode = S_IFREG | 0644;
+    (*side)(make);
+  }
+  for (ObjectId object : {2, 3})
+    for (std::string_view name : {"system.posix_acl_access", "system.posix_acl_default"})
+      for (OpKind kind : {OpKind::removexattr, OpKind::setxattr, OpKind::setxattr, OpKind::getxattr, OpKind::removexattr}) {
+        Op op = object_op({0, 1}, kind, object);
+        op.name = name;
+        op.data = list;
+        op.length = list.size();
+        op.flags = kind == OpKind::setxattr ? XATTR_CREATE : 0;
+        INFO(op_name(kind) << " " << name << " of " << object);
+        CHECK(memory(op) == directory(op));
+      }
 }

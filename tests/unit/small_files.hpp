@@ -271,17 +271,17 @@ inline int SmallFiles::lock(const Op& op, LockTable& locks) {
 // What an access list is set to stands in the operation's mode.
 inline int SmallFiles::on_attribute(const Op& op, Node& node, Result* out) {
   std::optional<uint32_t>* list = access_list(node, op.name);
-  if (list == &node.inherited && !node.directory) return EACCES;
+  if (list == &node.inherited && !node.directory && op.kind == OpKind::setxattr) return EACCES;
   const bool there = list ? list->has_value() : node.attribute;
   if (op.kind == OpKind::setxattr) {
-    if (there && (op.flags & XATTR_CREATE)) return EEXIST;
+    if (there && !list && (op.flags & XATTR_CREATE)) return EEXIST;
     if (list)
       *list = op.mode;
     else
       node.attribute = true;
     return 0;
   }
-  if (!there) return ENODATA;
+  if (!there) return list && op.kind == OpKind::removexattr ? 0 : ENODATA;
   if (op.kind == OpKind::getxattr) {
     if (list) out->result = list == &node.list ? rights(node) : **list;
   } else if (list) {

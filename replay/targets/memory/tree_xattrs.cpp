@@ -24,6 +24,9 @@ static int check_name(std::string_view name, uint32_t mode, bool change) {
   return name.starts_with("trusted.") || name.starts_with("security.") || name.starts_with("system.") ? 0 : EOPNOTSUPP;
 }
 
+// acl(5): the flags of a change are ignored, and what is not there is removed with success.
+static bool is_access_list(std::string_view name) { return name.starts_with("system.posix_acl_"); }
+
 int MemoryTree::getxattr(Context& c) {
   NodePtr node;
   if (int error = subject(c.op, &node)) return error;
@@ -44,9 +47,10 @@ int MemoryTree::setxattr(Context& c) {
   if (int error = check_name(c.op.name, node->attr.mode, true)) return error;
   if (c.op.length > kMaxValue) return E2BIG;
   if (c.op.flags & ~uint32_t(XATTR_CREATE | XATTR_REPLACE)) return EINVAL;
-  auto it = node->xattrs.find(c.op.name);
-  if (it != node->xattrs.end() && (c.op.flags & XATTR_CREATE)) return EEXIST;
-  if (it == node->xattrs.end() && (c.op.flags & XATTR_REPLACE)) return ENODATA;
+  const bool list = is_access_list(c.op.name), there = node->xattrs.count(c.op.name) != 0;
+  if (list && c.op.name == "system.posix_acl_default" && !node->is_dir()) return EACCES;
+  if (!list && there && (c.op.flags & XATTR_CREATE)) return EEXIST;
+  if (!list && !there && (c.op.flags & XATTR_REPLACE)) return ENODATA;
   if (std::optional<uint32_t> mode = mode_of_minimal_acl(c.op)) {  // no list stays behind
     node->attr.mode = (node->attr.mode & ~0777u) | *mode;
     node->touch(false);
@@ -76,7 +80,7 @@ int MemoryTree::removexattr(Context& c) {
   if (int error = subject(c.op, &node)) return error;
   if (int error = check_name(c.op.name, node->attr.mode, true)) return error;
   auto it = node->xattrs.find(c.op.name);
-  if (it == node->xattrs.end()) return ENODATA;
+  if (it == node->xattrs.end()) return is_access_list(c.op.name) ? 0 : ENODATA;
   node->xattrs.erase(it);
   node->touch(false);
   return 0;

@@ -162,6 +162,25 @@ void record_locks(Case& c) {
   c.close(f);
 }
 
+// They keep nobody from reading and writing, be it their owner or others.
+void advisory_locks(Case& c) {
+  auto f = c.create(c.top, "file");
+  const HandleId other = c.open(f.object);
+  const Op lock{
+      .kind = OpKind::setlk, .mode = F_WRLCK, .object = f.object, .handle = f.handle, .offset = 2, .length = 4, .owner = 1};
+  if (!c.d.can(lock)) return;
+  c.ok(lock);
+  c.write(f, 0, "0123456789");
+  require(c.read({f.object, other}, 0, 100) == "0123456789", "a file with a lock does not read as it was written");
+  c.write({f.object, other}, 4, "xy");
+  Attr set{.valid = kAttrSize, .size = 5};
+  c.ok({.kind = OpKind::setattr, .object = f.object, .handle = f.handle, .set = &set});
+  require(c.read(f, 0, 100) == "0123x", "a file with a lock can't be cut off");
+  c.ok({.kind = OpKind::flush, .object = f.object, .handle = f.handle, .owner = 1});
+  c.close({f.object, other});
+  c.close(f);
+}
+
 void whole_file_locks(Case& c) {
   auto f = c.create(c.top, "file");
   HandleId other = c.open(f.object);
@@ -290,6 +309,7 @@ std::vector<NamedCase> data_cases() {
           {"unlink while open", unlink_open},
           {"removed directory", removed_directory},
           {"record locks", record_locks},
+          {"reads and writes beside a lock", advisory_locks},
           {"whole-file locks", whole_file_locks},
           {"ranges", ranges},
           {"unnamed file", unnamed_file},
