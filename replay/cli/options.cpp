@@ -39,6 +39,8 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
       .stands_for("WHAT")
       .one_of({"count", "stop"});
   run.add("--ranks", out.cluster.ranks, "run a mix with this many processes").stands_for("N").within(1, 4096);
+  run.add_with("--patience", out.cluster.patience, some_time, "give up a silent rank after this (default 60s)")
+      .stands_for("TIME");
   run.add("--repeat", out.repeat, "this many runs, with their median and spread").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "the highest load within 'p99 < 10ms'").stands_for("CONDITION");
   run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
@@ -57,7 +59,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.add("--csv", out.csv, "write each interval into this file while it runs").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep OpenMetrics text of the run in this file").stands_for("FILE");
   results.add_with("--interval", out.interval, some_time, "of what is told over time (default 1s)").stands_for("TIME");
-  results.add("--record", out.record, "write what was issued and what came of it as a trace").stands_for("FILE");
+  results.add("--record", out.record, "a trace of what was issued and what came of it").stands_for("FILE");
   results.flag("--json", out.json, "the report as JSON on standard output");
   results.add_with("--status-interval", out.status_interval, some_time, "without a terminal, a progress line this often")
       .stands_for("TIME");

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -24,15 +26,24 @@ constexpr uint64_t ImageSummary::*kImageSums[] = {&ImageSummary::directories, &I
 
 int64_t began_late(const RunResult& result, const RankClock& clock) { return result.began ? result.began - clock.start : 0; }
 
+void save_offset(ByteWriter& out, const ClockOffset& compared) {
+  out.svarint(compared.offset);
+  out.svarint(compared.error);
+}
+
+ClockOffset load_offset(ByteReader& in) {
+  ClockOffset compared;
+  compared.offset = in.svarint();
+  compared.error = in.svarint();
+  return compared;
+}
+
 // What a rank tells of a round beside its intervals.
 std::string save_part(const Input& input, const Report& report, const RankIntervals& intervals, const RankClock& clock) {
   ByteWriter out;
   save_result(out, report.result);
   out.svarint(began_late(report.result, clock));
-  for (const ClockOffset& compared : {clock.before, clock.after}) {
-    out.svarint(compared.offset);
-    out.svarint(compared.error);
-  }
+  save_offset(out, clock.before);
   out.text(input.part());
   out.text(intervals.save());
   out.text(report.aftermath);
@@ -46,13 +57,22 @@ std::string save_part(const Input& input, const Report& report, const RankInterv
   return std::string(out.view());
 }
 
-RankRow load_row(ByteReader& in, const std::string& host) {
-  RankRow row{.host = host, .result = load_result(in), .clock = {}, .began = in.svarint()};
-  for (ClockOffset* compared : {&row.clock.before, &row.clock.after}) {
-    compared->offset = in.svarint();
-    compared->error = in.svarint();
-  }
+RankRow load_row(ByteReader& in, unsigned rank, const std::string& host) {
+  RankRow row{.rank = rank, .host = host, .result = load_result(in), .clock = {}, .began = in.svarint()};
+  row.clock.before = row.clock.after = load_offset(in);
   return row;
+}
+
+// Clocks are compared again, when results are safe already.
+void compare_after(Cluster& cluster, std::vector<RankRow>& rows) {
+  ByteWriter mine;
+  save_offset(mine, cluster.compare_clocks());
+  const std::vector<std::string> all = cluster.collect(mine.view());
+  for (unsigned rank = 1; rank < all.size(); ++rank) {
+    ByteReader in(all[rank]);
+    rows[rank].clock.after = load_offset(in);
+    if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
+  }
 }
 
 void add_counter(Report& report, const std::string& name, uint64_t value) {
@@ -118,7 +138,7 @@ std::vector<Facts> RanksSection::facts_of_ranks() const {
   std::vector<Facts> all;
   for (const RankRow& row : rows_) {
     const RunResult& r = row.result;
-    all.push_back({{"rank", int64_t(all.size())},
+    all.push_back({{"rank", int64_t(row.rank)},
                    {"host", row.host},
                    {"streams", int64_t(r.streams)},
                    {"issued", int64_t(r.issued())},
@@ -162,12 +182,12 @@ std::string RanksSection::text() const {
     return a.result.lateness.max() < b.result.lateness.max();
   });
   if (const int64_t late = latest->result.lateness.max(); late > 0)
-    text += fmt::format("{:<10} {}, of rank {} on {}\n", "latest", format_duration(late), latest - rows_.begin(), latest->host);
+    text += fmt::format("{:<10} {}, of rank {} on {}\n", "latest", format_duration(late), latest->rank, latest->host);
   for (const RankRow& row : rows_) {
     const RunResult& r = row.result;
     text += fmt::format("{:<10} {} calls, {} failed, {:.1f}/s, response p99 {}, late by up to {}; {}\n",
-                        fmt::format("rank {}", &row - rows_.data()), format_count(r.issued()), format_count(r.failed()),
-                        r.achieved(), format_duration(r.response.quantile(0.99)), format_duration(r.lateness.max()), row.host);
+                        fmt::format("rank {}", row.rank), format_count(r.issued()), format_count(r.failed()), r.achieved(),
+                        format_duration(r.response.quantile(0.99)), format_duration(r.lateness.max()), row.host);
   }
   return text;
 }
@@ -186,17 +206,16 @@ void RanksSection::database(ResultsDatabase& results) const {
   for (const Facts& facts : facts_of_ranks()) results.add("ranks", facts);
 }
 
-void gather_results(Cluster& cluster, Input& input, Report& report, const RankIntervals& intervals, const RankClock& clock) {
-  const std::vector<std::string> parts = cluster.collect(save_part(input, report, intervals, clock));
-  if (!cluster.root()) return;
-  std::vector<RankRow> rows = {
-      {.host = cluster.hosts()[0], .result = report.result, .clock = clock, .began = began_late(report.result, clock)}};
-  RankIntervals all = intervals;
+// Adds the others' parts, where they are; a row for each rank that is left.
+static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std::optional<std::string>>& parts, Input& input,
+                                        Report& report, RankIntervals& all) {
+  std::vector<RankRow> rows;
   const bool kernel = report.target.starts_with("file:");  // which counts for all processes of a host
   std::set<std::string> counted = {cluster.hosts()[0]};
   for (unsigned rank = 1; rank < parts.size(); ++rank) {
-    ByteReader in(parts[rank]);
-    rows.push_back(load_row(in, cluster.hosts()[rank]));
+    if (!parts[rank]) continue;
+    ByteReader in(*parts[rank]);
+    rows.push_back(load_row(in, rank, cluster.hosts()[rank]));
     const bool same_wire = !counted.insert(cluster.hosts()[rank]).second && kernel;
     const std::string_view part = in.text(), told = in.text(), aftermath = in.text();
     report.interrupted = in.u8() != 0 || report.interrupted;
@@ -212,9 +231,37 @@ void gather_results(Cluster& cluster, Input& input, Report& report, const RankIn
       report.aftermath = fmt::format("{}: {}", cluster.name_of(rank), aftermath);
     merge_result(report.result, rows.back().result, report.options);
   }
-  report.series = all.series();
+  return rows;
+}
+
+static void add_aftermath(Report& report, const std::string& lost) {
+  report.aftermath = report.aftermath.empty() ? lost : lost + "; " + report.aftermath;
+}
+
+bool gather_results(Cluster& cluster, Input& input, Report& report, RankIntervals intervals, RankClock clock) {
+  const auto [parts, lost] = cluster.collect_left(save_part(input, report, intervals, clock));
+  clock.after = clock.before;
+  std::vector<RankRow> rows = {{.rank = 0,
+                                .host = cluster.hosts()[0],
+                                .result = report.result,
+                                .clock = clock,
+                                .began = began_late(report.result, clock)}};
+  bool whole = lost.empty();
+  if (cluster.root()) std::ranges::move(merge_parts(cluster, parts, input, report, intervals), std::back_inserter(rows));
+  if (!whole)
+    add_aftermath(report, fmt::format("{}: these are the results of {} of {} ranks", lost, rows.size(), cluster.size()));
+  try {
+    if (whole) compare_after(cluster, rows);
+  } catch (const LostRank& e) {
+    if (!cluster.root()) throw;
+    add_aftermath(report, fmt::format("{}, having told its results", e.what()));
+    whole = false;
+  }
+  if (!cluster.root()) return true;
+  report.series = intervals.series();
   input.describe(report);
   report.sections.push_back(std::make_shared<RanksSection>(std::move(rows)));
+  return whole;
 }
 
 }  // namespace fsr

@@ -49,6 +49,7 @@ struct RankClock {
 };
 
 struct RankRow {
+  unsigned rank = 0;
   std::string host;
   RunResult result;
   RankClock clock;
@@ -70,7 +71,8 @@ class RanksSection final : public ReportSection {
   const std::vector<RankRow> rows_;
 };
 
-// Collective, after a round. On the root the report is that of all ranks from then on; elsewhere it stays what it was.
-void gather_results(Cluster& cluster, Input& input, Report& report, const RankIntervals& intervals, const RankClock& clock);
+// Collective, after a round. On the root the report is that of all ranks from then on, or of those that are left, and its
+// aftermath names the others; elsewhere it stays what it was. False, on the root: some rank is lost, and the cluster of no use.
+bool gather_results(Cluster& cluster, Input& input, Report& report, RankIntervals intervals, RankClock clock);
 
 }  // namespace fsr

@@ -121,18 +121,7 @@ void Replay::give_sign_of_life() {
   cluster.alive();
 }
 
-bool Replay::gather() {
-  if (cluster.size() == 1) return true;
-  try {
-    rank_clock.after = cluster.compare_clocks();
-    gather_results(cluster, *input, report, rank_intervals, rank_clock);
-    return true;
-  } catch (const LostRank& e) {
-    if (!cluster.root()) throw;
-    report.aftermath = fmt::format("{}: these are the results of {} alone", e.what(), cluster.name_of(0));
-    return false;
-  }
-}
+bool Replay::gather() { return cluster.size() == 1 || gather_results(cluster, *input, report, rank_intervals, rank_clock); }
 
 // What could not be written while the run went on.
 void Replay::look_at_files() {

@@ -85,7 +85,7 @@ struct Replay {
   void warn();
   void start_recording();
   void tell(const Interval& interval);
-  // Puts the results of all ranks together. False: one was lost, as the report says then.
+  // Puts the results of all ranks together, or of those that are left. False: some are lost, as the report says then.
   bool gather();
   void give_sign_of_life();
   int end_round();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -34,6 +35,13 @@ class Cluster {
   virtual unsigned size() const = 0;                                    // not collective
   virtual const std::vector<std::string>& hosts() const = 0;            // by rank; not collective
   virtual std::vector<std::string> collect(std::string_view mine) = 0;  // on the root: of all, by rank; elsewhere nothing
+  // As collect(), from those that are still there: nobody is waited for longer than the patience, and the root does not throw for
+  // the others. Where one is lost, they throw in what they call next.
+  struct Gathered {
+    std::vector<std::optional<std::string>> by_rank;
+    std::string lost;  // the ranks without a text and why, one line
+  };
+  virtual Gathered collect_left(std::string_view mine) = 0;
   virtual std::string tell(std::string_view of_root) = 0;
   // This rank's. Cristian's method: of 64 questions the one that was answered fastest; its error is half the time that took.
   virtual ClockOffset compare_clocks() = 0;

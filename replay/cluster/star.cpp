@@ -50,7 +50,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }  // namespace
 
 Star::Star(std::unique_ptr<Transport> transport, int64_t patience)
-    : transport_(std::move(transport)), patience_(patience), inbox_(size()), gone_(size()), hosts_(size(), "?") {
+    : transport_(std::move(transport)), patience_(patience), inbox_(size()), gone_(size()), heard_(size()), hosts_(size(), "?") {
   std::string all;
   for (const std::string& host : collect(host_name())) all += host + "\n";
   hosts_ = lines_of(tell(all));
@@ -69,6 +69,28 @@ std::vector<std::string> Star::collect(std::string_view mine) {
   }
   all.emplace_back(mine);
   for (unsigned rank = 1; rank < size(); ++rank) all.push_back(next_of(rank));
+  return all;
+}
+
+Cluster::Gathered Star::collect_left(std::string_view mine) {
+  Gathered all;
+  if (!root()) {
+    send(0, kData, mine);
+    return all;
+  }
+  const int64_t from = now();
+  std::optional<LostRank> first;
+  all.by_rank.emplace_back(mine);
+  for (unsigned rank = 1; rank < size(); ++rank) {
+    try {
+      all.by_rank.emplace_back(wait_for(rank, from, 0));
+    } catch (const LostRank& e) {
+      all.by_rank.emplace_back();
+      all.lost += (first ? ", " : "") + std::string(e.what());
+      if (!first) first = e;
+    }
+  }
+  if (first) tell_of(*first);
   return all;
 }
 
@@ -117,16 +139,25 @@ void Star::alive() {
 }
 
 std::string Star::next_of(unsigned rank, int64_t awake) {
-  const int64_t from = now();
-  int64_t heard = from;
+  try {
+    return wait_for(rank, now(), awake);
+  } catch (const LostRank& e) {
+    if (root()) tell_of(e);
+    throw;
+  }
+}
+
+std::string Star::wait_for(unsigned rank, int64_t from, int64_t awake) {
   while (inbox_[rank].empty()) {
     if (gone_[rank]) lose(rank, "has ended");
     std::optional<Transport::Message> message = transport_->receive(now() - from < awake ? 0 : beat());
     const int64_t t = now();
-    if (message && message->from == rank) heard = t;
-    if (message) take_in(std::move(*message));
+    if (message) {
+      heard_[message->from] = t;
+      take_in(std::move(*message));
+    }
     if (root() && t - beaten_ >= beat()) alive();  // the others wait for the root meanwhile
-    if (t - heard > patience_) lose(rank, "gave no sign of life for " + format_duration(patience_));
+    if (t - std::max(from, heard_[rank]) > patience_) lose(rank, "gave no sign of life for " + format_duration(patience_));
   }
   std::string text = std::move(inbox_[rank].front());
   inbox_[rank].pop_front();
@@ -148,12 +179,15 @@ void Star::take_in(Transport::Message message) {
 void Star::lose(unsigned rank, const std::string& why) {
   const LostRank lost(rank, fmt::format("{} {}", name_of(rank), why));
   transport_->give_up(rank);
-  ByteWriter text;
-  text.varint(rank);
-  text.text(lost.what());
-  for (unsigned other = 1; root() && other < size(); ++other)
-    if (other != rank) send(other, kLost, text.view());
   throw lost;
+}
+
+void Star::tell_of(const LostRank& lost) {
+  ByteWriter text;
+  text.varint(lost.rank);
+  text.text(lost.what());
+  for (unsigned other = 1; other < size(); ++other)
+    if (other != lost.rank) send(other, kLost, text.view());
 }
 
 }  // namespace fsr

@@ -23,23 +23,28 @@ class Star final : public Cluster {
   unsigned size() const override { return transport_->size(); }
   const std::vector<std::string>& hosts() const override { return hosts_; }
   std::vector<std::string> collect(std::string_view mine) override;
+  Gathered collect_left(std::string_view mine) override;
   std::string tell(std::string_view of_root) override;
   ClockOffset compare_clocks() override;
   void alive() override;
   int64_t beat() const override;
 
  private:
+  // Throws LostRank, and the others have yet to hear of it.
+  std::string wait_for(unsigned rank, int64_t from, int64_t awake);
   // `awake`: ns for which it looks again and again, since a sleeper would be late.
   std::string next_of(unsigned rank, int64_t awake = 0);
   void tell_offset(unsigned rank);
   void take_in(Transport::Message message);
   void send(unsigned to, char kind, std::string_view text);
   [[noreturn]] void lose(unsigned rank, const std::string& why);
+  void tell_of(const LostRank& lost);
 
   const std::unique_ptr<Transport> transport_;
   const int64_t patience_;
   std::vector<std::deque<std::string>> inbox_;  // by rank
   std::vector<bool> gone_;
+  std::vector<int64_t> heard_;  // by rank: when it last gave a sign of life
   std::vector<std::string> hosts_;
   int64_t beaten_ = 0;  // the latest sign of life that was sent, ns
 };

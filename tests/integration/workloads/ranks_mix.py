@@ -78,8 +78,8 @@ def clocks():
     case("clocks that differ: all begin together", starts and max(starts) - min(starts) < 10**10, rows)
 
 
-def started():
-    run_ = subprocess.Popen([FSREPLAY, *MIX, "several", "--load", "500", "--duration", "100s", "--ranks", "3"], text=True,
+def started(*options):
+    run_ = subprocess.Popen([FSREPLAY, *MIX, "several", "--load", "500", "--duration", "100s", "--ranks", "3", *options], text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     others = f"/proc/{run_.pid}/task/{run_.pid}/children"
     while len(pids := open(others, encoding="utf-8").read().split()) < 2 or len(os.listdir(f"/proc/{run_.pid}/task")) < 3:
@@ -94,13 +94,27 @@ def ended_early():
     out, err = run_.communicate(timeout=60)
     case("^C: the results of all ranks until then", run_.returncode == 1 and "interrupted" in out and out.count("\nrank ") == 3, (out[-500:], err))
     case("^C: no process is left", gone(others))
-    run_, others = started()
-    os.kill(others[1], signal.SIGKILL)
-    run_.send_signal(signal.SIGINT)
-    out, err = run_.communicate(timeout=60)
-    case("a rank that is lost is named, and what the root measured told", run_.returncode == 1
-         and f"rank 2 ({HOST}) has ended: these are the results of rank 0 ({HOST}) alone" in out, (out[-500:], err))
-    case("a rank that is lost: no process is left", gone(others))
+
+
+def lost():
+    """Ranks whose results do not come: those of the others are told, each once."""
+    for name, number, which, why, left in (("killed", signal.SIGKILL, [2], f"rank 2 ({HOST}) has ended", [0, 1]),
+                                           ("stopped", signal.SIGSTOP, [1], f"rank 1 ({HOST}) gave no sign of life for 5.00 s", [0, 2]),
+                                           ("one of two killed", signal.SIGKILL, [1, 2], f"rank 1 ({HOST}) has ended, rank 2 ({HOST}) has ended", [0])):
+        run_, others = started("--patience", "5s", "--json")
+        for rank in which:
+            os.kill(others[rank - 1], number)
+        run_.send_signal(signal.SIGINT)
+        out, err = run_.communicate(timeout=120)
+        result = json.loads(out or '{"issued": 0, "ranks": [], "intervals": [], "not_clean": []}')
+        reason = f"{why}: these are the results of {len(left)} of 3 ranks"
+        case(f"a rank that is {name}: named, status 1", run_.returncode == 1 and reason in result["not_clean"], (out[-500:], err))
+        issued = sum(row["issued"] for row in result["ranks"])
+        case(f"a rank that is {name}: the results of the others", [row["rank"] for row in result["ranks"]] == left
+             and all(row["issued"] > 0 for row in result["ranks"]), result["ranks"])
+        case(f"a rank that is {name}: nothing twice", issued == result["issued"] == result["mix"]["calls"]
+             == sum(i["operations"] for i in result["intervals"] if not i.get("kind")), (issued, result["issued"]))
+        case(f"a rank that is {name}: no process is left", gone(others))
 
 
 def refused():
@@ -137,6 +151,7 @@ def main():
         at_a_rate()
         clocks()
         ended_early()
+        lost()
         run(os.path.join(BUILD, "shim/fsshim"), "capture", "tmp", "-o", "t.zst", "--", "touch", "tmp/f")
         refused()
         on_servers(__file__)
