@@ -124,6 +124,18 @@ TEST_CASE("a 9P error in words that nobody knows is the likely one, and said to 
   CHECK(reply.error == EIO);
 }
 
+TEST_CASE("a 9P error that has no number of its own is told by its words") {
+  std::vector<uint8_t> bytes;
+  Out out(bytes);
+  out.begin(Type(uint8_t(Type::error) + 1));
+  out.str("mkdir /srv/x: file exists");
+  out.u32(EIO);
+  out.end(1, 0);
+  Reply reply;
+  REQUIRE(decode_reply(Type::create, Dialect::u, bytes, &reply));
+  CHECK(reply.error == EEXIST);
+}
+
 TEST_CASE("9P names are UTF-8 in 9P2000, bytes in the dialects of Unix") {
   auto fidelity = [](Dialect dialect) { return ninep_fidelity({.kind = OpKind::lookup, .name = "\xff"}, {dialect}); };
   CHECK(fidelity(Dialect::l) == Fidelity::exact);

@@ -149,7 +149,11 @@ Task do_release(Call& call) {
 Task do_fsync(Call& call) {
   Open open;
   if (int error = co_await call.tree().find_open(call, call.op().handle, &open)) co_return error;
-  if (!call.client().linux()) co_return co_await wstat(call, open.fid, Wstat(), true);
+  if (!call.client().linux()) {
+    FidRef named;
+    if (int error = co_await find_object(call, &named)) co_return error;
+    co_return co_await wstat(call, named, Wstat(), true);
+  }
   Rpc& rpc = call.ask(Type::fsync);
   rpc.out().u32(open.fid->number).u32(call.op().flags & 1);
   const Reply& reply = co_await call.client().send(rpc);

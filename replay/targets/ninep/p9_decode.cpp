@@ -121,10 +121,10 @@ bool read_error(In& in, Type asked, bool number_only, Dialect dialect, Reply* r)
     number = in.u32();
   }
   if (!in.ok()) return false;
-  if (number == 0 && !number_only) {
+  if ((number == 0 || number == EIO) && !number_only) {  // EIO: go9p's for all that it has no number for
     const std::optional<int> told = error_number(r->data);
-    r->unknown = !told;
-    number = uint32_t(told.value_or(likely_error(asked)));
+    r->unknown = !told && number == 0;
+    if (told || number == 0) number = uint32_t(told.value_or(likely_error(asked)));
   }
   r->error = number == 0 || number > kMostErrno ? EIO : int(number);
   return true;
