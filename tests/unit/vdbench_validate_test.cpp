@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "catch.hpp"
 #include "workloads/vdbench/validate/block_keys.hpp"
+#include "workloads/vdbench/validate/journal.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 using namespace fsr::vdbench;
@@ -42,4 +45,23 @@ TEST_CASE("keys count the writes of a block and begin anew; blocks are claimed w
   REQUIRE(keys.claim(8192, 8192));
   CHECK(keys.key(8192) == 9);
   CHECK(keys.key(12288) == BlockKeys::kUnknown);
+}
+
+TEST_CASE("a journal ends where a machine that went down left no whole entry, and is damaged where some follow") {
+  std::string directory = std::filesystem::temp_directory_path() / "fsreplay-test.XXXXXX";
+  REQUIRE(mkdtemp(directory.data()));
+  {
+    Journal journal(directory, "sd1", false, false);
+    journal.begin(BlockKeys(8 * 4096, 4096));
+    REQUIRE(journal.before({{1, 5}, {2, 6}}));
+    REQUIRE(journal.after({{1, 5}}));
+  }
+  const std::string name = directory + "/sd1.jnl";
+  std::ofstream(name, std::ios::app | std::ios::binary) << std::string(37, '\0');  // two entries of zeros, and a part of one
+  const RecoveredKeys found = recover_keys(directory, "sd1");
+  CHECK(found.keys[1] == 5);
+  CHECK(found.pending == std::map<uint64_t, uint8_t>{{2, 6}});
+  std::fstream(name, std::ios::in | std::ios::out | std::ios::binary).seekp(16 + 16 + 3) << 'x';  // the second of three entries
+  CHECK_THROWS_WITH(recover_keys(directory, "sd1"), Catch::Matchers::EndsWith("the entry at octet 32 is damaged"));
+  std::filesystem::remove_all(directory);
 }

@@ -150,9 +150,11 @@ Task do_fsync(Call& call) {
   Open open;
   if (int error = co_await call.tree().find_open(call, call.op().handle, &open)) co_return error;
   if (!call.client().linux()) {
-    FidRef named;
-    if (int error = co_await find_object(call, &named)) co_return error;
-    co_return co_await wstat(call, named, Wstat(), true);
+    int error = co_await wstat(call, open.fid, Wstat(), true);
+    FidRef named;  // servers that keep paths lose an open file that was renamed
+    if (error == ENOENT) error = co_await find_object(call, &named);
+    if (named && !error) error = co_await wstat(call, named, Wstat(), true);
+    co_return error;
   }
   Rpc& rpc = call.ask(Type::fsync);
   rpc.out().u32(open.fid->number).u32(call.op().flags & 1);

@@ -67,6 +67,10 @@ void Journal::begin(const BlockKeys& keys) {
 
 bool Journal::add(const std::vector<Entry>& entries, uint8_t kind) {
   if (maps_only_) return true;
+  if (cut_) {
+    errno = ENOSPC;
+    return false;
+  }
   std::string text;
   for (const Entry& entry : entries) {
     char octets[kEntry] = {};
@@ -79,11 +83,20 @@ bool Journal::add(const std::vector<Entry>& entries, uint8_t kind) {
   }
   // Appended in one piece: threads that add at the same time do so one after another.
   const ssize_t written = write(fd_.get(), text.data(), text.size());
-  if (written >= 0 && written != ssize_t(text.size())) errno = ENOSPC;
+  if (written >= 0 && written != ssize_t(text.size())) {
+    cut_ = true;  // what came behind a part of an entry could not be read
+    errno = ENOSPC;
+  }
   return written == ssize_t(text.size());
 }
 
 bool Journal::flush() { return !flushes() || fdatasync(fd_.get()) == 0; }
+
+static bool is_entry(const std::string& journal, size_t at, uint64_t blocks) {
+  uint32_t sum;
+  memcpy(&sum, journal.data() + at + kEntrySum, sizeof sum);
+  return sum == entry_sum(journal.data() + at) && word_at(journal, at) < blocks;
+}
 
 RecoveredKeys recover_keys(const std::string& directory, const std::string& name) {
   const std::string map_name = path(directory, name, ".map"), journal_name = path(directory, name, ".jnl");
@@ -101,13 +114,13 @@ RecoveredKeys recover_keys(const std::string& directory, const std::string& name
   if (journal.size() < kJournalHead || memcmp(journal.data(), kJournalMagic, kWord) != 0)
     throw std::runtime_error(journal_name + ": is no journal");
   if (word_at(journal, kWord) != word_at(map, kWord)) return found;
-  // The last entry may be cut: its write was never begun.
-  for (size_t at = kJournalHead; at + kEntry <= journal.size(); at += kEntry) {
+  // The end may be cut, or what a machine that went down left of entries whose writes were never begun.
+  size_t end_of_entries = (journal.size() - kJournalHead) / kEntry * kEntry + kJournalHead;
+  while (end_of_entries > kJournalHead && !is_entry(journal, end_of_entries - kEntry, blocks)) end_of_entries -= kEntry;
+  for (size_t at = kJournalHead; at < end_of_entries; at += kEntry) {
     const char* entry = journal.data() + at;
-    uint32_t sum;
-    memcpy(&sum, entry + kEntrySum, sizeof sum);
     const uint64_t block = word_at(journal, at);
-    if (sum != entry_sum(entry) || block >= blocks)
+    if (!is_entry(journal, at, blocks))
       throw std::runtime_error(fmt::format("{}: the entry at octet {} is damaged", journal_name, at));
     const auto key = uint8_t(entry[kWord]);
     if (entry[kWord + 1] == 1) {

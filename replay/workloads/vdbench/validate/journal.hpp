@@ -9,6 +9,7 @@
 // lower half. Little- endian. A journal whose generation is another than the map's is older than that, and holds nothing more.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -45,6 +46,7 @@ class Journal {
   const std::string map_, journal_;
   const bool flushes_, maps_only_;
   UniqueFd fd_;
+  std::atomic<bool> cut_{false};  // its last entry is not whole: nothing more is added
 };
 
 struct RecoveredKeys {
