@@ -59,7 +59,7 @@ std::string save_part(const Input& input, const Report& report, const RankInterv
 
 RankRow load_row(ByteReader& in, unsigned rank, const std::string& host) {
   RankRow row{.rank = rank, .host = host, .result = load_result(in), .clock = {}, .began = in.svarint()};
-  row.clock.before = row.clock.after = load_offset(in);
+  row.clock.before = load_offset(in);
   return row;
 }
 
@@ -68,6 +68,7 @@ void compare_after(Cluster& cluster, std::vector<RankRow>& rows) {
   ByteWriter mine;
   save_offset(mine, cluster.compare_clocks());
   const std::vector<std::string> all = cluster.collect(mine.view());
+  if (cluster.root()) rows[0].clock.after = rows[0].clock.before;
   for (unsigned rank = 1; rank < all.size(); ++rank) {
     ByteReader in(all[rank]);
     rows[rank].clock.after = load_offset(in);
@@ -171,11 +172,15 @@ std::string RanksSection::text() const {
   std::string text = fmt::format("\n{:<10} {} on {}\n", "ranks", rows_.size(),
                                  hosts.size() == 1 ? *hosts.begin() : fmt::format("{} hosts", hosts.size()));
   int64_t error = 0, drift = 0;
+  bool compared_again = true;
   for (const RankRow& row : rows_) {
     error = std::max(error, row.clock.error());
+    compared_again = compared_again && row.clock.after;
     if (row.clock.drifted()) drift = std::max(drift, std::abs(row.clock.drift()));
   }
-  const std::string drifted = drift ? "drifted by up to " + format_duration(drift) : "no drift seen";
+  const std::string drifted = !compared_again ? "not compared again"
+                              : drift         ? "drifted by up to " + format_duration(drift)
+                                              : "no drift seen";
   text += fmt::format("{:<10} known to {}, {}; the ranks began within {}\n", "clocks", format_duration(error), drifted,
                       format_duration(start_spread()));
   const auto latest = std::max_element(rows_.begin(), rows_.end(), [](const RankRow& a, const RankRow& b) {
@@ -240,7 +245,6 @@ static void add_aftermath(Report& report, const std::string& lost) {
 
 bool gather_results(Cluster& cluster, Input& input, Report& report, RankIntervals intervals, RankClock clock) {
   const auto [parts, lost] = cluster.collect_left(save_part(input, report, intervals, clock));
-  clock.after = clock.before;
   std::vector<RankRow> rows = {{.rank = 0,
                                 .host = cluster.hosts()[0],
                                 .result = report.result,

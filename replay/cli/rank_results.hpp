@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,12 +41,13 @@ class RankIntervals {
 
 // A rank's clock beside the root's around a round, and when the round was to begin by it, ns.
 struct RankClock {
-  ClockOffset before, after;
+  ClockOffset before;
+  std::optional<ClockOffset> after;  // none: they were not compared again, since a rank was lost
   int64_t start = 0;
 
-  int64_t error() const { return std::max(before.error, after.error); }
-  int64_t drift() const { return after.offset - before.offset; }
-  bool drifted() const { return std::abs(drift()) > before.error + after.error; }
+  int64_t error() const { return after ? std::max(before.error, after->error) : before.error; }
+  int64_t drift() const { return after ? after->offset - before.offset : 0; }
+  bool drifted() const { return after && std::abs(drift()) > before.error + after->error; }
 };
 
 struct RankRow {
