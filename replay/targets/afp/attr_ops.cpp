@@ -43,7 +43,7 @@ Task set_parms(Call& call, const Place& place, const Attr& set) {
 Task resize(Call& call, const Place& place, uint64_t size) {
   // A file of which a part is locked can be cut off by the fork that has the lock alone; ours keep nobody from that, as on Linux.
   const Object* o = call.tree().object(call.op().object);
-  if (o && o->locks && o->locks->fork && call.client().current(o->locks->fork))
+  if (o && o->locks && o->locks->fork && o->locks->writes && call.client().current(o->locks->fork))
     co_return co_await set_size(call, o->locks->fork, size);
   const Open* open = call.tree().open(call.op().handle);
   if (open && call.client().current(open->fork) && (access_mode(open->flags) & kAccessWrite))

@@ -67,11 +67,13 @@ Task lock_fork(Call& call, ObjectId object, ForkRef* fork) {
   call.auxiliary();
   if (int error = co_await call.tree().find(call, object, &place)) co_return error;
   int error = co_await open_at(call, place, kAccessRead | kAccessWrite, fork);
+  const bool writes = !error;
   if (error == EACCES || error == EROFS) error = co_await open_at(call, place, kAccessRead, fork);
   if (error) co_return error;
   locks = locks_of(call, object);
   if (!locks) co_return ESTALE;
   locks->fork = *fork;
+  locks->writes = writes;
   co_return 0;
 }
 

@@ -63,8 +63,8 @@ Task hide(Call& call, const Place& place, ObjectId object) {
 // Links are copies here, and the one that goes is open: it takes the place of another, as if they were one file.
 Task replace_copy(Call& call, const Place& place, ObjectId object) {
   const Object* o = call.tree().object(object);
-  if (!o) co_return EBUSY;
-  const std::vector<Object::Name> names = o->names;
+  if (!o || o->diverged) co_return EBUSY;
+  const std::vector<Object::Name> names(o->names.rbegin(), o->names.rend());  // the one that operations use first
   for (const Object::Name& name : names) {
     Place copy;
     copy.name = to_wire_name(name.name);

@@ -44,7 +44,7 @@ Task do_open(Call& call) {
   }
   if (o && S_ISLNK(o->type)) co_return ELOOP;
   if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
-  call.tree().add_open(op.handle, {op.object, fork, op.open_flags, false, nullptr});
+  call.tree().opened(op.handle, {op.object, fork, op.open_flags, false, nullptr});
   co_return co_await truncate_opened(call, fork);
 }
 
@@ -67,7 +67,7 @@ Task do_create(Call& call) {
   call.auxiliary();
   if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
   call.tree().teach(op.object, op.parent, op.name, S_IFREG, 0);
-  call.tree().add_open(op.handle, {op.object, fork, op.open_flags, false, nullptr});
+  call.tree().opened(op.handle, {op.object, fork, op.open_flags, false, nullptr});
   if (exists) co_return co_await truncate_opened(call, fork);
   // After the open: the mode may forbid what the maker of a file may do.
   co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));

@@ -52,13 +52,15 @@ struct Open {
 };
 
 struct Object : KnownObject {
-  uint32_t type = 0;  // S_IFMT bits, 0 = not known
-  uint32_t did = 0;   // of a directory, 0 = not known
+  uint32_t type = 0;      // S_IFMT bits, 0 = not known
+  uint32_t did = 0;       // of a directory, 0 = not known
+  bool diverged = false;  // opened by another name while it was open: its copies may hold different data
   // Conflicts among the replayed owners are decided here: to the server they are one. What they hold together is held there on a
   // fork of its own, so that it outlives theirs.
   struct Locks {
     LockTable table;
     ForkRef fork;
+    bool writes = false;                // by that fork
     std::vector<LockTable::Span> held;  // on the server
     bool changing = false;              // `held` is being brought in line
   };
@@ -83,6 +85,11 @@ class Tree final : public KnownTree<Object, Open> {
   // The open file; opened again if its session is gone. EBADF, EISDIR.
   Task find_open(Call& call, HandleId handle, Open* found);
 
+  // An open file; see Object::diverged.
+  void opened(HandleId handle, Open open) {
+    if (Object* o = object(open.object); o && o->opens > 0 && o->names.size() > 1) o->diverged = true;
+    add_open(handle, std::move(open));
+  }
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did);
 
  private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cerrno>
 
 #include "workloads/vdbench/files/tree_players.hpp"
@@ -27,7 +28,11 @@ Actor SurveyPlayer::play(Seat& seat) {
       }
       if (files) {
         anchor.made(uint32_t(n), op.object);
-        anchor.resized(uint32_t(n), found.attr.size);
+        uint64_t size = found.attr.size;
+        // Of one that is longer than it should be, the keys are those of its own room.
+        if (const ValidatedStorage* v = anchor.validated())
+          size = std::min(size, structure.size_of(n)) / v->keys.unit() * v->keys.unit();
+        anchor.resized(uint32_t(n), size);
       } else {
         anchor.made_directory(n, op.object);
       }

@@ -293,8 +293,10 @@ class Reader {
               b.place, fmt::format("fsd={}: its anchor is inside of that of fsd={}, expected one beside it", b.name, a.name));
     for (const FileSystem& a : all_.systems)
       for (const FileSystem& b : all_.systems)
-        if (a.anchor == b.anchor && (a.depth != b.depth || a.width != b.width || a.files != b.files || a.sizes != b.sizes ||
-                                     a.all_directories != b.all_directories))
+        if (a.anchor == b.anchor &&
+            (a.depth != b.depth || a.width != b.width || a.files != b.files || a.sizes != b.sizes ||
+             a.all_directories != b.all_directories || a.total != b.total || a.working_set != b.working_set ||
+             a.directory_mask != b.directory_mask || a.file_mask != b.file_mask))
           throw ParameterError(b.place,
                                fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
     all_.format_workload = format_;

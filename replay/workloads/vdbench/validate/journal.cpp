@@ -61,6 +61,7 @@ void Journal::begin(const BlockKeys& keys) {
   put(head, generation);
   // Until it has its name, the one before it is there, and is known to be older than the map.
   OutputFile(journal_, true, Readers::owner).finish(head);
+  cut_ = false;
   fd_ = UniqueFd(open(journal_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!fd_ || !flush()) throw std::runtime_error(journal_ + ": " + strerror(errno));
 }
