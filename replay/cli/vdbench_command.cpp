@@ -165,18 +165,14 @@ void declare(Command& command, Options& o) {
   command.add("-e", o.elapsed, "elapsed= of all runs").stands_for("SECONDS");
   command.add("-i", o.interval, "interval= of all runs").stands_for("SECONDS");
   command.add("-w", o.warmup, "warmup= of all runs").stands_for("SECONDS");
-  command.add("-c", o.clean, "removes old files first; -co, -cy, -cn: format=only, yes or no")
-      .count_within(0, 1000)
-      .stands_for("HOW");
-  command.add("-v", o.validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes")
-      .count_within(0, 1000)
-      .stands_for("HOW");
-  command.add("-j", o.journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it")
-      .count_within(0, 1000)
-      .stands_for("HOW");
-  command.add("-l", o.loop, "all runs again, until it is ended; -l5: five times; -l30s, -l10m, -l2h: for this time")
-      .count_within(0, 1000)
-      .stands_for("HOW");
+  // "-x", or "-xHOW"; several hold together.
+  auto add_how = [&](const char* option, auto& how, const char* help) {
+    command.add(option, how, help).count_within(0, 1000).stands_for("HOW");
+  };
+  add_how("-c", o.clean, "removes old files first; -co, -cy, -cn: format=only, yes or no");
+  add_how("-v", o.validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes");
+  add_how("-j", o.journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it");
+  add_how("-l", o.loop, "all runs again, until it is ended; -l5: five times; -l30s, -l10m, -l2h: for this time");
   command.flag("-s", o.program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o.program.quiet, "no lines on the terminal");
   command.flag("--json", o.program.json, "results as JSON in place of these lines");

@@ -51,10 +51,9 @@ class Course {
     }
     if (validation.on && all_.general.concatenates)
       throw std::runtime_error("data validation: expected no concatenatesds= beside it");
-    if (validation.on && content.given())
-      throw std::runtime_error("data validation: expected no pattern=, compratio= or dedupratio= beside it");
     if (validation.journal && all_.files()) throw std::runtime_error("journal: this version has it for SDs, not for FSDs");
     runs_ = plan_runs(all_);
+    for (const PlannedRun& run : runs_) refuse(run, validation.on);
     repeats_ = options.repeats.value_or(all_.general.repeats);
   }
 
@@ -101,6 +100,16 @@ class Course {
   }
 
  private:
+  // What loops may have added is looked at too.
+  static void refuse(const PlannedRun& run, bool validates) {
+    if (run.content.pattern && run.content.compression > 1)
+      throw std::runtime_error(fmt::format("rd={}: expected either pattern= or compratio=", run.name));
+    if (!validates) return;
+    if (run.content.given())
+      throw std::runtime_error("data validation: expected no pattern=, compratio= or dedupratio= beside it");
+    for (const FileSystem& system : run.systems)  // its format would be another tree, whose keys are not this one's
+      if (system.working_set != 0) throw std::runtime_error("data validation of files: expected no workingsetsize= beside it");
+  }
   void override_runs() {
     for (Run& run : all_.runs) {
       if (options_.elapsed) run.elapsed = *options_.elapsed;
