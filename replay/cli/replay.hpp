@@ -51,19 +51,7 @@ struct Replay {
 
   Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s);
 
-  // A step that must succeed on all ranks. Throws on all what it threw on the first of some.
-  template <class Step>
-  void on_all(Step step) {
-    if (cluster.size() == 1) return step();
-    std::string failure;
-    try {
-      step();
-    } catch (const std::runtime_error& e) {
-      failure = e.what();
-    }
-    failure = cluster.first_failure(failure);
-    if (!failure.empty()) throw std::runtime_error(failure);
-  }
+  void on_all(const std::function<void()>& step) { cluster.on_all(step); }
 
   // Before anything is done, and before a target changes the umask.
   void open_outputs();

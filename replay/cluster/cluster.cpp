@@ -36,6 +36,18 @@ std::string Cluster::first_failure(std::string_view mine) {
   return tell(first);
 }
 
+void Cluster::on_all(const std::function<void()>& step) {
+  if (size() == 1) return step();
+  std::string failure;
+  try {
+    step();
+  } catch (const std::exception& e) {
+    failure = e.what();
+  }
+  failure = first_failure(failure);
+  if (!failure.empty()) throw std::runtime_error(failure);
+}
+
 std::string Cluster::name_of(unsigned rank) const {
   return size() == 1 ? "" : fmt::format("rank {} ({})", rank, hosts().at(rank));
 }

@@ -54,6 +54,8 @@ class Cluster {
   bool any(bool mine);  // whether it is so on some rank
   // What keeps the first rank that has such a reason from going on, with its name; nothing when `mine` is empty on all.
   std::string first_failure(std::string_view mine);
+  // What fails on one rank fails on all: throws std::runtime_error with the first one's reason.
+  void on_all(const std::function<void()>& step);
   // "rank 3 (HOST)"; nothing where there is only one; not collective.
   std::string name_of(unsigned rank) const;
 };

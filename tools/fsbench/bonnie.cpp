@@ -9,6 +9,7 @@
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,9 +19,13 @@
 #include "base/target.hpp"
 #include "bonnie_meeting.hpp"
 #include "bonnie_user.hpp"
+#include "cluster/cluster.hpp"
 #include "existing_target.hpp"
+#include "ranks.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
+#include "trace/bytes.hpp"
+#include "workloads/bonnie/copies_result.hpp"
 #include "workloads/bonnie/course.hpp"
 #include "workloads/bonnie/data_player.hpp"
 #include "workloads/bonnie/files_player.hpp"
@@ -40,7 +45,8 @@ struct Options {
   uint64_t rounds = 0;  // 0: one, with a table
   uint64_t seed = 0;
   int semaphores = 0;
-  bool quiet = false, syncs = false, direct = false, fast = false, seeded = false, json = false;
+  bool quiet = false, syncs = false, direct = false, fast = false, json = false;
+  ClusterOptions cluster;
 };
 
 int memory_of_machine() {
@@ -61,35 +67,51 @@ mode_t current_umask() {
 
 class Bonnie {
  public:
-  Bonnie(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) {
+  Bonnie(const Options& options, Cluster& cluster, const std::atomic<int>& stop)
+      : options_(options), cluster_(cluster), stop_(stop), ranks_(cluster, stop) {
     if (options_.memory < 0) options_.memory = memory_of_machine();
     if (options_.machine.empty()) options_.machine = name_of_machine();
+    options_.quiet = options_.quiet || !cluster.root();
     clock_.heed(stop);
   }
 
   int run() {
-    if (options_.semaphores) {
-      if (!options_.meeting.empty())
-        throw std::runtime_error("-p makes semaphores for others that run with -y s: not both at once");
-      set_semaphores(options_.semaphores);
-      return 0;
-    }
-    take_settings();
-    take_user();
-    auto numbers = options_.random_file.empty() ? std::make_unique<Numbers>(uint32_t(options_.seed))
-                                                : std::make_unique<Numbers>(options_.random_file);
-    if (!options_.meeting.empty()) meeting_ = make_meeting(options_.meeting);
-    target_ = open_existing(options_.location, clock_);
-    if (options_.rounds > 1 && !options_.json && !old_layout()) puts(kCsvHeader);
+    std::unique_ptr<Numbers> numbers;
+    take_roots();
+    cluster_.on_all([&] {
+      take_settings();
+      take_user();
+      numbers = options_.random_file.empty() ? std::make_unique<Numbers>(uint32_t(options_.seed) + cluster_.rank())
+                                             : std::make_unique<Numbers>(options_.random_file);
+      if (!options_.meeting.empty()) meeting_ = make_meeting(options_.meeting);
+      target_ = open_existing(options_.location, clock_);
+      stage_ = std::make_unique<Stage>(clock_);
+      stage_->add(*target_);
+    });
+    if (cluster_.root() && options_.rounds > 1 && !options_.json && !old_layout()) puts(kCsvHeader);
     for (uint64_t round = 0; round == 0 || round < options_.rounds; ++round) {
       numbers->reset();
-      if (int status = perform(*numbers)) return status;
+      const int status = perform(*numbers);
+      if (!ranks_.lost().empty() || !cluster_.tell(status ? "ended" : "").empty()) return status;
     }
     return 0;
   }
 
  private:
   bool old_layout() const { return options_.layout == "1.03"; }
+
+  // What all have of the root: the seed, which it may have taken from the time, and a name that no other process has.
+  void take_roots() {
+    if (ranks_.several() && !options_.meeting.empty()) throw std::runtime_error("-y: ranks meet before each test anyway");
+    ByteWriter mine;
+    mine.varint(options_.seed);
+    mine.text(fmt::format("Bonnie.{}", getpid()));
+    const std::string told = cluster_.tell(mine.view());
+    ByteReader in(told);
+    options_.seed = in.varint();
+    name_ = in.text();
+    if (ranks_.several()) name_ += fmt::format(".{}", cluster_.rank());
+  }
 
   void take_settings() try {
     if (options_.big.empty())
@@ -114,9 +136,9 @@ class Bonnie {
     if (!options_.quiet) fmt::print(stderr, "Using uid:{}, gid:{}.\n", getuid(), getgid());
   }
 
-  // One round of all tests; an exit status.
+  // One round of all tests; an exit status, on the root.
   int perform(Numbers& numbers) {
-    Course course(settings_, numbers, fmt::format("Bonnie.{}", getpid()));
+    Course course(settings_, numbers, name_);
     course.umask = current_umask();
     course.old_words = old_layout();
     if (!options_.quiet)
@@ -125,27 +147,31 @@ class Bonnie {
         line_ended_ = std::string_view(text).ends_with('\n');
       };
     if (meeting_) course.meet = [this](Phase phase) { return meeting_->meet(phase); };
-    Stage stage(clock_);
-    stage.add(*target_);
-    if (settings_.size > 0) data_tests(stage, course);
-    if (settings_.files > 0 && going_on(course)) play(stage, course, part(std::make_unique<FilesPlayer>(course)));
-    print(Sheet{settings_, course.results, options_.machine, numbers.name()});
-    return complain(course);
+    if (ranks_.several()) course.meet = [this](Phase) { return ranks_.meet(); };
+    ranks_.work_and_meet([&] {
+      if (settings_.size > 0) data_tests(course);
+      if (settings_.files > 0 && going_on(course)) play(course, part(std::make_unique<FilesPlayer>(course)));
+    });
+    const CopiesResult mine{course.results, course.failure, course.left, stop_.load() != 0};
+    const auto all = ranks_.gather(mine);
+    if (!cluster_.root()) return 0;
+    print(all, numbers.name());
+    return complain(all);
   }
 
   bool going_on(const Course& course) const { return course.failure.empty() && stop_.load() == 0 && !lost_; }
 
-  void data_tests(Stage& stage, Course& course) {
-    play(stage, course, part(std::make_unique<DataPlayer>(course)));
+  void data_tests(Course& course) {
+    play(course, part(std::make_unique<DataPlayer>(course)));
     if (going_on(course) && settings_.seeks > 0) {
       Tickets tickets(course);
       std::vector<Part> seekers;
       for (unsigned i = 0; i < unsigned(settings_.seekers); ++i)
         seekers.push_back({std::make_unique<SeekPlayer>(course, tickets, i == 0), 0, i});
-      play(stage, course, seekers);
+      play(course, seekers);
       if (going_on(course)) course.end(kSeeks, tickets.measured());
     }
-    if (!lost_) play(stage, course, part(std::make_unique<BigFileRemover>(course)));
+    if (!lost_) play(course, part(std::make_unique<BigFileRemover>(course)));
   }
 
   static std::vector<Part> part(std::unique_ptr<Player> player) {
@@ -154,41 +180,98 @@ class Bonnie {
     return parts;
   }
 
-  void play(Stage& stage, Course& course, const std::vector<Part>& parts) {
-    const Played played = stage.play(parts, {.stop = &stop_});
+  void play(Course& course, const std::vector<Part>& parts) {
+    const Played played = stage_->play(parts, {.stop = &stop_});
     if (played.abandoned == 0) return;
     lost_ = true;
     course.left = fmt::format("what was under way did not end: {} may be left behind", course.name);
   }
 
-  void print(const Sheet& sheet) const {
+  void print(const std::vector<std::optional<CopiesResult>>& all, const std::string& seed) const {
+    Results sums = {};
+    std::vector<RankRow> ranks;
+    for (unsigned rank = 0; rank < all.size(); ++rank) {
+      if (!all[rank]) continue;
+      const Results& own = all[rank]->results;
+      for (unsigned i = 0; i < kPhases; ++i) sums[i] = ranks.empty() ? own[i] : together(sums[i], own[i]);
+      ranks.push_back(row_of(rank, own));
+    }
+    const Sheet sheet{settings_, sums, options_.machine, seed, unsigned(ranks.size())};
     if (options_.json) {
-      fmt::print("{}\n", json(sheet).dump(2));
+      nlohmann::json document = json(sheet);
+      add_ranks(document, ranks);
+      fmt::print("{}\n", document.dump(2));
       return;
     }
-    if (options_.rounds == 0) fputs((old_layout() ? table_103 : table)(sheet).c_str(), options_.quiet ? stderr : stdout);
+    if (options_.rounds == 0) {
+      FILE* const out = options_.quiet ? stderr : stdout;
+      fputs((old_layout() ? table_103 : table)(sheet).c_str(), out);
+      fputs(rank_table(ranks).c_str(), out);
+    }
     fputs((old_layout() ? csv_103 : csv)(sheet).c_str(), stdout);
     fflush(stdout);
   }
 
-  int complain(const Course& course) const {
-    const bool interrupted = stop_.load() != 0;
-    const std::string why = interrupted ? "interrupted" : course.failure;
-    if (why.empty() && course.left.empty()) return 0;
-    fmt::print(stderr, "{}fsbench bonnie: {}{}{}\n", line_ended_ ? "" : "\n", why, why.empty() || course.left.empty() ? "" : "; ",
-               course.left);
-    return 1;
+  RankRow row_of(unsigned rank, const Results& results) const {
+    const Sheet sheet{settings_, results, {}, {}};
+    RankRow row{rank, cluster_.hosts()[rank], 0, {}};
+    for (unsigned i = 0; i < kPhases; ++i) {
+      row.seconds += results[i].elapsed;
+      if (const double found = rate(sheet, Phase(i)); found > 0) row.rates.push_back({kPhaseKeys[i], unit(Phase(i)), found});
+    }
+    return row;
+  }
+
+  // An exit status.
+  int complain(const std::vector<std::optional<CopiesResult>>& all) {
+    const std::string& lost = ranks_.lost();
+    unsigned told = 0;
+    bool fine = true, interrupted = false;
+    auto tell = [&](const std::string& what) {
+      fmt::print(stderr, "{}fsbench bonnie: {}\n", line_ended_.exchange(true) ? "" : "\n", what);
+      fine = false;
+    };
+    for (unsigned rank = 0; rank < all.size(); ++rank) {
+      if (!all[rank]) continue;
+      ++told;
+      const CopiesResult& result = *all[rank];
+      interrupted |= result.interrupted;
+      const std::string who = ranks_.several() ? cluster_.name_of(rank) + ": " : "";
+      if (!result.interrupted && !result.failure.empty() && result.failure != lost) tell(who + result.failure);
+      if (!result.left.empty()) tell(who + result.left);
+    }
+    if (interrupted) tell("interrupted");
+    if (!lost.empty())
+      tell(fmt::format("{}, and left its files: these are the results of {} of {} ranks", lost, told, all.size()));
+    return fine ? 0 : 1;
   }
 
   Options options_;
+  Cluster& cluster_;
   const std::atomic<int>& stop_;
+  Ranks ranks_;
   Settings settings_;
   MonotonicClock clock_;
   std::unique_ptr<Meeting> meeting_;
   std::unique_ptr<Target> target_;
+  std::unique_ptr<Stage> stage_;        // of all rounds: what is made anew is another object to the target
+  std::string name_;                    // of what is made
   bool lost_ = false;                   // players were left behind
   std::atomic<bool> line_ended_{true};  // of the progress
 };
+
+int run(Options options, const std::atomic<int>& stop) {
+  if (options.semaphores) {
+    if (!options.meeting.empty()) throw std::runtime_error("-p makes semaphores for others that run with -y s: not both at once");
+    refuse_launcher();
+    set_semaphores(options.semaphores);
+    return 0;
+  }
+  options.cluster.stop = &stop;
+  const std::string what =
+      fmt::format("-d '{}' -s '{}' -n '{}' -x {}", options.location, options.big, options.small, options.rounds);
+  return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Bonnie(options, cluster, stop).run(); });
+}
 
 }  // namespace
 
@@ -222,13 +305,14 @@ Run add_bonnie(Command& command, const std::atomic<int>& stop) {
   command.add("-Z", o->random_file, "a file of random numbers in their place").stands_for("FILE");
   command.add("--layout", o->layout, "layout of the results").one_of({"1.03", "2.00a"});
   command.flag("--json", o->json, "results as JSON, also of short tests");
+  add_rank_options(command, o->cluster);
   return [o, command, &stop](const auto&) mutable {
     o->fast = command.option("-f").given();
     if (const size_t colon = o->user.find(':'); colon != std::string::npos) {
       o->group = o->user.substr(colon + 1);
       o->user.resize(colon);
     }
-    return Bonnie(*o, stop).run();
+    return run(*o, stop);
   };
 }
 

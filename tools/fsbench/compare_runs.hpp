@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace fsr::fsbench {
+#include "run_row.hpp"
 
-// What a run measured of one thing, always so that more is better.
-struct RunRow {
-  std::string name, unit;
-  double rate;  // above 0
-};
+namespace fsr::fsbench {
 
 struct ProgramRun {
   std::vector<RunRow> rows;

@@ -14,9 +14,9 @@
 #include "cluster/cluster.hpp"
 #include "existing_target.hpp"
 #include "nfstest_output.hpp"
+#include "ranks.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
-#include "util/units.hpp"
 #include "workloads/nfstest/nfstest.hpp"
 
 namespace fsr::fsbench {
@@ -48,8 +48,7 @@ class Test {
     std::vector<uint64_t> sizes, skipped;
     for (uint64_t size : settings_.sizes()) (fits(size) ? sizes : skipped).push_back(size);
     if (sizes.empty()) throw std::runtime_error("the quota leaves no size");
-    const std::string why = cluster_.first_failure(open());
-    if (!why.empty()) throw std::runtime_error(why);
+    cluster_.on_all([this] { open(); });
     Role role;
     role.rank = cluster_.rank();
     role.ranks = cluster_.size();
@@ -69,15 +68,11 @@ class Test {
  private:
   bool fits(uint64_t size) const { return settings_.space == 0 || size * settings_.files * cluster_.size() <= settings_.space; }
 
-  // Why it can't start, or nothing.
-  std::string open() try {
+  void open() {
     if (cluster_.root()) printer_.emplace(settings_, cluster_, options_.output);
     target_ = open_existing(settings_.folder, clock_);
     stage_ = std::make_unique<Stage>(clock_);
     stage_->add(*target_, 1);
-    return "";
-  } catch (const std::exception& e) {
-    return e.what();
   }
 
   const Options& options_;
@@ -105,13 +100,9 @@ Run add_nfstest(Command& command, const std::atomic<int>& stop) {
   command.add("WORDS", options->words,
               "a letter and its value each: unit u, sizes m to M by step s or factor K, buffer b, files n, folder f, output o, "
               "direct d, check c, verbose v, repeats R, space S");
-  command.add("--ranks", options->cluster.ranks, "this many processes (default 1)").within(1, 4096).stands_for("N");
+  add_rank_options(command, options->cluster);
   command.flag("--compat", options->output.compat, "times with one decimal, as the original has them");
   command.flag("--fsync", options->output.sync, "fsync before each written file is closed");
-  command
-      .add_with("--patience", options->cluster.patience, parse_duration,
-                "a rank that gives no sign of life for this long is lost (default 60s)")
-      .stands_for("TIME");
   command.flag("--json", options->output.json, "results as JSON, with each rank, and latencies");
   return [options, &stop](const auto&) { return run(*options, stop); };
 }

@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -18,9 +19,12 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "cli/rank_results.hpp"
+#include "cluster/cluster.hpp"
 #include "cycle/life_cycle.hpp"
 #include "inputs/mix/mix_input.hpp"
 #include "mix/mix.hpp"
+#include "ranks.hpp"
 #include "report/report.hpp"
 #include "subcommand.hpp"
 
@@ -35,9 +39,11 @@ struct Options {
   unsigned processes = 7;
   std::string mix = "mix:nhfsstone";
   std::vector<std::string> targets;
+  ClusterOptions cluster;
 };
 
 constexpr uint64_t kUsualCalls = 5000;
+constexpr int64_t kOpening = 200'000'000;  // ns for ranks to open their sessions, after which all begin
 
 // One of the targets, and the streams whose number modulo the number of targets leads there.
 struct Place {
@@ -50,7 +56,8 @@ struct Place {
 
 class Nhfsstone {
  public:
-  Nhfsstone(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) {
+  Nhfsstone(const Options& options, Cluster& cluster, const std::atomic<int>& stop)
+      : options_(options), cluster_(cluster), stop_(stop), ranks_(cluster, stop) {
     clock_.heed(stop);
     if (options_.targets.empty()) options_.targets = {"."};
     total_ = options_.calls     ? options_.calls
@@ -60,16 +67,24 @@ class Nhfsstone {
   }
 
   int run() {
-    const Mix mix = load();
-    const size_t used = std::min<size_t>(options_.targets.size(), options_.processes);
-    for (size_t d = 0; d < used; ++d) open(mix, d);
-    for (Place& place : places_) prepare(place);
-    std::vector<std::thread> threads;
-    for (Place& place : places_) threads.emplace_back([this, &place] { perform(place); });
-    for (std::thread& t : threads) t.join();
-    for (const Place& place : places_)
-      if (!place.error.empty()) throw std::runtime_error(place.error);
-    return report();
+    cluster_.on_all([&] {
+      const Mix mix = load();
+      const size_t used = std::min<size_t>(options_.targets.size(), options_.processes);
+      if (options_.processes < used * cluster_.size())
+        throw std::runtime_error(fmt::format("-p {}: expected {} at least, for {} ranks on {} targets each", options_.processes,
+                                             used * cluster_.size(), cluster_.size(), used));
+      for (size_t d = 0; d < used; ++d) open(mix, d);
+    });
+    cluster_.on_all([&] {
+      for (Place& place : places_) prepare(place);
+    });
+    ranks_.work([&] {
+      std::vector<std::thread> threads;
+      for (Place& place : places_) threads.emplace_back([this, &place] { perform(place); });
+      for (std::thread& t : threads) t.join();
+    });
+    for (Place& place : places_) finish(place);
+    return cluster_.root() ? report() : 0;
   }
 
  private:
@@ -97,13 +112,15 @@ class Nhfsstone {
     Place& place = places_.emplace_back();
     place.target = open_target(options_.targets[d], {.clock = &clock_});
     place.input = std::make_unique<MixInput>(mix, w);
+    place.report.target = place.target->name();
+    if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size());
     place.life = std::make_unique<LifeCycle>(*place.input, *place.target, clock_, stop_, place.report);
     place.input->next_round();
   }
 
   void prepare(Place& place) {
     place.life->read({}, {});
-    place.life->prepare({});
+    place.life->prepare({}, [this](uint64_t, uint64_t) { ranks_.sign_of_life(); });
     if (place.report.prepared.stopped) throw std::runtime_error("interrupted");
     if (place.report.prepared.failures.empty()) return;
     const Mismatch& m = place.report.prepared.failures.front();
@@ -112,9 +129,25 @@ class Nhfsstone {
   }
 
   void perform(Place& place) try {
-    place.life->run({.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()))});
+    RunOptions options;
+    options.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
+    if (ranks_.several()) options.meet = [this] { return ranks_.start() + kOpening; };
+    place.life->run(options);
   } catch (const std::exception& e) {
     place.error = e.what();
+  }
+
+  // Its results are those of all ranks then, on the root.
+  void finish(Place& place) {
+    place.report.interrupted = stop_.load() != 0;
+    if (!ranks_.several()) {
+      if (!place.error.empty()) throw std::runtime_error(place.error);
+      return;
+    }
+    if (!place.error.empty()) place.report.aftermath = place.error;
+    if (lost_) return;
+    const RankClock clock{ranks_.offset(), std::nullopt, ranks_.start() + kOpening};
+    lost_ = !gather_results(cluster_, *place.input, place.report, {}, clock);
   }
 
   // Of all targets together.
@@ -189,19 +222,42 @@ class Nhfsstone {
         fmt::print("{}: {}\n", place.target->name(), place.report.result.limit_text);
       }
     }
+    for (const Place& place : places_) tell_ranks(place);
     fmt::print("{} sec {} calls {:.2f} calls/sec {:.2f} msec/call\n", std::lround(std::floor(s.seconds)), s.calls,
                s.seconds > 0 ? double(s.done) / s.seconds : 0, s.done ? s.service / double(s.done) : 0);
     return complain(s) && valid ? 0 : 1;
   }
 
-  static void print_json(const Sum& s, bool valid) {
+  // The section that gather_results() added.
+  void tell_ranks(const Place& place) const {
+    if (!ranks_.several() || place.report.sections.empty()) return;
+    if (places_.size() > 1) fmt::print("\n{}:", place.target->name());
+    fmt::print("{}\n", place.report.sections.back()->text());
+  }
+
+  nlohmann::json json_of_ranks() const {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const Place& place : places_) {
+      nlohmann::json document;
+      if (!place.report.sections.empty()) place.report.sections.back()->json(document);
+      for (nlohmann::json& row : document["ranks"]) {
+        row["target"] = place.target->name();
+        rows.push_back(row);
+      }
+    }
+    return rows;
+  }
+
+  void print_json(const Sum& s, bool valid) const {
     nlohmann::json rows = nlohmann::json::array();
     if (s.done > 0) rows.push_back({{"name", "calls"}, {"unit", "calls/s"}, {"rate", double(s.done) / s.seconds}});
     for (const MixRow& row : s.rows)
       if (row.service > 0)
         rows.push_back(
             {{"name", row.name}, {"unit", "calls/s of service"}, {"rate", double(row.issued - row.failed) * 1e9 / row.service}});
-    fmt::print("{}\n", nlohmann::json({{"program", "nhfsstone"}, {"valid", valid}, {"rows", rows}}).dump(2));
+    nlohmann::json document = {{"program", "nhfsstone"}, {"valid", valid}, {"rows", rows}};
+    if (ranks_.several()) document["ranks"] = json_of_ranks();
+    fmt::print("{}\n", document.dump(2));
   }
 
   static void percentiles(const char* what, const Histogram& h) {
@@ -220,22 +276,33 @@ class Nhfsstone {
           break;
         }
     }
-    bool closed = true;
+    bool closed = true, interrupted = false;
     for (const Place& place : places_) {
+      interrupted |= place.report.interrupted;
       if (place.report.aftermath.empty()) continue;
       fmt::print(stderr, "fsbench nhfsstone: {}\n", place.report.aftermath);
       closed = false;
     }
-    if (stop_.load()) fmt::print(stderr, "fsbench nhfsstone: interrupted\n");
-    return !s.failed && !stop_.load() && closed;
+    if (interrupted) fmt::print(stderr, "fsbench nhfsstone: interrupted\n");
+    return !s.failed && !interrupted && closed;
   }
 
   Options options_;
+  Cluster& cluster_;
   const std::atomic<int>& stop_;
+  Ranks ranks_;
+  bool lost_ = false;  // some rank
   uint64_t total_ = 0;
   MonotonicClock clock_;
   std::deque<Place> places_;
 };
+
+int run(Options options, const std::atomic<int>& stop) {
+  options.cluster.stop = &stop;
+  const std::string what = fmt::format("-t {} -c {} -l {} -p {} -m {} {}", options.seconds, options.calls, options.load,
+                                       options.processes, options.mix, fmt::join(options.targets, " "));
+  return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Nhfsstone(options, cluster, stop).run(); });
+}
 
 // "illegal calls value x", as the original says it.
 template <class T>
@@ -262,7 +329,8 @@ Run add_nhfsstone(Command& command, const std::atomic<int>& stop) {
   command.flag("--json", options->json, "rates as JSON in place of the original's output");
   command.add("-m", options->mix, "mixfile: saved nfsstat output of any system, or mix:NAME").stands_for("FILE");
   command.add("DIR", options->targets, "directories or URLs; process n uses number n modulo their number (default .)");
-  return [options, &stop](const auto&) { return Nhfsstone(*options, stop).run(); };
+  add_rank_options(command, options->cluster);
+  return [options, &stop](const auto&) { return run(*options, stop); };
 }
 
 }  // namespace fsr::fsbench

@@ -8,16 +8,20 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "cluster/cluster.hpp"
 #include "existing_target.hpp"
+#include "ranks.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
 #include "workloads/postmark/commands.hpp"
+#include "workloads/postmark/copies_result.hpp"
 #include "workloads/postmark/counts.hpp"
 #include "workloads/postmark/player.hpp"
 
@@ -29,97 +33,151 @@ using namespace postmark;
 
 struct Options {
   std::string file;
-  unsigned streams = 1;
+  unsigned streams = 1;  // of each rank
   std::string location;  // in place of those that the file sets
   bool detail = false, json = false;
+  ClusterOptions cluster;
 };
 
 class Postmark {
  public:
-  Postmark(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop), umask_(umask(0)) {
+  Postmark(const Options& options, Cluster& cluster, const std::atomic<int>& stop)
+      : options_(options), cluster_(cluster), stop_(stop), ranks_(cluster, stop), umask_(umask(0)) {
     umask(umask_);
   }
 
-  int run() {
+  // The root's commands are those of all.
+  int run() { return cluster_.root() ? command() : follow(); }
+
+ private:
+  int command() {
+    if (ranks_.several() && options_.file.empty()) throw std::runtime_error("several ranks need CONFIG: they read no commands");
     if (!options_.json) puts("PostMark v1.51 : 8/14/01");
     Commands commands([this](const Settings& settings) { return perform(settings); });
     if (!options_.file.empty()) {
       if (!options_.json) fmt::print("Reading configuration from file '{}'\n", options_.file);
       if (!commands.load(options_.file)) throw std::runtime_error(options_.file + ": " + strerror(errno));
     }
-    if (!options_.json && !commands.quit() && !stop_.load()) commands.prompt();
-    if (stop_.load()) fmt::print(stderr, "fsbench postmark: interrupted\n");
-    return failed_ || commands.any_error() || stop_.load() ? 1 : 0;
+    if (!options_.json && !ranks_.several() && !commands.quit() && !stop_.load()) commands.prompt();
+    if (ranks_.lost().empty()) cluster_.tell("");
+    if (stopped_ || stop_.load()) fmt::print(stderr, "fsbench postmark: interrupted\n");
+    return failed_ || commands.any_error() || stopped_ || stop_.load() ? 1 : 0;
   }
 
- private:
-  std::string perform(Settings settings) {
+  int follow() {
+    for (;;) {
+      const std::string told = cluster_.tell("");
+      if (told.empty()) return 0;
+      play(Settings::load(told));
+    }
+  }
+
+  // A command "run". What it throws is told as an error of that command.
+  std::string perform(const Settings& settings) {
+    if (!ranks_.lost().empty()) throw std::runtime_error("nothing more is run without them all: " + ranks_.lost());
+    cluster_.tell(settings.save());
+    return play(settings);
+  }
+
+  // On all ranks; the root's report.
+  std::string play(Settings settings) {
     if (!options_.location.empty()) settings.locations = {{options_.location}};
     MonotonicClock clock;
     clock.heed(stop_);
     std::vector<std::unique_ptr<Target>> targets;
     Stage stage(clock);
-    std::vector<Location> locations = settings.locations;
-    if (locations.empty()) locations.push_back({"."});
-    for (const Location& location : locations) {
-      targets.push_back(open_existing(location.name, clock));
-      stage.add(*targets.back(), options_.streams == 1 ? 1 : 0);
-    }
+    cluster_.on_all([&] {
+      std::vector<Location> locations = settings.locations;
+      if (locations.empty()) locations.push_back({"."});
+      for (const Location& location : locations) {
+        targets.push_back(open_existing(location.name, clock));
+        stage.add(*targets.back(), options_.streams == 1 ? 1 : 0);
+      }
+    });
+    CopiesResult mine;
+    ranks_.work([&] { mine = play_copies(settings, stage); });
+    const auto all = ranks_.gather(mine);
+    return cluster_.root() ? summary(settings, all) : "";
+  }
+
+  CopiesResult play_copies(const Settings& settings, Stage& stage) {
+    const unsigned copies = options_.streams * cluster_.size(), first = options_.streams * cluster_.rank();
     std::vector<Part> parts;
     std::vector<const PostmarkPlayer*> players;
     for (unsigned i = 0; i < options_.streams; ++i) {
-      auto player =
-          std::make_unique<PostmarkPlayer>(settings, options_.streams == 1 ? 0 : i + 1, umask_, i == 0 && !options_.json);
+      auto player = std::make_unique<PostmarkPlayer>(settings, copies == 1 ? 0 : first + i + 1, umask_,
+                                                     cluster_.root() && i == 0 && !options_.json);
       players.push_back(player.get());
       parts.push_back({std::move(player), 0, i});
     }
     Played played = stage.play(parts, {.stop = &stop_});
-    return summary(settings, players, played);
-  }
-
-  std::string summary(const Settings& settings, const std::vector<const PostmarkPlayer*>& players, const Played& played) {
-    Counts counts = players[0]->counts();
-    bool whole = true;
+    CopiesResult result;
+    result.tally = std::move(played.counts);
+    result.elapsed = played.ended - played.started;
+    result.transactions = settings.transactions * int64_t(players.size());
+    result.stopped = stop_.load() != 0;
     for (const PostmarkPlayer* player : players) {
-      if (player != players[0]) counts.add(player->counts());
-      whole = whole && !player->out_of_files();
-      if (player->out_of_files() && player != players[0]) fmt::print(stderr, "Error: a copy ran out of files\n");
-      if (player->error_count()) complain(*player);
+      result.counts.add(player->counts());
+      result.out_of_files += player->out_of_files();
+      result.add_errors(player->errors(), player->error_count());
     }
-    failed_ |= !whole;
-    if (!whole || stop_.load()) return "";
-    const int64_t transactions = settings.transactions * int64_t(players.size());
-    if (options_.json) return json(transactions, played);
-    return report(counts, transactions, settings.verbose) + (options_.detail ? detail(played) : "");
+    return result;
   }
 
-  void complain(const PostmarkPlayer& player) {
-    failed_ = true;
+  std::string summary(const Settings& settings, const std::vector<std::optional<CopiesResult>>& parts) {
+    CopiesResult all;
+    std::vector<RankRow> ranks;
     fflush(stdout);
-    for (const std::string& error : player.errors()) fmt::print(stderr, "Error: {}\n", error);
-    if (player.error_count() > player.errors().size())
-      fmt::print(stderr, "Error: {} more\n", player.error_count() - player.errors().size());
+    for (unsigned rank = 0; rank < parts.size(); ++rank) {
+      if (!parts[rank]) continue;
+      all.add(*parts[rank]);
+      complain(*parts[rank], ranks_.several() ? cluster_.name_of(rank) + ": " : "");
+      ranks.push_back({rank, cluster_.hosts()[rank], double(parts[rank]->elapsed) / 1e9, rates(*parts[rank])});
+    }
+    if (!ranks_.lost().empty())
+      fmt::print(stderr, "Error: {}: this is of {} of {} ranks\n", ranks_.lost(), ranks.size(), parts.size());
+    failed_ |= all.out_of_files != 0 || all.error_count != 0 || !ranks_.lost().empty();
+    stopped_ |= all.stopped;
+    if (all.out_of_files != 0 || all.stopped) return "";
+    if (options_.json) return json(all, ranks);
+    const std::string of_ranks = rank_table(ranks);
+    return report(all.counts, all.transactions, settings.verbose) + (of_ranks.empty() ? "" : "\n" + of_ranks) +
+           (options_.detail ? detail(all) : "");
   }
 
-  // Rates that need no whole seconds: of what is done to a file, by the time that it took.
-  static std::string json(int64_t transactions, const Played& played) {
-    const double seconds = double(played.ended - played.started) / 1e9;
-    nlohmann::json rows = {{{"name", "transactions"}, {"unit", "1/s of the run"}, {"rate", double(transactions) / seconds}}};
+  void complain(const CopiesResult& result, const std::string& who) const {
+    for (const std::string& error : result.errors) fmt::print(stderr, "Error: {}{}\n", who, error);
+    if (result.error_count > result.errors.size())
+      fmt::print(stderr, "Error: {}{} more\n", who, result.error_count - result.errors.size());
+    if (result.out_of_files && (ranks_.several() || options_.streams > 1))  // a single copy says so itself
+      fmt::print(stderr, "Error: {}{} copies ran out of files\n", who, result.out_of_files);
+  }
+
+  // Those that need no whole seconds: of what is done to a file, by the time that it took.
+  static std::vector<RunRow> rates(const CopiesResult& result) {
+    std::vector<RunRow> rows;
+    if (result.elapsed > 0)
+      rows.push_back({"transactions", "1/s of the run", double(result.transactions) * 1e9 / double(result.elapsed)});
     for (Row row = kFileCreated; row <= kFileDeleted; ++row) {
-      const Histogram& service = played.counts[row].service;
-      if (service.sum() > 0)
-        rows.push_back({{"name", kRowNames[row]}, {"unit", "files/s"}, {"rate", double(service.count()) * 1e9 / service.sum()}});
+      const Histogram& service = result.tally[row].service;
+      if (service.sum() > 0) rows.push_back({kRowNames[row], "files/s", double(service.count()) * 1e9 / service.sum()});
     }
-    return nlohmann::json({{"program", "postmark"}, {"seconds", seconds}, {"rows", rows}}).dump(2) + "\n";
+    return rows;
+  }
+
+  static std::string json(const CopiesResult& all, const std::vector<RankRow>& ranks) {
+    nlohmann::json document = {{"program", "postmark"}, {"seconds", double(all.elapsed) / 1e9}, {"rows", json_of(rates(all))}};
+    add_ranks(document, ranks);
+    return document.dump(2) + "\n";
   }
 
   // What the original does not tell.
-  static std::string detail(const Played& played) {
+  static std::string detail(const CopiesResult& all) {
     std::string text =
         fmt::format("\nTook {:.3f} seconds\n\nLatency in microseconds:\n{:<14}{:>10}{:>8}{:>9}{:>9}{:>9}{:>9}{:>10}\n",
-                    double(played.ended - played.started) / 1e9, "", "count", "failed", "mean", "p50", "p90", "p99", "max");
+                    double(all.elapsed) / 1e9, "", "count", "failed", "mean", "p50", "p90", "p99", "max");
     for (Row row = 0; row < std::size(kRowNames); ++row) {
-      const Cell& cell = played.counts[row];
+      const Cell& cell = all.tally[row];
       if (cell.count + cell.failed == 0) continue;
       const Histogram& h = cell.service;
       auto us = [&](double q) { return double(h.quantile(q)) / 1e3; };
@@ -129,25 +187,36 @@ class Postmark {
     return text;
   }
 
-  const Options options_;
+  const Options& options_;
+  Cluster& cluster_;
   const std::atomic<int>& stop_;
+  Ranks ranks_;
   const mode_t umask_;
-  bool failed_ = false;
+  bool failed_ = false, stopped_ = false;
 };
+
+int run(Options options, const std::atomic<int>& stop) {
+  options.cluster.stop = &stop;
+  const std::string what = fmt::format("--streams {} --location '{}'", options.streams, options.location);
+  return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Postmark(options, cluster, stop).run(); });
+}
 
 }  // namespace
 
 Run add_postmark(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command.add("CONFIG", options->file, "file of commands; after it, and without \"quit\" in it, commands are read at a prompt");
-  command.add("--streams", options->streams, "this many copies at the same time, each with files and a seed of its own")
+  command
+      .add("--streams", options->streams,
+           "this many copies at the same time in each process, each with files and a seed of its own")
       .within(1, 10'000)
       .stands_for("N");
   command.flag("--detail", options->detail, "after each report, the time to the millisecond and latency by kind");
   command.add("--location", options->location, "a directory or URL, in place of all that CONFIG sets").stands_for("DIR");
   command.flag("--json", options->json,
                "instead of the transcript, the rates of each run as JSON; reads only the commands in CONFIG");
-  return [options, &stop](const auto&) { return Postmark(*options, stop).run(); };
+  add_rank_options(command, options->cluster);
+  return [options, &stop](const auto&) { return run(*options, stop); };
 }
 
 }  // namespace fsr::fsbench

@@ -134,11 +134,13 @@ double rate(const Sheet& sheet, Phase phase) {
   const Settings& s = sheet.settings;
   const double elapsed = sheet.results[phase].elapsed;
   if (elapsed == 0) return 0;
-  if (phase == kSeeks) return double(s.seeks) / elapsed;
-  if (phase > kSeeks) return double(s.file_count()) / elapsed;
+  if (phase == kSeeks) return double(s.seeks) * sheet.copies / elapsed;
+  if (phase > kSeeks) return double(s.file_count()) * sheet.copies / elapsed;
   const bool bytes = phase == kByteWrite || phase == kByteRead;
-  return double(bytes ? std::min(s.bytes_size, s.size) : s.size) * 1024 / elapsed;
+  return double(bytes ? std::min(s.bytes_size, s.size) : s.size) * 1024 * sheet.copies / elapsed;
 }
+
+const char* unit(Phase phase) { return phase < kSeeks ? "KiB/s" : phase == kSeeks ? "seeks/s" : "files/s"; }
 
 std::string table(const Sheet& sheet) {
   const Settings& s = sheet.settings;
@@ -163,7 +165,7 @@ std::string table(const Sheet& sheet) {
 
 std::string csv(const Sheet& sheet) {
   const Settings& s = sheet.settings;
-  std::string text = fmt::format("{},{},{},1,{}", kFormat, kVersion, sheet.machine, sheet.seed);
+  std::string text = fmt::format("{},{},{},{},{}", kFormat, kVersion, sheet.machine, sheet.copies, sheet.seed);
   if (s.size > 0)
     text += fmt::format(",{},{},{},{}", sized(s.size, "MG"), unless(s.chunk, kUsualChunk, sized(s.chunk, " km")), s.seeks,
                         s.seekers) +
@@ -223,9 +225,7 @@ nlohmann::json json(const Sheet& sheet) {
     const Measured& m = sheet.results[i];
     if (m.elapsed == 0) continue;
     rows.push_back({{"name", kPhaseKeys[i]},
-                    {"unit", i < kSeeks    ? "KiB/s"
-                             : i == kSeeks ? "seeks/s"
-                                           : "files/s"},
+                    {"unit", unit(Phase(i))},
                     {"rate", rate(sheet, Phase(i))},
                     {"seconds", m.elapsed},
                     {"cpu_seconds", m.cpu},

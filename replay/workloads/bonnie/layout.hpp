@@ -14,7 +14,8 @@ struct Sheet {
   const Settings& settings;
   const Results& results;
   std::string machine;
-  std::string seed;  // of the random numbers
+  std::string seed;     // of the random numbers
+  unsigned copies = 1;  // whose work counts together
 };
 
 // Whole lines. Tests that were not run to their end are blank; what took less than half a second is "+++++".
@@ -28,7 +29,8 @@ std::string csv_103(const Sheet& sheet);
 // All numbers, also of short tests.
 nlohmann::json json(const Sheet& sheet);
 
-// Of one test by its time: KiB, seeks or files a second. 0: it was not run to its end.
+// Of one test by its time, all copies': KiB, seeks or files a second. 0: it was not run to its end.
 double rate(const Sheet& sheet, Phase phase);
+const char* unit(Phase phase);
 
 }  // namespace fsr::bonnie

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <climits>
+#include <stdexcept>
+
+#include "trace/bytes.hpp"
 
 namespace fsr::postmark {
 
@@ -21,7 +24,38 @@ std::string current_directory() {
   return getcwd(path, sizeof path) ? path : ".";
 }
 
+constexpr int64_t Settings::*kNumbers[] = {
+    &Settings::size_low,       &Settings::size_high,  &Settings::files,       &Settings::transactions, &Settings::seed,
+    &Settings::subdirectories, &Settings::read_block, &Settings::write_block, &Settings::bias_read,    &Settings::bias_create};
+
 }  // namespace
+
+std::string Settings::save() const {
+  ByteWriter out;
+  for (auto number : kNumbers) out.svarint(this->*number);
+  out.u8(buffered);
+  out.u8(verbose);
+  for (const Location& location : locations) {
+    out.text(location.name);
+    out.svarint(location.weight);
+  }
+  return std::string(out.view());
+}
+
+Settings Settings::load(std::string_view saved) {
+  ByteReader in(saved);
+  Settings settings;
+  for (auto number : kNumbers) settings.*number = in.svarint();
+  settings.buffered = in.u8() != 0;
+  settings.verbose = in.u8() != 0;
+  while (in.ok() && in.left() > 0) {
+    Location& location = settings.locations.emplace_back();
+    location.name = in.text();
+    location.weight = in.svarint();
+  }
+  if (!in.ok()) throw std::runtime_error("damaged settings from another process");
+  return settings;
+}
 
 std::string Settings::text_above() const {
   std::string text = "Current configuration is:\n";

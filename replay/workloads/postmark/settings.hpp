@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fsr::postmark {
@@ -28,6 +29,10 @@ struct Settings {
 
   // As the "show" command prints it: the part for its file, or standard output, and the locations, which always go to the latter.
   std::string text_above() const, text_locations() const, text_below() const;
+
+  // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
+  std::string save() const;
+  static Settings load(std::string_view saved);
 };
 
 }  // namespace fsr::postmark

@@ -19,6 +19,18 @@ class Running:
         return self.run.returncode, out, err
 
 
+def descendants(pid, name):
+    """Of a process, at any depth: those of that name, by number."""
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children", encoding="utf-8") as file:
+            for child in file.read().split():
+                with open(f"/proc/{child}/comm", encoding="utf-8") as comm:
+                    found += [int(child)] if comm.read().strip() == name else []
+                found += descendants(int(child), name)
+    return sorted(found)
+
+
 def gone(pids):
     for _ in range(200):
         if not any(os.path.exists(f"/proc/{pid}") for pid in pids):

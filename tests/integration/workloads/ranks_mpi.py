@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that mpirun starts: their results, what they use while they wait; no module for MPI, programs for one process, ranks that are not
-told the same; ranks that are killed or stopped, with the launcher's recovery and without, and ^C."""
+"""Ranks that the launchers of OpenMPI and of MPICH start: their results, what they use while they wait; no module for MPI, programs for one
+process, ranks that are not told the same; ranks that are killed or stopped, with OpenMPI's recovery and without, and ^C."""
 import json
 import os
 import re
@@ -10,10 +10,12 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
-from ranks import Running, cpu_while_waiting, gone  # noqa: E402
+from ranks import Running, cpu_while_waiting, descendants, gone  # noqa: E402
 
 HOST = os.uname().nodename
 LAUNCHER = ["mpirun", "--oversubscribe", "-np", "4"]
+MPICH = ["mpiexec.mpich", "-n", "4"]
+FSREPLAY = os.path.join(BUILD, "replay/fsreplay")
 WITHOUT_MODULE = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "LD_LIBRARY_PATH": ""}
 ENV = {**WITHOUT_MODULE, "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
 
@@ -40,8 +42,8 @@ def refused():
     for name, command, env, line in (
             ("no module", [*LAUNCHER, FSBENCH, "nfstest", "fd"], WITHOUT_MODULE,
              "fsbench nfstest: started as 4 ranks by a launcher of openmpi, but there is no module for it: apt install fsreplay-mpi"),
-            ("a program for one process", [*LAUNCHER, FSBENCH, "postmark"], ENV,
-             "fsbench postmark: started as 4 ranks by a launcher of openmpi, but it is for one process"),
+            ("programs for one process", [*LAUNCHER, FSBENCH, "compare", "a", "b", "--", "postmark"], ENV,
+             "fsbench compare: started as 4 ranks by a launcher of openmpi, but it is for one process"),
             ("--ranks as well", [*LAUNCHER, FSBENCH, "nfstest", "--ranks", "2"], ENV,
              "fsbench nfstest: 4 ranks were started by a launcher already, each of which would start 2 with --ranks"),
             ("a directory that one rank lacks", [*LAUNCHER, "sh", "-c", script], ENV, f"fsbench nfstest: rank 2 ({HOST}): d: No such file or directory"),
@@ -83,6 +85,47 @@ def waiting():
     case("^C: neither files nor processes are left", gone(run_.others) and not os.listdir("d"), os.listdir("d"))
 
 
+def programs():
+    """Copies of programs, and a mix that is dealt."""
+    with open("p.pm", "w", encoding="ascii") as file:
+        file.write("set number 50\nset transactions 200\nset location d\nrun\nquit\n")
+    for launcher in LAUNCHER, MPICH:
+        kind = launcher[0]
+        for name, words, row in (("postmark", ["p.pm"], "transactions"),
+                                 ("bonnie", ["-d", "d", "-s", "2", "-r", "0", "-n", "1", "-f", "-q", "-u", "0", "-m", "x"], "put_block"),
+                                 ("nhfsstone", ["-l", "4000", "-c", "2000", "-p", "8", "fresh." + kind], "calls")):
+            done = run(*launcher, FSBENCH, name, "--json", *words, env=ENV)
+            result = json.loads(done.stdout or '{"rows": [], "ranks": []}')
+            case(f"{name} by {kind}: a row of each rank, and the sums", done.returncode == 0 and not ours(done.stderr)
+                 and [(rank["rank"], rank["host"]) for rank in result["ranks"]] == [(n, HOST) for n in range(4)]
+                 and row in [r["name"] for r in result["rows"]], done)
+        case(f"copies by {kind} leave nothing", not os.listdir("d"), os.listdir("d"))
+
+
+def with_mpich():
+    done = run(*MPICH, FSREPLAY, "mix:sfs97-v3", "memory:", "-q", "--streams", "7", "--calls", "4003", "--json", env=ENV)
+    result = json.loads(done.stdout or '{"ranks": []}')
+    case("MPICH: a mix", done.returncode == 0 and [rank["issued"] for rank in result["ranks"]] == [1144, 1144, 1143, 572], done)
+    done = run(*MPICH, FSBENCH, "nfstest", "fd", "c1", "m64", "M256", "K4", "--json", env=ENV)
+    result = json.loads(done.stdout or '{"stages": [], "hosts": []}')
+    case("MPICH: all bytes of all ranks", done.returncode == 0 and result["hosts"] == [HOST] * 4 and len(result["stages"]) == 4
+         and all(sum(r["bytes"] for r in s["ranks"]) == s["total_bytes"] for s in result["stages"]), done)
+    done = run(*MPICH, FSBENCH, "nfstest", "fd", env=WITHOUT_MODULE)
+    why = "started as 4 ranks by a launcher of mpich, but there is no module for it: apt install fsreplay-mpi"
+    case("MPICH, no module: status 2 and why", done.returncode == 2 and ours(done.stderr)[:1] == ["fsbench nfstest: " + why], done)
+    run_ = Running(*MPICH, FSBENCH, "nfstest", env=ENV)
+    ranks = descendants(run_.run.pid, "fsbench")
+    os.kill(ranks[2], signal.SIGSTOP)
+    used = cpu_while_waiting(ranks[:2])
+    os.kill(ranks[2], signal.SIGCONT)
+    case("MPICH: ranks that wait leave the processor to others", len(ranks) == 4 and used < 0.15, used)
+    os.kill(ranks[1], signal.SIGKILL)
+    status, _, _ = run_.end()
+    case("MPICH: its launcher ends all when one is killed", status != 0 and gone(ranks), status)
+    for left in os.listdir("d"):
+        os.unlink(f"d/{left}")
+
+
 def main():
     with scratch(in_memory=True) as place:
         os.mkdir("d")
@@ -90,6 +133,8 @@ def main():
         for env in (ENV, WITHOUT_MODULE):
             env["TMPDIR"] = os.path.join(place, "tmp")
         results()
+        programs()
+        with_mpich()
         refused()
         lost()
         waiting()

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the root of several ranks has to do, as there are more of them.
+//
+// root_work merge SECONDS RANKS...: a mix is run on memory: for so long, as one rank would; its result and its intervals are then
+// merged as often as there are other ranks. A line for each number: ranks, bytes of the result, bytes of an interval, us of the
+// root for a rank's result, us for an interval.
+// root_work messages BYTES RANKS...: forked ranks that do nothing else. A line for each number: ranks, ms to compare the clocks,
+// to meet, and to collect BYTES from each.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "cli/rank_results.hpp"
+#include "cluster/cluster.hpp"
+#include "cycle/life_cycle.hpp"
+#include "engine/run_merge.hpp"
+#include "inputs/mix/mix_input.hpp"
+#include "report/report.hpp"
+#include "trace/bytes.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr unsigned kMerges = 200;  // of which one is the mean
+
+struct Recorded {
+  Report report;
+  RankIntervals intervals;
+  uint64_t count = 0;  // of intervals
+};
+
+Recorded record(int64_t seconds) {
+  const std::atomic<int> stop{0};
+  Recorded recorded;
+  MonotonicClock clock;
+  const auto target = open_target("memory:", {.clock = &clock});
+  MixOptions options;
+  options.loads = {20'000};
+  options.duration = seconds * 1'000'000'000;
+  MixInput input(*built_in_mix("sfs97-v3"), options);
+  LifeCycle life(input, *target, clock, stop, recorded.report);
+  input.next_round();
+  life.read({}, {});
+  if (!life.prepare({})) throw std::runtime_error("memory: could not be prepared");
+  RunOptions run;
+  run.progress = [&](const Progress& progress) { recorded.report.series.add(progress); };
+  run.on_interval = [&](const Interval& interval) {
+    recorded.intervals.add(interval, recorded.report.series.add(interval));
+    ++recorded.count;
+  };
+  life.run(run);
+  return recorded;
+}
+
+void merge(int argc, char** argv) {
+  const Recorded recorded = record(atoll(argv[2]));
+  const std::string intervals = recorded.intervals.save();
+  ByteWriter result;
+  save_result(result, recorded.report.result);
+  MonotonicClock clock;
+  RankIntervals all = recorded.intervals;
+  RunResult sum = recorded.report.result;
+  const int64_t began = clock.now();
+  for (unsigned i = 0; i < kMerges; ++i) all.merge(intervals);
+  const int64_t between = clock.now();
+  for (unsigned i = 0; i < kMerges; ++i) {
+    ByteReader in(result.view());
+    merge_result(sum, load_result(in), recorded.report.options);
+  }
+  const double of_interval = double(between - began) / 1e3 / kMerges / double(recorded.count);
+  const double of_result = double(clock.now() - between) / 1e3 / kMerges;
+  for (int i = 3; i < argc; ++i)
+    printf("%s %zu %zu %.1f %.1f\n", argv[i], result.size(), intervals.size() / recorded.count, of_result, of_interval);
+}
+
+void messages(int argc, char** argv) {
+  const std::string text(size_t(atoll(argv[2])), 'x');
+  for (int i = 3; i < argc; ++i) {
+    ClusterOptions options;
+    options.ranks = unsigned(atoi(argv[i]));
+    on_ranks(options, "", [&](Cluster& cluster) {
+      MonotonicClock clock;
+      cluster.meet();
+      int64_t times[4] = {clock.now()};
+      cluster.compare_clocks();
+      cluster.meet();
+      times[1] = clock.now();
+      cluster.meet();
+      times[2] = clock.now();
+      cluster.collect(text);
+      times[3] = clock.now();
+      if (!cluster.root()) _exit(0);
+      auto ms = [&](int from) { return double(times[from + 1] - times[from]) / 1e6; };
+      printf("%s %.1f %.1f %.1f\n", argv[i], ms(0), ms(1), ms(2));
+      fflush(stdout);
+      return 0;
+    });
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 4) throw std::runtime_error("expected merge SECONDS RANKS... or messages BYTES RANKS...");
+  (strcmp(argv[1], "merge") == 0 ? merge : messages)(argc, argv);
+  return 0;
+} catch (const std::exception& e) {
+  fprintf(stderr, "root_work: %s\n", e.what());
+  return 2;
+}
