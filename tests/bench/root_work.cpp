@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the root of several ranks has to do, as there are more of them.
 //
-// root_work merge SECONDS RANKS...: a mix is run on memory: for so long, as one rank would; its result and its intervals are then
-// merged as often as there are other ranks. A line for each number: ranks, bytes of the result, bytes of an interval, us of the
-// root for a rank's result, us for an interval.
-// root_work messages BYTES RANKS...: forked ranks that do nothing else. A line for each number: ranks, ms to compare the clocks,
-// to meet, and to collect BYTES from each.
+// root_work merge SECONDS RANKS...: a mix is run on memory: at 20,000 calls a second for so long, as one rank would; its
+// intervals and its result are then merged with as many like them as there are other ranks. A line for each number. root_work
+// messages BYTES RANKS...: forked ranks that do nothing but compare their clocks, meet, and send BYTES each to the root. A line
+// for each number.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,8 +25,6 @@
 using namespace fsr;
 
 namespace {
-
-constexpr unsigned kMerges = 200;  // of which one is the mean
 
 struct Recorded {
   Report report;
@@ -64,19 +61,21 @@ void merge(int argc, char** argv) {
   ByteWriter result;
   save_result(result, recorded.report.result);
   MonotonicClock clock;
-  RankIntervals all = recorded.intervals;
-  RunResult sum = recorded.report.result;
-  const int64_t began = clock.now();
-  for (unsigned i = 0; i < kMerges; ++i) all.merge(intervals);
-  const int64_t between = clock.now();
-  for (unsigned i = 0; i < kMerges; ++i) {
-    ByteReader in(result.view());
-    merge_result(sum, load_result(in), recorded.report.options);
+  for (int i = 3; i < argc; ++i) {
+    const unsigned others = unsigned(atoi(argv[i])) - 1;
+    RankIntervals all = recorded.intervals;
+    RunResult sum = recorded.report.result;
+    const int64_t began = clock.now();
+    for (unsigned n = 0; n < others; ++n) all.merge(intervals);
+    const int64_t between = clock.now();
+    for (unsigned n = 0; n < others; ++n) {
+      ByteReader in(result.view());
+      merge_result(sum, load_result(in), recorded.report.options);
+    }
+    const double ms = double(between - began) / 1e6 / double(recorded.count), once = double(clock.now() - between) / 1e6;
+    printf("%5u ranks: each interval %.2f MB and %.2f ms, each result %.2f MB and %.2f ms\n", others + 1,
+           double(intervals.size()) * others / double(recorded.count) / 1e6, ms, double(result.size()) * others / 1e6, once);
   }
-  const double of_interval = double(between - began) / 1e3 / kMerges / double(recorded.count);
-  const double of_result = double(clock.now() - between) / 1e3 / kMerges;
-  for (int i = 3; i < argc; ++i)
-    printf("%s %zu %zu %.1f %.1f\n", argv[i], result.size(), intervals.size() / recorded.count, of_result, of_interval);
 }
 
 void messages(int argc, char** argv) {
@@ -97,7 +96,7 @@ void messages(int argc, char** argv) {
       times[3] = clock.now();
       if (!cluster.root()) _exit(0);
       auto ms = [&](int from) { return double(times[from + 1] - times[from]) / 1e6; };
-      printf("%s %.1f %.1f %.1f\n", argv[i], ms(0), ms(1), ms(2));
+      printf("%5s ranks: clocks are compared in %.1f ms, all meet in %.1f ms, send in %.1f ms\n", argv[i], ms(0), ms(1), ms(2));
       fflush(stdout);
       return 0;
     });
