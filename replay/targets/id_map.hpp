@@ -68,6 +68,15 @@ class IdMap {
     return true;
   }
 
+  // Calls bool f(Value&) under the shard's lock if the id is there, and removes it when that is true.
+  template <class F>
+  void erase_if(uint64_t id, F&& f) {
+    Shard& shard = shard_of(id);
+    std::lock_guard lock(shard.mutex);
+    Slot* slot = shard.find(id);
+    if (slot && f(slot->value)) shard.remove(slot);
+  }
+
   // Calls f(uint64_t id, Value&) for every entry, one shard locked at a time.
   template <class F>
   void for_each(F&& f) {

@@ -50,14 +50,11 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
     }
     if ((*fd = cached(at))) break;
     Name name;
+    OpenRef open;
     uint32_t type = 0;
-    if (!nodes_.visit(at, [&](Node& node) { name = node.first, type = node.type; })) return ESTALE;
+    if (!nodes_.visit(at, [&](Node& node) { name = node.first, open = node.open_if_unnamed(), type = node.type; })) return ESTALE;
     if (type && !S_ISDIR(type)) return ENOTDIR;
     if (name.parent == kNoObject) {
-      OpenRef open;
-      opens_of_.visit(at, [&](std::vector<OpenRef>& opens) {
-        if (!opens.empty()) open = opens.front();
-      });
       if (!open) return ESTALE;
       *fd = std::shared_ptr<const UniqueFd>(open, &open->fd);
       break;
@@ -79,13 +76,10 @@ int FileObjects::place(ObjectId id, Place* place) {
   if (id == kRootObject) return *place = {.dir = root_, .open = {}, .name = {}, .type = S_IFDIR}, 0;
   if (SharedFd fd = cached(id)) return *place = {.dir = std::move(fd), .open = {}, .name = {}, .type = S_IFDIR}, 0;
   Name name;
-  if (!nodes_.visit(id, [&](Node& node) { name = node.first, place->type = node.type; })) return ESTALE;
-  if (name.parent == kNoObject) {
-    opens_of_.visit(id, [&](std::vector<OpenRef>& opens) {
-      if (!opens.empty()) place->open = opens.front();
-    });
-    return place->open ? 0 : ESTALE;
-  }
+  if (!nodes_.visit(id,
+                    [&](Node& node) { name = node.first, place->open = node.open_if_unnamed(), place->type = node.type; }))
+    return ESTALE;
+  if (name.parent == kNoObject) return place->open ? 0 : ESTALE;
   place->name = std::move(name.name);
   return directory(name.parent, &place->dir);
 }
@@ -133,13 +127,10 @@ void FileObjects::teach_unnamed(ObjectId id, uint32_t type) {
 }
 
 void FileObjects::forget_name(ObjectId id, ObjectId parent, std::string_view name) {
-  if (id == kNoObject) return;
-  bool named = true;
-  nodes_.visit(id, [&](Node& node) {
+  nodes_.erase_if(id, [&](Node& node) {
     remove_name(node, {parent, std::string(name)});
-    named = node.named();
+    return !node.named() && !node.opens;
   });
-  if (!named && !opens_of_.contains(id)) nodes_.erase(id);
 }
 
 void FileObjects::renamed(const Op& op) {
@@ -163,26 +154,31 @@ void FileObjects::renamed(const Op& op) {
 }
 
 void FileObjects::add_open(HandleId handle, OpenRef open) {
-  std::lock_guard lock(opens_mutex_);
-  if (open->object) opens_of_.update(open->object, [&](std::vector<OpenRef>& opens) { opens.push_back(open); });
-  opens_.set(handle, std::move(open));
+  if (open->object)
+    nodes_.update(open->object, [&](Node& node) {
+      open->next = node.opens;
+      node.opens = open.get();
+    });
+  opens_.update(handle, [&](OpenRef& there) { there.swap(open); });
+  if (open) unlink(*open);  // a trace that gives a handle twice
+}
+
+bool FileObjects::unlink(OpenFile& open) {
+  bool last = true;
+  nodes_.erase_if(open.object, [&](Node& node) {
+    OpenFile** at = &node.opens;
+    while (*at && *at != &open) at = &(*at)->next;
+    if (*at) *at = open.next;
+    last = !node.opens;
+    return last && !node.named();
+  });
+  return last;
 }
 
 OpenRef FileObjects::remove_open(HandleId handle, bool* last) {
-  std::lock_guard lock(opens_mutex_);
   OpenRef open;
-  *last = true;
-  if (!opens_.erase(handle, &open) || !open->object) return open;
-  opens_of_.visit(open->object, [&](std::vector<OpenRef>& opens) {
-    std::erase(opens, open);
-    *last = opens.empty();
-  });
-  if (*last) {
-    opens_of_.erase(open->object);
-    bool named = true;
-    nodes_.visit(open->object, [&](Node& node) { named = node.named(); });
-    if (!named) nodes_.erase(open->object);
-  }
+  opens_.erase(handle, &open);
+  *last = !open || unlink(*open);
   return open;
 }
 

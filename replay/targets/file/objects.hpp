@@ -10,6 +10,7 @@
 #pragma once
 
 #include <list>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -24,9 +25,10 @@
 
 namespace fsr {
 
-struct OpenFile {
+struct OpenFile : std::enable_shared_from_this<OpenFile> {
   UniqueFd fd;
   ObjectId object = kNoObject;
+  OpenFile* next = nullptr;  // of those of the object
   bool direct = false;  // O_DIRECT: buffers must be aligned
   // O_DIRECT that was not recorded: what offsets and lengths must be multiples of to have it; 0 = not so opened. See
   // direct_io.hpp.
@@ -79,22 +81,23 @@ class FileObjects {
   struct Node {
     Name first;
     std::unique_ptr<std::vector<Name>> others;  // further hard links
+    OpenFile* opens = nullptr;                  // owned by opens_
     uint32_t type = 0;
     bool named() const { return first.parent != kNoObject; }
+    OpenRef open_if_unnamed() const { return opens && !named() ? opens->shared_from_this() : nullptr; }
   };
   static constexpr size_t kMostNames = 256;  // of one object; what more hard links a trace shows are not kept
 
   static void add_name(Node& node, Name name);
   static void remove_name(Node& node, const Name& name);
+  bool unlink(OpenFile& open);  // true: no other of its object is open
   SharedFd cached(ObjectId id);
   void cache(ObjectId id, SharedFd fd);
 
   SharedFd root_;
   const size_t capacity_;
   IdMap<Node> nodes_;
-  std::mutex opens_mutex_;  // changes of the next two
   IdMap<OpenRef> opens_;
-  IdMap<std::vector<OpenRef>> opens_of_;  // by object
 
   std::mutex cache_mutex_;
   std::list<std::pair<ObjectId, SharedFd>> recent_;  // most recently used first

@@ -83,10 +83,7 @@ Submit FileSession::submit(Request& request) {
   request.outcome = {};
   OpenRef open;
   if (request.op->handle) shared_->tree.objects().opened(request.op->handle, &open);
-  if (open && !open->direct && (read_cached(request, *open) || write_cached(request, *open))) {
-    request.outcome.completed = now();
-    return Submit::completed;
-  }
+  if (open && !open->direct && (read_cached(request, *open) || write_cached(request, *open))) return Submit::completed;
   if (on_ring_ + on_threads_ >= kMostJobs) return Submit::busy;
   if (!start_on_ring(request, std::move(open))) {
     start_on_thread(take_job(request));
@@ -137,6 +134,7 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
     }
     done += size_t(n);
   } while (n > 0 && done < op.length && (op.offset + done) % kCachePage == 0);  // elsewhere the file ends
+  request.outcome.completed = now();
   request.outcome.result = done;
   if (request.want_data) request.outcome.data = {buffer, done};
   return true;
@@ -154,7 +152,8 @@ bool FileSession::write_cached(Request& request, const OpenFile& open) {
   const int64_t start = now();
   const ssize_t n = op.has(kOpAppend) ? pwritev2(open.fd.get(), &part, 1, off_t(op.offset), RWF_APPEND)
                                       : pwrite(open.fd.get(), part.iov_base, length, off_t(op.offset));
-  write_excess_ += (now() - start - int64_t(length) - write_excess_) / 8;
+  request.outcome.completed = now();
+  write_excess_ += (request.outcome.completed - start - int64_t(length) - write_excess_) / 8;
   if (write_excess_ > kQuick) {
     writes_to_ring_ = kSlowSpell;
     write_excess_ = 0;
