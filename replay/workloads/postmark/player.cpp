@@ -150,29 +150,36 @@ Task PostmarkPlayer::remove_directories(Seat& seat) {
   co_return 0;
 }
 
-Task PostmarkPlayer::transfer(Seat& seat, Stream& stream, OpKind kind, int64_t bytes, int64_t* done) {
-  Op op;
+Seat::Performed PostmarkPlayer::ask(Seat& seat, Stream& stream, OpKind kind) {
+  stream.op.kind = kind;
+  stream.op.op_flags = 0;
+  stream.op.offset = stream.op.length = 0;
+  return seat.perform(stream.op, row_of(kind));
+}
+
+Seat::Performed PostmarkPlayer::transfer(Seat& seat, Stream& stream, OpKind kind, int64_t bytes) {
+  Op& op = stream.op;
   op.kind = kind;
-  op.object = stream.object;
-  op.handle = stream.handle;
+  op.op_flags = stream.appends ? kOpAppend : 0;
   op.offset = uint64_t(stream.offset);
   op.length = uint64_t(bytes);
-  if (stream.appends) op.op_flags = kOpAppend;
   How how;
   if (kind == OpKind::write) how.payload = {junk_.data() + stream.junk, size_t(bytes)};
-  const Outcome& outcome = co_await seat.perform(op, row_of(kind), how);
-  *done = outcome.error == 0 ? int64_t(outcome.result) : 0;
-  stream.offset += *done;
-  stream.junk += bytes;
-  co_return outcome.error;
+  return seat.perform(op, row_of(kind), how);
+}
+
+int PostmarkPlayer::came(Stream& stream, const Outcome& outcome) {
+  if (outcome.error == 0) stream.offset += int64_t(outcome.result);
+  stream.junk += int64_t(stream.op.length);
+  return outcome.error;
 }
 
 Task PostmarkPlayer::open(Seat& seat, Stream& stream, const File& file, int flags) {
   Op op;
   op.kind = flags & O_CREAT ? OpKind::create : OpKind::open;
   op.open_flags = uint32_t(flags);
-  op.object = stream.object = file.object;
-  op.handle = stream.handle = seat.new_handle();
+  op.object = stream.op.object = file.object;
+  op.handle = stream.op.handle = seat.new_handle();
   const std::string name = std::to_string(file.number);
   if (op.kind == OpKind::create) {
     op.parent = directory_of(file);
@@ -183,74 +190,58 @@ Task PostmarkPlayer::open(Seat& seat, Stream& stream, const File& file, int flag
   co_return (co_await seat.perform(op, kOpens)).error;
 }
 
-Task PostmarkPlayer::look(Seat& seat, Stream& stream) {
-  Op op;
-  op.kind = OpKind::getattr;
-  op.object = stream.object;
-  op.handle = stream.handle;
-  co_return (co_await seat.perform(op, kOthers)).error;
-}
-
-Task PostmarkPlayer::put_buffered(Seat& seat, Stream& stream, int64_t block) {
-  int64_t done;
-  const Stdio::Writes writes = stream.stdio.write(block);
-  if (writes.looks) co_await look(seat, stream);
-  if (writes.held > 0)
-    if (int error = co_await transfer(seat, stream, OpKind::write, writes.held, &done)) co_return error;
-  if (writes.direct == 0) co_return 0;
-  co_return co_await transfer(seat, stream, OpKind::write, writes.direct, &done);
+Task PostmarkPlayer::put(Seat& seat, Stream& stream, int64_t bytes) {
+  counts_.bytes_written += float(bytes);
+  const int64_t block = settings_.write_block;
+  int error = 0;
+  for (int64_t left = bytes; error == 0; left -= block) {
+    const int64_t part = std::min(left, block);
+    Stdio::Writes writes{.held = 0, .direct = part};
+    if (settings_.buffered) writes = stream.stdio.write(part);
+    if (writes.looks) co_await ask(seat, stream, OpKind::getattr);
+    if (writes.held > 0) {
+      const Outcome& outcome = co_await transfer(seat, stream, OpKind::write, writes.held);
+      error = came(stream, outcome);
+    }
+    if (error == 0 && (writes.direct > 0 || !settings_.buffered)) {
+      const Outcome& outcome = co_await transfer(seat, stream, OpKind::write, writes.direct);
+      error = came(stream, outcome);
+    }
+    if (part < block) break;  // the remainder, which may be nothing
+  }
+  if (error == 0 && stream.stdio.held() > 0) {
+    const Outcome& outcome = co_await transfer(seat, stream, OpKind::write, stream.stdio.held());
+    error = came(stream, outcome);
+  }
+  co_return error;
 }
 
 Task PostmarkPlayer::take_buffered(Seat& seat, Stream& stream, int64_t block) {
   for (Stdio::Read next = stream.stdio.read(block); next.length > 0; next = stream.stdio.read(block)) {
-    if (next.looks) co_await look(seat, stream);
-    int64_t done;
-    if (int error = co_await transfer(seat, stream, OpKind::read, next.length, &done)) co_return error;
-    if (done == 0) co_return 0;  // the file ends
-    stream.stdio.came(done, block);
+    if (next.looks) co_await ask(seat, stream, OpKind::getattr);
+    const Outcome& outcome = co_await transfer(seat, stream, OpKind::read, next.length);
+    if (int error = came(stream, outcome)) co_return error;
+    if (outcome.result == 0) co_return 0;  // the file ends
+    stream.stdio.came(int64_t(outcome.result), block);
   }
   co_return 0;
-}
-
-Task PostmarkPlayer::put(Seat& seat, Stream& stream, int64_t bytes) {
-  counts_.bytes_written += float(bytes);
-  const int64_t block = settings_.write_block;
-  int64_t done;
-  int error = 0;
-  for (int64_t left = bytes; error == 0; left -= block) {
-    const int64_t part = std::min(left, block);
-    if (!settings_.buffered)
-      error = co_await transfer(seat, stream, OpKind::write, part, &done);
-    else if (part > 0)
-      error = co_await put_buffered(seat, stream, part);
-    if (part < block) break;  // the remainder, which may be nothing
-  }
-  if (error == 0 && stream.stdio.held() > 0) error = co_await transfer(seat, stream, OpKind::write, stream.stdio.held(), &done);
-  co_return error;
 }
 
 Task PostmarkPlayer::take(Seat& seat, Stream& stream, int64_t bytes) {
   counts_.bytes_read += float(bytes);
   const int64_t block = settings_.read_block;
-  int64_t done;
   int error = 0;
   for (int64_t left = bytes; error == 0; left -= block) {
     const int64_t part = std::min(left, block);
-    if (!settings_.buffered)
-      error = co_await transfer(seat, stream, OpKind::read, part, &done);
-    else if (part > 0)
+    if (!settings_.buffered) {
+      const Outcome& outcome = co_await transfer(seat, stream, OpKind::read, part);
+      error = came(stream, outcome);
+    } else if (part > 0) {
       error = co_await take_buffered(seat, stream, part);
+    }
     if (part < block) break;
   }
   co_return error;
-}
-
-Task PostmarkPlayer::close(Seat& seat, Stream& stream) {
-  Op op;
-  op.kind = OpKind::release;
-  op.object = stream.object;
-  op.handle = stream.handle;
-  co_return (co_await seat.perform(op, kCloses)).error;
 }
 
 Task PostmarkPlayer::create(Seat& seat) {
@@ -273,7 +264,7 @@ Task PostmarkPlayer::create(Seat& seat) {
     co_return error;
   }
   error = co_await put(seat, stream, file.size);
-  const int closed = co_await close(seat, stream);
+  const int closed = (co_await ask(seat, stream, OpKind::release)).error;
   if (error == 0) error = closed;
   if (error != 0) failed(fmt::format("cannot write '{}': {}", path_of(file), strerror(error)));
   seat.count(kFileCreated, {.due = from, .from = from, .to = seat.now(), .bytes = uint64_t(file.size), .failed = error != 0});
@@ -291,7 +282,7 @@ Task PostmarkPlayer::read(Seat& seat, File& file) {
   }
   error = co_await take(seat, stream, file.size);
   if (error != 0) failed(fmt::format("cannot read '{}': {}", path_of(file), strerror(error)));
-  co_await close(seat, stream);
+  co_await ask(seat, stream, OpKind::release);
   ++counts_.read;
   seat.count(kFileRead, {.due = from, .from = from, .to = seat.now(), .bytes = uint64_t(file.size), .failed = error != 0});
   co_return error;
@@ -311,7 +302,7 @@ Task PostmarkPlayer::append(Seat& seat, File& file) {
   stream.offset = file.size;
   file.size += more;
   error = co_await put(seat, stream, more);
-  const int closed = co_await close(seat, stream);
+  const int closed = (co_await ask(seat, stream, OpKind::release)).error;
   if (error == 0) error = closed;
   if (error != 0) failed(fmt::format("cannot write '{}': {}", path_of(file), strerror(error)));
   ++counts_.appended;

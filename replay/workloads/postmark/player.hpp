@@ -48,8 +48,7 @@ class PostmarkPlayer final : public Player {
   };
   // A file that is open, with glibc's buffer where there is one.
   struct Stream {
-    ObjectId object = kNoObject;
-    HandleId handle = 0;
+    Op op;  // the request under way
     bool appends = false;
     int64_t offset = 0;  // of the next transfer
     int64_t junk = 0;    // what it writes begins there
@@ -69,11 +68,11 @@ class PostmarkPlayer final : public Player {
   // All of what is written or read between open and close, block by block; 0 or the first error.
   Task put(Seat& seat, Stream& stream, int64_t bytes);
   Task take(Seat& seat, Stream& stream, int64_t bytes);
-  Task put_buffered(Seat& seat, Stream& stream, int64_t block);
   Task take_buffered(Seat& seat, Stream& stream, int64_t block);
-  Task look(Seat& seat, Stream& stream);
-  Task close(Seat& seat, Stream& stream);
-  Task transfer(Seat& seat, Stream& stream, OpKind kind, int64_t bytes, int64_t* done);
+  // A request of an open file, to be awaited at once; came() takes what came of a transfer, and yields its error.
+  Seat::Performed ask(Seat& seat, Stream& stream, OpKind kind);
+  Seat::Performed transfer(Seat& seat, Stream& stream, OpKind kind, int64_t bytes);
+  static int came(Stream& stream, const Outcome& outcome);
 
   File* free_slot();
   File& any_file();
