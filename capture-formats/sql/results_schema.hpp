@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
-constexpr int kResultsVersion = 6;               // user_version; another one has other tables
+constexpr int kResultsVersion = 7;               // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -37,8 +37,8 @@ create table counters(run int, name text, value int);
 create table compared_rates(run int, name text, unit text, target text, round int, rate real);
 create table compared(run int, name text, unit text, first text, second text, rounds int, ratio real, low real, high real, sign_p real,
   verdict text);
-create table tests(run int, test int, name text, iteration int, elapsed_ns int, client_cpu_ns int, server_cpu_ns int, afpd_reads int,
-  afpd_writes int, cnid_dbd_reads int, cnid_dbd_writes int);
+create table tests(run int, test int, name text, iteration int, session int, elapsed_ns int, client_cpu_ns int, server_cpu_ns int,
+  afpd_reads int, afpd_writes int, cnid_dbd_reads int, cnid_dbd_writes int);
 create table mix(run int, procedure text, asked real, issued int, failed int, issued_share real, wire int, wire_share real);
 create table ranks(run int, rank int, host text, streams int, issued int, failed int, differed int, bytes_read int, bytes_written int,
   elapsed_ns int, achieved_per_s real, response_p50_ns int, response_p99_ns int, lateness_max_ns int,

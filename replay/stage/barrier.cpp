@@ -30,6 +30,14 @@ bool Barrier::wait(Seat& seat) {
   return false;
 }
 
+void Barrier::leave(PlayState& play) {
+  std::unique_lock lock(mutex_);
+  std::vector<Seat*> others;
+  if (--parties_ == waiting_.size()) others.swap(waiting_);
+  lock.unlock();
+  let_go(play, std::move(others), true);
+}
+
 void Barrier::break_up(PlayState& play) {
   std::unique_lock lock(mutex_);
   std::vector<Seat*> seats = std::exchange(waiting_, {});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where players meet: each waits until all parties have arrived; then it can be used again. Thread-safe. Outlives the play.
+// Where players meet: each waits until all parties have arrived that have not left; then it can be used again. Thread-safe.
+// Outlives the play.
 #pragma once
 
 #include <mutex>
@@ -19,10 +20,11 @@ class Barrier {
   friend struct PlayState;
 
   bool wait(Seat& seat);  // false: it need not, being the last one, or because the play ends
+  void leave(PlayState& play);
   void break_up(PlayState& play);
   static void let_go(PlayState& play, std::vector<Seat*> seats, bool came_together);
 
-  const unsigned parties_;
+  unsigned parties_;
   std::mutex mutex_;
   std::vector<Seat*> waiting_;
 };

@@ -53,6 +53,8 @@ bool Seat::Arrived::await_suspend(std::coroutine_handle<> h) {
   return barrier_.wait(seat_);
 }
 
+void Seat::leave(Barrier& barrier) { barrier.leave(play_); }
+
 void Seat::Moved::await_suspend(std::coroutine_handle<> h) {
   seat_.waiting_ = h;
   auto& workers = seat_.play_.places.at(place_);

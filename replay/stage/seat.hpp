@@ -50,6 +50,7 @@ class Seat {
   Slept until(int64_t due);
   // co_await yields whether all parties have come. False: the play ends first.
   Arrived arrive(Barrier& barrier);
+  void leave(Barrier& barrier);  // one party less: the others wait for it no longer
   // The player goes on on a worker of another target, by the number that Stage::add() gave it.
   Moved move_to(unsigned place);
   // A thread of a pool does the job, which throws nothing, and the player goes on when it is done.

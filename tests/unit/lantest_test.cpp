@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsbench lantest: the layout of afp_lantest 4.5.1, whose lines stand here as it prints them, and its arithmetic.
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catch.hpp"
+#include "workloads/lantest/common_start.hpp"
 #include "workloads/lantest/dircache.hpp"
 #include "workloads/lantest/layout.hpp"
 
@@ -33,6 +36,12 @@ Settings only(const std::string& letters) {
   settings.choose(letters);
   settings.complete();
   return settings;
+}
+
+Sessions one(const Settings& settings, const Results& results) {
+  Sessions sessions;
+  sessions.add(1, results, settings);
+  return sessions;
 }
 
 const std::string kRule(66, '-');
@@ -101,7 +110,7 @@ TEST_CASE("lantest's heading and table") {
   CHECK(heading(settings) ==
         "\nNetatalk Lantest Results (Averages and standard deviations (±) for all tests, across 2 iterations (default))\n" +
             std::string(108, '=') + "\n\n");
-  CHECK(table(settings, results) ==
+  CHECK(tables(settings, one(settings, results)) ==
         "Test                                                               Time_ms Time±   MB/s\n" + kRule +
             " ------- ------ ------\n"
             "Directory cache hits (100 dirs + 1000 files) [11,000 AFP ops]          358  247.5      0\n"
@@ -132,7 +141,7 @@ TEST_CASE("lantest's table and CSV with the server's calls") {
                          "Writing one large file [103 AFP ops]                                     55    2.8    102     0.0    "
                          "300     1.0      2     "
                          "0.0      1     0.0   1818\n"));
-  CHECK(csv(settings, results) ==
+  CHECK(csv(settings, one(settings, results)) ==
         "Test,Time_ms,Time±,AFPD_R,AFPD_R±,AFPD_W,AFPD_W±,CNID_R,CNID_R±,CNID_W,CNID_W±,MB/s\n"
         "Writing one large file [103 AFP ops],55,2.8,102,0.0,300,1.0,2,0.0,1,0.0,1818\n"
         "Sum of all AFP OPs = 80686,55,,102,,300,,2,,1,,\n");
@@ -166,9 +175,9 @@ TEST_CASE("lantest's operations are counted as they were made") {
   Results results;
   results.runs[kLock] = times({3, 5});
   for (int i = 0; i < 40; ++i) results.commands[kLock]["setlk"].add(200'000);
-  CHECK(csv(settings, results) ==
+  CHECK(csv(settings, one(settings, results)) ==
         "Test,Time_ms,Time±,MB/s\nLocking/Unlocking 10000 times each [as operations],4,1.4,0\nSum of all operations = 20,4,,\n");
-  CHECK(table(settings, results).ends_with("Average Time per operation: 0.200 ms\n"));
+  CHECK(aggregates(settings, results).ends_with("Average Time per operation: 0.200 ms\n"));
 }
 
 TEST_CASE("lantest in small says so") {
@@ -177,4 +186,60 @@ TEST_CASE("lantest in small says so") {
   CHECK(label(settings, kReadSmall) == "Open, stat and read 512 bytes from 1000 files [5 % of 8,000 AFP ops]");
   CHECK(all_operations(settings) == 4034);
   CHECK(settings.share(10) == 1);
+}
+
+TEST_CASE("lantest's sessions add up to one from the first beginning to the last end") {
+  Settings settings = only("2");
+  settings.iterations = 1;
+  Results first, second;
+  first.counts_calls = second.counts_calls = true;
+  first.runs[kWriteBig] = {{{100, 10, 20, 7, 8}, 5'000'000, 100'000'000, 3, 40, 9}};
+  second.runs[kWriteBig] = {{{120, 1, 2, 9, 6}, 15'000'000, 120'000'000, 4, 50, 8}};
+  first.commands[kWriteBig]["FPWriteExt"].add(1);
+  second.commands[kWriteBig]["FPWriteExt"].add(2);
+  Sessions sessions;
+  sessions.add(1, first, settings);
+  sessions.add(3, second, settings);
+  const TestRun& sum = sessions.sum.runs[kWriteBig][0];
+  CHECK(sum.started == 5'000'000);
+  CHECK(sum.elapsed == 130'000'000);
+  CHECK(sum.measures == Measures{130, 11, 22, 9, 8});  // cnid_dbd serves all
+  CHECK(sum.cpu == 7);
+  CHECK(sum.server_cpu == 90);
+  CHECK(sum.ids_cpu == 9);
+  CHECK(sessions.sum.commands[kWriteBig]["FPWriteExt"].count() == 2);
+  CHECK(csv(settings, sessions) ==
+        "Session,Test,Time_ms,Time±,AFPD_R,AFPD_R±,AFPD_W,AFPD_W±,CNID_R,CNID_R±,CNID_W,CNID_W±,MB/s\n"
+        "1,Writing one large file [103 AFP ops],100,0.0,10,0.0,20,0.0,7,0.0,8,0.0,1000\n"
+        "1,Sum of all AFP OPs = 80686,100,,10,,20,,7,,8,,\n"
+        "3,Writing one large file [103 AFP ops],120,0.0,1,0.0,2,0.0,9,0.0,6,0.0,833\n"
+        "3,Sum of all AFP OPs = 80686,120,,1,,2,,9,,6,,\n"
+        "all,Writing one large file [103 AFP ops],130,0.0,11,0.0,22,0.0,9,0.0,8,0.0,1538\n"
+        "all,Sum of all AFP OPs = 161372,130,,11,,22,,9,,8,,\n");
+  const std::string text = tables(settings, sessions);
+  CHECK(text.starts_with("Session 1:\n\nTest "));
+  CHECK(text.find("\nSession 3:\n\nTest ") != std::string::npos);
+  CHECK(text.find("\nAll 2 sessions together:\n\nTest ") != std::string::npos);
+}
+
+TEST_CASE("lantest's sessions begin together, and wait for none that has left", "[threads]") {
+  constexpr unsigned kSessions = 4, kStarts = 200;
+  CommonStart start(kSessions);
+  std::atomic<unsigned> here{0};
+  std::atomic<bool> together{true};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kSessions; ++i)
+    threads.emplace_back([&, i] {
+      const unsigned starts = i == 0 ? kStarts / 2 : kStarts;  // one leaves early
+      for (unsigned s = 1; s <= starts; ++s) {
+        ++here;
+        start.wait();
+        const unsigned least = s <= kStarts / 2 ? s * kSessions : kStarts / 2 * kSessions + (s - kStarts / 2) * (kSessions - 1);
+        if (here < least) together = false;
+      }
+      start.leave();
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(together);
+  CHECK(here == kStarts / 2 * kSessions + kStarts / 2 * (kSessions - 1));
 }

@@ -120,6 +120,26 @@ TEST_CASE("Phases begin when the slowest player has come, and at the end nobody 
   CHECK(order == std::vector<std::string>{"second 20", "second 20", "told to end", "told to end"});
 }
 
+TEST_CASE("A party that has left a barrier is waited for no longer") {
+  Slow slow;
+  slow.target.latency = [](const Op& op) { return int64_t(op.thread) * 10 * kMs; };
+  Barrier barrier(2);
+  std::vector<int64_t> met;
+  auto meets = [&](Seat& seat) -> Actor {
+    for (int i = 0; i < 3; ++i) {
+      const bool together = co_await seat.arrive(barrier);
+      CHECK(together);
+      met.push_back(seat.now() / kMs);
+    }
+  };
+  auto leaves = [&](Seat& seat) -> Actor {
+    co_await seat.perform(read_of(2), 0);
+    seat.leave(barrier);
+  };
+  slow.stage.play(parts(part(meets), part(leaves)), {});
+  CHECK(met == std::vector<int64_t>{20, 20, 20});
+}
+
 TEST_CASE("A barrier that not all parties can reach is an error, not a hang") {
   Slow slow;
   Barrier barrier(3);

@@ -5,30 +5,26 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "existing_target.hpp"
-#include "lantest_database.hpp"
+#include "lantest_report.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
 #include "targets/afp/commands.hpp"
 #include "targets/afp/settings.hpp"
 #include "targets/wire/url.hpp"
-#include "util/environment.hpp"
 #include "workloads/lantest/afp_run.hpp"
 #include "workloads/lantest/dircache.hpp"
-#include "workloads/lantest/layout.hpp"
 #include "workloads/lantest/op_tests.hpp"
 
 namespace fsr::fsbench {
@@ -45,12 +41,12 @@ struct Options {
   unsigned port = 548;
   std::array<bool, std::size(kVersions)> version{};
   std::string tests;
-  bool password_given = false, clear_text = false, cache_tests = false, fast = false, faster = false, csv = false;
-  bool detail = false, each = false, debug = false, compat = false, json = false;
+  bool password_given = false, clear_text = false, cache_tests = false, fast = false, faster = false;
+  bool each = false, debug = false;
   std::string password_file;
-  std::string proc;     // where the server's processes are to be seen
-  std::string results;  // the database
+  std::string proc;  // where the server's processes are to be seen
   Settings settings;
+  LantestReport::Options report;
 };
 
 std::string own_name() {
@@ -78,16 +74,6 @@ wire::Url server_of(const Options& o) {
   return url;
 }
 
-std::string program_text() { return fmt::format("fsbench {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit); }
-
-// As ps(1) shows it, so that a password is not in it.
-std::string own_command() {
-  std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
-  return command_text(words);
-}
-
 // What the original ends with when it can't start.
 enum OriginalStatus { kUsage = 1, kNotConnected = 2, kNoVolume = 9, kNoLogin = 10 };
 
@@ -103,31 +89,12 @@ void take_target(Options& o) {
 
 class Lantest {
  public:
-  Lantest(const Options& options, const std::atomic<int>& stop) : options_(options), stop_(stop) { clock_.heed(stop); }
+  Lantest(const Options& options, const std::atomic<int>& stop)
+      : options_(options), stop_(stop), report_(options.report, options.settings, clock_.now()) {
+    clock_.heed(stop);
+  }
 
-  int run() try {
-    if (!options_.results.empty()) {
-      database_.emplace(options_.results);
-      origin_ = origin_facts(program_text(), own_command(),
-                             std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1), environment());
-    }
-    started_ = clock_.now();
-    if (options_.settings.as_operations) return run_operations();
-    const wire::Url url = server_of(options_);
-    status_of_failure_ = kNotConnected;
-    say(fmt::format("Connecting to host {}:{}\n", url.host, url.port ? url.port : afp::kPort));
-    const std::string* password = options_.password_given ? &options_.password : nullptr;
-    {
-      afp::Commands commands(afp::settings_of(url, {.clock = &clock_}, password));
-      find_server(commands.settings().user);
-      say("\n");
-      if (const int status = perform(commands)) return status;
-    }
-    print();
-    keep(url.text);
-    if (is_this_machine(url.host)) say_cache();
-    return 0;
-  } catch (const afp::SetupError& e) {
+  int run() try { return options_.settings.as_operations ? run_operations() : run_commands(); } catch (const afp::SetupError& e) {
     if (e.step != afp::SetupError::Step::session)
       status_of_failure_ = e.step == afp::SetupError::Step::login ? kNoLogin : kNoVolume;
     return refuse(e);
@@ -136,65 +103,95 @@ class Lantest {
   }
 
  private:
-  void say(const std::string& text) const {
-    if (options_.json) return;
-    fputs(text.c_str(), stdout);
-    fflush(stdout);
-  }
+  // One of AFP's, on a thread of its own.
+  struct AfpSession {
+    explicit AfpSession(const afp::Settings& settings) : commands(std::make_unique<afp::Commands>(settings)) {}
+    std::unique_ptr<afp::Commands> commands;
+    std::optional<ServerCalls> calls;
+  };
+  using AfpSessions = std::vector<AfpSession>;
+
+  unsigned count() const { return options_.report.sessions; }
+  unsigned number(unsigned i) const { return count() == 1 ? 0 : i + 1; }  // as test_directory() has it
 
   int refuse(const std::exception& why) const {
     fmt::print(stderr, "fsbench lantest: {}\n", why.what());
-    return options_.compat ? status_of_failure_ : 2;
+    return options_.report.compat ? status_of_failure_ : 2;
   }
 
-  // The session has begun, so its process is there.
-  void find_server(const std::string& user) {
+  int run_commands() {
+    const wire::Url url = server_of(options_);
+    status_of_failure_ = kNotConnected;
+    report_.say(fmt::format("Connecting to host {}:{}\n", url.host, url.port ? url.port : afp::kPort));
+    AfpSessions sessions = log_in(url);
+    report_.say("\n");
+    std::vector<SessionEnd> ends(count());
+    {
+      CommonStart start(count());
+      std::vector<std::jthread> others;
+      for (unsigned i = 1; i < count(); ++i) others.emplace_back([&, i] { ends[i] = perform(sessions[i], i, start); });
+      ends[0] = perform(sessions[0], 0, start);
+    }
+    const int status = report_.ended(ends, url.text, stop_.load() > 0, clock_.now());
+    if (status == 0 && is_this_machine(url.host)) say_cache();
+    return status;
+  }
+
+  AfpSessions log_in(const wire::Url& url) {
+    const afp::Settings login = afp::settings_of(url, {.clock = &clock_}, options_.password_given ? &options_.password : nullptr);
     std::string proc = options_.proc;
     std::error_code error;
     if (proc.empty() && std::filesystem::exists("/proc_io/self", error)) proc = "/proc_io";
-    if (proc.empty()) return;
-    say(fmt::format("IO monitoring: {} is available\n", proc));
-    calls_.emplace(proc, user);
-    if (!calls_->find()) {
-      fmt::print(stderr, "fsbench lantest: {}: the server's calls are not counted\n", calls_->problem());
-      calls_.reset();
-      return;
+    if (!proc.empty()) report_.say(fmt::format("IO monitoring: {} is available\n", proc));
+    AfpSessions sessions;
+    for (unsigned i = 0; i < count(); ++i) {
+      try {
+        sessions.emplace_back(login);
+      } catch (const afp::SetupError& e) {
+        throw afp::SetupError(e.step, report_.name_of(i + 1) + e.what());
+      } catch (const std::runtime_error& e) {
+        throw std::runtime_error(report_.name_of(i + 1) + e.what());
+      }
+      if (!proc.empty() && !find_server(sessions, proc)) proc.clear();
     }
-    if (calls_->ids()) say(fmt::format("Found cnid_dbd process for user '{}': PID {}\n", user, calls_->ids()));
-    say(fmt::format("Found privilege-dropped afpd process for user '{}': PID {}\n", user, calls_->server()));
-    say(fmt::format("IO monitoring enabled (afpd: {}, cnid_dbd: {})\n", calls_->server(), calls_->ids()));
+    return sessions;
   }
 
-  int perform(afp::Commands& commands) {
-    const Settings& settings = options_.settings;
+  // The process of the latest session, which has begun. False: there is none, and calls are counted in no session.
+  bool find_server(AfpSessions& sessions, const std::string& proc) const {
+    const std::string& user = sessions.back().commands->settings().user;
+    std::vector<int> known;
+    for (const AfpSession& s : sessions)
+      if (s.calls) known.push_back(s.calls->server());
+    ServerCalls calls(proc, user);
+    if (!calls.find(known)) {
+      fmt::print(stderr, "fsbench lantest: {}: the server's calls are not counted\n", calls.problem());
+      for (AfpSession& s : sessions) s.calls.reset();
+      return false;
+    }
+    if (calls.ids()) report_.say(fmt::format("Found cnid_dbd process for user '{}': PID {}\n", user, calls.ids()));
+    report_.say(fmt::format("Found privilege-dropped afpd process for user '{}': PID {}\n", user, calls.server()));
+    report_.say(fmt::format("IO monitoring enabled (afpd: {}, cnid_dbd: {})\n", calls.server(), calls.ids()));
+    sessions.back().calls.emplace(calls);
+    return true;
+  }
+
+  SessionEnd perform(AfpSession& session, unsigned i, CommonStart& start) const {
     AfpTests::Trace trace;
-    if (options_.each) trace = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+    const std::string who = report_.name_of(i + 1);
+    if (options_.each) trace = [&who](const std::string& line) { fmt::print(stderr, "{}{}\n", who, line); };
+    const ServerCalls* calls = session.calls ? &*session.calls : nullptr;
+    SessionEnd end;
     AfpRun run(
-        commands, settings, stop_, calls_ ? &*calls_ : nullptr,
+        *session.commands, options_.settings, number(i), stop_, calls, count() > 1 ? &start : nullptr,
         [&](unsigned iteration, unsigned test, const Measures& measures) {
-          say(run_line(settings, iteration, test, measures, calls_.has_value()));
+          report_.test_ended(i + 1, iteration, test, measures, calls);
         },
         trace);
-    const bool well = run.run();
-    results_ = run.results();
-    if (run.made() && run.removed()) say(fmt::format("Successfully deleted test directory '{}'\n", run.directory()));
-    if (well) return 0;
-    const int status = complain(run.failure(), run.removed(), run.directory());
-    return options_.compat && !stop_.load() ? run.original_status() : status;
-  }
-
-  void print() const {
-    const Settings& settings = options_.settings;
-    if (options_.json) {
-      fmt::print("{}\n", json(settings, results_).dump(2));
-      return;
-    }
-    say(heading(settings) + (options_.csv ? csv : table)(settings, results_));
-    if (options_.detail) say(latencies(settings, results_));
-  }
-
-  void keep(const std::string& target) {
-    if (database_) lantest_database(*database_, origin_, target, clock_.now() - started_, options_.settings, results_);
+    run.run();
+    end = {run.results(), run.failure(), run.directory(), run.made(), run.removed(), run.original_status()};
+    session.commands.reset();  // logs out
+    return end;
   }
 
   static bool is_this_machine(const std::string& host) {
@@ -203,51 +200,44 @@ class Lantest {
 
   // The server writes it at the end of the session.
   void say_cache() const {
-    if (options_.json || !std::filesystem::exists(kServerSettings)) return;
+    if (options_.report.json || !std::filesystem::exists(kServerSettings)) return;
     sleep(1);
-    say(dircache_statistics(kServerSettings));
+    report_.say(dircache_statistics(kServerSettings));
   }
 
   // Where there are no AFP commands to be made, or they are not wanted.
   int run_operations() {
     const Settings& settings = options_.settings;
-    std::unique_ptr<Target> target = open_existing(options_.url, clock_);
-    say(fmt::format("Working on {}, by operations\n\n", target->name()));
-    auto player = std::make_unique<OpTests>(settings, clock_, [&](unsigned iteration, unsigned test, const Measures& measures) {
-      say(run_line(settings, iteration, test, measures, false));
-    });
-    const OpTests& tests = *player;
+    Barrier start(count());
+    std::vector<std::unique_ptr<Target>> targets;
+    std::vector<const OpTests*> tests;
     std::vector<Part> parts;
-    parts.push_back({std::move(player), 0, 0});
     Stage stage(clock_);
-    stage.add(*target, 1);
+    for (unsigned i = 0; i < count(); ++i) {
+      targets.push_back(open_existing(options_.url, clock_));
+      stage.add(*targets.back(), 1);
+      auto player = std::make_unique<OpTests>(settings, number(i), clock_, count() > 1 ? &start : nullptr,
+                                              [this, i](unsigned iteration, unsigned test, const Measures& measures) {
+                                                report_.test_ended(i + 1, iteration, test, measures, false);
+                                              });
+      tests.push_back(player.get());
+      parts.push_back({std::move(player), i, i});
+    }
+    report_.say(fmt::format("Working on {}, by operations\n\n", targets[0]->name()));
     const Played played = stage.play(parts, {.stop = &stop_});
-    results_ = tests.results();
-    const bool removed = tests.removed() && !played.abandoned;
-    if (removed && tests.failure().empty()) say(fmt::format("Successfully deleted test directory '{}'\n", tests.directory()));
-    if (stop_.load() || !tests.failure().empty() || !removed) return complain(tests.failure(), removed, tests.directory());
-    print();
-    keep(target->name());
-    if (!tests.impossible().empty())
-      fmt::print(stderr, "fsbench lantest: test {} is not possible on this target\n", tests.impossible());
-    return 0;
-  }
-
-  int complain(const std::string& failure, bool removed, const std::string& directory) const {
-    std::string why = stop_.load() ? "interrupted" : failure;
-    if (!removed) why += fmt::format("{}the test directory '{}' may be left behind", why.empty() ? "" : "; ", directory);
-    fmt::print(stderr, "fsbench lantest: {}\n", why);
-    return 1;
+    std::vector<SessionEnd> ends;
+    for (const OpTests* t : tests)
+      ends.push_back({t->results(), t->failure(), t->directory(), t->made(), t->removed() && !played.abandoned});
+    const int status = report_.ended(ends, targets[0]->name(), stop_.load() > 0, clock_.now());
+    if (status == 0 && !tests[0]->impossible().empty())
+      fmt::print(stderr, "fsbench lantest: test {} is not possible on this target\n", tests[0]->impossible());
+    return status;
   }
 
   const Options options_;
   const std::atomic<int>& stop_;
   MonotonicClock clock_;
-  std::optional<ServerCalls> calls_;
-  Results results_;
-  std::optional<ResultsDatabase> database_;
-  Facts origin_;
-  int64_t started_ = 0;
+  LantestReport report_;
   OriginalStatus status_of_failure_ = kUsage;  // if the run ends now
 };
 
@@ -277,15 +267,18 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
   const Option fast = command.flag("-g", o->fast, "a file of 1 GB in tests 2 and 3");
   command.flag("-G", o->faster, "a file of 10 GB").excludes(fast);
   command.add("--percent", o->settings.percent, "this percentage of all counts, to try it out").within(1, 100).stands_for("N");
-  command.flag("-c", o->csv, "results as CSV");
-  command.flag("-v", o->detail, "after the results, latency by command");
+  command.add("--sessions", o->report.sessions, "this many at once, each with a connection and a test directory of its own")
+      .within(1, 1000)
+      .stands_for("N");
+  command.flag("-c", o->report.csv, "results as CSV");
+  command.flag("-v", o->report.detail, "after the results, latency by command");
   command.flag("-V", o->each, "prints each command and its result, on standard error");
   command.flag("-b", o->debug, "likewise");
   command.add("--proc", o->proc, "counts calls of the server's processes, seen there; default /proc_io, if it is there")
       .stands_for("DIR");
-  command.flag("--json", o->json, "results as JSON, in place of all text");
-  command.add("--results", o->results, "adds everything measured to this SQLite file").stands_for("FILE");
-  command.flag("--compat", o->compat, "ends with the original's statuses");
+  command.flag("--json", o->report.json, "results as JSON, in place of all text");
+  command.add("--results", o->report.database, "adds everything measured to this SQLite file").stands_for("FILE");
+  command.flag("--compat", o->report.compat, "ends with the original's statuses");
   return [o, command, &stop](const auto&) mutable {
     Settings& settings = o->settings;
     try {

@@ -2,6 +2,7 @@
 #include "targets/wire/channel.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -27,6 +28,7 @@ constexpr size_t kReceiveTogether = 1 << 20;                             // byte
 constexpr size_t kWorthDropping = 64 * 1024;                             // a longer message is not received where nobody wants it
 constexpr size_t kGlance = 4096;                                         // of which this much is, to see whose it is
 constexpr unsigned kWaitsOfRest = 32;                                    // after a wait that was too long
+constexpr int64_t kReceiveFor = 50'000'000;                              // ns that a receive waits for the server
 const uint8_t kZeros[8] = {};
 
 }  // namespace
@@ -82,6 +84,8 @@ void Channel::start_connect(int64_t now) {
   int on = 1;
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  const timeval receive_for = {0, kReceiveFor / 1000};
+  can_wait_in_receive_ = setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &receive_for, sizeof receive_for) == 0;
   if (connect(socket_, reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0) return connected();
   if (errno != EINPROGRESS) return connect_failed(errno, now);
   state_ = State::connecting;
@@ -99,6 +103,7 @@ void Channel::check_connect(int64_t now) {
 
 void Channel::connected() {
   state_ = State::connected;
+  if (can_wait_in_receive_) can_wait_in_receive_ = fcntl(socket_, F_SETFL, 0) == 0;  // all else says MSG_DONTWAIT
   if (connections_++ > 0) ++counters_.reconnects;
   down_since_ = 0;
   gave_up_ = false;
@@ -223,7 +228,7 @@ void Channel::flush() {
     msghdr message{};
     message.msg_iov = vectors;
     message.msg_iovlen = gather(vectors, kVectors);
-    ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL);
+    ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0)
       account_sent(size_t(sent));
     else if (errno == EAGAIN)
@@ -233,7 +238,8 @@ void Channel::flush() {
   }
 }
 
-void Channel::receive() {
+// False: it was to wait, and nothing came in time.
+bool Channel::receive(Wait wait) {
   for (unsigned round = 0; round < kReceivesPerPoll && state_ == State::connected; ++round) {
     std::span<uint8_t> space = reader_.space();
     const size_t junk = unwanted();
@@ -241,14 +247,17 @@ void Channel::receive() {
       space = space.first(junk);
     else if (reply_size_ >= kWorthDropping && reader_.begun().missing == 0)
       space = space.first(std::min(space.size(), kGlance));
-    ssize_t got = recv(socket_, space.data(), space.size(), junk ? MSG_TRUNC : 0);  // tcp(7): discards, touches no memory
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return;
-    if (got <= 0) return drop(got == 0 ? ECONNRESET : errno);
-    reader_.received(size_t(got));
-    if (!dispatch()) return drop(EBADMSG);
-    if (size_t(got) < space.size()) return;
+    const bool waits = wait == Wait::yes && round == 0;
+    const int flags = (junk ? MSG_TRUNC : 0) | (waits ? 0 : MSG_DONTWAIT);  // tcp(7): MSG_TRUNC discards, touches no memory
+    const ssize_t got = recv(socket_, space.data(), space.size(), flags);
+    if (got < 0 && errno == EINTR && !waits) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return !waits;
+    if (got > 0) reader_.received(size_t(got));
+    const bool sound = got > 0 && dispatch();
+    if (!sound) drop(got == 0 ? ECONNRESET : got < 0 ? errno : EBADMSG);
+    if (!sound || size_t(got) < space.size()) break;
   }
+  return true;
 }
 
 // Bytes to come that nobody wants: the end of a long reply.
@@ -352,7 +361,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   if (state_ == State::connected) flush();
   if (state_ == State::connected && !blocked_ && wake < 0 && deadline <= now) {  // nothing to wait for: just look
     wake_at(1);
-    receive();
+    receive(Wait::no);
     if (state_ == State::connected) flush();  // what the answers led to
     return Woken::no;
   }
@@ -361,6 +370,11 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   const unsigned together = called_back_ || next <= now ? 1 : replies_together();
   if (together > 1) next = std::min(next, now + kPatience);
   if (state_ == State::connected) wake_at(together > 1 ? together * reply_size_ : 1);
+  if (can_wait_in_receive_ && wake < 0 && state_ == State::connected && events == POLLIN && together == 1 && !called_back_ &&
+      next - now >= kReceiveFor) {  // nothing but one reply to wait for: that takes one call, not two
+    if (receive(Wait::yes) && state_ == State::connected) flush();
+    return Woken::no;
+  }
   pollfd fds[2] = {{socket, events, 0}, {wake, POLLIN, 0}};
   const int64_t wait = called_back_ || next <= now ? 0 : next - now;
   timespec timeout = {time_t(wait / 1'000'000'000), long(wait % 1'000'000'000)};
@@ -380,7 +394,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
       blocked_ = false;
       flush();
     }
-    if (state_ == State::connected && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) receive();
+    if (state_ == State::connected && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) receive(Wait::no);
     if (patient_) learn_together(in_time, replies_ - before);
     if (state_ == State::connected) flush();  // what the answers led to
   }

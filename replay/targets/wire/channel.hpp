@@ -127,7 +127,8 @@ class Channel {
   void flush();
   size_t gather(struct iovec* vectors, size_t room) const;
   void account_sent(size_t bytes);
-  void receive();
+  enum class Wait { no, yes };
+  bool receive(Wait wait);
   size_t unwanted();
   bool dispatch();
   unsigned replies_together() const;
@@ -150,7 +151,8 @@ class Channel {
   bool gave_up_ = false;
   int last_error_ = 0;
   uint64_t connections_ = 0, sockets_ = 0;
-  bool blocked_ = false;  // the socket takes no more for now
+  bool can_wait_in_receive_ = false;  // for kReceiveFor
+  bool blocked_ = false;              // the socket takes no more for now
   bool rejected_ = false;
   bool heard_ = false;        // a message came on this connection
   bool called_back_ = false;  // during this poll()

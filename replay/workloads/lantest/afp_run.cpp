@@ -2,18 +2,20 @@
 #include "workloads/lantest/afp_run.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <cstring>
 
 namespace fsr::lantest {
 
-AfpRun::AfpRun(afp::Commands& commands, const Settings& settings, const std::atomic<int>& stop, const ServerCalls* calls,
-               Told told, AfpTests::Trace trace)
+AfpRun::AfpRun(afp::Commands& commands, const Settings& settings, unsigned session, const std::atomic<int>& stop,
+               const ServerCalls* calls, CommonStart* common, Told told, AfpTests::Trace trace)
     : commands_(commands),
       settings_(settings),
+      common_(common),
       told_(std::move(told)),
-      watch_(*commands.settings().clock, calls),
-      tests_(commands, settings, watch_, stop, std::move(trace)) {
+      watch_(*commands.settings().clock, CLOCK_THREAD_CPUTIME_ID, calls, common),
+      tests_(commands, settings, session, watch_, stop, std::move(trace)) {
   results_.counts_calls = calls != nullptr;
 }
 
@@ -62,6 +64,7 @@ Task AfpRun::run_all() {
   made_ = error == 0;
   if (error) failure_ = fmt::format("the test directory '{}': {}", directory(), tests_.failure().text);
   for (unsigned iteration = 1; iteration <= settings_.iterations && !error; ++iteration) error = co_await iterate(iteration);
+  if (common_) common_->leave();
   const int left = co_await tests_.leave();
   removed_ = left == 0;
   co_return error ? error : left;

@@ -14,8 +14,10 @@ class AfpRun {
   // Called at the end of each test; iterations count from 1.
   using Told = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
 
-  AfpRun(afp::Commands& commands, const Settings& settings, const std::atomic<int>& stop, const ServerCalls* calls, Told told,
-         AfpTests::Trace trace);
+  // `session` as for test_directory(). `common`: where the sessions meet before the measured part of each test, if there are
+  // several.
+  AfpRun(afp::Commands& commands, const Settings& settings, unsigned session, const std::atomic<int>& stop,
+         const ServerCalls* calls, CommonStart* common, Told told, AfpTests::Trace trace);
   // False: a test, or the making or removing of the test directory, failed or was interrupted.
   bool run();
 
@@ -33,6 +35,7 @@ class AfpRun {
 
   afp::Commands& commands_;
   const Settings& settings_;
+  CommonStart* const common_;
   const Told told_;
   Stopwatch watch_;
   AfpTests tests_;

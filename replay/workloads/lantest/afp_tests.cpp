@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstring>
 
@@ -19,12 +18,13 @@ constexpr uint16_t kListingBytes = 8192;
 
 }  // namespace
 
-AfpTests::AfpTests(Commands& commands, const Settings& settings, Stopwatch& watch, const std::atomic<int>& stop, Trace trace)
+AfpTests::AfpTests(Commands& commands, const Settings& settings, unsigned session, Stopwatch& watch, const std::atomic<int>& stop,
+                   Trace trace)
     : commands_(commands),
       settings_(settings),
       watch_(watch),
       stop_(stop),
-      name_(fmt::format("LanTest-{}", getpid())),
+      name_(test_directory(session)),
       zeros_(commands.write_size(), '\0'),
       trace_(std::move(trace)) {}
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // afp_lantest 4.5.1's twelve tests as it puts them on the wire: the same commands in the same order with the same fields.
 //
-// All that is done lies in a test directory of its own, LanTest-PID. Tasks end with an errno; failure() says what it was about.
+// All that is done lies in a test directory of its own, test_directory(). Tasks end with an errno; failure() says what it was
+// about.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,8 @@ class AfpTests {
   using Trace = std::function<void(const std::string& line)>;
 
   // `stop`: above 0, tests end with ECANCELED after the command under way. `trace`, if there is one, is told each command.
-  AfpTests(afp::Commands& commands, const Settings& settings, Stopwatch& watch, const std::atomic<int>& stop, Trace trace);
+  AfpTests(afp::Commands& commands, const Settings& settings, unsigned session, Stopwatch& watch, const std::atomic<int>& stop,
+           Trace trace);
 
   Task enter();  // makes the test directory
   // Removes it with all that is in it, also after an error.

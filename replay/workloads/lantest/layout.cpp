@@ -16,9 +16,9 @@ constexpr Measure kCounts[] = {kServerReads, kServerWrites, kIdReads, kIdWrites}
 
 bool moves_data(unsigned test) { return test == kWriteBig || test == kReadBig; }
 
-uint64_t speed(const Settings& settings, unsigned test, uint64_t mean) {
+uint64_t speed(const Settings& settings, const Results& results, unsigned test, uint64_t mean) {
   if (!moves_data(test)) return 0;
-  return megabytes_per_second(settings.big_size / kMiB * 1'000'000, mean).value_or(0);
+  return megabytes_per_second(results.sessions * (settings.big_size / kMiB) * 1'000'000, mean).value_or(0);
 }
 
 std::string rule(bool calls) {
@@ -43,7 +43,7 @@ Sums sum_up(const Settings& settings, const Results& results) {
 
 // Of an iteration: of AFP's commands what the original says, of operations those that were measured.
 uint64_t operations_of(const Settings& settings, const Results& results) {
-  if (!settings.as_operations) return all_operations(settings);
+  if (!settings.as_operations) return results.sessions * all_operations(settings);
   uint64_t count = 0;
   for (const auto& commands : results.commands)
     for (const auto& [name, times] : commands) count += times.count();
@@ -52,18 +52,6 @@ uint64_t operations_of(const Settings& settings, const Results& results) {
 
 std::string sum_title(const Settings& settings, const Results& results) {
   return fmt::format("Sum of all {} = {}", settings.as_operations ? "operations" : "AFP OPs", operations_of(settings, results));
-}
-
-std::string aggregates(const Settings& settings, const Results& results, const Sums& sums, bool calls) {
-  const double operations = double(std::max<uint64_t>(operations_of(settings, results), 1));
-  auto each = [&](const char* what, Measure m, const char* unit) {
-    return fmt::format("Average {} per {}: {:.3f}{}\n", what, settings.as_operations ? "operation" : "AFP OP",
-                       double(sums.means[m]) / operations, unit);
-  };
-  std::string text = "\nAggregates Summary:\n" + std::string(kNameWidth, '-') + "\n" + each("Time", kMilliseconds, " ms");
-  if (calls) text += each("AFPD Reads", kServerReads, "") + each("AFPD Writes", kServerWrites, "");
-  if (settings.as_operations) return text;
-  return text + "See afp_lantest manpage for more information: " + kManual + "\n";
 }
 
 }  // namespace
@@ -110,42 +98,77 @@ std::string table(const Settings& settings, const Results& results) {
       const Summary counted = summarize(results.runs[test], m);
       text += fmt::format(" {:6} {:7.1f}", counted.mean, counted.deviation);
     }
-    text += fmt::format(" {:6}\n", speed(settings, test, time.mean));
+    text += fmt::format(" {:6}\n", speed(settings, results, test, time.mean));
   }
   const Sums sums = sum_up(settings, results);
   text += rule(calls);
   text += fmt::format("{:<{}} {:{}} {:6}", sum_title(settings, results), kNameWidth, sums.means[kMilliseconds], time_width, "");
   for (const Measure m : kCounts)
     if (calls) text += fmt::format(" {:6} {:7}", sums.means[m], "");
-  text += fmt::format(" {:6}\n", "");
-  return text + aggregates(settings, results, sums, calls);
+  return text + fmt::format(" {:6}\n", "");
 }
 
-std::string csv(const Settings& settings, const Results& results) {
+std::string aggregates(const Settings& settings, const Results& results) {
+  const double operations = double(std::max<uint64_t>(operations_of(settings, results), 1));
+  const Sums sums = sum_up(settings, results);
+  auto each = [&](const char* what, Measure m, const char* unit) {
+    return fmt::format("Average {} per {}: {:.3f}{}\n", what, settings.as_operations ? "operation" : "AFP OP",
+                       double(sums.means[m]) / operations, unit);
+  };
+  std::string text = "\nAggregates Summary:\n" + std::string(kNameWidth, '-') + "\n" + each("Time", kMilliseconds, " ms");
+  if (results.counts_calls) text += each("AFPD Reads", kServerReads, "") + each("AFPD Writes", kServerWrites, "");
+  if (settings.as_operations) return text;
+  return text + "See afp_lantest manpage for more information: " + kManual + "\n";
+}
+
+std::string tables(const Settings& settings, const Sessions& sessions) {
+  std::string text;
+  for (size_t i = 0; sessions.each.size() > 1 && i < sessions.each.size(); ++i)
+    text += fmt::format("Session {}:\n\n{}\n", sessions.numbers[i], table(settings, sessions.each[i]));
+  if (sessions.each.size() > 1) text += fmt::format("All {} sessions together:\n\n", sessions.each.size());
+  return text + table(settings, sessions.sum) + aggregates(settings, sessions.sum);
+}
+
+namespace {
+
+// `session`: what each line begins with.
+std::string csv_rows(const Settings& settings, const Results& results, const std::string& session) {
   const bool calls = results.counts_calls;
-  std::string text = calls ? "Test,Time_ms,Time±,AFPD_R,AFPD_R±,AFPD_W,AFPD_W±,CNID_R,CNID_R±,CNID_W,CNID_W±,MB/s\n"
-                           : "Test,Time_ms,Time±,MB/s\n";
+  std::string text;
   for (unsigned test = 0; test < kTests; ++test) {
     if (!settings.tests[test]) continue;
     const Summary time = summarize(results.runs[test], kMilliseconds);
-    text += fmt::format("{},{},{:.1f}", label(settings, test), time.mean, time.deviation);
+    text += fmt::format("{}{},{},{:.1f}", session, label(settings, test), time.mean, time.deviation);
     for (const Measure m : kCounts) {
       if (!calls) break;
       const Summary counted = summarize(results.runs[test], m);
       text += fmt::format(",{},{:.1f}", counted.mean, counted.deviation);
     }
-    text += fmt::format(",{}\n", speed(settings, test, time.mean));
+    text += fmt::format(",{}\n", speed(settings, results, test, time.mean));
   }
   const Sums sums = sum_up(settings, results);
-  text += fmt::format("{},{}", sum_title(settings, results), sums.means[kMilliseconds]);
+  text += fmt::format("{}{},{}", session, sum_title(settings, results), sums.means[kMilliseconds]);
   for (const Measure m : kCounts)
     if (calls) text += fmt::format(",,{}", sums.means[m]);
   return text + ",,\n";
 }
 
+}  // namespace
+
+std::string csv(const Settings& settings, const Sessions& sessions) {
+  const bool several = sessions.each.size() > 1;
+  std::string text = several ? "Session," : "";
+  text += sessions.sum.counts_calls ? "Test,Time_ms,Time±,AFPD_R,AFPD_R±,AFPD_W,AFPD_W±,CNID_R,CNID_R±,CNID_W,CNID_W±,MB/s\n"
+                                    : "Test,Time_ms,Time±,MB/s\n";
+  for (size_t i = 0; several && i < sessions.each.size(); ++i)
+    text += csv_rows(settings, sessions.each[i], fmt::format("{},", sessions.numbers[i]));
+  return text + csv_rows(settings, sessions.sum, several ? "all," : "");
+}
+
 std::string latencies(const Settings& settings, const Results& results) {
-  std::string times_of_cpu = fmt::format("\nMilliseconds of an iteration:\n{:<6}{:>12}{:>12}{}\n", "test", "elapsed",
-                                         "client CPU", results.counts_calls ? "  server CPU" : "");
+  std::string times_of_cpu =
+      fmt::format("\nMilliseconds of an iteration:\n{:<6}{:>12}{:>12}{}{:>14}\n", "test", "elapsed", "client CPU",
+                  results.counts_calls ? "  server CPU" : "", settings.as_operations ? "operations/s" : "commands/s");
   for (unsigned test = 0; test < kTests; ++test) {
     const std::vector<TestRun>& runs = results.runs[test];
     if (runs.empty()) continue;
@@ -153,12 +176,14 @@ std::string latencies(const Settings& settings, const Results& results) {
     for (const TestRun& run : runs) {
       sum.elapsed += run.elapsed;
       sum.cpu += run.cpu;
-      sum.server_cpu += run.server_cpu;
+      sum.server_cpu += run.server_cpu + run.ids_cpu;
     }
+    uint64_t count = 0;
+    for (const auto& [command, times] : results.commands[test]) count += times.count();
     auto ms = [&runs](int64_t all) { return double(all) / 1e6 / double(runs.size()); };
     times_of_cpu += fmt::format("{:<6}{:>12.1f}{:>12.1f}", test + 1, ms(sum.elapsed), ms(sum.cpu));
     if (results.counts_calls) times_of_cpu += fmt::format("{:>12.1f}", ms(sum.server_cpu));
-    times_of_cpu += "\n";
+    times_of_cpu += fmt::format("{:>14.1f}\n", sum.elapsed > 0 ? double(count) * 1e9 / double(sum.elapsed) : 0);
   }
   std::string text = fmt::format("\nLatency in microseconds:\n{:<6}{:<20}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>11}\n", "test",
                                  "command", "count", "mean", "p50", "p90", "p99", "p99.9", "max");
@@ -173,7 +198,9 @@ std::string latencies(const Settings& settings, const Results& results) {
   return times_of_cpu + text;
 }
 
-nlohmann::json json(const Settings& settings, const Results& results) {
+namespace {
+
+nlohmann::json json_rows(const Settings& settings, const Results& results) {
   auto rows = nlohmann::json::array();
   for (unsigned test = 0; test < kTests; ++test) {
     const std::vector<TestRun>& runs = results.runs[test];
@@ -184,15 +211,15 @@ nlohmann::json json(const Settings& settings, const Results& results) {
       seconds.push_back(double(run.elapsed) / 1e9);
       all += double(run.elapsed) / 1e9;
       cpu += double(run.cpu) / 1e9;
-      server_cpu += double(run.server_cpu) / 1e9;
+      server_cpu += double(run.server_cpu + run.ids_cpu) / 1e9;
     }
     nlohmann::json row = {{"name", title(test)}, {"test", test + 1},
-                          {"unit", "runs/s"},    {"rate", all > 0 ? double(runs.size()) / all : 0},
+                          {"unit", "runs/s"},    {"rate", all > 0 ? double(results.sessions * runs.size()) / all : 0},
                           {"seconds", seconds},  {"client_cpu_seconds", cpu}};
     const Summary time = summarize(runs, kMilliseconds);
     row["mean_ms"] = time.mean;
     row["deviation_ms"] = time.deviation;
-    if (moves_data(test)) row["megabytes_per_s"] = speed(settings, test, time.mean);
+    if (moves_data(test)) row["megabytes_per_s"] = speed(settings, results, test, time.mean);
     if (results.counts_calls) row["server_cpu_seconds"] = server_cpu;
     if (results.counts_calls)
       row["server_calls"] = {{"afpd_reads", summarize(runs, kServerReads).mean},
@@ -211,11 +238,20 @@ nlohmann::json json(const Settings& settings, const Results& results) {
     }
     rows.push_back(row);
   }
-  return {{"program", "lantest"},
-          {"as", settings.as_operations ? "operations" : "AFP commands"},
-          {"iterations", settings.iterations},
-          {"percent", settings.percent},
-          {"rows", rows}};
+  return rows;
+}
+
+}  // namespace
+
+nlohmann::json json(const Settings& settings, const Sessions& sessions) {
+  nlohmann::json all = {{"program", "lantest"},
+                        {"as", settings.as_operations ? "operations" : "AFP commands"},
+                        {"iterations", settings.iterations},
+                        {"percent", settings.percent},
+                        {"rows", json_rows(settings, sessions.sum)}};
+  for (size_t i = 0; sessions.each.size() > 1 && i < sessions.each.size(); ++i)
+    all["sessions"].push_back({{"session", sessions.numbers[i]}, {"rows", json_rows(settings, sessions.each[i])}});
+  return all;
 }
 
 }  // namespace fsr::lantest

@@ -14,7 +14,7 @@ Task OpTests::read_small(Seat& seat) {
   std::vector<ObjectId> files(count);
   for (unsigned i = 0; i < count; ++i)
     if (int error = co_await create(seat, dir_, name(i), &files[i], kBytes)) co_return error;
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   for (unsigned i = 0; i < count; ++i) {
     const std::string file = name(i);
     for (unsigned times = 0; times < 3; ++times)
@@ -36,7 +36,7 @@ Task OpTests::write_big(Seat& seat) {
   const std::string name = "File.big";
   if (int error = co_await create(seat, dir_, name, &big_)) co_return error;
   if (int error = co_await open(seat, big_, O_RDWR)) co_return error;
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   if (int error = co_await move_bytes(seat, OpKind::write, settings_.big_size)) co_return error;
   if (int error = co_await close(seat)) co_return error;
   watch_.stop();
@@ -50,7 +50,7 @@ Task OpTests::read_big(Seat& seat) {
     if (int error = co_await look(seat, kRootObject, settings_.big_file, file)) co_return error;
   }
   if (int error = co_await open(seat, file, O_RDONLY)) co_return error;
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   if (int error = co_await move_bytes(seat, OpKind::read, settings_.big_size)) co_return error;
   if (int error = co_await close(seat)) co_return error;
   watch_.stop();
@@ -65,7 +65,7 @@ Task OpTests::lock_and_unlock(Seat& seat) {
   if (int error = co_await open(seat, file, O_RDWR)) co_return error;
   const unsigned rounds = settings_.share(250);
   Op op{.kind = OpKind::setlk, .object = file, .handle = handle_, .length = kLocked, .owner = 1};
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   for (unsigned round = 0; round < rounds; ++round)
     for (op.offset = 0; op.offset < 400; op.offset += kLocked)
       for (const uint32_t kind : {F_WRLCK, F_UNLCK}) {
@@ -79,7 +79,7 @@ Task OpTests::lock_and_unlock(Seat& seat) {
 
 Task OpTests::create_files(Seat& seat) {
   const unsigned count = settings_.share(2000);
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   for (unsigned i = 1; i <= count; ++i) {
     const std::string name = fmt::format("File.0k{}", i);
     ObjectId file;
@@ -109,14 +109,14 @@ Task OpTests::list(Seat& seat) {
 }
 
 Task OpTests::list_files(Seat& seat) {
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   if (int error = co_await list(seat)) co_return error;
   watch_.stop();
   co_return 0;
 }
 
 Task OpTests::remove_files(Seat& seat) {
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   for (const ObjectId file : files_)
     if (int error = co_await remove(seat, file)) co_return error;
   watch_.stop();
@@ -137,7 +137,7 @@ Task OpTests::make_dirs(Seat& seat, ObjectId parent, unsigned count, unsigned de
 
 Task OpTests::make_tree(Seat& seat) {
   const ObjectId before = made_.rbegin()->first;
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   if (int error = co_await make_dirs(seat, dir_, settings_.share(10), 3)) co_return error;
   watch_.stop();
   while (made_.rbegin()->first != before)
@@ -156,7 +156,7 @@ Task OpTests::hit_cache(Seat& seat) {
       if (int error = co_await create(seat, dirs[i], file_name(i, j), &files[i][j])) co_return error;
   }
   const unsigned rounds = settings_.share(100);
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   for (unsigned round = 0; round < rounds; ++round)
     for (unsigned i = 0; i < kDirs; ++i) {
       if (int error = co_await look(seat, dir_, dir_name(i), dirs[i])) co_return error;
@@ -171,7 +171,7 @@ Task OpTests::hit_cache(Seat& seat) {
 
 Task OpTests::mix(Seat& seat) {
   const unsigned count = settings_.share(200);
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   for (unsigned i = 0; i < count; ++i) {
     const std::string name = fmt::format("mixed_file_{}", i);
     ObjectId file;
@@ -199,7 +199,7 @@ Task OpTests::walk_deep(Seat& seat) {
   for (unsigned i = 0; i < kFiles; ++i)
     if (int error = co_await create(seat, path.back(), file_name(i), &files[i])) co_return error;
   const unsigned rounds = settings_.share(50);
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   for (unsigned round = 0; round < rounds; ++round) {
     for (unsigned level = 0; level < kLevels; ++level)
       if (int error = co_await look(seat, path[level], dir_name(level), path[level + 1])) co_return error;
@@ -219,7 +219,7 @@ Task OpTests::validate(Seat& seat) {
   for (unsigned i = 0; i < kFiles; ++i)
     if (int error = co_await create(seat, dir_, name(i), &files[i])) co_return error;
   const unsigned rounds = settings_.share(100);
-  watch_.start();
+  if (int error = co_await begin(seat)) co_return error;
   for (unsigned round = 0; round < rounds; ++round)
     for (unsigned i = 0; i < kFiles; ++i)
       for (unsigned times = 0; times < 3; ++times)

@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,15 +18,17 @@ constexpr uint64_t kRequest = 8 << 20;  // bytes
 
 }  // namespace
 
-OpTests::OpTests(const Settings& settings, Clock& clock, Told told)
+OpTests::OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, Told told)
     : settings_(settings),
+      start_(start),
       told_(std::move(told)),
-      watch_(clock),
-      name_(fmt::format("LanTest-{}", getpid())),
+      watch_(clock, CLOCK_PROCESS_CPUTIME_ID),
+      name_(test_directory(session)),
       zeros_(kRequest, '\0') {}
 
 Actor OpTests::play(Seat& seat) {
   (void)co_await run_all(seat);
+  if (start_) seat.leave(*start_);
   leaving_ = true;
   (void)co_await clear(seat);
 }
@@ -69,6 +71,15 @@ bool OpTests::possible(Seat& seat, Test test) {
   if (test != kLock || seat.target().fidelity(lock) != Fidelity::impossible) return true;
   impossible_ = std::to_string(test + 1);
   return false;
+}
+
+Task OpTests::begin(Seat& seat) {
+  if (start_) {
+    const bool together = co_await seat.arrive(*start_);
+    if (!together) co_return ECANCELED;
+  }
+  watch_.start();
+  co_return 0;
 }
 
 Task OpTests::perform(Seat& seat, Test test) {

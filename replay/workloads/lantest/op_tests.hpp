@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/task.hpp"
+#include "stage/barrier.hpp"
 #include "stage/seat.hpp"
 #include "workloads/lantest/settings.hpp"
 #include "workloads/lantest/stopwatch.hpp"
@@ -20,13 +21,15 @@ class OpTests final : public Player {
   // At the end of each test, on the thread of the stage's worker; iterations count from 1.
   using Told = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
 
-  OpTests(const Settings& settings, Clock& clock, Told told);
+  // `session` as for test_directory(). `start`: where several sessions meet before the measured part of each test.
+  OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, Told told);
   Actor play(Seat& seat) override;
 
   const Results& results() const { return results_; }
   const std::string& failure() const { return failure_; }        // "iteration 1, test 2: create of 'File.big': File exists"
   const std::string& impossible() const { return impossible_; }  // tests that the target can't do: "4"
   const std::string& directory() const { return name_; }
+  bool made() const { return dir_ != kNoObject; }
   bool removed() const { return made_.empty(); }
 
  private:
@@ -40,6 +43,7 @@ class OpTests final : public Player {
   Task clear(Seat& seat);
   Task perform(Seat& seat, Test test);
   bool possible(Seat& seat, Test test);
+  Task begin(Seat& seat);  // the measured part
 
   // One operation, counted by its kind where it is measured. 0 or what it failed with.
   Task step(Seat& seat, const Op& op, const std::string& about, const How& how = {});
@@ -67,6 +71,7 @@ class OpTests final : public Player {
   Task validate(Seat& seat);
 
   const Settings& settings_;
+  Barrier* const start_;
   const Told told_;
   Stopwatch watch_;
   const std::string name_;

@@ -32,6 +32,37 @@ Summary summarize(const std::vector<TestRun>& runs, Measure measure) {
   return summary;
 }
 
+namespace {
+
+void join(TestRun& sum, const TestRun& one, bool as_operations) {
+  const int64_t end = std::max(sum.started + sum.elapsed, one.started + one.elapsed);
+  sum.started = std::min(sum.started, one.started);
+  sum.elapsed = end - sum.started;
+  sum.cpu = as_operations ? std::max(sum.cpu, one.cpu) : sum.cpu + one.cpu;
+  sum.server_cpu += one.server_cpu;
+  sum.ids_cpu = std::max(sum.ids_cpu, one.ids_cpu);
+  sum.measures[kMilliseconds] = whole_milliseconds(sum.elapsed);
+  for (const Measure m : {kServerReads, kServerWrites}) sum.measures[m] += one.measures[m];
+  for (const Measure m : {kIdReads, kIdWrites}) sum.measures[m] = std::max(sum.measures[m], one.measures[m]);
+}
+
+}  // namespace
+
+void Sessions::add(unsigned number, const Results& results, const Settings& settings) {
+  numbers.push_back(number);
+  each.push_back(results);
+  if (each.size() == 1) {
+    sum = results;
+    return;
+  }
+  ++sum.sessions;
+  for (unsigned test = 0; test < kTests; ++test) {
+    for (size_t run = 0; run < sum.runs[test].size(); ++run)
+      join(sum.runs[test][run], results.runs[test].at(run), settings.as_operations);
+    for (const auto& [command, times] : results.commands[test]) sum.commands[test][command].merge(times);
+  }
+}
+
 std::optional<uint64_t> megabytes_per_second(uint64_t bytes, uint64_t milliseconds) {
   if (milliseconds == 0) return {};
   return bytes / 1000 / milliseconds;

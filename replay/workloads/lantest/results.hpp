@@ -21,14 +21,28 @@ using Measures = std::array<uint64_t, kMeasures>;
 // One iteration of a test.
 struct TestRun {
   Measures measures{};
-  int64_t elapsed = 0, cpu = 0;  // ns; the CPU's is this process's
-  int64_t server_cpu = 0;        // ns, of afpd and cnid_dbd; 0 where their calls were not counted
+  int64_t started = 0, elapsed = 0;  // ns
+  int64_t cpu = 0;                   // ns, of the session's thread; of operations, the process's
+  int64_t server_cpu = 0;            // ns, of afpd; 0 where calls were not counted
+  int64_t ids_cpu = 0;               // ns, of cnid_dbd, likewise
 };
 
 struct Results {
   std::array<std::vector<TestRun>, kTests> runs;                  // in the order of the iterations
   std::array<std::map<std::string, Histogram>, kTests> commands;  // measured ones by name, of all iterations; ns
   bool counts_calls = false;
+  unsigned sessions = 1;  // whose sum it is
+};
+
+// Sessions that ran at once and came to their end.
+struct Sessions {
+  std::vector<unsigned> numbers;  // from 1
+  std::vector<Results> each;
+  // Of each iteration of a test: from the first session's beginning to the last one's end. Calls and CPU times are added up, but
+  // cnid_dbd's, and of operations the process's CPU time, are common to all.
+  Results sum;
+
+  void add(unsigned number, const Results& results, const Settings& settings);
 };
 
 // Over the iterations. With more than five, the first smallest and the first largest value are left out; values of 0 always are.
@@ -38,6 +52,7 @@ struct Summary {
 };
 Summary summarize(const std::vector<TestRun>& runs, Measure measure);
 
+inline uint64_t whole_milliseconds(int64_t elapsed) { return uint64_t(elapsed / 1'000'000); }  // of ns, rounded down
 // Decimal megabytes per second, in two steps that each round down; nothing for a time below a millisecond.
 std::optional<uint64_t> megabytes_per_second(uint64_t bytes, uint64_t milliseconds);
 

@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -42,7 +43,7 @@ std::string ServerCalls::text(int pid, const char* file) const {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-bool ServerCalls::look() {
+bool ServerCalls::look(const std::vector<int>& others) {
   const passwd* entry = getpwnam(user_.c_str());
   if (!entry) {
     problem_ = fmt::format("this machine knows no user '{}', whose processes are to be found", user_);
@@ -58,7 +59,7 @@ bool ServerCalls::look() {
     const std::string program = text(pid, "comm");
     if (program == "cnid_dbd\n" && text(pid, "cmdline").find(std::string("\0-u\0", 4) + user_ + '\0') != std::string::npos)
       ids_ = pid;
-    if (program != "afpd\n") continue;
+    if (program != "afpd\n" || std::find(others.begin(), others.end(), pid) != others.end()) continue;
     const std::array<uint64_t, 2> uids = numbers_behind(text(pid, "status"), "Uid");
     if (uids[0] == uid || uids[1] == uid) server_ = std::max(server_, pid);  // the latest, if there are several
   }
@@ -66,9 +67,9 @@ bool ServerCalls::look() {
   return server_ != 0;
 }
 
-bool ServerCalls::find() {
+bool ServerCalls::find(const std::vector<int>& others) {
   for (unsigned i = 0; i < kAttempts; ++i) {
-    if (look()) return true;
+    if (look(others)) return true;
     sleep(1);
   }
   return false;
@@ -89,18 +90,18 @@ ServerCalls::Counts ServerCalls::now() const {
   return counts;
 }
 
-int64_t ServerCalls::cpu() const {
+int64_t ServerCalls::cpu_of(int pid) const {
   int64_t sum = 0;
-  for (const int pid : {server_, ids_}) {
-    if (!pid) continue;
-    std::error_code error;
-    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("{}/{}/task", proc_, pid), error)) {
-      int64_t on_cpu = 0;
-      std::ifstream(thread.path() / "schedstat") >> on_cpu;
-      sum += on_cpu;
-    }
+  if (!pid) return sum;
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("{}/{}/task", proc_, pid), error)) {
+    int64_t on_cpu = 0;
+    std::ifstream(thread.path() / "schedstat") >> on_cpu;
+    sum += on_cpu;
   }
   return sum;
 }
+
+ServerCalls::Cpu ServerCalls::cpu() const { return {cpu_of(server_), cpu_of(ids_)}; }
 
 }  // namespace fsr::lantest

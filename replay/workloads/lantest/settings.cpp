@@ -2,6 +2,7 @@
 #include "workloads/lantest/settings.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -47,6 +48,10 @@ void Settings::complete() {
 }
 
 unsigned Settings::share(unsigned count) const { return std::max(count * percent / 100, 1u); }
+
+std::string test_directory(unsigned session) {
+  return fmt::format("LanTest-{}{}", getpid(), session ? fmt::format("-{}", session) : "");
+}
 
 const char* title(unsigned test) { return kLabels[test].what; }
 

@@ -44,6 +44,8 @@ struct Settings {
   unsigned share(unsigned count) const;  // `percent` of it
 };
 
+// LanTest-PID, and of several sessions LanTest-PID-SESSION. `session` counts from 1; 0: there is only one.
+std::string test_directory(unsigned session);
 // "Locking/Unlocking 10000 times each"
 const char* title(unsigned test);
 // The same with "[20,000 AFP ops]", or with "[as operations]".

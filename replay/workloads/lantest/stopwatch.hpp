@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a test that counts: how long it takes, what it costs this process, and what the server's processes do meanwhile.
+// The part of a test that counts: how long it takes, what it costs on this side, and what the server's processes do meanwhile.
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/clock.hpp"
+#include "workloads/lantest/common_start.hpp"
 #include "workloads/lantest/results.hpp"
 #include "workloads/lantest/server_calls.hpp"
 
@@ -10,8 +13,10 @@ namespace fsr::lantest {
 
 class Stopwatch {
  public:
-  // `calls`: nullptr, the server's processes are not looked at.
-  explicit Stopwatch(Clock& clock, const ServerCalls* calls = nullptr) : clock_(clock), calls_(calls) {}
+  // `cpu`: the clock whose time it costs (clock_gettime(2)). `calls`: nullptr, the server's processes are not looked at.
+  // `common`: where sessions on several threads meet, nullptr for one.
+  Stopwatch(Clock& clock, clockid_t cpu, const ServerCalls* calls = nullptr, CommonStart* common = nullptr)
+      : clock_(clock), cpu_(cpu), calls_(calls), common_(common) {}
   void start();
   void stop();
   bool running() const { return running_; }
@@ -20,9 +25,12 @@ class Stopwatch {
 
  private:
   Clock& clock_;
+  const clockid_t cpu_;
   const ServerCalls* const calls_;
+  CommonStart* const common_;
   ServerCalls::Counts calls_before_{};
-  int64_t started_ = 0, cpu_before_ = 0, server_cpu_before_ = 0;
+  ServerCalls::Cpu server_cpu_before_{};
+  int64_t started_ = 0, cpu_before_ = 0;
   bool running_ = false;
   TestRun measured_;
 };

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """fsbench lantest on a real Netatalk: all twelve tests, their text and CSV, and that the printed numbers follow from each other; beside
-afp_lantest, the same requests on the wire; failures in mid-test, passwords, ^C; and the same tests as operations on every kind of server.
+afp_lantest, the same requests on the wire; failures in mid-test, passwords, sessions at once, ^C; and the same tests as operations
+on every kind of server.
 
 lantest.py --whole: compares the requests of all tests, which takes a minute."""
 import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import struct
@@ -278,6 +280,11 @@ def as_operations():
     for name, url, directory in targets_of_server():
         counts, done = counted(url)
         case(f"{name}: operations as on memory:", counts == expected, (counts, expected, done.stderr))
+        done = run(FSBENCH, "lantest", "--operations", "--percent", "1", "-n", "1", "--sessions", "3", "--json", url)
+        together = json.loads(done.stdout) if done.returncode == 0 else {"rows": [], "sessions": []}
+        case(f"{name}: three sessions make three times the operations", len(together["sessions"]) == 3 and {
+            row["test"]: {kind: 2 * times["count"] for kind, times in row["commands"].items()} for row in together["rows"]} == {
+                test: {kind: 3 * count for kind, count in kinds.items()} for test, kinds in expected.items()}, (together, done.stderr))
         left = [entry for entry in os.listdir(directory) if entry.startswith("LanTest")]
         case(f"{name}: nothing is left", not left, left)
     sys.exit(1 if failed else 0)
@@ -314,6 +321,45 @@ def on_directories():
     case("^C in a directory", (long.returncode, err) == (1, "fsbench lantest: interrupted\n") and not os.listdir("d"), (long.returncode, err))
 
 
+def children_of_server():
+    with open(os.path.join(os.environ["NETATALK_DIR"], "afpd.pid"), encoding="ascii") as file:
+        parent = file.read().strip()
+    with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as children:
+        return [int(pid) for pid in children.read().split()]
+
+
+def sessions():
+    done = lantest("--sessions", "3", "--percent", "2", "-n", "2", "-f", "1248", "-c", "--results", "sessions.sqlite")
+    several = re.findall(r"^(\d|all),(\S.*AFP ops\]),(\d+),\d+\.\d,\d+$", done.stdout, re.M)
+    case("three sessions: lines of each and of all, test by test", done.returncode == 0 and not done.stderr and
+         [who for who, _, _ in several] == [who for who in ("1", "2", "3", "all") for _ in range(4)], done.stdout + done.stderr)
+    case("three sessions: nothing is left", done.stdout.count("Successfully deleted") == 3 and nothing_left(), done.stdout)
+    case("three sessions: all together begin with the first and end with the last, and the sum of their commands is theirs", rows(
+        "sessions.sqlite", "select count(*), sum(together.elapsed_ns >= longest and together.elapsed_ns < total) from (select test, iteration, "
+        "max(elapsed_ns) longest, sum(elapsed_ns) total from tests where session > 0 group by 1, 2) join tests together using (test, iteration) "
+        "where session = 0") == [(8, 8)] and rows("sessions.sqlite", "select what = 'test 4', sum(count) from distributions where "
+                                                  "kind = 'FPByteRangeLock' group by what = 'test 4'") == [(0, 2400), (1, 2400)], done.stdout)
+    before = set(children_of_server())
+    running = started("--sessions", "3", "--percent", "50", "-n", "4", "-f", "4")
+    while not running.stdout.readline().startswith("Session"):
+        pass
+    os.kill(min(set(children_of_server()) - before), signal.SIGKILL)
+    out, err = running.communicate(timeout=60)
+    case("a session that fails is named, the others go on", running.returncode == 1 and "All 2 sessions together" in out and re.fullmatch(
+        r"fsbench lantest: session \d: iteration \d, test 4: FP.*: Connection reset by peer; "
+        r"the test directory 'LanTest-\d+-\d' may be left behind\n", err), (running.returncode, out, err))
+    left = [entry for entry in os.listdir(os.environ["AFP_DIR"]) if entry.startswith("LanTest")]
+    case("its directory alone is left", len(left) == 1 and left[0] in err, left)
+    shutil.rmtree(os.path.join(os.environ["AFP_DIR"], left[0]))
+    running = started("--sessions", "2", "-f", "4", "-n", "200")
+    while not running.stdout.readline().startswith("Session"):
+        pass
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=20)
+    case("^C ends two sessions with one line, and nothing is left", (running.returncode, err) == (1, "fsbench lantest: interrupted\n") and
+         nothing_left(), (running.returncode, err))
+
+
 def beside_original(tests):
     on_the_wire(tests)
     if tests == QUICK_TESTS:
@@ -322,6 +368,7 @@ def beside_original(tests):
         more_than_text()
         failures()
         passwords()
+        sessions()
         cache_statistics()
         endings()
     sys.exit(1 if failed else 0)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lantest_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "lantest_database.hpp"
+#include "subcommand.hpp"
+#include "util/environment.hpp"
+#include "workloads/lantest/layout.hpp"
+
+namespace fsr::fsbench {
+
+using namespace lantest;
+
+namespace {
+
+std::string program_text() { return fmt::format("fsbench {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit); }
+
+// As ps(1) shows it, so that a password is not in it.
+std::string own_command() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+  return command_text(words);
+}
+
+}  // namespace
+
+LantestReport::LantestReport(const Options& options, const Settings& settings, int64_t now)
+    : options_(options), settings_(settings), started_(now) {
+  if (options_.database.empty()) return;
+  database_ = std::make_unique<ResultsDatabase>(options_.database);
+  origin_ = origin_facts(program_text(), own_command(),
+                         std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1), environment());
+}
+
+void LantestReport::say(const std::string& text) const {
+  if (options_.json) return;
+  fputs(text.c_str(), stdout);
+  fflush(stdout);
+}
+
+std::string LantestReport::name_of(unsigned session) const {
+  return options_.sessions == 1 ? "" : fmt::format("session {}: ", session);
+}
+
+void LantestReport::test_ended(unsigned session, unsigned iteration, unsigned test, const Measures& measures, bool calls) const {
+  const std::string who = options_.sessions == 1 ? "" : fmt::format("Session {}: ", session);
+  say(who + run_line(settings_, iteration, test, measures, calls));
+}
+
+int LantestReport::ended(const std::vector<SessionEnd>& ends, const std::string& target, bool interrupted, int64_t now) {
+  Sessions whole;
+  int status = interrupted ? 1 : 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const SessionEnd& end = ends[i];
+    if (end.made && end.removed) say(fmt::format("Successfully deleted test directory '{}'\n", end.directory));
+    if (end.failure.empty() && end.removed)
+      whole.add(unsigned(i + 1), end.results, settings_);
+    else if (!status)
+      status = options_.compat ? end.original_status : 1;
+  }
+  if (status) complain(ends, interrupted);
+  if (interrupted || whole.each.empty()) return status;
+  print(whole);
+  if (database_) lantest_database(*database_, origin_, target, now - started_, status, settings_, whole);
+  return status;
+}
+
+void LantestReport::complain(const std::vector<SessionEnd>& ends, bool interrupted) const {
+  std::string left;  // of an interrupted run
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const SessionEnd& end = ends[i];
+    std::string why = interrupted ? "" : end.failure;
+    if (!end.removed) {
+      const std::string behind = fmt::format("the test directory '{}' may be left behind", end.directory);
+      if (interrupted) left += "; " + behind;
+      why += (why.empty() ? "" : "; ") + behind;
+    }
+    if (!interrupted && !why.empty()) fmt::print(stderr, "fsbench lantest: {}{}\n", name_of(unsigned(i + 1)), why);
+  }
+  if (interrupted) fmt::print(stderr, "fsbench lantest: interrupted{}\n", left);
+}
+
+void LantestReport::print(const Sessions& sessions) const {
+  if (options_.json) {
+    fmt::print("{}\n", json(settings_, sessions).dump(2));
+    return;
+  }
+  say(heading(settings_) + (options_.csv ? csv : tables)(settings_, sessions));
+  if (options_.detail) say(latencies(settings_, sessions.sum));
+}
+
+}  // namespace fsr::fsbench

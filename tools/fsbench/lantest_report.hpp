@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fsbench lantest tells and keeps of a run, and how it ends.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sql/results.hpp"
+#include "workloads/lantest/results.hpp"
+
+namespace fsr::fsbench {
+
+// What became of a session.
+struct SessionEnd {
+  lantest::Results results;
+  std::string failure;  // empty: it came to its end
+  std::string directory;
+  bool made = false, removed = false;  // the test directory
+  int original_status = 1;             // what the original ends with after that failure
+};
+
+class LantestReport {
+ public:
+  struct Options {
+    unsigned sessions = 1;
+    bool csv = false, detail = false, json = false, compat = false;
+    std::string database;  // a file that results are added to; empty: none
+  };
+
+  // Refuses what is no results database, by std::runtime_error. `now`: ns on the clock of ended().
+  LantestReport(const Options& options, const lantest::Settings& settings, int64_t now);
+
+  // Text for people, as long as they are not to get JSON. Thread-safe.
+  void say(const std::string& text) const;
+  // A test has ended. Sessions count from 1. Thread-safe.
+  void test_ended(unsigned session, unsigned iteration, unsigned test, const lantest::Measures& measures, bool calls) const;
+  // "session 3: " where there are several.
+  std::string name_of(unsigned session) const;
+  // All sessions have ended: tells their results and failures, and keeps the results. The exit status.
+  int ended(const std::vector<SessionEnd>& ends, const std::string& target, bool interrupted, int64_t now);
+
+ private:
+  void complain(const std::vector<SessionEnd>& ends, bool interrupted) const;
+  void print(const lantest::Sessions& sessions) const;
+
+  const Options options_;
+  const lantest::Settings& settings_;
+  const int64_t started_;
+  std::unique_ptr<ResultsDatabase> database_;
+  Facts origin_;
+};
+
+}  // namespace fsr::fsbench
