@@ -35,7 +35,7 @@ TEST_CASE("vdbench: trees have the numbers and bytes of the original's") {
   REQUIRE(sizes.files() == 200);
   REQUIRE(sizes.bytes() == 1'660'928);
   about.working_set = 10, about.working_set_percent = true;
-  REQUIRE(Structure(about).used().size() < 40);
+  REQUIRE(sizes.chosen_by(about).size() < 40);
 }
 
 TEST_CASE("vdbench: parents, children, names") {

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
 #include "workloads/vdbench/validate/block_keys.hpp"
 #include "workloads/vdbench/validate/journal.hpp"
+#include "workloads/vdbench/validate/recovery.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 using namespace fsr::vdbench;
@@ -47,21 +53,158 @@ TEST_CASE("keys count the writes of a block and begin anew; blocks are claimed w
   CHECK(keys.key(12288) == BlockKeys::kUnknown);
 }
 
-TEST_CASE("a journal ends where a machine that went down left no whole entry, and is damaged where some follow") {
-  std::string directory = std::filesystem::temp_directory_path() / "fsreplay-test.XXXXXX";
-  REQUIRE(mkdtemp(directory.data()));
-  {
-    Journal journal(directory, "sd1", false, false);
-    journal.begin(BlockKeys(8 * 4096, 4096));
-    REQUIRE(journal.before({{1, 5}, {2, 6}}));
-    REQUIRE(journal.after({{1, 5}}));
+namespace {
+
+struct Directory {
+  std::string name = std::filesystem::temp_directory_path() / "fsreplay-test.XXXXXX";
+  Directory() { REQUIRE(mkdtemp(name.data())); }
+  ~Directory() { std::filesystem::remove_all(name); }
+};
+
+constexpr uint64_t kBlock = 4096;
+
+// A row of files in memory: what there is of each, from its place on.
+class MemorySource final : public RecoverySource {
+ public:
+  explicit MemorySource(uint64_t room) : room_(room) {}
+  std::map<uint64_t, std::string> files;
+  uint64_t end_of(uint64_t offset) const override { return offset / room_ * room_ + room_; }
+  std::string_view read(uint64_t offset, uint64_t length) override {
+    const auto file = files.find(offset / room_ * room_);
+    const uint64_t at = offset % room_;
+    if (file == files.end() || at >= file->second.size()) return {};
+    return std::string_view(file->second).substr(at, length);
   }
-  const std::string name = directory + "/sd1.jnl";
-  std::ofstream(name, std::ios::app | std::ios::binary) << std::string(37, '\0');  // two entries of zeros, and a part of one
-  const RecoveredKeys found = recover_keys(directory, "sd1");
+  void write(uint64_t offset, uint8_t key, int64_t time = 0) {
+    std::string& file = files[offset / room_ * room_];
+    file.resize(std::max<size_t>(file.size(), offset % room_ + kBlock));
+    write_sectors(file.data() + offset % room_, kBlock, {.offset = offset, .time = time, .key = key, .owner = "fsd1"});
+  }
+
+ private:
+  const uint64_t room_;
+};
+
+struct Recovering {
+  FileSystem system;
+  ValidatedStorage storage;
+  std::vector<std::string> told;
+  std::atomic<bool> over{false};
+  ErrorLog errors{1000, over, [this](const std::string& line) { told.push_back(line); }};
+  Validation how;
+  ValidationCounts counts;
+  explicit Recovering(uint64_t size) : storage((system.name = "fsd1", system), size, kBlock) {
+    storage.place_text = [](uint64_t offset) { return fmt::format("lba={}", offset); };
+    storage.place = [](uint64_t offset) { return ErrorPlace{"", offset}; };
+  }
+  RecoveryResult recover(const RecoveredKeys& known, RecoverySource& source) {
+    Validator validator(storage, how, counts, errors, kBlock);
+    return fsr::vdbench::recover(known, storage, validator, {}, source, over);
+  }
+  uint8_t key(uint64_t block) const { return storage.keys.key(block * kBlock); }
+};
+
+}  // namespace
+
+TEST_CASE("a journal ends where a machine that went down left no whole entry; entries that it lost in the midst are counted") {
+  const Directory directory;
+  {
+    Journal journal(directory.name, "sd1", {.flushes = false});
+    journal.begin(BlockKeys(8 * kBlock, kBlock));
+    REQUIRE(journal.add(Journal::kWrites, {{1, 5}, {2, 6}, {3, 6}, {5, 6}}));  // blocks 2 and 3 are one entry
+    REQUIRE(journal.add(Journal::kWritten, {{1, 5}}));
+  }
+  const std::string name = directory.name + "/sd1.jnl";
+  REQUIRE(std::filesystem::file_size(name) == 16 + 4 * 24);
+  std::ofstream(name, std::ios::app | std::ios::binary) << std::string(53, '\0');  // two entries of zeros, and a part of one
+  RecoveredKeys found = recover_keys(directory.name, "sd1");
   CHECK(found.keys[1] == 5);
-  CHECK(found.pending == std::map<uint64_t, uint8_t>{{2, 6}});
-  std::fstream(name, std::ios::in | std::ios::out | std::ios::binary).seekp(16 + 16 + 3) << 'x';  // the second of three entries
-  CHECK_THROWS_WITH(recover_keys(directory, "sd1"), Catch::Matchers::EndsWith("the entry at octet 32 is damaged"));
-  std::filesystem::remove_all(directory);
+  CHECK(found.pending == std::map<uint64_t, uint8_t>{{2, 6}, {3, 6}, {5, 6}});
+  CHECK(found.lost == 0);
+  std::fstream(name, std::ios::in | std::ios::out | std::ios::binary).seekp(16 + 24 + 3) << 'x';  // the second of four entries
+  found = recover_keys(directory.name, "sd1");
+  CHECK(found.keys[1] == 5);
+  CHECK(found.pending == std::map<uint64_t, uint8_t>{{5, 6}});
+  CHECK(found.lost == 1);
+  CHECK(found.lost_at == 40);
+}
+
+TEST_CASE("a journal of files: what was removed, or may have been") {
+  const Directory directory;
+  BlockKeys keys(8 * kBlock, kBlock);
+  keys.set(kBlock, 3);
+  Journal journal(directory.name, "fsd1", {.flushes = false, .shape = 77});
+  journal.begin(keys);
+  REQUIRE(journal.add(Journal::kWrites, {{4, 1}, {5, 1}, {6, 1}}));
+  REQUIRE(journal.add(Journal::kWritten, {{4, 1}, {5, 1}}));
+  REQUIRE(journal.add(Journal::kRemoves, {{0, 0, 4}}));
+  RecoveredKeys found = recover_keys(directory.name, "fsd1");
+  CHECK(found.shape == 77);
+  CHECK(found.keys == std::vector<uint8_t>{0, 3, 0, 0, 1, 1, 0, 0});
+  CHECK(found.removes == std::map<uint64_t, uint64_t>{{0, 4}});
+  REQUIRE(journal.add(Journal::kRemoved, {{0, 0, 4}}));
+  REQUIRE(journal.add(Journal::kRemoved, {{4, 0, 4}}));
+  found = recover_keys(directory.name, "fsd1");
+  CHECK(found.keys == std::vector<uint8_t>(8, 0));
+  CHECK(found.removes.empty());
+  CHECK(found.pending.empty());
+}
+
+TEST_CASE("recovery: pending writes and removals are done or not, and all else is as it was") {
+  RecoveredKeys known{.unit = kBlock, .shape = 1, .keys = {1, 1, 1, 1, 2, 2, 0, 0, 3, 3, 3, 3, 4, 4, 4, 4}};
+  known.pending = {{1, 2}, {2, 2}, {6, 1}, {7, 1}};
+  known.removes = {{8, 4}, {12, 4}};
+  MemorySource source(4 * kBlock);
+  for (uint64_t block : {0, 1, 3}) source.write(block * kBlock, 1);
+  source.write(2 * kBlock, 2);
+  for (uint64_t block : {4, 5}) source.write(block * kBlock, 2);
+  source.write(6 * kBlock, 1);
+  for (uint64_t block = 12; block < 16; ++block) source.write(block * kBlock, 4);
+  Recovering recovering(16 * kBlock);
+  const RecoveryResult found = recovering.recover(known, source);
+  CHECK(recovering.told.empty());
+  CHECK(found.pending == 4);
+  CHECK(found.done == 2);
+  CHECK(found.not_done == 2);
+  CHECK(found.removes == 2);
+  CHECK(found.removed == 1);
+  CHECK(recovering.counts.checked == 11);
+  CHECK(recovering.key(1) == 1);
+  CHECK(recovering.key(2) == 2);
+  CHECK(recovering.key(6) == 1);
+  CHECK(recovering.key(8) == BlockKeys::kUnknown);
+  CHECK(recovering.key(12) == 4);
+}
+
+TEST_CASE("recovery: files that are missing, short or rolled back are told, each once") {
+  const RecoveredKeys known{.unit = kBlock, .shape = 1, .keys = {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}};
+  MemorySource source(4 * kBlock);
+  for (uint64_t block : {0, 1}) source.write(block * kBlock, 1);
+  for (uint64_t block = 8; block < 12; ++block) source.write(block * kBlock, block == 9 ? 2 : 3);
+  Recovering recovering(12 * kBlock);
+  recovering.recover(known, source);
+  REQUIRE(recovering.told.size() == 3);
+  CHECK_THAT(recovering.told[0], Catch::Matchers::Contains("lba=8192 size=4096: lost write, expected 2 written blocks"));
+  CHECK_THAT(recovering.told[1], Catch::Matchers::Contains("lba=16384 size=4096: lost write, expected 4 written blocks"));
+  CHECK_THAT(recovering.told[2], Catch::Matchers::Contains("lba=36864 size=4096: lost write, expected key 3"));
+  CHECK(recovering.counts.wrong == 7);
+  CHECK(recovering.key(2) == BlockKeys::kBad);
+}
+
+TEST_CASE("recovery from a journal that lost entries takes later writes as they are, and says what it can't know") {
+  RecoveredKeys known{.unit = kBlock, .shape = 1, .began = 1000, .keys = {1, 1, 1, 1, 2, 2, 2, 2}, .lost = 2};
+  MemorySource source(4 * kBlock);
+  source.write(0, 1);
+  source.write(kBlock, 7, 2000);      // since the journal began
+  source.write(2 * kBlock, 126, 10);  // before: rolled back
+  source.write(3 * kBlock, 7, 2000);  // in part
+  write_sectors(source.files[0].data() + 3 * kBlock, 512, {.offset = 3 * kBlock, .time = 5, .key = 1, .owner = "fsd1"});
+  Recovering recovering(8 * kBlock);
+  const RecoveryResult found = recovering.recover(known, source);
+  CHECK(found.taken == 1);
+  CHECK(found.unclear == 1 + 4);  // the second file may have been removed
+  REQUIRE(recovering.told.size() == 1);
+  CHECK_THAT(recovering.told[0], Catch::Matchers::Contains("lba=8192 size=4096: lost write"));
+  CHECK(recovering.key(1) == 7);
+  CHECK(recovering.key(3) == BlockKeys::kUnknown);
 }

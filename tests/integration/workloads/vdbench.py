@@ -289,10 +289,6 @@ rd=r,fwd=w,fwdrate=100,elapsed=2,format=yes
                                  ("a loop's content beside a pattern", "pattern=pattern\n", "rd=r: expected either pattern= or compratio=")):
         done, out = vdbench(text + "sd=s,lun=small,size=8m\nwd=w,sd=s,rdpct=0\nrd=r,wd=w,iorate=100,elapsed=2,forcompratio=(1,2)\n", name="mistake")
         case(f"refused: {name}", done.returncode != 0 and expected in done.stderr, done.stderr)
-    done, out = vdbench("validate=yes\nfsd=f,anchor=small,depth=1,width=1,files=9,size=8k,wss=16k\nfwd=w,fsd=f,operation=read\n"
-                        "rd=r,fwd=w,fwdrate=100,format=yes,elapsed=2\n", name="mistake")
-    case("refused: a working set beside data validation", done.returncode != 0 and "no workingsetsize= beside it" in done.stderr, done.stderr)
-    case("and nothing was made", not os.path.exists("small"))
 
 
 def raw_device():

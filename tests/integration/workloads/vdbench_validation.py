@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fsbench vdbench: data validation of SDs and of files, which names what became of a block; journals and what is recovered from them."""
+"""fsbench vdbench: data validation of SDs and of files, which names what became of a block."""
 import contextlib
 import os
-import random
 import re
-import shutil
-import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import FSBENCH, case, failed, scratch  # noqa: E402
+from older_tools import case, failed, scratch  # noqa: E402
 from vdbench import vdbench  # noqa: E402
 
 
@@ -134,8 +130,6 @@ rd=second,fwd=again
                                  ("a long name", parameters.replace("fsd1", "longername"), "at most 8 letters")):
         done, out = vdbench(text.replace("checked.d", "none.d"), "-v", name="mistake")
         case(f"refused: {name}", done.returncode == 2 and expected in done.stderr and not os.path.exists("none.d"), done.stderr)
-    done, out = vdbench(parameters, "-j", name="mistake")
-    case("refused: a journal of files", done.returncode == 2 and "for SDs, not for FSDs" in done.stderr, done.stderr)
 
 
 def content(name):
@@ -145,50 +139,9 @@ def content(name):
     return ""
 
 
-def killed():
-    """Runs that are killed at moments of chance, each after recovery from the one before."""
-    chance = random.Random(11)
-    parameters = "sd=sd1,lun=kept,size=2m,threads=4\nwd=w,sd=sd1,rdpct=20,xfersize=(4k,50,8k,50)\nrd=r,wd=w,iorate=max,elapsed=60,interval=1\n"
-    with open("kept.vdb", "w", encoding="ascii") as file:
-        file.write(parameters)
-    recovered, errors = [], ""
-    for number in range(8):
-        how = ("-j" if number == 0 else "-jr") + ("n" if number % 2 else "")
-        with subprocess.Popen([FSBENCH, "vdbench", "-f", "kept.vdb", "-o", "kept.out", "-q", how], stderr=subprocess.PIPE, text=True) as process:
-            until = time.monotonic() + 30
-            while "Starting RD=r;" not in content("kept.out/logfile.html") and process.poll() is None and time.monotonic() < until:
-                time.sleep(0.01)
-            time.sleep(chance.random() * 0.3)
-            process.kill()
-            errors += process.stderr.read()
-        recovered += re.findall(r"recovered from its journal.* ([0-9,]+) not as written", content("kept.out/logfile.html"))
-        shutil.rmtree("kept.out")
-    case("runs that were killed are recovered from their journal, nothing is lost, nothing is told that is not so",
-         recovered == ["0"] * 7 and errors == "", (recovered, errors))
-    with open("kept", "rb") as file:
-        old = file.read()
-    done, out = vdbench(parameters.replace("rdpct=20", "rdpct=0").replace("iorate=max,elapsed=60", "iorate=max,maxdata=20m,elapsed=60"), "-jr", name="kept")
-    case("a run goes on with what was recovered", done.returncode == 0 and "pending writes" in out, out + done.stderr)
-    with open("kept", "r+b") as file:
-        file.seek(1 << 20)
-        file.write(old[1 << 20:(1 << 20) + 4096])
-    done, out = vdbench(parameters, "-jro", name="kept")
-    with open("kept.out/errorlog.html", encoding="utf-8") as file:
-        told = file.read()
-    case("a block that was rolled back after the end is found by recovery", done.returncode == 1 and "lba=1048576" in told and "lost write" in told, told)
-    done, out = vdbench(parameters.replace("lun=kept", "lun=other"), "-jr", name="other")
-    case("refused: recovery of what is not there", done.returncode == 2 and "nothing to recover" in done.stderr, done.stderr)
-    with open("sd1.map", "r+b") as file:
-        file.seek(100)
-        file.write(b"\xff")
-    done, out = vdbench(parameters, "-jr", name="kept")
-    case("refused: a damaged map", done.returncode == 2 and "sd1.map: is damaged" in done.stderr, done.stderr)
-
-
 def main():
     validation()
     validation_of_files()
-    killed()
     sys.exit(1 if failed else 0)
 
 

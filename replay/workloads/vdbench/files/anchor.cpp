@@ -24,18 +24,22 @@ void Anchor::validate(const FileSystem& settings, uint64_t unit) {
   if (unit % kSector)
     throw std::runtime_error(
         fmt::format("fsd={}: expected sizes of files that are multiples of 512 for data validation", settings.name));
-  const uint64_t room = structure_.place_of(1, unit);
-  validated_ = std::make_unique<ValidatedStorage>(settings, structure_.place_of(structure_.files(), unit), unit);
-  validated_->place = [this, room](uint64_t offset) {
-    return ErrorPlace{name_ + "/" + structure_.file_path(offset / room), offset % room};
+  row_ = std::make_unique<const FileRow>(structure_, unit);
+  validated_ = std::make_unique<ValidatedStorage>(settings, row_->size(), unit);
+  validated_->place = [this](uint64_t offset) {
+    const uint64_t file = row_->file_at(offset);
+    return ErrorPlace{name_ + "/" + structure_.file_path(file), offset - row_->begin_of(file)};
   };
-  validated_->place_text = [this, room](uint64_t offset) {
-    if (room == 0 || offset / room >= structure_.files()) return fmt::format("file=(none) lba={}", offset);
-    return fmt::format("file={} lba={} ({:#x})", structure_.file_path(offset / room), offset % room, offset % room);
+  validated_->place_text = [this](uint64_t offset) {
+    if (offset >= row_->size()) return fmt::format("file=(none) lba={}", offset);
+    const uint64_t file = row_->file_at(offset), lba = offset - row_->begin_of(file);
+    return fmt::format("file={} lba={} ({:#x})", structure_.file_path(file), lba, lba);
   };
 }
 
-void Anchor::begin_run(uint64_t seed) {
+void Anchor::begin_run(uint64_t seed, const FileSystem& settings) {
+  chosen_ = structure_.chosen_by(settings);
+  existing_files_ = uint64_t(std::count_if(chosen_.begin(), chosen_.end(), [&](uint32_t file) { return files_[file].exists; }));
   next_file_ = next_directory_ = selected_ = 0;
   placed_ = false;
   random_ = Random(seed);
@@ -47,11 +51,11 @@ void Anchor::forget() {
   std::fill(files_.begin(), files_.end(), File());
   std::fill(directories_.begin(), directories_.end(), Directory());
   existing_files_ = existing_directories_ = 0;
-  if (validated_) validated_->keys.forget(0, structure_.place_of(structure_.files(), validated_->keys.unit()));
+  if (validated_) validated_->keys.forget(0, row_->size());
 }
 
 std::optional<uint32_t> Anchor::choose(const Choice& choice) {
-  const std::vector<uint32_t>& used = structure_.used();
+  const std::vector<uint32_t>& used = chosen_;
   std::lock_guard lock(mutex_);
   if (used.empty()) return {};
   if (!choice.random) {

@@ -13,6 +13,7 @@
 
 #include "op.hpp"
 #include "workloads/random.hpp"
+#include "workloads/vdbench/files/file_row.hpp"
 #include "workloads/vdbench/files/structure.hpp"
 #include "workloads/vdbench/validate/validator.hpp"
 
@@ -46,7 +47,9 @@ class Anchor {
   // transfers. Throws std::runtime_error where it does not divide the sizes of the files.
   void validate(const FileSystem& settings, uint64_t unit);
   ValidatedStorage* validated() { return validated_.get(); }  // or null
-  uint64_t place_of(uint32_t file) const { return structure_.place_of(file, validated_->keys.unit()); }
+  // Where a file begins in the row of all, whose keys are kept. With data validation.
+  const FileRow& row() const { return *row_; }
+  uint64_t place_of(uint32_t file) const { return row_->begin_of(file); }
 
   const std::string& name() const { return name_; }
   const Structure& structure() const { return structure_; }
@@ -59,8 +62,9 @@ class Anchor {
   ObjectId object_of_directory(uint64_t n) const { return n == Structure::kAnchor ? root : directories_[n].object; }
   bool exists(uint64_t directory) const { return directory == Structure::kAnchor || directories_[directory].exists; }
 
-  // A run begins: selections and cursors do too.
-  void begin_run(uint64_t seed);
+  // A run begins: selections and cursors do too. It uses the files that totalsize= and workingsetsize= leave.
+  void begin_run(uint64_t seed, const FileSystem& settings);
+  const std::vector<uint32_t>& chosen() const { return chosen_; }  // files that the run uses
   // Nothing exists.
   void forget();
   // The next one by the choice; nothing: a choice of each once is over.
@@ -80,9 +84,10 @@ class Anchor {
   void removed_directory(uint64_t directory);
   bool has_files(uint64_t directory) const;
   bool has_directories(uint64_t directory) const;
+  // Of the chosen ones.
   uint64_t existing_files() const { return existing_files_.load(std::memory_order_relaxed); }
   uint64_t existing_directories() const { return existing_directories_.load(std::memory_order_relaxed); }
-  bool all_files_exist() const { return existing_files() >= structure_.used().size(); }
+  bool all_files_exist() const { return existing_files() >= chosen_.size(); }
   bool all_directories_exist() const { return existing_directories() >= structure_.directories(); }
 
  private:
@@ -93,6 +98,8 @@ class Anchor {
   const unsigned place_;
   mutable std::mutex mutex_;
   std::vector<File> files_;
+  std::vector<uint32_t> chosen_;
+  std::unique_ptr<const FileRow> row_;
   std::unique_ptr<ValidatedStorage> validated_;
   std::vector<Directory> directories_;
   std::atomic<uint64_t> existing_files_{0}, existing_directories_{0};

@@ -47,8 +47,7 @@ Task FormatPlayer::write(Seat& seat, const Op& op, uint32_t file) {
   }
   How how{.generated = context_.content == nullptr};
   if (context_.content)
-    how.payload = writer_.get(*context_.content, op.offset, op.length,
-                              context_.anchor.structure().place_of(file, context_.content->unit()));
+    how.payload = writer_.get(*context_.content, op.offset, op.length, context_.content_row->begin_of(file));
   else
     how.payload = Payload::shared().get(op.object, op.offset, size_t(op.length), scratch_);
   const Outcome& done = co_await seat.perform(op, row, how);
@@ -119,7 +118,7 @@ Actor FormatPlayer::play(Seat& seat) {
     if (!co_await seat.arrive(shared_.levels)) co_return;
   }
   if (format_.directories) co_return;
-  const std::vector<uint32_t>& used = structure.used();
+  const std::vector<uint32_t>& used = context_.anchor.chosen();
   for (uint64_t n; (n = shared_.next.fetch_add(1)) < used.size() && !seat.ended();) co_await make_file(seat, used[n]);
 }
 

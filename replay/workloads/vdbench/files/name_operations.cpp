@@ -35,12 +35,16 @@ Task FilePlayer::unlink(Seat& seat, Anchor& anchor, uint32_t file, int64_t due) 
   const std::string name = anchor.structure().file_name(file);
   Op op{
       .kind = OpKind::unlink, .object = anchor.file(file).object, .parent = anchor.object_of_directory(directory), .name = name};
+  const uint64_t begin = validator_ ? anchor.place_of(file) : 0, length = validator_ ? anchor.row().end_of(file) - begin : 0;
+  if (error == 0 && validator_) error = co_await validator_->removes(seat, begin, length);
   if (error == 0) error = (co_await seat.perform(op, row(Operation::remove), {.due = due})).error;
   if (error) {
     failed("delete", anchor, anchor.structure().file_path(file), error);
     co_return error;
   }
   anchor.removed(file);
+  if (validator_) error = validator_->removed(begin, length);
+  if (error) failed("delete", anchor, "journal", error);
   ++events_[kFileDeletes];
   co_return 0;
 }

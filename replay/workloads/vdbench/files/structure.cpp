@@ -63,15 +63,17 @@ Structure::Structure(const FileSystem& settings)
   JavaRandom random(0);
   sizes_.resize(holding * in_directory_);
   for (uint64_t& size : sizes_) bytes_ += size = draw_size(settings, random);
-  for (uint64_t size : sizes_) largest_ = std::max(largest_, size);
+}
 
-  used_.resize(sizes_.size());
-  std::iota(used_.begin(), used_.end(), 0u);
+std::vector<uint32_t> Structure::chosen_by(const FileSystem& settings) const {
+  std::vector<uint32_t> chosen(sizes_.size());
+  std::iota(chosen.begin(), chosen.end(), 0u);
   auto asked = [&](uint64_t n, bool percent, uint64_t of) { return percent ? uint64_t(double(of) * double(n) / 100) : n; };
-  total_ = bytes_;
-  if (settings.total) used_ = part(used_, total_ = asked(settings.total, settings.total_percent, bytes_), "totalsize");
+  uint64_t total = bytes_;
+  if (settings.total) chosen = part(chosen, total = asked(settings.total, settings.total_percent, bytes_), "totalsize");
   if (settings.working_set)
-    used_ = part(used_, asked(settings.working_set, settings.working_set_percent, total_), "workingsetsize");
+    chosen = part(chosen, asked(settings.working_set, settings.working_set_percent, total), "workingsetsize");
+  return chosen;
 }
 
 // Files at random until they have the bytes, always the same ones; in their old order.

@@ -16,7 +16,7 @@ class Structure {
  public:
   static constexpr uint64_t kAnchor = ~uint64_t(0);  // the parent of the uppermost directories
 
-  // Throws std::runtime_error where there would be too many files, or fewer bytes than are asked for.
+  // totalsize= and workingsetsize= are no part of it. Throws std::runtime_error where there would be too many files.
   explicit Structure(const FileSystem& settings);
 
   uint64_t directories() const { return bases_.back(); }
@@ -35,11 +35,9 @@ class Structure {
   std::string file_path(uint64_t file) const;  // below the anchor
   std::string directory_path(uint64_t directory) const;
   uint64_t size_of(uint64_t file) const { return sizes_[file]; }
-  // Where a file would begin if all were in one row, each with the room of the largest in whole units.
-  uint64_t place_of(uint64_t file, uint64_t unit) const { return file * ((largest_ + unit - 1) / unit * unit); }
-  // Those in use: all, or the parts that totalsize= and workingsetsize= ask for.
-  const std::vector<uint32_t>& used() const { return used_; }
-  uint64_t total() const { return total_; }  // bytes of totalsize's part; all without
+  // All files in their order, or the parts that totalsize= and workingsetsize= ask for, always the same ones. Throws
+  // std::runtime_error where the files have fewer bytes.
+  std::vector<uint32_t> chosen_by(const FileSystem& settings) const;
 
  private:
   std::vector<uint32_t> part(const std::vector<uint32_t>& of, uint64_t bytes, const char* what) const;
@@ -51,8 +49,7 @@ class Structure {
   std::vector<uint64_t> bases_;   // by depth, from 1: the number of the first directory; and the end
   std::vector<uint64_t> powers_;  // of the width
   std::vector<uint64_t> sizes_;
-  std::vector<uint32_t> used_;
-  uint64_t bytes_ = 0, total_ = 0, largest_ = 0;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace fsr::vdbench

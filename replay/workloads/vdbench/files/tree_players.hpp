@@ -57,7 +57,7 @@ class FormatPlayer final : public Player {
  public:
   struct Shared {
     Barrier levels;
-    std::atomic<uint64_t> next{0};  // of used()
+    std::atomic<uint64_t> next{0};  // of the anchor's chosen()
     explicit Shared(unsigned players) : levels(players) {}
   };
   FormatPlayer(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned players)

@@ -76,7 +76,7 @@ const Keyword<FileSystem> kFileSystem[] = {
     {"workingsetsize", [](FileSystem& f, const Parameter& p) { set_part(f.working_set, f.working_set_percent, p); }},
     {"wss", [](FileSystem& f, const Parameter& p) { set_part(f.working_set, f.working_set_percent, p); }},
     {"openflags", [](FileSystem& f, const Parameter& p) { f.flags = open_flags(p); }},
-    {"journal", nullptr, kNotYet},
+    {"journal", [](FileSystem& f, const Parameter& p) { f.journal = single(p).text; }},
     {"mask", set_mask},
     {"log", nullptr, kNotYet},
     {"cleanup", [](FileSystem&, const Parameter& p) { single(p); }},

@@ -127,7 +127,7 @@ struct Workload {
 struct FileSystem {
   std::string name;
   Place place;
-  std::string anchor;
+  std::string anchor, journal = ".";  // the directory of its journal
   uint64_t depth = 1, width = 1, files = 10;
   SizeShares sizes = SizeShares(1, {4096, 100});  // (size, 0): about that
   bool all_directories = false;                   // files in all of them, not the lowest alone

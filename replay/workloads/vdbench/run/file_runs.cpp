@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "util/units.hpp"
 #include "workloads/vdbench/files/file_player.hpp"
+#include "workloads/vdbench/run/recovery_run.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
@@ -41,10 +45,15 @@ Expectations expectations(const PlannedRun& run) {
 }
 
 std::string structure_text(const FileSystem& f) {
-  std::string text = fmt::format("{} {} {} {} {} {} {} {}", f.depth, f.width, f.files, f.all_directories, f.total, f.working_set,
-                                 f.directory_mask, f.file_mask);
+  std::string text =
+      fmt::format("{} {} {} {} {} {}", f.depth, f.width, f.files, f.all_directories, f.directory_mask, f.file_mask);
   for (const auto& [size, share] : f.sizes) text += fmt::format(" {} {}", size, share);
   return text;
+}
+
+uint64_t shape_of(const FileSystem& f) {
+  const std::string text = structure_text(f);
+  return XXH3_64bits(text.data(), text.size()) | 1;  // 0 is an SD's
 }
 
 }  // namespace
@@ -60,9 +69,9 @@ void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
       if (work.workload.operation == Operation::copy)
         throw std::runtime_error(
             fmt::format("rd={}: expected no copy with data validation: a copy holds another file's marks", run.name));
-      if (system.name.size() > kOwnerSize)
+      if (const std::string& name = first_with(system.anchor).name; name.size() > kOwnerSize)
         throw std::runtime_error(
-            fmt::format("fsd={}: expected a name of at most {} letters for data validation", system.name, kOwnerSize));
+            fmt::format("fsd={}: expected a name of at most {} letters for data validation", name, kOwnerSize));
       uint64_t& unit = units_[system.anchor];
       for (const auto& [bytes, share] : work.workload.transfers.shares) unit = std::gcd(unit, bytes);
       for (const auto& [bytes, share] : system.sizes)
@@ -72,8 +81,65 @@ void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
     }
 }
 
+// Its name is in what is written below an anchor, and is its journal's.
+const FileSystem& FileRuns::first_with(const std::string& anchor) const {
+  return *std::find_if(definitions_.systems.begin(), definitions_.systems.end(),
+                       [&](const FileSystem& f) { return f.anchor == anchor; });
+}
+
+// What journals say is of one of the trees that the runs will have.
+void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
+  for (auto& [anchor, unit] : units_) {
+    const FileSystem& first = first_with(anchor);
+    Recovered found{recover_keys(first.journal, first.name), {}};
+    bool known = false;
+    for (const PlannedRun& run : runs)
+      for (const FileWork& work : run.file_works) {
+        const FileSystem& system = run.systems[work.system];
+        if (known || system.anchor != anchor || shape_of(system) != found.keys.shape) continue;
+        found.system = system;
+        known = true;
+      }
+    if (!known)
+      throw std::runtime_error(
+          fmt::format("fsd={}: its journal is of another tree, expected the depth, width, files and sizes of that one", first.name));
+    const Structure structure(found.system);
+    uint64_t expected = unit;
+    for (uint64_t file = 0; file < structure.files(); ++file) expected = std::gcd(expected, structure.size_of(file));
+    if (expected % found.keys.unit)
+      throw std::runtime_error(fmt::format("fsd={}: its journal is of blocks of {}, expected a divisor of {}", first.name,
+                                           found.keys.unit, expected));
+    unit = found.keys.unit;
+    recovered_.emplace(anchor, std::move(found));
+  }
+}
+
+void FileRuns::begin_journal(Tree& tree) {
+  ValidatedStorage* validated = tree.anchor->validated();
+  if (validated && validated->journal) validated->journal->begin(validated->keys);
+}
+
+void FileRuns::recover() {
+  RecoveryRun run(definitions_.general, clock_, reports_);
+  try {
+    for (const auto& [anchor, recovered] : recovered_) {
+      Tree& tree = tree_of(recovered.system);
+      survey(tree);
+      run.recover(recovered.keys, *tree.anchor, *targets_.at(anchor).target);
+    }
+  } catch (const std::runtime_error&) {
+    error_count_ += run.errors();
+    throw;
+  }
+  error_count_ += run.errors();
+  recovered_.clear();
+  for (auto& [anchor, tree] : trees_) begin_journal(tree);
+}
+
 void FileRuns::open(const std::vector<PlannedRun>& runs) {
-  if (definitions_.general.validation.on) know_units(runs);
+  const Validation& how = definitions_.general.validation;
+  if (how.on) know_units(runs);
+  if (how.recovers) load_journals(runs);
   for (const FileSystem& system : definitions_.systems) {
     if (targets_.count(system.anchor)) continue;
     const bool directory = is_directory_name(system.anchor);
@@ -102,14 +168,21 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   tree.structure = structure;
   tree.known = false;
   tree.anchor = std::make_unique<Anchor>(system.anchor, system, targets_.at(system.anchor).place);
-  if (const auto unit = units_.find(system.anchor); unit != units_.end()) tree.anchor->validate(system, unit->second);
+  if (const auto unit = units_.find(system.anchor); unit != units_.end()) {
+    const FileSystem& first = first_with(system.anchor);
+    const Validation& how = definitions_.general.validation;
+    tree.anchor->validate(first, unit->second);
+    if (how.journal)
+      tree.anchor->validated()->journal =
+          std::make_unique<Journal>(first.journal, first.name,
+                                    Journal::Options{.flushes = how.flushes, .maps_only = how.maps_only, .shape = shape_of(system)});
+    if (recovered_.count(system.anchor) == 0) begin_journal(tree);
+  }
   const Structure& s = tree.anchor->structure();
   reports_.note(fmt::format("Anchor size: anchor={}: dirs: {:>12}; files: {:>12}; bytes: {:>10} ({})", system.anchor,
                             format_count(s.directories()), format_count(s.files()), size_text(double(s.bytes())),
                             format_count(s.bytes())));
-  if (s.used().size() != s.files())
-    reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}",
-                              format_count(s.used().size()), format_count(s.files()), system.anchor));
+  tree.chosen = s.files();
   return tree;
 }
 
@@ -130,6 +203,8 @@ void FileRuns::survey(Tree& tree) {
 
 void FileRuns::clean(Tree& tree) {
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
+  tree.anchor->forget();
+  begin_journal(tree);  // whatever of the tree is still there when that ends early is not looked at
   std::vector<Part> parts;
   std::vector<const CleanPlayer*> players;
   for (unsigned i = 0; i < kTreePlayers; ++i) {
@@ -151,17 +226,21 @@ void FileRuns::clean(Tree& tree) {
   tree.known = true;
 }
 
-void FileRuns::prepare(const PlannedRun& run, Tree& tree) {
+void FileRuns::prepare(const PlannedRun& run, const FileSystem& system) {
+  Tree& tree = tree_of(system);
   if (run.formats && !run.format.restart && (run.format.yes || run.format.only || run.format.clean))
     clean(tree);
   else
     survey(tree);
-  const Anchor& anchor = *tree.anchor;
+  Anchor& anchor = *tree.anchor;
+  anchor.begin_run(++runs_, system);
+  if (anchor.chosen().size() != std::exchange(tree.chosen, anchor.chosen().size()))
+    reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}",
+                              format_count(anchor.chosen().size()), format_count(anchor.structure().files()), anchor.name()));
   if (run.run->format.complete && !run.formats && !(anchor.all_files_exist() && anchor.all_directories_exist()))
     throw std::runtime_error(fmt::format("rd={}: format=complete, but {} has {} of {} directories and {} of {} files", run.name,
                                          anchor.name(), anchor.existing_directories(), anchor.structure().directories(),
-                                         anchor.existing_files(), anchor.structure().used().size()));
-  tree.anchor->begin_run(++runs_);
+                                         anchor.existing_files(), anchor.chosen().size()));
 }
 
 FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
@@ -176,6 +255,8 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
       cast.contents.push_back(
           std::make_unique<const Content>(run.content, "anchor=" + anchor.name(), anchor.structure().bytes()));
       cast.works.back()->content = cast.contents.back().get();
+      cast.rows.push_back(std::make_unique<const FileRow>(anchor.structure(), cast.contents.back()->unit()));
+      cast.works.back()->content_row = cast.rows.back().get();
     }
     const unsigned threads = work.workload.threads;
     if (run.formats) cast.formats.push_back(std::make_unique<FormatPlayer::Shared>(threads));
@@ -198,7 +279,7 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
 
 RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   for (const FileWork& work : run.file_works) {
-    prepare(run, tree_of(run.systems[work.system]));
+    prepare(run, run.systems[work.system]);
     if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]));
   }
   std::vector<PaceShare> shares;
@@ -225,10 +306,11 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   record.errors = errors.count();
   error_count_ += record.errors;
   reports_.end(record);
+  for (const FileWork& work : run.file_works) begin_journal(tree_of(run.systems[work.system]));
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(checks.checked),
                               format_count(checks.wrong)));
-  end_at_errors(errors, run, definitions_.general, reports_);
+  end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   return record;
 }
 

@@ -24,6 +24,7 @@ class FileRuns final : public Runs {
   FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports);
 
   void open(const std::vector<PlannedRun>& runs) override;
+  void recover() override;
   RunRecord perform(const PlannedRun& run, bool* ends_all) override;
   uint64_t errors() const override { return error_count_; }
 
@@ -36,8 +37,14 @@ class FileRuns final : public Runs {
     std::string structure;  // what it was made with
     std::unique_ptr<Anchor> anchor;
     bool known = false;  // what exists of it
+    size_t chosen = 0;   // files, as was told last
+  };
+  struct Recovered {
+    RecoveredKeys keys;
+    FileSystem system;  // the tree that they are of
   };
   struct Cast {
+    std::vector<std::unique_ptr<const FileRow>> rows;
     std::vector<std::unique_ptr<const Content>> contents;
     std::vector<std::unique_ptr<WorkContext>> works;
     std::vector<std::unique_ptr<FormatPlayer::Shared>> formats;
@@ -45,11 +52,14 @@ class FileRuns final : public Runs {
     std::vector<const Events*> events;
   };
 
+  const FileSystem& first_with(const std::string& anchor) const;
+  void load_journals(const std::vector<PlannedRun>& runs);
+  static void begin_journal(Tree& tree);
   void know_units(const std::vector<PlannedRun>& runs);
   Tree& tree_of(const FileSystem& system);
   void survey(Tree& tree);
   void clean(Tree& tree);
-  void prepare(const PlannedRun& run, Tree& tree);
+  void prepare(const PlannedRun& run, const FileSystem& system);
   Cast cast(const PlannedRun& run, RunContext& context);
   void play(const std::vector<Part>& parts);
 
@@ -62,6 +72,7 @@ class FileRuns final : public Runs {
   Stage stage_;                            // after the targets that it works on
   std::map<std::string, Tree> trees_;
   std::map<std::string, uint64_t> units_;  // of transfers, by anchor; with data validation
+  std::map<std::string, Recovered> recovered_;  // by anchor, until they were checked
   uint64_t error_count_ = 0, runs_ = 0;
 };
 

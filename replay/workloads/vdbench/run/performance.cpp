@@ -130,7 +130,7 @@ void replace_all(std::string& line, std::string_view what, const std::string& wi
 
 }  // namespace
 
-void end_at_errors(const ErrorLog& errors, const PlannedRun& run, const General& general, Reports& reports) {
+void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports) {
   if (!errors.too_many()) return;
   if (!general.error_command.empty()) {
     std::string line = general.error_command;
@@ -147,7 +147,7 @@ void end_at_errors(const ErrorLog& errors, const PlannedRun& run, const General&
     }
   }
   throw std::runtime_error(
-      fmt::format("rd={}: {} errors, as many as data_errors= allows: see errorlog.html", run.name, errors.count()));
+      fmt::format("{}: {} errors, as many as data_errors= allows: see errorlog.html", after, errors.count()));
 }
 
 void run_commands(const Commands& commands, Reports& reports) {

@@ -27,7 +27,8 @@ RunRecord perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun
 // std::runtime_error for one that fails.
 void run_commands(const Commands& commands, Reports& reports);
 
-// After a run. With as many errors as data_errors= allows: runs its command, and throws std::runtime_error.
-void end_at_errors(const ErrorLog& errors, const PlannedRun& run, const General& general, Reports& reports);
+// After a run, "rd=r", or the recovery. With as many errors as data_errors= allows: runs its command, and throws
+// std::runtime_error.
+void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports);
 
 }  // namespace fsr::vdbench

@@ -13,7 +13,7 @@
 
 #include "targets/blocking_session.hpp"
 #include "util/units.hpp"
-#include "workloads/vdbench/validate/recovery.hpp"
+#include "workloads/vdbench/run/recovery_run.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
 namespace fsr::vdbench {
@@ -97,12 +97,12 @@ void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
       for (const RawWork& work : run.raw_works)
         if (work.storage == i) unit = std::gcd(unit, unit_of(work, run.storages[i], storages_[i].size));
     const Validation& how = definitions_.general.validation;
-    RecoveredKeys known;
     if (how.recovers) {
       if (std::find(to_format_.begin(), to_format_.end(), i) != to_format_.end())
         throw std::runtime_error(
             fmt::format("sd={}: there is nothing to recover: {} is missing or too small", storage.name, storage.lun));
-      known = recover_keys(storage.journal, storage.name);
+      recovered_.push_back(recover_keys(storage.journal, storage.name));
+      const RecoveredKeys& known = recovered_.back();
       if (unit % known.unit)
         throw std::runtime_error(
             fmt::format("sd={}: its journal is of blocks of {}, expected a divisor of {}", storage.name, known.unit, unit));
@@ -110,39 +110,23 @@ void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
     }
     validated_.push_back(std::make_unique<ValidatedStorage>(storage, storages_[i].size, unit));
     storages_[i].validated = validated_.back().get();
-    if (how.recovers) recover_from_journal(storages_[i], known);
-    if (!how.journal) continue;
-    validated_.back()->journal = std::make_unique<Journal>(storage.journal, storage.name, how.flushes, how.maps_only);
-    validated_.back()->journal->begin(validated_.back()->keys);
+    if (how.journal)
+      validated_.back()->journal = std::make_unique<Journal>(
+          storage.journal, storage.name, Journal::Options{.flushes = how.flushes, .maps_only = how.maps_only});
   }
 }
 
-void RawRuns::recover_from_journal(OpenStorage& storage, const RecoveredKeys& known) {
-  const Validation& how = definitions_.general.validation;
-  ValidatedStorage& validated = *storage.validated;
-  BlockingSession session(*targets_[size_t(&storage - storages_.data())], clock_);
-  std::atomic<bool> over = false;
-  ErrorLog errors(definitions_.general.data_errors, over, [this](const std::string& line) { reports_.error(line); });
-  ValidationCounts counts;
-  Validator validator(validated, how, counts, errors, validated.keys.unit());
-  const auto read = [&](uint64_t offset, uint64_t length) {
-    Op op{.kind = OpKind::read, .object = storage.object, .handle = storage.handle};
-    op.offset = offset;
-    op.length = op.result = length;
-    const Outcome& outcome = session.perform(op);
-    if (outcome.error || outcome.data.size() != length)
-      throw std::runtime_error(fmt::format("sd={}: recovery can't read {} bytes at {}: {}", validated.name, length, offset,
-                                           outcome.error ? strerror(outcome.error) : "it ends before"));
-    return outcome.data;
-  };
-  const RecoveryResult found =
-      recover(known, validated, validator, {.ignores_pending = how.ignores_pending, .reads_all = how.reads_all}, read);
-  reports_.note(fmt::format(
-      "sd={}: recovered from its journal: {} pending writes, of which {} are there, {} are not, {} in part; {} blocks "
-      "checked, {} not as written",
-      validated.name, found.pending, found.done, found.not_done, found.torn, format_count(counts.checked),
-      format_count(counts.wrong)));
-  error_count_ += errors.count();
+void RawRuns::recover() {
+  RecoveryRun run(definitions_.general, clock_, reports_);
+  try {
+    for (size_t i = 0; i < recovered_.size(); ++i) run.recover(recovered_[i], storages_[i], *targets_[i]);
+  } catch (const std::runtime_error&) {
+    error_count_ += run.errors();
+    throw;
+  }
+  error_count_ += run.errors();
+  for (const auto& validated : validated_)
+    if (validated->journal) validated->journal->begin(validated->keys);
 }
 
 void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened) {
@@ -288,7 +272,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validation.checked),
                               format_count(validation.wrong)));
-  end_at_errors(errors, run, definitions_.general, reports_);
+  end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   return record;
 }
 

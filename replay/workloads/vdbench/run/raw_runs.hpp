@@ -21,6 +21,7 @@ class RawRuns final : public Runs {
   RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, bool force);
 
   void open(const std::vector<PlannedRun>& runs) override;
+  void recover() override;
   std::vector<PlannedRun> formats() override;
   RunRecord perform(const PlannedRun& run, bool* ends_all) override;
   uint64_t errors() const override { return error_count_; }
@@ -28,7 +29,6 @@ class RawRuns final : public Runs {
  private:
   std::unique_ptr<OpenStorage> join(const Storage& settings, uint64_t largest) const;
   void know_keys(const std::vector<PlannedRun>& runs);
-  void recover_from_journal(OpenStorage& storage, const RecoveredKeys& known);
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);
 
   const Definitions& definitions_;
@@ -40,6 +40,7 @@ class RawRuns final : public Runs {
   Stage stage_;  // after the targets that it works on
   std::vector<OpenStorage> storages_;
   std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each of them, or none
+  std::vector<RecoveredKeys> recovered_;                      // of each of them, or none
   std::vector<size_t> to_format_;                             // of storages_
   std::vector<std::unique_ptr<Run>> format_settings_;
   uint64_t error_count_ = 0, runs_ = 0;

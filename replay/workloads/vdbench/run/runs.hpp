@@ -15,6 +15,9 @@ class Runs {
   virtual ~Runs() = default;
   // Opens what the runs work on. Throws std::runtime_error.
   virtual void open(const std::vector<PlannedRun>& runs) = 0;
+  // Checks what journals say of an earlier process, and goes on from there. Throws std::runtime_error for what can't be gone on
+  // with.
+  virtual void recover() = 0;
   // What has to be formatted before all others, though nobody asked for it.
   virtual std::vector<PlannedRun> formats() { return {}; }
   // Sets in `ends_all` whether no other run is to follow. Throws std::runtime_error for what can't be gone on with.

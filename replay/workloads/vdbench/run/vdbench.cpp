@@ -51,7 +51,6 @@ class Course {
     }
     if (validation.on && all_.general.concatenates)
       throw std::runtime_error("data validation: expected no concatenatesds= beside it");
-    if (validation.journal && all_.files()) throw std::runtime_error("journal: this version has it for SDs, not for FSDs");
     runs_ = plan_runs(all_);
     for (const PlannedRun& run : runs_) refuse(run, validation.on);
     repeats_ = options.repeats.value_or(all_.general.repeats);
@@ -67,7 +66,7 @@ class Course {
   }
 
   int run() {
-    for (const FileSystem& a : all_.systems) Structure structure(a);  // throws for what can't be
+    for (const FileSystem& a : all_.systems) Structure(a).chosen_by(a);  // throws for what can't be
     const std::string directory = make_output_directory(options_.output);
     Reports reports({all_.general, directory, options_.quiet || options_.json, options_.layout}, runs_, lines_, statements_);
     reports.note("Created output directory '" + directory + "'");
@@ -80,6 +79,7 @@ class Course {
     if (all_.general.validation.only_recovers) runs_.clear();
     std::string failure;
     try {
+      runs->recover();
       run_commands(all_.general.start, reports);
       for (const PlannedRun& planned : runs->formats()) perform(*runs, planned, reports);
       all_rounds(*runs, reports);
@@ -107,8 +107,6 @@ class Course {
     if (!validates) return;
     if (run.content.given())
       throw std::runtime_error("data validation: expected no pattern=, compratio= or dedupratio= beside it");
-    for (const FileSystem& system : run.systems)  // its format would be another tree, whose keys are not this one's
-      if (system.working_set != 0) throw std::runtime_error("data validation of files: expected no workingsetsize= beside it");
   }
   void override_runs() {
     for (Run& run : all_.runs) {

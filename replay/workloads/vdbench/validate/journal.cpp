@@ -2,15 +2,16 @@
 #include "workloads/vdbench/validate/journal.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 
 #include "util/output_file.hpp"
@@ -20,8 +21,10 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr char kMapMagic[] = "FSRKEYS1", kJournalMagic[] = "FSRJNL01";
-constexpr size_t kWord = 8, kMapHead = 4 * kWord, kJournalHead = 2 * kWord, kEntry = 16, kEntrySum = 12;
+constexpr char kMapMagic[] = "FSRKEYS2", kJournalMagic[] = "FSRJNL02";
+constexpr size_t kWord = 8, kMapHead = 5 * kWord, kJournalHead = 2 * kWord;
+// Of an entry.
+constexpr size_t kBlocks = 8, kKey = 12, kKind = 13, kEntrySum = 16, kEntry = 24;
 
 void put(std::string& out, uint64_t word) { out.append(reinterpret_cast<const char*>(&word), sizeof word); }
 
@@ -31,7 +34,18 @@ uint64_t word_at(const std::string& text, size_t at) {
   return word;
 }
 
-uint32_t entry_sum(const char* entry) { return uint32_t(XXH3_64bits(entry, kEntrySum)); }
+uint64_t entry_sum(const char* entry) { return XXH3_64bits(entry, kEntrySum); }
+
+std::string entry_text(Journal::Kind kind, uint64_t block, uint32_t blocks, uint8_t key) {
+  char octets[kEntry] = {};
+  memcpy(octets, &block, kWord);
+  memcpy(octets + kBlocks, &blocks, sizeof blocks);
+  octets[kKey] = char(key);
+  octets[kKind] = char(kind);
+  const uint64_t sum = entry_sum(octets);
+  memcpy(octets + kEntrySum, &sum, sizeof sum);
+  return {octets, kEntry};
+}
 
 std::string content(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
@@ -47,13 +61,14 @@ std::string path(const std::string& directory, const std::string& name, const ch
 
 }  // namespace
 
-Journal::Journal(const std::string& directory, const std::string& name, bool flushes, bool maps_only)
-    : map_(path(directory, name, ".map")), journal_(path(directory, name, ".jnl")), flushes_(flushes), maps_only_(maps_only) {}
+Journal::Journal(const std::string& directory, const std::string& name, const Options& options)
+    : map_(path(directory, name, ".map")), journal_(path(directory, name, ".jnl")), options_(options) {}
 
 void Journal::begin(const BlockKeys& keys) {
-  const auto generation = uint64_t(std::chrono::system_clock::now().time_since_epoch().count());
+  const auto generation = uint64_t(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
   std::string map(kMapMagic, kWord);
-  for (uint64_t word : {generation, keys.unit(), keys.blocks()}) put(map, word);
+  for (uint64_t word : {generation, options_.shape, keys.unit(), keys.blocks()}) put(map, word);
   for (uint64_t block = 0; block < keys.blocks(); ++block) map += char(keys.key(block * keys.unit()));
   put(map, XXH3_64bits(map.data(), map.size()));
   OutputFile(map_, true, Readers::owner).finish(map);
@@ -66,21 +81,24 @@ void Journal::begin(const BlockKeys& keys) {
   if (!fd_ || !flush()) throw std::runtime_error(journal_ + ": " + strerror(errno));
 }
 
-bool Journal::add(const std::vector<Entry>& entries, uint8_t kind) {
-  if (maps_only_) return true;
+bool Journal::add(Kind kind, const std::vector<Entry>& entries) {
+  if (options_.maps_only) return true;
   if (cut_) {
     errno = ENOSPC;
     return false;
   }
   std::string text;
-  for (const Entry& entry : entries) {
-    char octets[kEntry] = {};
-    memcpy(octets, &entry.block, kWord);
-    octets[kWord] = char(entry.key);
-    octets[kWord + 1] = char(kind);
-    const uint32_t sum = entry_sum(octets);
-    memcpy(octets + kEntrySum, &sum, sizeof sum);
-    text.append(octets, kEntry);
+  for (size_t i = 0; i < entries.size();) {
+    // Blocks beside each other that get the same key are one entry.
+    const Entry& first = entries[i];
+    uint64_t blocks = first.blocks;
+    while (++i < entries.size() && entries[i].key == first.key && entries[i].block == first.block + blocks)
+      blocks += entries[i].blocks;
+    for (uint64_t at = 0; at < blocks;) {
+      const auto some = uint32_t(std::min<uint64_t>(blocks - at, UINT32_MAX));
+      text += entry_text(kind, first.block + at, some, first.key);
+      at += some;
+    }
   }
   // Appended in one piece: threads that add at the same time do so one after another.
   const ssize_t written = write(fd_.get(), text.data(), text.size());
@@ -93,11 +111,43 @@ bool Journal::add(const std::vector<Entry>& entries, uint8_t kind) {
 
 bool Journal::flush() { return !flushes() || fdatasync(fd_.get()) == 0; }
 
-static bool is_entry(const std::string& journal, size_t at, uint64_t blocks) {
-  uint32_t sum;
-  memcpy(&sum, journal.data() + at + kEntrySum, sizeof sum);
-  return sum == entry_sum(journal.data() + at) && word_at(journal, at) < blocks;
+namespace {
+
+struct Read {
+  uint64_t block;
+  uint32_t blocks;
+  uint8_t key;
+  Journal::Kind kind;
+};
+
+// Nothing: it is not whole.
+std::optional<Read> entry_at(const std::string& journal, size_t at, uint64_t blocks) {
+  const char* entry = journal.data() + at;
+  if (word_at(journal, at + kEntrySum) != entry_sum(entry)) return {};
+  Read read{word_at(journal, at), 0, uint8_t(entry[kKey]), Journal::Kind(entry[kKind])};
+  memcpy(&read.blocks, entry + kBlocks, sizeof read.blocks);
+  if (read.block > blocks || read.blocks > blocks - read.block) return {};
+  return read;
 }
+
+void apply(const Read& entry, RecoveredKeys& found) {
+  const uint64_t end = entry.block + entry.blocks;
+  switch (entry.kind) {
+    case Journal::kWrites:
+      for (uint64_t block = entry.block; block < end; ++block) found.pending[block] = entry.key;
+      break;
+    case Journal::kRemoves:
+      found.removes[entry.block] = entry.blocks;
+      break;
+    default:
+      found.pending.erase(found.pending.lower_bound(entry.block), found.pending.lower_bound(end));
+      if (entry.kind == Journal::kRemoved) found.removes.erase(entry.block);
+      for (uint64_t block = entry.block; block < end; ++block)
+        found.keys[block] = entry.kind == Journal::kRemoved ? BlockKeys::kUnknown : entry.key;
+  }
+}
+
+}  // namespace
 
 RecoveredKeys recover_keys(const std::string& directory, const std::string& name) {
   const std::string map_name = path(directory, name, ".map"), journal_name = path(directory, name, ".jnl");
@@ -105,8 +155,10 @@ RecoveredKeys recover_keys(const std::string& directory, const std::string& name
   if (map.size() < kMapHead + kWord || memcmp(map.data(), kMapMagic, kWord) != 0)
     throw std::runtime_error(map_name + ": is no map of a journal");
   RecoveredKeys found;
-  found.unit = word_at(map, 2 * kWord);
-  const uint64_t blocks = word_at(map, 3 * kWord);
+  found.began = int64_t(word_at(map, kWord));
+  found.shape = word_at(map, 2 * kWord);
+  found.unit = word_at(map, 3 * kWord);
+  const uint64_t blocks = word_at(map, 4 * kWord);
   const size_t end = map.size() - kWord;
   if (blocks != end - kMapHead || found.unit == 0 || word_at(map, end) != XXH3_64bits(map.data(), end))
     throw std::runtime_error(map_name + ": is damaged");
@@ -117,19 +169,12 @@ RecoveredKeys recover_keys(const std::string& directory, const std::string& name
   if (word_at(journal, kWord) != word_at(map, kWord)) return found;
   // The end may be cut, or what a machine that went down left of entries whose writes were never begun.
   size_t end_of_entries = (journal.size() - kJournalHead) / kEntry * kEntry + kJournalHead;
-  while (end_of_entries > kJournalHead && !is_entry(journal, end_of_entries - kEntry, blocks)) end_of_entries -= kEntry;
+  while (end_of_entries > kJournalHead && !entry_at(journal, end_of_entries - kEntry, blocks)) end_of_entries -= kEntry;
   for (size_t at = kJournalHead; at < end_of_entries; at += kEntry) {
-    const char* entry = journal.data() + at;
-    const uint64_t block = word_at(journal, at);
-    if (!is_entry(journal, at, blocks))
-      throw std::runtime_error(fmt::format("{}: the entry at octet {} is damaged", journal_name, at));
-    const auto key = uint8_t(entry[kWord]);
-    if (entry[kWord + 1] == 1) {
-      found.pending[block] = key;
-    } else {
-      found.pending.erase(block);
-      found.keys[block] = key;
-    }
+    if (const std::optional<Read> entry = entry_at(journal, at, blocks))
+      apply(*entry, found);
+    else if (found.lost++ == 0)
+      found.lost_at = at;
   }
   return found;
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of an SD on disk, so that data validation goes on after its program was killed, or its machine.
+// The keys of an SD, or of all files of an FSD, on disk, so that data validation goes on after its program was killed, or its
+// machine.
 //
-// NAME.map holds the keys of all blocks at one moment, NAME.jnl what was written since: an entry before each write of a block,
-// with the key that it will have, and one after it. A block without the second is pending: it may hold either key.
+// NAME.map holds the keys of all blocks at one moment, NAME.jnl what was written and removed since: an entry before each write of
+// a block, with the key that it will have, and one after it. A block without the second is pending: it may hold either key. So it
+// is with the blocks of a file that is removed: without the second entry they are there or not.
 //
-// NAME.map: "FSRKEYS1", generation, unit, blocks (8 octets each), keys (1 octet a block), XXH3 of all before. NAME.jnl:
-// "FSRJNL01", generation, then entries of 16 octets: block, key, 1 before or 2 after, 2 octets of zeros, XXH3 of these 12, its
-// lower half. Little- endian. A journal whose generation is another than the map's is older than that, and holds nothing more.
+// NAME.map: "FSRKEYS2", generation (ns since the Unix epoch), shape (of the tree of files; 0: an SD), unit, blocks (8 octets
+// each), keys (1 octet a block), XXH3 of all before. NAME.jnl: "FSRJNL02", generation, then entries of 24 octets: first block (8),
+// blocks (4), key, kind (1 before a write, 2 after it, 3 before a removal, 4 after it), 2 octets of zeros, XXH3 of these 16.
+// Little-endian. A journal whose generation is another than the map's is older than that, and holds nothing more.
 #pragma once
 
 #include <atomic>
@@ -23,36 +26,46 @@ class BlockKeys;
 
 class Journal {
  public:
-  // Throws std::runtime_error, as all but the thread-safe members.
-  Journal(const std::string& directory, const std::string& name, bool flushes, bool maps_only);
+  struct Options {
+    bool flushes = true;     // waits for the disk before writes
+    bool maps_only = false;  // enters nothing
+    uint64_t shape = 0;      // of the tree of files; 0: an SD
+  };
+  // Throws std::runtime_error, as begin() does.
+  Journal(const std::string& directory, const std::string& name, const Options& options);
 
   // Nobody writes: the map becomes what the keys are now, and the journal empty.
   void begin(const BlockKeys& keys);
 
   // Any thread. Entries of whole transfers, by block; nothing with maps_only.
+  enum Kind : uint8_t { kWrites = 1, kWritten, kRemoves, kRemoved };
   struct Entry {
     uint64_t block;
     uint8_t key;
+    uint64_t blocks = 1;  // from that one on
   };
-  // False: it could not be written, errno is set. flush() waits for the disk, unless it is not to.
-  bool before(const std::vector<Entry>& entries) { return add(entries, 1); }
-  bool after(const std::vector<Entry>& entries) { return add(entries, 2); }
+  // False: it could not be written, errno is set.
+  bool add(Kind kind, const std::vector<Entry>& entries);
+  // Waits for the disk, unless it is not to.
   bool flush();
-  bool flushes() const { return flushes_ && !maps_only_; }
+  bool flushes() const { return options_.flushes && !options_.maps_only; }
 
  private:
-  bool add(const std::vector<Entry>& entries, uint8_t kind);
-
   const std::string map_, journal_;
-  const bool flushes_, maps_only_;
+  const Options options_;
   UniqueFd fd_;
   std::atomic<bool> cut_{false};  // its last entry is not whole: nothing more is added
 };
 
 struct RecoveredKeys {
-  uint64_t unit = 0;
-  std::vector<uint8_t> keys;            // by block
-  std::map<uint64_t, uint8_t> pending;  // block: the key that it would have had
+  uint64_t unit = 0, shape = 0;
+  int64_t began = 0;                     // when the map was made, ns since the Unix epoch
+  std::vector<uint8_t> keys;             // by block
+  std::map<uint64_t, uint8_t> pending;   // block: the key that it would have had
+  std::map<uint64_t, uint64_t> removes;  // first block of a file that may have been removed: how many
+  // Entries in the midst of the journal that can't be read, as a machine that went down may leave them, and the octet of the
+  // first. What they said of writes is not known.
+  uint64_t lost = 0, lost_at = 0;
 };
 // Throws std::runtime_error "FILE: why".
 RecoveredKeys recover_keys(const std::string& directory, const std::string& name);

@@ -11,57 +11,142 @@ namespace {
 
 constexpr uint64_t kReadAtOnce = 1 << 20;
 
-// How many sectors of a block its owner wrote there with that key.
-uint64_t sectors_with(uint8_t key, uint64_t offset, std::string_view block, const std::string& owner) {
-  uint64_t count = 0;
-  for (uint64_t at = 0; at < block.size(); at += kSector) {
-    const SectorMark expected{.offset = offset + at, .time = 0, .key = key, .owner = owner};
-    SectorMark mark;
-    const bool written = look_at_sector(block.data() + at, expected, &mark) == SectorState::written;
-    count += written && mark.offset == expected.offset && mark.owner == owner && mark.key == key;
+class Recovery {
+ public:
+  Recovery(const RecoveredKeys& known, ValidatedStorage& storage, Validator& validator, RecoverySource& source)
+      : known_(known),
+        storage_(storage),
+        keys_(storage.keys),
+        validator_(validator),
+        source_(source),
+        blocks_(std::min<uint64_t>(known.keys.size(), storage.keys.blocks())) {
+    for (uint64_t block = 0; block < blocks_; ++block) keys_.set(block * known.unit, known.keys[block]);
   }
-  return count;
-}
+  ~Recovery() {
+    for (uint64_t block = 0; block < blocks_; ++block) keys_.release(block * known_.unit, known_.unit);  // set() claims
+  }
+
+  void settle_removals() {
+    for (const auto& [first, count] : known_.removes) {
+      ++result_.removes;
+      if (first >= blocks_ || !source_.read(first * known_.unit, known_.unit).empty()) continue;
+      ++result_.removed;
+      keys_.forget(first * known_.unit, std::min(count, blocks_ - first) * known_.unit);
+    }
+  }
+
+  void settle_write(uint64_t block, uint8_t key, bool asks) {
+    if (block >= blocks_) return;
+    const uint64_t offset = block * known_.unit, sectors = known_.unit / kSector;
+    ++result_.pending;
+    const uint8_t before = keys_.key(offset);
+    keys_.set(offset, BlockKeys::kUnknown);
+    if (!asks) return;
+    const std::string_view data = source_.read(offset, known_.unit);
+    const uint64_t after = sectors_with(key, offset, data), old = sectors_with(before, offset, data);
+    if (after == sectors) {
+      ++result_.done;
+      keys_.set(offset, key);
+    } else if (after == 0 && (old == sectors || before == BlockKeys::kUnknown)) {
+      ++result_.not_done;
+      keys_.set(offset, before);
+    } else if (after + old == sectors || before == BlockKeys::kUnknown) {
+      ++result_.torn;  // a write that was under way may be there in part
+    } else {
+      ++result_.not_done;
+      keys_.set(offset, before);  // neither: it is checked, and told
+      check(offset, data, known_.unit, "read of a pending write");
+    }
+  }
+
+  void read_all(const std::atomic<bool>& over) {
+    for (uint64_t offset = 0, end = blocks_ * known_.unit; offset < end && !over;) {
+      const uint64_t most = std::min(end, source_.end_of(offset)) - offset;
+      const uint64_t length = std::min(std::max(kReadAtOnce / known_.unit, uint64_t(1)) * known_.unit, most);
+      if (validator_.known_length(offset, length)) check(offset, source_.read(offset, length), length, "read after recovery");
+      offset += length;
+    }
+  }
+
+  const RecoveryResult& result() const { return result_; }
+
+ private:
+  // How many sectors of a block its owner wrote there with that key.
+  uint64_t sectors_with(uint8_t key, uint64_t offset, std::string_view block) const {
+    uint64_t count = 0;
+    for (uint64_t at = 0; at + kSector <= block.size(); at += kSector) {
+      SectorMark mark;
+      count += is_in_place(block.data() + at, offset + at, &mark) && mark.key == key;
+    }
+    return count;
+  }
+
+  bool is_in_place(const char* sector, uint64_t offset, SectorMark* mark) const {
+    const SectorMark expected{.offset = offset, .time = 0, .key = 0, .owner = storage_.name};
+    const bool written = look_at_sector(sector, expected, mark) == SectorState::written;
+    return written && mark->offset == offset && mark->owner == storage_.name;
+  }
+
+  // `length` bytes were asked for.
+  void check(uint64_t offset, std::string_view data, uint64_t length, const char* when) {
+    const uint64_t whole = data.size() / known_.unit * known_.unit;
+    if (known_.lost) {
+      for (uint64_t at = 0; at < whole; at += known_.unit) trust(offset + at, data.substr(at, known_.unit));
+      if (data.empty()) give_up(offset, length);  // its removal may be what was lost
+    }
+    validator_.check(offset, data.substr(0, whole), when);
+    validator_.missing(offset + whole, length - whole, when);
+  }
+
+  void give_up(uint64_t offset, uint64_t length) {
+    for (uint64_t at = offset; at < offset + length; at += known_.unit) {
+      const uint8_t key = keys_.key(at);
+      if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) continue;
+      ++result_.unclear;
+      keys_.set(at, BlockKeys::kUnknown);
+    }
+  }
+
+  // Entries of the journal were lost: a block that a later write has left is right as it is.
+  void trust(uint64_t offset, std::string_view block) {
+    const uint8_t key = keys_.key(offset);
+    if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) return;
+    uint64_t later = 0, as_known = 0, alike = 0;
+    SectorMark mark, first;
+    for (uint64_t at = 0; at < block.size(); at += kSector) {
+      if (!is_in_place(block.data() + at, offset + at, &mark)) continue;
+      const bool is_later = mark.key != key && mark.time >= known_.began && (known_.shape || is_ahead(mark.key, key));
+      if (is_later && later++ == 0) first = mark;
+      alike += is_later && mark.key == first.key;
+      as_known += mark.key == key;
+    }
+    const uint64_t sectors = block.size() / kSector;
+    if (later == 0 || later + as_known != sectors) return;
+    ++(alike == sectors ? result_.taken : result_.unclear);
+    keys_.set(offset, alike == sectors ? first.key : BlockKeys::kUnknown);
+  }
+
+  // Keys count writes, and begin anew after the last; those of a file also when it is made anew.
+  static bool is_ahead(uint8_t key, uint8_t of) { return (key + kMostKey - of) % kMostKey <= kMostKey / 2; }
+
+  const RecoveredKeys& known_;
+  ValidatedStorage& storage_;
+  BlockKeys& keys_;
+  Validator& validator_;
+  RecoverySource& source_;
+  const uint64_t blocks_;
+  RecoveryResult result_;
+};
 
 }  // namespace
 
 RecoveryResult recover(const RecoveredKeys& known, ValidatedStorage& storage, Validator& validator,
-                       const RecoveryOptions& options, const ReadStorage& read) {
-  BlockKeys& keys = storage.keys;
-  const uint64_t unit = known.unit, blocks = std::min<uint64_t>(known.keys.size(), keys.blocks());
-  for (uint64_t block = 0; block < blocks; ++block) keys.set(block * unit, known.keys[block]);
-  RecoveryResult result;
-  for (const auto& [block, key] : known.pending) {
-    if (block >= blocks) continue;
-    const uint64_t offset = block * unit, sectors = unit / kSector;
-    ++result.pending;
-    const uint8_t before = keys.key(offset);
-    keys.set(offset, BlockKeys::kUnknown);
-    if (options.ignores_pending) continue;
-    const std::string_view data = read(offset, unit);
-    const uint64_t after = sectors_with(key, offset, data, storage.name), old = sectors_with(before, offset, data, storage.name);
-    if (after == sectors) {
-      ++result.done;
-      keys.set(offset, key);
-    } else if (after == 0 && (old == sectors || before == BlockKeys::kUnknown)) {
-      ++result.not_done;
-      keys.set(offset, before);
-    } else if (after + old == sectors || before == BlockKeys::kUnknown) {
-      ++result.torn;  // a write that was under way may be there in part
-    } else {
-      ++result.not_done;
-      keys.set(offset, before);  // neither: it is checked below, and told
-      validator.check(offset, data, "read of a pending write");
-    }
-  }
-  if (options.reads_all)
-    for (uint64_t offset = 0; offset < blocks * unit;) {
-      const uint64_t length = std::min(std::max(kReadAtOnce / unit, uint64_t(1)) * unit, blocks * unit - offset);
-      if (validator.known_length(offset, length)) validator.check(offset, read(offset, length), "read after recovery");
-      offset += length;
-    }
-  for (uint64_t block = 0; block < blocks; ++block) keys.release(block * unit, unit);  // set() claims
-  return result;
+                       const RecoveryOptions& options, RecoverySource& source, const std::atomic<bool>& over) {
+  Recovery recovery(known, storage, validator, source);
+  recovery.settle_removals();
+  for (const auto& [block, key] : known.pending) recovery.settle_write(block, key, !options.ignores_pending);
+  if (options.reads_all || known.lost) recovery.read_all(over);
+  return recovery.result();
 }
 
 }  // namespace fsr::vdbench

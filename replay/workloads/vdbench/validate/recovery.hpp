@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an SD holds beside what its journal says: pending writes are there or not, all others are as they were. One thread.
+// What an SD, or the files of an FSD, hold beside what their journal says: pending writes and removals are there or not, all
+// other blocks are as they were. One thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <string_view>
 
 #include "workloads/vdbench/validate/journal.hpp"
@@ -14,18 +14,31 @@ namespace fsr::vdbench {
 
 struct RecoveryOptions {
   bool ignores_pending = false;  // what they hold is not asked
-  bool reads_all = true;         // every block whose key is known
+  bool reads_all = true;         // every block whose key is known; in any case where entries of the journal were lost
 };
 
 struct RecoveryResult {
   uint64_t pending = 0, done = 0, not_done = 0, torn = 0;  // pending writes of blocks
+  uint64_t removes = 0, removed = 0;                       // pending removals of files
+  // Where entries of the journal were lost: blocks that a write since it began has left as they are, and those of which nothing
+  // can be said.
+  uint64_t taken = 0, unclear = 0;
 };
 
-// Bytes of the SD, valid until the next call. Throws std::runtime_error.
-using ReadStorage = std::function<std::string_view(uint64_t offset, uint64_t length)>;
+// The SD, or the row of all files.
+class RecoverySource {
+ public:
+  virtual ~RecoverySource() = default;
+  // Where the SD ends, or the room of the file that has the offset.
+  virtual uint64_t end_of(uint64_t offset) const = 0;
+  // Bytes that do not reach behind that end, valid until the next call; fewer where a file ends before, none where it is not
+  // there. Throws std::runtime_error.
+  virtual std::string_view read(uint64_t offset, uint64_t length) = 0;
+};
 
-// Sets the keys of `storage`, which has the unit of `known`, and checks it. What is wrong is told to the validator's errors.
+// Sets the keys of `storage`, which has the unit of `known`, and checks it until `over`. What is wrong is told to the
+// validator's errors.
 RecoveryResult recover(const RecoveredKeys& known, ValidatedStorage& storage, Validator& validator,
-                       const RecoveryOptions& options, const ReadStorage& read);
+                       const RecoveryOptions& options, RecoverySource& source, const std::atomic<bool>& over);
 
 }  // namespace fsr::vdbench

@@ -102,7 +102,7 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
     entries_.push_back({offset / keys.unit(), key});
     write_sectors(buffer_.get() + at, keys.unit(), {.offset = offset, .time = time, .key = key, .owner = storage_.name});
   }
-  const int unpromised = co_await promise(seat);
+  const int unpromised = co_await promise(seat, Journal::kWrites);
   if (unpromised) co_return unpromised;
   const int error = co_await transfer(seat, op, row, {.payload = {buffer_.get(), op.length}, .due = due});
   for (Journal::Entry& entry : entries_) {
@@ -110,21 +110,32 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
     keys.set(entry.block * keys.unit(), entry.key);
     keys.good(entry.block * keys.unit(), error ? 0 : uint32_t(time / kSecond));
   }
-  if (storage_.journal && !storage_.journal->after(entries_)) co_return errno;
+  if (storage_.journal && !storage_.journal->add(Journal::kWritten, entries_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
   const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
   if (unread == 0) check(place_ + look.offset, {buffer_.get(), op.length}, "read after a write");
   co_return unread;
 }
 
-// The journal knows of the write, whatever happens next.
-Task Validator::promise(Seat& seat) {
+// The journal knows of the entries, whatever happens next.
+Task Validator::promise(Seat& seat, Journal::Kind kind) {
   if (!storage_.journal) co_return 0;
-  if (!storage_.journal->before(entries_)) co_return errno;
+  if (!storage_.journal->add(kind, entries_)) co_return errno;
   if (!storage_.journal->flushes()) co_return 0;
   int error = 0;
   co_await seat.blocking([&] { error = storage_.journal->flush() ? 0 : errno; });
   co_return error;
+}
+
+Task Validator::removes(Seat& seat, uint64_t offset, uint64_t length) {
+  entries_ = {{offset / storage_.keys.unit(), BlockKeys::kUnknown, length / storage_.keys.unit()}};
+  return promise(seat, Journal::kRemoves);
+}
+
+int Validator::removed(uint64_t offset, uint64_t length) {
+  if (!storage_.journal) return 0;
+  const uint64_t unit = storage_.keys.unit();
+  return storage_.journal->add(Journal::kRemoved, {{offset / unit, BlockKeys::kUnknown, length / unit}}) ? 0 : errno;
 }
 
 uint64_t Validator::known_length(uint64_t offset, uint64_t length) const {
@@ -150,15 +161,34 @@ void Validator::check(uint64_t first, std::string_view data, const char* when) {
       continue;
     }
     ++counts_.wrong;
-    const uint32_t good = keys.last_good(offset);
-    ErrorPlace place = storage_.place(offset);
-    place.size = keys.unit();
-    errors_.add(
-        fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
-                    storage_.place_text(offset), keys.unit(), wrong, good ? time_text(good * kSecond) : std::string("no time")),
-        place);
+    tell(offset, keys.unit(), when, wrong);
     keys.set(offset, BlockKeys::kBad);  // told once
   }
+}
+
+void Validator::missing(uint64_t first, uint64_t length, const char* when) {
+  BlockKeys& keys = storage_.keys;
+  uint64_t count = 0, at = first;
+  for (uint64_t offset = first; offset < first + length; offset += keys.unit()) {
+    const uint8_t key = keys.key(offset);
+    if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) continue;
+    if (count++ == 0) at = offset;
+    keys.set(offset, BlockKeys::kBad);
+  }
+  if (count == 0) return;
+  counts_.checked += count;
+  counts_.wrong += count;
+  tell(at, keys.unit(), when, fmt::format("lost write, expected {} written blocks from here on, and there is nothing", count));
+}
+
+void Validator::tell(uint64_t offset, uint64_t size, const char* when, const std::string& wrong) {
+  const uint32_t good = storage_.keys.last_good(offset);
+  ErrorPlace place = storage_.place(offset);
+  place.size = size;
+  errors_.add(
+      fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
+                  storage_.place_text(offset), size, wrong, good ? time_text(good * kSecond) : std::string("no time")),
+      place);
 }
 
 std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t key) const {

@@ -54,12 +54,19 @@ class Validator {
   // Of blocks that nobody else uses.
   uint64_t known_length(uint64_t offset, uint64_t length) const;  // up to the end of the last block whose key is known
   void check(uint64_t offset, std::string_view data, const char* when);
+  // Nothing is there: blocks whose keys are known are wrong.
+  void missing(uint64_t offset, uint64_t length, const char* when);
+
+  // The file whose bytes these are is to be removed, and was removed, by the only one that uses it. Both yield an errno.
+  Task removes(Seat& seat, uint64_t offset, uint64_t length);
+  int removed(uint64_t offset, uint64_t length);
 
  private:
   Task read(Seat& seat, Op op, Row row, int64_t due);
   Task write(Seat& seat, Op op, Row row, int64_t due);
   Task transfer(Seat& seat, const Op& op, Row row, const How& how);
-  Task promise(Seat& seat);
+  Task promise(Seat& seat, Journal::Kind kind);
+  void tell(uint64_t offset, uint64_t size, const char* when, const std::string& wrong);
   // Empty: the block is as written.
   std::string wrong_of(uint64_t offset, std::string_view block, uint8_t key) const;
 

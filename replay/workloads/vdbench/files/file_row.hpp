@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a tree in one row, each from a multiple of a unit on, so that one offset says both the file and the place in it.
+// Constant once made; 8 octets a file.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/vdbench/files/structure.hpp"
+
+namespace fsr::vdbench {
+
+class FileRow {
+ public:
+  FileRow(const Structure& structure, uint64_t unit) : begins_(1, 0) {
+    begins_.reserve(structure.files() + 1);
+    for (uint64_t file = 0; file < structure.files(); ++file)
+      begins_.push_back(begins_.back() + (structure.size_of(file) + unit - 1) / unit * unit);
+  }
+
+  uint64_t begin_of(uint64_t file) const { return begins_[file]; }
+  uint64_t end_of(uint64_t file) const { return begins_[file + 1]; }
+  uint64_t size() const { return begins_.back(); }
+  // The file that has the offset, below size().
+  uint64_t file_at(uint64_t offset) const {
+    return uint64_t(std::upper_bound(begins_.begin(), begins_.end(), offset) - begins_.begin()) - 1;
+  }
+
+ private:
+  std::vector<uint64_t> begins_;  // and the end
+};
+
+}  // namespace fsr::vdbench

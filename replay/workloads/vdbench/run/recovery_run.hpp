@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recovery from journals, of all SDs or trees before the first run. One thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "workloads/vdbench/files/anchor.hpp"
+#include "workloads/vdbench/pages/reports.hpp"
+#include "workloads/vdbench/raw/raw_player.hpp"
+#include "workloads/vdbench/validate/recovery.hpp"
+
+namespace fsr::vdbench {
+
+class RecoveryRun {
+ public:
+  RecoveryRun(const General& general, Clock& clock, Reports& reports);
+
+  // What is wrong is told to the reports. Throws std::runtime_error for what can't be read, and with as many errors as
+  // data_errors= allows, after its command.
+  void recover(const RecoveredKeys& known, const OpenStorage& storage, Target& target);
+  void recover(const RecoveredKeys& known, Anchor& anchor, Target& target);  // what exists of it is known
+  uint64_t errors() const { return errors_.count(); }
+
+ private:
+  void recover(const RecoveredKeys& known, ValidatedStorage& storage, RecoverySource& source);
+
+  const General& general_;
+  Clock& clock_;
+  Reports& reports_;
+  std::atomic<bool> over_{false};
+  ErrorLog errors_;
+};
+
+}  // namespace fsr::vdbench
