@@ -21,7 +21,7 @@ struct Options {
   std::vector<std::string> files, words;
   vdbench::ProgramOptions program;
   std::string elapsed, interval, warmup;
-  std::vector<std::string> clean, validate, journal, loop;
+  std::vector<std::string> clean, validate, journal, loop, demo;
 };
 
 void take_word(vdbench::ProgramOptions& program, const std::string& word) {
@@ -33,7 +33,12 @@ void take_word(vdbench::ProgramOptions& program, const std::string& word) {
     throw std::runtime_error("'" + word + "': NAME is set twice");
 }
 
-// "-f a b name=value" and "- TEXT".
+bool begins_section(const std::string& word) {
+  const std::string keyword = word.substr(0, word.find('='));
+  return keyword == "hd" || keyword == "sd" || keyword == "wd" || keyword == "rd" || keyword == "fsd" || keyword == "fwd";
+}
+
+// "-f a b name=value" and "- TEXT...".
 void take_words(Options& o) {
   for (const std::string& file : o.files) {
     if (file.find('=') == std::string::npos)
@@ -42,12 +47,12 @@ void take_words(Options& o) {
       take_word(o.program, file);
   }
   for (size_t i = 0; i < o.words.size(); ++i) {
-    if (o.words[i] == "-") {
-      if (++i == o.words.size()) throw std::runtime_error("-: expected parameters after it");
+    const bool first = o.words[i] == "-";
+    if (first && ++i == o.words.size()) throw std::runtime_error("-: expected parameters after it");
+    if (first || (o.program.text && begins_section(o.words[i])))
       o.program.text = o.program.text.value_or("") + o.words[i] + "\n";
-    } else {
+    else
       take_word(o.program, o.words[i]);
-    }
   }
 }
 
@@ -108,6 +113,19 @@ void take_journal(Options& o, bool given) {
     v.maps_only |= letter == 'm';
     v.reads_all &= letter != 's';
   }
+}
+
+// "-t", "-tf": a small run on SDs or FSDs in memory.
+std::string take_demo(Options& o, bool given) {
+  if (!given) return "";
+  const std::string how = take_letters(o, o.demo, "f");
+  if (how.size() > 1) throw std::runtime_error("-t" + how + ": expected -t or -tf");
+  return how.empty() ? "sd=sd1,lun=memory:demo,size=10m\n"
+                       "wd=wd1,sd=sd1,xfersize=(1k,50,4k,50),rdpct=50\n"
+                       "rd=rd1,wd=wd1,iorate=100,elapsed=5,interval=1\n"
+                     : "fsd=fsd1,anchor=memory:,depth=1,width=1,files=100,size=128k\n"
+                       "fwd=fwd1,fsd=fsd1,operation=read,xfersize=4k,fileio=sequential,fileselect=random,threads=2\n"
+                       "rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=5,interval=1\n";
 }
 
 // "-l", "-l5", "-l2h".
@@ -173,6 +191,7 @@ void declare(Command& command, Options& o) {
   add_how("-v", o.validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes");
   add_how("-j", o.journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it");
   add_how("-l", o.loop, "all runs again, until it is ended; -l5: five times; -l30s, -l10m, -l2h: for this time");
+  add_how("-t", o.demo, "a small run in memory; -tf: on files");
   command.flag("-s", o.program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o.program.quiet, "no lines on the terminal");
   command.flag("--json", o.program.json, "results as JSON in place of these lines");
@@ -187,7 +206,9 @@ int run(Options& o, Command& command, const std::atomic<int>& stop) {
   take_validation(o, command.option("-v").given());
   take_journal(o, command.option("-j").given());
   take_repeats(o, command.option("-l").given());
+  const std::string demo = take_demo(o, command.option("-t").given());
   take_words(o);
+  if (!demo.empty()) o.program.text = o.program.text.value_or("") + demo;
   o.program.elapsed = seconds(o.elapsed, "-e");
   o.program.interval = seconds(o.interval, "-i");
   o.program.warmup = seconds(o.warmup, "-w");

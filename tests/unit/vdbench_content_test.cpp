@@ -63,6 +63,60 @@ TEST_CASE("vdbench: blocks are alike as was asked, also after some were written 
   REQUIRE_THROWS_AS(Content({.dedup = 30, .unit = 4096}, "sd1", kSize), std::runtime_error);
 }
 
+TEST_CASE("vdbench: transfers smaller than a unit keep the ratio, whatever their order") {
+  const Content content({.dedup = 2, .unit = 32 << 10}, "sd1", kSize);
+  ContentWriter writer(0);
+  std::string data(kSize, 0);
+  for (uint64_t i = 0, transfers = kSize / 4096; i < transfers; ++i) {
+    const uint64_t at = i * 1021 % transfers * 4096;
+    data.replace(at, 4096, writer.get(content, at, 4096));
+  }
+  REQUIRE(dedup_of(data, 32 << 10) == Approx(2).epsilon(0.05));
+  // A part is the same as in one transfer of all.
+  const Content alike({.compression = 3, .dedup = 2, .unit = 8192, .sets = 1, .sets_percent = false}, "sd1", 16384);
+  for (uint64_t unit : {0, 8192}) {
+    const std::string whole(writer.get(alike, unit, 8192));
+    if (writer.get(alike, unit, 8192) != whole) continue;  // it is of no set
+    std::string parts;
+    for (uint64_t at = 0; at < 8192; at += 100) parts += writer.get(alike, unit + at, std::min<uint64_t>(100, 8192 - at));
+    REQUIRE(parts == whole);
+  }
+}
+
+TEST_CASE("vdbench: hot sets are units at the beginning, and the ratio is what was asked") {
+  const ContentSettings settings{.dedup = 2, .unit = 4096, .hot_sets = {{4, 100}, {2, 50}}};
+  const Content content(settings, "sd1", kSize);
+  ContentWriter writer(0);
+  const std::string data = written(content, writer, 64 << 10);
+  REQUIRE(dedup_of(data, 4096) == Approx(2).epsilon(0.05));
+  REQUIRE(dedup_of(data.substr(0, 400 * 4096), 4096) == 100);
+  REQUIRE(dedup_of(data.substr(400 * 4096, 100 * 4096), 4096) == 50);
+  REQUIRE_THROWS_AS(Content({.dedup = 2, .unit = 4096, .hot_sets = {{4000, 1}}}, "sd1", kSize), std::runtime_error);
+  REQUIRE_THROWS_AS(Content({.dedup = 2, .unit = 4096, .hot_sets = {{1, 4000}}}, "sd1", kSize), std::runtime_error);
+}
+
+TEST_CASE("vdbench: sets that flip have two contents") {
+  for (auto flips : {ContentSettings::Flips::all, ContentSettings::Flips::hot}) {
+    const bool all = flips == ContentSettings::Flips::all;
+    const Content content({.dedup = 2, .unit = 8192, .sets = 20, .sets_percent = false, .hot_sets = {{1, 100}}, .flips = flips},
+                          "sd1", kSize);
+    ContentWriter writer(0), other(1);
+    const std::string first = written(content, writer, 8192), second = written(content, other, 4096),
+                      third = written(content, writer, 8192);
+    std::set<uint64_t> hot;
+    for (uint64_t at = 0; at < 100 * 8192; at += 8192) {
+      REQUIRE(first.compare(at, 8192, second, at, 8192) != 0);
+      REQUIRE(first.compare(at, 8192, third, at, 8192) == 0);
+      hot.insert(XXH3_64bits(first.data() + at, 8192));
+      hot.insert(XXH3_64bits(second.data() + at, 8192));
+    }
+    REQUIRE(hot.size() == 2);
+    unsigned same = 0;
+    for (uint64_t at = 100 * 8192; at < kSize; at += 8192) same += first.compare(at, 8192, second, at, 8192) == 0;
+    REQUIRE((same == 0) == all);
+  }
+}
+
 TEST_CASE("vdbench: a pattern goes through from the beginning to the end") {
   const Content content({.pattern = std::make_shared<const std::string>("abcde")}, "sd1", kSize);
   ContentWriter writer(0);

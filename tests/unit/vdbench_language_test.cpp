@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // vdbench's parameter files: what they mean, and what is said of bad ones.
+#include <fcntl.h>
+
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -74,6 +76,19 @@ TEST_CASE("vdbench: abbreviations, case, defaults, counts, wildcards, ranges") {
   REQUIRE(all.runs[0].workloads.size() == 3);
   REQUIRE(all.runs[0].elapsed == 60);
   REQUIRE(all.runs[0].loops.at(0).numbers.size() == 3);
+}
+
+TEST_CASE("vdbench: loops of seekpct and operations replace those of the defaults; flags in hexadecimal") {
+  const Definitions all = read(
+      "sd=sd1,lun=/x,size=16m,openflags=0x1000\nwd=wd1,sd=sd1\nrd=default,forseekpct=(0,50),io=max\n"
+      "rd=rd1,wd=wd1,forseekpct=(eof,100,seqnz)\nrd=rd2,wd=wd1\n");
+  REQUIRE(all.storages[0].flags.flags == O_DSYNC);
+  const std::vector<PlannedRun> runs = plan_runs(all);
+  REQUIRE(runs.size() == 5);
+  REQUIRE(runs[0].workloads[0].seek == Seek::once);
+  REQUIRE(runs[1].workloads[0].seek_percent == 100);
+  REQUIRE(runs[2].workloads[0].seek == Seek::sequential_elsewhere);
+  REQUIRE(runs[4].workloads[0].seek_percent == 50);
 }
 
 TEST_CASE("vdbench: numbers, times, percentages") {
@@ -163,6 +178,10 @@ TEST_CASE("vdbench: bad files, each with its place") {
       {"sd=sd1,lun=/x,offset=513\n", "f:1:22: expected a multiple of 512"},
       {"sd=sd1,lun=/x,range=10\n", "f:1:15: expected range=(from,to)"},
       {"sd=sd1,lun=/x,range=(20,10)\n", "f:1:25: expected an end above the beginning"},
+      {"data_errors=(1,2,3)\n" + kSd, "f:1:1: expected N, (N,SECONDS), \"COMMAND\" or remove"},
+      {"dedupratio=2\ndedupflipflop=hot\n" + kSd + kWd + kRd, "f:5:1: dedupflipflop=hot: expected deduphotsets="},
+      {"dedupratio=2\ndeduphotsets=(1,2,3)\n" + kSd, "f:2:1: expected pairs of a number of sets"},
+      {"sd=sd1,lun=/x,openflags=0x42\n", "f:1:25: expected 0x4000 (O_DIRECT), 0x1000 (O_DSYNC)"},
       {"sd=sd1,lun=/x,openflags=o_fast\n", "f:1:25: 'o_fast' is not known here, expected o_direct,"},
       {"sd=sd1,lun=/x,replay=(1)\n", "f:1:15: replay= is refused: Swat's traces are closed"},
       {"sd=sd1,lun=/x,kstat=a\n", "f:1:15: kstat= is refused: it is Solaris' own"},

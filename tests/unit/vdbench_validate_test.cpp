@@ -90,7 +90,7 @@ struct Recovering {
   ValidatedStorage storage;
   std::vector<std::string> told;
   std::atomic<bool> over{false};
-  ErrorLog errors{1000, over, [this](const std::string& line) { told.push_back(line); }};
+  ErrorLog errors{{.most = 1000}, over, [this](const std::string& line, const ErrorPlace&) { told.push_back(line); }};
   Validation how;
   ValidationCounts counts;
   explicit Recovering(uint64_t size) : storage((system.name = "fsd1", system), size, kBlock) {

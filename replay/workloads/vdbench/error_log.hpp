@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -17,29 +18,47 @@ struct ErrorPlace {
   int error = 0;  // errno; 0: the data is not as written
 };
 
+struct ErrorLimits {
+  uint64_t most = 0;  // errors
+  int64_t wait = 0;   // seconds after the latest; 0: no limit
+};
+
 class ErrorLog {
  public:
-  // `over` is set when there are `most`. `tell` is called with a line of each of the first ones, by one thread at a time.
-  ErrorLog(uint64_t most, std::atomic<bool>& over, std::function<void(const std::string&)> tell)
-      : most_(most), over_(over), tell_(std::move(tell)) {}
+  // `over` is set at a limit. `tell` is called with a line of each of the first ones, and where it failed, by one thread at a
+  // time.
+  using Tell = std::function<void(const std::string&, const ErrorPlace&)>;
+  ErrorLog(const ErrorLimits& limits, std::atomic<bool>& over, Tell tell)
+      : limits_(limits), over_(over), tell_(std::move(tell)) {}
 
   void add(const std::string& line, const ErrorPlace& place) {
     std::lock_guard lock(mutex_);
     if (count_ == 0) first_ = place;
-    if (++count_ <= kTold) tell_(line);
-    if (count_ >= most_) over_ = true;
+    latest_ = Clock::now();
+    if (++count_ <= kTold) tell_(line, place);
+    if (count_ >= limits_.most) over_ = true;
+  }
+  // From time to time: whether there was an error, and none for as long as is waited for.
+  void look_at_time() {
+    std::lock_guard lock(mutex_);
+    if (limits_.wait == 0 || count_ == 0 || Clock::now() - latest_ < std::chrono::seconds(limits_.wait)) return;
+    waited_ = over_ = true;
   }
   uint64_t count() const { return count_.load(); }
   const ErrorPlace& first() const { return first_; }  // when nobody adds any more
-  bool too_many() const { return count() >= most_; }
+  bool too_many() const { return count() >= limits_.most; }
+  bool waited() const { return waited_; }
 
  private:
   static constexpr uint64_t kTold = 10'000;
-  const uint64_t most_;
+  using Clock = std::chrono::steady_clock;
+  const ErrorLimits limits_;
   std::atomic<bool>& over_;
-  const std::function<void(const std::string&)> tell_;
+  const Tell tell_;
   std::mutex mutex_;
   std::atomic<uint64_t> count_{0};
+  std::atomic<bool> waited_{false};
+  Clock::time_point latest_;
   ErrorPlace first_;
 };
 

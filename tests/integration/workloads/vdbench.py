@@ -358,6 +358,11 @@ def bad_input():
         case(f"{name}: nothing was touched", not os.path.exists("d") and not os.path.exists("no"))
     done = run(FSBENCH, "vdbench", "-s", "-v", "-", "sd=s,lun=x,size=1m", "-", "wd=w,sd=s", "-", "rd=r,wd=w,iorate=$n", "n=5")
     case("options whose letters may be glued take no words", done.returncode == 0 and "I/O rate: 5;" in done.stdout, done)
+    for option, expected in (("-t", "avg_2-2"), ("-tf", "avg_2-2")):
+        done = run(FSBENCH, "vdbench", option, "-e", "2", "-o", "demo")
+        case(f"a small run without a parameter file: {option}", done.returncode == 0 and expected in done.stdout, done.stdout + done.stderr)
+    done = run(FSBENCH, "vdbench", "-s", "-", "sd=s,lun=x,size=1m", "wd=w,sd=s", "rd=r,wd=w,iorate=$n", "n=5")
+    case("parameters in several words", done.returncode == 0 and "Simulating RD=r; I/O rate: 5" in done.stdout, done.stdout + done.stderr)
     done = run(FSBENCH, "vdbench", "-vx", "-", "fsd=f")
     case("a letter that -v does not know: status 2", done.returncode == 2 and "'x': expected NAME=VALUE" in done.stderr, done.stderr)
     done = run(FSBENCH, "vdbench", "-s", "-", "fsd=f,anchor=d\nfwd=w", "-", "rd=r,fwd=w,fwdrate=(1-3,1)")

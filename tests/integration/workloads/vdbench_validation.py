@@ -7,15 +7,17 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from older_tools import case, failed, scratch  # noqa: E402
+from older_tools import case, failed, run, scratch  # noqa: E402
 from vdbench import vdbench  # noqa: E402
 
 
 HURT = """
+import os
+import sys
 B = 4096
 with open("old", "rb") as file:
     old = file.read()
-with open("checked", "r+b") as file:
+with open(sys.argv[1], "r+b") as file:
     def get(n):
         file.seek(n * B)
         return file.read(B)
@@ -30,7 +32,14 @@ with open("checked", "r+b") as file:
     put(40, old[40 * B + 2048:41 * B], 2048)
     put(50, bytes([get(50)[100] ^ 1]), 100)
     put(60, b"somebody" * 512)
+    file.flush()
+    os.fsync(file.fileno())
 """
+BECAME = {10: "misplaced write", 11: "misplaced write", 20: "lost write", 30: "lost write", 40: "torn write", 50: "damaged data", 60: "foreign data"}
+
+
+def told_of_blocks(name):
+    return {int(lba) // 4096: what for lba, what in re.findall(r"block lba=(\d+) .*?: ([a-z ]+), expected", content(f"{name}.out/errorlog.html"))}
 
 
 def validation():
@@ -51,19 +60,56 @@ rd=check,wd=r
          checked[3] == (8192, 0) and not any(wrong for _, wrong in checked), (checked, out[-600:], done.stderr))
     os.unlink("checked")
     done, out = vdbench(parameters.replace("wd=mix,sd", "wd=other,sd").replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
-                        'rd=second,wd=w,startcmd="cp checked old"\nrd=hurt,wd=r,startcmd="python3 hurt.py"\n', "-v", name="bad")
-    with open("bad.out/errorlog.html", encoding="utf-8") as file:
-        told = dict(re.findall(r"block lba=(\d+) .*?: ([a-z ]+), expected", file.read()))
-    case("swapped, dropped, rolled back, torn, flipped and foreign blocks are named for what they are",
-         {int(lba) // 4096: what for lba, what in told.items()} == {10: "misplaced write", 11: "misplaced write", 20: "lost write", 30: "lost write",
-                                                                   40: "torn write", 50: "damaged data", 60: "foreign data"}, told)
+                        'rd=second,wd=w,startcmd="cp checked old"\nrd=hurt,wd=r,startcmd="python3 hurt.py checked"\n', "-v", name="bad")
+    told = told_of_blocks("bad")
+    case("swapped, dropped, rolled back, torn, flipped and foreign blocks are named for what they are", told == BECAME, told)
     case("and end with status 1", done.returncode == 1 and "7 errors" in done.stderr, done.stderr)
     done, out = vdbench('data_errors="echo saw $lun $lba $size $sector $error >told"\n' + parameters.replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
                         'rd=hurt,wd=r,startcmd="cp old checked"\n', "-v", name="told")
     case("the first error runs the command of data_errors=, and ends all", done.returncode == 1 and re.fullmatch(r"saw checked (\d+) 4096 \d+ 0\n", content("told")) and
          "as many as data_errors= allows" in done.stderr, (content("told"), out[-800:], done.stderr))
+    os.rename("checked", "a $size b")
+    done, out = vdbench('data_errors="echo $lun $lba >told"\n' + parameters.replace("lun=checked", 'lun="a $size b"').replace("rd=mix,wd=mix,elapsed=2,threads=8\n", "") +
+                        """rd=hurt,wd=r,startcmd="dd if=/dev/zero of='a $size b' bs=4k count=1 seek=7 conv=notrunc status=none"\n""", "-v", name="named")
+    case("what stands in a name is no variable", done.returncode == 1 and content("told") == "a $size b 28672\n", (content("told"), out[-800:], done.stderr))
+    os.rename("a $size b", "checked")
+    two = """sd=sd1,lun=checked,size=4m
+sd=sd2,lun=fine,size=4m
+wd=w,sd=sd*,rdpct=0,xfersize=4k,seekpct=eof
+wd=r,sd=sd*,rdpct=100,xfersize=4k
+rd=default,iorate=max,elapsed=60,interval=1
+rd=first,wd=w
+rd=hurt,wd=r,elapsed=2,startcmd="cp old checked"
+rd=after,wd=r,elapsed=2
+"""
+    done, out = vdbench("data_errors=remove\n" + two, "-v", name="removed")
+    rates = re.findall(r"avg_2-2 +([0-9.]+)", content("removed.out/sd1.html")), re.findall(r"avg_2-2 +([0-9.]+)", content("removed.out/sd2.html"))
+    case("with data_errors=remove nothing more is done to an SD that had an error, and the other goes on", done.returncode == 1 and
+         "sd=sd1: nothing more is done to it" in content("removed.out/errorlog.html") and len(rates[1]) == 2 and all(float(r) > 0 for r in rates[1]) and
+         all(float(r) == 0 for r in rates[0]), (rates, out[-2500:], done.stderr))
+    done, out = vdbench("data_errors=(1000000,1)\n" + two.replace("elapsed=2,startcmd", "elapsed=30,startcmd"), "-v", name="waited")
+    case("or all ends some time after the latest error", done.returncode == 1 and "none for the 1 seconds of data_errors=" in done.stderr, done.stderr)
     done, out = vdbench("sd=toolongname,lun=checked\nwd=w,sd=t*\nrd=r,wd=w,iorate=1\n", "-v", name="long")
     case("refused: a name that does not fit into a sector", done.returncode == 2 and "at most 8 letters" in done.stderr, done.stderr)
+
+
+def validation_of_a_device():
+    with open("image", "wb") as file:
+        file.truncate(4 << 20)
+    device = run("losetup", "-f", "--show", "image").stdout.strip()
+    try:
+        done, out = vdbench(f"""sd=sd1,lun={device}
+wd=w,sd=sd1,rdpct=0,xfersize=4k,seekpct=eof
+wd=r,sd=sd1,rdpct=100,xfersize=4k,seekpct=eof
+rd=default,iorate=max,elapsed=60,interval=1
+rd=first,wd=w
+rd=second,wd=w,startcmd="cp {device} old"
+rd=hurt,wd=r,startcmd="python3 hurt.py {device}"
+""", "-v", name="device")
+    finally:
+        run("losetup", "-d", device)
+    told = told_of_blocks("device")
+    case("blocks of a device are named for what became of them", done.returncode == 1 and told == BECAME, (told, out[-800:], done.stderr))
 
 
 HURT_FILES = """
@@ -83,7 +129,9 @@ def old(d, f, n):
     with open("old.d" + path(d, f)[len("checked.d"):], "rb") as file:
         file.seek(n * B)
         return file.read(B)
+one = get(1, 1, 2)
 put(1, 1, 2, get(2, 3, 5))
+put(2, 3, 5, one)
 put(1, 2, 3, bytes(B))
 put(1, 3, 4, old(1, 3, 4))
 put(2, 1, 5, old(2, 1, 5)[:1024])
@@ -120,10 +168,10 @@ rd=second,fwd=again
         told = {(path, int(lba) // 4096): (what, rest) for path, lba, what, rest in
                 re.findall(r"block file=\S+?(\d\.dir/vdb_f\d+)\.file lba=(\d+) .*?: ([a-z ]+), expected(.*)", file.read())}
     case("blocks of files are named for what became of them", {place: what for place, (what, _) in told.items()} == {
-        ("1.dir/vdb_f0001", 2): "misplaced write", ("1.dir/vdb_f0002", 3): "lost write", ("1.dir/vdb_f0003", 4): "lost write",
+        ("1.dir/vdb_f0001", 2): "misplaced write", ("2.dir/vdb_f0003", 5): "misplaced write", ("1.dir/vdb_f0002", 3): "lost write", ("1.dir/vdb_f0003", 4): "lost write",
         ("2.dir/vdb_f0001", 5): "torn write", ("2.dir/vdb_f0002", 6): "damaged data", ("2.dir/vdb_f0004", 7): "foreign data"}, told)
     case("with the file that a misplaced one belongs to", "of file=vdb.1_2.dir/vdb_f0003.file lba=20480" in told.get(("1.dir/vdb_f0001", 2), ("", ""))[1], told)
-    case("they end with status 1", done.returncode == 1 and "6 errors" in done.stderr, done.stderr)
+    case("they end with status 1", done.returncode == 1 and "7 errors" in done.stderr, done.stderr)
     for name, text, expected in (("a size that is not of sectors", parameters.replace("4,size=64k", "4,size=1000"), "multiples of 512"),
                                  ("a copy", parameters.replace("fwd=default", "fsd=x,anchor=y\nfwd=default").replace("fsd=fsd1,threads", "fsd=fsd1,target=x,threads") +
                                   "rd=copy,fwd=write,operations=copy\n", "expected no copy"),
@@ -141,6 +189,7 @@ def content(name):
 
 def main():
     validation()
+    validation_of_a_device()
     validation_of_files()
     sys.exit(1 if failed else 0)
 

@@ -23,37 +23,77 @@ uint64_t now() { return uint64_t(std::chrono::system_clock::now().time_since_epo
 
 }  // namespace
 
+uint64_t Content::unit_of(const ContentSettings& s) { return s.dedup > 0 ? s.unit : kPage; }
+
 Content::Content(const ContentSettings& s, const std::string& owner, uint64_t size)
     : pattern_(s.pattern),
       random_share_(1 / s.compression),
-      unit_(s.dedup > 0 ? s.unit : kPage),
-      owner_(XXH3_64bits(owner.data(), owner.size())) {
+      unit_(unit_of(s)),
+      owner_(XXH3_64bits(owner.data(), owner.size())),
+      flips_(s.flips) {
   if (s.dedup <= 1) return;
-  const double units = std::max(1.0, double(size / unit_));
+  units_ = std::max<uint64_t>(1, size / unit_);
+  const auto units = double(units_);
   const double sets = std::max(1.0, std::floor(s.sets_percent ? units * s.sets / 100 : s.sets));
-  once_share_ = 1 / s.dedup - sets / units;
-  sets_ = uint64_t(sets);
+  uint64_t hot_sets = 0, hot_units = 0;
+  for (const auto& [count, blocks] : s.hot_sets) {
+    hot_units += count * blocks;
+    hot_.push_back({hot_units, hot_sets, count});
+    hot_sets += count;
+  }
+  once_share_ = (units / s.dedup - sets) / std::max(1.0, units - double(hot_units));
   if (once_share_ < 0)
     throw std::runtime_error(
         fmt::format("{}: {:.0f} sets in {:.0f} units of {} bytes, expected at most {:.0f} for dedupratio={:g}", owner, sets,
                     units, unit_, std::floor(units / s.dedup), s.dedup));
+  if (double(hot_sets) >= sets)
+    throw std::runtime_error(fmt::format("{}: {} hot sets, expected fewer than all {:.0f} sets", owner, hot_sets, sets));
+  if (once_share_ > 1)
+    throw std::runtime_error(fmt::format("{}: {} units in hot sets leave too few others of {:.0f} for dedupratio={:g}", owner,
+                                         hot_units, units, s.dedup));
+  sets_ = uint64_t(sets) - hot_sets;
+  if (flips_ != ContentSettings::Flips::none) flipped_ = std::make_unique<std::atomic<bool>[]>(units_);
 }
 
-uint64_t Content::seed_of(uint64_t number, Random& once) const {
-  if (sets_ == 0 || double(number * kGoldenRatio) * 0x1p-64 < once_share_) return once.next();
-  return owner_ + Random(number, owner_).below(sets_);
+uint64_t Content::seed_of(uint64_t number, bool begins, Random& once) const {
+  if (sets_ == 0) return once.next();
+  const auto hot = std::find_if(hot_.begin(), hot_.end(), [&](const Hot& h) { return number < h.end; });
+  uint64_t set = 0;
+  if (hot != hot_.end()) {
+    set = hot->first_set + number % hot->sets;
+  } else {
+    if (double(number * kGoldenRatio) * 0x1p-64 < once_share_) return once.next();
+    const uint64_t hot_sets = hot_.empty() ? 0 : hot_.back().first_set + hot_.back().sets;
+    set = hot_sets + Random(number, owner_).below(sets_);
+  }
+  bool other = false;
+  if (number < units_ &&
+      (flips_ == ContentSettings::Flips::all || (flips_ == ContentSettings::Flips::hot && hot != hot_.end()))) {
+    other = flipped_[number];
+    // The rest of the unit goes with its beginning.
+    if (begins)
+      flipped_[number] = !other;
+    else
+      other = !other;
+  }
+  return owner_ + 2 * set + other;
 }
 
-void Content::fill(char* to, uint64_t seed) const {
-  Random random(seed, 1);
-  for (uint64_t at = 0; at < unit_; at += kPage) {
-    const uint64_t page = std::min(kPage, unit_ - at);
-    const auto filled = uint64_t(std::lround(double(page) * random_share_));
-    for (uint64_t i = 0; i < filled; i += 8) {
+void Content::fill(char* to, uint64_t from, uint64_t length, uint64_t seed) const {
+  const uint64_t end = from + length;
+  for (uint64_t page = from / kPage * kPage; page < end; page += kPage) {
+    // A page's bytes follow from its number, so that those before it cost nothing.
+    Random random(seed, page / kPage + 1);
+    const uint64_t size = std::min(kPage, unit_ - page);
+    const uint64_t filled = page + uint64_t(std::lround(double(size) * random_share_));
+    const uint64_t first = std::max(page, from), last = std::min(page + size, end);
+    for (uint64_t at = page; at < std::min(filled, last); at += 8) {
       const uint64_t word = random.next();
-      memcpy(to + at + i, &word, std::min<uint64_t>(8, filled - i));
+      const uint64_t low = std::max(at, first), high = std::min({at + 8, filled, last});
+      if (low < high) memcpy(to + (low - from), reinterpret_cast<const char*>(&word) + (low - at), high - low);
     }
-    memset(to + at + filled, 0, page - filled);
+    const uint64_t zeros = std::max(filled, first);
+    if (zeros < last) memset(to + (zeros - from), 0, last - zeros);
   }
 }
 
@@ -81,14 +121,7 @@ std::string_view ContentWriter::get(const Content& content, uint64_t offset, uin
   const uint64_t unit = content.unit();
   for (uint64_t at = 0; at < length;) {
     const uint64_t begin = (offset + at) % unit, n = std::min(unit - begin, length - at);
-    const uint64_t seed = content.seed_of((place + offset + at) / unit, once_);
-    if (n == unit) {
-      content.fill(to + at, seed);
-    } else {
-      part_.resize(unit);
-      content.fill(part_.data(), seed);
-      memcpy(to + at, part_.data() + begin, n);
-    }
+    content.fill(to + at, begin, n, content.seed_of((place + offset + at) / unit, begin == 0, once_));
     at += n;
   }
   return {to, length};

@@ -5,14 +5,17 @@
 // A unit is random bytes and zeros in each 4 KiB, in the proportion of compratio=, from a generator whose seed is a number: one
 // that is used once, or that of a set, whose units are all alike. Which units are of sets follows from their number alone
 // (multiples of the golden ratio, which are spread evenly: Knuth, TAOCP 3, 6.4), so that the ratio stays what it is when units
-// are written again.
+// are written again. Hot sets are units at the beginning. A set that flips has two contents, and each write of the beginning of
+// one of its units leaves the other than before there.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "workloads/random.hpp"
 #include "workloads/vdbench/language/settings.hpp"
@@ -27,17 +30,26 @@ class Content {
   Content(const ContentSettings& settings, const std::string& owner, uint64_t size);
 
   uint64_t unit() const { return unit_; }
-  // The seed of a unit that is written now: its set's, or one that is drawn.
-  uint64_t seed_of(uint64_t number, Random& once) const;
-  void fill(char* to, uint64_t seed) const;                      // a unit
+  static uint64_t unit_of(const ContentSettings& settings);
+  // The seed of a unit that is written now, its beginning or the rest: its set's, or one that is drawn. Any thread.
+  uint64_t seed_of(uint64_t number, bool begins, Random& once) const;
+  // Bytes of a unit from there on.
+  void fill(char* to, uint64_t from, uint64_t length, uint64_t seed) const;
   const std::string* pattern() const { return pattern_.get(); }  // or null
 
  private:
   const std::shared_ptr<const std::string> pattern_;
   const double random_share_;  // of each 4 KiB
   const uint64_t unit_, owner_;
-  uint64_t sets_ = 0;  // 0: all units are different
+  uint64_t sets_ = 0;  // that are not hot; 0: all units are different
   double once_share_ = 1;
+  struct Hot {
+    uint64_t end, first_set, sets;  // units up to there are of these
+  };
+  std::vector<Hot> hot_;
+  const ContentSettings::Flips flips_;
+  uint64_t units_ = 0;
+  std::unique_ptr<std::atomic<bool>[]> flipped_;  // by unit; where sets flip
 };
 
 // The memory in which one thread puts together what it writes: begins at a page, as devices want it.
@@ -58,7 +70,6 @@ class ContentWriter {
   Random once_;
   std::unique_ptr<char, Free> buffer_;
   uint64_t size_ = 0;
-  std::string part_;  // the unit that a transfer covers in part
 };
 
 }  // namespace fsr::vdbench

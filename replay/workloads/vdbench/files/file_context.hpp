@@ -40,11 +40,11 @@ struct WorkContext {
   const FileWork& work;
   unsigned number;  // of the run's works
   Anchor& anchor;
-  Anchor* target = nullptr;          // of copy and move
+  Anchor* target = nullptr;              // of copy and move
   const Content* content = nullptr;      // of what is written; null: of Payload
   const FileRow* content_row = nullptr;  // the places of files in it
-  std::atomic<bool> over{false};     // none of its threads can go on
-  std::atomic<unsigned> threads{0};  // that go on
+  std::atomic<bool> over{false};         // none of its threads can go on
+  std::atomic<unsigned> threads{0};      // that go on
 
   std::unique_ptr<Validator> validator() const {  // of one thread; or null
     if (!anchor.validated()) return nullptr;

@@ -204,8 +204,7 @@ void FilePlayer::failed(const std::string& what, Anchor& anchor, const std::stri
 }
 
 std::string_view FilePlayer::payload(uint32_t file, uint64_t offset, uint64_t length) {
-  if (context_.content)
-    return writer_.get(*context_.content, offset, length, context_.content_row->begin_of(file));
+  if (context_.content) return writer_.get(*context_.content, offset, length, context_.content_row->begin_of(file));
   const ObjectId object = anchor_->file(file).object;
   return Payload::shared().get(object, offset, size_t(length), scratch_);
 }

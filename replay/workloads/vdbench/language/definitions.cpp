@@ -281,6 +281,8 @@ class Reader {
     const ContentSettings& content = all_.general.content;
     if (!content.pattern_file.empty() && (content.compression > 1 || content.dedup > 0))
       throw ParameterError(last, "expected either pattern= or compratio= and dedupratio=");
+    if (content.flips == ContentSettings::Flips::hot && content.hot_sets.empty())
+      throw ParameterError(last, "dedupflipflop=hot: expected deduphotsets=");
     if (content.sets_percent && content.sets * content.dedup > 100)
       throw ParameterError(last, fmt::format("dedupsets={:g}% are more than dedupratio={:g} leaves, expected at most {:g}%",
                                              content.sets, content.dedup, 100 / content.dedup));

@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 50, kMostInDirectory = 10'000'000;
 constexpr const char* kNotYet = "this version does not have it";
+constexpr const char* kGeneralOnly = "this version has it as a general parameter";
 
 void set_sizes(FileSystem& f, const Parameter& p) {
   f.sizes.clear();
@@ -80,7 +81,10 @@ const Keyword<FileSystem> kFileSystem[] = {
     {"mask", set_mask},
     {"log", nullptr, kNotYet},
     {"cleanup", [](FileSystem&, const Parameter& p) { single(p); }},
-    {"dedupratio", nullptr, kNotYet},
+    {"dedupratio", nullptr, kGeneralOnly},
+    {"dedupsets", nullptr, kGeneralOnly},
+    {"deduphotsets", nullptr, kGeneralOnly},
+    {"dedupflipflop", nullptr, kGeneralOnly},
 };
 
 void set_file_io(FileWorkload& w, const Parameter& p) {

@@ -10,6 +10,7 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr size_t kMostBuckets = 64;
+constexpr uint64_t kMostRemoving = 10'000;  // errors, after which everything ends all the same
 
 void set_histogram(General& g, const Parameter& p) {
   if (!same_word(p.values[0].text, "default"))
@@ -46,12 +47,16 @@ void set_commands(Commands& commands, const Parameter& p) {
       commands.lines.push_back(value.text);
 }
 
+// N, (N,SECONDS), "COMMAND" or remove_device, which is mostly shortened.
 void set_data_errors(General& g, const Parameter& p) {
-  const Value& value = single(p);
-  if (same_word(value.text, "remove"))
-    throw ParameterError(value.place, "remove is refused: this version ends at the first error");
-  g.error_command = value.quoted ? value.text : "";
-  g.data_errors = value.quoted ? 1 : whole(p, 1, 1'000'000'000);
+  const Value& first = p.values[0];
+  g.removes = !first.quoted && begins_word("remove_device", first.text);
+  g.error_command = first.quoted ? first.text : "";
+  g.error_wait = 0;
+  if (p.values.size() > (first.quoted || g.removes ? 1 : 2))
+    throw ParameterError(p.place, "expected N, (N,SECONDS), \"COMMAND\" or remove");
+  if (p.values.size() == 2) g.error_wait = int64_t(whole(p.values[1], 1, 1'000'000));
+  g.data_errors = first.quoted ? 1 : g.removes ? kMostRemoving : whole(first, 1, 1'000'000'000);
 }
 
 void set_misc(General& g, const Parameter& p) {
@@ -136,6 +141,19 @@ void set_dedup_sets(General& g, const Parameter& p) {
   if (!fine) throw ParameterError(p.values[0].place, "expected a number of sets, or a percentage of all units");
 }
 
+void set_hot_sets(General& g, const Parameter& p) {
+  if (p.values.size() % 2) throw ParameterError(p.place, "expected pairs of a number of sets and one of units in each");
+  g.content.hot_sets.clear();
+  for (size_t i = 0; i < p.values.size(); i += 2)
+    g.content.hot_sets.emplace_back(whole(p.values[i], 1, 1'000'000), whole(p.values[i + 1], 1, 1'000'000));
+}
+
+void set_flips(General& g, const Parameter& p) {
+  constexpr ContentSettings::Flips kHow[] = {ContentSettings::Flips::none, ContentSettings::Flips::all,
+                                             ContentSettings::Flips::hot};
+  g.content.flips = kHow[one_of(single(p), {"no", "yes", "hotsets"})];
+}
+
 constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kSolaris = "it is Solaris' or Windows' own";
 
@@ -151,8 +169,10 @@ const Keyword<General> kGeneral[] = {
     {"dedupratio", [](General& g, const Parameter& p) { g.content.dedup = within(p, 1, 1000); }},
     {"dedupunit", set_dedup_unit},
     {"dedupsets", set_dedup_sets},
-    {"deduphotsets", nullptr, kNotYet},
-    {"dedupflipflop", nullptr, kNotYet},
+    {"deduphotsets", set_hot_sets},
+    {"dedupflipflop", set_flips},
+    {"dedupacross", nullptr, "units are alike in each SD or anchor for itself"},
+    {"dedupmaxkey", nullptr, "what flips has two contents"},
     {"startcmd", [](General& g, const Parameter& p) { set_commands(g.start, p); }},
     {"start_cmd", [](General& g, const Parameter& p) { set_commands(g.start, p); }},
     {"endcmd", [](General& g, const Parameter& p) { set_commands(g.end, p); }},

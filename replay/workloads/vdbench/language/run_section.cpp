@@ -86,10 +86,14 @@ void set_format(Run& run, const Parameter& p) {
   if (run.format.complete && run.format.any()) throw ParameterError(p.place, "expected complete alone, or with no");
 }
 
-void add_loop(Run& run, const char* name, const Parameter& p, Unit unit = Unit::count) {
-  Loop loop{.name = name, .place = p.place, .numbers = numbers(p, unit), .sizes = {}, .operations = {}};
-  std::erase_if(run.loops, [&](const Loop& other) { return other.name == std::string_view(name); });
+// In place of one of the same name, which the defaults may have.
+void add(Run& run, Loop loop) {
+  std::erase_if(run.loops, [&](const Loop& other) { return other.name == std::string_view(loop.name); });
   run.loops.push_back(std::move(loop));
+}
+
+void add_loop(Run& run, const char* name, const Parameter& p, Unit unit = Unit::count) {
+  add(run, {.name = name, .place = p.place, .numbers = numbers(p, unit), .sizes = {}, .operations = {}});
 }
 
 template <int64_t Least>
@@ -101,11 +105,12 @@ void loop_seek(Run& run, const Parameter& p) {
   Loop loop{.name = "seekpct", .place = p.place, .numbers = {}, .sizes = {}, .operations = {}};
   for (const Value& value : p.values) {
     Parameter one = p;
+    one.keyword = loop.name;  // as of a WD
     one.values = {value};
     loop.sizes.push_back(one);
     loop.numbers.push_back({0, false, value.text});
   }
-  run.loops.push_back(std::move(loop));
+  add(run, std::move(loop));
 }
 
 void loop_operations(Run& run, const Parameter& p) {
@@ -114,7 +119,7 @@ void loop_operations(Run& run, const Parameter& p) {
     loop.operations.push_back(operation_of(value));
     loop.numbers.push_back({0, false, kOperationNames[unsigned(loop.operations.back())]});
   }
-  run.loops.push_back(std::move(loop));
+  add(run, std::move(loop));
 }
 
 void set_commands(Commands& commands, const Parameter& p) {

@@ -57,11 +57,13 @@ struct Validation {
 
 // What is written is like.
 struct ContentSettings {
-  double compression = 1;     // bytes for each that is left
-  double dedup = 0;           // units for each that is left; 0: not asked
-  uint64_t unit = 128 << 10;  // bytes, of dedup
-  double sets = 5;            // of units that are alike
-  bool sets_percent = true;   // of all units
+  double compression = 1;                                             // bytes for each that is left
+  double dedup = 0;                                                   // units for each that is left; 0: not asked
+  uint64_t unit = 128 << 10;                                          // bytes, of dedup
+  double sets = 5;                                                    // of units that are alike
+  bool sets_percent = true;                                           // of all units
+  std::vector<std::pair<uint64_t, uint64_t>> hot_sets{};              // how many sets of how many units each, at the beginning
+  enum class Flips : uint8_t { none, hot, all } flips = Flips::none;  // sets that are one content and another in turn
   std::string pattern_file;
   std::shared_ptr<const std::string> pattern;  // its content; null: none
   bool given() const { return compression > 1 || dedup > 0 || !pattern_file.empty(); }
@@ -84,6 +86,8 @@ struct General {
   Commands start, end;
   std::string monitor;        // a file whose words end the run
   uint64_t data_errors = 50;  // after which everything ends
+  int64_t error_wait = 0;     // seconds after the latest error, after which everything ends; 0: it does not
+  bool removes = false;       // nothing more is done to an SD that had an error
   std::string error_command;  // before that, with what failed first; empty: none
   std::optional<bool> format_storage;
   bool concatenates = false;  // the SDs of a WD are one

@@ -68,9 +68,29 @@ Operation operation_of(const Value& value) {
 }
 
 // All three kinds of O_SYNC are O_DSYNC, as 5.04 opens files on Linux.
+// "0x4000": as open(2) has them on the machine.
+static uint32_t flags_of(const Value& value) {
+  constexpr uint32_t kKnown = O_DIRECT | O_SYNC;  // of which O_DSYNC is a part
+  size_t used = 0;
+  unsigned long flags = 0;
+  try {
+    flags = std::stoul(value.text, &used, 16);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used != value.text.size() || (flags & ~uint64_t(kKnown)))
+    throw ParameterError(value.place, fmt::format("expected {:#x} (O_DIRECT), {:#x} (O_DSYNC), {:#x} (O_SYNC) or a sum of these",
+                                                  O_DIRECT, O_DSYNC, O_SYNC));
+  return uint32_t(flags);
+}
+
 OpenFlags open_flags(const Parameter& parameter) {
   OpenFlags flags;
   for (const Value& value : parameter.values) {
+    if (value.text.starts_with("0x")) {
+      flags.flags |= flags_of(value);
+      continue;
+    }
     switch (one_of(value, {"o_direct", "directio", "o_sync", "o_dsync", "o_rsync", "fsync", "none"})) {
       case 0:
       case 1:

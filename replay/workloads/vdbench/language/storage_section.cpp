@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 60;
 constexpr const char* kNotYet = "this version does not have it";
+constexpr const char* kGeneralOnly = "this version has it as a general parameter";
 
 uint64_t sectors(const Parameter& p) {
   const uint64_t bytes = whole(p, 512, kMostBytes);
@@ -62,7 +63,10 @@ const Keyword<Storage> kStorage[] = {
     {"resetlun", nullptr, "it is Solaris' own"},
     {"kstat", nullptr, "it is Solaris' own"},
     {"instance", nullptr, "it is Solaris' own"},
-    {"dedupratio", nullptr, kNotYet},
+    {"dedupratio", nullptr, kGeneralOnly},
+    {"dedupsets", nullptr, kGeneralOnly},
+    {"deduphotsets", nullptr, kGeneralOnly},
+    {"dedupflipflop", nullptr, kGeneralOnly},
 };
 
 const Keyword<Workload> kWorkload[] = {

@@ -71,6 +71,7 @@ Actor RawPlayer::play(Seat& seat) {
     if (!next) break;
     const uint64_t offset = next->offset;
     const OpenStorage& storage = locate(*next);
+    if (storage.removed->load(std::memory_order_relaxed)) break;
     if (storage.place != place) co_await seat.move_to(place = storage.place);
     op.object = storage.object;
     op.handle = storage.handle;

@@ -101,14 +101,14 @@ void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
         known = true;
       }
     if (!known)
-      throw std::runtime_error(
-          fmt::format("fsd={}: its journal is of another tree, expected the depth, width, files and sizes of that one", first.name));
+      throw std::runtime_error(fmt::format(
+          "fsd={}: its journal is of another tree, expected the depth, width, files and sizes of that one", first.name));
     const Structure structure(found.system);
     uint64_t expected = unit;
     for (uint64_t file = 0; file < structure.files(); ++file) expected = std::gcd(expected, structure.size_of(file));
     if (expected % found.keys.unit)
-      throw std::runtime_error(fmt::format("fsd={}: its journal is of blocks of {}, expected a divisor of {}", first.name,
-                                           found.keys.unit, expected));
+      throw std::runtime_error(
+          fmt::format("fsd={}: its journal is of blocks of {}, expected a divisor of {}", first.name, found.keys.unit, expected));
     unit = found.keys.unit;
     recovered_.emplace(anchor, std::move(found));
   }
@@ -173,9 +173,9 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
     const Validation& how = definitions_.general.validation;
     tree.anchor->validate(first, unit->second);
     if (how.journal)
-      tree.anchor->validated()->journal =
-          std::make_unique<Journal>(first.journal, first.name,
-                                    Journal::Options{.flushes = how.flushes, .maps_only = how.maps_only, .shape = shape_of(system)});
+      tree.anchor->validated()->journal = std::make_unique<Journal>(
+          first.journal, first.name,
+          Journal::Options{.flushes = how.flushes, .maps_only = how.maps_only, .shape = shape_of(system)});
     if (recovered_.count(system.anchor) == 0) begin_journal(tree);
   }
   const Structure& s = tree.anchor->structure();
@@ -252,10 +252,9 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
     Anchor* target = work.workload.target ? tree_of(run.systems[*work.workload.target]).anchor.get() : nullptr;
     cast.works.emplace_back(new WorkContext{context, work, w, anchor, target});
     if (run.content.given()) {
-      cast.contents.push_back(
-          std::make_unique<const Content>(run.content, "anchor=" + anchor.name(), anchor.structure().bytes()));
+      cast.rows.push_back(std::make_unique<const FileRow>(anchor.structure(), Content::unit_of(run.content)));
+      cast.contents.push_back(std::make_unique<const Content>(run.content, "anchor=" + anchor.name(), cast.rows.back()->size()));
       cast.works.back()->content = cast.contents.back().get();
-      cast.rows.push_back(std::make_unique<const FileRow>(anchor.structure(), cast.contents.back()->unit()));
       cast.works.back()->content_row = cast.rows.back().get();
     }
     const unsigned threads = work.workload.threads;
@@ -292,11 +291,14 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   options.seed = runs_;
   Pace pace(shares, options);
   std::atomic<bool> over = false;
-  ErrorLog errors(definitions_.general.data_errors, over, [this](const std::string& line) { reports_.error(line); });
+  ErrorLog errors(limits_of(definitions_.general), over,
+                  [this](const std::string& line, const ErrorPlace&) { reports_.error(line); });
   ValidationCounts checks;
   RunContext context{pace, errors, expectations(run), umask_, runs_, definitions_.general.validation, checks};
   Cast cast = this->cast(run, context);
-  RunRecord record = vdbench::perform(stage_, cast.parts, run, reports_, {&stop_, &over, definitions_.general.monitor}, ends_all);
+  unsigned abandoned = 0;
+  RunRecord record = vdbench::perform(stage_, cast.parts, run, reports_, {&stop_, &over, definitions_.general.monitor, &errors},
+                                      ends_all, &abandoned);
   Events events{};
   for (const Events* its : cast.events)
     for (size_t i = 0; i < kEvents; ++i) events[i] += (*its)[i];
@@ -306,6 +308,7 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   record.errors = errors.count();
   error_count_ += record.errors;
   reports_.end(record);
+  end_at_abandoned(abandoned, run);
   for (const FileWork& work : run.file_works) begin_journal(tree_of(run.systems[work.system]));
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(checks.checked),

@@ -71,7 +71,7 @@ class FileRuns final : public Runs {
   std::map<std::string, Opened> targets_;  // by anchor
   Stage stage_;                            // after the targets that it works on
   std::map<std::string, Tree> trees_;
-  std::map<std::string, uint64_t> units_;  // of transfers, by anchor; with data validation
+  std::map<std::string, uint64_t> units_;       // of transfers, by anchor; with data validation
   std::map<std::string, Recovered> recovered_;  // by anchor, until they were checked
   uint64_t error_count_ = 0, runs_ = 0;
 };

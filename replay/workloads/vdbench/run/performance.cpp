@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "util/environment.hpp"
 
@@ -63,6 +66,7 @@ class Teller {
     record_.intervals.push_back(std::move(line));
     reports_.interval(record_);
     check_limits();
+    if (options_.errors) options_.errors->look_at_time();
     look_at_monitor();
   }
 
@@ -107,7 +111,7 @@ class Teller {
 }  // namespace
 
 RunRecord perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports,
-                  const PerformanceOptions& options, bool* ends_all) {
+                  const PerformanceOptions& options, bool* ends_all, unsigned* abandoned) {
   const int64_t duration = run.formats ? 0 : (run.run->elapsed + run.run->warmup) * kSecond;
   Teller teller(run, reports, options, duration);
   PlayOptions play;
@@ -116,32 +120,66 @@ RunRecord perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun
   play.on_interval = [&](const Interval& told) { teller.interval(told); };
   play.stop = options.stop;
   play.over = options.over;
-  const Played played = stage.play(parts, play);
-  if (played.abandoned) throw std::runtime_error(fmt::format("rd={}: {} threads did not end", run.name, played.abandoned));
+  *abandoned = stage.play(parts, play).abandoned;
   *ends_all = teller.ends_all;
   return teller.finish();
 }
 
+void end_at_abandoned(unsigned abandoned, const PlannedRun& run) {
+  if (abandoned) throw std::runtime_error(fmt::format("rd={}: {} threads did not end", run.name, abandoned));
+}
+
+ErrorLimits limits_of(const General& general) { return {.most = general.data_errors, .wait = general.error_wait}; }
+
 namespace {
 
-void replace_all(std::string& line, std::string_view what, const std::string& with) {
-  for (size_t at = 0; (at = line.find(what, at)) != std::string::npos; at += with.size()) line.replace(at, what.size(), with);
+struct Variable {
+  std::string_view name;  // with its $
+  std::string value;
+};
+
+// What stands in a value is no variable.
+std::string replaced(const std::string& line, const std::vector<Variable>& variables) {
+  std::string text;
+  for (size_t at = 0; at < line.size();) {
+    const auto found = std::find_if(variables.begin(), variables.end(),
+                                    [&](const Variable& v) { return line.compare(at, v.name.size(), v.name) == 0; });
+    text += found == variables.end() ? std::string(1, line[at]) : found->value;
+    at += found == variables.end() ? 1 : found->name.size();
+  }
+  return text;
+}
+
+void run_line(const std::string& line, Reports& reports) {
+  reports.note("Start/end command: executing '" + line + "'");
+  FILE* out = popen(line.c_str(), "r");
+  if (!out) throw std::runtime_error(line + ": can't be started");
+  char text[4096];
+  while (fgets(text, sizeof text, out)) {
+    std::string said = text;
+    while (said.ends_with('\n')) said.pop_back();
+    reports.note(said);
+  }
+  if (const int status = pclose(out)) throw std::runtime_error(fmt::format("'{}' ended with status {}", line, status >> 8));
 }
 
 }  // namespace
 
 void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports) {
+  if (errors.waited() && !errors.too_many())
+    throw std::runtime_error(fmt::format("{}: {} errors, and none for the {} seconds of data_errors=: see errorlog.html", after,
+                                         errors.count(), general.error_wait));
   if (!errors.too_many()) return;
   if (!general.error_command.empty()) {
-    std::string line = general.error_command;
     const ErrorPlace& first = errors.first();
-    replace_all(line, "$lun", command_text({first.lun}));
-    replace_all(line, "$lba", std::to_string(first.lba));
-    replace_all(line, "$size", std::to_string(first.size));
-    replace_all(line, "$sector", std::to_string(first.lba / 512));
-    replace_all(line, "$error", std::to_string(first.error));
     try {
-      run_commands({{line}}, reports);
+      run_line(replaced(general.error_command, {{"$output", reports.directory()},
+                                                {"$lun", command_text({first.lun})},
+                                                {"$lba", std::to_string(first.lba)},
+                                                {"$size", std::to_string(first.size)},
+                                                {"$sector", std::to_string(first.lba / 512)},
+                                                {"$error", std::to_string(first.error)}}),
+               reports);
     } catch (const std::runtime_error& e) {
       reports.note(e.what());
     }
@@ -151,19 +189,7 @@ void end_at_errors(const ErrorLog& errors, const std::string& after, const Gener
 }
 
 void run_commands(const Commands& commands, Reports& reports) {
-  for (std::string line : commands.lines) {
-    for (size_t at; (at = line.find("$output")) != std::string::npos;) line.replace(at, 7, reports.directory());
-    reports.note("Start/end command: executing '" + line + "'");
-    FILE* out = popen(line.c_str(), "r");
-    if (!out) throw std::runtime_error(line + ": can't be started");
-    char text[4096];
-    while (fgets(text, sizeof text, out)) {
-      std::string said = text;
-      while (said.ends_with('\n')) said.pop_back();
-      reports.note(said);
-    }
-    if (const int status = pclose(out)) throw std::runtime_error(fmt::format("'{}' ended with status {}", line, status >> 8));
-  }
+  for (const std::string& line : commands.lines) run_line(replaced(line, {{"$output", reports.directory()}}), reports);
 }
 
 }  // namespace fsr::vdbench

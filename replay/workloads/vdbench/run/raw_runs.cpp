@@ -80,6 +80,7 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(fmt::format("sd={}: {}", definitions_.storages[i].name, e.what()));
     }
+    opened.removed = &removed_.emplace_back(false);
     storages_.push_back(opened);
   }
   if (definitions_.general.validation.on) know_keys(runs);
@@ -114,6 +115,14 @@ void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
       validated_.back()->journal = std::make_unique<Journal>(
           storage.journal, storage.name, Journal::Options{.flushes = how.flushes, .maps_only = how.maps_only});
   }
+}
+
+// Any thread, one at a time.
+void RawRuns::remove_at(const ErrorPlace& place) {
+  if (!definitions_.general.removes) return;
+  for (size_t i = 0; i < storages_.size(); ++i)
+    if (definitions_.storages[i].lun == place.lun && !removed_[i].exchange(true))
+      reports_.error(fmt::format("sd={}: nothing more is done to it, as data_errors= asks", definitions_.storages[i].name));
 }
 
 void RawRuns::recover() {
@@ -241,7 +250,10 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   options.seed = ++runs_;
   Pace pace(shares, options);
   std::atomic<bool> over = false;
-  ErrorLog errors(definitions_.general.data_errors, over, [this](const std::string& line) { reports_.error(line); });
+  ErrorLog errors(limits_of(definitions_.general), over, [this](const std::string& line, const ErrorPlace& place) {
+    reports_.error(line);
+    remove_at(place);
+  });
   ValidationCounts validation;
   const Pattern pattern(largest);
   std::vector<std::unique_ptr<OpenStorage>> joined;
@@ -260,13 +272,16 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
       parts.push_back({std::make_unique<RawPlayer>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
                        storage.place, unsigned(parts.size())});
   }
-  RunRecord record = vdbench::perform(stage_, parts, run, reports_, {&stop_, &over, definitions_.general.monitor}, ends_all);
+  unsigned abandoned = 0;
+  RunRecord record = vdbench::perform(stage_, parts, run, reports_, {&stop_, &over, definitions_.general.monitor, &errors},
+                                      ends_all, &abandoned);
   for (OpenStorage& storage : storages_)
     for (const Storage& settings : definitions_.storages)
       if (settings.name == storage.settings->name) storage.settings = &settings;
   record.errors = errors.count();
   error_count_ += record.errors;
   reports_.end(record);
+  end_at_abandoned(abandoned, run);
   for (const auto& validated : validated_)
     if (validated->journal) validated->journal->begin(validated->keys);
   if (definitions_.general.validation.on)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ class RawRuns final : public Runs {
  private:
   std::unique_ptr<OpenStorage> join(const Storage& settings, uint64_t largest) const;
   void know_keys(const std::vector<PlannedRun>& runs);
+  void remove_at(const ErrorPlace& place);
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);
 
   const Definitions& definitions_;
@@ -40,6 +42,7 @@ class RawRuns final : public Runs {
   Stage stage_;  // after the targets that it works on
   std::vector<OpenStorage> storages_;
   std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each of them, or none
+  std::deque<std::atomic<bool>> removed_;                     // of each of them, after an error and with data_errors=remove
   std::vector<RecoveredKeys> recovered_;                      // of each of them, or none
   std::vector<size_t> to_format_;                             // of storages_
   std::vector<std::unique_ptr<Run>> format_settings_;

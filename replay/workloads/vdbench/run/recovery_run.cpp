@@ -89,7 +89,8 @@ RecoveryRun::RecoveryRun(const General& general, Clock& clock, Reports& reports)
     : general_(general),
       clock_(clock),
       reports_(reports),
-      errors_(general.data_errors, over_, [&reports](const std::string& line) { reports.error(line); }) {}
+      errors_({.most = general.data_errors}, over_,
+              [&reports](const std::string& line, const ErrorPlace&) { reports.error(line); }) {}
 
 void RecoveryRun::recover(const RecoveredKeys& known, const OpenStorage& storage, Target& target) {
   StorageSource source(storage, target, clock_);
@@ -105,8 +106,8 @@ void RecoveryRun::recover(const RecoveredKeys& known, ValidatedStorage& storage,
   const Validation& how = general_.validation;
   ValidationCounts counts;
   Validator validator(storage, how, counts, errors_, storage.keys.unit());
-  const RecoveryResult found = vdbench::recover(known, storage, validator,
-                                                {.ignores_pending = how.ignores_pending, .reads_all = how.reads_all}, source, over_);
+  const RecoveryResult found = vdbench::recover(
+      known, storage, validator, {.ignores_pending = how.ignores_pending, .reads_all = how.reads_all}, source, over_);
   const std::string removals =
       found.removes ? fmt::format("; {} pending removals, of which {} are done", found.removes, found.removed) : "";
   reports_.note(fmt::format(
@@ -115,11 +116,12 @@ void RecoveryRun::recover(const RecoveredKeys& known, ValidatedStorage& storage,
       storage.what, found.pending, found.done, found.not_done, found.torn, removals, format_count(counts.checked),
       format_count(counts.wrong)));
   if (known.lost)
-    errors_.add(fmt::format("{}: its journal is damaged from octet {} on: {} entries are lost; {} blocks are taken as a later write "
-                            "left them, of {} nothing can be said",
-                            storage.what, known.lost_at, format_count(known.lost), format_count(found.taken),
-                            format_count(found.unclear)),
-                {storage.name});
+    errors_.add(
+        fmt::format("{}: its journal is damaged from octet {} on: {} entries are lost; {} blocks are taken as a later write "
+                    "left them, of {} nothing can be said",
+                    storage.what, known.lost_at, format_count(known.lost), format_count(found.taken),
+                    format_count(found.unclear)),
+        {storage.name});
   end_at_errors(errors_, "recovery", general_, reports_);
 }
 

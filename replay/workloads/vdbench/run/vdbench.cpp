@@ -51,6 +51,7 @@ class Course {
     }
     if (validation.on && all_.general.concatenates)
       throw std::runtime_error("data validation: expected no concatenatesds= beside it");
+    if (all_.general.removes && all_.files()) throw std::runtime_error("data_errors=remove: expected SDs, which it is for");
     runs_ = plan_runs(all_);
     for (const PlannedRun& run : runs_) refuse(run, validation.on);
     repeats_ = options.repeats.value_or(all_.general.repeats);

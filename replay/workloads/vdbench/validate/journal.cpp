@@ -65,8 +65,8 @@ Journal::Journal(const std::string& directory, const std::string& name, const Op
     : map_(path(directory, name, ".map")), journal_(path(directory, name, ".jnl")), options_(options) {}
 
 void Journal::begin(const BlockKeys& keys) {
-  const auto generation = uint64_t(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  const auto generation =
+      uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
   std::string map(kMapMagic, kWord);
   for (uint64_t word : {generation, options_.shape, keys.unit(), keys.blocks()}) put(map, word);
   for (uint64_t block = 0; block < keys.blocks(); ++block) map += char(keys.key(block * keys.unit()));

@@ -7,8 +7,8 @@
 // is with the blocks of a file that is removed: without the second entry they are there or not.
 //
 // NAME.map: "FSRKEYS2", generation (ns since the Unix epoch), shape (of the tree of files; 0: an SD), unit, blocks (8 octets
-// each), keys (1 octet a block), XXH3 of all before. NAME.jnl: "FSRJNL02", generation, then entries of 24 octets: first block (8),
-// blocks (4), key, kind (1 before a write, 2 after it, 3 before a removal, 4 after it), 2 octets of zeros, XXH3 of these 16.
+// each), keys (1 octet a block), XXH3 of all before. NAME.jnl: "FSRJNL02", generation, then entries of 24 octets: first block
+// (8), blocks (4), key, kind (1 before a write, 2 after it, 3 before a removal, 4 after it), 2 octets of zeros, XXH3 of these 16.
 // Little-endian. A journal whose generation is another than the map's is older than that, and holds nothing more.
 #pragma once
 

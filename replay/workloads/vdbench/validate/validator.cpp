@@ -185,10 +185,9 @@ void Validator::tell(uint64_t offset, uint64_t size, const char* when, const std
   const uint32_t good = storage_.keys.last_good(offset);
   ErrorPlace place = storage_.place(offset);
   place.size = size;
-  errors_.add(
-      fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
-                  storage_.place_text(offset), size, wrong, good ? time_text(good * kSecond) : std::string("no time")),
-      place);
+  errors_.add(fmt::format("Data Validation error: {} {}: block {} size={}: {}; last good at {}", storage_.what, when,
+                          storage_.place_text(offset), size, wrong, good ? time_text(good * kSecond) : std::string("no time")),
+              place);
 }
 
 std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t key) const {
