@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// churn_ops DIR [ROUNDS]: what a player costs where files come and go. In each round two loops make a file, write 4 KiB to it
+// twice, close it, open it, read 4 KiB, close it and remove it, half a second each: a player on a stage, which times every
+// request, and the bare system calls, which nobody times. Prints the medians of the rounds in operations a second, and the
+// interval of their ratios.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "stage/seat.hpp"
+#include "stage/stage.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr uint64_t kBlock = 4096;
+constexpr int64_t kTurn = 500'000'000;  // ns
+constexpr unsigned kCalls = 8;          // of each file
+const std::string kContent(kBlock, 'x');
+
+class Churner final : public Player {
+ public:
+  Actor play(Seat& seat) override {
+    for (uint64_t number = 0; !seat.ended(); ++number) {
+      const std::string name = std::to_string(number);
+      const ObjectId object = seat.new_object();
+      Op made{.kind = OpKind::create, .mode = 0600, .open_flags = O_RDWR, .object = object, .parent = kRootObject};
+      made.handle = seat.new_handle();
+      made.name = name;
+      co_await seat.perform(made, 0);
+      Op request{.object = object, .handle = made.handle, .length = kBlock};
+      request.kind = OpKind::write;
+      co_await seat.perform(request, 0, {.payload = kContent});
+      request.offset = kBlock;
+      co_await seat.perform(request, 0, {.payload = kContent});
+      request.offset = request.length = 0;
+      request.kind = OpKind::release;
+      co_await seat.perform(request, 0);
+      request.kind = OpKind::open;
+      request.open_flags = O_RDONLY;
+      request.handle = seat.new_handle();
+      co_await seat.perform(request, 0);
+      request.kind = OpKind::read;
+      request.open_flags = 0;
+      request.length = kBlock;
+      co_await seat.perform(request, 0);
+      request.kind = OpKind::release;
+      request.length = 0;
+      co_await seat.perform(request, 0);
+      made.kind = OpKind::unlink;
+      made.open_flags = made.mode = 0;
+      made.handle = 0;
+      co_await seat.perform(made, 0);
+    }
+  }
+};
+
+double by_player(Target& target, Clock& clock) {
+  Stage stage(clock);
+  stage.add(target, 1);
+  std::vector<Part> parts;
+  parts.push_back({std::make_unique<Churner>()});
+  const Played played = stage.play(parts, {.duration = kTurn});
+  if (played.counts[0].failed) throw std::runtime_error("operations failed");
+  return double(played.counts[0].count) / double(played.ended - played.started) * 1e9;
+}
+
+int checked(ssize_t result) {
+  if (result < 0) throw std::runtime_error(strerror(errno));
+  return int(result);
+}
+
+double by_bare_calls(const std::string& path, Clock& clock) {
+  const int dir = checked(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  char buffer[kBlock];
+  const int64_t begun = clock.now();
+  uint64_t number = 0;
+  for (; clock.now() < begun + kTurn; ++number) {
+    const std::string name = std::to_string(number);
+    int fd = checked(openat(dir, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    checked(pwrite(fd, kContent.data(), kBlock, 0));
+    checked(pwrite(fd, kContent.data(), kBlock, kBlock));
+    checked(close(fd));
+    fd = checked(openat(dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    checked(pread(fd, buffer, kBlock, 0));
+    checked(close(fd));
+    checked(unlinkat(dir, name.c_str(), 0));
+  }
+  const int64_t ended = clock.now();
+  close(dir);
+  return double(number * kCalls) / double(ended - begun) * 1e9;
+}
+
+double median(std::vector<double> of) {
+  std::nth_element(of.begin(), of.begin() + of.size() / 2, of.end());
+  return of[of.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 2 && argc != 3) throw std::runtime_error("usage: churn_ops DIR [ROUNDS]");
+  const std::string directory = argv[1];
+  const unsigned rounds = argc > 2 ? unsigned(std::max(1, atoi(argv[2]))) : 9;
+  MonotonicClock clock;
+  std::unique_ptr<Target> target = open_target("file:" + directory, {.clock = &clock});
+  std::vector<double> played, bare, ratios;
+  for (unsigned i = 0; i < rounds; ++i) {
+    played.push_back(by_player(*target, clock));
+    bare.push_back(by_bare_calls(directory, clock));
+    ratios.push_back(played.back() / bare.back());
+  }
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  printf("%s: %.0f/s by a player, %.2f (%.2f to %.2f) of the bare calls (%.0f/s)\n", directory.c_str(), median(played),
+         median(ratios), *least, *most, median(bare));
+  return 0;
+} catch (const std::exception& e) {
+  return fprintf(stderr, "churn_ops: %s\n", e.what()), 2;
+}
