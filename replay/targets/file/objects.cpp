@@ -76,8 +76,7 @@ int FileObjects::place(ObjectId id, Place* place) {
   if (id == kRootObject) return *place = {.dir = root_, .open = {}, .name = {}, .type = S_IFDIR}, 0;
   if (SharedFd fd = cached(id)) return *place = {.dir = std::move(fd), .open = {}, .name = {}, .type = S_IFDIR}, 0;
   Name name;
-  if (!nodes_.visit(id,
-                    [&](Node& node) { name = node.first, place->open = node.open_if_unnamed(), place->type = node.type; }))
+  if (!nodes_.visit(id, [&](Node& node) { name = node.first, place->open = node.open_if_unnamed(), place->type = node.type; }))
     return ESTALE;
   if (name.parent == kNoObject) return place->open ? 0 : ESTALE;
   place->name = std::move(name.name);

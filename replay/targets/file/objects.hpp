@@ -29,7 +29,7 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
   UniqueFd fd;
   ObjectId object = kNoObject;
   OpenFile* next = nullptr;  // of those of the object
-  bool direct = false;  // O_DIRECT: buffers must be aligned
+  bool direct = false;       // O_DIRECT: buffers must be aligned
   // O_DIRECT that was not recorded: what offsets and lengths must be multiples of to have it; 0 = not so opened. See
   // direct_io.hpp.
   uint32_t block = 0;
