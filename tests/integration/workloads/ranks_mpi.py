@@ -42,8 +42,10 @@ def refused():
     for name, command, env, line in (
             ("no module", [*LAUNCHER, FSBENCH, "nfstest", "fd"], WITHOUT_MODULE,
              "fsbench nfstest: started as 4 ranks by a launcher of openmpi, but there is no module for it: apt install fsreplay-mpi"),
-            ("programs for one process", [*LAUNCHER, FSBENCH, "compare", "a", "b", "--", "postmark"], ENV,
+            ("a program for one process", [*LAUNCHER, FSBENCH, "compare", "a", "b", "--", "postmark"], ENV,
              "fsbench compare: started as 4 ranks by a launcher of openmpi, but it is for one process"),
+            ("vdbench, which is one, too", [*LAUNCHER, FSBENCH, "vdbench", "-f", "some.vdb"], ENV,
+             "fsbench vdbench: started as 4 ranks by a launcher of openmpi, but it is for one process"),
             ("--ranks as well", [*LAUNCHER, FSBENCH, "nfstest", "--ranks", "2"], ENV,
              "fsbench nfstest: 4 ranks were started by a launcher already, each of which would start 2 with --ranks"),
             ("a directory that one rank lacks", [*LAUNCHER, "sh", "-c", script], ENV, f"fsbench nfstest: rank 2 ({HOST}): d: No such file or directory"),
