@@ -241,8 +241,7 @@ class Bonnie {
       if (!result.left.empty()) tell(who + result.left);
     }
     if (interrupted) tell("interrupted");
-    if (!lost.empty())
-      tell(fmt::format("{}, and left its files: these are the results of {} of {} ranks", lost, told, all.size()));
+    if (!lost.empty()) tell(ranks_.lost_line(told));
     return fine ? 0 : 1;
   }
 

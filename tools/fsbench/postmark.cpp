@@ -134,8 +134,7 @@ class Postmark {
       complain(*parts[rank], ranks_.several() ? cluster_.name_of(rank) + ": " : "");
       ranks.push_back({rank, cluster_.hosts()[rank], double(parts[rank]->elapsed) / 1e9, rates(*parts[rank])});
     }
-    if (!ranks_.lost().empty())
-      fmt::print(stderr, "Error: {}: this is of {} of {} ranks\n", ranks_.lost(), ranks.size(), parts.size());
+    if (!ranks_.lost().empty()) fmt::print(stderr, "Error: {}\n", ranks_.lost_line(ranks.size()));
     failed_ |= all.out_of_files != 0 || all.error_count != 0 || !ranks_.lost().empty();
     stopped_ |= all.stopped;
     if (all.out_of_files != 0 || all.stopped) return "";

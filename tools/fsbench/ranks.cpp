@@ -117,6 +117,10 @@ std::string Ranks::meet() {
   return stop_.load() ? "interrupted" : lost_;
 }
 
+std::string Ranks::lost_line(size_t left) const {
+  return fmt::format("{}, and left its files: these are the results of {} of {} ranks", lost_, left, cluster_.size());
+}
+
 std::vector<std::optional<std::string>> Ranks::gather_saved(std::string mine) {
   if (lost_.empty()) {
     Cluster::Gathered all = cluster_.collect_left(mine);

@@ -68,6 +68,8 @@ class Ranks {
   std::vector<std::optional<Part>> gather(const Part& mine);
   // Which ranks were lost and why; from then on there is only this one.
   const std::string& lost() const { return lost_; }
+  // That in a line, and how much of a whole the results of those that are `left` are.
+  std::string lost_line(size_t left) const;
 
  private:
   std::vector<std::optional<std::string>> gather_saved(std::string mine);

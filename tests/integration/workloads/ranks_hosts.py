@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks on four hosts, which are network and UTS namespaces, that mpirun starts by an agent, and an NFS server on a fifth: a mix, NFSTEST;
+"""Ranks on four hosts, which are network and UTS namespaces, that mpirun starts by an agent, and an NFS server on a fifth: a mix, NFSTEST, PostMark;
 a host that is told otherwise, or has another version; ranks that are killed, stopped or cut off."""
 import json
 import os
@@ -36,6 +36,14 @@ def whole(hosts, url):
     result = json.loads(done.stdout or '{"stages": []}')
     case("NFSTEST by four hosts: all bytes, as they were written", done.returncode == 0 and result["hosts"] == NAMES and result["wrong_bytes"] == 0
          and [sum(rank["bytes"] for rank in stage["ranks"]) for stage in result["stages"]] == [2**20] * 2 + [2**22] * 2, done)
+
+
+def copies(hosts, url):
+    with open("p.pm", "w", encoding="ascii") as file:
+        file.write("set number 20\nset transactions 50\nrun\nquit\n")
+    done = run(*hosts.mpirun(FSBENCH, "postmark", "--json", "--location", url, "p.pm"), env=ENV)
+    ranks = json.loads(done.stdout or '{"ranks": []}')["ranks"]
+    case("PostMark by four hosts: a copy on each", done.returncode == 0 and [rank["host"] for rank in ranks] == NAMES and not ours(done.stderr), done)
 
 
 def other_version(program, folder):
@@ -105,6 +113,7 @@ def on_hosts():
     try:
         url = os.environ["NFS_VFS_URL"].replace("127.0.0.1", SERVER)
         whole(hosts, url)
+        copies(hosts, url)
         told_otherwise(hosts, url)
         lost(hosts, url, os.environ["NFS_VFS_DIR"])
     finally:
