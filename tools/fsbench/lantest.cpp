@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -16,8 +17,10 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
+#include "cluster/cluster.hpp"
 #include "existing_target.hpp"
 #include "lantest_report.hpp"
+#include "ranks.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
 #include "targets/afp/commands.hpp"
@@ -47,6 +50,7 @@ struct Options {
   std::string proc;  // where the server's processes are to be seen
   Settings settings;
   LantestReport::Options report;
+  ClusterOptions cluster;
 };
 
 std::string own_name() {
@@ -89,8 +93,12 @@ void take_target(Options& o) {
 
 class Lantest {
  public:
-  Lantest(const Options& options, const std::atomic<int>& stop)
-      : options_(options), stop_(stop), report_(options.report, options.settings, clock_.now()) {
+  Lantest(const Options& options, Cluster& cluster, const std::atomic<int>& stop)
+      : options_(of_rank(options, cluster)),
+        cluster_(cluster),
+        stop_(stop),
+        ranks_(cluster, stop),
+        report_(options_.report, options_.settings, clock_.now()) {
     clock_.heed(stop);
   }
 
@@ -111,10 +119,24 @@ class Lantest {
   };
   using AfpSessions = std::vector<AfpSession>;
 
-  unsigned count() const { return options_.report.sessions; }
-  unsigned number(unsigned i) const { return count() == 1 ? 0 : i + 1; }  // as test_directory() has it
+  // A session in each, of which the root tells.
+  static Options of_rank(Options options, const Cluster& cluster) {
+    if (cluster.size() == 1) return options;
+    if (options.report.sessions > 1) throw std::runtime_error("--sessions: each rank has one");
+    if (!options.proc.empty()) throw std::runtime_error("--proc: for one process, not for ranks");
+    options.report.sessions = cluster.size();
+    options.report.processes = true;
+    options.report.json = options.report.json || !cluster.root();
+    if (!cluster.root()) options.report.database.clear();
+    return options;
+  }
+
+  unsigned count() const { return ranks_.several() ? 1 : options_.report.sessions; }  // in this process
+  unsigned session(unsigned i) const { return cluster_.rank() + i + 1; }
+  unsigned number(unsigned i) const { return options_.report.sessions == 1 ? 0 : session(i); }  // as test_directory() has it
 
   int refuse(const std::exception& why) const {
+    if (!cluster_.root()) return 0;
     fmt::print(stderr, "fsbench lantest: {}\n", why.what());
     return options_.report.compat ? status_of_failure_ : 2;
   }
@@ -123,34 +145,61 @@ class Lantest {
     const wire::Url url = server_of(options_);
     status_of_failure_ = kNotConnected;
     report_.say(fmt::format("Connecting to host {}:{}\n", url.host, url.port ? url.port : afp::kPort));
-    AfpSessions sessions = log_in(url);
+    AfpSessions sessions;
+    cluster_.on_all([&] { sessions = log_in(url); });
     report_.say("\n");
     std::vector<SessionEnd> ends(count());
-    {
-      CommonStart start(count());
+    ranks_.work_and_meet([&] {
+      CommonStart start(count(), meeting());
       std::vector<std::jthread> others;
       for (unsigned i = 1; i < count(); ++i) others.emplace_back([&, i] { ends[i] = perform(sessions[i], i, start); });
       ends[0] = perform(sessions[0], 0, start);
-    }
-    const int status = report_.ended(ends, url.text, stop_.load() > 0, clock_.now());
-    if (status == 0 && is_this_machine(url.host)) say_cache();
+    });
+    const int status = finish(ends, url.text);
+    if (status == 0 && cluster_.root() && is_this_machine(url.host)) say_cache();
     return status;
+  }
+
+  // Of several ranks, whose sessions begin each test together.
+  std::function<void()> meeting() {
+    if (!ranks_.several()) return {};
+    return [this] { (void)ranks_.meet(); };  // if one is lost, the others' tests go on
+  }
+
+  // The exit status, on the root.
+  int finish(std::vector<SessionEnd> ends, const std::string& target) {
+    if (ranks_.several()) {
+      SessionEnd mine = std::move(ends[0]);
+      mine.ahead = -ranks_.offset().offset;
+      const auto parts = ranks_.gather(mine);
+      if (!cluster_.root()) return 0;
+      ends.clear();
+      for (const std::optional<SessionEnd>& part : parts) ends.push_back(part ? *part : lost());
+    }
+    return report_.ended(ends, target, stop_.load() > 0, clock_.now());
+  }
+
+  SessionEnd lost() const {
+    SessionEnd end;
+    end.failure = ranks_.lost();
+    end.directory = "LanTest-*";
+    return end;
   }
 
   AfpSessions log_in(const wire::Url& url) {
     const afp::Settings login = afp::settings_of(url, {.clock = &clock_}, options_.password_given ? &options_.password : nullptr);
     std::string proc = options_.proc;
     std::error_code error;
-    if (proc.empty() && std::filesystem::exists("/proc_io/self", error)) proc = "/proc_io";
+    if (!ranks_.several() && proc.empty() && std::filesystem::exists("/proc_io/self", error)) proc = "/proc_io";
     if (!proc.empty()) report_.say(fmt::format("IO monitoring: {} is available\n", proc));
     AfpSessions sessions;
     for (unsigned i = 0; i < count(); ++i) {
       try {
         sessions.emplace_back(login);
       } catch (const afp::SetupError& e) {
-        throw afp::SetupError(e.step, report_.name_of(i + 1) + e.what());
+        throw afp::SetupError(e.step, report_.name_of(session(i)) + e.what());
       } catch (const std::runtime_error& e) {
-        throw std::runtime_error(report_.name_of(i + 1) + e.what());
+        throw std::runtime_error(report_.name_of(session(i)) + e.what());
       }
       if (!proc.empty() && !find_server(sessions, proc)) proc.clear();
     }
@@ -176,21 +225,21 @@ class Lantest {
     return true;
   }
 
-  SessionEnd perform(AfpSession& session, unsigned i, CommonStart& start) const {
+  SessionEnd perform(AfpSession& afp, unsigned i, CommonStart& start) const {
     AfpTests::Trace trace;
-    const std::string who = report_.name_of(i + 1);
+    const std::string who = report_.name_of(session(i));
     if (options_.each) trace = [&who](const std::string& line) { fmt::print(stderr, "{}{}\n", who, line); };
-    const ServerCalls* calls = session.calls ? &*session.calls : nullptr;
+    const ServerCalls* calls = afp.calls ? &*afp.calls : nullptr;
     SessionEnd end;
     AfpRun run(
-        *session.commands, options_.settings, number(i), stop_, calls, count() > 1 ? &start : nullptr,
+        *afp.commands, options_.settings, number(i), stop_, calls, options_.report.sessions > 1 ? &start : nullptr,
         [&](unsigned iteration, unsigned test, const Measures& measures) {
-          report_.test_ended(i + 1, iteration, test, measures, calls);
+          report_.test_ended(session(i), iteration, test, measures, calls);
         },
         trace);
     run.run();
     end = {run.results(), run.failure(), run.directory(), run.made(), run.removed(), run.original_status()};
-    session.commands.reset();  // logs out
+    afp.commands.reset();  // logs out
     return end;
   }
 
@@ -209,37 +258,54 @@ class Lantest {
   int run_operations() {
     const Settings& settings = options_.settings;
     Barrier start(count());
+    CommonStart with_ranks(count(), meeting());
     std::vector<std::unique_ptr<Target>> targets;
     std::vector<const OpTests*> tests;
     std::vector<Part> parts;
     Stage stage(clock_);
+    cluster_.on_all([&] {
+      for (unsigned i = 0; i < count(); ++i) {
+        targets.push_back(open_existing(options_.url, clock_));
+        stage.add(*targets.back(), 1);
+      }
+    });
     for (unsigned i = 0; i < count(); ++i) {
-      targets.push_back(open_existing(options_.url, clock_));
-      stage.add(*targets.back(), 1);
       auto player = std::make_unique<OpTests>(settings, number(i), clock_, count() > 1 ? &start : nullptr,
+                                              ranks_.several() ? &with_ranks : nullptr,
                                               [this, i](unsigned iteration, unsigned test, const Measures& measures) {
-                                                report_.test_ended(i + 1, iteration, test, measures, false);
+                                                report_.test_ended(session(i), iteration, test, measures, false);
                                               });
       tests.push_back(player.get());
       parts.push_back({std::move(player), i, i});
     }
     report_.say(fmt::format("Working on {}, by operations\n\n", targets[0]->name()));
-    const Played played = stage.play(parts, {.stop = &stop_});
+    Played played;
+    ranks_.work_and_meet([&] { played = stage.play(parts, {.stop = &stop_}); });
     std::vector<SessionEnd> ends;
     for (const OpTests* t : tests)
       ends.push_back({t->results(), t->failure(), t->directory(), t->made(), t->removed() && !played.abandoned});
-    const int status = report_.ended(ends, targets[0]->name(), stop_.load() > 0, clock_.now());
-    if (status == 0 && !tests[0]->impossible().empty())
+    const int status = finish(ends, targets[0]->name());
+    if (status == 0 && cluster_.root() && !tests[0]->impossible().empty())
       fmt::print(stderr, "fsbench lantest: test {} is not possible on this target\n", tests[0]->impossible());
     return status;
   }
 
   const Options options_;
+  Cluster& cluster_;
   const std::atomic<int>& stop_;
+  Ranks ranks_;
   MonotonicClock clock_;
   LantestReport report_;
   OriginalStatus status_of_failure_ = kUsage;  // if the run ends now
 };
+
+int run(Options options, const std::atomic<int>& stop) {
+  options.cluster.stop = &stop;
+  const std::string what = fmt::format("'{}' -h {} -p {} -s '{}' -f {} -n {} -F '{}' --percent {}", options.url, options.host,
+                                       options.port, options.volume, options.settings.tests.to_ulong(),
+                                       options.settings.iterations, options.settings.big_file, options.settings.percent);
+  return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Lantest(options, cluster, stop).run(); });
+}
 
 }  // namespace
 
@@ -278,6 +344,7 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
       .stands_for("DIR");
   command.flag("--json", o->report.json, "results as JSON, in place of all text");
   command.add("--results", o->report.database, "adds everything measured to this SQLite file").stands_for("FILE");
+  add_rank_options(command, o->cluster);
   command.flag("--compat", o->report.compat, "ends with the original's statuses");
   return [o, command, &stop](const auto&) mutable {
     Settings& settings = o->settings;
@@ -293,7 +360,7 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
     take_target(*o);
     settings.big_size *= o->faster ? 100 : o->fast ? 10 : 1;
     settings.big_size = settings.big_size / 100 * settings.percent;
-    return Lantest(*o, stop).run();
+    return run(*o, stop);
   };
 }
 

@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "lantest_database.hpp"
 #include "subcommand.hpp"
+#include "trace/bytes.hpp"
 #include "util/environment.hpp"
 #include "workloads/lantest/layout.hpp"
 
@@ -31,6 +33,30 @@ std::string own_command() {
 }
 
 }  // namespace
+
+std::string SessionEnd::save() const {
+  ByteWriter out;
+  results.save(out, ahead);
+  out.text(failure);
+  out.text(directory);
+  out.u8(made);
+  out.u8(removed);
+  out.svarint(original_status);
+  return std::string(out.view());
+}
+
+SessionEnd SessionEnd::load(std::string_view saved) {
+  ByteReader in(saved);
+  SessionEnd end;
+  end.results = Results::load(in);
+  end.failure = in.text();
+  end.directory = in.text();
+  end.made = in.u8() != 0;
+  end.removed = in.u8() != 0;
+  end.original_status = int(in.svarint());
+  if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged results from another process");
+  return end;
+}
 
 LantestReport::LantestReport(const Options& options, const Settings& settings, int64_t now)
     : options_(options), settings_(settings), started_(now) {
@@ -57,6 +83,7 @@ void LantestReport::test_ended(unsigned session, unsigned iteration, unsigned te
 
 int LantestReport::ended(const std::vector<SessionEnd>& ends, const std::string& target, bool interrupted, int64_t now) {
   Sessions whole;
+  whole.of_one_process = !options_.processes;
   int status = interrupted ? 1 : 0;
   for (size_t i = 0; i < ends.size(); ++i) {
     const SessionEnd& end = ends[i];

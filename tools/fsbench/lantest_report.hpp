@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sql/results.hpp"
@@ -19,12 +20,18 @@ struct SessionEnd {
   std::string directory;
   bool made = false, removed = false;  // the test directory
   int original_status = 1;             // what the original ends with after that failure
+
+  // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
+  std::string save() const;
+  static SessionEnd load(std::string_view saved);
+  int64_t ahead = 0;  // ns that the other process's clock shows more
 };
 
 class LantestReport {
  public:
   struct Options {
     unsigned sessions = 1;
+    bool processes = false;  // one for each
     bool csv = false, detail = false, json = false, compat = false;
     std::string database;  // a file that results are added to; empty: none
   };

@@ -16,6 +16,7 @@ void CommonStart::leave() {
 }
 
 void CommonStart::let_go() {
+  if (meet_) meet_();
   waiting_ = 0;
   ++starts_;
   start_.notify_all();

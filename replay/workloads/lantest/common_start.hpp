@@ -4,13 +4,16 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 namespace fsr::lantest {
 
 class CommonStart {
  public:
-  explicit CommonStart(unsigned sessions) : sessions_(sessions) {}
+  // `meet`: called when all are here, to wait for those of other processes; may be empty.
+  explicit CommonStart(unsigned sessions, std::function<void()> meet = {}) : meet_(std::move(meet)), sessions_(sessions) {}
   // Returns when all that have not left are here; then it can be used again.
   void wait();
   void leave();  // a session has ended
@@ -18,6 +21,7 @@ class CommonStart {
  private:
   void let_go();
 
+  const std::function<void()> meet_;
   std::mutex mutex_;
   std::condition_variable start_;
   unsigned sessions_, waiting_ = 0;

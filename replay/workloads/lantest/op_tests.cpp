@@ -18,11 +18,11 @@ constexpr uint64_t kRequest = 8 << 20;  // bytes
 
 }  // namespace
 
-OpTests::OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, Told told)
+OpTests::OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, CommonStart* common, Told told)
     : settings_(settings),
       start_(start),
       told_(std::move(told)),
-      watch_(clock, CLOCK_PROCESS_CPUTIME_ID),
+      watch_(clock, CLOCK_PROCESS_CPUTIME_ID, nullptr, common),
       name_(test_directory(session)),
       zeros_(kRequest, '\0') {}
 

@@ -21,8 +21,9 @@ class OpTests final : public Player {
   // At the end of each test, on the thread of the stage's worker; iterations count from 1.
   using Told = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
 
-  // `session` as for test_directory(). `start`: where several sessions meet before the measured part of each test.
-  OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, Told told);
+  // `session` as for test_directory(). `start`: where several sessions meet before the measured part of each test. `common`:
+  // where one that has its worker for itself does.
+  OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, CommonStart* common, Told told);
   Actor play(Seat& seat) override;
 
   const Results& results() const { return results_; }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trace/bytes.hpp"
+
 namespace fsr::lantest {
 
 namespace {
@@ -34,11 +36,11 @@ Summary summarize(const std::vector<TestRun>& runs, Measure measure) {
 
 namespace {
 
-void join(TestRun& sum, const TestRun& one, bool as_operations) {
+void join(TestRun& sum, const TestRun& one, bool common_cpu) {
   const int64_t end = std::max(sum.started + sum.elapsed, one.started + one.elapsed);
   sum.started = std::min(sum.started, one.started);
   sum.elapsed = end - sum.started;
-  sum.cpu = as_operations ? std::max(sum.cpu, one.cpu) : sum.cpu + one.cpu;
+  sum.cpu = common_cpu ? std::max(sum.cpu, one.cpu) : sum.cpu + one.cpu;
   sum.server_cpu += one.server_cpu;
   sum.ids_cpu = std::max(sum.ids_cpu, one.ids_cpu);
   sum.measures[kMilliseconds] = whole_milliseconds(sum.elapsed);
@@ -58,9 +60,46 @@ void Sessions::add(unsigned number, const Results& results, const Settings& sett
   ++sum.sessions;
   for (unsigned test = 0; test < kTests; ++test) {
     for (size_t run = 0; run < sum.runs[test].size(); ++run)
-      join(sum.runs[test][run], results.runs[test].at(run), settings.as_operations);
+      join(sum.runs[test][run], results.runs[test].at(run), settings.as_operations && of_one_process);
     for (const auto& [command, times] : results.commands[test]) sum.commands[test][command].merge(times);
   }
+}
+
+void Results::save(ByteWriter& out, int64_t ahead) const {
+  for (const std::vector<TestRun>& of_test : runs) {
+    out.varint(of_test.size());
+    for (const TestRun& run : of_test) {
+      for (const uint64_t measure : run.measures) out.varint(measure);
+      out.svarint(run.started + ahead);
+      for (const int64_t time : {run.elapsed, run.cpu, run.server_cpu, run.ids_cpu}) out.svarint(time);
+    }
+  }
+  for (const auto& of_test : commands) {
+    out.varint(of_test.size());
+    for (const auto& [name, times] : of_test) {
+      out.text(name);
+      times.save(out);
+    }
+  }
+  out.u8(counts_calls);
+}
+
+Results Results::load(ByteReader& in) {
+  Results results;
+  for (std::vector<TestRun>& of_test : results.runs)
+    for (uint64_t left = in.varint(); in.ok() && left > 0; --left) {
+      TestRun& run = of_test.emplace_back();
+      for (uint64_t& measure : run.measures) measure = in.varint();
+      run.started = in.svarint();
+      for (int64_t* time : {&run.elapsed, &run.cpu, &run.server_cpu, &run.ids_cpu}) *time = in.svarint();
+    }
+  for (auto& of_test : results.commands)
+    for (uint64_t left = in.varint(); in.ok() && left > 0; --left) {
+      const std::string name(in.text());
+      of_test[name] = Histogram::load(in);
+    }
+  results.counts_calls = in.u8() != 0;
+  return results;
 }
 
 std::optional<uint64_t> megabytes_per_second(uint64_t bytes, uint64_t milliseconds) {

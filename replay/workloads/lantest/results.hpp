@@ -12,6 +12,11 @@
 #include "util/histogram.hpp"
 #include "workloads/lantest/settings.hpp"
 
+namespace fsr {
+class ByteReader;
+class ByteWriter;
+}  // namespace fsr
+
 namespace fsr::lantest {
 
 // Of one test in one iteration. The calls are read(2)s and write(2)s of the server's processes, 0 where they were not counted.
@@ -32,6 +37,11 @@ struct Results {
   std::array<std::map<std::string, Histogram>, kTests> commands;  // measured ones by name, of all iterations; ns
   bool counts_calls = false;
   unsigned sessions = 1;  // whose sum it is
+
+  // Of one session, for another process of the same program, whose clock shows `ahead` ns more. load() fails the reader for bytes
+  // that save() did not write.
+  void save(ByteWriter& out, int64_t ahead) const;
+  static Results load(ByteReader& in);
 };
 
 // Sessions that ran at once and came to their end.
@@ -39,8 +49,9 @@ struct Sessions {
   std::vector<unsigned> numbers;  // from 1
   std::vector<Results> each;
   // Of each iteration of a test: from the first session's beginning to the last one's end. Calls and CPU times are added up, but
-  // cnid_dbd's, and of operations the process's CPU time, are common to all.
+  // cnid_dbd's, and of operations the CPU time of a process that has them all, are common to all.
   Results sum;
+  bool of_one_process = true;
 
   void add(unsigned number, const Results& results, const Settings& settings);
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fsbench postmark, bonnie and nhfsstone by forked ranks: what all did is what as many copies, or one process, would have done; a line for
+"""fsbench postmark, bonnie, lantest and nhfsstone by forked ranks: what all did is what as many copies, or one process, would have done; a line for
 each rank; one start; ranks that are killed, stopped, interrupted; what can't be."""
 import json
 import os
@@ -85,6 +85,24 @@ def nhfsstone():
          and re.fullmatch(r"\d+ sec 1500 calls \S+ calls/sec \S+ msec/call", done.stdout.splitlines()[-1]), done)
 
 
+def lantest(target, name="lantest"):
+    done = run(FSBENCH, "lantest", "--percent", "1", "-n", "1", "--ranks", "3", "--json", target)
+    result = json.loads(done.stdout or "{}")
+    one = json.loads(run(FSBENCH, "lantest", "--percent", "1", "-n", "1", "--sessions", "3", "--json", target).stdout or "{}")
+    case(f"{name}: ranks make what as many sessions make", done.returncode == 0 and not done.stderr and counted(result) == counted(one) != [], (done, one))
+    done = run(FSBENCH, "lantest", "--percent", "1", "-n", "1", "--ranks", "2", "-f", "25", target)
+    case(f"{name}: one text, that of the first session", done.returncode == 0 and "Session 1: " in done.stdout and "Session 2: " not in done.stdout
+         and not done.stderr, done)
+
+
+def counted(value):
+    """Numbers that are counts, wherever they are in a document of lantest."""
+    if isinstance(value, dict):
+        return [f"{key}={number}" for key, number in sorted(value.items()) if key in ("count", "operations", "session", "sessions") and isinstance(number, int)] \
+            + [line for key in sorted(value) for line in counted(value[key])]
+    return [line for entry in value for line in counted(entry)] if isinstance(value, list) else []
+
+
 def start(*command):
     """A run that has begun its work, and its other processes."""
     run_ = subprocess.Popen([FSBENCH, *command], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -136,7 +154,9 @@ def on_server():
         case(f"{name}: postmark", done.returncode == 0 and len(json.loads(done.stdout)["ranks"]) == 2, done)
         done = run(FSBENCH, "bonnie", "-d", url, "-r", "0", "-u", "0", "-s", "1", "-n", "0", "-f", "-q", "--ranks", "2", "--json")
         case(f"{name}: bonnie", done.returncode == 0 and len(json.loads(done.stdout)["ranks"]) == 2, done)
-        left = [entry for entry in os.listdir(directory) if re.match("copy|Bonnie", entry)]
+        if name == "AFP":
+            lantest(url, "AFP: lantest")
+        left = [entry for entry in os.listdir(directory) if re.match("copy|Bonnie|LanTest", entry)]
         case(f"{name}: nothing is left", not left, left)
 
 
@@ -150,6 +170,7 @@ def main():
         postmark()
         bonnie()
         nhfsstone()
+        lantest("d")
         interrupted()
         refused()
         on_servers(__file__)
