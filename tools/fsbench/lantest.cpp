@@ -174,16 +174,14 @@ class Lantest {
       const auto parts = ranks_.gather(mine);
       if (!cluster_.root()) return 0;
       ends.clear();
-      for (const std::optional<SessionEnd>& part : parts) ends.push_back(part ? *part : lost());
+      size_t left = 0;
+      for (const std::optional<SessionEnd>& part : parts) {
+        left += part.has_value();
+        ends.push_back(part.value_or(SessionEnd{.results = {}, .failure = {}, .directory = "LanTest-*"}));
+      }
+      if (!ranks_.lost().empty()) fmt::print(stderr, "fsbench lantest: {}\n", ranks_.lost_line(left));
     }
     return report_.ended(ends, target, stop_.load() > 0, clock_.now());
-  }
-
-  SessionEnd lost() const {
-    SessionEnd end;
-    end.failure = ranks_.lost();
-    end.directory = "LanTest-*";
-    return end;
   }
 
   AfpSessions log_in(const wire::Url& url) {

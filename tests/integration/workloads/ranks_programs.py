@@ -118,6 +118,7 @@ def start(*command):
 def interrupted():
     for name, words, said in (("postmark", ["postmark", config("long.pm", transactions=10**8, more="set bias create -1\n")], "fsbench postmark: interrupted\n"),
                               ("bonnie", [*BONNIE, "-s", "0", "-n", "400"], "fsbench bonnie: interrupted\n"),
+                              ("lantest", ["lantest", "-n", "200", "-f", "5", "d"], "fsbench lantest: interrupted\n"),
                               ("nhfsstone", ["nhfsstone", "-l", "100", "-c", "100000", "-p", "3", "d"], "fsbench nhfsstone: interrupted\n")):
         run_, others = start(*words, "--ranks", "3")
         run_.send_signal(signal.SIGINT)
@@ -131,6 +132,7 @@ def interrupted():
             time.sleep(0.5)
             run_.send_signal(signal.SIGINT)
         out, err = run_.communicate(timeout=60)
+        out = out[-1000:]
         case(f"{name}, a rank is killed: named, the others' results are told", run_.returncode == 1 and f"rank 2 ({HOST}) has ended" in err
              and re.search(r"of [12] of 3 ranks", err), (run_.returncode, out, err))
         case(f"{name}, a rank is killed: the others end", gone(others), others)
