@@ -363,6 +363,10 @@ def bad_input():
         case(f"a small run without a parameter file: {option}", done.returncode == 0 and expected in done.stdout, done.stdout + done.stderr)
     done = run(FSBENCH, "vdbench", "-s", "-", "sd=s,lun=x,size=1m", "wd=w,sd=s", "rd=r,wd=w,iorate=$n", "n=5")
     case("parameters in several words", done.returncode == 0 and "Simulating RD=r; I/O rate: 5" in done.stdout, done.stdout + done.stderr)
+    done = run(FSBENCH, "vdbench", "-s", "-", "fsd=f,anchor=none,depth=2,width=2,files=3,size=8k", "fwd=w,fsd=f", "rd=r,fwd=w,fwdrate=1,format=yes,forfiles=(3,30)")
+    case("a simulation tells how large trees would be", [line.split(":", 2)[2].split() for line in done.stdout.splitlines() if line.startswith("Anchor size")] ==
+         [["dirs:", "6;", "files:", "12;", "bytes:", "96k", "(98,304)"], ["dirs:", "6;", "files:", "120;", "bytes:", "960k", "(983,040)"]] and
+         not os.path.exists("none"), done.stdout + done.stderr)
     done = run(FSBENCH, "vdbench", "-vx", "-", "fsd=f")
     case("a letter that -v does not know: status 2", done.returncode == 2 and "'x': expected NAME=VALUE" in done.stderr, done.stderr)
     done = run(FSBENCH, "vdbench", "-s", "-", "fsd=f,anchor=d\nfwd=w", "-", "rd=r,fwd=w,fwdrate=(1-3,1)")

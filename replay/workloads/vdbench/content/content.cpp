@@ -87,10 +87,18 @@ void Content::fill(char* to, uint64_t from, uint64_t length, uint64_t seed) cons
     const uint64_t size = std::min(kPage, unit_ - page);
     const uint64_t filled = page + uint64_t(std::lround(double(size) * random_share_));
     const uint64_t first = std::max(page, from), last = std::min(page + size, end);
-    for (uint64_t at = page; at < std::min(filled, last); at += 8) {
+    const uint64_t stop = std::min(filled, last);
+    uint64_t at = page;
+    for (; at + 8 <= first; at += 8) random.next();
+    while (at < stop) {
       const uint64_t word = random.next();
-      const uint64_t low = std::max(at, first), high = std::min({at + 8, filled, last});
-      if (low < high) memcpy(to + (low - from), reinterpret_cast<const char*>(&word) + (low - at), high - low);
+      const uint64_t low = std::max(at, first), high = std::min(at + 8, stop);
+      memcpy(to + (low - from), reinterpret_cast<const char*>(&word) + (low - at), high - low);
+      at += 8;
+      for (; at + 8 <= stop; at += 8) {  // all but the first and the last of them
+        const uint64_t whole = random.next();
+        memcpy(to + (at - from), &whole, sizeof whole);
+      }
     }
     const uint64_t zeros = std::max(filled, first);
     if (zeros < last) memset(to + (zeros - from), 0, last - zeros);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "util/units.hpp"
 #include "workloads/vdbench/files/java_random.hpp"
 
 namespace fsr::vdbench {
@@ -74,6 +75,11 @@ std::vector<uint32_t> Structure::chosen_by(const FileSystem& settings) const {
   if (settings.working_set)
     chosen = part(chosen, asked(settings.working_set, settings.working_set_percent, total), "workingsetsize");
   return chosen;
+}
+
+std::string Structure::text(const std::string& anchor) const {
+  return fmt::format("Anchor size: anchor={}: dirs: {:>12}; files: {:>12}; bytes: {:>10} ({})", anchor,
+                     format_count(directories()), format_count(files()), size_text(double(bytes())), format_count(bytes()));
 }
 
 // Files at random until they have the bytes, always the same ones; in their old order.

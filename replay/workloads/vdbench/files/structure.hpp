@@ -22,6 +22,7 @@ class Structure {
   uint64_t directories() const { return bases_.back(); }
   uint64_t files() const { return sizes_.size(); }
   uint64_t bytes() const { return bytes_; }
+  std::string text(const std::string& anchor) const;  // how many of all these there are
   unsigned depth() const { return unsigned(bases_.size()) - 1; }
   // Directories of a depth, from 1: numbers from level(d) up to level(d + 1).
   uint64_t level(unsigned depth) const { return bases_[depth - 1]; }

@@ -179,9 +179,7 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
     if (recovered_.count(system.anchor) == 0) begin_journal(tree);
   }
   const Structure& s = tree.anchor->structure();
-  reports_.note(fmt::format("Anchor size: anchor={}: dirs: {:>12}; files: {:>12}; bytes: {:>10} ({})", system.anchor,
-                            format_count(s.directories()), format_count(s.files()), size_text(double(s.bytes())),
-                            format_count(s.bytes())));
+  reports_.note(s.text(system.anchor));
   tree.chosen = s.files();
   return tree;
 }

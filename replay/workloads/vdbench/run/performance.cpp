@@ -44,10 +44,11 @@ class Teller {
     }
     if (!late_from_) return tell(told.counts, told.from, told.to);
     late_.merge(told.counts);
-    tell(late_, *late_from_, duration_);
+    tell_late();
   }
 
   RunRecord finish() {
+    if (late_from_) tell_late();  // the last one is not told where threads don't end
     record_.average = average_of(record_);
     record_.average.wall = wall_now();
     return std::move(record_);
@@ -55,6 +56,11 @@ class Teller {
   bool ends_all = false;
 
  private:
+  void tell_late() {
+    tell(late_, *late_from_, duration_);
+    late_from_.reset();
+  }
+
   void tell(const Tally& counts, int64_t from, int64_t to) {
     if (duration_) to = std::min(to, duration_);
     if (to <= from || is_remnant(to - from)) return;

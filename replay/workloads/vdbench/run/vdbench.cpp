@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -62,7 +63,7 @@ class Course {
                               : repeats_.times    ? fmt::format("all of it {} times\n", repeats_.times)
                               : repeats_.seconds  ? fmt::format("again for {} seconds\n", repeats_.seconds)
                                                   : "again until it is ended\n";
-    fmt::print("{}{}Vdbench simulation completed successfully.\n", vdbench::simulate(runs_), again);
+    fmt::print("{}{}{}Vdbench simulation completed successfully.\n", vdbench::simulate(runs_), sizes_of_trees(), again);
     return 0;
   }
 
@@ -101,6 +102,17 @@ class Course {
   }
 
  private:
+  // A line for each tree that the runs work on.
+  std::string sizes_of_trees() const {
+    std::vector<std::string> told;
+    for (const PlannedRun& run : runs_)
+      for (const FileWork& work : run.file_works) {
+        const FileSystem& system = run.systems[work.system];
+        const std::string text = Structure(system).text(system.anchor) + "\n";
+        if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(text);
+      }
+    return fmt::format("{}", fmt::join(told, ""));
+  }
   // What loops may have added is looked at too.
   static void refuse(const PlannedRun& run, bool validates) {
     if (run.content.pattern && run.content.compression > 1)
