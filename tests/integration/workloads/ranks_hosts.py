@@ -40,7 +40,7 @@ def whole(hosts, url):
 
 def copies(hosts, url):
     with open("p.pm", "w", encoding="ascii") as file:
-        file.write("set number 20\nset transactions 50\nrun\nquit\n")
+        file.write("set number 50\nset transactions 50\nrun\nquit\n")
     done = run(*hosts.mpirun(FSBENCH, "postmark", "--json", "--location", url, "p.pm"), env=ENV)
     ranks = json.loads(done.stdout or '{"ranks": []}')["ranks"]
     case("PostMark by four hosts: a copy on each", done.returncode == 0 and [rank["host"] for rank in ranks] == NAMES and not ours(done.stderr), done)
