@@ -70,6 +70,14 @@ void Seat::Worked::await_suspend(std::coroutine_handle<> h) {
   });
 }
 
+uint64_t Seat::perform_bytes(const Op& op, std::string_view payload) {
+  Request request;
+  request.op = &op;
+  request.who = {op.uid, op.gid};
+  request.payload = payload;
+  return worker_->perform_bytes(request);
+}
+
 void Seat::count(Row row, const Sample& sample) { worker_->tally_.at(row).add(sample); }
 
 int64_t Seat::now() const { return play_.clock.now(); }

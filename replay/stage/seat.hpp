@@ -56,6 +56,11 @@ class Seat {
   // A thread of a pool does the job, which throws nothing, and the player goes on when it is done.
   Worked blocking(std::function<void()> job);
 
+  // A read or write of which each byte is a request of its own, within the call and uncounted, while nobody else on the worker
+  // has a turn. Yields how many were transferred; the player performs the others itself. 0 where the target is none that does
+  // this (base/bytewise.hpp), or a recording wants to see each.
+  uint64_t perform_bytes(const Op& op, std::string_view payload = {});
+
   // Counts what is made of several operations.
   void count(Row row, const Sample& sample);
 

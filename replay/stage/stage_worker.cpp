@@ -13,7 +13,11 @@ namespace fsr {
 constexpr unsigned kReadyAtOnce = 64;  // players resumed before completions and messages are looked at again
 
 StageWorker::StageWorker(Target& target, Clock& clock, bool inline_worker)
-    : target_(target), clock_(clock), session_(target.open_session()), rest_(clock, inline_worker) {}
+    : target_(target),
+      clock_(clock),
+      session_(target.open_session()),
+      bytewise_(dynamic_cast<Bytewise*>(session_.get())),
+      rest_(clock, inline_worker) {}
 
 void StageWorker::post(Seat& seat) {
   {
@@ -125,6 +129,14 @@ bool StageWorker::submit(Seat& seat) {
       return false;
   }
   return false;
+}
+
+uint64_t StageWorker::perform_bytes(const Request& request) {
+  if (!bytewise_ || play_->record || target_.fidelity(*request.op) == Fidelity::impossible) return 0;
+  const uint64_t done = bytewise_->by_bytes(request);
+  completions_.store(completions() + done, std::memory_order_relaxed);
+  latest_ = clock_.now();
+  return done;
 }
 
 void StageWorker::account(Seat& seat) {

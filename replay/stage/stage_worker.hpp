@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytewise.hpp"
 #include "base/target.hpp"
 #include "engine/rest.hpp"
 #include "measure/tally.hpp"
@@ -64,6 +65,7 @@ class StageWorker final : public Completion {
 
   void completed(Request& request) override;
   bool submit(Seat& seat);  // true: completed
+  uint64_t perform_bytes(const Request& request);
   void account(Seat& seat);
   void resume(Seat& seat);
   void run_ready();
@@ -73,6 +75,7 @@ class StageWorker final : public Completion {
   Target& target_;
   Clock& clock_;
   std::unique_ptr<Session> session_;
+  Bytewise* const bytewise_;  // the same; null: it is none
   Rest rest_;
   PlayState* play_ = nullptr;
   std::deque<Seat*> ready_;

@@ -4,6 +4,9 @@
 #include <fcntl.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -232,6 +235,43 @@ TEST_CASE("A player moves between targets and has its files on both") {
   Played played = stage.play(parts(part(writes)), {});
   CHECK(played.counts[0].count == 1);
   CHECK(played.counts[1].count == 1);
+}
+
+TEST_CASE("Single bytes are transferred within the call on a directory, as far as there are any") {
+  std::string directory = std::filesystem::temp_directory_path() / "fsreplay-test.XXXXXX";
+  REQUIRE(mkdtemp(directory.data()));
+  VirtualClock clock;
+  auto in_directory = open_target(directory, {.clock = &clock}), in_memory = open_target("memory:", {.clock = &clock});
+  Stage stage(clock, true);
+  stage.add(*in_directory);
+  stage.add(*in_memory);
+  std::vector<uint64_t> done;
+  auto plays = [&](Seat& seat) -> Actor {
+    for (unsigned place : {0u, 1u}) {
+      co_await seat.move_to(place);
+      const Op make{.kind = OpKind::create,
+                    .mode = 0644,
+                    .open_flags = O_RDWR,
+                    .object = seat.new_object(),
+                    .parent = kRootObject,
+                    .handle = seat.new_handle(),
+                    .name = "f"};
+      const int error = (co_await seat.perform(make)).error;
+      CHECK(error == 0);
+      Op op{.kind = OpKind::write, .object = make.object, .handle = make.handle, .offset = 3, .length = 5};
+      done.push_back(seat.perform_bytes(op, "bytes"));
+      op.kind = OpKind::read;
+      op.length = 100;
+      done.push_back(seat.perform_bytes(op));
+      op.handle = kMarkerObject;  // that nobody opened
+      done.push_back(seat.perform_bytes(op));
+    }
+  };
+  stage.play(parts(part(plays)), {});
+  CHECK(done == std::vector<uint64_t>{5, 5, 0, 0, 0, 0});  // submit() tells the rest
+  std::ifstream file(directory + "/f");
+  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == std::string("\0\0\0bytes", 8));
+  std::filesystem::remove_all(directory);
 }
 
 TEST_CASE("Many players on real workers: barriers, jobs of the pool, moves, counts", "[threads]") {

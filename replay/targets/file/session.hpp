@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/bytewise.hpp"
 #include "base/clock.hpp"
 #include "targets/lock_waiters.hpp"
 #include "targets/pool.hpp"
@@ -22,12 +23,13 @@ struct FileShared {
   Pool pool{32};
 };
 
-class FileSession final : public Session {
+class FileSession final : public Session, public Bytewise {
  public:
   explicit FileSession(std::shared_ptr<FileShared> shared);
   ~FileSession() override;  // waits for what is under way
   Submit submit(Request& request) override;
   void poll(int64_t deadline, int wake, Completion& sink) override;
+  uint64_t by_bytes(const Request& request) override;  // in bytewise.cpp
 
  private:
   // A request that is under way elsewhere, and the memory of its answer.

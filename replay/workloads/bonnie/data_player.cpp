@@ -20,17 +20,17 @@ bool by_bytes(Phase phase) { return phase == kByteWrite || phase == kByteRead; }
 }  // namespace
 
 // One chunk, a byte at a time. Here and below each request is made in the loop itself: a coroutine for each would cost as much as
-// a cached byte.
+// a cached byte. Where that costs no more than a system call, the loop is the target's own.
 Task DataPlayer::bytes(Seat& seat, BigFile& file, Phase phase, uint64_t chunk) {
-  static const std::string values = [] {
-    std::string all(128, 0);
-    for (size_t i = 0; i < all.size(); ++i) all[i] = char(i);
-    return all;
-  }();
-  const uint64_t length = buffer_.size();
-  Op op = phase == kByteWrite ? file.writing(chunk * length, 1) : file.reading(chunk * length, 1);
-  for (uint64_t i = 0; i < length; ++i, ++op.offset) {
-    const How how{.payload = {&values[i % values.size()], 1}, .want_data = true};
+  constexpr char kValues = 127;
+  for (size_t i = 0; i < buffer_.size(); ++i) buffer_[i] = char(i) & kValues;
+  const uint64_t offset = chunk * buffer_.size(), length = buffer_.size();
+  Op op = phase == kByteWrite ? file.writing(offset, length) : file.reading(offset, length);
+  const uint64_t done = seat.perform_bytes(op, {buffer_.data(), length});
+  op.offset += done;
+  op.length = 1;
+  for (uint64_t i = done; i < length; ++i, ++op.offset) {
+    const How how{.payload = {&buffer_[i], 1}, .want_data = true};
     const Outcome& outcome = co_await seat.perform(op, kUncounted, how);
     if (int error = file.judge(phase, op, outcome)) co_return error;
   }
