@@ -237,10 +237,13 @@ class Bonnie {
       const CopiesResult& result = *all[rank];
       interrupted |= result.interrupted;
       const std::string who = ranks_.several() ? cluster_.name_of(rank) + ": " : "";
-      if (!result.interrupted && !result.failure.empty() && result.failure != lost) tell(who + result.failure);
-      if (!result.left.empty()) tell(who + result.left);
+      std::string why = result.interrupted       ? (ranks_.several() ? "" : "interrupted")
+                        : result.failure != lost ? result.failure
+                                                 : "";
+      if (!result.left.empty()) why += (why.empty() ? "" : "; ") + result.left;
+      if (!why.empty()) tell(who + why);
     }
-    if (interrupted) tell("interrupted");
+    if (interrupted && ranks_.several()) tell("interrupted");
     if (!lost.empty()) tell(ranks_.lost_line(told));
     return fine ? 0 : 1;
   }

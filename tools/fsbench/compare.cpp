@@ -77,13 +77,14 @@ class Compare {
       fputs(comparison_.text().c_str(), stdout);
     if (page) page->finish(comparison_.html());
     if (results) comparison_.database(*results);
-    if (comparison_.interrupted) fmt::print(stderr, "fsbench compare: interrupted in round {}\n", comparison_.rounds + 1);
-    return comparison_.interrupted || !comparison_.complaints.empty() ? 1 : 0;
+    const std::string why = comparison_.interrupted ? "interrupted" : comparison_.broken;
+    if (!why.empty()) fmt::print(stderr, "fsbench compare: {} in round {}\n", why, comparison_.rounds + 1);
+    return !why.empty() || !comparison_.complaints.empty() ? 1 : 0;
   }
 
  private:
-  // A run on each target, backwards in every other round: what drifts favours nobody. False: interrupted, and the round does not
-  // count.
+  // A run on each target, backwards in every other round: what drifts favours nobody. False: interrupted or broken, and the
+  // round does not count.
   bool round() {
     std::vector<size_t> order;
     for (size_t i = 0; i < comparison_.targets.size(); ++i) order.push_back(i);
@@ -93,7 +94,13 @@ class Compare {
       if (!options_.keeps_caches) dropped_ = drop_caches() && dropped_;
       if (!options_.quiet && isatty(2))
         fmt::print(stderr, "round {} of {}: {}\n", comparison_.rounds + 1, options_.rounds, comparison_.targets[target]);
-      runs[target] = program_->run(comparison_.targets[target], options_.seed + comparison_.rounds, stop_);
+      try {
+        runs[target] = program_->run(comparison_.targets[target], options_.seed + comparison_.rounds, stop_);
+      } catch (const std::runtime_error& e) {
+        if (comparison_.rounds == 0) throw;
+        comparison_.broken = e.what();
+        return false;
+      }
       if (stop_.load() != 0) return false;
     }
     for (size_t target = 0; target < runs.size(); ++target) comparison_.add(target, runs[target]);

@@ -29,6 +29,7 @@ struct Comparison {
   std::vector<ComparedRow> rows;
   std::vector<std::string> complaints;  // runs that did not end well, one line each
   bool interrupted = false;
+  std::string broken;  // a run that measured nothing, which ended all
 
   void add(size_t target, const ProgramRun& run);  // of the current round, number `rounds`
   // Every row of every target is decided, with the greater confidence that looking repeatedly takes.

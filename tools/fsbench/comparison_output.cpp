@@ -56,10 +56,11 @@ std::vector<std::string> facts_of(const Comparison& c) {
   lines.push_back("Program: " + c.program);
   std::string order;
   for (size_t i = 0; i < c.targets.size(); ++i) order += letter(i);
-  lines.push_back(fmt::format(
-      "Rounds: {}{}, {} and {} in turn; {}", c.rounds,
-      c.rounds < c.asked && !c.interrupted ? fmt::format(" of {}, as every row is decided (with 99 % confidence)", c.asked) : "",
-      order, std::string(order.rbegin(), order.rend()), c.caches));
+  lines.push_back(fmt::format("Rounds: {}{}, {} and {} in turn; {}", c.rounds,
+                              c.rounds < c.asked && !c.interrupted && c.broken.empty()
+                                  ? fmt::format(" of {}, as every row is decided (with 99 % confidence)", c.asked)
+                                  : "",
+                              order, std::string(order.rbegin(), order.rend()), c.caches));
   lines.push_back("Rates are medians; a ratio is the mean of the rounds' own, with its 95 % interval and the sign test's p.");
   return lines;
 }
@@ -122,8 +123,9 @@ nlohmann::json Comparison::json() const {
     }
     list.push_back(entry);
   }
-  return {{"program", program}, {"targets", targets}, {"through", through},       {"caches", caches},          {"rounds", rounds},
-          {"asked", asked},     {"rows", list},       {"complaints", complaints}, {"interrupted", interrupted}};
+  return {{"program", program},         {"targets", targets}, {"through", through}, {"caches", caches},
+          {"rounds", rounds},           {"asked", asked},     {"rows", list},       {"complaints", complaints},
+          {"interrupted", interrupted}, {"broken", broken}};
 }
 
 void Comparison::database(ResultsDatabase& results) const {

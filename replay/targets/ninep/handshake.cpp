@@ -75,6 +75,11 @@ std::string printable(std::string_view words) {
   return out;
 }
 
+// Answers that no server gives.
+static bool unreachable(int error) {
+  return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH || error == ENOENT;
+}
+
 // Agrees on version and message size. The dialect stays what it was first: the names and fids of operations depend on it. A
 // server that does not answer to a dialect that it does not know, or hangs up, is asked for the next one.
 Task Client::agree() {
@@ -98,6 +103,10 @@ Task Client::agree() {
       }
       problem_ =
           reply.error == ETIMEDOUT ? "no answer to Tversion" : "it closes the connection or garbles Tversion: no 9P server?";
+      co_return reply.error;
+    }
+    if (unreachable(reply.error)) {  // any more, or nobody would have asked
+      problem_ = strerror(reply.error);
       co_return reply.error;
     }
     std::optional<Dialect> got = reply.error ? std::nullopt : dialect_of(reply.data);

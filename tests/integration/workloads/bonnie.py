@@ -54,7 +54,7 @@ def server_goes_away(url):
     run_.go_on()
     status, out, line = run_.end()
     case("a server that goes away: status 1, a line that says what is left, the test before", status == 1 and
-         re.match("fsbench bonnie: .*can't .*Bonnie.*; can't remove Bonnie", line) and "1.98,2.00a,host" in out, (status, out, line))
+         re.match("fsbench bonnie: .*can't .*Bonnie.*: Connection .*; can't remove Bonnie", line) and "1.98,2.00a,host" in out, (status, out, line))
 
 
 ROWS = ["put_block", "rewrite", "get_block", "seeks", "seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del"]

@@ -5,6 +5,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -94,6 +95,18 @@ def endings():
     out, err = running.communicate(timeout=60)
     case("^C: status 1, a line, the rounds so far, nothing left", running.returncode == 1 and "interrupted in round" in err
          and err.count("\n") == 1 and "seq_create" in out and not os.listdir("c"), (running.returncode, err, out))
+    os.mkdir("goes")
+    running = subprocess.Popen([FSBENCH, "compare", "--keep-caches", "memory:", "goes", "--rounds", "100", "--all-rounds", *LITTLE],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    seen = set()
+    while len(seen) < 2 and running.poll() is None:
+        seen.update(os.listdir("goes"))
+        time.sleep(0.002)
+    os.rename("goes", "gone")
+    out, err = running.communicate(timeout=60)
+    case("a target that goes away: status 1, a line, the rounds so far", running.returncode == 1 and err.count("\n") == 1
+         and re.match("fsbench compare: bonnie on goes measured nothing: .*No such file or directory in round [0-9]+\n", err)
+         and "seq_create" in out, (running.returncode, err, out))
     os.chmod(".", 0o755)
     for name, words, line in (("one target", ["a", *LITTLE], "fsbench: TARGET: At least 2"),
                               ("no program", ["a", "memory:"], 'fsbench compare: expected a program behind "--"'),
