@@ -129,11 +129,12 @@ void Client::advance(int64_t now) {
   pump();
 }
 
+// As long as answers come, requests are made, and no tickle is missed.
 bool Client::wait(int64_t deadline) {
-  keep_session(settings.clock->now());
   channel_.poll(is_ready() ? std::min(deadline, next_tickle_) : deadline, -1);
   const bool answered = channel_.called_back();
   pump();
+  if (!answered) keep_session(settings.clock->now());
   return answered;
 }
 

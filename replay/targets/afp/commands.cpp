@@ -131,10 +131,11 @@ int Commands::run(Task task) {
   bool done = false;
   int error = 0;
   finish(std::move(task), &done, &error);
-  int64_t heard = clock.now();
+  int64_t heard = clock.now();  // about: a reading of the clock for each command would be felt
   while (!done) {
-    if (client_.wait(clock.look_again(INT64_MAX)))
-      heard = clock.now();
+    const int64_t until = clock.look_again(INT64_MAX);
+    if (client_.wait(until))
+      heard = until;
     else if (clock.given_up(heard))
       client_.disconnect();
   }

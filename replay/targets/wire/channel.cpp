@@ -228,7 +228,9 @@ void Channel::flush() {
     msghdr message{};
     message.msg_iov = vectors;
     message.msg_iovlen = gather(vectors, kVectors);
-    ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    const ssize_t sent = message.msg_iovlen == 1 ? ::send(socket_, vectors[0].iov_base, vectors[0].iov_len, kFlags)
+                                                 : sendmsg(socket_, &message, kFlags);
     if (sent >= 0)
       account_sent(size_t(sent));
     else if (errno == EAGAIN)
