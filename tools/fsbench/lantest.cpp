@@ -62,6 +62,8 @@ wire::Url server_of(const Options& o) {
   wire::Url url;
   if (!o.url.empty()) {
     url = wire::parse_url(o.url);
+    if (url.user.find(':') != std::string::npos)
+      throw std::runtime_error("a password has no place in a URL: use AFP_PASSWORD, --password-file or the prompt");
   } else {
     if (o.volume.empty()) throw std::runtime_error("expected a volume (-s) or a URL");
     url.scheme = "afp";
