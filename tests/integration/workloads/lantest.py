@@ -218,6 +218,9 @@ def passwords():
     done = run(*quick, env=without, start_new_session=True)
     case("no password and no terminal: status 2 and a line", done.returncode == 2 and re.fullmatch(
         "fsbench lantest: no password for tester@.*\n", done.stderr), (done.returncode, done.stderr))
+    told = run(FSBENCH, "lantest", os.environ["AFP_URL"].replace("@", ":secret@"))
+    case("a password in a URL is refused and not repeated", (told.returncode, told.stderr.count("\n")) == (2, 1) and "secret" not in
+         told.stdout + told.stderr, (told.returncode, told.stderr))
 
 
 def cache_statistics():
