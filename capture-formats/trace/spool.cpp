@@ -10,41 +10,46 @@
 #include <string>
 #include <system_error>
 
+#include "util/unique_fd.hpp"
+
 namespace fsr {
 
-namespace {
+[[noreturn]] static void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
-[[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+static std::string pattern() {
+  const char* folder = getenv("TMPDIR");
+  return std::string(folder && *folder ? folder : "/var/tmp") + "/fsshim-spool-XXXXXX";
+}
 
-}  // namespace
+int unnamed_file() {
+  std::string path = pattern();
+  const int fd = mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0) fail(path);
+  unlink(path.c_str());
+  return fd;
+}
+
+void append_to(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) fail(pattern());
+    if (n > 0) bytes.remove_prefix(size_t(n));
+  }
+}
 
 int spool_to_file(int fd) {
-  const char* folder = getenv("TMPDIR");
-  std::string path = std::string(folder && *folder ? folder : "/var/tmp") + "/fsshim-spool-XXXXXX";
-  int out = mkostemp(path.data(), O_CLOEXEC);
-  if (out < 0) fail(path);
-  unlink(path.c_str());
+  UniqueFd out(unnamed_file());
   constexpr size_t kBuffer = 1 << 20;
   auto buffer = std::make_unique<char[]>(kBuffer);
   for (;;) {
-    ssize_t n = read(fd, buffer.get(), kBuffer);
+    const ssize_t n = read(fd, buffer.get(), kBuffer);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("input");
     if (n == 0) break;
-    ssize_t written = 0;
-    while (n > 0 && written < n) {
-      ssize_t w = write(out, buffer.get() + written, size_t(n - written));
-      if (w < 0 && errno != EINTR) break;
-      if (w > 0) written += w;
-    }
-    if (n < 0 || written < n) {
-      int error = errno;
-      close(out);
-      errno = error;
-      fail(n < 0 ? "input" : path);
-    }
+    append_to(out.get(), {buffer.get(), size_t(n)});
   }
-  lseek(out, 0, SEEK_SET);
-  return out;
+  lseek(out.get(), 0, SEEK_SET);
+  return out.release();
 }
 
 }  // namespace fsr

@@ -38,7 +38,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.add("--on-error", on_error, "when an operation fails that had not: count or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
-  run.add("--ranks", out.cluster.ranks, "run a mix with this many processes").stands_for("N").within(1, 4096);
+  run.add("--ranks", out.cluster.ranks, "share the load out to this many processes").stands_for("N").within(1, 4096);
   run.add_with("--patience", out.cluster.patience, some_time, "give up a silent rank after this (default 60s)")
       .stands_for("TIME");
   run.add("--repeat", out.repeat, "this many runs, with their median and spread").stands_for("N").within(1, 1000);

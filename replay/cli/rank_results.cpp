@@ -21,8 +21,10 @@ namespace {
 
 constexpr const char* kDamaged = "damaged results from another process";
 
-constexpr uint64_t ImageSummary::*kImageSums[] = {&ImageSummary::directories, &ImageSummary::files, &ImageSummary::symlinks,
-                                                  &ImageSummary::bytes, &ImageSummary::apparent};
+constexpr uint64_t ImageSummary::*kImageSums[] = {&ImageSummary::directories, &ImageSummary::files,     &ImageSummary::symlinks,
+                                                  &ImageSummary::bytes,       &ImageSummary::apparent,  &ImageSummary::hard_links,
+                                                  &ImageSummary::special,     &ImageSummary::open_files};
+constexpr uint64_t PrepareResult::*kPreparedSums[] = {&PrepareResult::operations, &PrepareResult::kept, &PrepareResult::bytes};
 
 int64_t began_late(const RunResult& result, const RankClock& clock) { return result.began ? result.began - clock.start : 0; }
 
@@ -48,7 +50,9 @@ std::string save_part(const Input& input, const Report& report, const RankInterv
   out.text(intervals.save());
   out.text(report.aftermath);
   out.u8(report.interrupted);
-  for (auto sum : kImageSums) out.varint(report.image.*sum);
+  for (auto sum : kImageSums) out.varint(input.shares_tree() ? 0 : report.image.*sum);  // else the root counts it
+  for (auto sum : kPreparedSums) out.varint(report.prepared.*sum);
+  out.varint(uint64_t(report.prepared.elapsed));
   out.varint(report.counters.size());
   for (const auto& [name, value] : report.counters) {
     out.text(name);
@@ -86,54 +90,6 @@ void add_counter(Report& report, const std::string& name, uint64_t value) {
 }
 
 }  // namespace
-
-void RankIntervals::add(const Interval& interval, const SeriesInterval& told) {
-  all_.push_back({interval.from, interval.to, told.lateness, told.in_flight, told.differed, interval.counts});
-}
-
-std::string RankIntervals::save() const {
-  ByteWriter out;
-  out.varint(all_.size());
-  for (const One& one : all_) {
-    out.svarint(one.from);
-    out.svarint(one.to);
-    out.svarint(one.lateness);
-    out.varint(one.in_flight);
-    out.varint(one.differed);
-    out.text(one.counts.save());
-  }
-  return std::string(out.view());
-}
-
-void RankIntervals::merge(std::string_view saved) {
-  ByteReader in(saved);
-  const uint64_t count = in.varint();
-  if (count > in.left()) in.fail();
-  for (uint64_t i = 0; in.ok() && i < count; ++i) {
-    if (i == all_.size()) all_.emplace_back();
-    One& one = all_[i];
-    one.from = in.svarint();
-    one.to = std::max(one.to, in.svarint());
-    one.lateness = std::max(one.lateness, in.svarint());
-    one.in_flight += in.varint();
-    one.differed += in.varint();
-    one.counts.merge(Tally::load(in.text()));
-  }
-  if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
-}
-
-TimeSeries RankIntervals::series() const {
-  TimeSeries series;
-  Progress progress;
-  for (const One& one : all_) {
-    progress.in_flight = one.in_flight;
-    progress.differed += one.differed;
-    progress.lateness = one.lateness;
-    series.add(progress);
-    series.add(Interval{unsigned(&one - all_.data()) + 1, one.from, one.to, one.counts, &one == &all_.back()});
-  }
-  return series;
-}
 
 std::vector<Facts> RanksSection::facts_of_ranks() const {
   std::vector<Facts> all;
@@ -225,6 +181,8 @@ static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std:
     const std::string_view part = in.text(), told = in.text(), aftermath = in.text();
     report.interrupted = in.u8() != 0 || report.interrupted;
     for (auto sum : kImageSums) report.image.*sum += in.varint();
+    for (auto sum : kPreparedSums) report.prepared.*sum += in.varint();
+    report.prepared.elapsed = std::max(report.prepared.elapsed, int64_t(in.varint()));
     for (uint64_t counters = in.varint(); in.ok() && counters > 0; --counters) {
       const std::string name(in.text());
       add_counter(report, name, in.varint());

@@ -11,33 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "cli/rank_intervals.hpp"
 #include "cluster/cluster.hpp"
-#include "measure/interval.hpp"
 #include "report/report.hpp"
 #include "report/section.hpp"
 
 namespace fsr {
 
 class Input;
-
-// A rank's own intervals, as they are told.
-class RankIntervals {
- public:
-  void add(const Interval& interval, const SeriesInterval& told);
-  std::string save() const;
-  // Adds another rank's, interval by interval. Throws std::runtime_error for bytes that save() did not make.
-  void merge(std::string_view saved);
-  // What all did over time.
-  TimeSeries series() const;
-
- private:
-  struct One {
-    int64_t from = 0, to = 0, lateness = 0;
-    uint64_t in_flight = 0, differed = 0;
-    Tally counts;
-  };
-  std::vector<One> all_;
-};
 
 // A rank's clock beside the root's around a round, and when the round was to begin by it, ns.
 struct RankClock {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "cycle/condition.hpp"
 #include "cycle/scale_search.hpp"
 #include "measure/paired.hpp"
+#include "trace/bytes.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
 
@@ -90,7 +92,7 @@ struct Pooled {
 std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
   if (again) {
     target.reset();
-    open_target_for_run();
+    on_all([&] { open_target_for_run(); });
   }
   input->restart(factor, least);
   input->next_round();
@@ -98,26 +100,46 @@ std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
   LifeCycle life(*input, *target, clock, stop, report);
   if (std::optional<int> early = play_round(life)) return early;
   again = true;
+  gather();
   if (results) afterwards([&] { life.name_slowest(); });
   input->end_round(report);
   keep_results();
   if (command.json) rounds.push_back(report);
+  if (cluster.size() > 1) latest_ = report;
   return std::nullopt;
 }
 
+// All ranks go on as the root does, whose numbers are those of all.
+double Replay::of_root(double value) {
+  ByteWriter out;
+  out.u64(std::bit_cast<uint64_t>(value));
+  const std::string told = cluster.tell(out.view());
+  return std::bit_cast<double>(ByteReader(told).u64());
+}
+
+void Replay::print(const std::string& text) const {
+  if (cluster.root() && !command.json) print_whole(text);
+}
+
 int Replay::play_repeats() {
-  if (!command.json) print_whole(row("run", {"achieved/s", "p50", "p99", "p99.9", "max"}));
+  print(row("run", {"achieved/s", "p50", "p99", "p99.9", "max"}));
   std::vector<Figures> runs;
   int status = 0;
-  for (unsigned i = 0; i < command.repeat && !stop.load(); ++i) {
-    if (std::optional<int> early = play_alone(1, {})) return *early;
+  for (unsigned i = 0; i < command.repeat; ++i) {
+    try {
+      if (std::optional<int> early = play_alone(1, {})) return *early;
+    } catch (const LostRank& e) {
+      lost_between(e);
+      status = 1;
+      break;
+    }
     status = std::max(status, verdict(report).status);
     Figures& figures = runs.emplace_back();
     std::array<std::string, kFigureCount> cells;
     for (size_t f = 0; f < kFigureCount; ++f) cells[f] = kFigures[f].text(figures[f] = kFigures[f].of(report.result));
-    if (command.json) continue;
-    print_whole(row(std::to_string(i + 1), cells));
-    for (const std::string& reason : verdict(report).reasons) print_whole(fmt::format("{:8} not clean: {}\n", "", reason));
+    print(row(std::to_string(i + 1), cells));
+    for (const std::string& reason : verdict(report).reasons) print(fmt::format("{:8} not clean: {}\n", "", reason));
+    if (over(false)) break;
   }
   nlohmann::json document = nlohmann::json::object();
   std::array<std::string, kFigureCount> medians, spreads;
@@ -135,7 +157,7 @@ int Replay::play_repeats() {
     report.sections.push_back(std::make_shared<Member>("repeat", document));
     return std::max(status, finish());
   }
-  print_whole(row("median", medians) + row("spread", spreads));
+  print(row("median", medians) + row("spread", spreads));
   return std::max(status, int(failed_afterwards));
 }
 
@@ -150,26 +172,30 @@ int Replay::play_search() {
   };
   std::map<double, Seen> seen;  // by factor, the latest run
   std::optional<int> early;
-  if (!command.json)
-    print_whole(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
+  print(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
   ScaleSearch search([&](double factor) -> std::optional<double> {
     Pooled pooled;
     do {
-      if ((early = play_alone(factor, least))) return std::nullopt;
-      if (stop.load()) {
+      try {
+        if ((early = play_alone(factor, least))) return std::nullopt;
+      } catch (const LostRank& e) {
+        lost_between(e);
+        early = 1;
+        return std::nullopt;
+      }
+      if (over(false)) {
+        if (!whole_) fmt::print(stderr, "fsreplay: {}\n", report.aftermath);
         early = 1;
         return std::nullopt;
       }
       pooled.add(report.result);
-    } while (!pooled.enough(least));
+    } while (of_root(pooled.enough(least) ? 0 : 1) > 0);
     const RunResult& r = report.result;
-    const double strain = condition.strain(pooled.sum);
+    const double strain = of_root(condition.strain(pooled.sum));
     seen[factor] = {r.achieved(), r.limit_text, pooled.doubt(least), verdict(report).status};
-    if (!command.json)
-      print_whole(fmt::format("{:>10.4g} {:>12.1f} {:>12} {:>12}   {}: {}\n", factor * unit.one, r.achieved(),
-                              format_duration(pooled.sum.response.quantile(0.5)),
-                              format_duration(pooled.sum.response.quantile(0.99)), condition.measured(pooled.sum),
-                              strain < 1 ? "holds" : "broken"));
+    print(fmt::format("{:>10.4g} {:>12.1f} {:>12} {:>12}   {}: {}\n", factor * unit.one, r.achieved(),
+                      format_duration(pooled.sum.response.quantile(0.5)), format_duration(pooled.sum.response.quantile(0.99)),
+                      condition.measured(pooled.sum), strain < 1 ? "holds" : "broken"));
     return strain;
   });
   const std::optional<ScaleAnswer> answer = search.find();
@@ -190,10 +216,8 @@ int Replay::play_search() {
   const std::string& doubt = seen[answer->holds > 0 ? answer->holds : answer->breaks].doubt;
   if (!doubt.empty()) text += "; " + doubt;
   const int status = std::max({between ? seen[answer->holds].status : 1, int(failed_afterwards)});
-  if (!command.json) {
-    print_whole(text + "\n");
-    return status;
-  }
+  print(text + "\n");
+  if (!command.json) return status;
   report.sections.push_back(
       std::make_shared<Member>("find_scale", nlohmann::json{{"condition", condition.text()},
                                                             {"unit", unit.words},

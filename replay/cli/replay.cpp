@@ -10,6 +10,7 @@
 
 #include "cli/checks.hpp"
 #include "cli/dry_run.hpp"
+#include "trace/bytes.hpp"
 #include "util/environment.hpp"
 #include "util/memory.hpp"
 #include "util/standard_streams.hpp"
@@ -33,10 +34,14 @@ Replay::Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s)
 void Replay::open_outputs() {
   if (command.dry_run) return;
   if (!command.results.empty()) results = std::make_unique<ResultsDatabase>(command.results);
+  const bool several = cluster.size() > 1;
+  if (!command.record.empty())
+    recording = std::make_unique<Recording>(several ? rank_recording(command.record, cluster.rank()) : command.record);
+  if (!cluster.root()) return;
+  if (several && recording) ranks_recording = std::make_unique<RankRecordings>(command.record);
   if (!command.csv.empty()) csv = std::make_unique<CsvFile>(command.csv, command.force);
   if (!command.metrics.empty()) metrics = std::make_unique<MetricsFile>(command.metrics, command.input, command.target);
   input->open_outputs();
-  if (!command.record.empty()) recording = std::make_unique<Recording>(command.record);
 }
 
 void Replay::open_target_for_run() {
@@ -62,7 +67,7 @@ void Replay::warn() {
 }
 
 // Begins the trace of this replay: of the input's own, what does not depend on where it ran.
-void Replay::start_recording() {
+TraceHeader Replay::recording_header() const {
   const TraceHeader& of = input->header();
   TraceHeader header;
   header.id = random_trace_id();
@@ -75,7 +80,35 @@ void Replay::start_recording() {
   header.visibility = "what the replayer issued";
   header.edits = of.edits;
   header.edits.push_back(fmt::format("fsreplay {} of {}", input->settings(), of.id.empty() ? command.input : "trace " + of.id));
-  recording->start(header, input->before());
+  return header;
+}
+
+void Replay::finish_recording() {
+  const bool whole = !report.result.stopped;
+  afterwards([&] { recording->finish(whole, whole ? "replay ended" : "replay stopped"); });
+  if (cluster.size() == 1) return;
+  if (whole_)
+    afterwards([&] { merge_recordings(); });
+  else
+    afterwards([&] {
+      throw std::runtime_error(fmt::format("{}: not written, since a rank is lost; {} and so on hold what each rank did",
+                                           command.record, rank_recording(command.record, 0)));
+    });
+}
+
+// Collective.
+void Replay::merge_recordings() {
+  const std::string own = rank_recording(command.record, cluster.rank());
+  RankRecordings::Plan plan{
+      .header = recording_header(), .initial = input->before(), .ids_differ = input->ids_differ(), .began = {}};
+  ByteWriter began;
+  began.svarint(report.result.began - rank_clock.start);
+  for (const std::string& told : cluster.collect(began.view())) plan.began.push_back(ByteReader(told).svarint());
+  if (!plan.began.empty())
+    for (const int64_t first = std::ranges::min(plan.began); int64_t & at : plan.began) at -= first;
+  std::vector<int> files = collect_recordings(cluster, own);
+  if (ranks_recording) ranks_recording->write(std::move(files), std::move(plan));
+  unlink(own.c_str());
 }
 
 int Replay::finish() {
@@ -110,9 +143,24 @@ int Replay::end_round() {
 
 void Replay::tell(const Interval& interval) {
   const SeriesInterval& series = report.series.add(interval);
+  if (cluster.size() == 1) return follow(interval, series);
+  const RankInterval own(interval, series);
+  rank_intervals.add(own);
+  if (!follows()) return;
+  cluster.post(own.save());
+  follow_ranks(false);
+}
+
+void Replay::follow(const Interval& interval, const SeriesInterval& series) {
   if (csv) csv->add(round, series);
   if (metrics) metrics->add(interval, series);
-  if (cluster.size() > 1) rank_intervals.add(interval, series);
+}
+
+// `left`: nothing more will come.
+void Replay::follow_ranks(bool left) {
+  if (!live_intervals) return;
+  while (const auto posted = cluster.take()) live_intervals->add(posted->first, RankInterval::load(posted->second));
+  live_intervals->tell(left, [this](const Interval& interval, const SeriesInterval& series) { follow(interval, series); });
 }
 
 void Replay::give_sign_of_life() {
@@ -121,7 +169,23 @@ void Replay::give_sign_of_life() {
   cluster.alive();
 }
 
-bool Replay::gather() { return cluster.size() == 1 || gather_results(cluster, *input, report, rank_intervals, rank_clock); }
+void Replay::gather() {
+  if (cluster.size() == 1) return;
+  whole_ = gather_results(cluster, *input, report, rank_intervals, rank_clock);
+  follow_ranks(true);
+}
+
+// Before a round that is not the first: what was measured is kept.
+void Replay::lost_between(const LostRank& lost) {
+  if (round == 1 || !cluster.root()) throw lost;
+  whole_ = false;
+  report = latest_;
+  report.aftermath = fmt::format("{}, before all was run", lost.what());
+  line.clear();
+  fmt::print(stderr, "fsreplay: {}\n", report.aftermath);
+}
+
+bool Replay::over(bool mine) { return !whole_ || cluster.any(mine || stop.load() != 0); }
 
 // What could not be written while the run went on.
 void Replay::look_at_files() {
@@ -143,10 +207,21 @@ void Replay::make_ready(LifeCycle& life) {
   check_writable(*target, clock, cluster.rank());
 }
 
-void Replay::prepare(LifeCycle& life, bool& prepared) {
+void Replay::prepare_tree(LifeCycle& life, bool& prepared) {
+  if (cluster.size() == 1 || !input->shares_tree()) return on_all([&] { prepare(life, PrepareStep::all, prepared); });
+  for (PrepareStep step : {PrepareStep::contents, PrepareStep::look_up, PrepareStep::seal, PrepareStep::open})
+    on_all([&] {
+      const bool of_root = step == PrepareStep::contents || step == PrepareStep::seal, of_others = step == PrepareStep::look_up;
+      if (cluster.root() ? !of_others : !of_root) prepare(life, step, prepared);
+    });
+}
+
+void Replay::prepare(LifeCycle& life, PrepareStep step, bool& prepared) {
   if (command.dry_run) return;
   tree_begun = true;
-  prepared = life.prepare({.trace_id = target->places_files() ? std::string() : input->header().id,
+  prepared = life.prepare({.step = step,
+                           .trace_id = target->places_files() ? std::string() : input->header().id,
+                           .marks = cluster.root(),
                            .reuse = command.reuse || again,
                            .workers = command.workers,
                            .credentials = credentials.get()},
@@ -163,10 +238,11 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
   report.started = wall_clock();
   rank_intervals = {};
   rank_clock = {};
+  if (cluster.size() > 1 && cluster.root() && follows()) live_intervals.emplace(cluster.size());
   bool prepared = false;
   on_all([&] { make_ready(life); });
   // Now no rank makes and removes names to try the target: one that vanishes can fail another rank's listing.
-  on_all([&] { prepare(life, prepared); });
+  prepare_tree(life, prepared);
   if (command.dry_run) return dry_run(*input, *target, report, command.json);
   line.clear();
   if (!prepared) {
@@ -179,7 +255,7 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
                format_duration(report.prepared.elapsed));
     return verdict(report).status;
   }
-  if (recording) start_recording();
+  if (recording) recording->start(recording_header(), input->before());
   std::function<int64_t()> meet;
   if (cluster.size() > 1)
     meet = [this] {
@@ -195,6 +271,7 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
             .progress =
                 [this](const Progress& p) {
                   give_sign_of_life();
+                  follow_ranks(false);
                   report.series.add(p);
                   line.replay(p, report.series.intervals(), report.span, report.whole);
                 },
@@ -209,14 +286,20 @@ int Replay::play_rounds() {
   int status = 0;
   while (input->next_round()) {
     ++round;
-    if (std::optional<int> early = play_round(life)) return *early;
-    const bool whole = gather();
+    try {
+      if (std::optional<int> early = play_round(life)) return *early;
+    } catch (const LostRank& e) {
+      lost_between(e);
+      status = 1;
+      break;
+    }
+    gather();
     if (results) afterwards([&] { life.name_slowest(); });
     status = std::max(status, end_round());
-    if (!whole || cluster.any(stop.load() || report.result.stopped_on_error || !report.aftermath.empty())) break;
+    if (cluster.size() > 1 && input->rounds() > 1) latest_ = report;
+    if (over(report.result.stopped_on_error || !report.aftermath.empty())) break;
   }
-  if (recording)
-    afterwards([&] { recording->finish(!report.result.stopped, report.result.stopped ? "replay stopped" : "replay ended"); });
+  if (recording) finish_recording();
   afterwards([&] { input->finish_outputs(report); });
   look_at_files();
   return std::max(status, finish());
@@ -224,11 +307,12 @@ int Replay::play_rounds() {
 
 int Replay::play() {
   auto clean_up = [&] {
-    if (command.cleanup && tree_begun && !command.prepare_only)
+    if (command.cleanup && tree_begun && !command.prepare_only && cluster.root())
       afterwards([&] { remove_tree(*target, clock, input->header().id, stop); });
   };
   try {
     const int status = !command.find_scale.empty() ? play_search() : command.repeat > 1 ? play_repeats() : play_rounds();
+    if (command.cleanup && whole_) cluster.meet();  // nobody works in the tree any more
     clean_up();
     return failed_afterwards ? 1 : status;
   } catch (...) {

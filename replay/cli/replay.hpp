@@ -14,6 +14,7 @@
 #include "base/target.hpp"
 #include "cli/options.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/rank_recordings.hpp"
 #include "cli/rank_results.hpp"
 #include "cluster/cluster.hpp"
 #include "cycle/life_cycle.hpp"
@@ -34,7 +35,8 @@ struct Replay {
   MonotonicClock clock;
   std::unique_ptr<CredentialMap> credentials;
   std::unique_ptr<Input> input;
-  std::unique_ptr<Recording> recording;
+  std::unique_ptr<Recording> recording;             // of this process
+  std::unique_ptr<RankRecordings> ranks_recording;  // on the root: of all
   std::unique_ptr<ResultsDatabase> results;
   std::unique_ptr<CsvFile> csv;
   std::unique_ptr<MetricsFile> metrics;
@@ -47,6 +49,7 @@ struct Replay {
 
   // Of the round, of this process among several.
   RankIntervals rank_intervals;
+  std::optional<LiveIntervals> live_intervals;  // on the root, for files that follow the run
   RankClock rank_clock;
 
   Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s);
@@ -67,20 +70,34 @@ struct Replay {
   // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
   std::optional<int> play_round(LifeCycle& life);
   void make_ready(LifeCycle& life);
-  void prepare(LifeCycle& life, bool& prepared);
+  void prepare_tree(LifeCycle& life, bool& prepared);
+  void prepare(LifeCycle& life, PrepareStep step, bool& prepared);
   // The only round of an input, whatever was before it on the target, and `factor` times its load. The same.
   std::optional<int> play_alone(double factor, const RunLength& least);
+  double of_root(double value);               // collective
+  void print(const std::string& text) const;  // the root's, unless the report is JSON
   void warn();
-  void start_recording();
+  TraceHeader recording_header() const;
+  // Of all ranks as well.
+  void finish_recording();
+  void merge_recordings();
   void tell(const Interval& interval);
-  // Puts the results of all ranks together, or of those that are left. False: some are lost, as the report says then.
-  bool gather();
+  bool follows() const { return !command.csv.empty() || !command.metrics.empty(); }  // on all ranks
+  void follow(const Interval& interval, const SeriesInterval& series);
+  void follow_ranks(bool left);
+  // Puts the results of all ranks together, or of those that are left.
+  void gather();
+  void lost_between(const LostRank& lost);
+  // Collective. A round was the last: some rank is lost, or was told to stop.
+  bool over(bool mine);
   void give_sign_of_life();
   int end_round();
   void keep_results();
   void look_at_files();
   int finish();
 
+  bool whole_ = true;     // no rank is lost
+  Report latest_;         // of several ranks' rounds, the one before
   int64_t alive_at_ = 0;  // clock: the latest sign of life
 
   // What comes after the run: one failure, told on stderr, does not keep the rest from being done.

@@ -18,9 +18,7 @@ void check_for_ranks(const CommandLine& c) {
   const struct {
     const char* name;
     bool given;
-  } single[] = {{"-", c.input == "-"},           {"--repeat", c.repeat > 1},         {"--find-scale", !c.find_scale.empty()},
-                {"--dry-run", c.dry_run},        {"--csv", !c.csv.empty()},          {"--metrics", !c.metrics.empty()},
-                {"--record", !c.record.empty()}, {"--prepare-only", c.prepare_only}, {"--cleanup", c.cleanup}};
+  } single[] = {{"-", c.input == "-"}, {"--dry-run", c.dry_run}, {"--prepare-only", c.prepare_only}};
   for (const auto& option : single)
     if (option.given) throw std::runtime_error(fmt::format("{}: for one process, not for ranks", option.name));
 }
@@ -35,12 +33,25 @@ CommandLine command_of_rank(const CommandLine& command, const Cluster& cluster) 
   return own;
 }
 
+// Collective: all ranks have the root's input under its name.
+void check_input(Replay& replay) {
+  const std::string mine = replay.input->identity(), of_root = replay.cluster.tell(mine);
+  replay.on_all([&] {
+    if (mine != of_root)
+      throw std::runtime_error(
+          fmt::format("{}: {}, where {} has {}", replay.command.input, mine, replay.cluster.name_of(0), of_root));
+  });
+}
+
 int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atomic<int>& stop) {
   Replay replay(command, cluster, stop);
   replay.on_all([&] {
     if (cluster.size() > 1) check_for_ranks(command);
     replay.input = command.open_input();
-    if (cluster.size() > 1) replay.input->take_share(cluster.rank(), cluster.size());
+    if (cluster.size() > 1) replay.input->take_share(cluster.rank(), cluster.size(), command.force);
+  });
+  if (cluster.size() > 1) check_input(replay);
+  replay.on_all([&] {
     const bool own_tree = !replay.input->own_names();
     if (!own_tree && command.cleanup)
       throw std::runtime_error(command.input + ": makes no tree of its own that --cleanup could remove");

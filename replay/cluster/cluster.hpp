@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fsr {
@@ -45,6 +46,10 @@ class Cluster {
   virtual std::string tell(std::string_view of_root) = 0;
   // This rank's. Cristian's method: of 64 questions the one that was answered fastest; its error is half the time that took.
   virtual ClockOffset compare_clocks() = 0;
+  // Not collective: what this rank tells the root at a time of its own. On the root, take() is the next that has come, and whose.
+  // What a rank posted comes before what it says later, in order.
+  virtual void post(std::string_view mine) = 0;
+  virtual std::optional<std::pair<unsigned, std::string>> take() = 0;
   // Not collective: this rank is busy, and will come. To be called about every beat() ns during long work.
   virtual void alive() = 0;
   virtual int64_t beat() const = 0;

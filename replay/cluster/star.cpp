@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kBeat = 1'000'000'000;  // ns, at most, between signs of life
 
 // First byte of each message.
-constexpr char kAlive = 'a', kData = 'd', kLost = 'l';
+constexpr char kAlive = 'a', kData = 'd', kLost = 'l', kPosted = 'p';
 
 constexpr unsigned kQuestions = 64;  // for a rank's time
 constexpr int64_t kAwake = 200'000;  // ns: several times what an answer takes between hosts
@@ -130,6 +130,24 @@ ClockOffset Star::compare_clocks() {
   return own;
 }
 
+void Star::post(std::string_view mine) {
+  if (root())
+    posted_.emplace_back(0, mine);
+  else
+    send(0, kPosted, mine);
+}
+
+std::optional<std::pair<unsigned, std::string>> Star::take() {
+  while (posted_.empty()) {
+    std::optional<Transport::Message> message = hear(0);
+    if (!message) return std::nullopt;
+    take_in(std::move(*message));
+  }
+  std::pair<unsigned, std::string> first = std::move(posted_.front());
+  posted_.pop_front();
+  return first;
+}
+
 int64_t Star::beat() const { return std::min(kBeat, patience_ / 4); }
 
 void Star::alive() {
@@ -150,12 +168,8 @@ std::string Star::next_of(unsigned rank, int64_t awake) {
 std::string Star::wait_for(unsigned rank, int64_t from, int64_t awake) {
   while (inbox_[rank].empty()) {
     if (gone_[rank]) lose(rank, "has ended");
-    std::optional<Transport::Message> message = transport_->receive(now() - from < awake ? 0 : beat());
+    if (std::optional<Transport::Message> message = hear(now() - from < awake ? 0 : beat())) take_in(std::move(*message));
     const int64_t t = now();
-    if (message) {
-      heard_[message->from] = t;
-      take_in(std::move(*message));
-    }
     if (root() && t - beaten_ >= beat()) alive();  // the others wait for the root meanwhile
     if (t - std::max(from, heard_[rank]) > patience_) lose(rank, "gave no sign of life for " + format_duration(patience_));
   }
@@ -164,11 +178,19 @@ std::string Star::wait_for(unsigned rank, int64_t from, int64_t awake) {
   return text;
 }
 
+std::optional<Transport::Message> Star::hear(int64_t timeout) {
+  std::optional<Transport::Message> message = transport_->receive(timeout);
+  if (message) heard_[message->from] = now();
+  return message;
+}
+
 void Star::take_in(Transport::Message message) {
   if (message.gone) {
     gone_[message.from] = true;
   } else if (message.text.starts_with(kData)) {
     inbox_[message.from].push_back(message.text.substr(1));
+  } else if (message.text.starts_with(kPosted)) {
+    posted_.emplace_back(message.from, message.text.substr(1));
   } else if (message.text.starts_with(kLost)) {
     ByteReader in(std::string_view(message.text).substr(1));
     const unsigned lost = unsigned(in.varint());

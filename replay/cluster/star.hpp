@@ -26,6 +26,8 @@ class Star final : public Cluster {
   Gathered collect_left(std::string_view mine) override;
   std::string tell(std::string_view of_root) override;
   ClockOffset compare_clocks() override;
+  void post(std::string_view mine) override;
+  std::optional<std::pair<unsigned, std::string>> take() override;
   void alive() override;
   int64_t beat() const override;
 
@@ -35,6 +37,7 @@ class Star final : public Cluster {
   // `awake`: ns for which it looks again and again, since a sleeper would be late.
   std::string next_of(unsigned rank, int64_t awake = 0);
   void tell_offset(unsigned rank);
+  std::optional<Transport::Message> hear(int64_t timeout);
   void take_in(Transport::Message message);
   void send(unsigned to, char kind, std::string_view text);
   [[noreturn]] void lose(unsigned rank, const std::string& why);
@@ -43,6 +46,7 @@ class Star final : public Cluster {
   const std::unique_ptr<Transport> transport_;
   const int64_t patience_;
   std::vector<std::deque<std::string>> inbox_;  // by rank
+  std::deque<std::pair<unsigned, std::string>> posted_;
   std::vector<bool> gone_;
   std::vector<int64_t> heard_;  // by rank: when it last gave a sign of life
   std::vector<std::string> hosts_;

@@ -44,15 +44,19 @@ bool LifeCycle::prepare(PrepareOptions options, const std::function<void(uint64_
   options.ours = input_.own_names();
   options.stop = &stop_;
   if (progress) options.progress = [&, total = plan_size(image_)](const Progress& p) { progress(p.done, total); };
-  report_.prepared = fsr::prepare(image_, target_, clock_, options, known_);
-  image_ = Image();  // its memory is not needed any more
+  const bool first = options.step == PrepareStep::all || options.step == PrepareStep::contents;
+  const bool last = options.step == PrepareStep::all || options.step == PrepareStep::open;
+  options.opens = input_.opens();
+  if (first) report_.prepared = {};
+  report_.prepared.add(fsr::prepare(image_, target_, clock_, options, known_));
+  if (last) image_ = Image();  // its memory is not needed any more
   report_.interrupted = stop_.load() != 0;
   return report_.prepared.failed == 0 && !report_.prepared.stopped;
 }
 
 void LifeCycle::run(RunOptions options) {
-  OpSource* source = input_.operations(options);
   options.known = &known_;
+  OpSource* source = input_.operations(options);
   options.stop = &stop_;
   report_.options = options;
   input_.describe(report_);

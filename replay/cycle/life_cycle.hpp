@@ -34,7 +34,7 @@ class LifeCycle {
   void read(const ImageOptions& options, const Input::ShowProgress& progress);
   // Tells a target that has no names which files there are, and where each is to be.
   void place_files();
-  // Makes the image. False: it could not be made, or was interrupted; the report says which.
+  // Makes the image, or goes a step towards it. False: it could not be made, or was interrupted; the report says which.
   bool prepare(PrepareOptions options, const std::function<void(uint64_t done, uint64_t total)>& progress = {});
   // `options`: what is not the input's own. Closes what the image opened, and reports.
   void run(RunOptions options);

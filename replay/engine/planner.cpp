@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/learning.hpp"
 #include "op_source.hpp"
 
 namespace fsr {
@@ -139,6 +140,7 @@ void Planner::plan(const Op& op, Node& node) {
   schedule(op, node);
 
   ++planned_;
+  learning_ += is_learning(op);
   if (node.pending.fetch_sub(1, std::memory_order_acq_rel) == 1) hand_out(node);
 }
 
@@ -214,7 +216,7 @@ void Planner::flush() {
 }
 
 void Planner::merge_into(RunResult& r) {
-  r.operations = planned_;
+  r.operations = planned_ - learning_;
   r.streams = streams_;
   r.objects = touched_.size();
   r.edges = edges_;

@@ -62,7 +62,7 @@ class Planner {
   const Op* op_ = nullptr;  // the next one, waiting for room
   bool waited_ = false;     // for room
   bool stopped_ = false;
-  uint64_t planned_ = 0, edges_ = 0, window_full_ = 0, streams_ = 0;
+  uint64_t planned_ = 0, learning_ = 0, edges_ = 0, window_full_ = 0, streams_ = 0;
 
   // The previous operation, for strict and time order.
   uint32_t previous_slot_ = 0, previous_generation_ = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 
 #include "base/clock.hpp"
@@ -43,6 +44,18 @@ class Preparation {
 
   PrepareResult run() {
     int64_t begin = clock_.now();
+    if (does(PrepareStep::contents)) make_contents();
+    if (options_.step == PrepareStep::look_up) perform(ImageLookups(tree_));
+    if (does(PrepareStep::seal)) perform(ImageSeal(tree_));
+    if (does(PrepareStep::open)) perform(ImageOpens(tree_, options_.opens));
+    out_.elapsed = clock_.now() - begin;
+    return std::move(out_);
+  }
+
+ private:
+  bool does(PrepareStep step) const { return options_.step == PrepareStep::all || options_.step == step; }
+
+  void make_contents() {
     Reconciled found;
     bool marked = false;
     if (!target_.empty()) {
@@ -50,17 +63,11 @@ class Preparation {
       found = reconcile(tree_, target_, clock_, {marked && options_.reuse, options_.ours}, known_);
       out_.kept = found.kept;
     }
-    ImageContents contents(tree_, found.present, marked ? std::string() : options_.trace_id);
-    ImageSeal seal(tree_);
-    ImageOpens opens(tree_);
-    for (OpSource* source : {static_cast<OpSource*>(&contents), static_cast<OpSource*>(&seal), static_cast<OpSource*>(&opens)})
-      if (!out_.stopped) perform(*source);
-    out_.elapsed = clock_.now() - begin;
-    return std::move(out_);
+    perform(ImageContents(tree_, found.present, marked || !options_.marks ? std::string() : options_.trace_id));
   }
 
- private:
-  void perform(OpSource& source) {
+  void perform(OpSource&& source) {
+    if (out_.stopped) return;
     RunOptions run_options;
     run_options.timing = Timing::asap;
     run_options.workers = options_.workers;
@@ -92,6 +99,16 @@ class Preparation {
 };
 
 }  // namespace
+
+void PrepareResult::add(PrepareResult&& later) {
+  operations += later.operations;
+  kept += later.kept;
+  failed += later.failed;
+  bytes += later.bytes;
+  elapsed += later.elapsed;
+  stopped |= later.stopped;
+  std::ranges::move(later.failures, std::back_inserter(failures));
+}
 
 PrepareResult prepare(Image& image, Target& target, Clock& clock, const PrepareOptions& options, ObjectSet& known) {
   return Preparation(image, target, clock, options, known).run();

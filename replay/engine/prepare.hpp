@@ -16,11 +16,18 @@ namespace fsr {
 
 class Image;
 
+// Of several processes that use one tree, the root makes the contents, the others look them up, the root seals them, and each
+// opens what it needs; between two of these steps all meet.
+enum class PrepareStep : uint8_t { all, contents, look_up, seal, open };
+
 struct PrepareOptions {
+  PrepareStep step = PrepareStep::all;
   std::string trace_id;  // written to the marker; empty: no marker, the target's root is shared with others
+  bool marks = true;     // writes the marker; false: another process does
   bool reuse = false;    // keep what is already right
   // In a shared root, what is ours by its name: kept where it is right, else removed. Everything else is left alone.
   bool (*ours)(std::string_view name) = nullptr;
+  std::function<bool(HandleId)> opens;  // which of what was open at the start is opened here; empty: all
   unsigned workers = 0;
   const CredentialMap* credentials = nullptr;
   const std::atomic<int>* stop = nullptr;
@@ -35,6 +42,8 @@ struct PrepareResult {
   int64_t elapsed = 0;
   bool stopped = false;
   std::vector<Mismatch> failures;
+
+  void add(PrepareResult&& later);  // of a later step
 };
 
 enum class Marker : uint8_t { absent, same, other };

@@ -28,9 +28,9 @@ class Reconciler {
                  [ours](std::string_view name) { return ours.removable(name); }) {}
 
   Reconciled run() {
-    out_.present.resize(tree_.names.size() * tree_.options.clones);
+    out_.present.resize(tree_.names.size() * tree_.options.clones.all);
     for (uint32_t i = 0; i < tree_.names.size(); ++i) children_[tree_.names[i].parent].push_back(i);
-    if (tree_.options.clones == 1) {
+    if (tree_.options.clones.all == 1) {
       directory(kRootObject, 0, true);
     } else {
       clone_roots();
@@ -40,17 +40,19 @@ class Reconciler {
 
  private:
   void clone_roots() {
+    const CloneNumbers clones = tree_.options.clones;
     for (const std::string& name : removal_.list(kRootObject)) {
       bool wanted = name == kMarkerName;
-      for (unsigned n = 0; n < tree_.options.clones && !wanted; ++n) {
+      for (unsigned n = 0; n < clones.all && !wanted; ++n) {
         if (name != clone_directory(n)) continue;
         wanted = true;
+        if (n % clones.step != clones.first) break;
         ObjectId root = tree_.object_id(kRootObject, n);
         look_up(root, kRootObject, name, name);
         known_.insert(root);
         directory(root, n, false);
       }
-      if (!wanted && ours_.removable(name)) removal_.remove(kRootObject, name, name);
+      if (!wanted && clones.first == 0 && ours_.removable(name)) removal_.remove(kRootObject, name, name);
     }
   }
 

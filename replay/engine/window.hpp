@@ -44,9 +44,10 @@ class EdgeList {
     } while (!head_.compare_exchange_weak(head, &edge, std::memory_order_acq_rel, std::memory_order_acquire));
     return true;
   }
-  // All edges, in the order they were pushed.
+  // All edges, in the order they were pushed; none, when it was closed before.
   Edge* close() {
     Edge* list = head_.exchange(&kClosed, std::memory_order_acq_rel);
+    if (list == &kClosed) return nullptr;
     Edge* ordered = nullptr;
     while (list) {
       Edge* next = list->next;

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
+#include "base/learning.hpp"
 #include "base/payload.hpp"
 #include "op_source.hpp"
 #include "plan/credentials.hpp"
@@ -13,10 +15,11 @@
 
 namespace fsr {
 
-constexpr int64_t kIdleSpin = 20'000;        // ns of looking for messages before sleeping, when work comes as fast as possible
-constexpr uint32_t kGiveBack = 64;           // completed operations given back together
-constexpr unsigned kBurst = 256;             // operations issued before messages and replies are looked at again
-constexpr int64_t kMostLag = 1'000'000'000;  // ns that are made up for, at most
+constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before sleeping, when work comes as fast as possible
+constexpr uint32_t kGiveBack = 64;     // completed operations given back together
+constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
+constexpr int64_t kSoonAgain = 200'000, kLateAgain = 20'000'000;  // ns between two looks for what another process makes
+constexpr int64_t kMostLag = 1'000'000'000;                       // ns that are made up for, at most
 // ns until a run ends without what is still under way: from the stop, and from the end of its duration.
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 
@@ -174,15 +177,20 @@ bool Worker::issue(Node& node, int64_t now) {
   r.want_data = run_.options.compare_data && op.kind == OpKind::read && (op.has(kOpData) || !op.blocks.empty());
   r.outcome = Outcome{};
   mark_issued(node, now);
-  if (run_.options.record) node.recorded = run_.options.record->begin(op, now);
+  const bool recorded = run_.options.record && !is_learning(op);
+  if (recorded) node.recorded = run_.options.record->begin(op, now);
   Submit submitted = session_->submit(r);
   if (submitted == Submit::busy) {
-    if (run_.options.record) run_.options.record->withdraw(node.recorded);
+    if (recorded) run_.options.record->withdraw(node.recorded);
     return false;
   }
-  KindResult& kind = result_.kinds[unsigned(op.kind)];
-  ++kind.issued;
-  if (fidelity == Fidelity::approximate) ++kind.approximate;
+  if (is_learning(op)) {
+    ++result_.auxiliary;
+  } else {
+    KindResult& kind = result_.kinds[unsigned(op.kind)];
+    ++kind.issued;
+    if (fidelity == Fidelity::approximate) ++kind.approximate;
+  }
   if (submitted == Submit::completed) {
     release(node, node.after_issue.close(), node.issued);
     finish(node, false);
@@ -207,7 +215,9 @@ void Worker::finish(Node& node, bool was_queued) {
     busy_ = false;
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
   }
-  if (run_.options.record) run_.options.record->end(node.recorded, node.copy.op(), node.request.outcome, node.ended);
+  if (try_again(node)) return;
+  if (run_.options.record && !is_learning(node.copy.op()))
+    run_.options.record->end(node.recorded, node.copy.op(), node.request.outcome, node.ended);
   int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);
   release(node, node.after_end.close(), node.ended);
   account(node, due);
@@ -217,9 +227,25 @@ void Worker::finish(Node& node, bool was_queued) {
   if (++returned_ >= kGiveBack) give_back();
 }
 
+// Another process makes what is looked for, a little later perhaps.
+bool Worker::try_again(Node& node) {
+  const Op& op = node.copy.op();
+  if (!is_learning(op) || node.request.outcome.error != ENOENT) return false;
+  result_.auxiliary += node.request.outcome.auxiliary;
+  const int64_t since = std::max(run_.options.timing == Timing::asap ? 0 : due_of(node), node.ready), tried = node.ended - since;
+  if (tried >= int64_t(op.length) || run_.cancel.load(std::memory_order_relaxed)) return false;
+  scheduler_.add(node, node.ended + std::clamp(tried / 8, kSoonAgain, kLateAgain));
+  return true;
+}
+
 void Worker::account(Node& node, int64_t due) {
   const Op& op = node.copy.op();
   const Outcome& outcome = node.request.outcome;
+  if (is_learning(op)) {
+    result_.auxiliary += outcome.error == ENOENT ? 0 : outcome.auxiliary;  // else counted already
+    add(counters_.done, 1);
+    return;
+  }
   KindResult& kind = result_.kinds[unsigned(op.kind)];
   int64_t lateness = node.issued - std::max(due, node.ready);
   result_.lateness.add(lateness);

@@ -91,6 +91,7 @@ class Worker final : public Completion {
   bool issue(Node& node, int64_t now);
   void mark_issued(Node& node, int64_t now);
   void finish(Node& node, bool was_queued);
+  bool try_again(Node& node);
   void dispose(Node& node, Disposal why);
   void release(const Node& node, Edge* list, int64_t when);
   void account(Node& node, int64_t due);

@@ -83,10 +83,18 @@ class Input {
   virtual LiveState before() { return {}; }
   // What ends that round: closes what its image opened. May be null.
   virtual std::unique_ptr<OpSource> closing() { return nullptr; }
+  // What tells it from another of the same name; nothing, where the command line tells all.
+  virtual std::string identity() const { return ""; }
   // Of several processes that run the input together, each with a part of the load. take_share(), before anything else, throws
   // std::runtime_error, one line, for an input that can't be split. After a round the root adds what the others tell of theirs;
   // `same_wire`: their requests are counted where another's are, too.
-  virtual void take_share(unsigned rank, unsigned ranks);
+  virtual void take_share(unsigned rank, unsigned ranks, bool force) = 0;
+  // Whether they all work in one tree, which the root makes; and which of the handles that were open at the start are opened here,
+  // empty: all.
+  virtual bool shares_tree() const { return false; }
+  virtual std::function<bool(HandleId)> opens() const { return {}; }
+  // Whether ids of objects and handles mean others on another rank; the root directory is the same.
+  virtual bool ids_differ() const { return false; }
   virtual std::string part() const { return ""; }
   virtual void add_part(std::string_view, bool same_wire) { static_cast<void>(same_wire); }
   // The round is over, and its report complete. A line of a table of rounds, where there are several.

@@ -24,8 +24,6 @@ static constexpr std::unique_ptr<InputKind> (*kKinds[])() = {
 
 RunResult Input::play(Target&, Clock&, const RunOptions&) { throw std::logic_error("an input of operations does not play"); }
 
-void Input::take_share(unsigned, unsigned) { throw std::runtime_error("a trace is for one process: ranks run mixes"); }
-
 InputKinds::InputKinds(Command& program) {
   for (auto make : kKinds) {
     std::unique_ptr<InputKind> kind = make();

@@ -5,7 +5,7 @@
 
 namespace fsr {
 
-CloneSource::CloneSource(OpSource& source, unsigned clones) : source_(source), clones_(clones) {}
+CloneSource::CloneSource(OpSource& source, CloneNumbers clones) : source_(source), clones_(clones) {}
 
 // Clone ids start at N + 0 for id 1, so with N > 1 none of them is kRootObject.
 ObjectId CloneSource::object_of(ObjectId id, unsigned clone, unsigned clones) {
@@ -16,13 +16,14 @@ bool CloneSource::next(OpBatch& batch) {
   batch.clear();
   if (!source_.next(input_)) return false;
   std::swap(batch.arena, input_.arena);  // what the operations point to
-  batch.ops.reserve(input_.ops.size() * clones_);
+  batch.ops.reserve(input_.ops.size() * clones_.count());
+  const unsigned all = clones_.all;
   for (const Op& op : input_.ops)
-    for (unsigned n = 0; n < clones_; ++n) {
+    for (unsigned n = clones_.first; n < all; n += clones_.step) {
       Op& copy = batch.ops.emplace_back(op);
-      auto id = [&](uint64_t value) { return object_of(value, n, clones_); };
-      copy.seq = op.seq * clones_ + n;
-      copy.thread = op.thread * clones_ + n;
+      auto id = [&](uint64_t value) { return object_of(value, n, all); };
+      copy.seq = op.seq * all + n;
+      copy.thread = op.thread * all + n;
       copy.object = id(op.object);
       copy.object2 = id(op.object2);
       copy.parent = id(op.parent);
@@ -34,7 +35,7 @@ bool CloneSource::next(OpBatch& batch) {
         ThreadInfo* who = batch.arena.make<ThreadInfo>();
         *who = *op.who;
         who->id = copy.thread;
-        who->client = op.who->client * clones_ + n;
+        who->client = op.who->client * all + n;
         copy.who = who;
       }
     }

@@ -6,22 +6,22 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "op_source.hpp"
+#include "plan/image.hpp"
 
 namespace fsr {
 
 class CloneSource final : public OpSource {
  public:
-  CloneSource(OpSource& source, unsigned clones);  // `source` must outlive it; clones >= 1
+  CloneSource(OpSource& source, CloneNumbers clones);  // `source` must outlive it
   bool next(OpBatch& batch) override;
 
   static ObjectId object_of(ObjectId id, unsigned clone, unsigned clones);
 
  private:
   OpSource& source_;
-  unsigned clones_;
+  const CloneNumbers clones_;
   OpBatch input_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "plan/image_builder.hpp"
 #include "plan/linearizer.hpp"
+#include "plan/split.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
@@ -55,17 +56,20 @@ Image::~Image() = default;
 Image::Image(Image&&) noexcept = default;
 Image& Image::operator=(Image&&) noexcept = default;
 
-Image Image::analyze(OpSource& source, LiveState state, const ImageOptions& options,
-                     const std::function<void(int64_t)>& progress) {
+Image Image::analyze(OpSource& source, LiveState state, const ImageOptions& options, const std::function<void(int64_t)>& progress,
+                     SplitSurvey* survey) {
   Image image;
   image.impl_ = std::make_unique<Impl>();
   ImageTree& tree = image.impl_->tree;
   tree.options = options;
-  tree.options.clones = std::max(1u, options.clones);
   Census census(source, tree.options, tree.summary, progress);
   Linearizer order(census, options.from, options.to);
+  if (survey) survey->begin(state);
   ImageBuilder builder(tree, std::move(state));
-  while (const Op* op = order.next()) builder.apply(*op);
+  while (const Op* op = order.next()) {
+    if (survey) survey->add(*op, order);
+    builder.apply(*op);
+  }
   builder.finish();
   return image;
 }

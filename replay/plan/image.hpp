@@ -17,12 +17,19 @@
 namespace fsr {
 
 class LiveState;
+class SplitSurvey;
 struct ImageTree;
+
+// The clones that a process has: all, or every step-th of them where several processes share them.
+struct CloneNumbers {
+  unsigned all = 1, first = 0, step = 1;
+  unsigned count() const { return (all - first + step - 1) / step; }
+};
 
 struct ImageOptions {
   int64_t from = 0;
   int64_t to = INT64_MAX;
-  unsigned clones = 1;
+  CloneNumbers clones;
   bool privileged = false;   // keep device nodes, set-id bits, trusted and security xattrs
   bool owners = false;       // set the recorded owner and group (needs privilege on the target)
   bool content = true;       // keep captured content of files that are read before they are written
@@ -30,7 +37,7 @@ struct ImageOptions {
 };
 
 struct ImageSummary {
-  uint64_t directories = 0, files = 0, symlinks = 0, hard_links = 0, special = 0;  // to be made, clones included
+  uint64_t directories = 0, files = 0, symlinks = 0, hard_links = 0, special = 0;  // to be made, this process's clones included
   uint64_t bytes = 0;                                                              // of file data to be written
   uint64_t apparent = 0;                                                           // sum of file sizes (holes included)
   uint64_t open_files = 0;                                                         // opened before the start
@@ -57,8 +64,9 @@ class Image {
 
   // Reads `source` (in start order) from options.from to options.to. `state` is what was known just before the first operation
   // (TraceReader::load_state), empty for a whole trace. `progress` gets the recorded time reached, now and then; may be empty.
+  // `survey` looks at all of it as well; may be null.
   static Image analyze(OpSource& source, LiveState state, const ImageOptions& options,
-                       const std::function<void(int64_t position)>& progress = {});
+                       const std::function<void(int64_t position)>& progress = {}, SplitSurvey* survey = nullptr);
 
   // An image that is known beforehand: `fill` gets a tree that holds the root alone, and adds objects, names (parents first) and
   // opens.

@@ -91,7 +91,7 @@ void ImageBuilder::order_names() {
 
 void ImageTree::count() {
   ImageSummary& s = summary;
-  uint64_t clones = std::max(1u, options.clones);
+  uint64_t clones = options.clones.count();
   for (const ImageName& name : names) {
     const ImageObject& o = objects[name.object];
     if (name.link) {

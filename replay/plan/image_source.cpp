@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "base/target.hpp"
 #include "plan/clones.hpp"
@@ -35,7 +35,7 @@ static const Attr* attributes(OpBatch& batch, const ImageTree& tree, const Image
 }
 
 ImageContents::ImageContents(const ImageTree& tree, const PresentNames& present, std::string marker)
-    : tree_(tree), present_(present), marker_(std::move(marker)) {}
+    : tree_(tree), present_(present), marker_(std::move(marker)), clone_(tree.options.clones.first) {}
 
 uint64_t ImageContents::operations(const ImageTree& tree) {
   uint64_t n = 0;
@@ -47,7 +47,7 @@ uint64_t ImageContents::operations(const ImageTree& tree) {
     if (o.type != S_IFREG) continue;
     n += 2 + (o.data_length() < o.size()) + (o.data_length() + kWrite - 1) / kWrite;
   }
-  return n * tree.options.clones + 3;
+  return n * tree.options.clones.count() + 3;
 }
 
 Op& ImageContents::add(OpBatch& batch, OpKind kind) {
@@ -97,9 +97,9 @@ bool ImageContents::next(OpBatch& batch) {
   if (!begun_) {
     begun_ = true;
     if (!marker_.empty()) make_marker(batch);
-    if (tree_.options.clones > 1) make_clone_root(batch);
+    if (tree_.options.clones.all > 1) make_clone_root(batch);
   }
-  while (clone_ < tree_.options.clones && batch.ops.size() < kBatchOps && batch_bytes_ < kBatchBytes) emit(batch);
+  while (clone_ < tree_.options.clones.all && batch.ops.size() < kBatchOps && batch_bytes_ < kBatchBytes) emit(batch);
   return !batch.ops.empty();
 }
 
@@ -113,7 +113,7 @@ void ImageContents::next_name() {
 void ImageContents::emit(OpBatch& batch) {
   if (at_ == tree_.names.size()) {
     at_ = 0;
-    if (++clone_ < tree_.options.clones) make_clone_root(batch);
+    if ((clone_ += tree_.options.clones.step) < tree_.options.clones.all) make_clone_root(batch);
     return;
   }
   const ImageName& name = tree_.names[at_];
@@ -262,10 +262,25 @@ void ImageContents::xattr(OpBatch& batch, const ImageObject& o) {
   op.length = x.size;
 }
 
+bool ImageLookups::next(OpBatch& batch) {
+  batch.clear();
+  for (; at_ < tree_.names.size() && batch.ops.size() < kBatchOps; ++at_) {
+    const ImageName& name = tree_.names[at_];
+    Op& op = batch.ops.emplace_back();
+    op.kind = OpKind::lookup;
+    op.seq = at_;
+    op.thread = ThreadId(1 + at_ % kStreams);
+    op.parent = name.parent;
+    op.name = name.name;
+    op.object = tree_.objects[name.object].id;
+  }
+  return !batch.ops.empty();
+}
+
 // Directories last, since a mode may forbid to fill them. The root itself only where owners matter.
 bool ImageSeal::next(OpBatch& batch) {
   batch.clear();
-  for (; clone_ < tree_.options.clones && batch.ops.size() < kBatchOps; at_ = 0, ++clone_) {
+  for (; clone_ < tree_.options.clones.all && batch.ops.size() < kBatchOps; at_ = 0, clone_ += tree_.options.clones.step) {
     auto seal = [&](const ImageObject& o) {
       Op& op = batch.ops.emplace_back();
       op.kind = OpKind::setattr;
@@ -275,7 +290,7 @@ bool ImageSeal::next(OpBatch& batch) {
       op.set = attributes(batch, tree_, o);
     };
     const ImageObject& root = tree_.objects[0];
-    if (at_ == 0 && (root.attr.valid & kAttrMode) && (tree_.options.owners || tree_.options.clones > 1)) seal(root);
+    if (at_ == 0 && (root.attr.valid & kAttrMode) && (tree_.options.owners || tree_.options.clones.all > 1)) seal(root);
     for (; at_ < tree_.names.size(); ++at_) {
       const ImageObject& o = tree_.objects[tree_.names[at_].object];
       bool owned = tree_.options.owners && o.type != S_IFREG;
@@ -288,7 +303,7 @@ bool ImageSeal::next(OpBatch& batch) {
 
 bool ImageOpens::next(OpBatch& batch) {
   batch.clear();
-  if (clone_ == tree_.options.clones) return false;
+  if (clone_ >= tree_.options.clones.all) return false;
   auto add = [&](OpKind kind, ObjectId object, HandleId handle) -> Op& {
     Op& op = batch.ops.emplace_back();
     op.kind = kind;
@@ -298,12 +313,18 @@ bool ImageOpens::next(OpBatch& batch) {
     op.handle = tree_.handle_id(handle, clone_);
     return op;
   };
-  for (const LiveOpen& open : tree_.opens)
+  auto opened_here = [&](HandleId handle) { return !opens_ || opens_(handle); };
+  std::unordered_set<ObjectId> opened;
+  for (const LiveOpen& open : tree_.opens) {
+    if (!opened_here(open.handle)) continue;
+    opened.insert(open.object);
     add(open.directory ? OpKind::opendir : OpKind::open, open.object, open.handle).open_flags =
         open.open_flags & ~unsigned(O_CREAT | O_EXCL | O_TRUNC);
+  }
   for (const LiveLock& lock : tree_.locks) {
+    if (!opened_here(lock.handle)) continue;
     Op& op = add(lock.flock ? OpKind::flock : OpKind::setlk, lock.object, lock.handle);
-    op.owner = tree_.options.clones > 1 ? lock.owner * tree_.options.clones + clone_ : lock.owner;
+    op.owner = tree_.options.clones.all > 1 ? CloneSource::object_of(lock.owner, clone_, tree_.options.clones.all) : lock.owner;
     op.offset = lock.offset;
     op.length = lock.length;
     op.mode = lock.mode;
@@ -311,12 +332,12 @@ bool ImageOpens::next(OpBatch& batch) {
   // What had lost its name by then, and is only open.
   for (const ImageName& name : tree_.names) {
     const ImageObject& o = tree_.objects[name.object];
-    if (!name.placed || !o.opened || o.directory()) continue;
+    if (!name.placed || !o.opened || o.directory() || !opened.contains(o.id)) continue;
     Op& op = add(OpKind::unlink, o.id, 0);
     op.parent = tree_.object_id(name.parent, clone_);
     op.name = name.name;
   }
-  ++clone_;
+  clone_ += tree_.options.clones.step;
   if (batch.ops.empty()) return next(batch);
   return true;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations that make an initial image, to be run as fast as possible, one source after the other:
-// contents (names, data, links, xattrs), then seal (what would have hindered that: modes of directories), then opens.
+// contents (names, data, links, xattrs), then seal (what would have hindered that: modes of directories), then opens. Where
+// several processes use one tree, those that did not make it look its names up before it is sealed.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,7 @@ class ImageContents final : public OpSource {
   const PresentNames& present_;
   std::string marker_;
   bool begun_ = false;
-  unsigned clone_ = 0;
+  unsigned clone_;
   size_t at_ = 0;  // name
   Step step_ = Step::make;
   uint64_t position_ = 0;  // within the step
@@ -48,26 +50,39 @@ class ImageContents final : public OpSource {
   size_t batch_bytes_ = 0;
 };
 
-class ImageSeal final : public OpSource {
+class ImageLookups final : public OpSource {
  public:
-  explicit ImageSeal(const ImageTree& tree) : tree_(tree) {}
+  explicit ImageLookups(const ImageTree& tree) : tree_(tree) {}
   bool next(OpBatch& batch) override;
 
  private:
   const ImageTree& tree_;
-  unsigned clone_ = 0;
+  size_t at_ = 0;
+};
+
+class ImageSeal final : public OpSource {
+ public:
+  explicit ImageSeal(const ImageTree& tree) : tree_(tree), clone_(tree.options.clones.first) {}
+  bool next(OpBatch& batch) override;
+
+ private:
+  const ImageTree& tree_;
+  unsigned clone_;
   size_t at_ = 0;
   uint64_t seq_ = 0;
 };
 
 class ImageOpens final : public OpSource {
  public:
-  explicit ImageOpens(const ImageTree& tree) : tree_(tree) {}
+  // `opens`: whether a handle is opened here, and what has no name removed; empty: all.
+  ImageOpens(const ImageTree& tree, const std::function<bool(HandleId)>& opens)
+      : tree_(tree), opens_(opens), clone_(tree.options.clones.first) {}
   bool next(OpBatch& batch) override;
 
  private:
   const ImageTree& tree_;
-  unsigned clone_ = 0;
+  const std::function<bool(HandleId)>& opens_;
+  unsigned clone_;
   uint64_t seq_ = 0;
 };
 

@@ -59,12 +59,12 @@ uint64_t ImageObject::data_length() const {
 }
 
 ObjectId ImageTree::object_id(ObjectId id, unsigned clone) const {
-  return options.clones > 1 ? CloneSource::object_of(id, clone, options.clones) : id;
+  return options.clones.all > 1 ? CloneSource::object_of(id, clone, options.clones.all) : id;
 }
 HandleId ImageTree::handle_id(HandleId id, unsigned clone) const {
-  return options.clones > 1 ? CloneSource::object_of(id, clone, options.clones) : id;
+  return options.clones.all > 1 ? CloneSource::object_of(id, clone, options.clones.all) : id;
 }
-ObjectId ImageTree::spare_object(unsigned index) const { return (next_object + 1) * std::max(1u, options.clones) + index; }
-HandleId ImageTree::spare_handle(uint64_t index) const { return (next_handle + 1) * std::max(1u, options.clones) + index; }
+ObjectId ImageTree::spare_object(unsigned index) const { return (next_object + 1) * options.clones.all + index; }
+HandleId ImageTree::spare_handle(uint64_t index) const { return (next_handle + 1) * options.clones.all + index; }
 
 }  // namespace fsr

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/learning.hpp"
+
 namespace fsr {
 
 // Asks for a lock; giving one back never waits, whatever the call said.
@@ -38,7 +40,7 @@ const Op* Linearizer::next() {
     }
     NameView views[kMaxViews];
     const std::span<const NameView> seen(views, name_views(*op, views));
-    const bool pass = !must_hold(*op) && (changes_names(*op) || fits(*op, seen, false));
+    const bool pass = is_learning(*op) || (!must_hold(*op) && (changes_names(*op) || fits(*op, seen, false)));
     ahead_.advance();
     if (pass) {
       passed(*op, seen);

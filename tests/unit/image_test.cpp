@@ -202,7 +202,7 @@ TEST_CASE("reuse keeps what is right, makes what is missing, removes what is not
 TEST_CASE("each clone has its own tree") {
   Attrs a;
   Prepared p;
-  p.analyze(small_tree(a), {.clones = 3});
+  p.analyze(small_tree(a), {.clones = {.all = 3}});
   CHECK(p.image.summary().files == 3);
   p.make();
   CHECK(p.result.failed == 0);

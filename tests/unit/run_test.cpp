@@ -439,7 +439,7 @@ TEST_CASE("a serial replay of a blocked lock does not block") {
 TEST_CASE("clones: every operation N times, apart from each other") {
   Bench b;
   OpList list({create_op({0, 10, 1}, 1, "a", 10, 1), io_op({20, 30, 1}, OpKind::write, 10, 1)});
-  CloneSource clones(list, 4);
+  CloneSource clones(list, {.all = 4});
   OpBatch batch;
   REQUIRE(clones.next(batch));
   REQUIRE(batch.ops.size() == 8);
@@ -466,7 +466,7 @@ TEST_CASE("clones: a close that gives up nobody's locks does so in each clone") 
   Op owned = flush;
   owned.owner = 7;
   OpList list({flush, owned});
-  CloneSource clones(list, 2);
+  CloneSource clones(list, {.all = 2});
   OpBatch batch;
   REQUIRE(clones.next(batch));
   CHECK(batch.ops[0].owner == 0);

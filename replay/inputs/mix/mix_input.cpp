@@ -54,12 +54,12 @@ void MixInput::restart(double factor, const RunLength& least) {
   factor_ = factor;
   round_ = 0;
   if (length_given_ || !least.operations) return;
-  options_.duration = std::max(least.time, int64_t(double(least.operations) / (options_.loads.front() * factor) * 1e9));
+  options_.duration = std::max(least.time, int64_t(double(least.operations) * share_ / (options_.loads.front() * factor) * 1e9));
 }
 
 LoadUnit MixInput::load_unit() const {
   if (options_.loads.size() != 1) throw std::runtime_error("--find-scale: needs a --load to begin with");
-  return {options_.loads[0], "calls/s"};
+  return {options_.loads[0] / share_, "calls/s"};
 }
 
 bool MixInput::next_round() { return round_++ < rounds(); }

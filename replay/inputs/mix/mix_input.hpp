@@ -36,7 +36,8 @@ class MixInput final : public Input {
   OpSource* operations(RunOptions& options) override;
   RunResult play(Target& target, Clock& clock, const RunOptions& options) override;
   std::unique_ptr<OpSource> closing() override;
-  void take_share(unsigned rank, unsigned ranks) override;
+  void take_share(unsigned rank, unsigned ranks, bool force) override;
+  bool ids_differ() const override { return true; }
   std::string part() const override;
   void add_part(std::string_view saved, bool same_wire) override;
   std::string end_round(const Report& report) override;

@@ -11,7 +11,7 @@
 namespace fsr {
 
 // Streams go to the ranks in turn, and load, calls and bytes with them.
-void MixInput::take_share(unsigned rank, unsigned ranks) {
+void MixInput::take_share(unsigned rank, unsigned ranks, bool) {
   const unsigned all = options_.streams;
   if (all < ranks) throw std::runtime_error(fmt::format("--streams {}: expected one for each of {} ranks, at least", all, ranks));
   std::vector<unsigned> numbers;

@@ -7,13 +7,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "base/target.hpp"
 #include "engine/run.hpp"
 #include "inputs/trace/trace_section.hpp"
 #include "plan/clones.hpp"
+#include "plan/image_tree.hpp"
+#include "plan/split_source.hpp"
 #include "report/report.hpp"
+#include "trace/bytes.hpp"
 #include "trace/live_state.hpp"
 #include "trace/reader.hpp"
 #include "trace/series.hpp"
@@ -26,7 +31,7 @@ namespace {
 struct TraceOptions {
   std::string timing = "original", order = "resource";
   double scale = 1;
-  unsigned clones = 1;
+  CloneNumbers clones;
   int64_t from = 0, to = INT64_MAX;
 };
 
@@ -38,13 +43,13 @@ Order order_of(const std::string& name) {
   return name == "resource" ? Order::resource : name == "time" ? Order::time : Order::strict;
 }
 
-unsigned parse_clones(const std::string& text) {
+CloneNumbers parse_clones(const std::string& text) {
   constexpr unsigned kMost = 100'000;
   unsigned clones = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), clones);
   if (error != std::errc() || end != text.data() + text.size() || clones < 1 || clones > kMost)
     throw std::invalid_argument(fmt::format("expected a whole number from 1 to {}; fractions are for --scale", kMost));
-  return clones;
+  return {.all = clones};
 }
 
 class TraceInput final : public Input {
@@ -62,7 +67,7 @@ class TraceInput final : public Input {
 
   std::string settings() const override {
     return fmt::format("--timing {} --order {} --scale {}x --clones {}", options_.timing, options_.order, options_.scale,
-                       options_.clones);
+                       options_.clones.all);
   }
 
   void restart(double factor, const RunLength&) override {
@@ -77,34 +82,51 @@ class TraceInput final : public Input {
 
   bool next_round() override { return !std::exchange(begun_, true); }
 
-  Image image(const Target&, const ImageOptions& options, const ShowProgress& progress) override {
+  Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override {
+    if (ranks_ > 1 && target.places_files())
+      throw std::runtime_error(target.name() + ": has no names, by which several ranks could share it");
+    if (splits() && target.name() == "memory:")
+      throw std::runtime_error("memory:: each process has its own, which ranks can't share");
     ImageOptions wanted = options;
     wanted.from = options_.from;
     wanted.to = options_.to;
     wanted.clones = options_.clones;
     wanted.content = header().content != "none";
     try {
-      Image made = Image::analyze(trace_, before_range(), wanted,
-                                  [&](int64_t) { progress(trace_.position_bytes(), trace_.file_bytes()); });
+      std::optional<SplitSurvey> survey;
+      if (splits()) survey.emplace(options.memory);
+      Image made = Image::analyze(
+          trace_, before_range(), wanted, [&](int64_t) { progress(trace_.position_bytes(), trace_.file_bytes()); },
+          survey ? &*survey : nullptr);
       summary_ = made.summary();
       if (summary_.operations == 0) throw std::runtime_error(name_ + ": no operations in the range to replay");
+      if (survey) split(survey->deal(ranks_, made.impl().tree));
+      counted_ = {.operations = summary_.operations * options_.clones.count(),
+                  .streams = summary_.streams * options_.clones.count()};
+      if (split_) counted_ = {.operations = split_->shares[rank_].operations, .streams = split_->shares[rank_].streams};
       return made;
     } catch (const std::length_error& e) {
       throw std::runtime_error(name_ + ": " + e.what());
     }
   }
 
-  OpSource* operations(RunOptions& run) override { return &source(run, options_.clones); }
+  OpSource* operations(RunOptions& run) override {
+    OpSource& whole = source(run, options_.clones);
+    if (!split_) return &whole;
+    const SplitTimes times{.from = run.from, .to = run.to, .scale = run.timing == Timing::original ? run.scale : 0};
+    own_ = std::make_unique<SplitSource>(whole, *split_, rank_, *run.known, times);
+    return own_.get();
+  }
 
-  OpSource* survey(RunOptions& run) override { return &source(run, 1); }
+  OpSource* survey(RunOptions& run) override { return &source(run, {}); }
 
-  uint64_t surveyed(uint64_t seq) const override { return seq / options_.clones; }
+  uint64_t surveyed(uint64_t seq) const override { return seq / options_.clones.all; }
 
-  LiveState before() override { return options_.clones == 1 ? before_range() : LiveState(); }
+  LiveState before() override { return options_.clones.all == 1 ? before_range() : LiveState(); }
 
   void describe(Report& report) override {
-    report.whole = summary_.operations * options_.clones;
-    report.streams = summary_.streams * options_.clones;
+    report.whole = counted_.operations;
+    report.streams = counted_.streams;
     report.span = options_.timing == "original" ? int64_t(double(summary_.last - options_.from) / scale()) : 0;
     auto section = std::make_shared<TraceSection>();
     section->id = header().id;
@@ -114,12 +136,51 @@ class TraceInput final : public Input {
     section->timing = timing_of(options_.timing);
     section->order = order_of(options_.order);
     section->scale = scale();
-    section->clones = options_.clones;
+    section->clones = options_.clones.all;
     section->planned = report.result.planned;
     section->recorded = report.result.recorded;
     if (!header().filter.empty()) section->warnings = {what_was_filtered()};
+    section->split = split_;
+    section->learnt = counted_.learnt + (own_ ? own_->learnt() : 0);
     report.sections = {section};
   }
+
+  // Clones go to the ranks in turn; a single one is split.
+  void take_share(unsigned rank, unsigned ranks, bool force) override {
+    rank_ = rank;
+    ranks_ = ranks;
+    force_ = force;
+    const unsigned all = options_.clones.all;
+    if (splits()) return;
+    if (all < ranks)
+      throw std::runtime_error(fmt::format("--clones {}: expected one for each of {} ranks, at least", all, ranks));
+    options_.clones = {.all = all, .first = rank, .step = ranks};
+  }
+
+  bool shares_tree() const override { return splits(); }
+
+  std::function<bool(HandleId)> opens() const override {
+    if (!split_) return {};
+    return [this](HandleId handle) { return split_->rank_of_open(handle) == rank_; };
+  }
+
+  std::string part() const override {
+    ByteWriter out;
+    out.varint(counted_.operations);
+    out.varint(counted_.streams);
+    out.varint(own_ ? own_->learnt() : 0);
+    return std::string(out.view());
+  }
+
+  void add_part(std::string_view saved, bool) override {
+    ByteReader in(saved);
+    counted_.operations += in.varint();
+    counted_.streams += in.varint();
+    counted_.learnt += in.varint();
+    if (!in.ok() || in.left() != 0) throw std::runtime_error("damaged counts of a trace from another process");
+  }
+
+  std::string identity() const override { return fmt::format("trace {} of {} bytes", header().id, trace_.file_bytes()); }
 
   std::string warning() const override {
     const TraceClosing* closing = trace_.closing();
@@ -133,12 +194,23 @@ class TraceInput final : public Input {
   }
 
   std::string outlook() const override {
-    return fmt::format("{} operations of {} streams, recorded in {}", format_count(summary_.operations * options_.clones),
-                       format_count(summary_.streams * options_.clones), format_duration(summary_.last_end - summary_.first));
+    return fmt::format("{} operations of {} streams, recorded in {}", format_count(counted_.operations),
+                       format_count(counted_.streams), format_duration(summary_.last_end - summary_.first));
   }
 
  private:
   double scale() const { return options_.scale * factor_; }
+  bool splits() const { return ranks_ > 1 && options_.clones.all == 1; }
+
+  void split(Split made) {
+    constexpr double kMostCut = 0.25;
+    if (made.cut_part() > kMostCut && !force_)
+      throw std::runtime_error(fmt::format(
+          "{}: split over {} ranks, {:.0f} % of the waits between its operations would be cut, more than {:.0f} % (first: "
+          "{}): take fewer ranks, or --clones; --force replays it so all the same",
+          name_, ranks_, made.cut_part() * 100, kMostCut * 100, made.first_cut.front()));
+    split_ = std::make_shared<const Split>(std::move(made));
+  }
 
   // Without the pieces before, a trace begins where they ended, with what its checkpoint knows.
   void begin() { options_.from = std::max(options_.from, trace_.begin_time()); }
@@ -150,7 +222,7 @@ class TraceInput final : public Input {
     return state;
   }
 
-  OpSource& source(RunOptions& run, unsigned clones) {
+  OpSource& source(RunOptions& run, CloneNumbers clones) {
     run.timing = timing_of(options_.timing);
     run.order = order_of(options_.order);
     run.scale = scale();
@@ -158,7 +230,7 @@ class TraceInput final : public Input {
     run.to = options_.to;
     trace_.seek_op(0);
     if (options_.from > 0) trace_.seek_time(options_.from);
-    if (clones == 1) return trace_;
+    if (clones.all == 1) return trace_;
     clones_ = std::make_unique<CloneSource>(trace_, clones);
     return *clones_;
   }
@@ -182,6 +254,16 @@ class TraceInput final : public Input {
   TraceReader trace_;
   ImageSummary summary_;
   std::unique_ptr<CloneSource> clones_;
+  // Of several processes.
+  unsigned rank_ = 0, ranks_ = 1;
+  bool force_ = false;
+  std::shared_ptr<const Split> split_;  // null: of clones, or of one process
+  std::unique_ptr<SplitSource> own_;
+  // What is reported: of this process, and then of those that have told as well.
+  struct {
+    uint64_t operations = 0, streams = 0;
+    uint64_t learnt = 0;  // by others
+  } counted_;
   double factor_ = 1;  // of a search for the highest load
   bool begun_ = false;
 };

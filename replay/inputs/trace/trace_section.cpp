@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/report.hpp"
@@ -16,8 +17,20 @@ std::string TraceSection::heading() const {
   return text;
 }
 
+static std::string split_text(const Split& split, uint64_t learnt) {
+  const auto largest = std::ranges::max_element(split.shares, {}, &Split::Share::load);
+  std::string text = fmt::format(
+      "split      over {} ranks: {:.2g} % of waits cut ({} of {}), {} objects looked up that others made, "
+      "largest share {:.0f} % of the load\n",
+      split.shares.size(), split.cut_part() * 100, format_count(split.cut), format_count(split.waits), format_count(learnt),
+      largest->load * 100);
+  for (const std::string& cut : split.first_cut) text += "cut        " + cut + "\n";
+  return text;
+}
+
 std::string TraceSection::text() const {
   std::string text;
+  if (split) text += split_text(*split, learnt);
   for (const std::string& warning : warnings) text += "warning: " + warning + "\n";
   return text;
 }
@@ -35,6 +48,14 @@ void TraceSection::json(nlohmann::json& document) const {
         {{"offset", d.file_offset}, {"bytes", d.file_bytes}, {"from_ns", d.from}, {"to_ns", d.to}, {"what", d.what}});
   document["trace"] = {{"id", id}, {"complete", complete}, {"damage", places}, {"host", json_text(host)}};
   document["warnings"] = warnings;
+  if (!split) return;
+  nlohmann::json shares = nlohmann::json::array();
+  for (const Split::Share& share : split->shares)
+    shares.push_back({{"operations", share.operations}, {"streams", share.streams}, {"load", share.load}});
+  nlohmann::json first = nlohmann::json::array();
+  for (const std::string& cut : split->first_cut) first.push_back(json_text(cut));
+  document["split"] = {
+      {"waits", split->waits}, {"cut", split->cut}, {"first_cut", first}, {"looked_up", learnt}, {"shares", shares}};
 }
 
 void TraceSection::facts(Facts& of_run) const {

@@ -2,7 +2,10 @@
 // What is said about the trace that was replayed: how, and what is missing in it.
 #pragma once
 
+#include <memory>
+
 #include "engine/run.hpp"
+#include "plan/split.hpp"
 #include "report/section.hpp"
 #include "trace/header.hpp"
 #include "trace/reader.hpp"
@@ -19,7 +22,9 @@ class TraceSection final : public ReportSection {
   Order order = Order::resource;
   double scale = 1;
   unsigned clones = 1;
-  int64_t planned = 0, recorded = 0;  // of the run, ns; 0: it did not come to one
+  std::shared_ptr<const Split> split;  // over ranks; null: it was not
+  uint64_t learnt = 0;                 // objects that ranks looked up, since others made them
+  int64_t planned = 0, recorded = 0;   // of the run, ns; 0: it did not come to one
 
   std::string heading() const override;
   std::string text() const override;

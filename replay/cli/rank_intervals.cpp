@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/rank_intervals.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "trace/bytes.hpp"
+
+namespace fsr {
+
+constexpr const char* kDamaged = "damaged intervals from another process";
+
+RankInterval::RankInterval(const Interval& interval, const SeriesInterval& told)
+    : from_(interval.from),
+      to_(interval.to),
+      lateness_(told.lateness),
+      in_flight_(told.in_flight),
+      differed_(told.differed),
+      last_(interval.last),
+      counts_(interval.counts) {}
+
+std::string RankInterval::save() const {
+  ByteWriter out;
+  out.svarint(from_);
+  out.svarint(to_);
+  out.svarint(lateness_);
+  out.varint(in_flight_);
+  out.varint(differed_);
+  out.u8(last_);
+  out.text(counts_.save());
+  return std::string(out.view());
+}
+
+RankInterval RankInterval::load(std::string_view saved) {
+  ByteReader in(saved);
+  RankInterval interval;
+  interval.from_ = in.svarint();
+  interval.to_ = in.svarint();
+  interval.lateness_ = in.svarint();
+  interval.in_flight_ = in.varint();
+  interval.differed_ = in.varint();
+  interval.last_ = in.u8() != 0;
+  interval.counts_ = Tally::load(in.text());
+  if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
+  return interval;
+}
+
+void RankInterval::merge(const RankInterval& other) {
+  from_ = other.from_;
+  to_ = std::max(to_, other.to_);
+  lateness_ = std::max(lateness_, other.lateness_);
+  in_flight_ += other.in_flight_;
+  differed_ += other.differed_;
+  counts_.merge(other.counts_);
+}
+
+void RankInterval::tell(Told& before, bool last, const Tell& tell) const {
+  before.progress.in_flight = in_flight_;
+  before.progress.differed += differed_;
+  before.progress.lateness = lateness_;
+  before.series.add(before.progress);
+  const Interval interval{++before.count, from_, to_, counts_, last};
+  const SeriesInterval& series = before.series.add(interval);
+  if (tell) tell(interval, series);
+}
+
+std::string RankIntervals::save() const {
+  ByteWriter out;
+  out.varint(all_.size());
+  for (const RankInterval& one : all_) out.text(one.save());
+  return std::string(out.view());
+}
+
+void RankIntervals::merge(std::string_view saved) {
+  ByteReader in(saved);
+  const uint64_t count = in.varint();
+  if (count > in.left()) in.fail();
+  for (uint64_t i = 0; in.ok() && i < count; ++i) {
+    if (i == all_.size()) all_.emplace_back();
+    all_[i].merge(RankInterval::load(in.text()));
+  }
+  if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
+}
+
+TimeSeries RankIntervals::series() const {
+  RankInterval::Told told;
+  for (const RankInterval& one : all_) one.tell(told, &one == &all_.back(), {});
+  return std::move(told.series);
+}
+
+void LiveIntervals::add(unsigned rank, const RankInterval& interval) {
+  Rank& from = ranks_.at(rank);
+  const size_t number = from.told++;
+  from.ended = from.ended || interval.last();
+  if (number < first_) return;  // told without it
+  if (number - first_ >= waiting_.size()) waiting_.resize(number - first_ + 1);
+  waiting_[number - first_].merge(interval);
+}
+
+void LiveIntervals::tell(bool left, const RankInterval::Tell& tell) {
+  auto all_told = [this] {
+    return std::ranges::all_of(ranks_, [this](const Rank& rank) { return rank.ended || rank.told > first_; });
+  };
+  while (!waiting_.empty() && (left || all_told())) {
+    const bool ended = std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.ended; });
+    waiting_.front().tell(told_, waiting_.size() == 1 && (left || ended), tell);
+    waiting_.pop_front();
+    ++first_;
+  }
+}
+
+}  // namespace fsr

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A trace that several processes replay: clones dealt out, or its threads; each operation once, outcomes, tree and totals as of one
+process; files that follow the run, its own trace, several runs; on servers; what can't be split, ranks that have another trace."""
+import csv
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from older_tools import BUILD, SOURCE, case, failed, on_servers, run, scratch, targets_of_server  # noqa: E402
+from ranks import gone  # noqa: E402
+
+FSREPLAY = os.path.join(BUILD, "replay/fsreplay")
+FSTRACE = os.path.join(BUILD, "tools/fstrace")
+HOST = os.uname().nodename
+ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+       "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
+# Several processes, each in its own files, and then one that works with all of them.
+MAKE = "for i in 1 2 3 4 5 6; do (mkdir d$i; for j in $(seq 10); do echo $i$j >d$i/t; mv d$i/t d$i/f$j; cat d$i/f$j; done) & done; wait; sleep 0.3; " \
+       "cat d*/f1 >all; ls -R . ; rm d3/f3; ln d1/f1 linked"
+
+
+def captured(trace, script):
+    os.makedirs("share", exist_ok=True)
+    done = run(os.path.join(BUILD, "shim/fsshim"), "capture", "share", "-o", trace, "--content", "full", "--", "sh", "-c", f"cd share; {script}")
+    if done.returncode:
+        raise RuntimeError(f"{trace}: {done.stderr}")
+
+
+def replay(trace, *options, **more):
+    return run(FSREPLAY, trace, *options, "-q", **more)
+
+
+def document(done):
+    return json.loads(done.stdout or '{"issued": -1, "matched": 0, "ranks": [], "kinds": {}, "intervals": [], "image": {}, "split": {"cut": 0, "waits": 1}}')
+
+
+def issued(report):
+    return {kind: n["issued"] for kind, n in report["kinds"].items()}
+
+
+def alike(name, one, other):
+    done = run(f"{SOURCE}/tests/apps/compare-trees", "--content", "--ignore", ".fsreplay", one, other)
+    case(name, done.returncode == 0, done.stdout[-500:])
+
+
+def clones():
+    one = document(replay("app.zst", "one", "--clones", "5", "--json"))
+    done = replay("app.zst", "several", "--clones", "5", "--json", "--ranks", "3", "--results", "r.sqlite")
+    several = document(done)
+    mpi = document(run("mpirun", "--oversubscribe", "-np", "2", FSREPLAY, "app.zst", "mpi", "--clones", "5", "--json", "-q", env=ENV))
+    case("clones: the same operations by one, by forked ranks and by mpirun's", one["issued"] > 500 and issued(one) == issued(several) == issued(mpi),
+         (one["issued"], several["issued"], mpi["issued"], done.stderr))
+    case("clones: every outcome as recorded", done.returncode == 0 and several["matched"] == several["issued"], several.get("not_clean"))
+    case("clones: totals of one process", several["image"] | {"elapsed_ns": 0, "kept": 0} == one["image"] | {"elapsed_ns": 0, "kept": 0}
+         and several["streams"] == one["streams"] and sum(row["issued"] for row in several["ranks"]) == several["issued"], (one["image"], several["image"]))
+    case("clones: dealt out in turn", [row["issued"] for row in several["ranks"]] == [one["issued"] * n // 5 for n in (2, 2, 1)], several["ranks"])
+    alike("clones: the tree of one process", "one", "several")
+    alike("clones: the tree of one process, by mpirun", "one", "mpi")
+    again = document(replay("app.zst", "several", "--clones", "5", "--json", "--ranks", "3", "--reuse"))
+    case("clones: taken over by --reuse", again["matched"] == again["issued"] == one["issued"] and again["image"]["files"] == one["image"]["files"], again.get("not_clean"))
+    case("clones: on memory, which each rank has", document(replay("app.zst", "memory:", "--clones", "2", "--json", "--ranks", "2"))["matched"] == one["issued"] * 2 // 5)
+    with sqlite3.connect("r.sqlite") as db:
+        rows = db.execute("select rank, host, issued from ranks order by rank").fetchall()
+    case("clones: a row for each rank in the database", [row[:2] for row in rows] == [(rank, HOST) for rank in range(3)], rows)
+
+
+def split_well(name, done, one, ranks):
+    report = document(done)
+    case(f"{name}: each operation once", issued(report) == issued(one) and len(report["ranks"]) == ranks
+         and all(row["issued"] > 0 for row in report["ranks"]), (report["issued"], one["issued"], done.stderr[-300:]))
+    case(f"{name}: every outcome as recorded, status 0", done.returncode == 0 and report["matched"] == report["issued"],
+         (done.returncode, report.get("not_clean"), report.get("mismatches", [])[:3]))
+    case(f"{name}: what was cut is counted, what others made looked up", 0 < report["split"]["cut"] < report["split"]["waits"] / 4
+         and report["split"]["looked_up"] > 10 and report["split"]["first_cut"] and report["streams"] == one["streams"]
+         and [share["operations"] for share in report["split"]["shares"]] == [row["issued"] for row in report["ranks"]], report.get("split"))
+
+
+def split():
+    one = document(replay("app.zst", "whole", "--json"))
+    for name, ranks, command in (("split over forked ranks", 3, [FSREPLAY, "app.zst", "forked", "--ranks", "3"]),
+                                 ("split by mpirun", 2, ["mpirun", "--oversubscribe", "-np", "2", FSREPLAY, "app.zst", "launched"])):
+        split_well(name, run(*command, "--json", "-q", env=ENV), one, ranks)
+    alike("split over forked ranks: the tree of one process", "whole", "forked")
+    alike("split by mpirun: the tree of one process", "whole", "launched")
+    text = replay("app.zst", "told", "--ranks", "2", "--scale", "2x").stdout
+    case("split: the report says how", re.search(r"\nsplit +over 2 ranks: \S+ % of waits cut \(\d+ of [\d,]+\), \d+ objects looked up that others made, largest share 5\d % of the load\n"
+                                                 r"cut +\w+ \S+ of thread \d+ \(\w+\) waits for \w+ of thread \d+", text), text[:900])
+
+
+def compiled():
+    """A parallel make, whose linker reads what all compilers wrote."""
+    run(f"{SOURCE}/tests/apps/make-input", "input")
+    run("sh", "-c", "mkdir -p share && cp -a input/src/lib input/src/main.c input/src/Makefile share")
+    captured("make.zst", "make -s -j3 main.o $(ls lib/*.c | sed s/c$/o/); sleep 0.5; make -s prog && ./prog >printed")
+    one = document(replay("make.zst", "made", "--scale", "0.5x", "--json"))
+    split_well("make -j3, split over four ranks", replay("make.zst", "remade", "--scale", "0.5x", "--ranks", "4", "--json"), one, 4)
+    alike("make -j3: the tree of one process", "made", "remade")
+
+
+def followed():
+    done = replay("app.zst", "followed", "--ranks", "3", "--csv", "f.csv", "--metrics", "f.prom", "--interval", "300ms", "--record", "f.zst", "--json")
+    report = document(done)
+    with open("f.csv", encoding="ascii") as file:
+        rows = [row for row in csv.DictReader(file) if not row["kind"]]
+    case("CSV of all ranks, in order", sum(int(row["operations"]) for row in rows) == report["issued"] and len(rows) >= 2
+         and [int(row["from_ns"]) for row in rows] == sorted(int(row["from_ns"]) for row in rows), (rows, done.stderr))
+    with open("f.prom", encoding="ascii") as file:
+        counted = sum(int(float(n)) for n in re.findall(r'^fsreplay_operations_total\{kind="\w+"\} (\S+)$', file.read(), re.M))
+    case("OpenMetrics of all ranks", counted == report["issued"], counted)
+    checked = run(FSTRACE, "verify", "f.zst")
+    compared = run(FSTRACE, "compare", "app.zst", "f.zst")
+    case("--record: one trace of all ranks, whole", checked.returncode == 0 and not [name for name in os.listdir() if name.startswith("f.zst.")], checked)
+    case("--record: with what was captured", compared.returncode == 0, compared.stdout[-600:] + compared.stderr)
+    again = document(replay("f.zst", "again", "--json"))
+    case("--record: and it replays", again["matched"] == again["issued"] == report["issued"], again.get("not_clean"))
+    done = run(FSREPLAY, "mix:sfs97-v3", "mixed", "--streams", "4", "--calls", "900", "--ranks", "3", "--record", "m.zst", "-q", "--json")
+    kept = run(FSTRACE, "info", "m.zst").stdout
+    case("--record: a mix of several ranks", done.returncode == 0 and run(FSTRACE, "verify", "m.zst").returncode == 0 and re.search(r"^operations +900\b", kept, re.M), (done, kept))
+
+
+def several_runs():
+    done = replay("app.zst", "rerun", "--ranks", "2", "--repeat", "2", "--cleanup", "--scale", "2x")
+    case("--repeat: a line for each run", done.returncode == 0 and [line.split()[0] for line in done.stdout.splitlines()] == ["run", "1", "2", "median", "spread"], done)
+    case("--cleanup: nothing is left", os.listdir("rerun") == [], os.listdir("rerun"))
+    done = run(FSREPLAY, "mix:sfs97-v3", "memory:", "--streams", "2", "--load", "200", "--duration", "200ms", "--find-scale", "mean < 1us", "--ranks", "2", "-q", "--json")
+    answer = json.loads(done.stdout or '{"find_scale": {}}')["find_scale"]
+    case("--find-scale: the load of all ranks", done.returncode == 1 and answer.get("holds") == 0 and answer["breaks"] < 1
+         and answer["unit"] == "calls/s" and answer["breaks"] == 200 / 2**10, (answer, done.stderr))
+
+
+def lost_between():
+    """A rank that ends while the next load of a ramp is made ready: the loads before it are told."""
+    ramp = subprocess.Popen([FSREPLAY, "mix:sfs97-v3", "ramp", "--streams", "4", "--load", "100-900,100", "--duration", "1s", "--ranks", "2", "-q"],
+                            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ramp.stdout.readline()
+    first = ramp.stdout.readline()
+    with open(f"/proc/{ramp.pid}/task/{ramp.pid}/children", encoding="utf-8") as file:
+        other = [int(pid) for pid in file.read().split()]
+    os.kill(other[0], signal.SIGKILL)
+    out, err = ramp.communicate(timeout=60)
+    case("a rank lost in a ramp: named, status 1, what was measured is kept", ramp.returncode == 1 and first.strip().startswith("100")
+         and f"rank 1 ({HOST}) has ended" in out + err and len(out.splitlines()) < 5, (ramp.returncode, first, out, err))
+    case("a rank lost in a ramp: no process is left", gone(other))
+
+
+def refused():
+    captured("single.zst", "tar c /etc/hostname | cat >a; cat a")
+    captured("alone.zst", ": >a; : >b")
+    captured("mixed.zst", f"""{sys.executable} -c '
+import os
+other = os.fork()
+for i in range(150):
+    for name in ("a", "b"):
+        try:
+            os.close(os.open(name, os.O_CREAT | os.O_RDWR | os.O_EXCL)) if other else os.unlink(name)
+        except OSError:
+            pass
+os.wait() if other else None'""")
+    for name, words, pattern in (
+            ("fewer clones than ranks", ["app.zst", "m", "--clones", "2", "--ranks", "3"], "--clones 2: expected one for each of 3 ranks, at least"),
+            ("memory, which ranks don't share", ["app.zst", "memory:", "--ranks", "2"], "memory:: each process has its own, which ranks can't share"),
+            ("a single thread", ["alone.zst", "m", "--ranks", "2"], "alone.zst: its threads form 1 group without a common open file, expected one for each of 2 ranks, at least: take fewer ranks, or --clones"),
+            ("standard input", ["-", "m", "--ranks", "2"], "-: for one process, not for ranks")):
+        done = replay(*words)
+        case(f"refused: {name}", done.returncode == 2 and done.stderr == f"fsreplay: rank 0 ({HOST}): {pattern}\n", done)
+    done = replay("mixed.zst", "m", "--ranks", "2")
+    case("refused: more than a quarter of the waits would be cut", done.returncode == 2 and re.search(
+        r"mixed.zst: split over 2 ranks, \d\d % of the waits between its operations would be cut, more than 25 % \(first: .*\): take fewer ranks, or --clones; --force", done.stderr), done)
+    done = replay("mixed.zst", "m", "--ranks", "2", "--force", "--json")
+    report = document(done)
+    case("with --force it is split all the same, and differences are told", done.returncode in (0, 1) and report["issued"] > 600
+         and report["split"]["cut"] > report["split"]["waits"] / 4, done.stderr)
+    for rank, trace in enumerate(("app.zst", "single.zst")):
+        os.mkdir(f"host{rank}")
+        os.link(trace, f"host{rank}/t.zst")
+    done = run("mpirun", "--oversubscribe", "-np", "2", "sh", "-c", 'cd host$OMPI_COMM_WORLD_RANK; exec "$0" "$@"', FSREPLAY, "t.zst", "null:", "--clones", "2", "-q", env=ENV)
+    case("refused: another trace on a host", done.returncode == 2 and re.search(
+        rf"fsreplay: rank 1 \({HOST}\): t.zst: trace \S+ of \d+ bytes, where rank 0 \({HOST}\) has trace \S+ of \d+ bytes", done.stderr), done)
+
+
+def on_server():
+    for name, url, directory in targets_of_server():
+        captured("app.zst", MAKE)
+        below = url if "aname=" not in url else url
+        one = document(replay("app.zst", "null:", "--json"))
+        report = document(done := replay("app.zst", below, "--ranks", "3", "--json", "--force"))
+        done_once = {kind: n["issued"] + n["impossible"] for kind, n in report["kinds"].items()}
+        case(f"{name}: each operation of three ranks", done_once == {kind: n["issued"] + n["impossible"] for kind, n in one["kinds"].items()}, (done_once, done.stderr[-300:]))
+        case(f"{name}: every outcome as recorded", report["issued"] > 500 and report["differed"] == 0 and report["failed"] == 0, (report.get("not_clean"), report.get("mismatches", [])[:4]))
+        run("sh", "-c", f"rm -rf {directory}/* {directory}/.fsreplay")
+        report = document(done := replay("app.zst", below, "--clones", "4", "--ranks", "2", "--json", "--force"))
+        case(f"{name}: clones", report["issued"] > 2000 and report["differed"] == 0, (report.get("not_clean"), report.get("mismatches", [])[:4], done.stderr[-300:]))
+
+
+def main():
+    if sys.argv[1:2] == ["--on-server"]:
+        with scratch():
+            on_server()
+        sys.exit(1 if failed else 0)
+    with scratch(in_memory=True) as place:
+        os.mkdir("tmp")
+        ENV["TMPDIR"] = os.path.join(place, "tmp")
+        captured("app.zst", MAKE)
+        clones()
+        split()
+        compiled()
+        followed()
+        several_runs()
+        lost_between()
+        refused()
+        on_servers(__file__)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
