@@ -44,8 +44,8 @@ class Part {
 
   const Op* next() {
     while (at_ == batch_.ops.size()) {
-      if (!reader_.next(batch_)) return nullptr;
       at_ = 0;
+      if (!reader_.next(batch_)) return nullptr;
       for (Op& op : batch_.ops) adapt(op);
     }
     return &batch_.ops[at_];

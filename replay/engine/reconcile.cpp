@@ -28,7 +28,7 @@ class Reconciler {
                  [ours](std::string_view name) { return ours.removable(name); }) {}
 
   Reconciled run() {
-    out_.present.resize(tree_.names.size() * tree_.options.clones.all);
+    out_.present.resize((tree_.names.size() + 1) * tree_.options.clones.all);
     for (uint32_t i = 0; i < tree_.names.size(); ++i) children_[tree_.names[i].parent].push_back(i);
     if (tree_.options.clones.all == 1) {
       directory(kRootObject, 0, true);
@@ -49,6 +49,7 @@ class Reconciler {
         if (n % clones.step != clones.first) break;
         ObjectId root = tree_.object_id(kRootObject, n);
         look_up(root, kRootObject, name, name);
+        out_.present[clones.all * tree_.names.size() + n] = true;
         known_.insert(root);
         directory(root, n, false);
       }

@@ -83,6 +83,8 @@ void ImageContents::make_marker(OpBatch& batch) {
 }
 
 void ImageContents::make_clone_root(OpBatch& batch) {
+  const size_t index = tree_.options.clones.all * tree_.names.size() + clone_;
+  if (index < present_.size() && present_[index]) return;
   Op& op = add(batch, OpKind::mkdir);
   op.parent = kRootObject;
   op.name = batch.arena.copy(clone_directory(clone_));

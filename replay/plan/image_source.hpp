@@ -13,7 +13,8 @@
 
 namespace fsr {
 
-// What of the image the target holds already: clone by clone, by index into ImageTree::names.
+// What of the image the target holds already: clone by clone, by index into ImageTree::names; behind all of them the clones' own
+// directories.
 using PresentNames = std::vector<bool>;
 
 class ImageContents final : public OpSource {

@@ -100,7 +100,7 @@ class TraceInput final : public Input {
           survey ? &*survey : nullptr);
       summary_ = made.summary();
       if (summary_.operations == 0) throw std::runtime_error(name_ + ": no operations in the range to replay");
-      if (survey) split(survey->deal(ranks_, made.impl().tree));
+      if (survey) split(*survey, made);
       counted_ = {.operations = summary_.operations * options_.clones.count(),
                   .streams = summary_.streams * options_.clones.count()};
       if (split_) counted_ = {.operations = split_->shares[rank_].operations, .streams = split_->shares[rank_].streams};
@@ -202,7 +202,13 @@ class TraceInput final : public Input {
   double scale() const { return options_.scale * factor_; }
   bool splits() const { return ranks_ > 1 && options_.clones.all == 1; }
 
-  void split(Split made) {
+  void split(SplitSurvey& survey, Image& image) {
+    Split made;
+    try {
+      made = survey.deal(ranks_, image.impl().tree);
+    } catch (const std::runtime_error& e) {
+      throw std::runtime_error(name_ + ": " + e.what());
+    }
     constexpr double kMostCut = 0.25;
     if (made.cut_part() > kMostCut && !force_)
       throw std::runtime_error(fmt::format(

