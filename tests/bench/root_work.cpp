@@ -48,7 +48,7 @@ Recorded record(int64_t seconds) {
   RunOptions run;
   run.progress = [&](const Progress& progress) { recorded.report.series.add(progress); };
   run.on_interval = [&](const Interval& interval) {
-    recorded.intervals.add(interval, recorded.report.series.add(interval));
+    recorded.intervals.add(RankInterval(interval, recorded.report.series.add(interval)));
     ++recorded.count;
   };
   life.run(run);

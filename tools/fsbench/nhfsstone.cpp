@@ -113,7 +113,7 @@ class Nhfsstone {
     place.target = open_target(options_.targets[d], {.clock = &clock_});
     place.input = std::make_unique<MixInput>(mix, w);
     place.report.target = place.target->name();
-    if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size());
+    if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size(), false);
     place.life = std::make_unique<LifeCycle>(*place.input, *place.target, clock_, stop_, place.report);
     place.input->next_round();
   }
