@@ -89,8 +89,8 @@ class Input {
   // std::runtime_error, one line, for an input that can't be split. After a round the root adds what the others tell of theirs;
   // `same_wire`: their requests are counted where another's are, too.
   virtual void take_share(unsigned rank, unsigned ranks, bool force) = 0;
-  // Whether they all work in one tree, which the root makes; and which of the handles that were open at the start are opened here,
-  // empty: all.
+  // Whether they all work in one tree, which the root makes; and which of the handles that were open at the start are opened
+  // here, empty: all.
   virtual bool shares_tree() const { return false; }
   virtual std::function<bool(HandleId)> opens() const { return {}; }
   // Whether ids of objects and handles mean others on another rank; the root directory is the same.
