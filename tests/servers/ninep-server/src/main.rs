@@ -5,24 +5,27 @@
 //! directory. (The crate's own server of directories opens a file by name for each read, and so knows no open files.)
 use ninep::{
     fs::{FileType, IoUnit, Mode, Perm, Qid, Stat, Timestamp, WStat, QID_ROOT},
-    sync::server::{ClientId, ReadOutcome, Serve9p, Server},
+    sync::{
+        server::{ClientId, ReadOutcome, Serve9p, Server},
+        SyncStream,
+    },
     Result,
 };
 use std::{
     collections::{HashMap, VecDeque},
     fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions},
-    io,
-    net::TcpListener,
+    io::{self, Read, Write},
+    net::{TcpListener, TcpStream},
     os::unix::fs::{FileExt, MetadataExt, PermissionsExt},
     path::PathBuf,
     sync::{Arc, Mutex},
     thread,
-    time::{Duration, Instant, UNIX_EPOCH},
+    time::{Duration, UNIX_EPOCH},
 };
 
 const IOUNIT: IoUnit = 8192 - 24;
 const MOST_OPEN: usize = 1024;
-const MOMENT: Duration = Duration::from_secs(1);
+const RERROR: u8 = 107;
 
 /// A file that some client has seen, under its name.
 struct Node {
@@ -38,7 +41,7 @@ struct Tree {
     by_name: HashMap<(u64, String), u64>,
     opened: VecDeque<u64>,
     last: u64,
-    listing: Option<(u64, i64, Instant, Vec<Stat>)>, // of whom, when that changed, when it was made
+    listing: Option<(u64, Vec<Stat>)>, // of the directory that was read last, since it was opened
 }
 
 impl Tree {
@@ -159,16 +162,14 @@ impl Tree {
         Ok(())
     }
 
-    /// The crate asks for all of a directory with each part of it that a client reads: a listing serves for a moment.
+    /// The crate asks for all of a directory with each part of it that a client reads, and takes what lies at the part's offset: as long
+    /// as nobody opens the directory anew, it must stay the same listing, also while its files are removed.
     fn list(&mut self, qid: u64) -> io::Result<Vec<Stat>> {
-        let path = self.path(qid)?;
-        let changed = fs::metadata(&path)?.mtime_nsec();
         match &self.listing {
-            Some((of, then, made, entries)) if *of == qid && *then == changed && made.elapsed() < MOMENT => {
-                return Ok(entries.clone());
-            }
+            Some((of, entries)) if *of == qid => return Ok(entries.clone()),
             _ => (),
         }
+        let path = self.path(qid)?;
         let mut entries = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
@@ -177,7 +178,7 @@ impl Tree {
                 entries.push(stat(number, name, &meta));
             }
         }
-        self.listing = Some((qid, changed, Instant::now(), entries.clone()));
+        self.listing = Some((qid, entries.clone()));
         Ok(entries)
     }
 }
@@ -210,7 +211,8 @@ struct Directory(Arc<Mutex<Tree>>);
 
 impl Directory {
     fn with<T>(&self, action: impl FnOnce(&mut Tree) -> io::Result<T>) -> Result<T> {
-        action(&mut self.0.lock().unwrap()).map_err(|e| e.to_string())
+        // Linux's client knows the text, and not with a number behind it.
+        action(&mut self.0.lock().unwrap()).map_err(|e| e.to_string().split(" (os error").next().unwrap_or_default().into())
     }
 }
 
@@ -225,7 +227,11 @@ impl Serve9p for Directory {
     fn open(&self, qid: u64, _: Mode, _: ClientId) -> Result<IoUnit> {
         self.with(|tree| {
             let path = tree.path(qid)?;
-            if !fs::symlink_metadata(&path)?.is_dir() {
+            if fs::symlink_metadata(&path)?.is_dir() {
+                if matches!(&tree.listing, Some((of, _)) if *of == qid) {
+                    tree.listing = None;
+                }
+            } else {
                 let file = OpenOptions::new().read(true).write(true).open(&path);
                 tree.keep_open(qid, file.or_else(|_| File::open(&path))?);
             }
@@ -267,6 +273,45 @@ impl Serve9p for Directory {
     }
 }
 
+/// Of a client. The crate says "unknown file" of a name that is not there, which means nothing to Linux's client.
+struct Connection(TcpStream);
+
+impl Read for Connection {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Connection {
+    fn write(&mut self, message: &[u8]) -> io::Result<usize> {
+        const TYPE: usize = 4;
+        const TEXT: usize = 9; // behind size, type, tag and the text's length
+        if message.len() < TEXT || message[TYPE] != RERROR || message[TEXT..] != *b"unknown file" {
+            return self.0.write(message);
+        }
+        let text = b"file not found";
+        let mut other = ((TEXT + text.len()) as u32).to_le_bytes().to_vec();
+        other.extend_from_slice(&message[TYPE..TEXT - 2]);
+        other.extend_from_slice(&(text.len() as u16).to_le_bytes());
+        other.extend_from_slice(text);
+        self.0.write_all(&other).map(|()| message.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl SyncStream for Connection {
+    fn try_clone(&self) -> Result<Self> {
+        self.0.try_clone().map(Connection).map_err(|e| e.to_string())
+    }
+
+    fn shutdown(&self) {
+        SyncStream::shutdown(&self.0);
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, directory, port] = &arguments[..] else {
@@ -287,6 +332,6 @@ fn main() {
         // The crate's own loop leaves Nagle's algorithm on: a reply behind another one, unacknowledged, would wait 40 ms.
         let client = client.and_then(|c| c.set_nodelay(true).map(|()| c)).expect("a connection");
         let tree = tree.clone();
-        thread::spawn(move || Server::new(Directory(tree)).handle_single_client_stream(client));
+        thread::spawn(move || Server::new(Directory(tree)).handle_single_client_stream(Connection(client)));
     }
 }
