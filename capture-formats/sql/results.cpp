@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 
@@ -37,6 +39,15 @@ Facts origin_facts(const std::string& program, const std::string& command, int64
           {"memory_bytes", int64_t(where.memory)},
           {"directory", where.directory},
           {"directory_mount", mount_text(".")}};
+}
+
+Facts own_origin(const std::string& name) {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+  const auto now = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  return origin_facts(fmt::format("{} {}{}{}", name, FSR_VERSION, *kCommit ? " " : "", kCommit), command_text(words), now,
+                      environment());
 }
 
 struct ResultsDatabase::Impl {

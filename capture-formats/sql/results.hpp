@@ -30,6 +30,9 @@ using Facts = std::vector<std::pair<std::string, SqlValue>>;
 // When, where and by what a run was made, as the columns of the table `run`. `started`: ns since the Unix epoch.
 Facts origin_facts(const std::string& program, const std::string& command, int64_t started, const Environment& where);
 
+// Of this process, now; its command line as ps(1) shows it, so that a password is not in it. `name`: "fsbench".
+Facts own_origin(const std::string& name);
+
 class ResultsDatabase {
  public:
   explicit ResultsDatabase(const std::string& path);

@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
-constexpr int kResultsVersion = 7;               // user_version; another one has other tables
+constexpr int kResultsVersion = 8;               // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -24,11 +24,13 @@ create table run(
 create table kinds(run int, kind text, issued int, ok int, matched int, differed int, followed int, permission int, uncompared int,
   failed int, awaited int, approximate int, impossible int, refused int, bytes int);
 create table distributions(run int, kind text, what text, count int, min_ns int, mean_ns real, p50_ns int, p90_ns int, p99_ns int,
-  p999_ns int, max_ns int);
+  p999_ns int, p9999_ns int, max_ns int);
 create table histograms(run int, kind text, what text, low_ns int, high_ns int, count int);
 create table intervals(run int, from_ns int, to_ns int, kind text, operations int, failed int, bytes_read int, bytes_written int,
-  service_mean_ns real, service_p50_ns int, service_p90_ns int, service_p99_ns int, service_p999_ns int, service_max_ns int,
-  response_mean_ns real, response_p50_ns int, response_p90_ns int, response_p99_ns int, response_p999_ns int, response_max_ns int,
+  service_mean_ns real, service_p50_ns int, service_p90_ns int, service_p99_ns int, service_p999_ns int, service_p9999_ns int,
+  service_max_ns int,
+  response_mean_ns real, response_p50_ns int, response_p90_ns int, response_p99_ns int, response_p999_ns int, response_p9999_ns int,
+  response_max_ns int,
   in_flight int, differed int, lateness_ns int);
 create table offered(run int, from_ns int, to_ns int, operations int);
 create table slowest(run int, seq int, kind text, name text, object int, issued_ns int, service_ns int, recorded_ns int);
@@ -39,6 +41,12 @@ create table compared(run int, name text, unit text, first text, second text, ro
   verdict text);
 create table tests(run int, test int, name text, iteration int, session int, elapsed_ns int, client_cpu_ns int, server_cpu_ns int,
   afpd_reads int, afpd_writes int, cnid_dbd_reads int, cnid_dbd_writes int);
+create table parts(run int, part text, name text, average int, from_ns int, to_ns int, asked_percent real, operations int, failed int,
+  bytes_read int, bytes_written int,
+  service_mean_ns real, service_p50_ns int, service_p90_ns int, service_p99_ns int, service_p999_ns int, service_p9999_ns int,
+  service_max_ns int,
+  response_mean_ns real, response_p50_ns int, response_p90_ns int, response_p99_ns int, response_p999_ns int, response_p9999_ns int,
+  response_max_ns int);
 create table mix(run int, procedure text, asked real, issued int, failed int, issued_share real, wire int, wire_share real);
 create table ranks(run int, rank int, host text, streams int, issued int, failed int, differed int, bytes_read int, bytes_written int,
   elapsed_ns int, achieved_per_s real, response_p50_ns int, response_p99_ns int, lateness_max_ns int,

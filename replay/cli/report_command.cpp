@@ -33,7 +33,7 @@ std::vector<ChosenRun> choose(const Arguments& arguments) {
       const auto id = uint32_t(run.number("id"));
       const auto& wanted = arguments.numbers;
       if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), id) == wanted.end()) continue;
-      // A program of fsbench has other tables than those of a replay.
+      // Most programs of fsbench have other tables than those of a replay.
       if (run.text("timing").empty())
         ++others;
       else
@@ -41,8 +41,9 @@ std::vector<ChosenRun> choose(const Arguments& arguments) {
     }
   }
   if (runs.empty())
-    throw std::runtime_error(arguments.files[0] +
-                             (others ? ": holds runs of fsbench alone, expected one of fsreplay" : ": holds no such run"));
+    throw std::runtime_error(arguments.files[0] + (others
+                                                       ? ": holds runs of fsbench alone, expected one of fsreplay or of vdbench"
+                                                       : ": holds no such run"));
   return runs;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "cli/vdbench_database.hpp"
 #include "cluster/cluster.hpp"
 #include "util/output_file.hpp"
 #include "util/standard_streams.hpp"
@@ -22,6 +23,7 @@ struct Options {
   vdbench::ProgramOptions program;
   std::string elapsed, interval, warmup;
   std::vector<std::string> clean, validate, journal, loop, demo;
+  std::string results;  // the database
 };
 
 void take_word(vdbench::ProgramOptions& program, const std::string& word) {
@@ -195,6 +197,7 @@ void declare(Command& command, Options& o) {
   command.flag("-s", o.program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o.program.quiet, "no lines on the terminal");
   command.flag("--json", o.program.json, "results as JSON in place of these lines");
+  command.add("--results", o.results, "adds everything measured to this SQLite file").stands_for("FILE");
   command.flag("--force", o.program.force, "overwrites devices that hold a file system or partitions");
   command.add("--layout", o.program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
   command.add("NAME=VALUE", o.words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
@@ -212,6 +215,12 @@ int run(Options& o, Command& command, const std::atomic<int>& stop) {
   o.program.elapsed = seconds(o.elapsed, "-e");
   o.program.interval = seconds(o.interval, "-i");
   o.program.warmup = seconds(o.warmup, "-w");
+  std::unique_ptr<VdbenchDatabase> database;
+  if (!o.results.empty() && !o.program.simulate) {
+    const std::string name = o.program.program.substr(0, o.program.program.find(' '));
+    database = std::make_unique<VdbenchDatabase>(o.results, own_origin(name), command_text(o.program.files));
+    o.program.results = database.get();
+  }
   return vdbench::run_vdbench(o.program, stop);
 }
 

@@ -45,6 +45,7 @@ class RunPart {
         id_(run_.number("id")),
         prefix_(several ? fmt::format("r{}-", id_) : ""),
         suffix_(several ? fmt::format(" of run {}", id_) : ""),
+        replayed_(!run_.text("ordering").empty()),
         distributions_(file_.rows("distributions", id_)) {}
 
   void write() {
@@ -53,9 +54,13 @@ class RunPart {
     latency();
     distributions();
     kinds();
-    slowest();
-    mismatches();
-    limits();
+    if (replayed_) {
+      slowest();
+      mismatches();
+      limits();
+    } else {
+      parts();
+    }
     environment();
   }
 
@@ -76,7 +81,7 @@ class RunPart {
     std::vector<std::pair<std::string, Cell>> tiles = {{"achieved, op/s", rate(run_.real("achieved_per_s"))}};
     if (run_.real("offered_per_s") > 0) tiles.push_back({"offered, op/s", rate(run_.real("offered_per_s"))});
     tiles.push_back({"operations", count(run_.number("issued"))});
-    tiles.push_back({"differed", count(run_.number("differed"))});
+    if (replayed_) tiles.push_back({"differed", count(run_.number("differed"))});
     tiles.push_back({"failed", count(run_.number("failed"))});
     tiles.push_back({"time", duration(run_.number("elapsed_ns"))});
     if (response)
@@ -125,6 +130,8 @@ class RunPart {
     chart.series.push_back(series("achieved", intervals_, per_second));
     if (const std::vector<ResultRow> offered = file_.rows("offered", id_); !offered.empty())
       chart.series.push_back(series("offered", offered, per_second));
+    else if (const double asked = run_.real("asked_per_s"); !replayed_ && asked > 0)
+      chart.series.push_back(series("asked", intervals_, [asked](const ResultRow&) { return asked; }));
     page_.chart(chart);
   }
 
@@ -146,11 +153,12 @@ class RunPart {
 
   void distributions() {
     section("distributions", "Where the time went");
+    if (replayed_) page_.paragraph("Lateness is the replayer's own; waiting, that what an operation depends on was not done.");
     page_.paragraph(
-        "Lateness is the replayer's own; waiting, that what an operation depends on was not done; service, from issue to "
-        "completion; "
-        "response, from when it was due to completion. The share of operations that took no longer than a time.");
-    HtmlPage::Table t{.caption = "Distributions", .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "max", "mean"}};
+        "Service is from issue to completion; response, from when it was due to completion. The share of operations that took no "
+        "longer than a time.");
+    HtmlPage::Table t{.caption = "Distributions",
+                      .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"}};
     t.id = id("distribution-table");
     std::vector<NamedHistogram> lines;
     histograms_.clear();
@@ -159,8 +167,8 @@ class RunPart {
       const ResultRow* row = distribution(distributions_, "", what);
       if (!row) continue;
       t.rows.push_back({what, count(row->number("count")), duration(row->number("p50_ns")), duration(row->number("p90_ns")),
-                        duration(row->number("p99_ns")), duration(row->number("p999_ns")), duration(row->number("max_ns")),
-                        duration(int64_t(row->real("mean_ns")))});
+                        duration(row->number("p99_ns")), duration(row->number("p999_ns")), duration(row->number("p9999_ns")),
+                        duration(row->number("max_ns")), duration(int64_t(row->real("mean_ns")))});
       histograms_.push_back(file_.histogram(id_, "", what));
       lines.push_back({what, &histograms_.back()});
     }
@@ -174,7 +182,7 @@ class RunPart {
                                       [](const ResultRow& r) { return r.text("what") == "recorded"; });
     HtmlPage::Table t{.caption = recorded ? "Recorded beside replayed" : "Operations by kind"};
     t.id = id("kind-table");
-    t.headings = {"kind", "issued", "differed"};
+    t.headings = {"kind", "issued", replayed_ ? "differed" : "failed"};
     if (recorded)
       t.headings.insert(t.headings.end(), {"p50 recorded", "replayed", "ratio", "p99 recorded", "replayed", "ratio"});
     else
@@ -182,7 +190,7 @@ class RunPart {
     for (const ResultRow& kind : file_.rows("kinds", id_)) {
       const std::string name = kind.text("kind");
       const ResultRow *is = distribution(distributions_, name, "service"), *was = distribution(distributions_, name, "recorded");
-      std::vector<Cell> row = {name, count(kind.number("issued")), count(kind.number("differed"))};
+      std::vector<Cell> row = {name, count(kind.number("issued")), count(kind.number(replayed_ ? "differed" : "failed"))};
       for (const char* column : recorded ? std::vector{"p50_ns", "p99_ns"} : std::vector{"p50_ns", "p99_ns", "max_ns"}) {
         if (recorded) row.push_back(was ? duration(was->number(column)) : Cell(""));
         row.push_back(is ? duration(is->number(column)) : Cell(""));
@@ -190,6 +198,24 @@ class RunPart {
       }
       t.rows.push_back(std::move(row));
     }
+    page_.table(t);
+  }
+
+  // What a program's files name.
+  void parts() {
+    HtmlPage::Table t{.caption = "Averages; response from when an operation was due",
+                      .headings = {"", "operations", "asked %", "p50", "p99", "p99.9", "p99.99", "max"}};
+    t.id = id("part-table");
+    for (const ResultRow& row : file_.rows("parts", id_)) {
+      if (row.number("average") == 0) continue;
+      std::vector<Cell> cells = {escape_text(row.text("part") + "=" + row.text("name")), count(row.number("operations")),
+                                 fmt::format("{:.2f}", row.real("asked_percent"))};
+      for (const char* column : {"p50", "p99", "p999", "p9999", "max"})
+        cells.push_back(duration(row.number(fmt::format("response_{}_ns", column))));
+      t.rows.push_back(std::move(cells));
+    }
+    if (t.rows.empty()) return;
+    section("parts", "By part of the workload");
     page_.table(t);
   }
 
@@ -278,6 +304,7 @@ class RunPart {
   const ResultRow& run_;
   const int64_t id_;
   const std::string prefix_, suffix_;
+  const bool replayed_;  // otherwise a program's
   const std::vector<ResultRow> distributions_;
   std::vector<ResultRow> intervals_;  // of all kinds together
   std::vector<Histogram> histograms_;

@@ -13,14 +13,19 @@ namespace {
 
 int64_t number(uint64_t n) { return int64_t(n); }
 
-void times_facts(Facts& out, const std::string& what, const Times& t) {
+}  // namespace
+
+void add_times(Facts& out, const std::string& what, const Times& t) {
   out.insert(out.end(), {{what + "_mean_ns", t.mean},
                          {what + "_p50_ns", t.p50},
                          {what + "_p90_ns", t.p90},
                          {what + "_p99_ns", t.p99},
                          {what + "_p999_ns", t.p999},
+                         {what + "_p9999_ns", t.p9999},
                          {what + "_max_ns", t.max}});
 }
+
+namespace {
 
 std::string lines(const std::vector<std::string>& list) {
   std::string text;
@@ -105,8 +110,15 @@ Facts kind_facts(const KindResult& k) {
 }
 
 Facts distribution_facts(const Histogram& h) {
-  return {{"count", number(h.count())}, {"min_ns", h.min()},          {"mean_ns", h.mean()},          {"p50_ns", h.quantile(0.5)},
-          {"p90_ns", h.quantile(0.9)},  {"p99_ns", h.quantile(0.99)}, {"p999_ns", h.quantile(0.999)}, {"max_ns", h.max()}};
+  return {{"count", number(h.count())},
+          {"min_ns", h.min()},
+          {"mean_ns", h.mean()},
+          {"p50_ns", h.quantile(0.5)},
+          {"p90_ns", h.quantile(0.9)},
+          {"p99_ns", h.quantile(0.99)},
+          {"p999_ns", h.quantile(0.999)},
+          {"p9999_ns", h.quantile(0.9999)},
+          {"max_ns", h.max()}};
 }
 
 Facts slow_facts(const SlowOperation& s) {
@@ -134,8 +146,8 @@ Facts interval_facts(const SeriesInterval& i, std::string_view kind, const Measu
                  {"failed", number(m.failed)},
                  {"bytes_read", number(m.bytes_read)},
                  {"bytes_written", number(m.bytes_written)}};
-  times_facts(facts, "service", m.service);
-  times_facts(facts, "response", m.response);
+  add_times(facts, "service", m.service);
+  add_times(facts, "response", m.response);
   // What is known of all kinds together only.
   const bool all = kind.empty();
   facts.insert(facts.end(), {{"in_flight", number(all ? i.in_flight : 0)},

@@ -13,6 +13,8 @@ struct Report;
 Facts run_facts(const Report& report);  // of the sections too
 Facts kind_facts(const KindResult& kind);
 Facts distribution_facts(const Histogram& histogram);
+// Under `what`_p50_ns and so on.
+void add_times(Facts& facts, const std::string& what, const Times& times);
 Facts slow_facts(const SlowOperation& slow);
 Facts mismatch_facts(const Mismatch& mismatch);
 // `kind`: "" for all.

@@ -7,15 +7,16 @@ namespace fsr {
 
 namespace {
 
-Times times(const Histogram& h) {
-  return {h.mean(), h.quantile(0.5), h.quantile(0.9), h.quantile(0.99), h.quantile(0.999), h.max()};
-}
-
 Measured measured(const Cell& cell) {
-  return {.operations = cell.count, .failed = cell.failed, .service = times(cell.service), .response = times(cell.response)};
+  return {
+      .operations = cell.count, .failed = cell.failed, .service = times_of(cell.service), .response = times_of(cell.response)};
 }
 
 }  // namespace
+
+Times times_of(const Histogram& h) {
+  return {h.mean(), h.quantile(0.5), h.quantile(0.9), h.quantile(0.99), h.quantile(0.999), h.quantile(0.9999), h.max()};
+}
 
 void TimeSeries::add(const Progress& progress) {
   latest_ = progress;

@@ -12,8 +12,9 @@ namespace fsr {
 
 struct Times {  // ns
   double mean = 0;
-  int64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+  int64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, p9999 = 0, max = 0;
 };
+Times times_of(const Histogram& histogram);
 
 // Of one kind, or of all.
 struct Measured {

@@ -4,35 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "lantest_database.hpp"
 #include "subcommand.hpp"
 #include "trace/bytes.hpp"
-#include "util/environment.hpp"
 #include "workloads/lantest/layout.hpp"
 
 namespace fsr::fsbench {
 
 using namespace lantest;
-
-namespace {
-
-std::string program_text() { return fmt::format("fsbench {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit); }
-
-// As ps(1) shows it, so that a password is not in it.
-std::string own_command() {
-  std::ifstream in("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
-  return command_text(words);
-}
-
-}  // namespace
 
 std::string SessionEnd::save() const {
   ByteWriter out;
@@ -62,8 +45,7 @@ LantestReport::LantestReport(const Options& options, const Settings& settings, i
     : options_(options), settings_(settings), started_(now) {
   if (options_.database.empty()) return;
   database_ = std::make_unique<ResultsDatabase>(options_.database);
-  origin_ = origin_facts(program_text(), own_command(),
-                         std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1), environment());
+  origin_ = own_origin("fsbench");
 }
 
 void LantestReport::say(const std::string& text) const {

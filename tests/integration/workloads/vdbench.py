@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -41,6 +42,59 @@ Getattr_resp Setattr_rate Setattr_resp Access_rate Access_resp Copy_rate Copy_re
 cpu_kernel cpu_wait cpu_idle""".split()
 RAW_COLUMNS = """tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp resp_max resp_std xfersize threads rdpct rhpct
 whpct seekpct lunsize version compratio dedupratio queue_depth cpu_used cpu_user cpu_kernel cpu_wait cpu_idle""".split()
+
+
+# Lines of the original's consoles and pages.
+RAW_LINES = """\
+  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%
+                             rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth sys+u   sys
+09:11:52.028         1     547.00     2.70    5166  36.75    0.013    0.013    0.012    0.760    0.038   0.0  95.5  21.8""".splitlines()
+RAW_SKEW = """\
+                     i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue       skew     skew    skew 
+WD:                 rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth  requested observed   delta 
+SD_format_sd2     128.00    16.00  131072   0.00    0.064    0.000    0.064    2.673    0.252   0.0     50.00%   50.00%""".splitlines()
+FILE_LINES = """\
+ .Interval. .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.. ...mkdir.... ...rmdir.... ...create... ....open.... ...close.... ...delete...
+                          rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp
+09:12:19.032          1   59.0  0.011  53.1 34.2 100.0   59.0  0.011    0.0  0.000  0.23  0.00   0.23    4096   0.0  0.000   0.0  0.000   0.0  0.000   2.0  0.869   0.0  0.000   0.0  0.000""".splitlines()
+FILE_SKEW = """\
+              .ReqstdOps...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.. ...mkdir.... ...rmdir.... ...create... ....open.... ...close.... ...delete...
+FSD:            rate   resp   pct   rate   resp   rate   resp  read write  total    size  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp
+fsd1            93.8  0.010 100.0   93.8  0.010    0.0  0.000  0.37  0.00   0.37    4096   0.0  0.000   0.0  0.000   0.0  0.000   3.2  0.297   2.8  0.056   0.0  0.000""".splitlines()
+STATUS = ["Starting", "Warmup done", "Workload done", "Slaves done"]
+
+
+def page(name):
+    with open(f"{name}.html", encoding="utf-8") as file:
+        return file.read().replace("&lt;", "<")
+
+
+def has_layout(text, lines, start, extra=0):
+    """Both heading lines stand in the text, and below them one that begins like `start`, whose numbers end where the original's do."""
+    first, second, numbers = lines
+    at = re.search(re.escape(first) + r"[^\n]*\n[^\n]*?" + re.escape(second) + r"[^\n]*\n[^\n]*?(" + start + r"[^\n]*)", text)
+    ends = [[m.end() for m in re.finditer(r"\S+", line)] for line in (numbers, at[1] if at else "")]
+    return bool(at) and ends[0][1:] == ends[1][1:len(ends[0])] and len(ends[1]) == len(ends[0]) + extra
+
+
+def layouts(directory, kinds, lines, skew, name, extra=0):
+    """Pages of a directory against lines of the original's. `kinds`: its SDs and WDs, or FSDs and FWDs; `extra`: columns at the
+    end that the original has as well, but not in these lines."""
+    for each in ("summary", "logfile", "totals", "localhost", *kinds):
+        case(f"columns of {each}.html", has_layout(page(f"{directory}/{each}"), lines, r"\d\d:\d\d:\d\d\.\d+ +\S", extra), page(f"{directory}/{each}")[:1500])
+    case("columns of skew.html", has_layout(page(f"{directory}/skew"), skew, name, extra), page(f"{directory}/skew"))
+    rows = re.findall(r"^ *([\d.]+) < +([\d.]+|max) +[\d,]+ +[\d.]+ +[\d.]+  \+*-*$", page(f"{directory}/histogram"), re.M)
+    case("27 rows in each histogram", len(rows) % 27 == 0 and rows[:2] == [("0.000", "0.020"), ("0.020", "0.040")] and rows[26] == ("2000.000", "max"), rows)
+    case("histograms of each part", all("min(ms) <     max(ms)        count       %%    cum%%" in page(f"{directory}/{each}.histogram") for each in kinds))
+    told = [line.split("\t")[1:] for line in page(f"{directory}/status").splitlines() if "\t" in line]
+    words = [line[0] for line in told]
+    case("steps of status.html", words[:4] == ["Starting slaves", "Slaves connected", "Query host configuration started", "Query host configuration completed"]
+         and words[-2:] == ["Shutting down slaves", "Vdbench complete"] and words[4:-2] == STATUS * (len(words[4:-2]) // 4) and told[4][1].startswith("rd="), told)
+    links = set(re.findall(r'HREF="([\w.]+\.html)"', page(f"{directory}/summary")))
+    case("links of summary.html lead somewhere", links <= set(os.listdir(directory)) and {f"{each}.html" for each in kinds} <= links, links)
+    places = re.findall(r'HREF="#(\w+)"', page(f"{directory}/totals"))
+    case("links to runs lead to them", places and all(f'<a name="{place}">' in page(f"{directory}/{each}") for place in places
+                                                      for each in ("summary", "totals", "histogram", "skew")), places)
 
 
 def flatfile(directory):
@@ -105,6 +159,7 @@ rd=rd2,fwd=fwd*,fwdrate=1000,format=no,elapsed=3,interval=1
         skew = file.read().split("Starting RD=rd2", 1)[1]
     observed = [(float(asked), float(seen)) for asked, seen in re.findall(r"fwd\d .*? ([0-9.]+)% +([0-9.]+)%", skew)]
     case("skew: asked and observed", [asked for asked, _ in observed] == [60, 30, 10] and all(abs(a - b) < 3 for a, b in observed), skew)
+    layouts("mix.out", ("fsd1", "fwd1", "fwd2", "fwd3"), FILE_LINES, FILE_SKEW, "fsd1", 2)
     with open("mix.out/fwd2.html", encoding="utf-8") as file:
         part = [line.split() for line in file if "avg_2-3" in line]
     case("a page for each FWD", len(part) == 1 and abs(float(part[0][2]) / average[0] - 0.3) < 0.03, part)
@@ -180,7 +235,7 @@ rd=run1,wd=(wd1,wd2),iorate=1000,elapsed=3,interval=1
 rd=run2,wd=(wd1,wd2),iorate=max,elapsed=2,interval=1,forthreads=(1,4)
 rd=run3,wd=wd3,iorate=max,elapsed=60,interval=1
 rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
-""", name="raw")
+""", "--results", "raw.sqlite", name="raw")
     case("SDs in files: ends well", done.returncode == 0, out[-2000:] + done.stderr)
     case("files are made from end to end", os.path.getsize("sd1") == os.path.getsize("sd2") == 16 << 20 and "RD=SD_format" in out, out[:1000])
     with open("sd2", "rb") as file:
@@ -202,6 +257,11 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
     case("seekpct=eof ends the run", len(to_end) == 1, to_end)
     points = [float(n) for n in re.findall(r"RD=run4_\(\d+%\); I/O rate: (\d+);", out)]
     case("a curve of the highest rate", len(points) == 2 and abs(points[1] / points[0] - 3) < .1, points)
+    kept_results(out)
+    layouts("raw.out", ("sd1", "sd2", "wd1", "wd2"), RAW_LINES, RAW_SKEW, "SD_format_sd1")
+    done, out = vdbench("sd=s,lun=sd1\nwd=w,sd=s\nrd=r,wd=w,iorate=100000000,elapsed=2,interval=1\n", name="beyond")
+    case("a rate that is not reached: by how much, and what limits it", done.returncode == 0 and
+         re.search(r"Warning for rd=r: asked for 100,000,000 a second, got \d.*\n.*Limit: (this machine|the target|neither)", out), out)
     done, out = vdbench("report=no_sd_detail\nsd=s,lun=sd1\nwd=w,sd=s\nrd=r,wd=w,iorate=10,elapsed=2\n", "--json", name="json")
     report = json.loads(out) if out.startswith("{") else {}
     case("results as JSON", report and report["rows"][0]["name"] == "r" and [n["label"] for n in report["runs"][0]["intervals"]] == ["1", "2"] and
@@ -215,6 +275,42 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
     done = run(FSREPLAY, "json.vdb", "-o", "old.out", "--layout", "5.00")
     case("fsreplay FILE.vdb, and 5.00's columns", done.returncode == 0 and len(lines_of(done.stdout, "r;")) == 3 and
          all(len(line) == 9 for line in lines_of(done.stdout, "r;").values()), done.stdout + done.stderr)
+
+
+def kept_results(out):
+    """Of the runs on SDs above: the database, and pages of it."""
+    with sqlite3.connect("raw.sqlite") as db:
+        db.row_factory = sqlite3.Row
+        def rows(query, *values):
+            return [dict(row) for row in db.execute(query, values)]
+        runs = {row["label"]: row for row in rows("select * from run")}
+        case("a database has each run, with its rate", list(runs)[:2] == ["SD_format threads=2 iorate=max", "run1"] and len(runs) == 8 and
+             (runs["run1"]["asked_per_s"], runs["run1"]["input"], runs["run1"]["target"]) == (1000, "raw.vdb", "sd1 sd2") and
+             abs(runs["run1"]["achieved_per_s"] - lines_of(out, "run1;").get("avg_2-3", [0])[0]) < .01, runs)
+        run1 = runs["run1"]["id"]
+        spread = {(row["kind"], row["what"]): row for row in rows("select * from distributions where run = ?", run1)}
+        case("percentiles by operation, of service and of response", set(spread) == {(k, w) for k in ("", "read", "write") for w in ("service", "response")}
+             and all(0 < row["p50_ns"] <= row["p99_ns"] <= row["p9999_ns"] <= row["max_ns"] for row in spread.values())
+             and spread["", "response"]["count"] == spread["read", "service"]["count"] + spread["write", "service"]["count"] == runs["run1"]["issued"], spread)
+        over = rows("select * from intervals where run = ? and kind = ''", run1)
+        case("and by interval", [row["to_ns"] for row in over] == [n * 10**9 for n in (1, 2, 3)] and
+             sum(row["operations"] for row in over[1:]) == runs["run1"]["issued"] and all(row["response_p9999_ns"] >= row["response_p50_ns"] > 0 for row in over),
+             over)
+        parts = rows("select * from parts where run = ?", run1)
+        averages = {(row["part"], row["name"]): row for row in parts if row["average"]}
+        case("and by SD and WD", list(averages) == [("SD", "sd1"), ("SD", "sd2"), ("WD", "wd1"), ("WD", "wd2")] and len(parts) == 16 and
+             averages["WD", "wd1"]["asked_percent"] == 40 and averages["WD", "wd2"]["bytes_read"] == 0 < averages["WD", "wd2"]["bytes_written"] and
+             averages["SD", "sd1"]["operations"] + averages["SD", "sd2"]["operations"] == runs["run1"]["issued"], averages)
+    done = run(FSREPLAY, "report", "raw.sqlite", "-o", "raw.html")
+    with open("raw.html", encoding="utf-8") as file:
+        shown = file.read()
+    case("fsreplay report shows them", done.returncode == 0 and "run 2, run1" in shown and "SD=sd1" in shown and
+         "Outcomes that differed" not in shown, done.stderr)
+    with open("raw.out/curves.html", encoding="utf-8") as file:
+        curves = file.read()
+    headings = re.findall(r"<h2[^>]*>(.*?)</h2>", curves)
+    case("a page with curves of all runs", [name.split()[0] for name in headings] == ["Runs", "run1", "run2", "run2", "run3", "run4", "run4_(20%)", "run4_(60%)"] and
+         "Response by rate" in curves, headings)
 
 
 def alike(unit, *names):

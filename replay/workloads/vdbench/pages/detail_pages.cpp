@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/pages/detail_pages.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "workloads/vdbench/pages/histogram_text.hpp"
+#include "workloads/vdbench/pages/run_links.hpp"
 
 namespace fsr::vdbench {
 
@@ -10,7 +15,7 @@ std::vector<RunPart> DetailPages::parts(const RunRecord& record) const {
   auto is_named = [&](const std::string& name) {
     return std::any_of(parts.begin(), parts.end(), [&](const RunPart& part) { return part.name == name; });
   };
-  if (of_storages_)
+  if (general_.storage_pages)
     for (RunPart& part : parts_of(*record.run, PartKind::storage))
       if (!is_named(part.name)) parts.push_back(std::move(part));
   RunPart host{.name = "localhost", .share = 100, .works = {}};
@@ -19,19 +24,24 @@ std::vector<RunPart> DetailPages::parts(const RunRecord& record) const {
   return parts;
 }
 
-Page& DetailPages::page(const std::string& name) {
+Page& DetailPages::page(const std::string& name, const std::string& heading) {
   std::unique_ptr<Page>& page = pages_[name];
   if (!page) {
-    std::string file = name;
-    std::replace(file.begin(), file.end(), '/', '_');
-    page = std::make_unique<Page>(directory_, file);
+    page = std::make_unique<Page>(directory_, page_name(name));
+    page->put(html_text(heading));
   }
   return *page;
 }
 
 void DetailPages::begin(const RunRecord& record, const std::string& title) {
-  for (const RunPart& part : parts(record))
-    page(part.name).put("\n<i><b>" + html_text(title) + "</b></i>\n\n" + columns_.heading(record.wall));
+  const std::string heading = run_heading(record, title);
+  const std::vector<RunPart> all = parts(record);
+  for (const RunPart& part : all) {
+    const bool host = &part == &all.back();
+    page(part.name, fmt::format("Report for {}\n", part.name)).put(heading + "\n" + columns_.heading(record.wall));
+    if (!host && general_.histogram_shown)
+      page(part.name + ".histogram", fmt::format("Response time histogram of {}\n", part.name)).put(heading);
+  }
 }
 
 void DetailPages::put(const RunRecord& record, const RunLine& line) {
@@ -42,7 +52,16 @@ void DetailPages::put(const RunRecord& record, const RunLine& line) {
   }
 }
 
-void DetailPages::interval(const RunRecord& record) { put(record, record.intervals.back()); }
-void DetailPages::end(const RunRecord& record) { put(record, record.average); }
+void DetailPages::interval(const RunRecord& record) { put(record, record.latest); }
+
+void DetailPages::end(const RunRecord& record) {
+  put(record, record.average);
+  if (!general_.histogram_shown) return;
+  std::vector<RunPart> all = parts(record);
+  all.pop_back();  // the host's is the page of all
+  for (const RunPart& part : all)
+    page(part.name + ".histogram")
+        .put(html_text(histogram_text(figures_of(part, record.average), !record.run->systems.empty(), general_.histogram)));
+}
 
 }  // namespace fsr::vdbench

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page for each SD, FSD, WD and FWD, and one for the host: the lines of the summary, of what that one did.
+// A page for each SD, FSD, WD and FWD, and one for the host: the lines of the summary, of what that one did. Beside each but the
+// host's stands one with its histograms.
 #pragma once
 
 #include <map>
@@ -13,21 +14,22 @@ namespace fsr::vdbench {
 
 class DetailPages final : public RunPage {
  public:
-  // `columns` outlives it. `of_storages`: pages of SDs or FSDs too.
-  DetailPages(std::string directory, const Columns& columns, bool of_storages)
-      : directory_(std::move(directory)), columns_(columns), of_storages_(of_storages) {}
+  // `columns` and `general` outlive it.
+  DetailPages(std::string directory, const Columns& columns, const General& general)
+      : directory_(std::move(directory)), columns_(columns), general_(general) {}
   void begin(const RunRecord& record, const std::string& title) override;
   void interval(const RunRecord& record) override;
   void end(const RunRecord& record) override;
 
  private:
   std::vector<RunPart> parts(const RunRecord& record) const;
-  Page& page(const std::string& name);
+  // `heading`: the first lines of one that is new.
+  Page& page(const std::string& name, const std::string& heading = {});
   void put(const RunRecord& record, const RunLine& line);
 
   const std::string directory_;
   const Columns& columns_;
-  const bool of_storages_;
+  const General& general_;
   std::map<std::string, std::unique_ptr<Page>> pages_;
 };
 

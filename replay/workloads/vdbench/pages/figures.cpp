@@ -55,24 +55,73 @@ RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds) {
   return line;
 }
 
-RunLine average_of(const RunRecord& record) {
-  const size_t first = record.intervals.size() > record.warmup ? record.warmup : 0;
-  RunLine average{.label = fmt::format("avg_{}-{}", first + 1, record.intervals.size()), .seconds = 0};
-  for (size_t i = first; i < record.intervals.size(); ++i) {
-    const RunLine& line = record.intervals[i];
-    average.all.merge(line.all);
-    average.works.resize(line.works.size());
-    for (size_t w = 0; w < line.works.size(); ++w) average.works[w].merge(line.works[w]);
-    average.seconds += line.seconds;
-    average.wall = line.wall;
-    average.cpu.user += line.cpu.user * line.seconds;
-    average.cpu.system += line.cpu.system * line.seconds;
-    average.cpu.wait += line.cpu.wait * line.seconds;
-    average.cpu.idle += line.cpu.idle * line.seconds;
+namespace {
+
+void add(CpuUse& mean, double seconds, const CpuUse& more, double more_seconds) {
+  const double all = seconds + more_seconds;
+  if (all <= 0) return;
+  for (double CpuUse::*part : {&CpuUse::user, &CpuUse::system, &CpuUse::wait, &CpuUse::idle})
+    mean.*part = (mean.*part * seconds + more.*part * more_seconds) / all;
+}
+
+}  // namespace
+
+void add_interval(RunRecord& record, RunLine line) {
+  line.number = ++record.intervals;
+  line.label = std::to_string(line.number);
+  record.seconds += line.seconds;
+  RunLine& average = record.average;
+  const bool begins = record.intervals == 1 || record.intervals == record.warmup + 1;
+  if (begins) average = {.seconds = 0};
+  average.label = fmt::format("avg_{}-{}", record.intervals > record.warmup ? record.warmup + 1 : 1, record.intervals);
+  average.all.merge(line.all);
+  average.works.resize(line.works.size());
+  for (size_t w = 0; w < line.works.size(); ++w) average.works[w].merge(line.works[w]);
+  add(average.cpu, average.seconds, line.cpu, line.seconds);
+  average.seconds += line.seconds;
+  record.latest = std::move(line);
+}
+
+namespace {
+
+// Operations that were under way, on average.
+double under_way(const Figures& figures, double seconds) {
+  double sum = 0;
+  for (const Cell& cell : figures.operations) sum += cell.service.sum();
+  return seconds > 0 ? sum / 1e9 / seconds : 0;
+}
+
+unsigned threads_of(const PlannedRun& run, size_t work) {
+  return run.raw_works.empty() ? run.file_works[work].workload.threads : run.raw_works[work].threads;
+}
+
+const std::string& name_of(const PlannedRun& run, size_t work) {
+  return run.raw_works.empty() ? run.file_works[work].workload.name : run.raw_works[work].workload.name;
+}
+
+}  // namespace
+
+std::string limit_of(const RunRecord& record) {
+  constexpr double kReached = 0.995, kBusy = 90, kAllAtWork = 0.9;
+  const PlannedRun& run = *record.run;
+  const RunLine& average = record.average;
+  if (run.formats || run.rate.kind != Rate::fixed || !run.run->rate_steps.empty() ||
+      rate(average.all.requested, average.seconds) >= kReached * run.rate.value)
+    return {};
+  if (average.cpu.busy() >= kBusy) return fmt::format("this machine, whose processors were {:.0f} % busy", average.cpu.busy());
+  std::string full;
+  unsigned threads = 0;
+  for (size_t w = 0; w < average.works.size(); ++w) {
+    threads += threads_of(run, w);
+    if (under_way(average.works[w], average.seconds) < kAllAtWork * threads_of(run, w)) continue;
+    full += (full.empty() ? "" : ", ") + name_of(run, w);
   }
-  if (average.seconds > 0)
-    for (double* use : {&average.cpu.user, &average.cpu.system, &average.cpu.wait, &average.cpu.idle}) *use /= average.seconds;
-  return average;
+  if (!full.empty())
+    return fmt::format("the target: all threads of {} waited for it nearly all the time; more of them may reach more", full);
+  return fmt::format(
+      "neither the processors ({:.0f} % busy) nor the threads ({:.1f} of {} waited for the target): work that "
+      "could not go on, or a target that takes one operation after another",
+      average.cpu.busy(), under_way(average.all, average.seconds), threads);
 }
 
 }  // namespace fsr::vdbench

@@ -31,14 +31,16 @@ struct RunLine {
   std::vector<Figures> works;  // by work
 };
 
-// A run, while and after it is performed. Constant for pages.
+// A run, while and after it is performed. Constant for pages. As large after a day as after a minute.
 struct RunRecord {
   const PlannedRun* run = nullptr;
-  int64_t wall = 0;     // ns since the Unix epoch, when it began
-  unsigned warmup = 1;  // intervals that the average leaves out
-  std::vector<RunLine> intervals;
-  RunLine average;
-  std::string events;  // "Miscellaneous statistics", lines
+  int64_t wall = 0;        // ns since the Unix epoch, when it began
+  unsigned warmup = 1;     // intervals that the average leaves out, unless there are no others
+  unsigned intervals = 0;  // so far
+  double seconds = 0;      // of all of them
+  RunLine latest;          // of the intervals
+  RunLine average;         // so far
+  std::string events;      // "Miscellaneous statistics", lines
   uint64_t errors = 0;
 };
 
@@ -50,7 +52,9 @@ double mebibytes(const Cell& cell, double seconds);  // a second
 
 // From the rows of the tally.
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);
-// Over intervals, leaving out the first ones unless there are no others.
-RunLine average_of(const RunRecord& record);
+// Makes it the record's latest interval, with its number, and adds it to the average.
+void add_interval(RunRecord& record, RunLine line);
+// What kept a run that was asked for a rate from reaching it, in words; empty where it reached 99.5 % of it.
+std::string limit_of(const RunRecord& record);
 
 }  // namespace fsr::vdbench

@@ -228,7 +228,7 @@ void FlatFile::put(const RunRecord& record, const RunLine& line) {
   page_.put(html_text(text) + " \n");
 }
 
-void FlatFile::interval(const RunRecord& record) { put(record, record.intervals.back()); }
+void FlatFile::interval(const RunRecord& record) { put(record, record.latest); }
 void FlatFile::end(const RunRecord& record) { put(record, record.average); }
 
 }  // namespace fsr::vdbench

@@ -48,14 +48,18 @@ std::string table(const char* what, const Histogram& times, const std::vector<in
 
 }  // namespace
 
-std::string histogram_text(const RunLine& average, bool files, const std::vector<int64_t>& edges) {
+std::string histogram_text(const Figures& figures, bool files, const std::vector<int64_t>& edges) {
   const std::vector<int64_t>& buckets = edges.empty() ? default_edges() : edges;
-  const Histogram& all = average.all.requested.service;
+  const Histogram& all = figures.requested.service;
   if (all.count() == 0) return "No statistics generated for this run.\n";
+  if (!files)
+    for (const auto& [words, operation] : {std::pair("Only reads done for this workload", Operation::read),
+                                           {"Only writes done for this workload", Operation::write}})
+      if (figures.of(operation).count == all.count()) return table(words, all, buckets);
   std::string text = table(files ? "Total of all requested operations" : "Reads and writes", all, buckets);
   for (unsigned o = 0; o < kOperations; ++o)
-    if (const Histogram& times = average.all.operations[o].service; times.count() != 0)
-      text += table(kOperationNames[o], times, buckets);
+    if (const Histogram& times = figures.operations[o].service; times.count() != 0)
+      text += table(files ? kOperationNames[o] : Operation(o) == Operation::read ? "Reads" : "Writes", times, buckets);
   return text;
 }
 

@@ -11,6 +11,6 @@
 namespace fsr::vdbench {
 
 // Of the operations together and by kind; `edges` are the buckets' upper ones, ns, ascending; none: vdbench's own.
-std::string histogram_text(const RunLine& average, bool files, const std::vector<int64_t>& edges);
+std::string histogram_text(const Figures& figures, bool files, const std::vector<int64_t>& edges);
 
 }  // namespace fsr::vdbench

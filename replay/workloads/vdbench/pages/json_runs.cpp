@@ -21,6 +21,14 @@ json cell(const Cell& c, double seconds) {
           {"service", times(c.service)}, {"response", times(c.response)}};
 }
 
+void add_parts(json& out, const PlannedRun& run, const RunLine& line) {
+  for (const PartKind kind : {PartKind::storage, PartKind::workload})
+    for (const RunPart& part : parts_of(run, kind)) {
+      json& its = out[part_words(run, kind)][part.name] = cell(figures_of(part, line).requested, line.seconds);
+      its["share_asked_percent"] = part.share;
+    }
+}
+
 json line(const RunLine& l) {
   json out = cell(l.all.requested, l.seconds);
   out["label"] = l.label;
@@ -31,29 +39,26 @@ json line(const RunLine& l) {
   return out;
 }
 
-json parts(const RunRecord& record, PartKind kind) {
-  json out = json::object();
-  for (const RunPart& part : parts_of(*record.run, kind)) {
-    out[part.name] = cell(figures_of(part, record.average).requested, record.average.seconds);
-    out[part.name]["share_asked_percent"] = part.share;
-  }
-  return out;
-}
-
 }  // namespace
+
+void JsonRuns::begin(const RunRecord&, const std::string&) { intervals_ = json::array(); }
+
+void JsonRuns::interval(const RunRecord& record) {
+  intervals_.push_back(line(record.latest));
+  add_parts(intervals_.back(), *record.run, record.latest);
+}
 
 void JsonRuns::end(const RunRecord& record) {
   const PlannedRun& run = *record.run;
-  json intervals = json::array();
-  for (const RunLine& l : record.intervals) intervals.push_back(line(l));
   json out = {{"name", run.name},
               {"loops", run.loops},
               {"formats", run.formats},
               {"asked_per_s", run.rate.kind == Rate::fixed && !run.formats ? json(run.rate.value) : json()},
               {"average", line(record.average)},
-              {"intervals", std::move(intervals)},
+              {"intervals", std::move(intervals_)},
               {"errors", record.errors}};
-  for (const PartKind kind : {PartKind::storage, PartKind::workload}) out[part_words(run, kind)] = parts(record, kind);
+  add_parts(out, run, record.average);
+  if (const std::string limit = limit_of(record); !limit.empty()) out["limited_by"] = limit;
   runs_.push_back(std::move(out));
   if (run.formats) return;
   rows_.push_back({{"name", run.loops == "None" ? run.name : run.name + " " + run.loops},

@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -24,6 +25,12 @@ Page::~Page() { fclose(file_); }
 void Page::put(const std::string& text) {
   fwrite(text.data(), 1, text.size(), file_);
   fflush(file_);
+}
+
+std::string page_name(const std::string& name) {
+  std::string file = name;
+  std::replace(file.begin(), file.end(), '/', '_');
+  return file;
 }
 
 std::string html_text(const std::string& text) {

@@ -24,6 +24,7 @@ class Page {
 // Makes it where it is missing, and removes pages of an earlier run. "DIR+": the first of DIR001 to DIR998 that is free;
 // "DIR.tod": with the time. Returns its name. Throws std::runtime_error.
 std::string make_output_directory(const std::string& asked);
+std::string page_name(const std::string& name);  // what a page about it is called, without ".html"
 std::string html_text(const std::string& text);  // < > & escaped
 
 }  // namespace fsr::vdbench

@@ -38,7 +38,7 @@ std::string RawColumns::line(const RunLine& line) const {
 
 std::string RawColumns::part_heading(const std::string& what) const {
   return "                     i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue \n" +
-         fmt::format("{:<21}rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth \n", what + ":");
+         fmt::format("{:<20}rate  1024**2     i/o    pct     time     resp     resp      max   stddev depth \n", what + ":");
 }
 
 std::string RawColumns::part_line(const std::string& name, const Figures& figures, double seconds) const {

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <functional>
 
+#include "util/histogram_chart.hpp"
+#include "workloads/vdbench/pages/curves_page.hpp"
 #include "workloads/vdbench/pages/detail_pages.hpp"
 #include "workloads/vdbench/pages/flatfile.hpp"
 #include "workloads/vdbench/pages/histogram_text.hpp"
+#include "workloads/vdbench/pages/run_links.hpp"
 #include "workloads/vdbench/pages/skew_page.hpp"
 
 namespace fsr::vdbench {
@@ -18,10 +20,6 @@ namespace {
 
 int64_t wall_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string anchor_of(const RunRecord& record) {
-  return fmt::format("_{}", std::hash<std::string>()(record.run->title()) % 4'294'967'296);
 }
 
 // Boxed, as everything is that somebody should look at.
@@ -56,11 +54,14 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
           fmt::format("{}:{}: keyw: {:<20} parm: {}\n", p.place.file ? *p.place.file : "", p.place.line, p.keyword, values)));
     }
   pages_.push_back(std::make_unique<FlatFile>(options.directory, !runs.empty() && !runs[0].systems.empty()));
-  pages_.push_back(std::make_unique<SkewPage>(options.directory, *columns_));
-  pages_.push_back(std::make_unique<DetailPages>(options.directory, *columns_, options.general.storage_pages));
-  auto json = std::make_unique<JsonRuns>();
-  json_ = json.get();
-  pages_.push_back(std::move(json));
+  pages_.push_back(std::make_unique<SkewPage>(options.directory, *columns_, run_links(runs)));
+  pages_.push_back(std::make_unique<DetailPages>(options.directory, *columns_, options.general));
+  pages_.push_back(std::make_unique<CurvesPage>(options.directory));
+  if (options.json) {
+    auto json = std::make_unique<JsonRuns>();
+    json_ = json.get();
+    pages_.push_back(std::move(json));
+  }
   const int64_t now = wall_now();
   summary_.put(
       fmt::format("Vdbench summary report, created {:%H:%M:%S %b %d %Y}\n\n", fmt::localtime(time_t(now / 1'000'000'000))));
@@ -68,14 +69,25 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
        {std::pair("Link to logfile:", "logfile"), std::pair("Run totals:", "totals"), std::pair("Vdbench status:", "status"),
         std::pair("Copy of input parameter files:", "parmfile"), std::pair("Copy of parameter scan detail:", "parmscan"),
         std::pair("Link to errorlog:", "errorlog"), std::pair("Link to flatfile:", "flatfile"),
-        std::pair("Link to HOST reports:", "localhost"), std::pair("Link to response time histogram:", "histogram"),
-        std::pair("Link to workload skew report:", "skew")})
+        std::pair("Link to page of curves:", "curves"), std::pair("Link to HOST reports:", "localhost"),
+        std::pair("Link to response time histogram:", "histogram"), std::pair("Link to workload skew report:", "skew")})
     summary_.put(fmt::format("{:<33}<A HREF=\"{}.html\">{}</A>\n", words, name, name));
-  totals_.put("Run totals\n\n");
-  histogram_.put("Total response time histogram.\n\n");
+  const std::string links = run_links(runs);
+  summary_.put(part_links(runs, options.general.storage_pages) + "\n" + links);
+  totals_.put("Run totals\n\n\n" + links);
+  histogram_.put("Total response time histogram.\n\n\n" + links);
+  errors_.put(
+      fmt::format("Vdbench error log, created {:%H:%M:%S %b %d %Y}\nWhat failed, and what was not as written, is below; with no "
+                  "line below, nothing.\n\n",
+                  fmt::localtime(time_t(now / 1'000'000'000))));
   status_.put(
       "* Vdbench status\n\n* The objective of this file is to contain easily parseable information about the current state of "
-      "Vdbench.\n* The values below are all tab-delimited.\n\n");
+      "Vdbench.\n* Programs may follow it: each line is there as soon as it is true.\n* The values below are all "
+      "tab-delimited.\n\n");
+  // The original's steps, which programs wait for; here all of them are one process.
+  for (const char* words :
+       {"Starting slaves", "Slaves connected", "Query host configuration started", "Query host configuration completed"})
+    status(words);
 }
 
 void Reports::everywhere(const std::string& text) {
@@ -100,32 +112,43 @@ void Reports::error(const std::string& text) {
   errors_.put(html_text(fmt::format("{} {}\n", clock_text(wall_now()), text)));
 }
 
+template <class Tell>
+void Reports::tell_pages(Tell tell) {
+  for (const auto& page : pages_) tell(*page);
+  if (options_.other) tell(*options_.other);
+}
+
 void Reports::begin(const RunRecord& record) {
   const std::string title = fmt::format("{} Starting RD={}", clock_text(record.wall), record.run->title());
   if (!options_.quiet) fmt::print("{}\n\n{}", title, columns_->heading(record.wall));
   fflush(stdout);
   log_.put(html_text(title) + "\n\n" + columns_->heading(record.wall));
-  const std::string link = fmt::format("\n<a name=\"{}\"></a><i><b>{}</b></i>\n\n", anchor_of(record), html_text(title));
+  const std::string link = run_heading(record, title);
   summary_.put(link + "\n" + columns_->heading(record.wall));
   totals_.put(link);
   histogram_.put(link);
   if (!std::exchange(totals_headed_, true)) totals_.put("\n" + columns_->heading(record.wall));
-  for (const auto& page : pages_) page->begin(record, title);
+  tell_pages([&](RunPage& page) { page.begin(record, title); });
   status("Starting", &record);
 }
 
 void Reports::interval(const RunRecord& record) {
-  everywhere(columns_->line(record.intervals.back()));
-  for (const auto& page : pages_) page->interval(record);
-  if (record.intervals.size() == record.warmup) status("Warmup done", &record);
+  everywhere(columns_->line(record.latest));
+  tell_pages([&](RunPage& page) { page.interval(record); });
+  if (record.intervals == record.warmup) status("Warmup done", &record);
 }
 
 void Reports::end(const RunRecord& record) {
   everywhere(columns_->line(record.average));
   totals_.put(columns_->line(record.average));
-  for (const auto& page : pages_) page->end(record);
+  tell_pages([&](RunPage& page) { page.end(record); });
   if (options_.general.histogram_shown)
-    histogram_.put(html_text(histogram_text(record.average, !record.run->systems.empty(), options_.general.histogram)));
+    histogram_.put(html_text(histogram_text(record.average.all, !record.run->systems.empty(), options_.general.histogram)));
+  if (const std::string limit = limit_of(record); !limit.empty())
+    everywhere(boxed(wall_now(), {fmt::format("Warning for rd={}: asked for {} a second, got {}", record.run->name,
+                                              count_text(record.run->rate.value),
+                                              count_text(rate(record.average.all.requested, record.average.seconds))),
+                                  "Limit: " + limit}));
   if (record.average.cpu.busy() > 80)
     everywhere(boxed(wall_now(),
                      {fmt::format("Warning for host=localhost: average processor utilization {:.1f}%", record.average.cpu.busy()),
@@ -142,10 +165,16 @@ void Reports::end(const RunRecord& record) {
     everywhere(text + time + "\n");
   }
   status("Workload done", &record);
+  status("Slaves done", &record);
+}
+
+void Reports::finish_pages() {
+  tell_pages([](RunPage& page) { page.finish(); });
 }
 
 void Reports::finish(const std::string& verdict) {
   everywhere(clock_text(wall_now()) + " " + verdict + "\n");
+  status("Shutting down slaves");
   status("Vdbench complete");
 }
 

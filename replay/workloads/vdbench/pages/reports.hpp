@@ -14,10 +14,12 @@
 namespace fsr::vdbench {
 
 struct ReportOptions {
-  const General& general;  // outlives the reports
-  std::string directory;   // made
-  bool quiet = false;      // nothing on the terminal but what went wrong
-  std::string layout;      // of columns: "5.00", or 5.04's
+  const General& general;    // outlives the reports
+  std::string directory;     // made
+  bool quiet = false;        // nothing on the terminal but what went wrong
+  std::string layout;        // of columns: "5.00", or 5.04's
+  bool json = false;         // is asked for
+  RunPage* other = nullptr;  // told of the runs as the pages are; may be null
 };
 
 class Reports {
@@ -32,18 +34,21 @@ class Reports {
   void begin(const RunRecord& record);
   void interval(const RunRecord& record);  // its latest
   void end(const RunRecord& record);
+  void finish_pages();                      // after all runs; throws std::runtime_error for what can't be written
   void finish(const std::string& verdict);  // the last line
   const std::string& directory() const { return options_.directory; }
-  nlohmann::json json() const { return json_->document(); }
+  nlohmann::json json() const { return json_->document(); }  // where it was asked for
 
  private:
   void everywhere(const std::string& text);  // terminal, summary and log
+  template <class Tell>
+  void tell_pages(Tell tell);
 
   const ReportOptions options_;
   const std::unique_ptr<Columns> columns_;
   Page summary_, totals_, log_, status_, errors_, histogram_;
   std::vector<std::unique_ptr<RunPage>> pages_;  // that are made from the records alone
-  JsonRuns* json_ = nullptr;                     // one of them
+  JsonRuns* json_ = nullptr;                     // one of them; may be null
   std::mutex errors_mutex_;
   bool totals_headed_ = false;
 };

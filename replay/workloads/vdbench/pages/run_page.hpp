@@ -13,6 +13,7 @@ class RunPage {
   virtual void begin(const RunRecord&, const std::string& /*title*/) {}
   virtual void interval(const RunRecord&) {}  // its latest
   virtual void end(const RunRecord&) {}
+  virtual void finish() {}  // of all runs
 };
 
 }  // namespace fsr::vdbench

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "workloads/vdbench/pages/run_links.hpp"
+
 namespace fsr::vdbench {
 
 namespace {
@@ -25,32 +27,58 @@ std::string timed(int64_t wall, const std::string& text) {
 // Behind the end of a line, or of each of several.
 std::string with(const std::string& text, const std::string& more) { return text.substr(0, text.rfind('\n')) + more + "\n"; }
 
+double percent(uint64_t part, uint64_t all) { return all ? 100 * double(part) / double(all) : 0; }
+
 }  // namespace
 
-SkewPage::SkewPage(const std::string& directory, const Columns& columns) : columns_(columns), page_(directory, "skew") {
-  page_.put("Workload skew report\n\n");
+SkewPage::SkewPage(const std::string& directory, const Columns& columns, const std::string& links)
+    : columns_(columns), page_(directory, "skew") {
+  page_.put("Workload skew report\n\nTables are of runs on trees of files, and of those with several SDs or several WDs.\n\n\n" +
+            links);
 }
 
-void SkewPage::begin(const RunRecord&, const std::string& title) { page_.put("\n<i><b>" + html_text(title) + "</b></i>\n\n"); }
+void SkewPage::begin(const RunRecord& record, const std::string& title) { page_.put(run_heading(record, title)); }
 
 void SkewPage::end(const RunRecord& record) {
   const PlannedRun& run = *record.run;
-  const bool several_storages = parts_of(run, PartKind::storage).size() > 1;
-  const bool several_workloads = parts_of(run, PartKind::workload).size() > 1;
-  if (!several_storages && !several_workloads) return;
+  const bool of_files = !run.systems.empty();
+  const std::vector<RunPart> storages = parts_of(run, PartKind::storage), workloads = parts_of(run, PartKind::workload);
+  if (!of_files && storages.size() < 2 && workloads.size() < 2) return;
   page_.put(timed(record.average.wall, "\nCounts reported below are for non-warmup intervals.\n"));
-  if (several_storages) table(record, PartKind::storage, false);
-  if (!several_workloads) return;
+  if (of_files) {
+    RunPart host{.name = "localhost", .share = 100, .works = {}};
+    for (size_t w = 0; w < run.works(); ++w) host.works.push_back(w);
+    table(record, "Host", {host}, false);
+  }
+  if (of_files || storages.size() > 1) table(record, part_words(run, PartKind::storage), storages, false);
+  if (of_files) {
+    if (!run.formats) table(record, part_words(run, PartKind::workload), workloads, false);
+    if (!run.formats && workloads.size() > 1) shares(record, workloads);
+    return;
+  }
+  if (workloads.size() < 2) return;
   page_.put(timed(record.average.wall, "\nCalculated versus requested workload skew. (Delta only shown if > 0.10% absolute)\n"));
   if (!run.keeps_shares() || run.formats)
     page_.put(timed(record.average.wall,
                     "Note that for an Uncontrolled MAX run workload skew is irrelevant.\nThis was an Uncontrolled MAX run.\n"));
-  table(record, PartKind::workload, true);
+  table(record, part_words(run, PartKind::workload), workloads, true);
 }
 
-void SkewPage::table(const RunRecord& record, PartKind kind, bool with_shares) {
+void SkewPage::shares(const RunRecord& record, const std::vector<RunPart>& parts) {
   const RunLine& average = record.average;
-  std::string heading = columns_.part_heading(part_words(*record.run, kind));
+  std::string text = "\nFWD skew requested vs. actual\nFWD          ops/sec  requested  actual   delta\n";
+  for (const RunPart& part : parts) {
+    const Cell& cell = figures_of(part, average).requested;
+    const double seen = percent(cell.count, average.all.requested.count);
+    text += fmt::format("{:<13}{:>7.0f}{:>10.2f}%{:>7.2f}%{:>+7.2f}%\n", part.name, rate(cell, average.seconds), part.share, seen,
+                        seen - part.share);
+  }
+  page_.put(html_text(timed(average.wall, text)));
+}
+
+void SkewPage::table(const RunRecord& record, const std::string& what, const std::vector<RunPart>& parts, bool with_shares) {
+  const RunLine& average = record.average;
+  std::string heading = columns_.part_heading(what);
   if (with_shares) {
     const size_t second = heading.find('\n') + 1;
     heading = with(heading.substr(0, second), "      skew     skew    skew ") +
@@ -60,19 +88,18 @@ void SkewPage::table(const RunRecord& record, PartKind kind, bool with_shares) {
   auto add = [&](const std::string& name, const Figures& figures, double asked) {
     std::string line = columns_.part_line(name, figures, average.seconds);
     if (with_shares) {
-      const double all = double(average.all.requested.count);
-      const double seen = all > 0 ? 100 * double(figures.requested.count) / all : 0;
+      const double seen = percent(figures.requested.count, average.all.requested.count);
       line = with(line, fmt::format("{:>9.2f}%{:>8.2f}%{}", asked, seen,
                                     std::abs(asked - seen) > kToldFrom ? fmt::format("{:>7.2f}%", asked - seen) : " "));
     }
     text += line;
   };
   double asked = 0;
-  for (const RunPart& part : parts_of(*record.run, kind)) {
+  for (const RunPart& part : parts) {
     add(part.name, figures_of(part, average), part.share);
     asked += part.share;
   }
-  add("Total", average.all, asked);
+  if (parts.size() > 1) add("Total", average.all, asked);
   page_.put(html_text(timed(average.wall, text)));
 }
 

@@ -11,13 +11,14 @@ namespace fsr::vdbench {
 
 class SkewPage final : public RunPage {
  public:
-  // `columns` outlives it.
-  SkewPage(const std::string& directory, const Columns& columns);
+  // `columns` outlives it. `links`: to the runs.
+  SkewPage(const std::string& directory, const Columns& columns, const std::string& links);
   void begin(const RunRecord& record, const std::string& title) override;
   void end(const RunRecord& record) override;
 
  private:
-  void table(const RunRecord& record, PartKind kind, bool with_shares);
+  void table(const RunRecord& record, const std::string& what, const std::vector<RunPart>& parts, bool with_shares);
+  void shares(const RunRecord& record, const std::vector<RunPart>& parts);  // of runs on trees of files
 
   const Columns& columns_;
   Page page_;

@@ -300,9 +300,7 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   Events events{};
   for (const Events* its : cast.events)
     for (size_t i = 0; i < kEvents; ++i) events[i] += (*its)[i];
-  double seconds = 0;
-  for (const RunLine& line : record.intervals) seconds += line.seconds;
-  record.events = events_text(events, seconds);
+  record.events = events_text(events, record.seconds);
   record.errors = errors.count();
   error_count_ += record.errors;
   reports_.end(record);

@@ -49,7 +49,6 @@ class Teller {
 
   RunRecord finish() {
     if (late_from_) tell_late();  // the last one is not told where threads don't end
-    record_.average = average_of(record_);
     record_.average.wall = wall_now();
     return std::move(record_);
   }
@@ -65,11 +64,9 @@ class Teller {
     if (duration_) to = std::min(to, duration_);
     if (to <= from || is_remnant(to - from)) return;
     RunLine line = line_of(*record_.run, counts, double(to - from) / double(kSecond));
-    line.number = unsigned(record_.intervals.size()) + 1;
-    line.label = std::to_string(line.number);
     line.wall = wall_now();
     line.cpu = cpu_.next();
-    record_.intervals.push_back(std::move(line));
+    add_interval(record_, std::move(line));
     reports_.interval(record_);
     check_limits();
     if (options_.errors) options_.errors->look_at_time();
@@ -77,13 +74,11 @@ class Teller {
   }
 
   // What is left after the last whole interval of a run that ends early says nothing.
-  bool is_remnant(int64_t length) const {
-    return !record_.intervals.empty() && length < record_.run->run->interval * kSecond / 10;
-  }
+  bool is_remnant(int64_t length) const { return record_.intervals != 0 && length < record_.run->run->interval * kSecond / 10; }
 
   void check_limits() {
     const Run& run = *record_.run->run;
-    const RunLine& line = record_.intervals.back();
+    const RunLine& line = record_.latest;
     read_ += double(line.all.of(Operation::read).bytes);
     written_ += double(line.all.of(Operation::write).bytes);
     const bool enough = (run.max_data > 0 && read_ + written_ >= run.max_data) || (run.max_read > 0 && read_ >= run.max_read) ||

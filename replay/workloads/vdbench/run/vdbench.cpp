@@ -70,7 +70,13 @@ class Course {
   int run() {
     for (const FileSystem& a : all_.systems) Structure(a).chosen_by(a);  // throws for what can't be
     const std::string directory = make_output_directory(options_.output);
-    Reports reports({all_.general, directory, options_.quiet || options_.json, options_.layout}, runs_, lines_, statements_);
+    Reports reports({.general = all_.general,
+                     .directory = directory,
+                     .quiet = options_.quiet || options_.json,
+                     .layout = options_.layout,
+                     .json = options_.json,
+                     .other = options_.results},
+                    runs_, lines_, statements_);
     reports.note("Created output directory '" + directory + "'");
     std::unique_ptr<Runs> runs;
     if (all_.files())
@@ -90,6 +96,11 @@ class Course {
       failure = e.what();
     }
     if (failure.empty() && stop_.load() != 0) failure = "interrupted";
+    try {
+      reports.finish_pages();
+    } catch (const std::runtime_error& e) {
+      if (failure.empty()) failure = e.what();
+    }
     if (options_.json) print_whole(reports.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     if (failure.empty() && runs->errors()) failure = fmt::format("{} errors: see {}/errorlog.html", runs->errors(), directory);
     if (failure.empty()) {

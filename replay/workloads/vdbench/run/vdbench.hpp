@@ -13,6 +13,8 @@
 
 namespace fsr::vdbench {
 
+class RunPage;
+
 struct ProgramOptions {
   std::string program;                               // before what went wrong
   std::vector<std::string> files;                    // of parameters
@@ -22,6 +24,7 @@ struct ProgramOptions {
   std::optional<int64_t> elapsed, interval, warmup;  // seconds, in place of those of all RDs
   bool simulate = false, quiet = false;
   bool json = false;                               // in place of lines on the terminal
+  RunPage* results = nullptr;                      // told of all runs beside the pages; may be null
   bool force = false;                              // overwrites devices that hold something
   Validation validation;                           // -v; as well as the files' own
   std::optional<Repeats> repeats;                  // -l

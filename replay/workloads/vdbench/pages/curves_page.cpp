@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/pages/curves_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "util/histogram_chart.hpp"
+#include "util/html_page.hpp"
+#include "util/output_file.hpp"
+#include "util/units.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr int64_t kColumns = 400;  // over time, about; a column has a pixel or two
+constexpr std::pair<const char*, double> kQuantiles[] = {
+    {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
+
+HtmlPage::Cell duration(double ns) { return {format_duration(int64_t(ns)), fmt::format("{:.0f}", ns)}; }
+HtmlPage::Cell per_second(double n) { return {count_text(n), fmt::format("{:.3f}", n)}; }
+
+std::string time_text(double seconds) { return duration_text(seconds * 1e9); }
+
+Chart over_time(const char* title, const char* label, std::vector<ChartSeries> series) {
+  Chart chart{.title = title, .x_label = "time since the start of the run", .y_label = label, .style = ChartStyle::areas};
+  chart.series = std::move(series);
+  chart.x_text = time_text;
+  return chart;
+}
+
+}  // namespace
+
+void CurvesPage::begin(const RunRecord& record, const std::string&) {
+  const PlannedRun& run = *record.run;
+  Drawn drawn{.title = run.loops == "None" ? run.name : run.name + " " + run.loops, .formats = run.formats};
+  if (run.rate.kind == Rate::fixed && !run.formats && run.run->rate_steps.empty()) drawn.asked = run.rate.value;
+  drawn.rates = {{"achieved", {}}};
+  if (drawn.asked > 0) drawn.rates.push_back({"asked", {}});
+  for (const char* name : {"p50", "p99", "p99.9", "max"}) drawn.responses.push_back({name, {}});
+  runs_.push_back(std::move(drawn));
+  const int64_t intervals = run.formats ? 1 : (run.run->elapsed + run.run->warmup) / run.run->interval;
+  at_once_ = unsigned(std::max<int64_t>(1, intervals / kColumns));
+  gathered_ = 0;
+}
+
+void CurvesPage::interval(const RunRecord& record) {
+  if (record.run->formats) return;
+  if (gathered_ == 0) {
+    column_ = {};
+    gathered_seconds_ = 0;
+  }
+  column_.merge(record.latest.all.requested);
+  gathered_seconds_ += record.latest.seconds;
+  if (++gathered_ == at_once_) close_column(record.seconds - gathered_seconds_);
+}
+
+// `from`: seconds since the start of the run.
+void CurvesPage::close_column(double from) {
+  Drawn& drawn = runs_.back();
+  gathered_ = 0;
+  drawn.rates[0].points.push_back({from, rate(column_, gathered_seconds_)});
+  if (drawn.asked > 0) drawn.rates[1].points.push_back({from, drawn.asked});
+  const Histogram& h = column_.response;
+  const double values[] = {double(h.quantile(0.5)), double(h.quantile(0.99)), double(h.quantile(0.999)), double(h.max())};
+  for (size_t i = 0; i < std::size(values); ++i) drawn.responses[i].points.push_back({from, values[i]});
+}
+
+void CurvesPage::end(const RunRecord& record) {
+  Drawn& drawn = runs_.back();
+  if (gathered_) close_column(record.seconds - gathered_seconds_);
+  // An area goes on to the point behind it.
+  for (auto* group : {&drawn.rates, &drawn.responses})
+    for (ChartSeries& series : *group)
+      if (!series.points.empty()) series.points.push_back({record.seconds, 0});
+  drawn.average = record.average.all.requested;
+  drawn.seconds = record.average.seconds;
+  drawn.limit = limit_of(record);
+}
+
+void CurvesPage::finish() {
+  HtmlPage page("vdbench: " + directory_);
+  page.section("runs", "Runs");
+  HtmlPage::Table t{.caption = "Averages without the warm-up; response from when an operation was due",
+                    .headings = {"run", "asked/s", "achieved/s", "MiB/s"}};
+  for (const auto& [name, quantile] : kQuantiles) t.headings.push_back(name);
+  t.headings.insert(t.headings.end(), {"max", "service, p99", "failed"});
+  t.id = "run-table";
+  std::vector<ChartSeries> by_rate = {{"p50", {}}, {"p99", {}}, {"p99.9", {}}};
+  for (const Drawn& drawn : runs_) {
+    const Cell& all = drawn.average;
+    std::vector<HtmlPage::Cell> row = {drawn.title, drawn.asked > 0 ? per_second(drawn.asked) : "max",
+                                       per_second(rate(all, drawn.seconds)),
+                                       fmt::format("{:.2f}", mebibytes(all, drawn.seconds))};
+    for (const auto& [name, quantile] : kQuantiles) row.push_back(duration(double(all.response.quantile(quantile))));
+    row.push_back(duration(double(all.response.max())));
+    row.push_back(duration(double(all.service.quantile(0.99))));
+    row.push_back(format_count(all.failed));
+    t.rows.push_back(std::move(row));
+    if (drawn.formats || all.count == 0) continue;
+    for (ChartSeries& series : by_rate) {
+      const auto* its =
+          std::find_if(std::begin(kQuantiles), std::end(kQuantiles), [&](const auto& q) { return q.first == series.name; });
+      series.points.push_back({rate(all, drawn.seconds), double(all.response.quantile(its->second))});
+    }
+  }
+  page.table(t);
+  for (ChartSeries& series : by_rate)
+    std::sort(series.points.begin(), series.points.end(), [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+  if (by_rate[0].points.size() > 1) {
+    Chart chart{.title = "Response by rate", .x_label = "achieved, operations/s", .y_label = "response", .log_y = true};
+    chart.series = by_rate;
+    chart.x_text = count_text;
+    chart.y_text = duration_text;
+    page.chart(chart);
+  }
+  unsigned number = 0;
+  for (Drawn& drawn : runs_) {
+    if (drawn.formats || drawn.average.count == 0) continue;
+    page.section(fmt::format("run-{}", ++number), drawn.title);
+    if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");
+    Chart rates = over_time("Operations a second", "operations/s", std::move(drawn.rates));
+    rates.y_text = count_text;
+    page.chart(rates);
+    Chart responses = over_time("Response", "response", std::move(drawn.responses));
+    responses.log_y = true;
+    responses.y_text = duration_text;
+    page.chart(responses);
+    page.chart(share_up_to("Share up to a time", "time",
+                           {{"service", &drawn.average.service}, {"response", &drawn.average.response}}, duration_text));
+  }
+  OutputFile file(directory_ + "/curves.html", true, Readers::by_umask);
+  file.finish(page.finish());
+}
+
+}  // namespace fsr::vdbench

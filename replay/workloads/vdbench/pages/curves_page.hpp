@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// curves.html: all runs of an output directory drawn: response by rate, and of each run its rate and response over time and how
+// its response times are distributed. One file without scripts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "util/chart.hpp"
+#include "workloads/vdbench/pages/run_page.hpp"
+
+namespace fsr::vdbench {
+
+class CurvesPage final : public RunPage {
+ public:
+  explicit CurvesPage(std::string directory) : directory_(std::move(directory)) {}
+  void begin(const RunRecord& record, const std::string& title) override;
+  void interval(const RunRecord& record) override;
+  void end(const RunRecord& record) override;
+  void finish() override;
+
+ private:
+  // Runs that format have neither of the charts over time.
+  struct Drawn {
+    std::string title;
+    bool formats = false;
+    double asked = 0, seconds = 0;
+    Cell average;
+    std::vector<ChartSeries> rates, responses;
+    std::string limit;
+  };
+  void close_column(double from);
+
+  const std::string directory_;
+  std::vector<Drawn> runs_;
+  // Several intervals of a long run make a column.
+  unsigned at_once_ = 1, gathered_ = 0;
+  double gathered_seconds_ = 0;
+  Cell column_;
+};
+
+}  // namespace fsr::vdbench
