@@ -19,15 +19,26 @@ class Running:
         return self.run.returncode, out, err
 
 
+def read(path):
+    """Nothing where the process or thread has ended meanwhile."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def descendants(pid, name):
     """Of a process, at any depth: those of that name, by number."""
     found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="utf-8") as file:
-            for child in file.read().split():
-                with open(f"/proc/{child}/comm", encoding="utf-8") as comm:
-                    found += [int(child)] if comm.read().strip() == name else []
-                found += descendants(int(child), name)
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except FileNotFoundError:
+        return found
+    for task in tasks:
+        for child in read(f"/proc/{pid}/task/{task}/children").split():
+            found += [int(child)] if read(f"/proc/{child}/comm").strip() == name else []
+            found += descendants(int(child), name)
     return sorted(found)
 
 
