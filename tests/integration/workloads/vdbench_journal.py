@@ -35,10 +35,12 @@ rd=r,fwd=*,fwdrate=max,elapsed=60,interval=1
 
 
 def killed(what, parameters, count, how=("", "n")):
-    """Runs that are killed, the first of which makes what is not there yet."""
+    """Runs that are killed, the first of which makes what is not there yet; more of them until one was killed amid a write."""
     chance = random.Random(11)
     recovered, wrong = [], []
-    for number in range(count + 1):
+    for number in range(count + 41):
+        if number > count and any(recovered):
+            break
         with open("kept.vdb", "w", encoding="ascii") as file:
             file.write(parameters if number else parameters.replace("rd=r,fwd", "rd=r,format=yes,fwd"))
         mode = ("-jr" if number else "-j") + how[number % len(how)]
