@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -175,8 +176,9 @@ TEST_CASE("a split trace: what goes together stays together, and waits that are 
   std::vector<Op> ops;
   int64_t at = 0;
   ObjectId next = 10;
+  std::deque<std::string> names;
   auto pass_on = [&](ThreadId from, ThreadId to) {
-    const std::string& name = *new std::string("f" + std::to_string(next));  // as long as the test
+    const std::string& name = names.emplace_back("f" + std::to_string(next));
     ops.push_back(create_op({at, at + 1, from}, 1, name, next, 0));
     ops.push_back(name_op({at + 2, at + 3, to}, OpKind::lookup, 1, name, next));
     at += 10;
