@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsbench lantest: the layout of afp_lantest 4.5.1, whose lines stand here as it prints them, and its arithmetic.
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "catch.hpp"
-#include "workloads/lantest/common_start.hpp"
 #include "workloads/lantest/dircache.hpp"
 #include "workloads/lantest/layout.hpp"
 
@@ -220,26 +217,4 @@ TEST_CASE("lantest's sessions add up to one from the first beginning to the last
   CHECK(text.starts_with("Session 1:\n\nTest "));
   CHECK(text.find("\nSession 3:\n\nTest ") != std::string::npos);
   CHECK(text.find("\nAll 2 sessions together:\n\nTest ") != std::string::npos);
-}
-
-TEST_CASE("lantest's sessions begin together, and wait for none that has left", "[threads]") {
-  constexpr unsigned kSessions = 4, kStarts = 200;
-  CommonStart start(kSessions);
-  std::atomic<unsigned> here{0};
-  std::atomic<bool> together{true};
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < kSessions; ++i)
-    threads.emplace_back([&, i] {
-      const unsigned starts = i == 0 ? kStarts / 2 : kStarts;  // one leaves early
-      for (unsigned s = 1; s <= starts; ++s) {
-        ++here;
-        start.wait();
-        const unsigned least = s <= kStarts / 2 ? s * kSessions : kStarts / 2 * kSessions + (s - kStarts / 2) * (kSessions - 1);
-        if (here < least) together = false;
-      }
-      start.leave();
-    });
-  for (std::thread& t : threads) t.join();
-  CHECK(together);
-  CHECK(here == kStarts / 2 * kSessions + kStarts / 2 * (kSessions - 1));
 }

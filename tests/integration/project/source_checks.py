@@ -106,6 +106,13 @@ def benches_not_built():
     return sorted(wanted - set(re.findall(r"^tests/bench/(\w+):", targets, re.M)))
 
 
+def threads_not_watched(cpp):
+    """Unit tests of more than one thread in files that the TSan build leaves out."""
+    listed = re.search(r"threaded_tests = files\((.*?)\)", "\n".join(lines_of("tests/unit/meson.build")), re.S)[1]
+    return [f for f in cpp if f.startswith("tests/unit/") and any("[threads]" in line for line in lines_of(f))
+            and f"'{os.path.basename(f)}'" not in listed]
+
+
 def texts(files):
     """What people wrote, and no samples of other programs."""
     return [f for f in files if not f.startswith(("tests/data/", "tests/fuzz/corpora/")) and not f.endswith((".zst", ".png"))]
@@ -143,6 +150,7 @@ def main():
     case("no co_await in a branch of ?:", [f"{f}:{n}" for f in cpp for n, line in enumerate(lines_of(f), 1)
                                            if re.search(r"\? *co_await|\?.* : *co_await", line)])
 
+    case("test cases tagged [threads] are in the TSan build", threads_not_watched(cpp))
     case("benches are built by a build without tests", benches_not_built())
     case("each row of a table in a page is one line", [f"{f}:{n}" for f in files if f.endswith(".md") for n, line in enumerate(lines_of(f), 1)
                                                        if line.startswith("|") and not line.endswith("|")])

@@ -27,13 +27,16 @@ else
   check_status 'io_uring with an older libfuse' 2 'needs libfuse 3.18 or newer' "$old" capture d --transport uring -- true
 fi
 
-if ! "$FSR_SOURCE/tests/libfuse/build-fsshim" build -Doptimization=1 -Dwerror=true >build.log 2>&1; then
+# Beside the other builds and with their options: ccache has most of it from there.
+build=$FSR_SOURCE/build-newer-libfuse
+if ! "$FSR_SOURCE/tests/libfuse/build-fsshim" "$build" --prefix=/usr -Dwerror=true -Dcpp_args=-g1 >build.log 2>&1; then
   tail -n 30 build.log
   not_ok 'fsshim builds with a newer libfuse' 'see above'
   exit 1
 fi
 ok 'fsshim builds with a newer libfuse'
-mkdir -p build/tools
+mkdir -p build/{shim,tools}
+ln -s "$build/shim/fsshim" build/shim/fsshim
 ln -s "$FSR_BUILD/tools/fstrace" build/tools/fstrace
 export FSR_BUILD=$PWD/build
 
