@@ -18,7 +18,11 @@ namespace {
 
 std::atomic<int> stop{0};  // lock-free: set from the handler
 
-void on_signal(int) { stop.store(stop.load() == 0 ? 1 : 2); }
+// After the second of a kind the next ends the process: a call on a mount whose server is gone waits for nothing less.
+void on_signal(int number) {
+  if (stop.load() != 0) signal(number, SIG_DFL);
+  stop.store(stop.load() == 0 ? 1 : 2);
+}
 
 // What is ignored (nohup, a shell's background job) stays ignored.
 void handle_endings() {

@@ -83,7 +83,11 @@ int run(int argc, char** argv) {
   }
 }
 
-void on_signal(int) { stop.store(stop.load() == 0 ? 1 : 2); }
+// After the second of a kind the next ends the process: a call on a mount whose server is gone waits for nothing less.
+void on_signal(int number) {
+  if (stop.load() != 0) signal(number, SIG_DFL);
+  stop.store(stop.load() == 0 ? 1 : 2);
+}
 
 }  // namespace
 

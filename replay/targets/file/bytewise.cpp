@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Directory target: requests of single bytes, with nothing between the system calls.
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 namespace fsr {
 
+// Without glibc's points of cancellation, which cost a program with threads a twentieth of a cached byte.
 uint64_t FileSession::by_bytes(const Request& request) {
   const Op& op = *request.op;
   OpenRef open;
@@ -18,10 +20,10 @@ uint64_t FileSession::by_bytes(const Request& request) {
   uint64_t done = 0;
   if (op.kind == OpKind::write) {
     const uint64_t length = std::min<uint64_t>(op.length, request.payload.size());
-    while (done < length && pwrite(fd, request.payload.data() + done, 1, from + off_t(done)) == 1) ++done;
+    while (done < length && syscall(SYS_pwrite64, fd, request.payload.data() + done, 1, from + off_t(done)) == 1) ++done;
   } else if (op.kind == OpKind::read) {
     char byte;
-    while (done < op.length && pread(fd, &byte, 1, from + off_t(done)) == 1) ++done;
+    while (done < op.length && syscall(SYS_pread64, fd, &byte, 1, from + off_t(done)) == 1) ++done;
   }
   return done;
 }
