@@ -70,13 +70,15 @@ std::vector<std::string> facts_of(const Comparison& c) {
 std::string Comparison::text() const {
   std::string all;
   for (const std::string& fact : facts_of(*this)) all += fact + "\n";
+  size_t widest = 14;
+  for (const ComparedRow& row : rows) widest = std::max(widest, line_of(row, 1).name.size());
   for (size_t target = 1; target < targets.size(); ++target) {
     const std::string a(1, letter(0)), b(1, letter(target));
-    all += fmt::format("\n{:<16}{:<16}{:>12}{:>12}{:>9}  {:<18}{:>6}  {}\n", "", "unit", a, b, b + "/" + a, "95 % interval",
+    all += fmt::format("\n{:<{}}  {:<16}{:>12}{:>12}{:>9}  {:<18}{:>6}  {}\n", "", widest, "unit", a, b, b + "/" + a, "95 % interval",
                        "sign", "verdict");
     for (const ComparedRow& row : rows) {
       const Line l = line_of(row, target);
-      all += fmt::format("{:<16}{:<16}{:>12}{:>12}{:>9}  {:<18}{:>6}  {}\n", l.name, l.unit, l.first, l.second, l.ratio,
+      all += fmt::format("{:<{}}  {:<16}{:>12}{:>12}{:>9}  {:<18}{:>6}  {}\n", l.name, widest, l.unit, l.first, l.second, l.ratio,
                          l.interval, l.sign, l.verdict);
     }
   }
