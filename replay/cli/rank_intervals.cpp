@@ -2,6 +2,7 @@
 #include "cli/rank_intervals.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "trace/bytes.hpp"
@@ -88,25 +89,8 @@ TimeSeries RankIntervals::series() const {
   return std::move(told.series);
 }
 
-void LiveIntervals::add(unsigned rank, const RankInterval& interval) {
-  Rank& from = ranks_.at(rank);
-  const size_t number = from.told++;
-  from.ended = from.ended || interval.last();
-  if (number < first_) return;  // told without it
-  if (number - first_ >= waiting_.size()) waiting_.resize(number - first_ + 1);
-  waiting_[number - first_].merge(interval);
-}
-
 void LiveIntervals::tell(bool left, const RankInterval::Tell& tell) {
-  auto all_told = [this] {
-    return std::ranges::all_of(ranks_, [this](const Rank& rank) { return rank.ended || rank.told > first_; });
-  };
-  while (!waiting_.empty() && (left || all_told())) {
-    const bool ended = std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.ended; });
-    waiting_.front().tell(told_, waiting_.size() == 1 && (left || ended), tell);
-    waiting_.pop_front();
-    ++first_;
-  }
+  while (const std::optional<RankInterval> one = in_step_.next(left)) one->tell(told_, in_step_.over(left), tell);
 }
 
 }  // namespace fsr

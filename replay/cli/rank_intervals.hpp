@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cluster/in_step.hpp"
 #include "measure/interval.hpp"
 #include "report/time_series.hpp"
 
@@ -56,19 +56,13 @@ class RankIntervals {
 // Those of all ranks while they come: each is told when all ranks have told theirs.
 class LiveIntervals {
  public:
-  explicit LiveIntervals(unsigned ranks) : ranks_(ranks) {}
-  void add(unsigned rank, const RankInterval& interval);
+  explicit LiveIntervals(unsigned ranks) : in_step_(ranks) {}
+  void add(unsigned rank, const RankInterval& interval) { in_step_.add(rank, interval); }
   // Those that are complete; `left`: all, since nothing more will come.
   void tell(bool left, const RankInterval::Tell& tell);
 
  private:
-  struct Rank {
-    size_t told = 0;
-    bool ended = false;
-  };
-  std::vector<Rank> ranks_;
-  std::deque<RankInterval> waiting_;
-  size_t first_ = 0;  // the number of the first that waits
+  InStep<RankInterval> in_step_;
   RankInterval::Told told_;
 };
 

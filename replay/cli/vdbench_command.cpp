@@ -24,6 +24,7 @@ struct Options {
   std::string elapsed, interval, warmup;
   std::vector<std::string> clean, validate, journal, loop, demo;
   std::string results;  // the database
+  ClusterOptions cluster;
 };
 
 void take_word(vdbench::ProgramOptions& program, const std::string& word) {
@@ -200,6 +201,11 @@ void declare(Command& command, Options& o) {
   command.add("--results", o.results, "adds everything measured to this SQLite file").stands_for("FILE");
   command.flag("--force", o.program.force, "overwrites devices that hold a file system or partitions");
   command.add("--layout", o.program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
+  command.add("--ranks", o.cluster.ranks, "this many processes (default 1)").within(1, 4096).stands_for("N");
+  command
+      .add_with("--patience", o.cluster.patience, parse_duration,
+                "a rank that gives no sign of life for this long is lost (default 60s)")
+      .stands_for("TIME");
   command.add("NAME=VALUE", o.words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
       .count_within(0, 1000);
 }
@@ -215,13 +221,17 @@ int run(Options& o, Command& command, const std::atomic<int>& stop) {
   o.program.elapsed = seconds(o.elapsed, "-e");
   o.program.interval = seconds(o.interval, "-i");
   o.program.warmup = seconds(o.warmup, "-w");
-  std::unique_ptr<VdbenchDatabase> database;
-  if (!o.results.empty() && !o.program.simulate) {
-    const std::string name = o.program.program.substr(0, o.program.program.find(' '));
-    database = std::make_unique<VdbenchDatabase>(o.results, own_origin(name), command_text(o.program.files));
-    o.program.results = database.get();
-  }
-  return vdbench::run_vdbench(o.program, stop);
+  o.cluster.stop = &stop;
+  return on_ranks(o.cluster, command_text(o.program.files) + "\n" + o.program.text.value_or(""), [&](Cluster& cluster) {
+    std::unique_ptr<VdbenchDatabase> database;
+    cluster.on_all([&] {
+      if (o.results.empty() || o.program.simulate || !cluster.root()) return;
+      const std::string name = o.program.program.substr(0, o.program.program.find(' '));
+      database = std::make_unique<VdbenchDatabase>(o.results, own_origin(name), command_text(o.program.files));
+      o.program.results = database.get();
+    });
+    return vdbench::run_vdbench(o.program, cluster, stop);
+  });
 }
 
 }  // namespace
@@ -252,7 +262,6 @@ int vdbench_command(int argc, char** argv, const std::atomic<int>& stop) {
   declare(program, o);
   try {
     if (auto status = program.parse(argc - 1, argv + 1)) return *status;
-    refuse_launcher();
     return run(o, program, stop);
   } catch (const UsageError& e) {
     fmt::print(stderr, "fsreplay: {} (fsreplay FILE.vdb --help lists what goes with a parameter file)\n", e.what());

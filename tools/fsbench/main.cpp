@@ -32,7 +32,7 @@ constexpr Entry kPersonalities[] = {
     {"nfstest", "files written and read by several processes, stage by stage", add_nfstest, true},
     {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone, true},
     {"postmark", "small files: created, read, appended, deleted", add_postmark, true},
-    {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench},
+    {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench, true},
 };
 
 // So that ps(1) shows no password: what follows the letter, in the same word or the next.

@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a program of fsbench runs on ranks: each does its share by itself, and the root puts together what came of them.
-//
-//   on_ranks(options, what, [&](Cluster& cluster) {
-//     Ranks ranks(cluster, stop);
-//     cluster.on_all([&] { ... });                             // opens what the share needs
-//     ranks.work([&] { ... });                                 // on all from one moment on
-//     const auto parts = ranks.gather(part);                   // on the root: of all that are left
-//     ...
-//   });
+// What programs of fsbench have in common that run on ranks (cluster/ranks.hpp): options, and a line for each rank.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <cstdint>
-#include <functional>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "cluster/ranks.hpp"
 #include "run_row.hpp"
 #include "util/command.hpp"
 
@@ -41,63 +27,5 @@ nlohmann::json json_of(const std::vector<RunRow>& rates);
 // A table, with its headings, and the same as an array. Of one rank nothing: its results are those of the run.
 std::string rank_table(const std::vector<RankRow>& rows);
 void add_ranks(nlohmann::json& document, const std::vector<RankRow>& rows);
-
-// Main thread, but for meet().
-class Ranks {
- public:
-  // Both outlive it. `stop`: as PlayOptions has it.
-  Ranks(Cluster& cluster, const std::atomic<int>& stop) : cluster_(cluster), stop_(stop) {}
-
-  bool several() const { return cluster_.size() > 1; }
-  // To be called again and again during long work on this thread.
-  void sign_of_life();
-  // Does it, on all ranks from one moment on, on a thread of its own, while this one tells the others that the rank is alive.
-  // Throws what it throws. Collective.
-  void work(const std::function<void()>& act);
-  // When it began on all, ns on this rank's CLOCK_MONOTONIC, and how that differs from the root's.
-  int64_t start() const { return start_; }
-  const ClockOffset& offset() const { return offset_; }
-  // As work(), where act() meets the others.
-  void work_and_meet(const std::function<void()>& act);
-  // On any thread of what work_and_meet() does: goes on when each rank has come here or is done. What it returns is why that
-  // won't be.
-  std::string meet();
-
-  // The part of each rank that is left, by rank, on the root. Part has save() and load(). Collective.
-  template <class Part>
-  std::vector<std::optional<Part>> gather(const Part& mine);
-  // Which ranks were lost and why; from then on there is only this one.
-  const std::string& lost() const { return lost_; }
-  // That in a line, and how much of a whole the results of those that are `left` are.
-  std::string lost_line(size_t left) const;
-
- private:
-  std::vector<std::optional<std::string>> gather_saved(std::string mine);
-  void watch(const std::function<void()>& act, bool meets);
-  void stay_alive(bool meets);
-
-  Cluster& cluster_;
-  const std::atomic<int>& stop_;
-  std::string lost_;
-  int64_t start_ = 0, alive_at_ = 0;
-  ClockOffset offset_;
-  // Of what is being done.
-  std::mutex mutex_;
-  std::condition_variable change_;
-  bool done_ = false;
-  uint64_t asked_ = 0, held_ = 0;  // meetings
-};
-
-template <class Part>
-std::vector<std::optional<Part>> Ranks::gather(const Part& mine) {
-  std::vector<std::optional<Part>> parts;
-  if (!several()) {
-    parts.emplace_back(mine);
-    return parts;
-  }
-  for (const std::optional<std::string>& saved : gather_saved(mine.save()))
-    parts.push_back(saved ? std::optional(Part::load(*saved)) : std::nullopt);
-  return parts;
-}
 
 }  // namespace fsr::fsbench

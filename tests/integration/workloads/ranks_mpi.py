@@ -32,6 +32,14 @@ def results():
     case("four ranks, one result", fine and not done.stderr, done)
     case("all bytes of all ranks", all(sum(r["bytes"] for r in s["ranks"]) == s["total_bytes"] == 16 * s["file_bytes"] for s in result["stages"]), result)
     case("nothing is left", not os.listdir("d"), os.listdir("d"))
+    words = ["vdbench", "-o", "out", "--json", "-", "fsd=f,anchor=d,files=40,size=8k", "fwd=w,fsd=f,operation=read,threads=4", "rd=r,fwd=w,fwdrate=100,format=yes,"
+             "elapsed=2,interval=1"]
+    done = run(*LAUNCHER, FSBENCH, *words, env=ENV)
+    runs = json.loads(done.stdout or '{"runs": []}')["runs"]
+    case("vdbench: files and starts are dealt to the ranks", done.returncode == 0 and not done.stderr
+         and [[rank["operations"] for rank in one["ranks"]] for one in runs] == [[10] * 4, [50] * 4], done)
+    done = run(*LAUNCHER, FSBENCH, "vdbench", "-o", "out", "-", "fsd=f,anchor=d,files=40,size=8k", "fwd=w,fsd=f", "rd=r,fwd=w,format=clean", env=ENV)
+    case("vdbench: nothing is left", done.returncode == 0 and os.listdir("d") in ([], ["vdb_control.file"]), (done, os.listdir("d")))
     done = run("mpirun", "-np", "1", FSBENCH, "nfstest", "fd", env=WITHOUT_MODULE)
     case("a launcher's only rank needs no module", done.returncode == 0 and "Best" in done.stdout, done)
 
@@ -44,8 +52,6 @@ def refused():
              "fsbench nfstest: started as 4 ranks by a launcher of openmpi, but there is no module for it: apt install fsreplay-mpi"),
             ("a program for one process", [*LAUNCHER, FSBENCH, "compare", "a", "b", "--", "postmark"], ENV,
              "fsbench compare: started as 4 ranks by a launcher of openmpi, but it is for one process"),
-            ("vdbench, which is one, too", [*LAUNCHER, FSBENCH, "vdbench", "-f", "some.vdb"], ENV,
-             "fsbench vdbench: started as 4 ranks by a launcher of openmpi, but it is for one process"),
             ("--ranks as well", [*LAUNCHER, FSBENCH, "nfstest", "--ranks", "2"], ENV,
              "fsbench nfstest: 4 ranks were started by a launcher already, each of which would start 2 with --ranks"),
             ("a directory that one rank lacks", [*LAUNCHER, "sh", "-c", script], ENV, f"fsbench nfstest: rank 2 ({HOST}): d: No such file or directory"),

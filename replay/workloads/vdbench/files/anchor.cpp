@@ -37,14 +37,17 @@ void Anchor::validate(const FileSystem& settings, uint64_t unit) {
   };
 }
 
-void Anchor::begin_run(uint64_t seed, const FileSystem& settings) {
+size_t Anchor::begin_run(uint64_t seed, const FileSystem& settings, const Dealt& dealt) {
   chosen_ = structure_.chosen_by(settings);
+  const size_t left = chosen_.size();
+  std::erase_if(chosen_, [&](uint32_t file) { return !dealt.has(file); });
   existing_files_ = uint64_t(std::count_if(chosen_.begin(), chosen_.end(), [&](uint32_t file) { return files_[file].exists; }));
   next_file_ = next_directory_ = selected_ = 0;
   placed_ = false;
   random_ = Random(seed);
   for (File& file : files_) file.selected = file.copied = false, file.users = 0;
   for (Directory& directory : directories_) directory.busy = false;
+  return left;
 }
 
 void Anchor::forget() {

@@ -15,6 +15,7 @@
 #include "workloads/random.hpp"
 #include "workloads/vdbench/files/file_row.hpp"
 #include "workloads/vdbench/files/structure.hpp"
+#include "workloads/vdbench/plan/dealt.hpp"
 #include "workloads/vdbench/validate/validator.hpp"
 
 namespace fsr::vdbench {
@@ -62,8 +63,9 @@ class Anchor {
   ObjectId object_of_directory(uint64_t n) const { return n == Structure::kAnchor ? root : directories_[n].object; }
   bool exists(uint64_t directory) const { return directory == Structure::kAnchor || directories_[directory].exists; }
 
-  // A run begins: selections and cursors do too. It uses the files that totalsize= and workingsetsize= leave.
-  void begin_run(uint64_t seed, const FileSystem& settings);
+  // A run begins: selections and cursors do too. It uses, of the files that totalsize= and workingsetsize= leave, those with the
+  // numbers that were dealt. Returns how many they leave.
+  size_t begin_run(uint64_t seed, const FileSystem& settings, const Dealt& dealt);
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // files that the run uses
   // Nothing exists.
   void forget();

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/payload.hpp"
+#include "workloads/vdbench/files/tree_players.hpp"
 
 namespace fsr::vdbench {
 
@@ -124,18 +125,6 @@ Task FilePlayer::find(Seat& seat, Wanted wanted, bool alone) {
     }
     if (co_await blocked(seat, why)) co_return kOver;
   }
-}
-
-Task FilePlayer::look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory) {
-  if (directory == Structure::kAnchor || anchor.directory(directory).object != kNoObject) co_return 0;
-  const uint64_t parent = anchor.structure().parent_of(directory);
-  if (int error = co_await look_up_directory(seat, anchor, parent)) co_return error;
-  const std::string name = anchor.structure().directory_name(directory);
-  const ObjectId object = seat.new_object();
-  const Op op{.kind = OpKind::lookup, .object = object, .parent = anchor.object_of_directory(parent), .name = name};
-  if (int error = (co_await seat.perform(op)).error) co_return error;
-  anchor.made_directory(directory, object);
-  co_return 0;
 }
 
 Task FilePlayer::look_up(Seat& seat, Anchor& anchor, uint32_t file) {

@@ -58,7 +58,6 @@ class FilePlayer final : public Player {
   Task unlink(Seat& seat, Anchor& anchor, uint32_t file, int64_t due);
   // The target knows the object; 0 or an errno.
   Task look_up(Seat& seat, Anchor& anchor, uint32_t file);
-  Task look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory);
   Task blocked(Seat& seat, Event event);
   bool place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length);
   bool enough(const Open& open) const;

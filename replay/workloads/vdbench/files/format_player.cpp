@@ -11,6 +11,12 @@
 
 namespace fsr::vdbench {
 
+namespace {
+
+constexpr int64_t kLookAgain = 200'000;  // ns, for directories that another rank makes
+
+}  // namespace
+
 void FormatPlayer::failed(const std::string& what, const std::string& path, int error, uint64_t lba, uint64_t size) {
   context_.run.errors.add(
       fmt::format("format fsd anchor={} file={} operation={}: {}", context_.anchor.name(), path, what, strerror(error)),
@@ -72,12 +78,15 @@ Task FormatPlayer::make_file(Seat& seat, uint32_t file) {
   op.open_flags = uint32_t(O_RDWR) | (makes ? uint32_t(O_CREAT) : 0) | settings.flags.flags;
   op.object = makes ? seat.new_object() : its.object;
   op.handle = seat.new_handle();
+  int error = 0;
   if (makes) {
+    error = co_await look_up_directory(seat, anchor, structure.directory_of(file));
     op.parent = anchor.object_of_directory(structure.directory_of(file));
     op.name = name;
     op.mode = 0666 & ~context_.run.umask;
   }
-  if (int error = (co_await seat.perform(op, row_of(context_.number, Operation::open))).error) {
+  if (error == 0) error = (co_await seat.perform(op, row_of(context_.number, Operation::open))).error;
+  if (error) {
     failed(makes ? "create" : "open", structure.file_path(file), error);
     co_return 0;
   }
@@ -89,7 +98,7 @@ Task FormatPlayer::make_file(Seat& seat, uint32_t file) {
   for (uint64_t offset = its.current / unit * unit; offset < size && !seat.ended();) {
     const uint64_t length = std::min(unit, size - offset);
     const Op write{.kind = OpKind::write, .object = op.object, .handle = op.handle, .offset = offset, .length = length};
-    const int error = co_await this->write(seat, write, file);
+    error = co_await this->write(seat, write, file);
     if (error == Validator::kOver) break;
     if (error) {
       failed(fmt::format("write lba={} size={}", offset, length), structure.file_path(file), error, offset, length);
@@ -99,25 +108,44 @@ Task FormatPlayer::make_file(Seat& seat, uint32_t file) {
   }
   if (settings.flags.sync_at_close) {
     const Op sync{.kind = OpKind::fsync, .object = op.object, .handle = op.handle};
-    if (int error = (co_await seat.perform(sync)).error) failed("fsync", structure.file_path(file), error);
+    error = (co_await seat.perform(sync)).error;
+    if (error) failed("fsync", structure.file_path(file), error);
   }
   const Op close{.kind = OpKind::release, .object = op.object, .handle = op.handle};
-  if (int error = (co_await seat.perform(close, row_of(context_.number, Operation::close))).error)
-    failed("close", structure.file_path(file), error);
+  error = (co_await seat.perform(close, row_of(context_.number, Operation::close))).error;
+  if (error) failed("close", structure.file_path(file), error);
   ++events_[kFileCloses];
   if (makes) seat.count(row_of(context_.number, Operation::create), {.due = from, .from = from, .to = seat.now()});
   co_return 0;
 }
 
+Task FormatPlayer::make_directories(Seat& seat) {
+  Anchor& anchor = context_.anchor;
+  const Structure& structure = anchor.structure();
+  if (shared_.tell_made) {
+    for (unsigned depth = 1; depth <= structure.depth(); ++depth) {
+      for (uint64_t d = structure.level(depth) + turn_; d < structure.level(depth + 1) && !seat.ended(); d += shared_.players)
+        co_await make_directory(seat, d);
+      const bool together = co_await seat.arrive(shared_.levels);
+      if (!together) co_return ECANCELED;
+    }
+    shared_.tell_made();
+    co_return 0;
+  }
+  while (!shared_.made()) {
+    co_await seat.until(seat.now() + kLookAgain);
+    if (seat.ended()) co_return ECANCELED;
+  }
+  for (uint64_t d = turn_; d < structure.directories(); d += shared_.players)
+    if (!anchor.exists(d)) anchor.made_directory(d, kNoObject);
+  const bool together = co_await seat.arrive(shared_.levels);
+  co_return together ? 0 : ECANCELED;
+}
+
 Actor FormatPlayer::play(Seat& seat) {
   if (format_.clean) co_return;  // which was done before
-  const Structure& structure = context_.anchor.structure();
-  for (unsigned depth = 1; depth <= structure.depth(); ++depth) {
-    for (uint64_t d = structure.level(depth) + number_; d < structure.level(depth + 1) && !seat.ended(); d += players_)
-      co_await make_directory(seat, d);
-    if (!co_await seat.arrive(shared_.levels)) co_return;
-  }
-  if (format_.directories) co_return;
+  const int error = co_await make_directories(seat);
+  if (error || format_.directories) co_return;
   const std::vector<uint32_t>& used = context_.anchor.chosen();
   for (uint64_t n; (n = shared_.next.fetch_add(1)) < used.size() && !seat.ended();) co_await make_file(seat, used[n]);
 }

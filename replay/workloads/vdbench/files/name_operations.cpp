@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "workloads/vdbench/files/file_player.hpp"
+#include "workloads/vdbench/files/tree_players.hpp"
 
 namespace fsr::vdbench {
 

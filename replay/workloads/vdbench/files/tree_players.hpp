@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/task.hpp"
@@ -16,15 +18,19 @@
 
 namespace fsr::vdbench {
 
-// Teaches the anchor which of its directories and files exist, and how large they are.
+// The target knows the directory and those above it. Yields 0 or an errno.
+Task look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory);
+
+// Teaches the anchor which of its directories and files exist, of those with some numbers, and how large they are.
 class SurveyPlayer final : public Player {
  public:
   struct Shared {
     Anchor& anchor;
+    const Dealt files;
     Barrier levels;
     std::atomic<uint64_t> next{0};
     std::atomic<int> error{0};  // the first errno but ENOENT
-    Shared(Anchor& a, unsigned players) : anchor(a), levels(players) {}
+    Shared(Anchor& a, const Dealt& f, unsigned players) : anchor(a), files(f), levels(players) {}
   };
   explicit SurveyPlayer(Shared& shared) : shared_(shared) {}
   Actor play(Seat& seat) override;
@@ -52,27 +58,28 @@ class CleanPlayer final : public Player {
   const unsigned number_, players_;
 };
 
-// One thread of a format: directories by depth, then files with their content.
+// One thread of a format: directories by depth, then files with their content. Of several ranks, one makes the directories.
 class FormatPlayer final : public Player {
  public:
   struct Shared {
+    const unsigned players;  // on this rank
+    // All directories are there: told by the rank that makes them, asked by the others. Any thread.
+    const std::function<void()> tell_made;  // null: another rank makes them
+    const std::function<bool()> made;
     Barrier levels;
     std::atomic<uint64_t> next{0};  // of the anchor's chosen()
-    explicit Shared(unsigned players) : levels(players) {}
+    Shared(unsigned p, std::function<void()> tell, std::function<bool()> m)
+        : players(p), tell_made(std::move(tell)), made(std::move(m)), levels(p) {}
   };
-  FormatPlayer(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned players)
-      : context_(context),
-        shared_(shared),
-        format_(format),
-        number_(number),
-        players_(players),
-        writer_(number),
-        validator_(context.validator()) {}
+  // `number`: among the players of all ranks; `turn`: among those of this one.
+  FormatPlayer(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned turn)
+      : context_(context), shared_(shared), format_(format), turn_(turn), writer_(number), validator_(context.validator()) {}
   Actor play(Seat& seat) override;
 
   const Events& events() const { return events_; }
 
  private:
+  Task make_directories(Seat& seat);  // yields 0, or ECANCELED where the run ends before
   Task make_directory(Seat& seat, uint64_t directory);
   Task make_file(Seat& seat, uint32_t file);
   Task write(Seat& seat, const Op& op, uint32_t file);
@@ -81,7 +88,7 @@ class FormatPlayer final : public Player {
   WorkContext& context_;
   Shared& shared_;
   const Format& format_;
-  const unsigned number_, players_;
+  const unsigned turn_;
   Events events_{};
   std::string scratch_;
   ContentWriter writer_;

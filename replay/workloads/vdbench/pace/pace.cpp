@@ -23,6 +23,9 @@ Pace::Pace(const std::vector<PaceShare>& shares, const PaceOptions& options) : o
     workloads_.back()->share = one.rate > 0 ? 0 : one.share / all;
     workloads_.back()->rate = one.rate;
     workloads_.back()->priority = one.priority;
+    workloads_.back()->threads = one.threads;
+    workloads_.back()->dealt = one.dealt;
+    workloads_.back()->gone = !one.dealt.any_below(one.threads);
   }
 }
 
@@ -49,7 +52,7 @@ double Pace::rate_at(int64_t second) const {
 }
 
 // Each second has its whole number of starts, so that what was asked for is what comes.
-int64_t Pace::next(Workload& w) {
+int64_t Pace::next_of_all(Workload& w) {
   while (w.left == 0) {
     w.second += kSecond;
     const double starts = (w.rate > 0 ? w.rate : rate_at(w.second) * w.share) + w.fraction;
@@ -62,6 +65,13 @@ int64_t Pace::next(Workload& w) {
   }
   --w.left;
   return w.second + w.arrivals->next();
+}
+
+int64_t Pace::next(Workload& w) {
+  for (;;) {
+    const int64_t due = next_of_all(w);
+    if (w.dealt.has(w.started++ % w.threads)) return due;
+  }
 }
 
 Pace::Turn Pace::take(unsigned workload, int64_t now) {

@@ -2,6 +2,8 @@
 // When the threads of a run's workloads may go on: at a rate that is asked for, in the shares that are, or as fast as they can. A
 // workload that falls behind holds up all others, so that the shares stay what they are.
 //
+// Of several ranks each has a pace of its own, which knows the starts of all and gives its threads theirs.
+//
 // Thread-safe. Times are ns since the start of the play.
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "workloads/arrivals.hpp"
+#include "workloads/vdbench/plan/dealt.hpp"
 
 namespace fsr::vdbench {
 
@@ -21,6 +24,9 @@ struct PaceShare {
   double share = 0;       // above 0 without a rate of its own
   double rate = 0;        // per second; 0: none
   unsigned priority = 0;  // a workload begins nothing while one of a lower number has all threads at work and is behind
+  // Of its threads, those that ask: each start of the rate is the turn of one of them all.
+  unsigned threads = 1;
+  Dealt dealt = {};
 };
 
 struct PaceOptions {
@@ -51,6 +57,9 @@ class Pace {
     double share = 0;  // a part of 1
     double rate = 0;   // its own
     unsigned priority = 0;
+    unsigned threads = 1;
+    Dealt dealt;
+    uint64_t started = 0;  // by all ranks
     std::atomic<bool> gone{false};
     std::atomic<int64_t> latest{0};  // planned start that a thread took
     alignas(64) std::atomic<uint64_t> taken{0};
@@ -63,6 +72,7 @@ class Pace {
     uint64_t seeds = 0;
   };
   int64_t next(Workload& workload);
+  int64_t next_of_all(Workload& workload);
   double rate_at(int64_t second) const;
   bool yields(const Workload& workload, int64_t now) const;
 

@@ -31,6 +31,14 @@ struct RunLine {
   std::vector<Figures> works;  // by work
 };
 
+// What one of several ranks did of a run, formats included.
+struct RankLine {
+  unsigned rank = 0;
+  std::string host;
+  double seconds = 0;  // until its threads had ended
+  uint64_t operations = 0, failed = 0, bytes = 0;
+};
+
 // A run, while and after it is performed. Constant for pages. As large after a day as after a minute.
 struct RunRecord {
   const PlannedRun* run = nullptr;
@@ -42,6 +50,7 @@ struct RunRecord {
   RunLine average;         // so far
   std::string events;      // "Miscellaneous statistics", lines
   uint64_t errors = 0;
+  std::vector<RankLine> ranks;  // at its end; of one alone none
 };
 
 double rate(const Cell& cell, double seconds);

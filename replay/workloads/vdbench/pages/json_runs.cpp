@@ -58,6 +58,13 @@ void JsonRuns::end(const RunRecord& record) {
               {"intervals", std::move(intervals_)},
               {"errors", record.errors}};
   add_parts(out, run, record.average);
+  for (const RankLine& rank : record.ranks)
+    out["ranks"].push_back({{"rank", rank.rank},
+                            {"host", rank.host},
+                            {"seconds", rank.seconds},
+                            {"operations", rank.operations},
+                            {"failed", rank.failed},
+                            {"bytes", rank.bytes}});
   if (const std::string limit = limit_of(record); !limit.empty()) out["limited_by"] = limit;
   runs_.push_back(std::move(out));
   if (run.formats) return;

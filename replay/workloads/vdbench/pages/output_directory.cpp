@@ -14,15 +14,19 @@
 namespace fsr::vdbench {
 
 Page::Page(const std::string& directory, const std::string& name) {
+  if (directory.empty()) return;
   const std::string path = directory + "/" + name + ".html";
   file_ = fopen(path.c_str(), "wxe");  // no two pages of one name
   if (!file_) throw std::runtime_error(path + ": " + strerror(errno));
   put(fmt::format("<title>Vdbench {}/{}.html</title><pre>\n", html_text(std::filesystem::path(directory).filename()), name));
 }
 
-Page::~Page() { fclose(file_); }
+Page::~Page() {
+  if (file_) fclose(file_);
+}
 
 void Page::put(const std::string& text) {
+  if (!file_) return;
   fwrite(text.data(), 1, text.size(), file_);
   fflush(file_);
 }

@@ -10,7 +10,7 @@ namespace fsr::vdbench {
 
 class Page {
  public:
-  // Throws std::runtime_error "FILE: why".
+  // Without a directory nothing is kept. Throws std::runtime_error "FILE: why".
   Page(const std::string& directory, const std::string& name);
   ~Page();
   Page(const Page&) = delete;
@@ -18,7 +18,7 @@ class Page {
   void put(const std::string& text);  // which is there for readers at once
 
  private:
-  FILE* file_;
+  FILE* file_ = nullptr;
 };
 
 // Makes it where it is missing, and removes pages of an earlier run. "DIR+": the first of DIR001 to DIR998 that is free;

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "util/histogram_chart.hpp"
+#include "util/units.hpp"
 #include "workloads/vdbench/pages/curves_page.hpp"
 #include "workloads/vdbench/pages/detail_pages.hpp"
 #include "workloads/vdbench/pages/flatfile.hpp"
@@ -91,6 +92,7 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
 }
 
 void Reports::everywhere(const std::string& text) {
+  if (silent()) return;
   if (!options_.quiet) {
     fputs(text.c_str(), stdout);
     fflush(stdout);
@@ -119,6 +121,7 @@ void Reports::tell_pages(Tell tell) {
 }
 
 void Reports::begin(const RunRecord& record) {
+  if (silent()) return;
   const std::string title = fmt::format("{} Starting RD={}", clock_text(record.wall), record.run->title());
   if (!options_.quiet) fmt::print("{}\n\n{}", title, columns_->heading(record.wall));
   fflush(stdout);
@@ -133,12 +136,14 @@ void Reports::begin(const RunRecord& record) {
 }
 
 void Reports::interval(const RunRecord& record) {
+  if (silent()) return;
   everywhere(columns_->line(record.latest));
   tell_pages([&](RunPage& page) { page.interval(record); });
   if (record.intervals == record.warmup) status("Warmup done", &record);
 }
 
 void Reports::end(const RunRecord& record) {
+  if (silent()) return;
   everywhere(columns_->line(record.average));
   totals_.put(columns_->line(record.average));
   tell_pages([&](RunPage& page) { page.end(record); });
@@ -164,11 +169,15 @@ void Reports::end(const RunRecord& record) {
     }
     everywhere(text + time + "\n");
   }
+  for (const RankLine& rank : record.ranks)
+    note(fmt::format("rank {} ({}): {} operations in {:.3f} s, {} failed, {}", rank.rank, rank.host,
+                     format_count(rank.operations), rank.seconds, format_count(rank.failed), size_text(double(rank.bytes))));
   status("Workload done", &record);
   status("Slaves done", &record);
 }
 
 void Reports::finish_pages() {
+  if (silent()) return;
   tell_pages([](RunPage& page) { page.finish(); });
 }
 

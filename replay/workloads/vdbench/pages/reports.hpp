@@ -15,7 +15,7 @@ namespace fsr::vdbench {
 
 struct ReportOptions {
   const General& general;    // outlives the reports
-  std::string directory;     // made
+  std::string directory;     // made; empty: nothing is told to anybody, as on ranks but the root
   bool quiet = false;        // nothing on the terminal but what went wrong
   std::string layout;        // of columns: "5.00", or 5.04's
   bool json = false;         // is asked for
@@ -40,6 +40,7 @@ class Reports {
   nlohmann::json json() const { return json_->document(); }  // where it was asked for
 
  private:
+  bool silent() const { return options_.directory.empty(); }
   void everywhere(const std::string& text);  // terminal, summary and log
   template <class Tell>
   void tell_pages(Tell tell);

@@ -58,8 +58,14 @@ uint64_t shape_of(const FileSystem& f) {
 
 }  // namespace
 
-FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports)
-    : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), umask_(current_umask()), stage_(clock) {}
+FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks)
+    : definitions_(definitions),
+      clock_(clock),
+      stop_(stop),
+      reports_(reports),
+      ranks_(ranks),
+      umask_(current_umask()),
+      stage_(clock) {}
 
 // What all transfers of an anchor are multiples of. Throws for what can't be validated.
 void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
@@ -124,7 +130,7 @@ void FileRuns::recover() {
   try {
     for (const auto& [anchor, recovered] : recovered_) {
       Tree& tree = tree_of(recovered.system);
-      survey(tree);
+      survey(tree, {});
       run.recover(recovered.keys, *tree.anchor, *targets_.at(anchor).target);
     }
   } catch (const std::runtime_error&) {
@@ -144,6 +150,9 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
     if (targets_.count(system.anchor)) continue;
     const bool directory = is_directory_name(system.anchor);
     const bool missing = directory && !std::filesystem::exists(system.anchor);
+    if (missing && !ranks_.cluster().root())
+      throw std::runtime_error(
+          fmt::format("fsd={}: {} is not there, expected what rank 0 has made: ranks share it", system.name, system.anchor));
     if (missing && definitions_.general.create_anchors) {
       std::error_code error;
       std::filesystem::create_directories(system.anchor, error);
@@ -166,7 +175,7 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   const std::string structure = structure_text(system);
   if (tree.structure == structure) return tree;
   tree.structure = structure;
-  tree.known = false;
+  tree.known.reset();
   tree.anchor = std::make_unique<Anchor>(system.anchor, system, targets_.at(system.anchor).place);
   if (const auto unit = units_.find(system.anchor); unit != units_.end()) {
     const FileSystem& first = first_with(system.anchor);
@@ -189,17 +198,22 @@ void FileRuns::play(const std::vector<Part>& parts) {
   if (played.abandoned) throw std::runtime_error("what was under way did not end");
 }
 
-void FileRuns::survey(Tree& tree) {
-  if (tree.known) return;
-  SurveyPlayer::Shared shared(*tree.anchor, kTreePlayers);
+void FileRuns::survey(Tree& tree, const Dealt& files) {
+  if (tree.known == files) return;
+  if (tree.known) tree.anchor->forget();
+  tree.known.reset();
+  if (files.step == 0) return;
+  SurveyPlayer::Shared shared(*tree.anchor, files, kTreePlayers);
   std::vector<Part> parts;
   for (unsigned i = 0; i < kTreePlayers; ++i) parts.push_back({std::make_unique<SurveyPlayer>(shared), tree.anchor->place(), i});
   play(parts);
   if (const int error = shared.error) throw std::runtime_error(fmt::format("{}: {}", tree.anchor->name(), strerror(error)));
-  tree.known = true;
+  tree.known = files;
 }
 
-void FileRuns::clean(Tree& tree) {
+void FileRuns::clean(Tree& tree, const Dealt& dealt) {
+  tree.known = dealt;
+  if (!ranks_.cluster().root()) return tree.anchor->forget();
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
   tree.anchor->forget();
   begin_journal(tree);  // whatever of the tree is still there when that ends early is not looked at
@@ -221,27 +235,57 @@ void FileRuns::clean(Tree& tree) {
     reports_.note(fmt::format("localhost-0: Cleanup complete: {} files and {} directories removed", format_count(files),
                               format_count(directories)));
   tree.anchor->forget();
-  tree.known = true;
 }
 
-void FileRuns::prepare(const PlannedRun& run, const FileSystem& system) {
+// The root first: what it removes is not looked at by others.
+void FileRuns::prepare(const PlannedRun& run, const Dealt& files) {
+  for (const bool by_root : {true, false}) {
+    if (!by_root && !ranks_.several()) break;
+    ranks_.cluster().on_all([&] {
+      ranks_.work([&] {
+        if (by_root != ranks_.cluster().root()) return;
+        for (const FileWork& work : run.file_works) {
+          prepare(run, run.systems[work.system], files);
+          if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]), files);
+        }
+      });
+    });
+  }
+  if (ranks_.several()) compare_trees(run, files);
+}
+
+// Paths that lead to different trees on different hosts would be told as one.
+void FileRuns::compare_trees(const PlannedRun& run, const Dealt& files) {
+  std::string mine;
+  for (const FileWork& work : run.file_works)
+    mine += fmt::format("{}: {} directories\n", run.systems[work.system].anchor,
+                        tree_of(run.systems[work.system]).anchor->existing_directories());
+  const std::string of_root = ranks_.cluster().tell(mine);
+  ranks_.cluster().on_all([&] {
+    if (files.step != 0 && mine != of_root)
+      throw std::runtime_error(fmt::format("rd={}: sees another tree than rank 0, expected a shared one", run.name));
+  });
+}
+
+void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const Dealt& files) {
   Tree& tree = tree_of(system);
   if (run.formats && !run.format.restart && (run.format.yes || run.format.only || run.format.clean))
-    clean(tree);
+    clean(tree, files);
   else
-    survey(tree);
+    survey(tree, files);
   Anchor& anchor = *tree.anchor;
-  anchor.begin_run(++runs_, system);
-  if (anchor.chosen().size() != std::exchange(tree.chosen, anchor.chosen().size()))
-    reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}",
-                              format_count(anchor.chosen().size()), format_count(anchor.structure().files()), anchor.name()));
-  if (run.run->format.complete && !run.formats && !(anchor.all_files_exist() && anchor.all_directories_exist()))
+  const size_t chosen = anchor.begin_run(++runs_, system, files);
+  if (chosen != std::exchange(tree.chosen, chosen))
+    reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}", format_count(chosen),
+                              format_count(anchor.structure().files()), anchor.name()));
+  if (run.run->format.complete && !run.formats && files.step != 0 &&
+      !(anchor.all_files_exist() && anchor.all_directories_exist()))
     throw std::runtime_error(fmt::format("rd={}: format=complete, but {} has {} of {} directories and {} of {} files", run.name,
                                          anchor.name(), anchor.existing_directories(), anchor.structure().directories(),
                                          anchor.existing_files(), anchor.chosen().size()));
 }
 
-FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
+FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankTalk& talk) {
   Cast cast;
   unsigned number = 0;
   for (unsigned w = 0; w < run.file_works.size(); ++w) {
@@ -256,11 +300,19 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
       cast.works.back()->content_row = cast.rows.back().get();
     }
     const unsigned threads = work.workload.threads;
-    if (run.formats) cast.formats.push_back(std::make_unique<FormatPlayer::Shared>(threads));
+    unsigned own = 0, turn = 0;
+    for (unsigned i = 0; i < threads; ++i) own += dealt.has(i);
+    if (run.formats) {
+      std::function<void()> tell_made;
+      if (talk.makes_directories()) tell_made = [&talk, w] { talk.made_directories(w); };
+      cast.formats.push_back(
+          std::make_unique<FormatPlayer::Shared>(own, tell_made, [&talk, w] { return talk.directories_made(w); }));
+    }
     for (unsigned i = 0; i < threads; ++i, ++number) {
+      if (!dealt.has(i)) continue;
       std::unique_ptr<Player> player;
       if (run.formats) {
-        auto one = std::make_unique<FormatPlayer>(*cast.works.back(), *cast.formats.back(), run.format, i, threads);
+        auto one = std::make_unique<FormatPlayer>(*cast.works.back(), *cast.formats.back(), run.format, number, turn++);
         cast.events.push_back(&one->events());
         player = std::move(one);
       } else {
@@ -275,12 +327,11 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context) {
 }
 
 RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
-  for (const FileWork& work : run.file_works) {
-    prepare(run, run.systems[work.system]);
-    if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]));
-  }
+  const Dealt dealt = deal_files(run, ranks_.cluster().rank(), ranks_.cluster().size());
+  prepare(run, dealt);
   std::vector<PaceShare> shares;
-  for (const FileWork& work : run.file_works) shares.push_back({.share = work.share});
+  for (const FileWork& work : run.file_works)
+    shares.push_back({.share = work.share, .threads = work.workload.threads, .dealt = dealt});
   PaceOptions options{.rate = run.rate.kind == Rate::fixed && !run.formats ? run.rate.value : 0};
   options.arrival = Arrival(run.run->distribution);
   options.queue = definitions_.general.queue;
@@ -289,28 +340,30 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   options.seed = runs_;
   Pace pace(shares, options);
   std::atomic<bool> over = false;
+  RankTalk talk(ranks_, over, stop_, run.file_works.size(), run.formats && !run.format.clean);
+  auto note_error = [this](const std::string& line, const ErrorPlace&) { reports_.error(line); };
   ErrorLog errors(limits_of(definitions_.general), over,
-                  [this](const std::string& line, const ErrorPlace&) { reports_.error(line); });
+                  [&](const std::string& line, const ErrorPlace& place) { talk.error(line, place, note_error); });
   ValidationCounts checks;
   RunContext context{pace, errors, expectations(run), umask_, runs_, definitions_.general.validation, checks};
-  Cast cast = this->cast(run, context);
-  unsigned abandoned = 0;
-  RunRecord record = vdbench::perform(stage_, cast.parts, run, reports_, {&stop_, &over, definitions_.general.monitor, &errors},
-                                      ends_all, &abandoned);
-  Events events{};
+  Cast cast = this->cast(run, context, dealt, talk);
+  Performed performed =
+      vdbench::perform(stage_, cast.parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors});
   for (const Events* its : cast.events)
-    for (size_t i = 0; i < kEvents; ++i) events[i] += (*its)[i];
-  record.events = events_text(events, record.seconds);
-  record.errors = errors.count();
-  error_count_ += record.errors;
-  reports_.end(record);
-  end_at_abandoned(abandoned, run);
+    for (size_t i = 0; i < kEvents; ++i) performed.own.events[i] += (*its)[i];
+  talk.gather(performed.own, performed.record);
+  error_count_ += performed.record.errors;
+  *ends_all = performed.ends_all;
+  reports_.end(performed.record);
+  talk.check([&] { end_at_abandoned(performed.abandoned, run); });
   for (const FileWork& work : run.file_works) begin_journal(tree_of(run.systems[work.system]));
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(checks.checked),
                               format_count(checks.wrong)));
-  end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
-  return record;
+  talk.check([&] {
+    if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
+  });
+  return std::move(performed.record);
 }
 
 }  // namespace fsr::vdbench

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace fsr::vdbench {
 
 class FileRuns final : public Runs {
  public:
-  FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports);
+  FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks);
 
   void open(const std::vector<PlannedRun>& runs) override;
   void recover() override;
@@ -36,8 +37,8 @@ class FileRuns final : public Runs {
   struct Tree {
     std::string structure;  // what it was made with
     std::unique_ptr<Anchor> anchor;
-    bool known = false;  // what exists of it
-    size_t chosen = 0;   // files, as was told last
+    std::optional<Dealt> known;  // the files of which it is known what exists
+    size_t chosen = 0;           // files, as was told last
   };
   struct Recovered {
     RecoveredKeys keys;
@@ -57,16 +58,19 @@ class FileRuns final : public Runs {
   static void begin_journal(Tree& tree);
   void know_units(const std::vector<PlannedRun>& runs);
   Tree& tree_of(const FileSystem& system);
-  void survey(Tree& tree);
-  void clean(Tree& tree);
-  void prepare(const PlannedRun& run, const FileSystem& system);
-  Cast cast(const PlannedRun& run, RunContext& context);
+  void survey(Tree& tree, const Dealt& files);
+  void clean(Tree& tree, const Dealt& dealt);
+  void prepare(const PlannedRun& run, const Dealt& files);
+  void prepare(const PlannedRun& run, const FileSystem& system, const Dealt& files);
+  void compare_trees(const PlannedRun& run, const Dealt& files);
+  Cast cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankTalk& talk);
   void play(const std::vector<Part>& parts);
 
   const Definitions& definitions_;
   Clock& clock_;
   const std::atomic<int>& stop_;
   Reports& reports_;
+  Ranks& ranks_;
   const uint32_t umask_;
   std::map<std::string, Opened> targets_;  // by anchor
   Stage stage_;                            // after the targets that it works on

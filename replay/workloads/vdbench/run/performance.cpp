@@ -69,7 +69,7 @@ class Teller {
     add_interval(record_, std::move(line));
     reports_.interval(record_);
     check_limits();
-    if (options_.errors) options_.errors->look_at_time();
+    options_.errors->look_at_time();
     look_at_monitor();
   }
 
@@ -111,19 +111,26 @@ class Teller {
 
 }  // namespace
 
-RunRecord perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports,
-                  const PerformanceOptions& options, bool* ends_all, unsigned* abandoned) {
+Performed perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports, RankTalk& talk,
+                  const PerformanceOptions& options) {
   const int64_t duration = run.formats ? 0 : (run.run->elapsed + run.run->warmup) * kSecond;
   Teller teller(run, reports, options, duration);
   PlayOptions play;
   play.duration = duration;
   play.interval = run.run->interval * kSecond;
-  play.on_interval = [&](const Interval& told) { teller.interval(told); };
+  play.on_interval = [&](const Interval& told) { talk.interval(told); };
   play.stop = options.stop;
   play.over = options.over;
-  *abandoned = stage.play(parts, play).abandoned;
-  *ends_all = teller.ends_all;
-  return teller.finish();
+  Played played;
+  talk.perform([&] { played = stage.play(parts, play); }, *options.errors, [&](const Interval& told) { teller.interval(told); });
+  Performed performed{.record = teller.finish(), .ends_all = teller.ends_all, .abandoned = played.abandoned};
+  performed.own.seconds = double(played.ended - played.started) / double(kSecond);
+  const Cell requested = line_of(run, played.counts, performed.own.seconds).all.requested;
+  performed.own.operations = requested.count;
+  performed.own.failed = requested.failed;
+  performed.own.bytes = requested.bytes;
+  performed.own.errors = options.errors->count();
+  return performed;
 }
 
 void end_at_abandoned(unsigned abandoned, const PlannedRun& run) {

@@ -9,6 +9,7 @@
 #include "stage/stage.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/pages/reports.hpp"
+#include "workloads/vdbench/run/rank_talk.hpp"
 
 namespace fsr::vdbench {
 
@@ -16,15 +17,21 @@ struct PerformanceOptions {
   const std::atomic<int>* stop = nullptr;
   std::atomic<bool>* over = nullptr;  // the players' own wish to end; limits raise it too
   std::string monitor;                // a file in which "end_rd" and "end_vdbench" are looked for
-  ErrorLog* errors = nullptr;
+  ErrorLog* errors = nullptr;         // not null
 };
 
 ErrorLimits limits_of(const General& general);
 
-// Plays the run and tells its reports. Sets in `ends_all` whether the monitor's file asks for an end to all runs, and in
-// `abandoned` how many threads did not end, after which the stage can't be used. Throws what a player threw.
-RunRecord perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports,
-                  const PerformanceOptions& options, bool* ends_all, unsigned* abandoned);
+// What one rank's part of a run ended with.
+struct Performed {
+  RunRecord record;  // of all ranks, on the root
+  RankPart own;
+  bool ends_all = false;   // the monitor's file asks for an end to all runs; on the root
+  unsigned abandoned = 0;  // threads that did not end, after which the stage can't be used
+};
+// Plays the run, on all ranks together, and tells the root's reports. Throws what a player threw.
+Performed perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports, RankTalk& talk,
+                  const PerformanceOptions& options);
 // After the run was reported. Throws std::runtime_error where there were any.
 void end_at_abandoned(unsigned abandoned, const PlannedRun& run);
 

@@ -66,8 +66,9 @@ bool is_block_device(const std::string& lun) {
 
 }  // namespace
 
-RawRuns::RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, bool force)
-    : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), force_(force), stage_(clock) {}
+RawRuns::RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks,
+                 bool force)
+    : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), ranks_(ranks), force_(force), stage_(clock) {}
 
 void RawRuns::open(const std::vector<PlannedRun>& runs) {
   for (size_t i = 0; i < definitions_.storages.size(); ++i) {
@@ -165,6 +166,8 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     opened.size = missing ? 0 : found.attr.size;
     opened.object = kStorageObject;
     opened.handle = kStorageHandle;
+    if (missing && !ranks_.cluster().root())
+      throw std::runtime_error(storage.lun + ": is not there, expected what rank 0 has made: ranks share it");
     if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": is not there, expected size= to make it");
     const bool grows = storage.size > opened.size;
     if (grows && storage.size % kMiB)
@@ -236,8 +239,13 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   std::vector<PaceShare> shares;
   double own = 0;
   uint64_t largest = 0;
+  const std::vector<Dealt> dealt = deal_threads(run, ranks_.cluster().rank(), ranks_.cluster().size());
   for (const RawWork& work : run.raw_works) {
-    shares.push_back({.share = work.share, .rate = work.rate, .priority = work.workload.priority});
+    shares.push_back({.share = work.share,
+                      .rate = work.rate,
+                      .priority = work.workload.priority,
+                      .threads = work.threads,
+                      .dealt = dealt[shares.size()]});
     own += work.rate;
     largest = std::max(largest, work.workload.transfers.largest());
   }
@@ -250,10 +258,13 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   options.seed = ++runs_;
   Pace pace(shares, options);
   std::atomic<bool> over = false;
-  ErrorLog errors(limits_of(definitions_.general), over, [this](const std::string& line, const ErrorPlace& place) {
+  RankTalk talk(ranks_, over, stop_, run.raw_works.size(), false);
+  auto note_error = [this](const std::string& line, const ErrorPlace& place) {
     reports_.error(line);
     remove_at(place);
-  });
+  };
+  ErrorLog errors(limits_of(definitions_.general), over,
+                  [&](const std::string& line, const ErrorPlace& place) { talk.error(line, place, note_error); });
   ValidationCounts validation;
   const Pattern pattern(largest);
   std::vector<std::unique_ptr<OpenStorage>> joined;
@@ -269,26 +280,31 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
     if (run.content.given())
       works.back()->content = std::make_unique<const Content>(run.content, "sd=" + storage.settings->name, storage.size);
     for (unsigned i = 0; i < work.threads; ++i)
-      parts.push_back({std::make_unique<RawPlayer>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
-                       storage.place, unsigned(parts.size())});
+      if (dealt[w].has(i))
+        parts.push_back(
+            {std::make_unique<RawPlayer>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
+             storage.place, unsigned(parts.size())});
   }
-  unsigned abandoned = 0;
-  RunRecord record = vdbench::perform(stage_, parts, run, reports_, {&stop_, &over, definitions_.general.monitor, &errors},
-                                      ends_all, &abandoned);
+  Performed performed =
+      vdbench::perform(stage_, parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors});
   for (OpenStorage& storage : storages_)
     for (const Storage& settings : definitions_.storages)
       if (settings.name == storage.settings->name) storage.settings = &settings;
-  record.errors = errors.count();
+  RunRecord& record = performed.record;
+  talk.gather(performed.own, record);
   error_count_ += record.errors;
+  *ends_all = performed.ends_all;
   reports_.end(record);
-  end_at_abandoned(abandoned, run);
+  talk.check([&] { end_at_abandoned(performed.abandoned, run); });
   for (const auto& validated : validated_)
     if (validated->journal) validated->journal->begin(validated->keys);
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validation.checked),
                               format_count(validation.wrong)));
-  end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
-  return record;
+  talk.check([&] {
+    if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
+  });
+  return std::move(performed.record);
 }
 
 }  // namespace fsr::vdbench

@@ -19,7 +19,7 @@ namespace fsr::vdbench {
 
 class RawRuns final : public Runs {
  public:
-  RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, bool force);
+  RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks, bool force);
 
   void open(const std::vector<PlannedRun>& runs) override;
   void recover() override;
@@ -37,6 +37,7 @@ class RawRuns final : public Runs {
   Clock& clock_;
   const std::atomic<int>& stop_;
   Reports& reports_;
+  Ranks& ranks_;
   const bool force_;
   std::vector<std::unique_ptr<Target>> targets_;
   Stage stage_;  // after the targets that it works on

@@ -8,9 +8,11 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "cluster/ranks.hpp"
 #include "util/standard_streams.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
@@ -32,7 +34,8 @@ std::string read_file(const std::string& name) {
 
 class Course {
  public:
-  Course(const ProgramOptions& options, const std::atomic<int>& stop) : options_(options), stop_(stop) {
+  Course(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop)
+      : options_(options), cluster_(cluster), stop_(stop), ranks_(cluster, stop) {
     clock_.heed(stop);
     std::vector<SourceText> texts;
     for (const std::string& file : options.files) texts.push_back({file, read_file(file)});
@@ -56,6 +59,7 @@ class Course {
     runs_ = plan_runs(all_);
     for (const PlannedRun& run : runs_) refuse(run, validation.on);
     repeats_ = options.repeats.value_or(all_.general.repeats);
+    if (ranks_.several()) refuse_ranks();
   }
 
   int simulate() const {
@@ -67,9 +71,15 @@ class Course {
     return 0;
   }
 
+  // What stands in the parameter files.
+  const std::vector<std::string>& lines() const { return lines_; }
+
   int run() {
-    for (const FileSystem& a : all_.systems) Structure(a).chosen_by(a);  // throws for what can't be
-    const std::string directory = make_output_directory(options_.output);
+    std::string directory;  // of the root
+    cluster_.on_all([&] {
+      for (const FileSystem& a : all_.systems) Structure(a).chosen_by(a);  // throws for what can't be
+      if (cluster_.root()) directory = make_output_directory(options_.output);
+    });
     Reports reports({.general = all_.general,
                      .directory = directory,
                      .quiet = options_.quiet || options_.json,
@@ -80,22 +90,26 @@ class Course {
     reports.note("Created output directory '" + directory + "'");
     std::unique_ptr<Runs> runs;
     if (all_.files())
-      runs = std::make_unique<FileRuns>(all_, clock_, stop_, reports);
+      runs = std::make_unique<FileRuns>(all_, clock_, stop_, reports, ranks_);
     else
-      runs = std::make_unique<RawRuns>(all_, clock_, stop_, reports, options_.force);
-    runs->open(runs_);
+      runs = std::make_unique<RawRuns>(all_, clock_, stop_, reports, ranks_, options_.force);
+    for (const bool by_root : {true, false})  // which makes what is missing
+      cluster_.on_all([&] {
+        if (by_root == cluster_.root()) runs->open(runs_);
+      });
     if (all_.general.validation.only_recovers) runs_.clear();
     std::string failure;
     try {
       runs->recover();
-      run_commands(all_.general.start, reports);
+      commands(all_.general.start, reports);
       for (const PlannedRun& planned : runs->formats()) perform(*runs, planned, reports);
       all_rounds(*runs, reports);
-      run_commands(all_.general.end, reports);
+      commands(all_.general.end, reports);
     } catch (const std::runtime_error& e) {
       failure = e.what();
     }
-    if (failure.empty() && stop_.load() != 0) failure = "interrupted";
+    if (failure.empty() && (stopped_ || stop_.load() != 0)) failure = "interrupted";
+    if (!cluster_.root()) return 0;
     try {
       reports.finish_pages();
     } catch (const std::runtime_error& e) {
@@ -146,32 +160,67 @@ class Course {
     }
   }
 
+  // Each rank knows only what it wrote itself.
+  void refuse_ranks() const {
+    if (all_.general.validation.on) throw std::runtime_error("data validation: expected one process, not ranks");
+    if (all_.general.removes) throw std::runtime_error("data_errors=remove: expected one process, not ranks");
+    auto refuse_own = [](const std::string& kind, const std::string& name, const std::string& where) {
+      if (where.starts_with("memory:"))
+        throw std::runtime_error(fmt::format("{}={}: memory: is each process's own, which ranks can't share", kind, name));
+    };
+    for (const Storage& storage : all_.storages) refuse_own("sd", storage.name, storage.lun);
+    for (const FileSystem& system : all_.systems) refuse_own("fsd", system.name, system.anchor);
+  }
+
+  // The root's, for which the others wait.
+  void commands(const Commands& commands, Reports& reports) {
+    if (commands.lines.empty()) return;
+    cluster_.on_all([&] {
+      ranks_.work([&] {
+        if (cluster_.root()) run_commands(commands, reports);
+      });
+    });
+  }
+
+  // Whether all ranks go on.
+  bool goes_on() {
+    stopped_ = stopped_ || cluster_.any(stop_.load() != 0);
+    ends_all_ = ends_all_ || cluster_.any(ends_all_);
+    return !stopped_ && !ends_all_;
+  }
+
+  bool of_root(bool known) { return !cluster_.tell(known ? "y" : "").empty(); }
+
   void all_rounds(Runs& runs, Reports& reports) {
     const int64_t end = clock_.now() + repeats_.seconds * kSecond;
     for (uint64_t round = 1; !runs_.empty(); ++round) {
       if (round > 1) reports.note(fmt::format("Loop {} of all runs", round));
       for (const PlannedRun& planned : runs_) perform(runs, planned, reports);
       const bool enough = round == repeats_.times || (repeats_.seconds && clock_.now() >= end);
-      if (enough || stop_.load() != 0 || ends_all_) return;
+      if (of_root(enough) || !goes_on()) return;
     }
   }
 
   void perform(Runs& runs, const PlannedRun& planned, Reports& reports) {
-    if (stop_.load() != 0 || ends_all_) return;
+    if (!goes_on()) return;
     if (!std::exchange(first_, false)) pause(planned.run->pause);
-    if (!planned.formats) run_commands(planned.run->start, reports);
+    if (!planned.formats) commands(planned.run->start, reports);
     const RunRecord record = runs.perform(planned, &ends_all_);
     if (planned.rate.kind == Rate::curve) curve(runs, record, reports);
-    if (!planned.formats && planned.rate.kind != Rate::curve) run_commands(planned.run->end, reports);
+    if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
   }
 
   // The highest rate is known: its shares follow.
   void curve(Runs& runs, const RunRecord& highest, Reports& reports) {
-    for (const PlannedRun& point : curve_runs(*highest.run, rate(highest.average.all.requested, highest.average.seconds))) {
-      if (stop_.load() != 0 || ends_all_) return;
+    const double measured = rate(highest.average.all.requested, highest.average.seconds);
+    const std::string told = cluster_.tell({reinterpret_cast<const char*>(&measured), sizeof measured});
+    double of_all = 0;
+    memcpy(&of_all, told.data(), sizeof of_all);
+    for (const PlannedRun& point : curve_runs(*highest.run, of_all)) {
+      if (!goes_on()) return;
       const RunRecord record = runs.perform(point, &ends_all_);
       const double stop_at = point.run->stop_curve;
-      if (stop_at <= 0 || mean_ms(record.average.all.requested) < stop_at) continue;
+      if (stop_at <= 0 || !of_root(mean_ms(record.average.all.requested) >= stop_at)) continue;
       reports.note(fmt::format("rd={}: the response time reached stopcurve={:g}", point.name, stop_at));
       return;
     }
@@ -183,25 +232,34 @@ class Course {
       const int64_t left = std::min<int64_t>(end - clock_.now(), kSecond / 10);
       const timespec time{.tv_sec = 0, .tv_nsec = std::max<int64_t>(left, 0)};
       nanosleep(&time, nullptr);
+      ranks_.sign_of_life();
     }
   }
 
   const ProgramOptions& options_;
+  Cluster& cluster_;
   const std::atomic<int>& stop_;
+  Ranks ranks_;
   MonotonicClock clock_;
   std::vector<Statement> statements_;
   std::vector<std::string> lines_;
   Definitions all_;
   std::vector<PlannedRun> runs_;
   Repeats repeats_;
-  bool first_ = true, ends_all_ = false;
+  bool first_ = true, ends_all_ = false, stopped_ = false;
 };
 
 }  // namespace
 
-int run_vdbench(const ProgramOptions& options, const std::atomic<int>& stop) {
-  Course course(options, stop);
-  return options.simulate ? course.simulate() : course.run();
+int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop) {
+  std::unique_ptr<Course> course;
+  cluster.on_all([&] { course = std::make_unique<Course>(options, cluster, stop); });
+  const std::string text = fmt::format("{}", fmt::join(course->lines(), "\n")), of_root = cluster.tell(text);
+  cluster.on_all([&] {
+    if (text != of_root) throw std::runtime_error("has other parameter files than rank 0");
+  });
+  if (!options.simulate) return course->run();
+  return cluster.root() ? course->simulate() : 0;
 }
 
 }  // namespace fsr::vdbench

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/cluster.hpp"
 #include "workloads/vdbench/language/settings.hpp"
 
 namespace fsr::vdbench {
@@ -24,7 +25,7 @@ struct ProgramOptions {
   std::optional<int64_t> elapsed, interval, warmup;  // seconds, in place of those of all RDs
   bool simulate = false, quiet = false;
   bool json = false;                               // in place of lines on the terminal
-  RunPage* results = nullptr;                      // told of all runs beside the pages; may be null
+  RunPage* results = nullptr;                      // told of all runs beside the pages, by the root; may be null
   bool force = false;                              // overwrites devices that hold something
   Validation validation;                           // -v; as well as the files' own
   std::optional<Repeats> repeats;                  // -l
@@ -33,7 +34,8 @@ struct ProgramOptions {
   bool format_only = false, format_clean = false;  // -co, -c
 };
 
-// Returns an exit status: 0, or 1 where something failed. Throws std::runtime_error, also ParameterError, where nothing was done.
-int run_vdbench(const ProgramOptions& options, const std::atomic<int>& stop);
+// On all ranks of the cluster, and told by the root. Returns an exit status: 0, or 1 where something failed. Throws
+// std::runtime_error, also ParameterError, where nothing was done.
+int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop);
 
 }  // namespace fsr::vdbench

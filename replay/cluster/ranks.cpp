@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/ranks.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace fsr {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr int64_t kLead = 100'000'000;    // ns from when all have met to their common start
+constexpr milliseconds kLookForStop(50);  // while others are waited for
+
+void sleep_until(int64_t moment) {
+  const timespec at = {.tv_sec = time_t(moment / 1'000'000'000), .tv_nsec = long(moment % 1'000'000'000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+  }
+}
+
+}  // namespace
+
+void Ranks::sign_of_life() {
+  if (!several()) return;
+  const int64_t now = MonotonicClock().now();
+  if (now < alive_at_ + cluster_.beat()) return;
+  alive_at_ = now;
+  cluster_.alive();
+}
+
+void Ranks::work(const std::function<void()>& act) { watch(act, nullptr); }
+
+void Ranks::work_and_meet(const std::function<void()>& act) {
+  const Talk nothing = {.answer = [](const auto&) { return std::string(); }, .hear = [](const std::string&) {}};
+  watch(act, &nothing);
+}
+
+void Ranks::work_and_talk(const std::function<void()>& act, const Talk& talk) { watch(act, &talk); }
+
+void Ranks::watch(const std::function<void()>& act, const Talk* talk) {
+  if (!several()) return act();
+  done_ = false;
+  asked_ = held_ = 0;
+  told_.clear();
+  offset_ = cluster_.compare_clocks();
+  start_ = common_start(cluster_, offset_, kLead);
+  sleep_until(start_);
+  std::exception_ptr failure;
+  std::thread worker([&] {
+    try {
+      act();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    change_.notify_all();
+  });
+  try {
+    stay_alive(talk);
+  } catch (const LostRank& e) {
+    const std::lock_guard lock(mutex_);
+    lost_ = e.what();
+    change_.notify_all();
+    if (talk && talk->lost) talk->lost();
+  }
+  worker.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+// Without a talk until the work is done, with one until it is done on all ranks.
+void Ranks::stay_alive(const Talk* talk) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const bool called = change_.wait_for(lock, nanoseconds(cluster_.beat()), [&] { return done_ || asked_ > held_; });
+    if (done_ && !talk) return;
+    const bool busy = !done_;
+    const uint64_t asked = asked_;
+    const std::string told = called ? std::exchange(told_, {}) : "";
+    lock.unlock();
+    const bool others = !called || hold(*talk, busy, told);
+    if (!called) cluster_.alive();
+    lock.lock();
+    if (!others) return;
+    if (called) held_ = asked;
+    change_.notify_all();
+  }
+}
+
+// Whether some rank is busy still.
+bool Ranks::hold(const Talk& talk, bool busy, const std::string& told) {
+  std::vector<std::string> all = cluster_.collect((busy ? "b" : "d") + told);
+  std::string answer = "d";
+  for (std::string& one : all) {
+    if (one.starts_with('b')) answer = "b";
+    one.erase(0, 1);
+  }
+  if (cluster_.root()) answer += talk.answer(all);
+  answer = cluster_.tell(answer);
+  talk.hear(answer.substr(1));
+  return answer.starts_with('b');
+}
+
+void Ranks::tell(std::string_view text, bool now) {
+  const std::lock_guard lock(mutex_);
+  told_ += text;
+  if (!now) return;
+  ++asked_;
+  change_.notify_all();
+}
+
+std::string Ranks::meet() {
+  if (!several()) return "";
+  std::unique_lock lock(mutex_);
+  const uint64_t own = ++asked_;
+  change_.notify_all();
+  while (held_ < own && lost_.empty() && stop_.load() == 0) change_.wait_for(lock, kLookForStop);
+  return stop_.load() ? "interrupted" : lost_;
+}
+
+std::string Ranks::lost_line(size_t left) const {
+  return fmt::format("{}, and left its files: these are the results of {} of {} ranks", lost_, left, cluster_.size());
+}
+
+std::vector<std::optional<std::string>> Ranks::gather_saved(std::string mine) {
+  if (lost_.empty()) {
+    Cluster::Gathered all = cluster_.collect_left(mine);
+    lost_ = all.lost;
+    return std::move(all.by_rank);
+  }
+  std::vector<std::optional<std::string>> only_mine;
+  if (cluster_.root()) {
+    only_mine.resize(cluster_.size());
+    only_mine[0] = std::move(mine);
+  }
+  return only_mine;
+}
+
+}  // namespace fsr

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/plan/dealt.hpp"
+
+#include <algorithm>
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr Dealt kAll = {0, 1}, kNone = {0, 0};
+
+// The first number goes to rank `turn`, if there are so many.
+Dealt deal(unsigned rank, unsigned ranks, unsigned turn) {
+  if (rank >= ranks) return kNone;
+  return {(rank + ranks - turn % ranks) % ranks, ranks};
+}
+
+// Its threads go on where the one before has come to.
+bool follows_on(const RawWork& work) {
+  const Seek seek = work.workload.seek;
+  return work.workload.streams != 0 || seek == Seek::sequential || seek == Seek::once || seek == Seek::sequential_elsewhere;
+}
+
+// As many ranks as can each have the same part of all works.
+template <class Works, class Threads>
+unsigned even_ranks(unsigned ranks, const Works& works, Threads threads) {
+  while (ranks > 1 && std::any_of(works.begin(), works.end(), [&](const auto& work) { return threads(work) % ranks != 0; }))
+    --ranks;
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<Dealt> deal_threads(const PlannedRun& run, unsigned rank, unsigned ranks) {
+  std::vector<Dealt> dealt;
+  const std::vector<RawWork>& works = run.raw_works;
+  const bool by_priority = std::any_of(works.begin(), works.end(), [](const RawWork& w) { return w.workload.priority != 0; });
+  const bool by_share = run.keeps_shares() && !run.formats && run.rate.kind != Rate::fixed;
+  if (works.size() > 1 && (by_priority || by_share)) {
+    if (std::any_of(works.begin(), works.end(), follows_on)) ranks = 1;
+    ranks = even_ranks(ranks, works, [](const RawWork& w) { return w.threads; });
+    dealt.assign(works.size(), deal(rank, ranks, 0));
+    return dealt;
+  }
+  for (unsigned w = 0; w < works.size(); ++w)
+    dealt.push_back(!follows_on(works[w]) ? deal(rank, ranks, w) : w % ranks == rank ? kAll : kNone);
+  return dealt;
+}
+
+Dealt deal_files(const PlannedRun& run, unsigned rank, unsigned ranks) {
+  const std::vector<FileWork>& works = run.file_works;
+  for (const FileWork& work : works) {
+    const Operation operation = work.workload.operation;
+    if (operation == Operation::mkdir || operation == Operation::rmdir) ranks = 1;
+    ranks = std::min(ranks, work.workload.threads);
+  }
+  if (works.size() > 1 && !run.formats && run.rate.kind != Rate::fixed)
+    ranks = even_ranks(ranks, works, [](const FileWork& w) { return w.workload.threads; });
+  return deal(rank, std::max(1u, ranks), 0);
+}
+
+}  // namespace fsr::vdbench

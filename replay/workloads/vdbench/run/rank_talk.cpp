@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/run/rank_talk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "trace/bytes.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr const char* kDamaged = "damaged message from another process";
+
+// First byte of what a rank tells.
+enum Told : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', kStopped = 's' };
+
+}  // namespace
+
+std::string RankPart::save() const {
+  ByteWriter out;
+  out.raw(&seconds, sizeof seconds);
+  for (uint64_t n : {operations, failed, bytes, errors}) out.varint(n);
+  for (uint64_t n : events) out.varint(n);
+  return std::string(out.view());
+}
+
+RankPart RankPart::load(std::string_view saved) {
+  ByteReader in(saved);
+  RankPart part;
+  const std::string_view seconds = in.bytes(sizeof part.seconds);
+  if (in.ok()) memcpy(&part.seconds, seconds.data(), sizeof part.seconds);
+  for (uint64_t* n : {&part.operations, &part.failed, &part.bytes, &part.errors}) *n = in.varint();
+  for (uint64_t& n : part.events) n = in.varint();
+  if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
+  return part;
+}
+
+// An interval of one rank or of several.
+class RankTalk::Part {
+ public:
+  Part() = default;
+  Part(int64_t from, int64_t to, bool last, Tally counts) : from_(from), to_(to), last_(last), counts_(std::move(counts)) {}
+  void merge(const Part& other) {
+    from_ = other.from_;
+    to_ = std::max(to_, other.to_);
+    counts_.merge(other.counts_);
+  }
+  bool last() const { return last_; }
+  Interval told(unsigned number, bool last) const { return {number, from_, to_, counts_, last}; }
+
+ private:
+  int64_t from_ = 0, to_ = 0;
+  bool last_ = false;
+  Tally counts_;
+};
+
+RankTalk::RankTalk(Ranks& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats)
+    : ranks_(ranks), over_(over), stop_(stop), formats_(formats) {
+  for (size_t i = 0; i < works; ++i) directories_.emplace_back(false);
+  parts_ = std::make_unique<InStep<Part>>(ranks.cluster().size());
+}
+
+RankTalk::~RankTalk() = default;
+
+void RankTalk::error(const std::string& line, const ErrorPlace& place, const ErrorLog::Tell& told) {
+  if (ranks_.cluster().root()) return told(line, place);
+  ByteWriter out;
+  out.u8(kError);
+  out.text(line);
+  out.text(place.lun);
+  out.varint(place.lba);
+  out.varint(place.size);
+  out.svarint(place.error);
+  ranks_.tell(out.view(), false);
+}
+
+void RankTalk::interval(const Interval& told) {
+  if (!ranks_.several()) return tell_(told);
+  ByteWriter out;
+  out.u8(kInterval);
+  out.svarint(told.from);
+  out.svarint(told.to);
+  out.u8(told.last);
+  out.text(told.counts.save());
+  if (stop_.load() != 0) out.u8(kStopped);
+  ranks_.tell(out.view());
+}
+
+void RankTalk::made_directories(size_t work) {
+  if (directories_[work].exchange(true) || !ranks_.several()) return;
+  ByteWriter out;
+  out.u8(kDirectories);
+  out.varint(work);
+  ranks_.tell(out.view());
+}
+
+void RankTalk::perform(const std::function<void()>& act, ErrorLog& errors, TellInterval tell) {
+  tell_ = std::move(tell);
+  errors_ = &errors;
+  const Ranks::Talk talk{[this](const std::vector<std::string>& told) { return answer(told); },
+                         [this](const std::string& answer) { hear(answer); }, [this] { over_ = true; }};
+  ranks_.work_and_talk(
+      [&] {
+        if (formats_ && !makes_directories()) ranks_.tell("");
+        act();
+        if (formats_ && makes_directories())
+          for (size_t w = 0; w < directories_.size(); ++w) made_directories(w);
+      },
+      talk);
+  if (ranks_.several() && ranks_.cluster().root()) tell_complete(true);
+}
+
+std::string RankTalk::answer(const std::vector<std::string>& told) {
+  for (unsigned rank = 0; rank < told.size(); ++rank) take(rank, told[rank]);
+  tell_complete(false);
+  ByteWriter out;
+  out.u8(over_.load() || stop_.load() != 0);
+  for (const std::atomic<bool>& made : directories_) out.u8(made);
+  return std::string(out.view());
+}
+
+void RankTalk::take(unsigned rank, std::string_view told) {
+  ByteReader in(told);
+  while (in.ok() && in.left() != 0) switch (in.u8()) {
+      case kInterval: {
+        const int64_t from = in.svarint(), to = in.svarint();
+        const bool last = in.u8() != 0;
+        parts_->add(rank, Part(from, to, last, Tally::load(in.text())));
+        break;
+      }
+      case kError: {
+        const std::string line(in.text());
+        ErrorPlace place{.lun = std::string(in.text())};
+        place.lba = in.varint();
+        place.size = in.varint();
+        place.error = int(in.svarint());
+        ++errors_of_others_;
+        errors_->add(ranks_.cluster().name_of(rank) + ": " + line, place);
+        break;
+      }
+      case kDirectories:
+        in.varint();  // they are the root's
+        break;
+      case kStopped:
+        over_ = true;
+        break;
+      default:
+        in.fail();
+    }
+  if (!in.ok()) throw std::runtime_error(kDamaged);
+}
+
+void RankTalk::tell_complete(bool left) {
+  while (const std::optional<Part> one = parts_->next(left)) tell_(one->told(++intervals_, parts_->over(left)));
+}
+
+void RankTalk::hear(const std::string& answer) {
+  ByteReader in(answer);
+  if (in.u8()) over_ = true;
+  bool all_made = true;
+  for (std::atomic<bool>& made : directories_) {
+    const bool is = in.u8() != 0;
+    if (is) made = true;
+    all_made &= is;
+  }
+  if (formats_ && !all_made && !makes_directories()) ranks_.tell("");
+}
+
+void RankTalk::gather(RankPart mine, RunRecord& record) {
+  mine.errors -= errors_of_others_;
+  const auto parts = ranks_.gather(mine);
+  Events events{};
+  record.errors = 0;
+  for (unsigned rank = 0; rank < parts.size(); ++rank) {
+    if (!parts[rank]) continue;
+    const RankPart& part = *parts[rank];
+    record.errors += part.errors;
+    for (size_t i = 0; i < kEvents; ++i) events[i] += part.events[i];
+    if (ranks_.several())
+      record.ranks.push_back({rank, ranks_.cluster().hosts()[rank], part.seconds, part.operations, part.failed, part.bytes});
+  }
+  record.events = events_text(events, record.seconds);
+}
+
+void RankTalk::check(const std::function<void()>& checks) {
+  if (ranks_.lost().empty()) return ranks_.cluster().on_all(checks);
+  throw std::runtime_error(ranks_.lost() + ": nothing more is run without them all");
+}
+
+}  // namespace fsr::vdbench

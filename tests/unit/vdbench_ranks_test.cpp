@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a vdbench run is whose, of several ranks.
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "catch.hpp"
+#include "workloads/vdbench/pace/pace.hpp"
+#include "workloads/vdbench/plan/dealt.hpp"
+
+using namespace fsr::vdbench;
+using fsr::Arrival;
+
+namespace {
+
+RawWork raw_work(unsigned threads, Seek seek = Seek::random) {
+  RawWork work;
+  work.threads = threads;
+  work.workload.seek = seek;
+  return work;
+}
+
+FileWork file_work(unsigned threads, Operation operation = Operation::read) {
+  FileWork work;
+  work.workload.threads = threads;
+  work.workload.operation = operation;
+  return work;
+}
+
+// How many ranks have threads of each work, where each thread is on one.
+std::vector<unsigned> ranks_of(const PlannedRun& run, unsigned ranks) {
+  std::vector<unsigned> users(run.raw_works.size());
+  std::vector<std::vector<Dealt>> dealt;
+  for (unsigned rank = 0; rank < ranks; ++rank) dealt.push_back(deal_threads(run, rank, ranks));
+  for (size_t w = 0; w < users.size(); ++w) {
+    const unsigned threads = run.raw_works[w].threads;
+    for (unsigned thread = 0; thread < threads; ++thread)
+      REQUIRE(std::count_if(dealt.begin(), dealt.end(), [&](const auto& one) { return one[w].has(thread); }) == 1);
+    for (const auto& one : dealt) users[w] += one[w].any_below(threads);
+  }
+  return users;
+}
+
+unsigned ranks_with_files(const PlannedRun& run, unsigned ranks) {
+  unsigned users = 0;
+  std::vector<unsigned> owners(1000);
+  for (unsigned rank = 0; rank < ranks; ++rank) {
+    const Dealt dealt = deal_files(run, rank, ranks);
+    users += dealt.any_below(owners.size());
+    for (size_t file = 0; file < owners.size(); ++file) owners[file] += dealt.has(file);
+    for (const FileWork& work : run.file_works) REQUIRE(dealt.any_below(work.workload.threads) == (dealt.step != 0));
+  }
+  REQUIRE(std::all_of(owners.begin(), owners.end(), [](unsigned n) { return n == 1; }));
+  return users;
+}
+
+}  // namespace
+
+TEST_CASE("vdbench: ranks have the threads of random workloads together, those in turn on one") {
+  PlannedRun run;
+  run.rate = {Rate::fixed, 100};
+  run.raw_works = {raw_work(8), raw_work(3), raw_work(8, Seek::sequential), raw_work(8, Seek::once), raw_work(1)};
+  CHECK(ranks_of(run, 4) == std::vector<unsigned>{4, 3, 1, 1, 1});
+  CHECK(ranks_of(run, 1) == std::vector<unsigned>{1, 1, 1, 1, 1});
+  run.raw_works[0].workload.streams = 2;
+  CHECK(ranks_of(run, 4)[0] == 1);
+}
+
+TEST_CASE("vdbench: ranks that keep shares or priorities have the same part of each workload") {
+  PlannedRun run;
+  run.rate = {Rate::max};
+  run.raw_works = {raw_work(8), raw_work(6)};
+  CHECK(ranks_of(run, 4) == std::vector<unsigned>{4, 4});
+  run.workloads.resize(2);
+  run.workloads[0].skew = 70;
+  CHECK(ranks_of(run, 4) == std::vector<unsigned>{2, 2});
+  run.rate = {Rate::fixed, 100};
+  CHECK(ranks_of(run, 4) == std::vector<unsigned>{4, 4});
+  run.raw_works[0].workload.priority = 1;
+  run.raw_works[1].workload.priority = 2;
+  CHECK(ranks_of(run, 4) == std::vector<unsigned>{2, 2});
+  run.raw_works[1].workload.seek = Seek::sequential;
+  CHECK(ranks_of(run, 4) == std::vector<unsigned>{1, 1});
+}
+
+TEST_CASE("vdbench: ranks with files have threads of each workload") {
+  PlannedRun run;
+  run.systems.resize(1);
+  run.rate = {Rate::fixed, 100};
+  run.file_works = {file_work(8)};
+  CHECK(ranks_with_files(run, 4) == 4);
+  CHECK(ranks_with_files(run, 20) == 8);
+  run.file_works.push_back(file_work(3));
+  CHECK(ranks_with_files(run, 4) == 3);
+  run.rate = {Rate::max};
+  run.file_works[1].workload.threads = 2;
+  CHECK(ranks_with_files(run, 4) == 2);
+  run.file_works.push_back(file_work(8, Operation::mkdir));
+  CHECK(ranks_with_files(run, 4) == 1);
+}
+
+TEST_CASE("vdbench: ranks have the starts of one pace, each once") {
+  for (const Arrival arrival : {Arrival::exponential, Arrival::uniform, Arrival::deterministic}) {
+    PaceOptions options{.rate = 1001, .arrival = arrival, .seed = 5};
+    const std::vector<PaceShare> shares = {{.share = 75, .threads = 6}, {.share = 25, .threads = 2}};
+    Pace alone(shares, options);
+    for (unsigned work = 0; work < 2; ++work) {
+      std::map<int64_t, int> starts;
+      for (Pace::Turn turn; (turn = alone.take(work, 0)).at < 3'000'000'000;) ++starts[turn.at];
+      REQUIRE(starts.size() > 600);
+      for (unsigned rank = 0; rank < 4; ++rank) {
+        std::vector<PaceShare> its = shares;
+        for (PaceShare& share : its) share.dealt = {rank, 4};
+        if (!its[work].dealt.any_below(its[work].threads)) continue;
+        Pace pace(its, options);
+        for (Pace::Turn turn; (turn = pace.take(work, 0)).at < 3'000'000'000;) --starts[turn.at];
+      }
+      CHECK(std::all_of(starts.begin(), starts.end(), [](const auto& start) { return start.second == 0; }));
+    }
+  }
+}
