@@ -18,7 +18,7 @@ void ProgressLine::replay(const Progress& now, const std::vector<SeriesInterval>
   const double share = operations ? double(now.done) / double(operations) : 0;
   // As fast as possible, what is left follows from the rate so far; on a schedule, from the schedule.
   const int64_t left = span > 0 ? span - now.elapsed : share > 0 ? int64_t(double(now.elapsed) * (1 - share) / share) : 0;
-  std::string text = fmt::format("replay  {:3.0f} %  {} op/s  {}/s", share * 100, format_count(rate(last_.done, now.done)),
+  std::string text = fmt::format("{:<6}  {:3.0f} %  {} op/s  {}/s", who_, share * 100, format_count(rate(last_.done, now.done)),
                                  format_size(rate(last_.bytes, now.bytes)));
   if (!intervals.empty())
     text += fmt::format("  p50 {}  p99 {}", format_duration(intervals.back().all.service.p50),

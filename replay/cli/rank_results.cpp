@@ -146,9 +146,9 @@ std::string RanksSection::text() const {
     text += fmt::format("{:<10} {}, of rank {} on {}\n", "latest", format_duration(late), latest->rank, latest->host);
   for (const RankRow& row : rows_) {
     const RunResult& r = row.result;
-    text += fmt::format("{:<10} {} calls, {} failed, {:.1f}/s, response p99 {}, late by up to {}; {}\n",
-                        fmt::format("rank {}", row.rank), format_count(r.issued()), format_count(r.failed()), r.achieved(),
-                        format_duration(r.response.quantile(0.99)), format_duration(r.lateness.max()), row.host);
+    text += fmt::format("{:<10} {} {}, {} failed, {:.1f}/s, response p99 {}, late by up to {}; {}\n",
+                        fmt::format("rank {}", row.rank), format_count(r.issued()), issued_, format_count(r.failed()),
+                        r.achieved(), format_duration(r.response.quantile(0.99)), format_duration(r.lateness.max()), row.host);
   }
   return text;
 }
@@ -222,7 +222,8 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, RankInterval
   if (!cluster.root()) return true;
   report.series = intervals.series();
   input.describe(report);
-  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows)));
+  const std::string issued = report.operations;  // "calls that were planned"
+  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), issued.substr(0, issued.find(' '))));
   return whole;
 }
 

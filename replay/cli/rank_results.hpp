@@ -42,7 +42,8 @@ struct RankRow {
 // How well the clocks were known, and what began or was late; a line, an object of JSON and a row of the table `ranks` for each.
 class RanksSection final : public ReportSection {
  public:
-  explicit RanksSection(std::vector<RankRow> rows) : rows_(std::move(rows)) {}
+  // `issued`: the word for what they issue, "calls".
+  RanksSection(std::vector<RankRow> rows, std::string issued) : rows_(std::move(rows)), issued_(std::move(issued)) {}
   std::string text() const override;
   void facts(Facts&) const override {}
   void json(nlohmann::json& document) const override;
@@ -52,6 +53,7 @@ class RanksSection final : public ReportSection {
   std::vector<Facts> facts_of_ranks() const;
   int64_t start_spread() const;
   const std::vector<RankRow> rows_;
+  const std::string issued_;
 };
 
 // Collective, after a round. On the root the report is that of all ranks from then on, or of those that are left, and its

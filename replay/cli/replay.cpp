@@ -28,6 +28,7 @@ static int64_t wall_clock() {
 
 Replay::Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s)
     : command(c), cluster(all), stop(s), line(c.quiet, c.status_interval) {
+  if (cluster.size() > 1) line.name("rank 0");
   clock.heed(s);
 }
 

@@ -137,7 +137,10 @@ def split():
         split_well(name, run(*command, "--json", "-q", env=ENV), one, ranks)
     alike("split over forked ranks: the tree of one process", "whole", "forked")
     alike("split by mpirun: the tree of one process", "whole", "launched")
-    text = replay("app.zst", "told", "--ranks", "2", "--scale", "2x").stdout
+    done = run(FSREPLAY, "app.zst", "told", "--ranks", "2", "--scale", "2x", "--status-interval", "100ms")
+    text = done.stdout
+    case("split: the line of progress names whose it is", "rank 0 " in done.stderr and "replay " not in done.stderr, done.stderr[-300:])
+    case("split: a line for each rank counts operations", len(re.findall(rf"^rank [01] +[\d,]+ operations, [\d,]+ failed, .*; {HOST}$", text, re.M)) == 2, text)
     case("split: the report says how", re.search(r"\nsplit +over 2 ranks: \S+ % of waits cut \(\d+ of [\d,]+\), \d+ objects looked up that others made, largest share [56]\d % of the load\n"
                                                  r"cut +\w+ (\S+ )?of thread \d+ \(\S+\) waits for \w+ of thread \d+", text), text[:900])
 
