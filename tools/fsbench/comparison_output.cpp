@@ -74,8 +74,8 @@ std::string Comparison::text() const {
   for (const ComparedRow& row : rows) widest = std::max(widest, line_of(row, 1).name.size());
   for (size_t target = 1; target < targets.size(); ++target) {
     const std::string a(1, letter(0)), b(1, letter(target));
-    all += fmt::format("\n{:<{}}  {:<16}{:>12}{:>12}{:>9}  {:<18}{:>6}  {}\n", "", widest, "unit", a, b, b + "/" + a, "95 % interval",
-                       "sign", "verdict");
+    all += fmt::format("\n{:<{}}  {:<16}{:>12}{:>12}{:>9}  {:<18}{:>6}  {}\n", "", widest, "unit", a, b, b + "/" + a,
+                       "95 % interval", "sign", "verdict");
     for (const ComparedRow& row : rows) {
       const Line l = line_of(row, target);
       all += fmt::format("{:<{}}  {:<16}{:>12}{:>12}{:>9}  {:<18}{:>6}  {}\n", l.name, widest, l.unit, l.first, l.second, l.ratio,
