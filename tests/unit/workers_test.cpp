@@ -69,7 +69,11 @@ class TreeTarget final : public Target {
       queue.push_back(&r);
       return Submit::queued;
     }
-    void poll(int64_t, int, Completion& sink) override {
+    void poll(int64_t deadline, int wake, Completion& sink) override {
+      if (queue.empty()) {  // a worker that stayed awake would take the processor from the one that it waits for
+        pollfd fd{wake, POLLIN, 0};
+        wait_for_events(target.clock_, {&fd, 1}, deadline);
+      }
       std::vector<Request*> ready;
       ready.swap(queue);
       for (Request* r : ready) {
