@@ -97,6 +97,27 @@ TEST_CASE("what somebody else wrote while data was written again is written once
   CHECK(again[0].source == generated(2));
 }
 
+TEST_CASE("what is to be written again is taken piece by piece, without what others have written since") {
+  Fixture f;
+  for (uint64_t at = 0; at < 40; at += 10) f.file.wrote(at, at + 10, generated(at + 1), kOld);
+  f.file.wrote(100, 110, generated(), kNew);
+  const auto first = f.file.next_lost(0);
+  REQUIRE(first);
+  CHECK((first->begin == 0 && first->end == 10));
+  f.file.wrote(10, 15, generated(), kNew);
+  f.file.wrote(20, 30, generated(), kNew);
+  const auto second = f.file.next_lost(10);
+  REQUIRE(second);
+  CHECK((second->begin == 15 && second->end == 20));
+  CHECK(f.file.next_lost(17)->begin == 17);
+  CHECK(f.file.next_lost(20)->begin == 30);
+  CHECK_FALSE(f.file.next_lost(40));
+  // Somebody writes the piece that is under way: it comes once more.
+  f.file.wrote(2, 4, generated(), kNew);
+  f.file.wrote_again(*first, kNew);
+  CHECK((f.file.next_lost(0)->begin == 2 && f.file.next_lost(0)->end == 4));
+}
+
 TEST_CASE("sequential writes take one extent's memory, whatever their number") {
   Budget budget(1000);
   Uncommitted file(budget);

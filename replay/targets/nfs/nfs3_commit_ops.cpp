@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/payload.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
@@ -12,6 +13,7 @@ namespace fsr::nfs {
 namespace {
 
 constexpr unsigned kMostCommits = 4;  // of one operation, on a server that restarts again and again
+constexpr unsigned kMostRounds = 8;   // through what others write meanwhile
 
 void after_write_again(Call& call, const Rpc& rpc, const Reply& reply, int error);
 
@@ -29,13 +31,16 @@ void send_again(Call& call, uint32_t piece, uint64_t offset, uint32_t count) {
 
 void advance(Call& call) {
   const uint64_t most = std::min<uint64_t>(call.state().options.write_max, Payload::kDirect);
-  while (!call.error && call.outstanding < Nfs3Session::kParallel && call.next_lost < call.lost.size()) {
-    const LostData& lost = call.lost[call.next_lost];
-    const uint64_t offset = std::max(call.next, lost.begin);
-    const uint32_t count = uint32_t(std::min(most, lost.end - offset));
-    send_again(call, uint32_t(call.next_lost), offset, count);
-    call.next = offset + count;
-    call.next_lost += call.next == lost.end;
+  while (!call.error && call.outstanding < Nfs3Session::kParallel) {
+    std::optional<LostData> lost = call.state().next_lost(call.object, call.next);
+    // What others wrote while it was under way is to be written once more.
+    if (!lost && call.outstanding == 0 && call.next != 0 && ++call.rounds < kMostRounds)
+      lost = call.state().next_lost(call.object, 0);
+    if (!lost) break;
+    const uint32_t count = uint32_t(std::min(most, lost->end - lost->begin));
+    call.lost.push_back(*lost);
+    call.next = lost->begin + count;
+    send_again(call, uint32_t(call.lost.size() - 1), lost->begin, count);
   }
   if (call.outstanding == 0) call.rewritten_then(call, call.error);
 }
@@ -83,8 +88,9 @@ void after_commit(Call& call, const Rpc& rpc, const Reply& reply, int error) {
 }  // namespace
 
 void write_again(Call& call, void (*then)(Call& call, int error)) {
-  call.next = call.next_lost = 0;
-  call.outstanding = 0;
+  call.lost.clear();
+  call.next = 0;
+  call.outstanding = call.rounds = 0;
   call.error = 0;
   call.rewritten_then = then;
   advance(call);

@@ -70,7 +70,7 @@ struct Call {
   uint64_t commit_upto = 0;
   unsigned commits = 0;
   std::vector<LostData> lost;
-  size_t next_lost = 0;
+  unsigned rounds = 0;  // through what is lost
   void (*rewritten_then)(Call& call, int error) = nullptr;
   LockWish lock;
   void (*unlocked_then)(Call& call, int error) = nullptr;

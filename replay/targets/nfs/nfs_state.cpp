@@ -182,6 +182,14 @@ void NfsState::end_rewriting(ObjectId object) {
   });
 }
 
+std::optional<LostData> NfsState::next_lost(ObjectId object, uint64_t from) {
+  std::optional<LostData> next;
+  objects.visit(object, [&](Object& o) {
+    if (o.uncommitted) next = o.uncommitted->next_lost(from);
+  });
+  return next;
+}
+
 void NfsState::wrote_again(ObjectId object, const LostData& part, uint64_t verifier) {
   counters.bytes_again += part.end - part.begin;
   objects.visit(object, [&](Object& o) {

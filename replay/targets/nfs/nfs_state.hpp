@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,8 @@ class NfsState {
   // For whom wrote() told so: what is to be written again, or nothing where somebody else does that. end_rewriting() must follow.
   std::vector<LostData> begin_rewriting(ObjectId object);
   void end_rewriting(ObjectId object);
+  // The first that is to be written again, from there on, as of now: what others write meanwhile is not lost.
+  std::optional<LostData> next_lost(ObjectId object, uint64_t from);
   void wrote_again(ObjectId object, const LostData& part, uint64_t verifier);
 
  private:

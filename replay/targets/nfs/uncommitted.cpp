@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/nfs/uncommitted.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -59,6 +60,14 @@ std::vector<LostData> Uncommitted::lost() const {
   for (const auto& [begin, e] : extents_)
     if (e.lost) lost.push_back({begin, e.end, e.source, e.number});
   return lost;
+}
+
+std::optional<LostData> Uncommitted::next_lost(uint64_t from) const {
+  auto it = extents_.upper_bound(from);
+  if (it != extents_.begin() && std::prev(it)->second.end > from) --it;
+  while (it != extents_.end() && !it->second.lost) ++it;
+  if (it == extents_.end()) return std::nullopt;
+  return LostData{std::max(it->first, from), it->second.end, it->second.source, it->second.number};
 }
 
 // Where somebody wrote meanwhile, the server may have done that before this: it is to be written once more.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,8 @@ class Uncommitted {
   bool committed(uint64_t upto, uint64_t verifier);
   // What the server lost and is to be written again; in the order of offsets, without overlaps.
   std::vector<LostData> lost() const;
+  // The first of it from there on.
+  std::optional<LostData> next_lost(uint64_t from) const;
   // A part of that was.
   void wrote_again(const LostData& part, uint64_t verifier);
   // Something was lost that can't be written again. Told once, as an fsync does.

@@ -4,6 +4,7 @@
 the one before; a server that is killed; what recovery finds wrong.
 
 vdbench_journal.py [--kills N]"""
+import concurrent.futures
 import os
 import random
 import re
@@ -127,12 +128,10 @@ rd=hurt,fwd=r,elapsed=60,wss=100%,startcmd="dd if=/dev/zero of=`ls -d parts/*/* 
          "using            4 of           40 files" in content("parts.out/logfile.html"), (out[-1500:], done.stderr, told))
 
 
-def server_killed():
-    """On a server that is killed in the midst of a run, which goes on; then the program is."""
-    server = Server("nfs3")
-    text = FSD.replace("ANCHOR", server.url("tree")).replace("fwd=*", "fwd=(write,mixed)").replace("elapsed=60", "elapsed=8")
+def goes_on(kind, what, server, parameters):
+    """A run whose server is killed in the midst of it."""
     with open("kept.vdb", "w", encoding="ascii") as file:
-        file.write(text.replace("rd=r,fwd", "rd=r,format=yes,fwd"))
+        file.write(parameters)
     with subprocess.Popen([FSBENCH, "vdbench", "-f", "kept.vdb", "-o", "kept.out", "-q", "-j"], stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 60
         while "Starting RD=r;" not in content("kept.out/logfile.html") and process.poll() is None and time.monotonic() < until:
@@ -140,9 +139,27 @@ def server_killed():
         time.sleep(1)
         server.kill_and_start()
         errors = process.communicate(timeout=120)[1]
-    case("a run goes on when its server was killed, nothing is lost", process.returncode == 0 and errors == "", (errors, content("kept.out/errorlog.html")[-1500:]))
+    case(f"{kind}: a run on {what} goes on when its server was killed, nothing is lost", process.returncode == 0 and errors == "",
+         (errors, content("kept.out/errorlog.html")[-1500:]))
     shutil.rmtree("kept.out")
-    killed("NFSv3", text, 2)
+
+
+def server_killed(kind):
+    """On a server that is killed in the midst of a run, which goes on; then the program is."""
+    server = Server(kind)
+    server.options = ""  # as root
+    tree = server.url("tree")
+    where, _, query = server.base.partition("?")
+    lun = where.rstrip("/") + "/kept" + ("?" + query if query else "")
+    files = FSD.replace("ANCHOR", tree).replace("fwd=*", "fwd=(write,mixed)").replace("elapsed=60", "elapsed=6")
+    goes_on(kind, "files", server, files.replace("rd=r,fwd", "rd=r,format=yes,fwd"))
+    killed(f"files on {kind}", files, 2)
+    # Small, so that many of its blocks are written while others are made good for the server.
+    goes_on(kind, "an SD", server, SD.replace("lun=kept", f"lun={lun}").replace("elapsed=60", "elapsed=5"))
+
+
+def beside_server(kind, server):
+    return kind, run(f"{SERVERS}/{server}", sys.executable, os.path.abspath(__file__), "--on-server", kind, timeout=280)
 
 
 def main():
@@ -153,15 +170,16 @@ def main():
     recovery_of_a_device()
     recovery_of_files()
     working_set()
-    done = run(f"{SERVERS}/ganesha", sys.executable, os.path.abspath(__file__), "--on-server", timeout=280)
-    print(done.stdout, end="", flush=True)
-    case("on a server", done.returncode == 0 and "ok - NFSv3" in done.stdout, done.stdout[-500:] + done.stderr[-500:])
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for kind, done in pool.map(beside_server, ("nfs3", "9p", "afp"), ("ganesha", "diod", "netatalk")):
+            print(done.stdout, end="", flush=True)
+            case(f"beside a server of {kind}", done.returncode == 0 and done.stdout.count(f"{kind}") == 3, done.stdout[-500:] + done.stderr[-500:])
     sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
     with scratch():
-        if sys.argv[1:] == ["--on-server"]:
-            server_killed()
+        if sys.argv[1:2] == ["--on-server"]:
+            server_killed(sys.argv[2])
             sys.exit(1 if failed else 0)
         main()
