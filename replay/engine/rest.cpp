@@ -42,10 +42,12 @@ void Rest::until(int64_t due, Session& session, bool in_flight, Completion& sink
   if (inline_) return session.poll(std::min(due, now + 1000 * kLongest), -1, sink);
   if (due != kNever && due <= now + margin_) {
     // Too close for a sleep: stay awake until it's due.
+    const int64_t from = now;
     do {
       if (in_flight) session.poll(0, -1, sink);
       now = clock_.now();
     } while (now < due && !message());
+    awake_ += now - from;
     return;
   }
   sleeping_.store(true, std::memory_order_seq_cst);

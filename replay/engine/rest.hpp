@@ -29,6 +29,7 @@ class Rest {
   // follow what makes `message` true.
   void until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message);
   void wake();
+  int64_t awake() const { return awake_; }  // ns spent awake before due times, in all; for the worker's own thread
   bool sleeping() const { return sleeping_.load(std::memory_order_acquire); }
 
  private:
@@ -40,6 +41,7 @@ class Rest {
   std::atomic<bool> sleeping_{false};
   uint64_t rings_ = 0;       // writes to wake_fd_ that were not read yet
   int64_t margin_ = 50'000;  // ns before a due time that are spent awake
+  int64_t awake_ = 0;
 };
 
 }  // namespace fsr

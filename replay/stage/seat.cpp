@@ -44,8 +44,7 @@ void Seat::Performed::await_suspend(std::coroutine_handle<> h) {
 
 void Seat::Slept::await_suspend(std::coroutine_handle<> h) {
   seat_.waiting_ = h;
-  StageWorker& worker = *seat_.worker_;
-  worker.sleepers_.push({std::min(due_, seat_.play_.end), ++worker.sleeps_, &seat_});
+  seat_.worker_->sleep(seat_, std::min(due_, seat_.play_.end));
 }
 
 bool Seat::Arrived::await_suspend(std::coroutine_handle<> h) {
@@ -58,7 +57,7 @@ void Seat::leave(Barrier& barrier) { barrier.leave(play_); }
 void Seat::Moved::await_suspend(std::coroutine_handle<> h) {
   seat_.waiting_ = h;
   auto& workers = seat_.play_.places.at(place_);
-  seat_.worker_ = workers[seat_.number_ % workers.size()].get();
+  seat_.worker_ = seat_.home_ = workers[seat_.number_ % workers.size()].get();
   seat_.worker_->post(seat_);
 }
 

@@ -33,7 +33,7 @@ struct How {
 
 class Seat {
  public:
-  Seat(PlayState& play, StageWorker& worker, unsigned number) : play_(play), worker_(&worker), number_(number) {}
+  Seat(PlayState& play, StageWorker& worker, unsigned number) : play_(play), worker_(&worker), home_(&worker), number_(number) {}
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
 
@@ -83,6 +83,7 @@ class Seat {
 
   PlayState& play_;
   StageWorker* worker_;
+  StageWorker* home_;  // its worker but for the time that it is lent to another
   const unsigned number_;
   Actor actor_;
   std::coroutine_handle<> waiting_;  // what goes on next: the actor or something that it awaits
@@ -91,6 +92,7 @@ class Seat {
   Request request_;
   Row row_ = kUncounted;
   int64_t due_ = 0, issued_ = 0;
+  int64_t asleep_until_ = 0;  // while it is sent to another worker asleep
   Recording::Entry* recorded_ = nullptr;
   uint64_t next_id_ = 0, end_of_ids_ = 0;
 };

@@ -24,7 +24,8 @@ class Recording;
 class StageWorker;
 class Target;
 
-// A player, and where it begins. Players of one group share a worker, whatever place they are at.
+// A player, and where it begins. Players of one group share a worker, whatever place they are at, unless they wait for due times:
+// while it does, a player may change its worker.
 struct Part {
   std::unique_ptr<Player> player;
   unsigned place = 0;

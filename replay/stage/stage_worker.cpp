@@ -19,6 +19,17 @@ StageWorker::StageWorker(Target& target, Clock& clock, bool inline_worker)
       bytewise_(dynamic_cast<Bytewise*>(session_.get())),
       rest_(clock, inline_worker) {}
 
+void StageWorker::begin(PlayState& play) {
+  play_ = &play;
+  gatherer_ = nullptr;
+  for (const auto& place : play.places)
+    for (const auto& worker : place)
+      if (worker.get() == this && worker != place[0]) gatherer_ = place[0].get();
+  load_ = {};
+  room_.close();
+  has_guests_ = false;
+}
+
 void StageWorker::post(Seat& seat) {
   {
     std::lock_guard lock(mutex_);
@@ -32,7 +43,13 @@ void StageWorker::accept() {
   if (!posted_.load(std::memory_order_acquire)) return;
   std::lock_guard lock(mutex_);
   posted_.store(false, std::memory_order_relaxed);
-  ready_.insert(ready_.end(), inbox_.begin(), inbox_.end());
+  for (Seat* seat : inbox_) {
+    has_guests_ |= seat->home_ != this;
+    if (seat->asleep_until_)
+      sleep(*seat, std::exchange(seat->asleep_until_, 0));
+    else
+      ready_.push_back(seat);
+  }
   inbox_.clear();
 }
 
@@ -55,6 +72,10 @@ void StageWorker::run_ready() {
   for (unsigned i = 0; i < kReadyAtOnce && !ready_.empty(); ++i) {
     Seat& seat = *ready_.front();
     ready_.pop_front();
+    if (load_.heavy() && seat.home_ != this) {
+      send(seat, *seat.home_);
+      continue;
+    }
     if (seat.to_submit_) {
       burst_ = 0;
       seat.to_submit_ = false;
@@ -65,7 +86,6 @@ void StageWorker::run_ready() {
 }
 
 void StageWorker::wake_sleepers() {
-  if (sleepers_.empty()) return;
   const bool all = play_->ended.load(std::memory_order_relaxed);
   latest_ = clock_.now();
   while (!sleepers_.empty() && (all || sleepers_.top().due <= latest_)) {
@@ -83,9 +103,12 @@ bool StageWorker::step() {
     wanted_.store(false, std::memory_order_release);
   }
   accept();
-  wake_sleepers();
+  const bool paced = !sleepers_.empty() || has_guests_;
+  if (paced) wake_sleepers();
   if (ready_.empty()) return false;
+  const int64_t from = latest_;
   run_ready();
+  if (paced) weigh(from);
   if (in_flight_ != 0) session_->poll(0, -1, *this);
   return true;
 }
@@ -101,6 +124,42 @@ void StageWorker::rest(int64_t deadline) {
   // Without a completion, what was refused may be taken all the same by now.
   ready_.insert(ready_.end(), refused_.begin(), refused_.end());
   refused_.clear();
+}
+
+void StageWorker::sleep(Seat& seat, int64_t due) { sleepers_.push({due, ++sleeps_, &seat}); }
+
+void StageWorker::send(Seat& seat, StageWorker& to) {
+  seat.worker_ = &to;
+  to.post(seat);
+}
+
+// After players have had their turns, from then to `latest_`.
+void StageWorker::weigh(int64_t from) {
+  if (!load_.add(from, latest_, rest_.awake())) return;
+  if (load_.heavy()) {
+    room_.close();
+    if (has_guests_) send_sleepers(true);
+  } else if (load_.awake()) {
+    room_.open(load_.work());
+    if (gatherer_ && gatherer_->room_.take(load_.work())) send_sleepers(false);
+  } else {
+    room_.close();
+  }
+}
+
+void StageWorker::send_sleepers(bool home) {
+  std::vector<Sleeper> stay;
+  for (; !sleepers_.empty(); sleepers_.pop()) {
+    const Sleeper one = sleepers_.top();
+    StageWorker* to = home ? one.seat->home_ : gatherer_;
+    if (to == this) {
+      stay.push_back(one);
+      continue;
+    }
+    one.seat->asleep_until_ = one.due;
+    send(*one.seat, *to);
+  }
+  for (const Sleeper& one : stay) sleepers_.push(one);
 }
 
 bool StageWorker::submit(Seat& seat) {

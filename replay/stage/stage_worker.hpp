@@ -18,6 +18,7 @@
 #include "base/target.hpp"
 #include "engine/rest.hpp"
 #include "measure/tally.hpp"
+#include "stage/load.hpp"
 
 namespace fsr {
 
@@ -30,7 +31,7 @@ class StageWorker final : public Completion {
   // Throws what open_session() throws.
   StageWorker(Target& target, Clock& clock, bool inline_worker);
 
-  void begin(PlayState& play) { play_ = &play; }
+  void begin(PlayState& play);
   // Seats that begin here, before the play or from another worker: their turn comes.
   void post(Seat& seat);
   void wake() { rest_.wake(); }
@@ -71,12 +72,19 @@ class StageWorker final : public Completion {
   void run_ready();
   void accept();
   void wake_sleepers();
+  void sleep(Seat& seat, int64_t due);
+  void weigh(int64_t from);
+  void send_sleepers(bool home);  // home, or to the gatherer
+  static void send(Seat& seat, StageWorker& to);
 
   Target& target_;
   Clock& clock_;
   std::unique_ptr<Session> session_;
   Bytewise* const bytewise_;  // the same; null: it is none
   Rest rest_;
+  StageWorker* gatherer_ = nullptr;  // of the same place, takes over players that wait (stage/load.hpp); null: it is that itself
+  Load load_;
+  bool has_guests_ = false;  // or had in this play
   PlayState* play_ = nullptr;
   std::deque<Seat*> ready_;
   std::deque<Seat*> refused_;  // the target had no room for their operations
@@ -91,6 +99,7 @@ class StageWorker final : public Completion {
   Tally handed_;
   alignas(64) std::atomic<bool> posted_{false}, wanted_{false};
   alignas(64) std::atomic<uint64_t> completions_{0};  // written by the worker's thread alone
+  Room room_;                                         // for others' players
 };
 
 }  // namespace fsr
