@@ -136,8 +136,8 @@ rd=rd2,fwd=fwd*,fwdrate=1000,format=no,elapsed=3,interval=1
          formatted)
     asked = lines_of(out, "rd2")
     average = asked.get("avg_2-3", [0] * 50)
-    # A busy machine may be late with some.
-    case("1000 a second come as 1000 a second", 500 < average[0] < 1300, asked)
+    # A busy machine may be late with some, at the end of an interval.
+    case("1000 a second come as 1000 a second", 950 < average[0] < 1050, asked)
     case("in the shares that were asked for", all(abs(average[at] / average[0] - want) < 0.03 for at, want in ((5, .6), (7, .3), (25, .1))), average)
     case("the average leaves out the first interval", abs(average[0] - (asked["2"][0] + asked["3"][0]) / 2) < 0.2, asked)
     pages = sorted(os.listdir("mix.out"))
@@ -241,7 +241,9 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
     with open("sd2", "rb") as file:
         case("with content", all(any(file.read(1 << 20)) for _ in range(16)))
     asked = lines_of(out, "run1;").get("avg_2-3", [0] * 12)
-    case("1000 i/o a second of 5280 bytes, a third read", 500 < asked[0] < 1300 and abs(asked[2] - 5325) < 200 and abs(asked[3] - 32) < 3, asked)
+    whole = sum(line[0] for label, line in lines_of(out, "run1;").items() if label.isdigit())
+    case("1000 i/o a second come as that, within 1 % of three seconds", abs(whole - 3000) <= 30, whole)
+    case("1000 i/o a second of 5280 bytes, a third read", 950 < asked[0] < 1050 and abs(asked[2] - 5325) < 200 and abs(asked[3] - 32) < 3, asked)
     for threads in (1, 4):
         fastest = lines_of(out, f"run2; I/O rate: Controlled MAX; elapsed=2; For loops: threads={threads}").get("avg_2-2", [0] * 12)
         case(f"shares are kept at the highest rate, {threads} threads", abs(fastest[3] - 32) < 2, fastest)
@@ -271,7 +273,7 @@ rd=run4,sd=sd1,iorate=curve,curve=(20,60),elapsed=2,rdpct=100,xfersize=4k
     case("all runs twice", done.returncode == 0 and out.count("Starting RD=r;") == 2 and out.count("avg_2-2") == 2, out + done.stderr)
     with open("own.out/a.html", encoding="utf-8") as file:
         own = [float(line.split()[2]) for line in file if "avg_2-2" in line]
-    case("a WD has its own rate beside those of the others", len(own) == 2 and all(25 < rate < 75 for rate in own), own)
+    case("a WD has its own rate beside those of the others", len(own) == 2 and all(45 < rate < 55 for rate in own), own)
     done = run(FSREPLAY, "json.vdb", "-o", "old.out", "--layout", "5.00")
     case("fsreplay FILE.vdb, and 5.00's columns", done.returncode == 0 and len(lines_of(done.stdout, "r;")) == 3 and
          all(len(line) == 9 for line in lines_of(done.stdout, "r;").values()), done.stdout + done.stderr)
@@ -491,7 +493,7 @@ rd=rd2,format=clean
         checked = sum(int(n.replace(",", "")) for n in re.findall(r"Data Validation: ([0-9,]+) blocks checked, 0 not as written", out))
         case(f"{name}: ends well, with data that was checked", done.returncode == 0 and checked > 20, out + done.stderr)
         average = lines_of(out, "rd1;").get("avg_2-2", [0])
-        case(f"{name}: at the rate, or a little late", 30 < average[0] < 500, out)
+        case(f"{name}: at the rate, or a little late", 240 < average[0] < 360, out)
         case(f"{name}: all is removed", not os.path.exists(own), os.listdir(directory))
         address, query = url.partition("?")[::2]
         lun = address.rstrip("/") + "/big" + ("?" + query if query else "")

@@ -12,6 +12,8 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kLookAgain = 200'000;  // ns
 // Operations, of the workload that others wait for: a few, or a part of all so far that no share shows.
 constexpr double kAhead = 64, kPartAhead = 1.002;
+// With a rate: ns of the schedule, beside some gaps between starts.
+constexpr int64_t kTimeAhead = 50'000'000, kGapsAhead = 4;
 
 }  // namespace
 
@@ -35,6 +37,16 @@ bool Pace::yields(const Workload& w, int64_t now) const {
   return std::any_of(workloads_.begin(), workloads_.end(), [&](const auto& other) {
     return other->priority < w.priority && !other->gone.load(std::memory_order_relaxed) &&
            now - other->latest.load(std::memory_order_relaxed) > other->gap.load(std::memory_order_relaxed);
+  });
+}
+
+// Another workload is late by more than the threads of this one, whose share would grow. It waits, and can still make up for it.
+bool Pace::is_ahead(const Workload& w, int64_t now) const {
+  const int64_t at = std::min(w.latest.load(std::memory_order_relaxed), now);
+  return std::any_of(workloads_.begin(), workloads_.end(), [&](const auto& other) {
+    return other->share > 0 && other->priority <= w.priority && !other->gone.load(std::memory_order_relaxed) &&
+           at - other->latest.load(std::memory_order_relaxed) >
+               kTimeAhead + kGapsAhead * other->gap.load(std::memory_order_relaxed);
   });
 }
 
@@ -78,6 +90,7 @@ Pace::Turn Pace::take(unsigned workload, int64_t now) {
   Workload& w = *workloads_[workload];
   if (yields(w, now)) return {now + kLookAgain, false, false};
   if (w.rate > 0 || options_.rate > 0) {
+    if (w.rate == 0 && workloads_.size() > 1 && is_ahead(w, now)) return {now + kLookAgain, false, false};
     std::lock_guard lock(w.mutex);
     int64_t due = next(w);
     if (w.rate == 0) {

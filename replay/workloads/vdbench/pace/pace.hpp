@@ -75,6 +75,7 @@ class Pace {
   int64_t next_of_all(Workload& workload);
   double rate_at(int64_t second) const;
   bool yields(const Workload& workload, int64_t now) const;
+  bool is_ahead(const Workload& workload, int64_t now) const;
 
   const PaceOptions options_;
   std::vector<std::unique_ptr<Workload>> workloads_;
