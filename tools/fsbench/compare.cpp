@@ -15,8 +15,8 @@
 
 #include "compare_runs.hpp"
 #include "comparison.hpp"
+#include "existing_target.hpp"
 #include "subcommand.hpp"
-#include "util/environment.hpp"
 #include "util/output_file.hpp"
 
 namespace fsr::fsbench {
@@ -37,14 +37,6 @@ bool drop_caches() {
   sync();
   std::ofstream control("/proc/sys/vm/drop_caches");
   return bool(control << "3" << std::flush);
-}
-
-std::string way_to(const std::string& target) {
-  if (target.starts_with("file:") || target.find(':') == std::string::npos) {
-    const std::string directory = target.substr(target.starts_with("file:") ? 5 : 0);
-    return fmt::format("the kernel's client and page cache: {}", mount_text(directory));
-  }
-  return "a client of its own, without a page cache";
 }
 
 class Compare {

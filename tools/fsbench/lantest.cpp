@@ -278,7 +278,7 @@ class Lantest {
       tests.push_back(player.get());
       parts.push_back({std::move(player), i, i});
     }
-    report_.say(fmt::format("Working on {}, by operations\n\n", targets[0]->name()));
+    report_.say(fmt::format("Working on {}, by operations ({})\n\n", targets[0]->name(), way_to(targets[0]->name())));
     Played played;
     ranks_.work_and_meet([&] { played = stage.play(parts, {.stop = &stop_}); });
     std::vector<SessionEnd> ends;

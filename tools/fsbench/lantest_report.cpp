@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "existing_target.hpp"
 #include "lantest_database.hpp"
 #include "subcommand.hpp"
 #include "trace/bytes.hpp"
@@ -77,7 +78,7 @@ int LantestReport::ended(const std::vector<SessionEnd>& ends, const std::string&
   }
   if (status) complain(ends, interrupted);
   if (interrupted || whole.each.empty()) return status;
-  print(whole);
+  print(target, whole);
   if (database_) lantest_database(*database_, origin_, target, now - started_, status, settings_, whole);
   return status;
 }
@@ -97,9 +98,12 @@ void LantestReport::complain(const std::vector<SessionEnd>& ends, bool interrupt
   if (interrupted) fmt::print(stderr, "fsbench lantest: interrupted{}\n", left);
 }
 
-void LantestReport::print(const Sessions& sessions) const {
+void LantestReport::print(const std::string& target, const Sessions& sessions) const {
   if (options_.json) {
-    fmt::print("{}\n", json(settings_, sessions).dump(2));
+    nlohmann::json all = json(settings_, sessions);
+    all["target"] = target;
+    all["through"] = way_to(target);
+    fmt::print("{}\n", all.dump(2));
     return;
   }
   say(heading(settings_) + (options_.csv ? csv : tables)(settings_, sessions));

@@ -50,7 +50,7 @@ class LantestReport {
 
  private:
   void complain(const std::vector<SessionEnd>& ends, bool interrupted) const;
-  void print(const lantest::Sessions& sessions) const;
+  void print(const std::string& target, const lantest::Sessions& sessions) const;
 
   const Options options_;
   const lantest::Settings& settings_;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A mix in a directory on a kernel NFS mount: what the mount sent is read from its counters, and shown beside what was asked.
+# A mix in a directory on a kernel NFS mount: what the mount sent is read from its counters, and shown beside what was asked. And the
+# twelve tests of lantest there.
 if [ "${1:-}" != --beside-server ]; then
   "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1  # needs the network, which the server's namespace has not
   exec "$(dirname "$0")/../../servers/ganesha" "$0" --beside-server
@@ -18,11 +19,12 @@ mount -t nfs -o vers=3,nolock,noac,lookupcache=none,proto=tcp,mountproto=tcp,por
 fsreplay mix:nhfsstone /mnt/nfs --calls 300 --streams 1 -q --json >/share/nfs.json 2>/share/nfs.err
 echo \$? >/share/nfs.status
 fsreplay mix:nhfsstone /tmp/local --calls 300 --streams 1 -q --json >/share/local.json 2>/share/local.err
+fsbench lantest /mnt/nfs --percent 1 -n 1 --json >/share/lantest.json 2>/share/lantest.err
 umount /mnt/nfs || { echo "not ok - guest: the NFS mount can be unmounted"; exit 1; }
 echo "ok - guest: the NFS mount can be unmounted"
 E
 
-"$FSR_SOURCE/tests/vm/run" --share share --program "$FSR_BUILD/replay/fsreplay" job || not_ok "the guest's job" "ended with $?"
+"$FSR_SOURCE/tests/vm/run" --share share --program "$FSR_BUILD/replay/fsreplay" --program "$FSR_BUILD/tools/fsbench" job || not_ok "the guest's job" "ended with $?"
 check_report "every call on the mount succeeded" share/nfs.json 'r["differed"] == 0' 'r["mix"]["calls"] == 300'
 check_report "what the mount sent is counted" share/nfs.json 'r["mix"]["wire_calls"] > 150' \
   'r["mix"]["procedures"]["write"]["wire"] >= 30' 'r["mix"]["procedures"]["lookup"]["wire"] > 0'
@@ -32,3 +34,4 @@ check "and so is the status" test "$(cat share/nfs.status)" = \
   "$(python3 -c 'import json; print(0 if json.load(open("share/nfs.json"))["mix"]["valid"] else 1)')"
 check_report "a directory on no NFS is not waited for" share/local.json '"wire" not in r["mix"]' 'r["mix"]["valid"]' \
   'r["exit_status"] == 0'
+check_report "lantest runs on the mount, and names it" share/lantest.json 'len(r["rows"]) == 12' 'all(row["rate"] > 0 for row in r["rows"])' '" nfs " in r["through"]'
