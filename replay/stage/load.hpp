@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker does with its time. One that stays awake before due times takes a processor whole, however little its players do,
 // and two of them take two: so a worker of little work lends its players, while they wait, to another that is awake anyway. They
-// go home when that one has much to do, or one thing that takes long.
+// go home when that one has much to do, or one thing that takes long. Where requests are queued, which a server may take from each
+// connection beside the others, nobody is lent.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace fsr {
 
@@ -23,16 +25,17 @@ class Load {
     if (to - from < kLong && to - begin_ < kWindow) return false;
     work_ = unsigned(worked_ * 1000 / (to - begin_ + 1));
     awake_ = work_ + unsigned((awake - awake_before_) * 1000 / (to - begin_ + 1)) >= kAwake;
-    if (to - from >= kLong || work_ >= kHeavy) heavy_until_ = to + kRemembered;
+    if (std::exchange(queued_, false) || to - from >= kLong || work_ >= kHeavy) heavy_until_ = to + kRemembered;
     heavy_ = to < heavy_until_;
     begin_ = to;
     awake_before_ = awake;
     worked_ = 0;
     return true;
   }
+  void queued() { queued_ = true; }  // a request did not complete at once
   unsigned work() const { return work_; }
   bool awake() const { return awake_; }  // most of the time
-  bool heavy() const { return heavy_; }  // or was within a second
+  bool heavy() const { return heavy_; }  // much, long or queued work, now or within the last second
 
  private:
   static constexpr int64_t kWindow = 5'000'000, kLong = 1'000'000, kRemembered = 1'000'000'000;  // ns
@@ -40,7 +43,7 @@ class Load {
 
   int64_t begin_ = 0, worked_ = 0, awake_before_ = 0, heavy_until_ = 0;
   unsigned work_ = 0;
-  bool awake_ = false, heavy_ = false;
+  bool awake_ = false, heavy_ = false, queued_ = false;
 };
 
 // What a worker has left for players of others. By any thread.

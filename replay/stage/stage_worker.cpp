@@ -179,6 +179,7 @@ bool StageWorker::submit(Seat& seat) {
       account(seat);
       return true;
     case Submit::queued:
+      load_.queued();
       ++in_flight_;
       return false;
     case Submit::busy:

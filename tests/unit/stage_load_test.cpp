@@ -63,6 +63,11 @@ TEST_CASE("A worker that is awake for little work is told from one that sleeps, 
   CHECK_FALSE(load.heavy());
   load.add(at, at + 2 * kMs, awake);  // one thing that takes long
   CHECK(load.heavy());
+  at = turns(load, at + 2000 * kMs, 5 * kUs, 90 * kUs, &awake);
+  CHECK_FALSE(load.heavy());
+  load.queued();
+  at = turns(load, at, 5 * kUs, 90 * kUs, &awake);
+  CHECK(load.heavy());
 }
 
 TEST_CASE("There is room for as much work as leaves a worker idle for the most part") {
