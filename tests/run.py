@@ -257,7 +257,7 @@ def main():
     parser.add_argument("--not-suite", action="append", default=[], help="no tests of this suite")
     parser.add_argument("--filter", help="Catch2 test specification for the unit tests")
     parser.add_argument("--tally", help="append 'passed failed' to this file")
-    parser.add_argument("--jobs", type=int, default=2 * os.cpu_count() + 1, help="so many tests at once")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1, help="so many tests at once")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     os.makedirs(os.path.join(build, "test-logs"), exist_ok=True)
