@@ -92,6 +92,16 @@ void VdbenchDatabase::end(const RunRecord& record) {
       database_.add("intervals", interval_facts(told.times, kOperationNames[operation], its));
   }
   add_parts(record);
+  for (const RankLine& rank : record.ranks)
+    database_.add("ranks", {{"rank", int64_t(rank.rank)},
+                            {"host", rank.host},
+                            {"streams", int64_t(rank.threads)},
+                            {"issued", int64_t(rank.operations + rank.failed)},
+                            {"failed", int64_t(rank.failed)},
+                            {"bytes_read", int64_t(rank.read)},
+                            {"bytes_written", int64_t(rank.written)},
+                            {"elapsed_ns", ns(rank.seconds)},
+                            {"achieved_per_s", rank.seconds > 0 ? double(rank.operations) / rank.seconds : 0.0}});
   database_.commit();
 }
 

@@ -41,6 +41,8 @@ void Cluster::on_all(const std::function<void()>& step) {
   std::string failure;
   try {
     step();
+  } catch (const LostRank&) {
+    throw;  // the others hear of it
   } catch (const std::exception& e) {
     failure = e.what();
   }

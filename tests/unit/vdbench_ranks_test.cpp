@@ -20,6 +20,8 @@ RawWork raw_work(unsigned threads, Seek seek = Seek::random) {
   return work;
 }
 
+using Files = std::vector<std::vector<uint32_t>>;
+
 FileWork file_work(unsigned threads, Operation operation = Operation::read) {
   FileWork work;
   work.workload.threads = threads;
@@ -41,11 +43,11 @@ std::vector<unsigned> ranks_of(const PlannedRun& run, unsigned ranks) {
   return users;
 }
 
-unsigned ranks_with_files(const PlannedRun& run, unsigned ranks) {
+unsigned ranks_with_files(const PlannedRun& run, unsigned ranks, const Files& used = {}) {
   unsigned users = 0;
   std::vector<unsigned> owners(1000);
   for (unsigned rank = 0; rank < ranks; ++rank) {
-    const Dealt dealt = deal_files(run, rank, ranks);
+    const Dealt dealt = deal_files(run, used, rank, ranks);
     users += dealt.any_below(owners.size());
     for (size_t file = 0; file < owners.size(); ++file) owners[file] += dealt.has(file);
     for (const FileWork& work : run.file_works) REQUIRE(dealt.any_below(work.workload.threads) == (dealt.step != 0));
@@ -97,6 +99,24 @@ TEST_CASE("vdbench: ranks with files have threads of each workload") {
   CHECK(ranks_with_files(run, 4) == 2);
   run.file_works.push_back(file_work(8, Operation::mkdir));
   CHECK(ranks_with_files(run, 4) == 1);
+}
+
+TEST_CASE("vdbench: ranks with threads have a file for each, or one where they share it") {
+  PlannedRun run;
+  run.systems.resize(1);
+  run.rate = {Rate::fixed, 100};
+  run.file_works = {file_work(8)};
+  CHECK(ranks_with_files(run, 4, {{0, 1, 2, 3, 4, 5, 6, 7}}) == 4);
+  CHECK(ranks_with_files(run, 4, {{0, 1, 2}}) == 1);
+  run.file_works[0].workload.shared = true;
+  CHECK(ranks_with_files(run, 4, {{0, 1, 2}}) == 3);
+  run.file_works[0].workload.threads = 4;
+  CHECK(ranks_with_files(run, 4, {{1, 3, 5, 7}}) == 3);  // what workingsetsize= leaves, no even numbers
+  run.file_works[0].workload.shared = false;
+  CHECK(ranks_with_files(run, 4, {{1, 3, 5, 7}}) == 1);
+  run.file_works.push_back(file_work(2));
+  CHECK(ranks_with_files(run, 4, {{0, 1, 2, 3}, {0, 1, 2, 3}}) == 2);
+  CHECK(ranks_with_files(run, 4, {{0, 1, 2, 3}, {0, 2}}) == 1);
 }
 
 TEST_CASE("vdbench: ranks have the starts of one pace, each once") {

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """fsbench vdbench by forked ranks: the counts, trees and rates of one process, each operation once; intervals of all and a line for each rank; limits,
 failures and ends that hold for all; on NFSv4.1; what can't be."""
+import contextlib
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -56,6 +58,24 @@ rd=rate,wd=(a,b),iorate=1001,distribution=(deterministic)
 rd=shares,wd=(a,b),iorate=max
 rd=curve,wd=c,iorate=curve,curve=(20)
 rd=enough,wd=d,iorate=max,maxdata=1m,elapsed=20
+"""
+
+
+# Where ranks can't each have their part.
+SCARCE = """\
+fsd=few,anchor=scarce/few,files=3,size=8k
+fsd=part,anchor=scarce/part,width=2,files=20,size=8k,workingsetsize=32k
+fsd=nothing,anchor=scarce/nothing,files=3,size=8k
+fwd=default,xfersize=4k,threads=8,fileselect=random
+fwd=alone,fsd=few,operation=read
+fwd=shared,fsd=few,operation=read,fileio=(random,shared)
+fwd=part,fsd=part,operation=read,threads=4
+fwd=in_vain,fsd=few,operation=copy,target=nothing,threads=3
+rd=default,fwdrate=200,elapsed=2,interval=1
+rd=alone,fwd=alone,format=yes
+rd=shared,fwd=shared
+rd=part,fwd=part,format=yes
+rd=in_vain,fwd=in_vain,elapsed=50
 """
 
 
@@ -127,9 +147,13 @@ def storages():
     case("SDs: a limit holds for all together", len(several["enough"]["intervals"]) <= 2, several["enough"])
     pages = sorted(os.listdir("run.out"))
     case("SDs: reports of the root alone", "flatfile.html" in pages and not [page for page in pages if "rank" in page], pages)
-    done = run(FSBENCH, "vdbench", "-o", "text.out", "--ranks", "3", "-", "sd=sd1,lun=sds/a", "rd=rd1,iorate=100,elapsed=2,interval=1")
+    done = run(FSBENCH, "vdbench", "-o", "text.out", "--ranks", "3", "--results", "text.db", "-", "sd=sd1,lun=sds/a", "rd=rd1,iorate=100,elapsed=2,interval=1")
     lines = re.findall(rf"^\S+ rank (\d) \({HOST}\): [\d,]+ operations in \d+\.\d{{3}} s, 0 failed, ", done.stdout, re.M)
     case("SDs: a line for each rank", done.returncode == 0 and lines == ["0", "1", "2"], done)
+    with contextlib.closing(sqlite3.connect("text.db")) as results:
+        rows = results.execute("select rank, host, streams, bytes_read = 4096 * issued from ranks order by rank").fetchall()
+        issued = results.execute("select sum(ranks.issued) from ranks").fetchone()[0]
+    case("SDs: a row for each rank", rows == [(0, HOST, 3, 1), (1, HOST, 3, 1), (2, HOST, 2, 1)] and abs(issued - 200) <= 4, (rows, issued))
 
 
 def failures():
@@ -154,18 +178,46 @@ def failures():
     case("one simulation", done.returncode == 0 and done.stdout.count("Simulating RD=rate") == 1, done)
 
 
+def scarce():
+    os.mkdir("scarce")
+    for ranks, ending, used in (("1", "", {}), ("4", rf"rank [0-2] \({HOST}\): ", {"alone": 1, "shared": 3, "part": 1, "in_vain": 3})):
+        started = time.monotonic()
+        text = SCARCE if used else re.sub(r"^rd=(shared|part),.*\n", "", SCARCE, flags=re.M)
+        done, runs = vdbench(text, "--ranks", ranks, name="scarce")
+        case(f"{ranks} ranks and few files: the rate is kept", all(abs(sum(intervals(runs[name])) - 400) <= 8 for name in ("alone", "shared", "part")
+                                                                   if f"rd={name}," in text), runs)
+        case(f"{ranks} ranks and few files: as many as have some", all(sum(n > 0 for n in by_rank(runs[name])) == its for name, its in used.items() if name != "in_vain"),
+             [by_rank(runs[name]) for name in used])
+        said = f"fsbench vdbench: {ending}rd=in_vain: fwd=in_vain: 10000 attempts in a row found nothing that copy can be done to; the last: "
+        case(f"{ranks} ranks: threads that can do nothing end the run, which is reported", done.returncode == 1 and re.match(said, done.stderr)
+             and done.stderr.count("\n") == 1 and "in_vain" in runs and time.monotonic() - started < 40, (done.returncode, done.stderr))
+    for ranks in ("1", "3"):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=4", "none", "scarce"], check=True)
+        try:
+            done, runs = vdbench("fsd=fsd1,anchor=scarce,width=4,files=1,size=4k\nfwd=fwd1,fsd=fsd1,operation=getattr,threads=4\n"
+                                 "rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=2,interval=1\n", "--ranks", ranks, name="scarce")
+            case(f"{ranks} ranks: directories that can't be made are errors", done.returncode == 1 and done.stderr.startswith("fsbench vdbench: 5 errors: see")
+                 and len(runs) == 2, (done.stderr, list(runs)))
+        finally:
+            subprocess.run(["umount", "scarce"], check=True)
+
+
 def ended():
     text = STORAGE.format("sds").replace("elapsed=2", "elapsed=50")
     with open("long.vdb", "w", encoding="utf-8") as file:
         file.write(text[:text.index("rd=all")] + "rd=long,wd=(a,b),iorate=500\nrd=never,wd=c,iorate=500\n")
-    for name, act, said in (
-            ("^C", lambda run_, others: run_.send_signal(signal.SIGINT), "interrupted\n"),
-            ("SIGINT of another rank", lambda run_, others: os.kill(others[1], signal.SIGINT), "interrupted\n"),
-            ("a rank that is killed", lambda run_, others: os.kill(others[1], signal.SIGKILL), f"rank 2 ({HOST}) has ended: nothing more is run without them all\n")):
-        with subprocess.Popen([FSBENCH, "vdbench", "-f", "long.vdb", "-o", "long.out", "--ranks", "3"], text=True, stdout=subprocess.PIPE,
+    lost = f"rank 2 ({HOST}) has ended: nothing more is run without them all\n"
+    for name, interval, act, said in (
+            ("^C", "1", lambda run_, others: run_.send_signal(signal.SIGINT), "interrupted\n"),
+            ("SIGINT of another rank", "1", lambda run_, others: os.kill(others[1], signal.SIGINT), "interrupted\n"),
+            ("a rank that is killed", "1", lambda run_, others: os.kill(others[1], signal.SIGKILL), lost),
+            ("a rank that is killed in the first interval", "2", lambda run_, others: os.kill(others[1], signal.SIGKILL), lost)):
+        with subprocess.Popen([FSBENCH, "vdbench", "-f", "long.vdb", "-o", "long.out", "--ranks", "3", "-i", interval], text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as run_:
-            while not re.search(r"^\S+ +1 +\d", run_.stdout.readline()):
+            while not re.search(r"^\S+ +1 +\d" if interval == "1" else "Starting RD=long", run_.stdout.readline()):
                 pass
+            if interval != "1":
+                time.sleep(0.5)
             others = descendants(run_.pid, "fsbench")
             started = time.monotonic()
             act(run_, others)
@@ -184,6 +236,7 @@ def main():
         trees("d", "d")
         storages()
         failures()
+        scarce()
         ended()
         done = run(f"{SERVERS}/ganesha", sys.executable, os.path.abspath(__file__), "--on-server")
         print(done.stdout, end="", flush=True)

@@ -40,6 +40,7 @@ Actor FilePlayer::play(Seat& seat) {
     co_await close(seat, *anchor_, last);
   }
   if (--context_.threads == 0) context_.run.pace.leave(context_.number);
+  if (!gave_up_.empty()) throw std::runtime_error(gave_up_);  // here, since a Task can't
 }
 
 // Waits for the thread's turn.
@@ -79,10 +80,11 @@ Task FilePlayer::work(Seat& seat) {
 
 Task FilePlayer::blocked(Seat& seat, Event event) {
   ++events_[event];
-  if (++blocked_in_a_row_ > kMostBlocked)
-    throw std::runtime_error(fmt::format("fwd={}: {} attempts in a row found nothing that {} can be done to; the last: {}",
-                                         settings().name, kMostBlocked, kOperationNames[unsigned(settings().operation)],
-                                         kEventNames[event].words));
+  if (++blocked_in_a_row_ > kMostBlocked) {
+    gave_up_ = fmt::format("fwd={}: {} attempts in a row found nothing that {} can be done to; the last: {}", settings().name,
+                           kMostBlocked, kOperationNames[unsigned(settings().operation)], kEventNames[event].words);
+    co_return kOver;
+  }
   co_await seat.until(seat.now() + kBlockedPause);
   co_return seat.ended() ? kOver : 0;
 }

@@ -77,6 +77,7 @@ class FilePlayer final : public Player {
   uint32_t found_ = 0;  // by find()
   int64_t due_ = 0;     // of the operation at hand; 0: its issue
   unsigned blocked_in_a_row_ = 0;
+  std::string gave_up_;       // why; empty: it did not
   std::optional<Open> open_;  // of reads and writes
   std::string scratch_;
   ContentWriter writer_;

@@ -37,6 +37,7 @@ struct RankLine {
   std::string host;
   double seconds = 0;  // until its threads had ended
   uint64_t operations = 0, failed = 0, bytes = 0;
+  uint64_t threads = 0, read = 0, written = 0;  // bytes
 };
 
 // A run, while and after it is performed. Constant for pages. As large after a day as after a minute.

@@ -21,12 +21,22 @@ bool follows_on(const RawWork& work) {
   return work.workload.streams != 0 || seek == Seek::sequential || seek == Seek::once || seek == Seek::sequential_elsewhere;
 }
 
-// As many ranks as can each have the same part of all works.
-template <class Works, class Threads>
-unsigned even_ranks(unsigned ranks, const Works& works, Threads threads) {
-  while (ranks > 1 && std::any_of(works.begin(), works.end(), [&](const auto& work) { return threads(work) % ranks != 0; }))
-    --ranks;
+// As many ranks as fit all works; one does.
+template <class Works, class Fits>
+unsigned most_ranks(unsigned ranks, const Works& works, Fits fits) {
+  while (ranks > 1 && !std::all_of(works.begin(), works.end(), [&](const auto& work) { return fits(work, ranks); })) --ranks;
   return ranks;
+}
+
+// Whether each of so many ranks has a file for each of its threads, or one where they share it.
+bool has_files(const FileWorkload& workload, const std::vector<uint32_t>& used, unsigned ranks) {
+  std::vector<unsigned> files(ranks);
+  for (uint32_t file : used) ++files[file % ranks];
+  for (unsigned rank = 0; rank < ranks; ++rank) {
+    const unsigned threads = (workload.threads - rank + ranks - 1) / ranks;
+    if (files[rank] < (workload.shared ? 1 : threads)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -38,7 +48,7 @@ std::vector<Dealt> deal_threads(const PlannedRun& run, unsigned rank, unsigned r
   const bool by_share = run.keeps_shares() && !run.formats && run.rate.kind != Rate::fixed;
   if (works.size() > 1 && (by_priority || by_share)) {
     if (std::any_of(works.begin(), works.end(), follows_on)) ranks = 1;
-    ranks = even_ranks(ranks, works, [](const RawWork& w) { return w.threads; });
+    ranks = most_ranks(ranks, works, [](const RawWork& w, unsigned n) { return w.threads % n == 0; });
     dealt.assign(works.size(), deal(rank, ranks, 0));
     return dealt;
   }
@@ -47,15 +57,18 @@ std::vector<Dealt> deal_threads(const PlannedRun& run, unsigned rank, unsigned r
   return dealt;
 }
 
-Dealt deal_files(const PlannedRun& run, unsigned rank, unsigned ranks) {
+Dealt deal_files(const PlannedRun& run, const std::vector<std::vector<uint32_t>>& used, unsigned rank, unsigned ranks) {
   const std::vector<FileWork>& works = run.file_works;
   for (const FileWork& work : works) {
     const Operation operation = work.workload.operation;
     if (operation == Operation::mkdir || operation == Operation::rmdir) ranks = 1;
     ranks = std::min(ranks, work.workload.threads);
   }
-  if (works.size() > 1 && !run.formats && run.rate.kind != Rate::fixed)
-    ranks = even_ranks(ranks, works, [](const FileWork& w) { return w.workload.threads; });
+  const bool even = works.size() > 1 && !run.formats && run.rate.kind != Rate::fixed;
+  ranks = most_ranks(ranks, works, [&](const FileWork& w, unsigned n) {
+    if (even && w.workload.threads % n != 0) return false;
+    return used.empty() || has_files(w.workload, used[size_t(&w - works.data())], n);
+  });
   return deal(rank, std::max(1u, ranks), 0);
 }
 

@@ -20,7 +20,8 @@ struct Dealt {
 // Of each work, the threads that are the rank's. What follows on from each other goes on one rank, as do workloads that wait for
 // each other where not all ranks would have the same part of each.
 std::vector<Dealt> deal_threads(const PlannedRun& run, unsigned rank, unsigned ranks);
-// Of a run on trees: the files, and of each FWD the threads. Each rank that has files has threads of each FWD.
-Dealt deal_files(const PlannedRun& run, unsigned rank, unsigned ranks);
+// Of a run on trees: the files, and of each FWD the threads. Each rank that has files has threads of each FWD, and as many files
+// as of these, or one where they share it. `used`: of each FWD the numbers of its files; none where that does not matter.
+Dealt deal_files(const PlannedRun& run, const std::vector<std::vector<uint32_t>>& used, unsigned rank, unsigned ranks);
 
 }  // namespace fsr::vdbench

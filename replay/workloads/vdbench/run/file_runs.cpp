@@ -326,8 +326,30 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const 
   return cast;
 }
 
+Dealt FileRuns::deal(const PlannedRun& run) {
+  std::vector<std::vector<uint32_t>> used;
+  if (ranks_.several() && !run.formats)
+    for (const FileWork& work : run.file_works) {
+      const FileSystem& system = run.systems[work.system];
+      used.push_back(tree_of(system).anchor->structure().chosen_by(system));
+    }
+  return deal_files(run, used, ranks_.cluster().rank(), ranks_.cluster().size());
+}
+
+// In a format, all but the root take directories for made, some of which it may have failed to make.
+void FileRuns::forget_unmade(const PlannedRun& run) {
+  if (!run.formats || !ranks_.several()) return;
+  for (const FileWork& work : run.file_works) {
+    Tree& tree = tree_of(run.systems[work.system]);
+    const bool all = !ranks_.cluster().tell(tree.anchor->all_directories_exist() ? "y" : "").empty();
+    if (all || ranks_.cluster().root()) continue;
+    tree.anchor->forget();
+    tree.known.reset();
+  }
+}
+
 RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
-  const Dealt dealt = deal_files(run, ranks_.cluster().rank(), ranks_.cluster().size());
+  const Dealt dealt = deal(run);
   prepare(run, dealt);
   std::vector<PaceShare> shares;
   for (const FileWork& work : run.file_works)
@@ -355,7 +377,9 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   error_count_ += performed.record.errors;
   *ends_all = performed.ends_all;
   reports_.end(performed.record);
-  talk.check([&] { end_at_abandoned(performed.abandoned, run); });
+  talk.check([&] {
+    if (!performed.failure.empty()) throw std::runtime_error(performed.failure);
+  });
   for (const FileWork& work : run.file_works) begin_journal(tree_of(run.systems[work.system]));
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(checks.checked),
@@ -363,6 +387,7 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   talk.check([&] {
     if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
+  forget_unmade(run);
   return std::move(performed.record);
 }
 

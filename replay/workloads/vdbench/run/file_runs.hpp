@@ -63,6 +63,8 @@ class FileRuns final : public Runs {
   void prepare(const PlannedRun& run, const Dealt& files);
   void prepare(const PlannedRun& run, const FileSystem& system, const Dealt& files);
   void compare_trees(const PlannedRun& run, const Dealt& files);
+  Dealt deal(const PlannedRun& run);
+  void forget_unmade(const PlannedRun& run);
   Cast cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankTalk& talk);
   void play(const std::vector<Part>& parts);
 

@@ -49,6 +49,10 @@ class Teller {
 
   RunRecord finish() {
     if (late_from_) tell_late();  // the last one is not told where threads don't end
+    if (record_.intervals == 0) {
+      // Pages have one at least. Nothing is in it where a rank was lost before all had told any.
+      add(line_of(*record_.run, {}, double(record_.run->run->interval)));
+    }
     record_.average.wall = wall_now();
     return std::move(record_);
   }
@@ -63,14 +67,17 @@ class Teller {
   void tell(const Tally& counts, int64_t from, int64_t to) {
     if (duration_) to = std::min(to, duration_);
     if (to <= from || is_remnant(to - from)) return;
-    RunLine line = line_of(*record_.run, counts, double(to - from) / double(kSecond));
+    add(line_of(*record_.run, counts, double(to - from) / double(kSecond)));
+    check_limits();
+    options_.errors->look_at_time();
+    look_at_monitor();
+  }
+
+  void add(RunLine line) {
     line.wall = wall_now();
     line.cpu = cpu_.next();
     add_interval(record_, std::move(line));
     reports_.interval(record_);
-    check_limits();
-    options_.errors->look_at_time();
-    look_at_monitor();
   }
 
   // What is left after the last whole interval of a run that ends early says nothing.
@@ -118,23 +125,38 @@ Performed perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun
   PlayOptions play;
   play.duration = duration;
   play.interval = run.run->interval * kSecond;
-  play.on_interval = [&](const Interval& told) { talk.interval(told); };
+  Tally counts;    // of this rank
+  int64_t to = 0;  // ns since the start
+  play.on_interval = [&](const Interval& told) {
+    counts.merge(told.counts);
+    to = told.to;
+    talk.interval(told);
+  };
   play.stop = options.stop;
   play.over = options.over;
-  Played played;
-  talk.perform([&] { played = stage.play(parts, play); }, *options.errors, [&](const Interval& told) { teller.interval(told); });
-  Performed performed{.record = teller.finish(), .ends_all = teller.ends_all, .abandoned = played.abandoned};
-  performed.own.seconds = double(played.ended - played.started) / double(kSecond);
-  const Cell requested = line_of(run, played.counts, performed.own.seconds).all.requested;
+  std::string failure;
+  auto act = [&] {
+    try {
+      const Played played = stage.play(parts, play);
+      if (played.abandoned) failure = fmt::format("rd={}: {} threads did not end", run.name, played.abandoned);
+    } catch (const std::exception& e) {
+      failure = fmt::format("rd={}: {}", run.name, e.what());
+    }
+    if (!failure.empty()) talk.end();
+  };
+  talk.perform(act, *options.errors, [&](const Interval& told) { teller.interval(told); });
+  Performed performed{.record = teller.finish(), .own = {}, .ends_all = teller.ends_all, .failure = failure};
+  performed.own.seconds = double(to) / double(kSecond);
+  const Figures all = line_of(run, counts, performed.own.seconds).all;
+  const Cell& requested = all.requested;
   performed.own.operations = requested.count;
   performed.own.failed = requested.failed;
   performed.own.bytes = requested.bytes;
+  performed.own.threads = parts.size();
+  performed.own.read = all.of(Operation::read).bytes;
+  performed.own.written = all.of(Operation::write).bytes;
   performed.own.errors = options.errors->count();
   return performed;
-}
-
-void end_at_abandoned(unsigned abandoned, const PlannedRun& run) {
-  if (abandoned) throw std::runtime_error(fmt::format("rd={}: {} threads did not end", run.name, abandoned));
 }
 
 ErrorLimits limits_of(const General& general) { return {.most = general.data_errors, .wait = general.error_wait}; }

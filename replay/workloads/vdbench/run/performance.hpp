@@ -26,15 +26,12 @@ ErrorLimits limits_of(const General& general);
 struct Performed {
   RunRecord record;  // of all ranks, on the root
   RankPart own;
-  bool ends_all = false;   // the monitor's file asks for an end to all runs; on the root
-  unsigned abandoned = 0;  // threads that did not end, after which the stage can't be used
+  bool ends_all = false;  // the monitor's file asks for an end to all runs; on the root
+  std::string failure;    // nothing can be run after it: what a player threw, or threads that did not end
 };
-// Plays the run, on all ranks together, and tells the root's reports. Throws what a player threw.
+// Plays the run, on all ranks together, and tells the root's reports.
 Performed perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports, RankTalk& talk,
                   const PerformanceOptions& options);
-// After the run was reported. Throws std::runtime_error where there were any.
-void end_at_abandoned(unsigned abandoned, const PlannedRun& run);
-
 // Commands of a run or of all: by the shell, one after another, with $output replaced. What they print goes to the log. Throws
 // std::runtime_error for one that fails.
 void run_commands(const Commands& commands, Reports& reports);

@@ -18,14 +18,14 @@ namespace {
 constexpr const char* kDamaged = "damaged message from another process";
 
 // First byte of what a rank tells.
-enum Told : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', kStopped = 's' };
+enum Told : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', kEnd = 'x' };
 
 }  // namespace
 
 std::string RankPart::save() const {
   ByteWriter out;
   out.raw(&seconds, sizeof seconds);
-  for (uint64_t n : {operations, failed, bytes, errors}) out.varint(n);
+  for (uint64_t n : {operations, failed, bytes, errors, threads, read, written}) out.varint(n);
   for (uint64_t n : events) out.varint(n);
   return std::string(out.view());
 }
@@ -35,7 +35,8 @@ RankPart RankPart::load(std::string_view saved) {
   RankPart part;
   const std::string_view seconds = in.bytes(sizeof part.seconds);
   if (in.ok()) memcpy(&part.seconds, seconds.data(), sizeof part.seconds);
-  for (uint64_t* n : {&part.operations, &part.failed, &part.bytes, &part.errors}) *n = in.varint();
+  for (uint64_t* n : {&part.operations, &part.failed, &part.bytes, &part.errors, &part.threads, &part.read, &part.written})
+    *n = in.varint();
   for (uint64_t& n : part.events) n = in.varint();
   if (!in.ok() || in.left() != 0) throw std::runtime_error(kDamaged);
   return part;
@@ -88,8 +89,13 @@ void RankTalk::interval(const Interval& told) {
   out.svarint(told.to);
   out.u8(told.last);
   out.text(told.counts.save());
-  if (stop_.load() != 0) out.u8(kStopped);
+  if (stop_.load() != 0) out.u8(kEnd);
   ranks_.tell(out.view());
+}
+
+void RankTalk::end() {
+  over_ = true;
+  if (ranks_.several()) ranks_.tell(std::string(1, kEnd));
 }
 
 void RankTalk::made_directories(size_t work) {
@@ -109,8 +115,6 @@ void RankTalk::perform(const std::function<void()>& act, ErrorLog& errors, TellI
       [&] {
         if (formats_ && !makes_directories()) ranks_.tell("");
         act();
-        if (formats_ && makes_directories())
-          for (size_t w = 0; w < directories_.size(); ++w) made_directories(w);
       },
       talk);
   if (ranks_.several() && ranks_.cluster().root()) tell_complete(true);
@@ -147,7 +151,7 @@ void RankTalk::take(unsigned rank, std::string_view told) {
       case kDirectories:
         in.varint();  // they are the root's
         break;
-      case kStopped:
+      case kEnd:
         over_ = true;
         break;
       default:
@@ -183,7 +187,15 @@ void RankTalk::gather(RankPart mine, RunRecord& record) {
     record.errors += part.errors;
     for (size_t i = 0; i < kEvents; ++i) events[i] += part.events[i];
     if (ranks_.several())
-      record.ranks.push_back({rank, ranks_.cluster().hosts()[rank], part.seconds, part.operations, part.failed, part.bytes});
+      record.ranks.push_back({.rank = rank,
+                              .host = ranks_.cluster().hosts()[rank],
+                              .seconds = part.seconds,
+                              .operations = part.operations,
+                              .failed = part.failed,
+                              .bytes = part.bytes,
+                              .threads = part.threads,
+                              .read = part.read,
+                              .written = part.written});
   }
   record.events = events_text(events, record.seconds);
 }

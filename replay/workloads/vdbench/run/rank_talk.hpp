@@ -27,6 +27,7 @@ namespace fsr::vdbench {
 struct RankPart {
   double seconds = 0;
   uint64_t operations = 0, failed = 0, bytes = 0, errors = 0;
+  uint64_t threads = 0, read = 0, written = 0;  // bytes
   Events events{};
   std::string save() const;
   static RankPart load(std::string_view saved);  // throws std::runtime_error for bytes that save() did not make
@@ -42,9 +43,10 @@ class RankTalk {
   // Where the ErrorLog tells of failures: any thread. On the root, `told` is called.
   void error(const std::string& line, const ErrorPlace& place, const ErrorLog::Tell& told);
   // Performs on all ranks from one moment on. On the root, `tell` is called for the intervals of all together, and the errors of
-  // others are added to the log. Throws what `act` throws.
+  // others are added to the log.
   void perform(const std::function<void()>& act, ErrorLog& errors, TellInterval tell);
   void interval(const Interval& told);  // while `act` performs, any thread
+  void end();                           // on all ranks; as interval()
   // In a format the root makes the directories of all trees, for which the others wait; any thread.
   bool makes_directories() const { return ranks_.cluster().root(); }
   void made_directories(size_t work);

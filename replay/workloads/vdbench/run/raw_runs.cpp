@@ -295,7 +295,9 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   error_count_ += record.errors;
   *ends_all = performed.ends_all;
   reports_.end(record);
-  talk.check([&] { end_at_abandoned(performed.abandoned, run); });
+  talk.check([&] {
+    if (!performed.failure.empty()) throw std::runtime_error(performed.failure);
+  });
   for (const auto& validated : validated_)
     if (validated->journal) validated->journal->begin(validated->keys);
   if (definitions_.general.validation.on)
