@@ -65,6 +65,7 @@ struct Request {
   bool generated = false;    // the payload is Payload's, of op->object at op->offset, and can be had again
   bool want_data = false;    // read: the caller compares the content (otherwise it may be discarded unseen)
   bool want_attr = true;     // of what is made or linked, where a target would have to ask for it separately
+  bool alone = false;        // the session gets no other request before this one has ended: it may be waited for within submit()
   Outcome outcome;
   void* owner = nullptr;  // the engine's own
 };

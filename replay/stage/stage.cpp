@@ -80,6 +80,7 @@ Stage::Performance::Performance(Stage& stage, const std::vector<Part>& parts, co
     const unsigned turn = order.try_emplace(part.group, unsigned(order.size())).first->second;
     seats_.push_back(std::make_unique<Seat>(play_, *workers[turn % workers.size()], unsigned(seats_.size())));
     Seat& seat = *seats_.back();
+    seat.request_.alone = parts.size() == 1;
     seat.actor_ = part.player->play(seat);
     seat.waiting_ = seat.actor_.begin(play_);
   }

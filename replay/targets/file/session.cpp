@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 
 #include "targets/lock_patience.hpp"
 
@@ -23,9 +24,9 @@ constexpr uint64_t kCachePage = 4096;
 constexpr int64_t kQuick = 200'000;  // ns that a buffered write may take, and one for each byte
 constexpr unsigned kSlowSpell = 64;  // writes that go to the ring after some that took longer
 
-bool lies_in_memory(int fd) {
+bool lies_on(int fd, std::initializer_list<long> kinds) {
   struct statfs fs;
-  return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+  return fstatfs(fd, &fs) == 0 && std::count(kinds.begin(), kinds.end(), long(fs.f_type));
 }
 
 bool blocks(const Op& op) {
@@ -46,7 +47,11 @@ bool blocks(const Op& op) {
 }  // namespace
 
 FileSession::FileSession(std::shared_ptr<FileShared> shared)
-    : shared_(std::move(shared)), waiters_(shared_->bells, bell_), in_memory_(lies_in_memory(shared_->tree.objects().root())) {
+    : shared_(std::move(shared)),
+      waiters_(shared_->bells, bell_),
+      in_memory_(lies_on(shared_->tree.objects().root(), {TMPFS_MAGIC, RAMFS_MAGIC})),
+      local_(in_memory_ || lies_on(shared_->tree.objects().root(),
+                                   {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, XFS_SUPER_MAGIC})) {
   has_ring_ = io_uring_queue_init(kMostJobs, &ring_, 0) == 0;
   if (has_ring_ && io_uring_register_eventfd(&ring_, bell_.fd()) != 0) {
     io_uring_queue_exit(&ring_);
@@ -83,7 +88,9 @@ Submit FileSession::submit(Request& request) {
   request.outcome = {};
   OpenRef open;
   if (request.op->handle) shared_->tree.objects().opened(request.op->handle, &open);
-  if (open && !open->direct && (read_cached(request, *open) || write_cached(request, *open))) return Submit::completed;
+  const bool direct = open && open->direct;
+  if (open && !direct && (read_cached(request, *open) || write_cached(request, *open))) return Submit::completed;
+  if (request.alone && local_ && !direct && attempt(request)) return Submit::completed;
   if (on_ring_ + on_threads_ >= kMostJobs) return Submit::busy;
   if (!start_on_ring(request, std::move(open))) {
     start_on_thread(take_job(request));
@@ -127,7 +134,8 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
   do {
     const off_t at = off_t(op.offset + done);
     iovec part{.iov_base = buffer + done, .iov_len = op.length - done};
-    n = in_memory_ ? pread(open.fd.get(), buffer + done, part.iov_len, at) : preadv2(open.fd.get(), &part, 1, at, RWF_NOWAIT);
+    n = may_wait(request) ? pread(open.fd.get(), buffer + done, part.iov_len, at)
+                          : preadv2(open.fd.get(), &part, 1, at, RWF_NOWAIT);
     if (n < 0) {
       has_nowait_ = errno != EOPNOTSUPP;
       return false;
@@ -143,7 +151,7 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
 bool FileSession::write_cached(Request& request, const OpenFile& open) {
   const Op& op = *request.op;
   if (op.kind != OpKind::write || !fits_ring(op)) return false;
-  if (writes_to_ring_ > 0 && !in_memory_) {
+  if (writes_to_ring_ > 0 && !may_wait(request)) {
     --writes_to_ring_;
     return false;
   }

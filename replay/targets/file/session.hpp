@@ -41,7 +41,9 @@ class FileSession final : public Session, public Bytewise {
   static constexpr unsigned kMostJobs = 1024;
 
   bool attempt(Request& request, int64_t until = INT64_MAX);  // false: must wait for a lock, until then at most
-  // False: not by the page cache, or not without waiting; nothing was done.
+  // Whether a plain call serves best: it waits for this machine's disk at most, and nothing else waits meanwhile.
+  bool may_wait(const Request& request) const { return in_memory_ || (request.alone && local_); }
+  // False: not by the page cache, or not without waiting where that may not be; nothing was done.
   bool read_cached(Request& request, const OpenFile& open);
   bool write_cached(Request& request, const OpenFile& open);
   bool start_on_ring(Request& request, OpenRef open);
@@ -61,6 +63,7 @@ class FileSession final : public Session, public Bytewise {
   unsigned on_ring_ = 0, on_threads_ = 0;
   bool has_nowait_ = true;       // the file system can read without waiting, as far as is known
   const bool in_memory_;         // it never waits
+  const bool local_;             // it waits for no server and no other process
   int64_t write_excess_ = 0;     // ns that buffered writes took beyond what is quick, moving mean
   unsigned writes_to_ring_ = 0;  // that many more, because the page cache was slow to take others
   ReplyBuffer scratch_;          // where content is read to that nobody wants
