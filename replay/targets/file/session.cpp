@@ -50,8 +50,8 @@ FileSession::FileSession(std::shared_ptr<FileShared> shared)
     : shared_(std::move(shared)),
       waiters_(shared_->bells, bell_),
       in_memory_(lies_on(shared_->tree.objects().root(), {TMPFS_MAGIC, RAMFS_MAGIC})),
-      local_(in_memory_ || lies_on(shared_->tree.objects().root(),
-                                   {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, XFS_SUPER_MAGIC})) {
+      local_(in_memory_ ||
+             lies_on(shared_->tree.objects().root(), {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, XFS_SUPER_MAGIC})) {
   has_ring_ = io_uring_queue_init(kMostJobs, &ring_, 0) == 0;
   if (has_ring_ && io_uring_register_eventfd(&ring_, bell_.fd()) != 0) {
     io_uring_queue_exit(&ring_);
