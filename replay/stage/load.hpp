@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker does with its time. One that stays awake before due times takes a processor whole, however little its players do,
 // and two of them take two: so a worker of little work lends its players, while they wait, to another that is awake anyway. They
-// go home when that one has much to do, or one thing that takes long. Where requests are queued, which a server may take from each
-// connection beside the others, nobody is lent.
+// go home when that one has much to do, or one thing that takes long. Where requests are queued, which a server may take from
+// each connection beside the others, nobody is lent.
 #pragma once
 
 #include <atomic>
