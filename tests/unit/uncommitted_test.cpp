@@ -2,6 +2,10 @@
 // What is remembered of UNSTABLE writes, to write it again when a server lost it.
 #include "targets/nfs/uncommitted.hpp"
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "base/payload.hpp"
 #include "catch.hpp"
 
@@ -11,6 +15,16 @@ using namespace fsr::nfs;
 namespace {
 
 constexpr uint64_t kOld = 111, kNew = 222;  // verifiers
+
+std::vector<LostData> lost_of(Uncommitted& file) {
+  std::vector<LostData> all;
+  for (uint64_t from = 0;; from = all.back().end) {
+    const std::optional<LostData> piece = file.take_lost(from, UINT64_MAX, UINT64_MAX);
+    if (!piece) return all;
+    all.push_back(*piece);
+    file.leave(*piece);
+  }
+}
 
 DataSource generated(ObjectId object = 7, uint64_t shift = 0) { return {true, nullptr, object, shift}; }
 
@@ -36,7 +50,7 @@ TEST_CASE("a COMMIT under the same verifier makes writes safe, later ones except
   CHECK_FALSE(f.file.wrote(20, 30, generated(), kOld));
   CHECK_FALSE(f.file.committed(upto, kOld));
   CHECK_FALSE(f.file.empty());
-  CHECK(f.file.lost().empty());
+  CHECK(lost_of(f.file).empty());
   CHECK_FALSE(f.file.committed(f.file.writes(), kOld));
   CHECK(f.file.empty());
 }
@@ -46,20 +60,16 @@ TEST_CASE("another verifier of a COMMIT tells what is lost, once; written again 
   f.file.wrote(0, 10, generated(), kOld);
   f.file.wrote(20, 30, generated(8, 5), kOld);
   CHECK(f.file.committed(f.file.writes(), kNew));
-  std::vector<LostData> lost = f.file.lost();
+  std::vector<LostData> lost = lost_of(f.file);
   REQUIRE(places(lost) == Places{{0, 10}, {20, 30}});
   CHECK(lost[1].source == generated(8, 5));
   CHECK_FALSE(f.file.committed(f.file.writes(), kNew));
-  LostData part = lost[1];
-  part.end = 25;
-  f.file.wrote_again(lost[0], kNew);
-  f.file.wrote_again(part, kNew);
-  CHECK(places(f.file.lost()) == Places{{25, 30}});
+  f.file.wrote_again(lost[0], 10, kNew, 1);
+  f.file.wrote_again(lost[1], 5, kNew, 2);
+  CHECK(places(lost_of(f.file)) == Places{{25, 30}});
   CHECK_FALSE(f.file.committed(f.file.writes(), kNew));
-  CHECK(places(f.file.lost()) == Places{{25, 30}});
-  part.begin = 25;
-  part.end = 30;
-  f.file.wrote_again(part, kNew);
+  CHECK(places(lost_of(f.file)) == Places{{25, 30}});
+  f.file.wrote_again(lost_of(f.file)[0], 5, kNew, 3);
   CHECK_FALSE(f.file.committed(f.file.writes(), kNew));
   CHECK(f.file.empty());
   CHECK_FALSE(f.file.take_unknown_loss());
@@ -69,7 +79,7 @@ TEST_CASE("another verifier of a WRITE tells so for those before it") {
   Fixture f;
   f.file.wrote(0, 10, generated(), kOld);
   CHECK(f.file.wrote(100, 110, generated(), kNew));
-  CHECK(places(f.file.lost()) == Places{{0, 10}});
+  CHECK(places(lost_of(f.file)) == Places{{0, 10}});
   CHECK_FALSE(f.file.wrote(200, 210, generated(), kNew));
 }
 
@@ -79,43 +89,85 @@ TEST_CASE("what was overwritten, truncated or written stable is not written agai
   f.file.cut(10, 20);          // written stable
   f.file.cut(90, UINT64_MAX);  // truncated
   f.file.wrote(50, 60, generated(9), kNew);
-  CHECK(places(f.file.lost()) == Places{{0, 10}, {20, 50}, {60, 90}});
+  CHECK(places(lost_of(f.file)) == Places{{0, 10}, {20, 50}, {60, 90}});
   f.file.cut(0, UINT64_MAX);
-  CHECK(f.file.lost().empty());
+  CHECK(lost_of(f.file).empty());
   CHECK(f.file.empty());
-}
-
-TEST_CASE("what somebody else wrote while data was written again is written once more, after it") {
-  Fixture f;
-  f.file.wrote(0, 10, generated(1), kOld);
-  f.file.committed(f.file.writes(), kNew);
-  const std::vector<LostData> lost = f.file.lost();
-  f.file.wrote(4, 6, generated(2), kNew);
-  f.file.wrote_again(lost[0], kNew);
-  const std::vector<LostData> again = f.file.lost();
-  REQUIRE(places(again) == Places{{4, 6}});
-  CHECK(again[0].source == generated(2));
 }
 
 TEST_CASE("what is to be written again is taken piece by piece, without what others have written since") {
   Fixture f;
   for (uint64_t at = 0; at < 40; at += 10) f.file.wrote(at, at + 10, generated(at + 1), kOld);
+  CHECK_FALSE(f.file.has_lost());
   f.file.wrote(100, 110, generated(), kNew);
-  const auto first = f.file.next_lost(0);
-  REQUIRE(first);
-  CHECK((first->begin == 0 && first->end == 10));
+  CHECK(f.file.has_lost());
+  const auto place = [&](uint64_t from, uint64_t upto, uint64_t most) {
+    const std::optional<LostData> piece = f.file.take_lost(from, upto, most);
+    if (piece) f.file.leave(*piece);
+    return piece ? std::pair(piece->begin, piece->end) : std::pair<uint64_t, uint64_t>();
+  };
+  using Place = std::pair<uint64_t, uint64_t>;
+  CHECK(place(0, UINT64_MAX, 100) == Place{0, 10});
+  CHECK(place(0, UINT64_MAX, 4) == Place{0, 4});
+  CHECK(place(3, 7, 100) == Place{3, 7});
   f.file.wrote(10, 15, generated(), kNew);
   f.file.wrote(20, 30, generated(), kNew);
-  const auto second = f.file.next_lost(10);
-  REQUIRE(second);
-  CHECK((second->begin == 15 && second->end == 20));
-  CHECK(f.file.next_lost(17)->begin == 17);
-  CHECK(f.file.next_lost(20)->begin == 30);
-  CHECK_FALSE(f.file.next_lost(40));
-  // Somebody writes the piece that is under way: it comes once more.
-  f.file.wrote(2, 4, generated(), kNew);
-  f.file.wrote_again(*first, kNew);
-  CHECK((f.file.next_lost(0)->begin == 2 && f.file.next_lost(0)->end == 4));
+  CHECK(place(10, UINT64_MAX, 100) == Place{15, 20});
+  CHECK(place(17, UINT64_MAX, 100) == Place{17, 20});
+  CHECK(place(20, UINT64_MAX, 100) == Place{30, 40});
+  CHECK_FALSE(f.file.take_lost(20, 30, 100));
+  CHECK_FALSE(f.file.take_lost(40, UINT64_MAX, 100));
+}
+
+TEST_CASE("a write that was under way while older data was written again there is told so, and stays what is there") {
+  Fixture f;
+  for (uint64_t at = 0; at < 30; at += 10) f.file.wrote(at, at + 10, generated(at + 1), kOld);
+  f.file.committed(f.file.writes(), kNew);
+  const LostData first = *f.file.take_lost(0, UINT64_MAX, 100);
+  CHECK((f.file.raced(8, 12, 0) && f.file.raced(8, 12, 99)));  // it may still come
+  CHECK_FALSE(f.file.raced(10, 12, 0));
+  CHECK_FALSE(f.file.raced(5, 5, 0));
+  f.file.wrote(4, 6, generated(9), kNew);
+  f.file.wrote_again(first, 10, kNew, 5);
+  CHECK(places(lost_of(f.file)) == Places{{10, 20}, {20, 30}});
+  // Sent before the answer, and after it.
+  for (uint64_t at : {0, 4, 8}) CHECK((f.file.raced(at, at + 1, 4) && !f.file.raced(at, at + 1, 5)));
+  CHECK_FALSE(f.file.raced(10, 30, 0));
+  // What is left is under way no longer.
+  const LostData second = *f.file.take_lost(10, UINT64_MAX, 100);
+  f.file.leave(second);
+  CHECK_FALSE(f.file.raced(10, 20, 0));
+  // A COMMIT does not make it forgotten.
+  f.file.committed(f.file.writes(), kNew);
+  CHECK((f.file.raced(0, 1, 4) && !f.file.raced(0, 1, 5)));
+}
+
+TEST_CASE("a write that raced too often is lost, for good where its data is not kept") {
+  Fixture f;
+  f.file.wrote(0, 30, generated(), kOld);
+  f.file.wrote(10, 20, generated(9), kOld);
+  f.file.lose(10, 20);
+  const std::vector<LostData> lost = lost_of(f.file);
+  REQUIRE(places(lost) == Places{{10, 20}});
+  CHECK(lost[0].source == generated(9));
+  CHECK_FALSE(f.file.take_unknown_loss());
+  f.file.wrote(4, 6, {}, kOld);
+  f.file.lose(4, 6);
+  CHECK(f.file.take_unknown_loss());
+}
+
+TEST_CASE("two may write the same again at once") {
+  Fixture f;
+  f.file.wrote(0, 10, generated(), kOld);
+  f.file.committed(f.file.writes(), kNew);
+  const LostData one = *f.file.take_lost(0, UINT64_MAX, 100), other = *f.file.take_lost(0, UINT64_MAX, 100);
+  f.file.wrote_again(one, 10, kNew, 1);
+  CHECK(f.file.raced(0, 10, 1));  // with the other
+  f.file.wrote_again(other, 10, kNew, 2);
+  CHECK_FALSE(f.file.has_lost());
+  CHECK_FALSE(f.file.raced(0, 10, 2));
+  CHECK_FALSE(f.file.committed(f.file.writes(), kNew));
+  CHECK(f.file.empty());
 }
 
 TEST_CASE("sequential writes take one extent's memory, whatever their number") {
@@ -123,7 +175,7 @@ TEST_CASE("sequential writes take one extent's memory, whatever their number") {
   Uncommitted file(budget);
   for (uint64_t i = 0; i < 100'000; ++i) file.wrote(i * 4096, (i + 1) * 4096, generated(), kOld);
   CHECK(file.committed(file.writes(), kNew));
-  CHECK(places(file.lost()) == Places{{0, 100'000 * 4096}});
+  CHECK(places(lost_of(file)) == Places{{0, 100'000 * 4096}});
   CHECK_FALSE(file.take_unknown_loss());
 }
 
@@ -135,8 +187,8 @@ TEST_CASE("beyond the budget a loss is for good, and told once; what is given ba
     CHECK(file.committed(file.writes(), kNew));
     CHECK(file.take_unknown_loss());
     CHECK_FALSE(file.take_unknown_loss());
-    CHECK(!file.lost().empty());
-    CHECK(file.lost().size() < 10);
+    CHECK(!lost_of(file).empty());
+    CHECK(lost_of(file).size() < 10);
     CHECK(KeptData::keep(std::string(900, 'x'), budget) == nullptr);
   }
   CHECK(KeptData::keep(std::string(1000, 'x'), budget) != nullptr);

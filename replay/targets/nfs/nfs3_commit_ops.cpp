@@ -13,49 +13,52 @@ namespace fsr::nfs {
 namespace {
 
 constexpr unsigned kMostCommits = 4;  // of one operation, on a server that restarts again and again
-constexpr unsigned kMostRounds = 8;   // through what others write meanwhile
 
 void after_write_again(Call& call, const Rpc& rpc, const Reply& reply, int error);
 
-void send_again(Call& call, uint32_t piece, uint64_t offset, uint32_t count) {
+// The first that is lost in [from, upto), as it stands now. False: nothing is.
+bool send_again(Call& call, uint64_t from, uint64_t upto) {
+  const uint64_t most = std::min<uint64_t>(call.state().options.write_max, Payload::kDirect);
+  std::optional<LostData> piece = call.state().take_lost(call.object, from, upto, most);
+  if (!piece) return false;
   ++call.auxiliary;
   ++call.outstanding;
   Rpc& rpc = call.session->begin(call, Proc::write, after_write_again);
-  rpc.piece = piece;
-  rpc.offset = offset;
-  rpc.count = count;
+  rpc.piece = uint32_t(call.lost.size());
+  rpc.offset = piece->begin;
+  rpc.count = uint32_t(piece->end - piece->begin);
   XdrEncoder out(rpc.head);
-  encode_write(out, call.handle, offset, count, Stable::unstable);
-  call.session->send(rpc, call.lost[piece].source.data(offset, count));
+  encode_write(out, call.handle, rpc.offset, rpc.count, Stable::unstable);
+  call.lost.push_back(std::move(*piece));
+  call.session->send(rpc, call.lost.back().source.data(rpc.offset, rpc.count));
+  return true;
 }
 
 void advance(Call& call) {
-  const uint64_t most = std::min<uint64_t>(call.state().options.write_max, Payload::kDirect);
   while (!call.error && call.outstanding < Nfs3Session::kParallel) {
-    std::optional<LostData> lost = call.state().next_lost(call.object, call.next);
-    // What others wrote while it was under way is to be written once more.
-    if (!lost && call.outstanding == 0 && call.next != 0 && ++call.rounds < kMostRounds)
-      lost = call.state().next_lost(call.object, 0);
-    if (!lost) break;
-    const uint32_t count = uint32_t(std::min(most, lost->end - lost->begin));
-    call.lost.push_back(*lost);
-    call.next = lost->begin + count;
-    send_again(call, uint32_t(call.lost.size() - 1), lost->begin, count);
+    if (send_again(call, call.next, UINT64_MAX)) {
+      call.next = call.lost.back().end;
+      continue;
+    }
+    // What was passed may be lost once more.
+    if (call.outstanding > 0 || call.next == 0 || ++call.rounds == kRewritingRounds) break;
+    call.next = 0;
   }
-  if (call.outstanding == 0) call.rewritten_then(call, call.error);
+  if (call.outstanding > 0) return;
+  call.lost.clear();  // and the data that it kept
+  call.rewritten_then(call, call.error);
 }
 
 void after_write_again(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   --call.outstanding;
+  const LostData piece = call.lost[rpc.piece];
   if (!error && (reply.count > rpc.count || reply.count == 0)) error = reply.count ? EBADMSG : EIO;
   if (error) {
     call.error = error;
+    call.state().leave(call.object, piece);
   } else {
-    LostData part = call.lost[rpc.piece];
-    part.begin = rpc.offset;
-    part.end = rpc.offset + reply.count;
-    call.state().wrote_again(call.object, part, reply.verifier);
-    if (reply.count < rpc.count) send_again(call, rpc.piece, part.end, rpc.count - reply.count);
+    call.state().wrote_again(call.object, piece, reply.count, reply.verifier);
+    if (reply.count < rpc.count) send_again(call, piece.begin + reply.count, piece.end);
   }
   advance(call);
 }
@@ -79,16 +82,15 @@ void commit_again(Call& call, int error) {
 
 void after_commit(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   if (error) return finish_plain(call, rpc, reply, error);
-  const int for_good = call.state().committed(call.object, call.commit_upto, reply.verifier, &call.lost);
-  if (call.lost.empty() || for_good || call.commits == kMostCommits)
-    return finish_plain(call, rpc, reply, call.lost.empty() ? for_good : EIO);
+  bool lost = false;
+  const int for_good = call.state().committed(call.object, call.commit_upto, reply.verifier, &lost);
+  if (!lost || for_good || call.commits == kMostCommits) return finish_plain(call, rpc, reply, lost ? EIO : for_good);
   write_again(call, commit_again);
 }
 
 }  // namespace
 
 void write_again(Call& call, void (*then)(Call& call, int error)) {
-  call.lost.clear();
   call.next = 0;
   call.outstanding = call.rounds = 0;
   call.error = 0;

@@ -73,10 +73,7 @@ void finish_transfer(Call& call) {
   if (call.append) call.state().end_append(call.object);
   call.request->outcome.result = done;
   call.request->outcome.error = done ? 0 : call.error;
-  if (call.restarted) {
-    call.lost = call.state().begin_rewriting(call.object);
-    if (!call.lost.empty()) return write_again(call, finish_write);
-  }
+  if (call.restarted && call.state().begin_rewriting(call.object)) return write_again(call, finish_write);
   call.session->finish(call, call.request->outcome.error);
 }
 
@@ -94,15 +91,19 @@ void send_read(Call& call, uint64_t offset, uint32_t count) {
   call.session->send(rpc);
 }
 
-void send_write(Call& call, uint64_t offset, uint32_t count) {
+void write_piece(Call& call, uint64_t offset, uint32_t count, unsigned races) {
   Rpc& rpc = call.session->begin(call, Proc::write, after_write);
   rpc.offset = offset;
   rpc.count = count;
+  rpc.stamp = call.state().rewriting_stamp();
+  rpc.races = races;
   ++call.outstanding;
   XdrEncoder out(rpc.head);
   encode_write(out, call.handle, offset, count, call.stable);
   call.session->send(rpc, call.request->payload.substr(size_t(offset - call.start), count));
 }
+
+void send_write(Call& call, uint64_t offset, uint32_t count) { write_piece(call, offset, count, 0); }
 
 // Keeps up to kParallel requests under way. An empty transfer is one empty request.
 void advance(Call& call, uint32_t most, void (*send)(Call&, uint64_t, uint32_t)) {
@@ -142,12 +143,22 @@ void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   advance(call, call.state().options.read_max, send_read);
 }
 
-// What is not yet safe, and what is.
-void keep_track(Call& call, uint64_t offset, const Reply& reply) {
+// What is not yet safe, and what is. True: it is to be written once more.
+bool keep_track(Call& call, const Rpc& rpc, const Reply& reply) {
   NfsState& state = call.state();
-  if (reply.committed != Stable::unstable) return state.settled(call.object, offset, offset + reply.count);
-  const DataSource source = state.source_of(*call.request, call.start, offset, reply.count);
-  call.restarted |= state.wrote(call.object, offset, reply.count, source, reply.verifier);
+  const uint64_t end = rpc.offset + reply.count;
+  NfsState::Wrote wrote;
+  if (reply.committed != Stable::unstable) {
+    wrote.raced = state.settled(call.object, rpc.offset, end, rpc.stamp);
+  } else {
+    const DataSource source = state.source_of(*call.request, call.start, rpc.offset, reply.count);
+    wrote = state.wrote(call.object, rpc.offset, reply.count, source, reply.verifier, rpc.stamp);
+  }
+  call.restarted |= wrote.restarted;
+  if (!wrote.raced || rpc.races < kMostRaces) return wrote.raced;
+  state.lose(call.object, rpc.offset, end);
+  call.restarted = true;
+  return false;
 }
 
 void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error) {
@@ -157,9 +168,13 @@ void after_write(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   if (error) {
     end_transfer(call, rpc.offset, error);
   } else {
-    keep_track(call, rpc.offset, reply);
+    const bool again = keep_track(call, rpc, reply);
     call.request->outcome.attr = reply.attr;
-    if (reply.count < rpc.count) send_write(call, rpc.offset + reply.count, rpc.count - reply.count);
+    call.auxiliary += again;
+    if (again)
+      write_piece(call, rpc.offset, rpc.count, rpc.races + 1);
+    else if (reply.count < rpc.count)
+      send_write(call, rpc.offset + reply.count, rpc.count - reply.count);
   }
   advance(call, call.state().options.write_max, send_write);
 }

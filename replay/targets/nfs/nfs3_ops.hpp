@@ -55,7 +55,7 @@ bool check_name(Call& call, std::string_view name);
 uint32_t allowed_mode(const Call& call, uint32_t mode);
 // The last reply of an operation that needs nothing of it but the attributes.
 void finish_plain(Call& call, const Rpc& rpc, const Reply& reply, int error);
-// The server restarted: writes call.lost, of call.object, again.
+// The server restarted: writes again what it lost of call.object.
 void write_again(Call& call, void (*then)(Call& call, int error));
 // Asks for session->again(piece) again, ahead of what else is asked for; ends with lock_had_again().
 void reclaim_lock(Call& call, uint32_t piece);

@@ -35,6 +35,8 @@ struct Rpc final : wire::Exchange {
   uint64_t offset = 0;  // READ, WRITE
   uint32_t count = 0;
   uint32_t piece = 0;                                      // of Call::lost; of Nfs3Session::again_
+  uint64_t stamp = 0;                                      // WRITE: NfsState::rewriting_stamp()
+  unsigned races = 0;                                      // of it so far, with older data that is written again
   bool reclaim = false;                                    // of a lock
   int64_t lock_until = INT64_MIN;                          // while somebody else holds it, it is asked for until then
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns, when the server asks for patience
@@ -69,8 +71,8 @@ struct Call {
   bool restarted = false;  // a WRITE was told so
   uint64_t commit_upto = 0;
   unsigned commits = 0;
-  std::vector<LostData> lost;
-  unsigned rounds = 0;  // through what is lost
+  std::vector<LostData> lost;  // that was asked for so far
+  unsigned rounds = 0;         // through what is lost
   void (*rewritten_then)(Call& call, int error) = nullptr;
   LockWish lock;
   void (*unlocked_then)(Call& call, int error) = nullptr;

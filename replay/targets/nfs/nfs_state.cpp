@@ -121,19 +121,31 @@ void NfsState::end_append(ObjectId object) {
   });
 }
 
-bool NfsState::wrote(ObjectId object, uint64_t offset, uint64_t count, const DataSource& source, uint64_t verifier) {
-  bool restarted = false;
+NfsState::Wrote NfsState::wrote(ObjectId object, uint64_t offset, uint64_t count, const DataSource& source, uint64_t verifier,
+                                uint64_t stamp) {
+  Wrote result;
   objects.visit(object, [&](Object& o) {
     if (!o.uncommitted) o.uncommitted = std::make_unique<Uncommitted>(unstable_budget);
-    restarted = o.uncommitted->wrote(offset, offset + count, source, verifier);
+    result.raced = o.uncommitted->raced(offset, offset + count, stamp);
+    result.restarted = o.uncommitted->wrote(offset, offset + count, source, verifier);
   });
-  counters.lost_files += restarted;
-  return restarted;
+  counters.lost_files += result.restarted;
+  return result;
 }
 
-void NfsState::settled(ObjectId object, uint64_t offset, uint64_t end) {
+bool NfsState::settled(ObjectId object, uint64_t offset, uint64_t end, uint64_t stamp) {
+  bool raced = false;
   objects.visit(object, [&](Object& o) {
-    if (o.uncommitted) o.uncommitted->cut(offset, end);
+    if (!o.uncommitted) return;
+    raced = o.uncommitted->raced(offset, end, stamp);
+    o.uncommitted->cut(offset, end);
+  });
+  return raced;
+}
+
+void NfsState::lose(ObjectId object, uint64_t offset, uint64_t end) {
+  objects.visit(object, [&](Object& o) {
+    if (o.uncommitted) o.uncommitted->lose(offset, end);
   });
 }
 
@@ -153,27 +165,26 @@ bool NfsState::needs_commit(ObjectId object, uint64_t* upto) {
   return needed;
 }
 
-int NfsState::committed(ObjectId object, uint64_t upto, uint64_t verifier, std::vector<LostData>* lost) {
+int NfsState::committed(ObjectId object, uint64_t upto, uint64_t verifier, bool* lost) {
   bool restarted = false, for_good = false;
   objects.visit(object, [&](Object& o) {
     if (!o.uncommitted) return;
     restarted = o.uncommitted->committed(upto, verifier);
     for_good = o.uncommitted->take_unknown_loss();
-    *lost = o.uncommitted->lost();
+    *lost = o.uncommitted->has_lost();
   });
   counters.lost_files += restarted;
   counters.lost_for_good += for_good;
   return for_good ? EIO : 0;
 }
 
-std::vector<LostData> NfsState::begin_rewriting(ObjectId object) {
-  std::vector<LostData> lost;
+bool NfsState::begin_rewriting(ObjectId object) {
+  bool begins = false;
   objects.visit(object, [&](Object& o) {
-    if (!o.uncommitted || std::exchange(o.uncommitted->rewriting, true)) return;
-    lost = o.uncommitted->lost();
-    o.uncommitted->rewriting = !lost.empty();
+    if (!o.uncommitted || o.uncommitted->rewriting) return;
+    o.uncommitted->rewriting = begins = o.uncommitted->has_lost();
   });
-  return lost;
+  return begins;
 }
 
 void NfsState::end_rewriting(ObjectId object) {
@@ -182,18 +193,24 @@ void NfsState::end_rewriting(ObjectId object) {
   });
 }
 
-std::optional<LostData> NfsState::next_lost(ObjectId object, uint64_t from) {
-  std::optional<LostData> next;
+std::optional<LostData> NfsState::take_lost(ObjectId object, uint64_t from, uint64_t upto, uint64_t most) {
+  std::optional<LostData> piece;
   objects.visit(object, [&](Object& o) {
-    if (o.uncommitted) next = o.uncommitted->next_lost(from);
+    if (o.uncommitted) piece = o.uncommitted->take_lost(from, upto, most);
   });
-  return next;
+  return piece;
 }
 
-void NfsState::wrote_again(ObjectId object, const LostData& part, uint64_t verifier) {
-  counters.bytes_again += part.end - part.begin;
+void NfsState::wrote_again(ObjectId object, const LostData& piece, uint64_t bytes, uint64_t verifier) {
+  const uint64_t stamp = counters.bytes_again += bytes;
   objects.visit(object, [&](Object& o) {
-    if (o.uncommitted) o.uncommitted->wrote_again(part, verifier);
+    if (o.uncommitted) o.uncommitted->wrote_again(piece, bytes, verifier, stamp);
+  });
+}
+
+void NfsState::leave(ObjectId object, const LostData& piece) {
+  objects.visit(object, [&](Object& o) {
+    if (o.uncommitted) o.uncommitted->leave(piece);
   });
 }
 

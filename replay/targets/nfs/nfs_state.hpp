@@ -80,6 +80,8 @@ struct NfsOptions {
   bool impersonate = false;
 };
 
+constexpr unsigned kRewritingRounds = 8;        // through a file, on a server that restarts again and again
+constexpr unsigned kMostRaces = 8;              // of a write with older data that is written again
 constexpr uint64_t kUnstableBudget = 64 << 20;  // bytes, to be able to write again what a server loses
 
 class NfsState {
@@ -114,24 +116,33 @@ class NfsState {
   uint64_t place_append(ObjectId object, uint64_t size, uint64_t length);
   void end_append(ObjectId object);
 
-  // A WRITE of `count` bytes at `offset` was answered as UNSTABLE. True: the server had restarted, and the caller is to write
-  // again what begin_rewriting() returns.
-  bool wrote(ObjectId object, uint64_t offset, uint64_t count, const DataSource& source, uint64_t verifier);
-  // Bytes from `offset` up to `end` are safe or gone: written STABLE, truncated, deallocated.
-  void settled(ObjectId object, uint64_t offset, uint64_t end);
+  // Grows with each answer to what is written again. To be taken when a WRITE is sent, for wrote().
+  uint64_t rewriting_stamp() const { return counters.bytes_again; }
+  struct Wrote {
+    bool restarted = false;  // the server had, and something is lost: the caller is to begin_rewriting()
+    bool raced = false;      // older data that is written again may have come after this: the caller writes it once more
+  };
+  // A WRITE of `count` bytes at `offset` was answered as UNSTABLE.
+  Wrote wrote(ObjectId object, uint64_t offset, uint64_t count, const DataSource& source, uint64_t verifier, uint64_t stamp);
+  // Bytes from `offset` up to `end` are safe or gone: written STABLE, truncated, deallocated. Returns Wrote::raced.
+  bool settled(ObjectId object, uint64_t offset, uint64_t end, uint64_t stamp = UINT64_MAX);
+  // A write raced again and again: what it left there is to be written again by who does that for others.
+  void lose(ObjectId object, uint64_t offset, uint64_t end);
   // How the `count` bytes at `offset` of the file can be had again after the operation, whose data went to `start` of the file.
   DataSource source_of(const Request& request, uint64_t start, uint64_t offset, uint64_t count);
   // Is there something to commit? *upto: what the COMMIT to be sent will cover.
   bool needs_commit(ObjectId object, uint64_t* upto);
-  // A COMMIT was answered. *lost: what is to be written again and committed. Returns 0, or EIO if something can't be (counted,
-  // told once).
-  int committed(ObjectId object, uint64_t upto, uint64_t verifier, std::vector<LostData>* lost);
-  // For whom wrote() told so: what is to be written again, or nothing where somebody else does that. end_rewriting() must follow.
-  std::vector<LostData> begin_rewriting(ObjectId object);
+  // A COMMIT was answered. *lost: something is to be written again and committed. Returns 0, or EIO if something can't be
+  // (counted, told once).
+  int committed(ObjectId object, uint64_t upto, uint64_t verifier, bool* lost);
+  // Something is lost. True: the caller writes again what take_lost() gives, and calls end_rewriting() then. False: somebody else
+  // does that.
+  bool begin_rewriting(ObjectId object);
   void end_rewriting(ObjectId object);
-  // The first that is to be written again, from there on, as of now: what others write meanwhile is not lost.
-  std::optional<LostData> next_lost(ObjectId object, uint64_t from);
-  void wrote_again(ObjectId object, const LostData& part, uint64_t verifier);
+  // As Uncommitted's. Taken as it stands: what others write meanwhile is not lost.
+  std::optional<LostData> take_lost(ObjectId object, uint64_t from, uint64_t upto, uint64_t most);
+  void wrote_again(ObjectId object, const LostData& piece, uint64_t bytes, uint64_t verifier);
+  void leave(ObjectId object, const LostData& piece);
 
  private:
   std::atomic<uint64_t> hidden_names_{0};

@@ -31,7 +31,7 @@ bool Uncommitted::wrote(uint64_t begin, uint64_t end, const DataSource& source, 
   const uint64_t number = ++writes_;
   if (source.known && budget_.take(kExtentCost)) {
     ++counted_;
-    join_previous(extents_.emplace_hint(next, begin, Extent{end, source, verifier, number, false}));
+    join_previous(extents_.emplace_hint(next, begin, Extent{end, source, verifier, number, false, 0}));
   } else {
     unknown_.pending = true;
     unknown_.number = number;
@@ -49,39 +49,68 @@ void Uncommitted::cut(uint64_t begin, uint64_t end) {
 bool Uncommitted::committed(uint64_t upto, uint64_t verifier) {
   const bool restarted = suspect(upto, verifier);
   verifier_ = verifier;
-  std::erase_if(extents_, [&](const auto& entry) { return entry.second.number <= upto && !entry.second.lost; });
+  std::erase_if(extents_, [&](const auto& entry) {
+    if (entry.second.number > upto || entry.second.lost) return false;
+    committed_stamp_ = std::max(committed_stamp_, entry.second.stamp);
+    return true;
+  });
   if (unknown_.number <= upto) unknown_.pending = false;
   settle();
   return restarted;
 }
 
-std::vector<LostData> Uncommitted::lost() const {
-  std::vector<LostData> lost;
-  for (const auto& [begin, e] : extents_)
-    if (e.lost) lost.push_back({begin, e.end, e.source, e.number});
-  return lost;
+bool Uncommitted::has_lost() const {
+  return std::any_of(extents_.begin(), extents_.end(), [](const auto& entry) { return entry.second.lost; });
 }
 
-std::optional<LostData> Uncommitted::next_lost(uint64_t from) const {
-  auto it = extents_.upper_bound(from);
-  if (it != extents_.begin() && std::prev(it)->second.end > from) --it;
+std::optional<LostData> Uncommitted::take_lost(uint64_t from, uint64_t upto, uint64_t most) {
+  auto it = first_behind(from);
   while (it != extents_.end() && !it->second.lost) ++it;
-  if (it == extents_.end()) return std::nullopt;
-  return LostData{std::max(it->first, from), it->second.end, it->second.source, it->second.number};
+  if (it == extents_.end() || it->first >= upto) return std::nullopt;
+  const uint64_t begin = std::max(it->first, from), end = std::min(it->second.end, upto);
+  const LostData piece{begin, begin + std::min(most, end - begin), it->second.source, it->second.number};
+  under_way_.emplace_back(piece.begin, piece.end);
+  return piece;
 }
 
-// Where somebody wrote meanwhile, the server may have done that before this: it is to be written once more.
-void Uncommitted::wrote_again(const LostData& part, uint64_t verifier) {
-  split(part.begin);
-  split(part.end);
-  const uint64_t number = ++writes_;
-  for (auto it = extents_.lower_bound(part.begin); it != extents_.end() && it->first < part.end; ++it) {
+// What somebody wrote there meanwhile stays: that write sees that it raced.
+void Uncommitted::wrote_again(const LostData& piece, uint64_t bytes, uint64_t verifier, uint64_t stamp) {
+  leave(piece);
+  const uint64_t end = std::min(piece.end, piece.begin + bytes), number = ++writes_;
+  split(piece.begin);
+  split(end);
+  for (auto it = extents_.lower_bound(piece.begin); it != extents_.end() && it->first < end; ++it) {
     Extent& e = it->second;
-    e.lost = e.number > part.number;
-    if (e.lost) continue;
+    e.stamp = stamp;
+    if (e.number > piece.number) continue;
+    e.lost = false;
     e.verifier = verifier;
     e.number = number;
   }
+  settle();
+}
+
+void Uncommitted::leave(const LostData& piece) {
+  const auto it = std::find(under_way_.begin(), under_way_.end(), std::pair(piece.begin, piece.end));
+  if (it != under_way_.end()) under_way_.erase(it);
+}
+
+bool Uncommitted::raced(uint64_t begin, uint64_t end, uint64_t stamp) const {
+  if (begin >= end) return false;
+  if (committed_stamp_ > stamp) return true;
+  for (const auto& [from, to] : under_way_)
+    if (from < end && begin < to) return true;
+  for (auto it = first_behind(begin); it != extents_.end() && it->first < end; ++it)
+    if (it->second.stamp > stamp) return true;
+  return false;
+}
+
+void Uncommitted::lose(uint64_t begin, uint64_t end) {
+  split(begin);
+  split(end);
+  const auto first = extents_.lower_bound(begin);
+  if (first == extents_.end() || first->first != begin) unknown_.lost = true;  // the write's data was not kept
+  for (auto it = first; it != extents_.end() && it->first < end; ++it) it->second.lost = true;
   settle();
 }
 
@@ -98,6 +127,13 @@ bool Uncommitted::suspect(uint64_t upto, uint64_t verifier) {
   if (unknown_.pending && !unknown_.lost && unknown_.number <= upto && unknown_.verifier != verifier)
     unknown_.lost = found = true;
   return found && !before;
+}
+
+// The first extent that ends behind `at`.
+Uncommitted::Extents::const_iterator Uncommitted::first_behind(uint64_t at) const {
+  auto it = extents_.upper_bound(at);
+  if (it != extents_.begin() && std::prev(it)->second.end > at) --it;
+  return it;
 }
 
 // No extent reaches across `at`.
@@ -124,7 +160,7 @@ void Uncommitted::join_previous(Extents::iterator it) {
   if (it == extents_.begin()) return;
   auto previous = std::prev(it);
   Extent &a = previous->second, &b = it->second;
-  if (a.end != it->first || a.lost || a.verifier != b.verifier || a.source.kept || a.source != b.source) return;
+  if (a.end != it->first || a.lost || a.stamp || a.verifier != b.verifier || a.source.kept || a.source != b.source) return;
   a.end = b.end;
   a.number = b.number;
   extents_.erase(it);

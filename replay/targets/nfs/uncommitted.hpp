@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "op.hpp"
@@ -81,16 +82,20 @@ class Uncommitted {
   void cut(uint64_t begin, uint64_t end);
   // A COMMIT of the first `upto` writes was answered. True: it tells that the server restarted, for the first time.
   bool committed(uint64_t upto, uint64_t verifier);
-  // What the server lost and is to be written again; in the order of offsets, without overlaps.
-  std::vector<LostData> lost() const;
-  // The first of it from there on.
-  std::optional<LostData> next_lost(uint64_t from) const;
-  // A part of that was.
-  void wrote_again(const LostData& part, uint64_t verifier);
+  bool has_lost() const;  // something that the server lost and is to be written again
+  // The first of it in [from, upto), `most` bytes of that at most. It is under way then, until wrote_again() or leave().
+  std::optional<LostData> take_lost(uint64_t from, uint64_t upto, uint64_t most);
+  // Its first `bytes` were written. `stamp` tells when: stamps grow from one such answer to the next.
+  void wrote_again(const LostData& piece, uint64_t bytes, uint64_t verifier, uint64_t stamp);
+  void leave(const LostData& piece);
+  // A write of these bytes is answered that was sent when `stamp` was the latest. True: older data was written again there
+  // meanwhile, or still is, and may have come after it. To be asked at once with what the answer tells.
+  bool raced(uint64_t begin, uint64_t end, uint64_t stamp) const;
+  void lose(uint64_t begin, uint64_t end);  // what such a write left there is to be written again
   // Something was lost that can't be written again. Told once, as an fsync does.
   bool take_unknown_loss();
 
-  bool rewriting = false;  // somebody writes lost() again
+  bool rewriting = false;  // somebody writes again what is lost
 
  private:
   struct Extent {
@@ -98,6 +103,7 @@ class Uncommitted {
     DataSource source;
     uint64_t verifier, number;
     bool lost;
+    uint64_t stamp = 0;  // of its being written again, 0 = never was
   };
   using Extents = std::map<uint64_t, Extent>;  // by their begin
   struct Unknown {                             // writes whose data can't be had again
@@ -106,6 +112,7 @@ class Uncommitted {
   };
   static constexpr uint64_t kExtentCost = 48 + sizeof(Extents::value_type);  // bytes, with the tree's node
 
+  Extents::const_iterator first_behind(uint64_t at) const;
   void split(uint64_t at);
   Extents::iterator remove(uint64_t begin, uint64_t end);
   void join_previous(Extents::iterator it);
@@ -116,7 +123,9 @@ class Uncommitted {
   Extents extents_;
   size_t counted_ = 0;  // extents that the budget has paid for
   uint64_t writes_ = 0;
-  uint64_t verifier_ = 0;  // the last one told
+  uint64_t verifier_ = 0;                                 // the last one told
+  uint64_t committed_stamp_ = 0;                          // the latest of what was written again and committed then
+  std::vector<std::pair<uint64_t, uint64_t>> under_way_;  // what is being written again
   Unknown unknown_;
 };
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/payload.hpp"
 #include "targets/nfs4/ops.hpp"
@@ -14,18 +15,30 @@ namespace {
 
 constexpr unsigned kMostCommits = 4;  // of one operation, on a server that restarts again and again
 
-Task write_again(Call& call, File file, const std::vector<nfs::LostData>& lost) {
+// As it stands when its turn comes: others write meanwhile, which must not be overwritten with what was there before.
+Task write_again(Call& call, File file) {
   if ((file.flags & O_ACCMODE) == O_RDONLY) file.stateid = kAnonymous;
   const uint64_t most = std::min<uint64_t>(call.client().options.write_max, Payload::kDirect);
-  for (nfs::LostData part : lost)
-    for (const uint64_t end = part.end; part.begin < end; part.begin = part.end) {
-      call.auxiliary();
-      Written written;
-      const std::string_view bytes = part.source.data(part.begin, size_t(std::min(most, end - part.begin)));
-      if (int error = co_await write_bytes(call, file, part.begin, bytes, Stable::unstable, &written)) co_return error;
-      part.end = part.begin + written.count;
-      call.files().wrote_again(file.object, part, written.verifier);
+  uint64_t next = 0;
+  for (unsigned rounds = 0; rounds < nfs::kRewritingRounds;) {
+    const std::optional<nfs::LostData> piece = call.files().take_lost(file.object, next, UINT64_MAX, most);
+    if (!piece && next == 0) break;
+    if (!piece) {
+      next = 0;
+      ++rounds;
+      continue;
     }
+    call.auxiliary();
+    Written written;
+    const std::string_view bytes = piece->source.data(piece->begin, size_t(piece->end - piece->begin));
+    const int error = co_await write_bytes(call, file, piece->begin, bytes, Stable::unstable, &written);
+    if (error) {
+      call.files().leave(file.object, *piece);
+      co_return error;
+    }
+    call.files().wrote_again(file.object, *piece, written.count, written.verifier);
+    next = piece->begin + written.count;
+  }
   co_return 0;
 }
 
@@ -43,9 +56,8 @@ Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view
 }
 
 Task write_lost_again(Call& call, const File& file) {
-  const std::vector<nfs::LostData> lost = call.files().begin_rewriting(file.object);
-  if (lost.empty()) co_return 0;
-  const int error = co_await write_again(call, file, lost);  // what could not be is left to the next COMMIT
+  if (!call.files().begin_rewriting(file.object)) co_return 0;
+  const int error = co_await write_again(call, file);  // what could not be is left to the next COMMIT
   call.files().end_rewriting(file.object);
   co_return error;
 }
@@ -62,11 +74,11 @@ Task do_fsync(Call& call) {
     rpc.compound.putfh(file.handle).commit();
     const Reply& reply = co_await call.send(rpc);
     if (reply.error) co_return reply.error;
-    std::vector<nfs::LostData> lost;
+    bool lost = false;
     const int for_good = call.files().committed(file.object, upto, reply.verifier, &lost);
-    if (lost.empty() || for_good) co_return for_good;
+    if (!lost || for_good) co_return for_good;
     if (commits == kMostCommits) co_return EIO;
-    if (int error = co_await write_again(call, file, lost)) co_return error;
+    if (int error = co_await write_again(call, file)) co_return error;
     call.auxiliary();
     call.files().needs_commit(file.object, &upto);
   }

@@ -38,20 +38,38 @@ Stable stability(uint32_t flags) {
   return (flags & O_SYNC) == O_SYNC ? Stable::file : flags & O_DSYNC ? Stable::data : Stable::unstable;
 }
 
-// What is not yet safe, and what is.
-void keep_track(Call& call, const File& file, uint64_t offset, const Written& written, const nfs::DataSource& source) {
+// What is not yet safe, and what is. True: older data that is written again may have come after it.
+bool keep_track(Call& call, const File& file, uint64_t offset, const Written& written, const nfs::DataSource& source,
+                uint64_t stamp) {
   nfs::NfsState& files = call.files();
-  if (written.committed != Stable::unstable) return files.settled(file.object, offset, offset + written.count);
-  call.restarted |= files.wrote(file.object, offset, written.count, source, written.verifier);
+  if (written.committed != Stable::unstable) return files.settled(file.object, offset, offset + written.count, stamp);
+  const nfs::NfsState::Wrote wrote = files.wrote(file.object, offset, written.count, source, written.verifier, stamp);
+  call.restarted |= wrote.restarted;
+  return wrote.raced;
+}
+
+void lose(Call& call, const File& file, uint64_t offset, uint64_t count) {
+  call.files().lose(file.object, offset, offset + count);
+  call.restarted = true;
 }
 
 Task write_piece(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
   auto& [call, file, start] = *static_cast<Moving*>(context);
   const std::string_view bytes = call.request->payload.substr(size_t(offset - start), size);
   Written written;
-  const int error = co_await write_bytes(call, file, offset, bytes, stability(file.flags), &written);
-  if (error) co_return error;
-  keep_track(call, file, offset, written, call.files().source_of(*call.request, start, offset, written.count));
+  for (unsigned races = 0;; ++races) {
+    const uint64_t stamp = call.files().rewriting_stamp();
+    const int error = co_await write_bytes(call, file, offset, bytes, stability(file.flags), &written);
+    if (error) co_return error;
+    const nfs::DataSource source = call.files().source_of(*call.request, start, offset, written.count);
+    const bool raced = keep_track(call, file, offset, written, source, stamp);
+    if (!raced) break;
+    if (races == nfs::kMostRaces) {
+      lose(call, file, offset, written.count);
+      break;
+    }
+    call.auxiliary();
+  }
   moved->bytes = written.count;
   co_return 0;
 }
@@ -99,9 +117,10 @@ Task copy_through(Call& call, const File& from, const File& to, uint64_t* done) 
     if (reply.data.size() > size) co_return EBADMSG;
     call.buffer = reply.data;
     Written written;
+    const uint64_t stamp = call.files().rewriting_stamp();
     const int error = co_await write_bytes(call, to, op.offset2 + *done, call.buffer, stability(to.flags), &written);
     if (error) co_return error;
-    keep_track(call, to, op.offset2 + *done, written, {});
+    if (keep_track(call, to, op.offset2 + *done, written, {}, stamp)) lose(call, to, op.offset2 + *done, written.count);
     *done += written.count;
   }
   co_return 0;
@@ -112,13 +131,15 @@ Task copy_within(Call& call, const File& from, const File& to, uint64_t* done) {
   const uint64_t length = std::min(op.length, kLongestTransfer);
   while (*done < length) {
     Rpc& rpc = call.ask(from.who);
+    const uint64_t stamp = call.files().rewriting_stamp();
     rpc.compound.putfh(from.handle).savefh().putfh(to.handle);
     rpc.compound.copy(from.stateid, to.stateid, op.offset + *done, op.offset2 + *done, length - *done);
     const Reply& reply = co_await call.send(rpc);
     if (reply.error || reply.count == 0) co_return reply.error;
     if (reply.count > length - *done || !reply.synchronous) co_return EBADMSG;
-    keep_track(call, to, op.offset2 + *done, {reply.count, reply.committed, reply.verifier}, {});
-    *done += reply.count;
+    const Written written = {reply.count, reply.committed, reply.verifier};
+    if (keep_track(call, to, op.offset2 + *done, written, {}, stamp)) lose(call, to, op.offset2 + *done, written.count);
+    *done += written.count;
   }
   co_return 0;
 }
