@@ -29,7 +29,8 @@ class Rest {
   // follow what makes `message` true.
   void until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message);
   void wake();
-  int64_t awake() const { return awake_; }  // ns spent awake before due times, in all; for the worker's own thread
+  int64_t awake() const { return awake_; }                // ns spent awake before due times, in all; for the worker's own thread
+  int wake_descriptor() const { return wake_fd_.get(); }  // which wake() writes to; -1 with an inline worker
   bool sleeping() const { return sleeping_.load(std::memory_order_acquire); }
 
  private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stage/stage.hpp"
 
-#include <sched.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,6 +28,17 @@ constexpr int64_t kLook = 50'000'000;  // ns between looks at `stop`
 // ns without a completion after which players that were told to end are left alone: by `stop`, and because the time was over.
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 constexpr auto kHandOver = std::chrono::microseconds(100);
+
+namespace {
+
+// Gives the calling thread a table of descriptors of its own, with the standard streams and this one. Before Linux 5.9 it goes on
+// sharing the process's.
+void keep_only(int descriptor) {
+  if (close_range(unsigned(descriptor) + 1, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0) return;
+  if (descriptor > 3) close_range(3, unsigned(descriptor) - 1, 0);
+}
+
+}  // namespace
 
 // One play, from the caller's thread.
 class Stage::Performance {
@@ -195,17 +207,18 @@ void Stage::Performance::conduct() {
 }
 
 // A single worker plays on the caller's thread and has the table of descriptors to itself: Linux charges every call on a
-// descriptor for a table that threads share, a tenth of a cached read of a byte. The other thread keeps what was open when the
-// play began. It gets the signals, for they would interrupt requests.
+// descriptor for a table that threads share, a tenth of a cached read of a byte. The other thread keeps none of them: what the
+// player closes is closed. It gets the signals, for they would interrupt requests, but for those of a thread's own faults.
 void Stage::Performance::run_alone(StageWorker& worker) {
   running_ = 1;
-  std::thread conductor([this] {
-    unshare(CLONE_FILES);
+  std::thread conductor([this, wake = worker.wake_descriptor()] {
+    keep_only(wake);
     conduct();
   });
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t most, before;
+  sigfillset(&most);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&most, fault);
+  pthread_sigmask(SIG_SETMASK, &most, &before);
   prctl(PR_SET_TIMERSLACK, 1);
   perform(worker);
   prctl(PR_SET_TIMERSLACK, 0);  // as it was

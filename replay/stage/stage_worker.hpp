@@ -35,6 +35,7 @@ class StageWorker final : public Completion {
   // Seats that begin here, before the play or from another worker: their turn comes.
   void post(Seat& seat);
   void wake() { rest_.wake(); }
+  int wake_descriptor() const { return rest_.wake_descriptor(); }  // all that wake() needs of the caller's
   // Resumes players and looks for completions, without waiting. False: there was nothing to do.
   bool step();
   // Waits until there is something to do, or until `deadline`.
@@ -82,7 +83,7 @@ class StageWorker final : public Completion {
   std::unique_ptr<Session> session_;
   Bytewise* const bytewise_;  // the same; null: it is none
   Rest rest_;
-  StageWorker* gatherer_ = nullptr;  // of the same place, takes over players that wait (stage/load.hpp); null: it is that itself
+  StageWorker* gatherer_ = nullptr;  // of the same place, takes over players that wait (stage/load.hpp); null: this one does
   Load load_;
   bool has_guests_ = false;  // or had in this play
   PlayState* play_ = nullptr;

@@ -2,6 +2,9 @@
 #include "stage/stage.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -301,6 +304,33 @@ TEST_CASE("Many players on real workers: barriers, jobs of the pool, moves, coun
   CHECK(told == played.counts[0].count);
   CHECK(jobs == kPlayers * kRounds / 10);
   CHECK(meetings == kPlayers * kRounds);
+}
+
+TEST_CASE("What a single player closes is closed, and signals are as they were before", "[threads]") {
+  MonotonicClock clock;
+  int early[2], late[2];  // pipes that are there before the stage, and before the play
+  REQUIRE(pipe2(early, O_CLOEXEC) == 0);
+  auto target = open_target("memory:", {.clock = &clock});
+  Stage stage(clock);
+  stage.add(*target, 1);
+  REQUIRE(pipe2(late, O_CLOEXEC) == 0);
+  int ended = 0;
+  auto close_them = [&](Seat& seat) -> Actor {
+    co_await seat.until(seat.started() + 50 * kMs);
+    for (const int* pipe : {early, late}) {
+      close(pipe[1]);
+      pollfd end = {pipe[0], POLLIN, 0};
+      ended += poll(&end, 1, 2000) == 1 && (end.revents & POLLHUP);
+    }
+  };
+  sigset_t before, after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  CHECK(stage.play(parts(part(close_them)), {}).abandoned == 0);
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  CHECK(ended == 2);
+  for (int number : {SIGINT, SIGTERM, SIGSEGV, SIGUSR1}) CHECK(sigismember(&before, number) == sigismember(&after, number));
+  close(early[0]);
+  close(late[0]);
 }
 
 TEST_CASE("A play on a target that falls silent ends soon after its time, one that goes on is waited for") {
