@@ -18,9 +18,14 @@ namespace {
 
 std::atomic<int> stop{0};  // lock-free: set from the handler
 
-// After the second of a kind the next ends the process: a call on a mount whose server is gone waits for nothing less.
-void on_signal(int number) {
-  if (stop.load() != 0) signal(number, SIG_DFL);
+constexpr int kEndings[] = {SIGINT, SIGTERM, SIGHUP};
+
+// After the second one the next ends the process: a call on a mount whose server is gone waits for nothing less.
+void on_signal(int) {
+  struct sigaction now;
+  if (stop.load() != 0)
+    for (int number : kEndings)
+      if (sigaction(number, nullptr, &now) == 0 && now.sa_handler == on_signal) signal(number, SIG_DFL);
   stop.store(stop.load() == 0 ? 1 : 2);
 }
 
@@ -28,7 +33,7 @@ void on_signal(int number) {
 void handle_endings() {
   struct sigaction action = {}, before;
   action.sa_handler = on_signal;
-  for (int number : {SIGINT, SIGTERM, SIGHUP})
+  for (int number : kEndings)
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
 }

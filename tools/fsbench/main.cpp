@@ -83,9 +83,13 @@ int run(int argc, char** argv) {
   }
 }
 
-// After the second of a kind the next ends the process: a call on a mount whose server is gone waits for nothing less.
-void on_signal(int number) {
-  if (stop.load() != 0) signal(number, SIG_DFL);
+constexpr int kEndings[] = {SIGINT, SIGTERM};
+
+// After the second one the next ends the process: a call on a mount whose server is gone waits for nothing less. Ranks get a
+// SIGTERM when the first of them is gone.
+void on_signal(int) {
+  if (stop.load() != 0)
+    for (int number : kEndings) signal(number, SIG_DFL);
   stop.store(stop.load() == 0 ? 1 : 2);
 }
 
@@ -97,8 +101,7 @@ int main(int argc, char** argv) {
   fsr::occupy_standard_streams();
   struct sigaction action = {};
   action.sa_handler = fsr::fsbench::on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (int number : fsr::fsbench::kEndings) sigaction(number, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
   return fsr::status_of_output("fsbench", fsr::fsbench::run(argc, argv));
 }

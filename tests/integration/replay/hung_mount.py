@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A target on a mounted file system that does not answer any more, here a capture whose processes are stopped: a call on it that was
-not taken yet ends with the program, and a third ^C is that."""
+"""A target on a mounted file system that does not answer any more, here a capture whose processes are stopped. A call that the file
+system has not taken yet can only be left by ending the program, which a third ^C does."""
 import os
 import signal
 import subprocess
