@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "targets/shared_session.hpp"
+#include "targets/client_connection.hpp"
 
 namespace fsr {
 
@@ -49,22 +49,12 @@ struct PathCounters {
 
 // What the sessions of a target share. Tree derives from KnownTree.
 template <class Client, class Tree>
-struct PathConnection final : SharedConnection {
-  explicit PathConnection(const auto& settings) : client(settings), tree(client) {}
-  Client client;
+struct PathConnection final : ClientConnection<Client> {
+  explicit PathConnection(const auto& settings) : ClientConnection<Client>(settings), tree(this->client) {}
   Tree tree;  // refers to what is open at the client
 
-  Clock& clock() const override { return *client.settings.clock; }
-  void advance(int64_t now) override {
-    client.advance(now);
-    tree.lock_waits.retry(now);
-  }
-  wire::Channel::Interest interest(int64_t deadline) const override { return client.interest(tree.lock_waits.next(deadline)); }
-  uint64_t generation() const override { return client.generation(); }
-  void cancel(const std::vector<SharedCall*>& calls) override {
-    tree.lock_waits.wake();
-    client.cancel(calls);
-  }
+  Clock& clock() const override { return *this->client.settings.clock; }
+  RetryWaits& lock_waits() override { return tree.lock_waits; }
 };
 
 struct RepeatableCall : SharedCall {

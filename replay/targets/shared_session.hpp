@@ -58,7 +58,7 @@ class SharedConnection {
   // Sends and receives what there is, ends what is late, wakes what has waited long enough.
   virtual void advance(int64_t now) = 0;
   // When and for what advance() must be called; at `deadline` at the latest.
-  virtual wire::Channel::Interest interest(int64_t deadline) const = 0;
+  virtual wire::Channel::Interest interest(int64_t deadline) = 0;
   virtual uint64_t generation() const = 0;  // changes with the socket
   // The calls of a session that ends are finished when this returns.
   virtual void cancel(const std::vector<SharedCall*>& calls) = 0;

@@ -10,7 +10,7 @@ namespace fsr::nfs4 {
 constexpr unsigned kMostAttempts = 4;
 
 Shared::Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path)
-    : client(o, minor_version, path), files(client.options), states(client, files) {
+    : ClientConnection(o, minor_version, path), files(client.options), states(client, files) {
   client.recovery = &states;
 }
 

@@ -5,32 +5,22 @@
 #include <memory>
 #include <string>
 
+#include "targets/client_connection.hpp"
 #include "targets/nfs4/client.hpp"
 #include "targets/nfs4/states.hpp"
-#include "targets/shared_session.hpp"
 
 namespace fsr::nfs4 {
 
 // What the sessions of a target share.
-struct Shared final : SharedConnection {
+struct Shared final : ClientConnection<Client> {
   Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
   ~Shared() override { client.shut_down(); }
-  Client client;
   nfs::NfsState files;
   States states;
   uint64_t temporary_opens = 0;  // opens without a handle so far
 
   Clock& clock() const override { return *client.options.clock; }
-  void advance(int64_t now) override {
-    client.advance(now);
-    states.waits.retry(now);
-  }
-  wire::Channel::Interest interest(int64_t deadline) const override { return client.interest(states.waits.next(deadline)); }
-  uint64_t generation() const override { return client.generation(); }
-  void cancel(const std::vector<SharedCall*>& calls) override {
-    states.waits.wake();
-    client.cancel(calls);
-  }
+  RetryWaits& lock_waits() override { return states.waits; }
 };
 
 // One operation under way.
