@@ -37,7 +37,7 @@ struct PlayOptions {
   int64_t duration = 0;
   int64_t warmup = 0;                                // ns at the start whose counts are in no result
   int64_t interval = 0;                              // ns; 0: no intervals are told
-  std::function<void(const Interval&)> on_interval;  // on the thread that plays, in order; what is left at the end is the last
+  std::function<void(const Interval&)> on_interval;  // on play()'s thread, in order; what is left at the end is the last
   Recording* record = nullptr;                       // started already
   // 1: players are told to end, and left alone when nothing they do ends for 1.5 s; 2: what is under way is not waited for.
   const std::atomic<int>* stop = nullptr;
