@@ -80,7 +80,7 @@ void Sockets::signal_all(int signal) {
 }
 
 void Sockets::pass_on_stop() {
-  for (; options_.stop && passed_on_ < std::min(options_.stop->load(), 2); ++passed_on_) signal_all(SIGINT);
+  for (; options_.stop && passed_on_ < std::min(options_.stop->load(), 2); ++passed_on_) signal_all(SIGTERM);
 }
 
 void Sockets::send(unsigned to, std::string_view text, bool droppable) {
@@ -144,7 +144,7 @@ void Sockets::give_up(unsigned rank) {
 
 // The others end when they have read what was sent to them, and when the connection ends.
 Sockets::~Sockets() {
-  if (broken_) signal_all(SIGINT);
+  if (broken_) signal_all(SIGTERM);
   const SteadyClock::time_point end = SteadyClock::now() + kGrace;
   for (Peer& peer : peers_) peer.fd = UniqueFd();
   for (Peer& peer : peers_) {

@@ -27,10 +27,10 @@ Shared& shared() {
 
 // All ranks do it; the others end with it, and the root has waited for them when this returns.
 void on_ranks(const ClusterOptions& options, const std::function<void(Cluster&)>& act) {
-  const auto before = std::signal(SIGINT, SIG_IGN);  // tells ranks to end, as programs with a handler do
+  const auto before = std::signal(SIGTERM, SIG_IGN);  // tells ranks to end, as programs with a handler do
   std::unique_ptr<Cluster> cluster = open_cluster(options);
   if (cluster->root()) {
-    std::signal(SIGINT, before);
+    std::signal(SIGTERM, before);
     return act(*cluster);
   }
   try {

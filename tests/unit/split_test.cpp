@@ -287,9 +287,9 @@ struct Together {
 Together& run_together(const std::vector<Op>& ops, unsigned ranks, const std::string& directory) {
   static void* const memory = mmap(nullptr, sizeof(Together), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   Together& all = *new (memory) Together();
-  const auto before = std::signal(SIGINT, SIG_IGN);  // tells ranks to end, as programs with a handler do
+  const auto before = std::signal(SIGTERM, SIG_IGN);  // tells ranks to end, as programs with a handler do
   std::unique_ptr<Cluster> cluster = open_cluster({.ranks = ranks});
-  if (cluster->root()) std::signal(SIGINT, before);
+  if (cluster->root()) std::signal(SIGTERM, before);
   {
     Analyzed analyzed = analyze(ops, ranks);
     MonotonicClock clock;

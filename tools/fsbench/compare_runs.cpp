@@ -86,7 +86,7 @@ class Child {
     while (waits[0].fd >= 0 || waits[1].fd >= 0) {
       if (stop.load() > passed) {
         passed = stop.load();
-        kill(pid_, SIGINT);
+        kill(pid_, SIGTERM);
       }
       if (poll(waits, 2, 100) <= 0) continue;
       for (int i = 0; i < 2; ++i) {

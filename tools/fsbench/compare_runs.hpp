@@ -25,7 +25,8 @@ class ComparedProgram {
 
   // The command line that runs it on `target`; `seed` of programs that otherwise take one of the moment.
   std::vector<std::string> command(const std::string& target, unsigned seed) const;
-  // Runs it. `stop` is passed on as SIGINT. Throws std::runtime_error when it can't be started, or says nothing that can be read.
+  // Runs it. `stop` is passed on as SIGTERM, which unlike SIGINT is rarely ignored. Throws std::runtime_error when it can't be
+  // started, or says nothing that can be read.
   ProgramRun run(const std::string& target, unsigned seed, const std::atomic<int>& stop) const;
 
  private:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fsbench: the workloads of older tools, with their options and their output, on any target.
-#include <signal.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -11,12 +10,11 @@
 #include "cluster/cluster.hpp"
 #include "subcommand.hpp"
 #include "util/standard_streams.hpp"
+#include "util/stop_signals.hpp"
 
 namespace fsr::fsbench {
 
 namespace {
-
-std::atomic<int> stop{0};  // lock-free: set from the handler
 
 struct Entry {
   const char* name;
@@ -48,7 +46,7 @@ void hide_values(int argc, char** argv, char letter) {
   }
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, const std::atomic<int>& stop) {
   Program program("fsbench", "Runs the workloads of older benchmarks, with their options and their output, on any target.");
   program.version_flag();
   program.require_subcommand();
@@ -83,25 +81,11 @@ int run(int argc, char** argv) {
   }
 }
 
-constexpr int kEndings[] = {SIGINT, SIGTERM};
-
-// After the second one the next ends the process: a call on a mount whose server is gone waits for nothing less. Ranks get a
-// SIGTERM when the first of them is gone.
-void on_signal(int) {
-  if (stop.load() != 0)
-    for (int number : kEndings) signal(number, SIG_DFL);
-  stop.store(stop.load() == 0 ? 1 : 2);
-}
-
 }  // namespace
 
 }  // namespace fsr::fsbench
 
 int main(int argc, char** argv) {
   fsr::occupy_standard_streams();
-  struct sigaction action = {};
-  action.sa_handler = fsr::fsbench::on_signal;
-  for (int number : fsr::fsbench::kEndings) sigaction(number, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return fsr::status_of_output("fsbench", fsr::fsbench::run(argc, argv));
+  return fsr::status_of_output("fsbench", fsr::fsbench::run(argc, argv, fsr::count_stop_signals()));
 }

@@ -78,9 +78,9 @@ def clocks():
     case("clocks that differ: all begin together", starts and max(starts) - min(starts) < 10**10, rows)
 
 
-def started(*options):
+def started(*options, **how):
     run_ = subprocess.Popen([FSREPLAY, *MIX, "several", "--load", "500", "--duration", "100s", "--ranks", "3", *options], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
     others = f"/proc/{run_.pid}/task/{run_.pid}/children"
     while len(pids := open(others, encoding="utf-8").read().split()) < 2 or len(os.listdir(f"/proc/{run_.pid}/task")) < 3:
         time.sleep(0.05)
@@ -94,6 +94,12 @@ def ended_early():
     out, err = run_.communicate(timeout=60)
     case("^C: the results of all ranks until then", run_.returncode == 1 and "interrupted" in out and out.count("\nrank ") == 3, (out[-500:], err))
     case("^C: no process is left", gone(others))
+    # As a shell that has no jobs starts what is to run in the background.
+    run_, others = started(preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    run_.send_signal(signal.SIGTERM)
+    out, err = run_.communicate(timeout=60)
+    case("SIGTERM where SIGINT is ignored: likewise", run_.returncode == 1 and "interrupted" in out and out.count("\nrank ") == 3 and gone(others),
+         (out[-500:], err))
 
 
 def lost():
