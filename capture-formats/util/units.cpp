@@ -101,6 +101,12 @@ int64_t parse_duration(std::string_view text) {
   return int64_t(std::llround(ns));
 }
 
+int64_t parse_time_span(std::string_view text) {
+  const int64_t span = parse_duration(text);
+  if (span <= 0) throw std::invalid_argument("expected a time above 0, such as 30s or 5m");
+  return span;
+}
+
 double parse_factor(std::string_view text) {
   constexpr const char* kExpected = "a factor above 0 such as 4x or 0.5x";
   Quantity q = split(text, kExpected);

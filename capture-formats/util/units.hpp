@@ -9,10 +9,11 @@
 
 namespace fsr {
 
-uint64_t parse_size(std::string_view text);     // bytes: "4k", "1.5G", "512"
-int64_t parse_duration(std::string_view text);  // ns: "100ns", "30s", "5m", "1.5h", plain number = seconds
-double parse_factor(std::string_view text);     // "4x", "0.5x", "4": > 0 and finite
-double parse_rate(std::string_view text);       // per second: "2000/s", "2k/s", "2000"
+uint64_t parse_size(std::string_view text);      // bytes: "4k", "1.5G", "512"
+int64_t parse_duration(std::string_view text);   // ns: "100ns", "30s", "5m", "1.5h", plain number = seconds
+int64_t parse_time_span(std::string_view text);  // the same, above 0: 0 would be no limit at all, or nothing
+double parse_factor(std::string_view text);      // "4x", "0.5x", "4": > 0 and finite
+double parse_rate(std::string_view text);        // per second: "2000/s", "2k/s", "2000"
 
 std::string format_size(uint64_t bytes);  // "1.5 MiB"
 std::string format_duration(int64_t ns);  // "1.25 ms", "3 min 04 s"

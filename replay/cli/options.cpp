@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/vdbench_command.hpp"
+#include "cluster/rank_options.hpp"
 #include "cycle/condition.hpp"
 #include "inputs/input_kind.hpp"
 #include "util/command.hpp"
@@ -11,13 +12,6 @@
 #include "util/units.hpp"
 
 namespace fsr {
-
-// "0s" would be no limit at all.
-static int64_t some_time(const std::string& text) {
-  const int64_t time = parse_duration(text);
-  if (time <= 0) throw std::invalid_argument("expected a time above 0, such as 30s or 5m");
-  return time;
-}
 
 // Only looked at.
 static std::string condition(const std::string& text) { return Condition(text).text(); }
@@ -33,14 +27,12 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
 
   std::string on_error = "count";
   Command run = program.group("Running");
-  run.add_with("--duration", out.duration, some_time, "stop issuing after this much time").stands_for("TIME");
+  run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
   run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
   run.add("--on-error", on_error, "when an operation fails that had not: count or stop (default count)")
       .stands_for("WHAT")
       .one_of({"count", "stop"});
-  run.add("--ranks", out.cluster.ranks, "share the load out to this many processes").stands_for("N").within(1, 4096);
-  run.add_with("--patience", out.cluster.patience, some_time, "give up a silent rank after this (default 60s)")
-      .stands_for("TIME");
+  add_rank_options(run, out.cluster);
   run.add("--repeat", out.repeat, "this many runs, with their median and spread").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "the highest load within 'p99 < 10ms'").stands_for("CONDITION");
   run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
@@ -58,10 +50,10 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.add("--label", out.label, "what to call this run there").stands_for("TEXT");
   results.add("--csv", out.csv, "write each interval into this file while it runs").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep OpenMetrics text of the run in this file").stands_for("FILE");
-  results.add_with("--interval", out.interval, some_time, "of what is told over time (default 1s)").stands_for("TIME");
+  results.add_with("--interval", out.interval, parse_time_span, "of what is told over time (default 1s)").stands_for("TIME");
   results.add("--record", out.record, "a trace of what was issued and what came of it").stands_for("FILE");
   results.flag("--json", out.json, "the report as JSON on standard output");
-  results.add_with("--status-interval", out.status_interval, some_time, "without a terminal, a progress line this often")
+  results.add_with("--status-interval", out.status_interval, parse_time_span, "without a terminal, a progress line this often")
       .stands_for("TIME");
   results.flag("-q,--quiet", out.quiet, "no progress");
 

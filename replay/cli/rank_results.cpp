@@ -222,8 +222,7 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, RankInterval
   if (!cluster.root()) return true;
   report.series = intervals.series();
   input.describe(report);
-  const std::string issued = report.operations;  // "calls that were planned"
-  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), issued.substr(0, issued.find(' '))));
+  report.sections.push_back(std::make_shared<RanksSection>(std::move(rows), report.issued));
   return whole;
 }
 

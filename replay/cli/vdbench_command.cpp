@@ -8,6 +8,7 @@
 
 #include "cli/vdbench_database.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/rank_options.hpp"
 #include "util/output_file.hpp"
 #include "util/standard_streams.hpp"
 #include "util/units.hpp"
@@ -201,11 +202,7 @@ void declare(Command& command, Options& o) {
   command.add("--results", o.results, "adds everything measured to this SQLite file").stands_for("FILE");
   command.flag("--force", o.program.force, "overwrites devices that hold a file system or partitions");
   command.add("--layout", o.program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
-  command.add("--ranks", o.cluster.ranks, "this many processes (default 1)").within(1, 4096).stands_for("N");
-  command
-      .add_with("--patience", o.cluster.patience, parse_duration,
-                "a rank that gives no sign of life for this long is lost (default 60s)")
-      .stands_for("TIME");
+  add_rank_options(command, o.cluster);
   command.add("NAME=VALUE", o.words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
       .count_within(0, 1000);
 }

@@ -28,7 +28,7 @@ struct Report {
   Environment environment;
   std::string acting_as = "self";     // --uid
   const char* expected = "recorded";  // the outcomes that are right are as "recorded", or as "expected" of what was made up
-  const char* operations = "operations of the trace";
+  const char *issued = "operations", *planned = "of the trace";  // what is issued, and what there is of it to issue
   uint64_t whole = 0;    // how many of those there are; 0: not known, as many as there is time for
   uint64_t streams = 0;  // and of how many streams; 0: not known
   int64_t span = 0;      // how long they are to take, ns; 0: not known

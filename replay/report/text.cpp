@@ -154,9 +154,9 @@ std::string report_text(const Report& report) {
   Verdict v = verdict(report);
   for (const std::string& reason : v.reasons) fmt::format_to(out, "not clean: {}\n", reason);
   if (r.stopped)
-    fmt::format_to(out, "ended early: {} {} were not issued\n",
-                   format_count(r.cancelled + (report.whole > r.operations ? report.whole - r.operations : 0)),
-                   report.operations);
+    fmt::format_to(out, "ended early: {} {} {} were not issued\n",
+                   format_count(r.cancelled + (report.whole > r.operations ? report.whole - r.operations : 0)), report.issued,
+                   report.planned);
   if (v.reasons.empty() && r.stopped)
     fmt::format_to(out, "clean as far as it went: every outcome was {}\n", as);
   else if (v.reasons.empty())

@@ -96,9 +96,12 @@ Stage::Performance::Performance(Stage& stage, const std::vector<Part>& parts, co
     seat.actor_ = part.player->play(seat);
     seat.waiting_ = seat.actor_.begin(play_);
   }
+  if (seats_.size() == 1 && stage.places_.size() == 1) {
+    workers_ = {seats_[0]->worker_};
+    return;
+  }
   for (auto& place : stage.places_)
-    for (auto& worker : place)
-      if (stage.places_.size() > 1 || parts.size() > 1 || workers_.empty()) workers_.push_back(worker.get());
+    for (auto& worker : place) workers_.push_back(worker.get());
 }
 
 int64_t Stage::Performance::next_event() const {

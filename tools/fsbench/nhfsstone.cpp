@@ -21,10 +21,11 @@
 #include "base/target.hpp"
 #include "cli/rank_results.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/rank_options.hpp"
+#include "cluster/ranks.hpp"
 #include "cycle/life_cycle.hpp"
 #include "inputs/mix/mix_input.hpp"
 #include "mix/mix.hpp"
-#include "ranks.hpp"
 #include "report/report.hpp"
 #include "subcommand.hpp"
 

@@ -129,7 +129,8 @@ void MixInput::describe(Report& report) {
   if (report.result.issued() != 0 && !requests_after_) requests_after_ = target_->requests();
   result_ = result_of(report.result);
   report.expected = "expected";
-  report.operations = "calls that were planned";
+  report.issued = "calls";
+  report.planned = "that were planned";
   report.whole = calls_ + others_calls_;
   report.span = span_;
   report.sections = {std::make_shared<MixSection>(result_, options_.seed, curve_)};

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "base/payload.hpp"
-#include "workloads/vdbench/files/tree_players.hpp"
+#include "workloads/vdbench/files/lookups.hpp"
 
 namespace fsr::vdbench {
 
@@ -129,18 +129,6 @@ Task FilePlayer::find(Seat& seat, Wanted wanted, bool alone) {
   }
 }
 
-Task FilePlayer::look_up(Seat& seat, Anchor& anchor, uint32_t file) {
-  if (anchor.file(file).object != kNoObject) co_return 0;
-  const uint64_t directory = anchor.structure().directory_of(file);
-  if (int error = co_await look_up_directory(seat, anchor, directory)) co_return error;
-  const std::string name = anchor.structure().file_name(file);
-  const ObjectId object = seat.new_object();
-  const Op op{.kind = OpKind::lookup, .object = object, .parent = anchor.object_of_directory(directory), .name = name};
-  if (int error = (co_await seat.perform(op)).error) co_return error;
-  anchor.made(file, object);
-  co_return 0;
-}
-
 // `creates`: the file is made where it is missing. Yields an errno.
 Task FilePlayer::open(Seat& seat, Anchor& anchor, uint32_t file, bool for_read, bool creates, Open* open) {
   File& its = anchor.file(file);
@@ -150,7 +138,7 @@ Task FilePlayer::open(Seat& seat, Anchor& anchor, uint32_t file, bool for_read, 
   if (makes)
     error = co_await look_up_directory(seat, anchor, directory);
   else
-    error = co_await look_up(seat, anchor, file);
+    error = co_await look_up_file(seat, anchor, file);
   const std::string name = makes ? anchor.structure().file_name(file) : "";
   Op op{.kind = makes ? OpKind::create : OpKind::open};
   op.open_flags = uint32_t(for_read ? O_RDONLY : O_RDWR) | (makes ? uint32_t(O_CREAT) : 0) | settings().flags.flags;

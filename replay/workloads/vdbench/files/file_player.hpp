@@ -56,8 +56,6 @@ class FilePlayer final : public Player {
   Task open(Seat& seat, Anchor& anchor, uint32_t file, bool for_read, bool creates, Open* open);
   Task close(Seat& seat, Anchor& anchor, Open& open);
   Task unlink(Seat& seat, Anchor& anchor, uint32_t file, int64_t due);
-  // The target knows the object; 0 or an errno.
-  Task look_up(Seat& seat, Anchor& anchor, uint32_t file);
   Task blocked(Seat& seat, Event event);
   bool place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length);
   bool enough(const Open& open) const;

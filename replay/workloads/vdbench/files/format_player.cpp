@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/payload.hpp"
+#include "workloads/vdbench/files/lookups.hpp"
 #include "workloads/vdbench/files/tree_players.hpp"
 
 namespace fsr::vdbench {

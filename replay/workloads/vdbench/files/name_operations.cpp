@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "workloads/vdbench/files/file_player.hpp"
-#include "workloads/vdbench/files/tree_players.hpp"
+#include "workloads/vdbench/files/lookups.hpp"
 
 namespace fsr::vdbench {
 
@@ -171,7 +171,7 @@ Task FilePlayer::inspect(Seat& seat) {
     co_await close(seat, *anchor_, opened);
     co_return 0;
   }
-  int error = co_await look_up(seat, *anchor_, file);
+  int error = co_await look_up_file(seat, *anchor_, file);
   Op op{.kind = operation == Operation::getattr  ? OpKind::getattr
                 : operation == Operation::access ? OpKind::access
                                                  : OpKind::setattr};

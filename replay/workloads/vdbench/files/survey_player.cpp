@@ -6,18 +6,6 @@
 
 namespace fsr::vdbench {
 
-Task look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory) {
-  if (directory == Structure::kAnchor || anchor.directory(directory).object != kNoObject) co_return 0;
-  const uint64_t parent = anchor.structure().parent_of(directory);
-  if (int error = co_await look_up_directory(seat, anchor, parent)) co_return error;
-  const std::string name = anchor.structure().directory_name(directory);
-  const ObjectId object = seat.new_object();
-  const Op op{.kind = OpKind::lookup, .object = object, .parent = anchor.object_of_directory(parent), .name = name};
-  if (int error = (co_await seat.perform(op)).error) co_return error;
-  anchor.made_directory(directory, object);
-  co_return 0;
-}
-
 Actor SurveyPlayer::play(Seat& seat) {
   Anchor& anchor = shared_.anchor;
   const Structure& structure = anchor.structure();

@@ -18,9 +18,6 @@
 
 namespace fsr::vdbench {
 
-// The target knows the directory and those above it. Yields 0 or an errno.
-Task look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory);
-
 // Teaches the anchor which of its directories and files exist, of those with some numbers, and how large they are.
 class SurveyPlayer final : public Player {
  public:

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs of fsbench have in common that run on ranks (cluster/ranks.hpp): options, and a line for each rank.
+// A line for each rank of a program, with what it measured.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "cluster/cluster.hpp"
-#include "cluster/ranks.hpp"
 #include "run_row.hpp"
-#include "util/command.hpp"
 
 namespace fsr::fsbench {
-
-// --ranks and --patience.
-void add_rank_options(Command& command, ClusterOptions& options);
 
 // What one rank measured, as every program tells it.
 struct RankRow {

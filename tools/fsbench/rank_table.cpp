@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ranks.hpp"
+#include "rank_table.hpp"
 
 #include <fmt/format.h>
 
@@ -22,14 +22,6 @@ nlohmann::json json_of(const std::vector<RunRow>& rates) {
   nlohmann::json rows = nlohmann::json::array();
   for (const RunRow& rate : rates) rows.push_back({{"name", rate.name}, {"unit", rate.unit}, {"rate", rate.rate}});
   return rows;
-}
-
-void add_rank_options(Command& command, ClusterOptions& options) {
-  command.add("--ranks", options.ranks, "this many processes (default 1)").within(1, 4096).stands_for("N");
-  command
-      .add_with("--patience", options.patience, parse_duration,
-                "a rank that gives no sign of life for this long is lost (default 60s)")
-      .stands_for("TIME");
 }
 
 std::string rank_table(const std::vector<RankRow>& rows) {

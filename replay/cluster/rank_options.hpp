@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of programs that run on ranks.
+#pragma once
+
+#include "cluster/cluster.hpp"
+#include "util/command.hpp"
+
+namespace fsr {
+
+// --ranks and --patience.
+void add_rank_options(Command& command, ClusterOptions& options);
+
+}  // namespace fsr
