@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a proxy (proxy.py) may do to messages."""
+import errno
 import random
 import struct
 import threading
@@ -218,6 +219,28 @@ class ReclaimFirst(Fault):
         if len(body) >= first + 24 and struct.unpack_from(">2I", body, first) == (link.wire.EXCHANGE_ID, 0):
             if not struct.unpack_from(">I", body, first + 20)[0] & self.CONFIRMED:
                 self.complete = False
+        return link.wire.framed(body)
+
+
+class EntryGone(Fault):
+    """A 9P2000.u server before which an entry of a directory goes while it lists it: instead of its nth reply there is an error."""
+    TREAD, RERROR = 116, 107
+
+    def __init__(self, nth):
+        self.left, self.tag = nth, None
+
+    def request(self, link, body):
+        if body[0] == self.TREAD:
+            self.left -= 1
+            if self.left == 0:
+                self.tag = body[1:3]
+        return body
+
+    def reply(self, link, body):
+        if body[1:3] == self.tag:
+            self.times, self.tag = self.times + 1, None
+            text = b"No such file or directory"
+            body = bytes([self.RERROR]) + body[1:3] + struct.pack("<H", len(text)) + text + struct.pack("<I", errno.ENOENT)
         return link.wire.framed(body)
 
 

@@ -12,6 +12,7 @@ namespace fsr::ninep {
 namespace {
 
 constexpr uint64_t kSmallestBuffer = 4096;  // of a request, bytes
+constexpr unsigned kMostAgain = 64;         // times that a request for entries begins the listing again
 
 int stuck(Call& call) {
   ++call.client().counters.stuck_listings;
@@ -72,6 +73,7 @@ Task do_readdir(Call& call) {
   const size_t wanted = readdir_limit(op);
   const uint32_t most = call.client().transfer_size(*open.fid);
   const uint32_t count = uint32_t(std::clamp<uint64_t>(op.length, std::min<uint64_t>(kSmallestBuffer, most), most));
+  unsigned again = 0;
   while (call.listed() < wanted) {
     if (l.taken == l.kept.size()) {
       if (l.eof) break;
@@ -80,7 +82,12 @@ Task do_readdir(Call& call) {
         error = co_await fetch_linux(call, open, count);
       else
         error = co_await fetch_plain(call, open, count);
-      if (error) co_return error;
+      // In 9P2000 and .u entries come with attributes: where one is removed before a server (QEMU's) has looked at it, the whole
+      // reply is lost, and the server's place in the listing is behind it.
+      if (error == ENOENT && !call.client().linux() && again++ < kMostAgain)
+        l.restart(l.position);
+      else if (error)
+        co_return error;
       continue;
     }
     const Listing::Kept& e = l.kept[l.taken++];

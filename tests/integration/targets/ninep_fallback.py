@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """ninep_fallback.py PORT: servers that are silent or hang up when they are offered 9P2000.L, made of the one on PORT, are spoken to in
-the next dialect, within a second; diod, which speaks nothing else and was merely slow, in 9P2000.L. For ninep_dialects.sh."""
+the next dialect, within a second; diod, which speaks nothing else and was merely slow, in 9P2000.L. One of the older dialects that loses
+entries of a listing is asked for them again. For ninep_dialects.sh, in whose directory the server's is ./PORT."""
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -29,6 +31,18 @@ def main():
                               check=False, timeout=60)
         took = time.monotonic() - begun
         cases.case(name, done.returncode == 0 and fault.times == 1 and took < 6, f"{took:.1f} s, {fault.times} offers: {done}")
+    names = {f"file{i}" for i in range(1000)}
+    os.mkdir(f"{of_unix}/many")
+    for name in names:
+        open(f"{of_unix}/many/{name}", "wb").close()
+    gone = faults.EntryGone(3)
+    proxy.Proxy(wires.NineP(), gone, of_unix, 15693)
+    done = subprocess.run(["fsreplay", "target", "ls", "9p://127.0.0.1:15693/?dialect=9p2000.u&aname=/", "many"], capture_output=True,
+                          text=True, check=False, timeout=60)
+    listed = [line.split()[-1] for line in done.stdout.splitlines()]
+    cases.case("a listing in which a server met an entry that was gone: all others", done.returncode == 0 and gone.times == 1 and
+               len(listed) == len(names) == len(names & set(listed)), f"{gone.times} errors, {len(listed)} entries: {done.stderr}")
+    shutil.rmtree(f"{of_unix}/many")
     return cases.status()
 
 
