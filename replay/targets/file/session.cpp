@@ -151,17 +151,18 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
 bool FileSession::write_cached(Request& request, const OpenFile& open) {
   const Op& op = *request.op;
   if (op.kind != OpKind::write || !fits_ring(op)) return false;
-  if (writes_to_ring_ > 0 && !may_wait(request)) {
+  const bool waits = may_wait(request);
+  if (writes_to_ring_ > 0 && !waits) {
     --writes_to_ring_;
     return false;
   }
   const size_t length = std::min<size_t>(request.payload.size(), op.length);
   iovec part{.iov_base = const_cast<char*>(request.payload.data()), .iov_len = length};
-  const int64_t start = now();
+  const int64_t start = waits ? 0 : now();
   const ssize_t n = op.has(kOpAppend) ? pwritev2(open.fd.get(), &part, 1, off_t(op.offset), RWF_APPEND)
                                       : pwrite(open.fd.get(), part.iov_base, length, off_t(op.offset));
   request.outcome.completed = now();
-  write_excess_ += (request.outcome.completed - start - int64_t(length) - write_excess_) / 8;
+  if (!waits) write_excess_ += (request.outcome.completed - start - int64_t(length) - write_excess_) / 8;
   if (write_excess_ > kQuick) {
     writes_to_ring_ = kSlowSpell;
     write_excess_ = 0;
