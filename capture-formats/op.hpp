@@ -157,7 +157,7 @@ enum StatfsFlag : uint32_t {
 //   create                parent, name, open_flags, mode -> object, handle (0: nothing stays open), attr, kOpCreated
 //   tmpfile               parent, open_flags, mode -> object, handle, attr
 //   read                  object, handle, offset, length -> result: bytes (, data or blocks)
-//   write                 object, handle, offset, length -> result: bytes (, data or blocks)
+//   write                 object, handle, offset, length -> result: bytes (, data or blocks)    open_flags: O_DSYNC of a raw: target
 //   copy_file_range       object, handle, offset -> object2, handle2, offset2; length, flags -> result: bytes
 //   fallocate             object, handle, offset, length, mode: FALLOC_FL_*
 //   lseek                 object, handle, offset, mode: SEEK_DATA|SEEK_HOLE -> result: offset

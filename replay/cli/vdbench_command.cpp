@@ -23,16 +23,25 @@ struct Options {
   std::vector<std::string> files, words;
   vdbench::ProgramOptions program;
   std::string elapsed, interval, warmup;
+  // Of the original: there is one process and no port, and these are refused.
+  unsigned processes = 1, port = 0;
+  std::string debug;
+  bool kstat = false;
   std::vector<std::string> clean, validate, journal, loop, demo;
   std::string results;  // the database
   ClusterOptions cluster;
 };
 
 void take_word(vdbench::ProgramOptions& program, const std::string& word) {
+  if (word.size() > 1 && word[0] == '+') {
+    program.run_parameters += (program.run_parameters.empty() ? "" : ",") + word.substr(1);
+    return;
+  }
   const size_t equals = word.find('=');
   if (word.find(':') < equals)
     throw std::runtime_error("'" + word + "': expected NAME=VALUE; what a parameter file works on is its lun= and anchor=");
-  if (equals == 0 || equals == std::string::npos) throw std::runtime_error("'" + word + "': expected NAME=VALUE");
+  if (equals == 0 || equals == std::string::npos)
+    throw std::runtime_error("'" + word + "': expected -f FILE, NAME=VALUE, or parseflat or compare as the first word");
   if (!program.substitutions.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
     throw std::runtime_error("'" + word + "': NAME is set twice");
 }
@@ -104,18 +113,19 @@ void take_validation(Options& o, bool given) {
   }
 }
 
-// "-j", "-jr", "-jro", "-jri", "-jrs", "-jn", "-jm".
+// "-j", "-jr", "-jro", "-jri", "-jrs", "-jn", "-jm"; letters of -v hold, too.
 void take_journal(Options& o, bool given) {
   if (!given) return;
   vdbench::Validation& v = o.program.validation;
   v.on = v.journal = true;
-  for (const char letter : take_letters(o, o.journal, "roinms")) {
+  for (const char letter : take_letters(o, o.journal, "roinms2t")) {
     v.recovers |= letter == 'r' || letter == 'o';
     v.only_recovers |= letter == 'o';
     v.ignores_pending |= letter == 'i';
     v.flushes &= letter != 'n';
     v.maps_only |= letter == 'm';
     v.reads_all &= letter != 's';
+    v.reads_after |= letter == '2';
   }
 }
 
@@ -163,8 +173,8 @@ int parse_flat(Utilities& u) {
   return print_to(u.output, vdbench::flat_csv(u.flat));
 }
 
-Command add_parse_flat(Command& command, Utilities& u) {
-  Command sub = command.subcommand("parseflat", "makes CSV of a flatfile.html");
+Command add_parse_flat(Command& command, Utilities& u, const char* name) {
+  Command sub = command.subcommand(name, "makes CSV of a flatfile.html");
   sub.add("-i", u.flat.input, "the file, or its directory (default output)").stands_for("FILE");
   sub.add("-o", u.output, "where the CSV goes (default: standard output)").stands_for("FILE");
   sub.add("-c", u.flat.columns, "columns, in this order (default: all)").count_within(1, 100).stands_for("COLUMN");
@@ -196,18 +206,25 @@ void declare(Command& command, Options& o) {
   add_how("-j", o.journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it");
   add_how("-l", o.loop, "all runs again, until it is ended; -l5: five times; -l30s, -l10m, -l2h: for this time");
   add_how("-t", o.demo, "a small run in memory; -tf: on files");
+  command.add("-r", o.program.first_run, "begins with this RD").stands_for("RD");
   command.flag("-s", o.program.simulate, "tells what would be run");
   command.flag("-q,--quiet", o.program.quiet, "no lines on the terminal");
   command.flag("--json", o.program.json, "results as JSON in place of these lines");
   command.add("--results", o.results, "adds everything measured to this SQLite file").stands_for("FILE");
   command.flag("--force", o.program.force, "overwrites devices that hold a file system or partitions");
+  command.add("-m", o.processes, "without effect: there is one process").stands_for("N");
+  command.add("-p", o.port, "without effect: nobody connects to it").stands_for("N");
+  command.add("-d", o.debug, "refused: flags of the original's own").stands_for("N");
+  command.flag("-k", o.kstat, "refused: statistics of Solaris");
   command.add("--layout", o.program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
   add_rank_options(command, o.cluster);
-  command.add("NAME=VALUE", o.words, "what $NAME stands for in the files; after a \"-\": parameters themselves")
+  command.add("NAME=VALUE", o.words, "what $NAME stands for in the files; +KEYWORD=VALUE: of all RDs; after a \"-\": parameters")
       .count_within(0, 1000);
 }
 
 int run(Options& o, Command& command, const std::atomic<int>& stop) {
+  if (o.kstat) throw std::runtime_error("-k is refused: it asks for Solaris' statistics");
+  if (!o.debug.empty()) throw std::runtime_error("-d is refused: it asks for the original's own flags");
   take_format(o, command.option("-c").given());
   take_validation(o, command.option("-v").given());
   take_journal(o, command.option("-j").given());
@@ -239,9 +256,10 @@ std::function<int(const std::vector<std::string>&)> add_vdbench(Command& command
   declare(command, *o);
   auto u = std::make_shared<Utilities>();
   u->flat.input = "output";
-  const Command flat = add_parse_flat(command, *u), compare = add_compare_flat(command, *u);
+  const Command flat = add_parse_flat(command, *u, "parseflat"), parse = add_parse_flat(command, *u, "parse");
+  const Command compare = add_compare_flat(command, *u);
   return [=, &stop](const auto&) mutable {
-    if (flat.chosen()) return parse_flat(*u);
+    if (flat.chosen() || parse.chosen()) return parse_flat(*u);
     if (compare.chosen()) return print_to(u->output, vdbench::compare_flat(u->compared[0], u->compared[1]));
     return run(*o, command, stop);
   };

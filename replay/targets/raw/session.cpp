@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/raw/session.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -189,6 +190,7 @@ void RawSession::issue(Job& job) {
       if (!is_aligned(job))
         memcpy(job.memory + (from - job.piece_begin), job.request->payload.data() + (from - job.start), to - from);
       io_uring_prep_write(sqe, 0, job.memory, unsigned(piece), job.piece_begin);
+      if (job.request->op->open_flags & O_DSYNC) sqe->rw_flags = RWF_DSYNC;
       break;
     }
     case Step::sync:

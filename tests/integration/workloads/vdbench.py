@@ -466,7 +466,7 @@ def bad_input():
          [["dirs:", "6;", "files:", "12;", "bytes:", "96k", "(98,304)"], ["dirs:", "6;", "files:", "120;", "bytes:", "960k", "(983,040)"]] and
          not os.path.exists("none"), done.stdout + done.stderr)
     done = run(FSBENCH, "vdbench", "-vx", "-", "fsd=f")
-    case("a letter that -v does not know: status 2", done.returncode == 2 and "'x': expected NAME=VALUE" in done.stderr, done.stderr)
+    case("a letter that -v does not know: status 2", done.returncode == 2 and "'x': expected -f FILE" in done.stderr, done.stderr)
     done = run(FSBENCH, "vdbench", "-s", "-", "fsd=f,anchor=d\nfwd=w", "-", "rd=r,fwd=w,fwdrate=(1-3,1)")
     case("parameters on the command line, simulated", done.returncode == 0 and done.stdout.count("Simulating") == 3, done)
     for name, options, expected in (("an option of replays", ["--scale", "2x"], "--scale: no such option"),

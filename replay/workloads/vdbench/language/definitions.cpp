@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <set>
 
+#include "workloads/vdbench/language/checks.hpp"
+#include "workloads/vdbench/language/hosts.hpp"
 #include "workloads/vdbench/language/section_tables.hpp"
+#include "workloads/vdbench/language/sections.hpp"
 
 namespace fsr::vdbench {
 
@@ -38,58 +39,52 @@ std::string numbered(const std::string& mask, uint64_t n) {
   return mask + std::to_string(n);
 }
 
+// "/d/" is "/d", but "9p://host/" is what it is.
+std::string without_slash(std::string anchor) {
+  const size_t scheme = anchor.find("://");
+  const size_t root = scheme == std::string::npos ? 0 : anchor.find('/', scheme + 3);
+  while (root != std::string::npos && anchor.size() > root + 1 && anchor.ends_with('/')) anchor.pop_back();
+  return anchor;
+}
+
 class Reader {
  public:
   Definitions read(const std::vector<Statement>& statements) {
-    for (const Statement& statement : statements) section(statement);
+    for (const Statement& statement : join_lines(statements)) section(statement);
     finish(statements.empty() ? Place() : statements.back().parameters[0].place);
     return std::move(all_);
   }
 
  private:
-  // Sections in the order that a file must keep.
-  enum Level { kGeneral, kHosts, kStorages, kWorkloads, kRuns };
-
-  void enter(Level level, const Parameter& p) {
+  void enter(Section section, const Parameter& p) {
     constexpr const char* kNames[] = {"general parameters", "hosts", "SDs or FSDs", "WDs or FWDs", "RDs"};
-    if (level < level_)
-      throw ParameterError(p.place,
-                           fmt::format("'{}' comes too late: expected {} before {}", p.keyword, kNames[level], kNames[level_]));
-    level_ = level;
+    if (section < section_)
+      throw ParameterError(p.place, fmt::format("'{}' comes too late: expected {} before {}", p.keyword,
+                                                kNames[unsigned(section)], kNames[unsigned(section_)]));
+    section_ = section;
   }
 
   void section(const Statement& s) {
     const Parameter& first = s.parameters[0];
+    enter(section_of(first), first);
+    hosts_.check(s);
     const std::string& k = first.keyword;
+    if (section_ > Section::hosts && !same_word(k, "rd") && !same_word(k, "rg")) kind(begins_word(k, "f"), first);
     if (same_word(k, "hd")) {
-      enter(kHosts, first);
-      host(s);
+      hosts_.define(s);
     } else if (same_word(k, "sd")) {
-      enter(kStorages, first);
-      kind(false, first);
       storage(s);
     } else if (same_word(k, "fsd")) {
-      enter(kStorages, first);
-      kind(true, first);
       system(s);
     } else if (same_word(k, "wd")) {
-      enter(kWorkloads, first);
-      kind(false, first);
       workload(s);
     } else if (same_word(k, "fwd")) {
-      enter(kWorkloads, first);
-      kind(true, first);
       file_workload(s);
     } else if (same_word(k, "rd")) {
-      enter(kRuns, first);
       run(s);
     } else if (same_word(k, "rg")) {
       throw ParameterError(first.place, "rg= is refused: Swat's traces are closed");
     } else {
-      if (level_ != kGeneral)
-        throw ParameterError(
-            first.place,
-            fmt::format("'{}' begins no section, expected hd=, sd=, fsd=, wd=, fwd= or rd=; general parameters come first", k));
       for (const Parameter& p : s.parameters)
         apply(general_keywords(), all_.general, p, "the general section, or hd=, sd=, fsd=, wd=, fwd= or rd=");
     }
@@ -126,11 +121,6 @@ class Reader {
   }
 
   static bool is_default(const Parameter& p) { return same_word(single(p).text, "default"); }
-
-  void host(const Statement& s) {
-    Host host{single(s.parameters[0]).text};
-    for (size_t i = 1; i < s.parameters.size(); ++i) apply(host_keywords(), host, s.parameters[i], "hd=");
-  }
 
   template <class T>
   void define_all(const Statement& s, T definition, std::vector<T>& list, T& defaults, std::span<const Keyword<T>> table,
@@ -174,7 +164,10 @@ class Reader {
         w.storages = resolve(p, names_of(all_.storages), "SD");
       else
         apply(workload_keywords(), w, p, "wd=");
+      if (is_short_for(p, "threads") && !all_.general.concatenates)
+        throw ParameterError(p.place, "threads= of a WD is for concatenatesds=yes, expected it for its SDs");
     }
+    if (w.rate > 0 && w.skew > 0) throw ParameterError(first.place, fmt::format("wd={}: expected iorate= or skew=", w.name));
     if (is_default(first)) return void(workload_default_ = w);
     if (w.storages.empty())
       for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
@@ -201,6 +194,8 @@ class Reader {
     if (is_format) return void(format_ = w);
     if (w.systems.empty())
       for (size_t i = 0; i < all_.systems.size(); ++i) w.systems.push_back(i);
+    if (w.deletes_first && w.read_percent)
+      throw ParameterError(first.place, "expected no rdpct= with fileio=(sequential,delete)");
     const bool copies = w.operation == Operation::copy;
     if (copies && !w.target) throw ParameterError(first.place, "expected target=FSD with copy");
     if (copies && std::find(w.systems.begin(), w.systems.end(), *w.target) != w.systems.end())
@@ -211,6 +206,7 @@ class Reader {
   void run(const Statement& s) {
     const Parameter& first = s.parameters[0];
     Run run = run_default_;
+    const Parameter* rate = nullptr;
     run.name = is_default(first) ? "default" : name(first, all_.runs, "rd=");
     run.place = first.place;
     for (size_t i = 1; i < s.parameters.size(); ++i) {
@@ -223,84 +219,42 @@ class Reader {
         run.file_workloads = resolve(p, names_of(all_.file_workloads), "FWD");
       } else if (same_word(p.keyword, "sd")) {
         kind(false, p);
+        refuse_sets(p);
         run.storages = resolve(p, names_of(all_.storages), "SD");
       } else if (same_word(p.keyword, "fsd")) {
         kind(true, p);
         run.systems = resolve(p, names_of(all_.systems), "FSD");
-      } else if (run.variable && same_word(p.keyword, "iorate")) {
-        steps(run, p);
+      } else if (is_short_for(p, "iorate") || is_short_for(p, "fwdrate")) {
+        rate = &p;
       } else {
         apply(run_keywords(), run, p, "rd=");
       }
     }
+    set_rate(run, rate);
     if (is_default(first)) {
       if (run.format.any() || run.format.complete) throw ParameterError(first.place, "expected no format= among the defaults");
       run_default_ = run;
       return;
     }
-    check(run);
+    check_run(run, kind_.value_or(false));
     all_.runs.push_back(run);
   }
 
-  // iorate=(rate,seconds,rate,seconds,...)
-  static void steps(Run& run, const Parameter& p) {
-    double total = 0;
-    for (size_t i = 0; i < p.values.size(); i += 2) {
-      if (i + 1 == p.values.size()) throw ParameterError(p.values[i].place, "expected seconds after each rate");
-      run.rate_steps.push_back({number(p.values[i]).value, number(p.values[i + 1], Unit::time).value});
-      total += run.rate_steps.back().second;
-      if (run.rate_steps.back().first < 0 || run.rate_steps.back().second < 1)
-        throw ParameterError(p.values[i].place, "expected rates of 0 and more, each for a second or more");
-    }
-    if (total > 3600) throw ParameterError(p.place, "expected 3600 seconds at most in all");
-    run.rates = {{Rate::fixed, run.rate_steps[0].first}};
-  }
-
-  void check(const Run& run) const {
-    if (run.elapsed % run.interval || run.warmup % run.interval)
-      throw ParameterError(
-          run.place, fmt::format("rd={}: expected elapsed= and warmup= to be multiples of interval={}", run.name, run.interval));
-    if (run.elapsed < 2 * run.interval)
-      throw ParameterError(run.place,
-                           fmt::format("rd={}: expected elapsed= to be twice interval={} or more", run.name, run.interval));
-    if (run.rates.empty() && !run.format.only && !run.format.clean)
-      throw ParameterError(run.place, fmt::format("rd={}: expected {}=", run.name, kind_.value_or(false) ? "fwdrate" : "iorate"));
-    if (kind_.value_or(false) && run.file_workloads.empty() && !run.format.only && !run.format.clean)
-      throw ParameterError(run.place, fmt::format("rd={}: expected fwd=", run.name));
-    if (!kind_.value_or(false) && run.format.any())
-      throw ParameterError(run.place, fmt::format("rd={}: expected format= for FSDs only", run.name));
-    if (!kind_.value_or(false) && !run.operations.empty())
-      throw ParameterError(run.place, fmt::format("rd={}: expected operations= for FSDs only", run.name));
+  // Words that stand for runs on one SD, or on ever more, after each other.
+  void refuse_sets(const Parameter& p) const {
+    const std::string& word = p.values[0].text;
+    const bool is_a_set = same_word(word, "single") || same_word(word, "range") || begins_word(word, "sets");
+    const bool defined = std::any_of(all_.storages.begin(), all_.storages.end(),
+                                     [&](const Storage& storage) { return same_word(storage.name, word); });
+    if (is_a_set && !defined)
+      throw ParameterError(p.values[0].place, fmt::format("sd={} is refused: this version does not have it, expected SDs", word));
   }
 
   void finish(const Place& last) {
     if (!kind_) throw ParameterError(last, "nothing to be done, expected sd= or fsd=");
-    if (all_.runs.empty()) throw ParameterError(last, "nothing to be run, expected rd=");
-    for (const Storage& s : all_.storages)
-      if (s.lun.empty()) throw ParameterError(s.place, fmt::format("sd={}: expected lun=", s.name));
-    const ContentSettings& content = all_.general.content;
-    if (!content.pattern_file.empty() && (content.compression > 1 || content.dedup > 0))
-      throw ParameterError(last, "expected either pattern= or compratio= and dedupratio=");
-    if (content.flips == ContentSettings::Flips::hot && content.hot_sets.empty())
-      throw ParameterError(last, "dedupflipflop=hot: expected deduphotsets=");
-    if (content.sets_percent && content.sets * content.dedup > 100)
-      throw ParameterError(last, fmt::format("dedupsets={:g}% are more than dedupratio={:g} leaves, expected at most {:g}%",
-                                             content.sets, content.dedup, 100 / content.dedup));
-    for (const FileSystem& f : all_.systems)
-      if (f.anchor.empty()) throw ParameterError(f.place, fmt::format("fsd={}: expected anchor=", f.name));
-    for (const FileSystem& a : all_.systems)
-      for (const FileSystem& b : all_.systems)
-        if (b.anchor.starts_with(a.anchor + "/") && b.anchor.size() > a.anchor.size() + 1)
-          throw ParameterError(
-              b.place, fmt::format("fsd={}: its anchor is inside of that of fsd={}, expected one beside it", b.name, a.name));
-    for (const FileSystem& a : all_.systems)
-      for (const FileSystem& b : all_.systems)
-        if (a.anchor == b.anchor &&
-            (a.depth != b.depth || a.width != b.width || a.files != b.files || a.sizes != b.sizes ||
-             a.all_directories != b.all_directories || a.total != b.total || a.working_set != b.working_set ||
-             a.directory_mask != b.directory_mask || a.file_mask != b.file_mask))
-          throw ParameterError(b.place,
-                               fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
+    for (FileSystem& system : all_.systems) system.anchor = without_slash(system.anchor);
+    check_all(all_, last);
+    all_.default_workload = workload_default_;
     all_.format_workload = format_;
   }
 
@@ -312,8 +266,9 @@ class Reader {
   }
 
   Definitions all_;
-  Level level_ = kGeneral;
+  Section section_ = Section::general;
   std::optional<bool> kind_;  // files
+  Hosts hosts_;
   Storage storage_default_;
   Workload workload_default_;
   FileSystem system_default_;

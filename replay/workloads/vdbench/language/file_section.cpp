@@ -62,26 +62,31 @@ void set_mask(FileSystem& f, const Parameter& p) {
   if (p.values.size() == 2 && !same_word(p.values[1].text, "default")) f.directory_mask = mask(p.values[1]);
 }
 
+void set_total(FileSystem& f, const Parameter& p) { set_part(f.total, f.total_percent, p); }
+void set_working_set(FileSystem& f, const Parameter& p) { set_part(f.working_set, f.working_set_percent, p); }
+
 const Keyword<FileSystem> kFileSystem[] = {
     {"anchor", [](FileSystem& f, const Parameter& p) { f.anchor = single(p).text; }},
-    {"depth", [](FileSystem& f, const Parameter& p) { f.depth = whole(p, 1, 64); }},
+    {"journal", [](FileSystem& f, const Parameter& p) { f.journal = single(p).text; }},
     {"width", [](FileSystem& f, const Parameter& p) { f.width = whole(p, 1, 10'000'000); }},
-    {"files", [](FileSystem& f, const Parameter& p) { f.files = whole(p, 0, kMostInDirectory); }},
+    {"depth", [](FileSystem& f, const Parameter& p) { f.depth = whole(p, 1, 64); }},
     {"sizes", set_sizes},
+    {"shared", [](FileSystem&, const Parameter& p) { yes_or_no(p); }},
+    {"wss", set_working_set},
+    {"workingsetsize", set_working_set},
+    {"totalsize", set_total},
+    {"total_size", set_total},
+    {"files", [](FileSystem& f, const Parameter& p) { f.files = whole(p, 0, kMostInDirectory); }},
     {"distribution",
      [](FileSystem& f, const Parameter& p) {
        f.all_directories = one_of(single(p), {"bottom", "all"}) == 1;
      }},
-    {"shared", [](FileSystem&, const Parameter& p) { yes_or_no(p); }},
-    {"totalsize", [](FileSystem& f, const Parameter& p) { set_part(f.total, f.total_percent, p); }},
-    {"workingsetsize", [](FileSystem& f, const Parameter& p) { set_part(f.working_set, f.working_set_percent, p); }},
-    {"wss", [](FileSystem& f, const Parameter& p) { set_part(f.working_set, f.working_set_percent, p); }},
-    {"openflags", [](FileSystem& f, const Parameter& p) { f.flags = open_flags(p); }},
-    {"journal", [](FileSystem& f, const Parameter& p) { f.journal = single(p).text; }},
-    {"mask", set_mask},
-    {"log", nullptr, kNotYet},
     {"cleanup", [](FileSystem&, const Parameter& p) { single(p); }},
+    {"openflags", [](FileSystem& f, const Parameter& p) { f.flags = open_flags(p); }},
+    {"log", nullptr, kNotYet},
+    {"mask", set_mask},
     {"dedupratio", nullptr, kGeneralOnly},
+    {"dedupunit", nullptr, kGeneralOnly},
     {"dedupsets", nullptr, kGeneralOnly},
     {"deduphotsets", nullptr, kGeneralOnly},
     {"dedupflipflop", nullptr, kGeneralOnly},
@@ -142,20 +147,23 @@ void set_stop_after(FileWorkload& w, const Parameter& p) {
   w.stop_after_percent = n.percent;
 }
 
+void set_transfers(FileWorkload& w, const Parameter& p) {
+  w.transfers = transfer_sizes(p, 1);
+  if (w.transfers.align) throw ParameterError(p.place, "expected a size, or sizes with their percentages");
+}
+
 const Keyword<FileWorkload> kFileWorkload[] = {
-    {"host", [](FileWorkload&, const Parameter& p) { single(p); }},
-    {"operation", [](FileWorkload& w, const Parameter& p) { w.operation = operation_of(single(p)); }},
+    {"readpct", [](FileWorkload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
     {"rdpct", [](FileWorkload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
-    {"xfersizes",
-     [](FileWorkload& w, const Parameter& p) {
-       w.transfers = transfer_sizes(p);
-       if (w.transfers.align) throw ParameterError(p.place, "expected a size, or sizes with their percentages");
-     }},
-    {"fileio", set_file_io},
-    {"fileselect", set_file_select},
     {"stopafter", set_stop_after},
+    {"operation", [](FileWorkload& w, const Parameter& p) { w.operation = operation_of(single(p)); }},
+    {"fileselect", set_file_select},
+    {"fileio", set_file_io},
+    {"xfersizes", set_transfers},
     {"skew", [](FileWorkload& w, const Parameter& p) { w.skew = within(p, 0, 100); }},
     {"threads", [](FileWorkload& w, const Parameter& p) { w.threads = unsigned(whole(p, 1, 100'000)); }},
+    {"host", [](FileWorkload&, const Parameter&) {}},
+    {"hd", [](FileWorkload&, const Parameter&) {}},
     {"openflags", [](FileWorkload& w, const Parameter& p) { w.flags = open_flags(p); }},
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// General parameters and hosts.
+// General parameters.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,48 +11,59 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr size_t kMostBuckets = 64;
+constexpr size_t kMostBuckets = 64;  // the last one has no upper edge
+constexpr const char* kNotYet = "this version does not have it";
 constexpr uint64_t kMostRemoving = 10'000;  // errors, after which everything ends all the same
+
+int64_t edge_of(const Value& value) {
+  std::string text = value.text;
+  double times = 1e3;
+  if (text.ends_with('u'))
+    text.pop_back();
+  else if (text.ends_with('m'))
+    times = 1e6, text.pop_back();
+  else if (text.ends_with('s'))
+    times = 1e9, text.pop_back();
+  return int64_t(number({text, value.place}).value * times);
+}
 
 void set_histogram(General& g, const Parameter& p) {
   if (!same_word(p.values[0].text, "default"))
     throw ParameterError(p.values[0].place, "expected (default,EDGE,...) or (default,suppress)");
   g.histogram.clear();
+  int64_t width = 0;  // of the buckets up to the next edge; 0: of one
+  auto add = [&](int64_t edge) {
+    g.histogram.push_back(edge);
+    if (g.histogram.size() >= kMostBuckets) throw ParameterError(p.place, "expected at most 64 buckets");
+  };
   for (size_t i = 1; i < p.values.size(); ++i) {
     const Value& value = p.values[i];
     if (same_word(value.text, "suppress")) {
       g.histogram_shown = false;
       continue;
     }
-    std::string text = value.text;
-    double times = 1e3;
-    if (text.ends_with('u'))
-      text.pop_back();
-    else if (text.ends_with('m'))
-      times = 1e6, text.pop_back();
-    else if (text.ends_with('s'))
-      times = 1e9, text.pop_back();
-    auto edge = int64_t(number({text, value.place}).value * times);
+    const int64_t edge = edge_of(value);
+    if (edge <= 0) throw ParameterError(value.place, "expected an edge above 0");
     const int64_t before = g.histogram.empty() ? 0 : g.histogram.back();
-    // A number that is not greater than the one before is the width of the bucket.
-    if (edge <= before) edge += before;
-    if (edge <= before) throw ParameterError(value.place, "expected an edge above the one before");
-    g.histogram.push_back(edge);
+    // A number that is not greater than the one before is the width of buckets.
+    if (edge <= before) {
+      width = edge;
+      if (i + 1 == p.values.size()) throw ParameterError(value.place, "expected an edge after the width of buckets");
+      continue;
+    }
+    for (int64_t next = before + width; width && next < edge; next += width) add(next);
+    width = 0;
+    add(edge);
   }
-  if (g.histogram.size() > kMostBuckets) throw ParameterError(p.place, "expected at most 64 buckets");
-}
-
-void set_commands(Commands& commands, const Parameter& p) {
-  for (const Value& value : p.values)
-    if (value.quoted ||
-        (value.text != "cons" && value.text != "sum" && value.text != "log" && value.text != "master" && value.text != "slave"))
-      commands.lines.push_back(value.text);
+  if (g.histogram.empty() && g.histogram_shown)
+    throw ParameterError(p.place, "expected (default,EDGE,...) or (default,suppress)");
 }
 
 // N, (N,SECONDS), "COMMAND" or remove_device, which is mostly shortened.
 void set_data_errors(General& g, const Parameter& p) {
   const Value& first = p.values[0];
   g.removes = !first.quoted && begins_word("remove_device", first.text);
+  g.removes_place = p.place;
   g.error_command = first.quoted ? first.text : "";
   g.error_wait = 0;
   if (p.values.size() > (first.quoted || g.removes ? 1 : 2))
@@ -66,14 +79,25 @@ void set_misc(General& g, const Parameter& p) {
   }
 }
 
+// What the original has and this has not, by its name: "reportdedupsets is refused: ...".
+void refuse(const Parameter& p, const char* word) {
+  for (const Value& value : p.values)
+    if (value.text.size() >= 3 && (begins_word(word, value.text) || begins_word(value.text, word)))
+      throw ParameterError(value.place, fmt::format("{} is refused: {}", word, kNotYet));
+}
+
+bool says_no(const Parameter& p) {
+  return std::any_of(p.values.begin(), p.values.end(),
+                     [](const Value& v) { return same_word(v.text, "n") || same_word(v.text, "no"); });
+}
+
 void set_validation(General& g, const Parameter& p) {
   Validation& v = g.validation;
-  v.on = true;
+  v.on = !says_no(p);
+  refuse(p, "reportdedupsets");
+  refuse(p, "ignore_zero_reads");
   for (const Value& value : p.values) {
     switch (one_of(value, {"no", "yes", "read_after_write", "no_preread", "time"})) {
-      case 0:
-        v.on = false;
-        break;
       case 2:
         v.reads_after = true;
         break;
@@ -88,9 +112,11 @@ void set_validation(General& g, const Parameter& p) {
 
 void set_journal(General& g, const Parameter& p) {
   Validation& v = g.validation;
-  v.on = v.journal = true;
+  v.journal = !says_no(p);
+  v.on |= v.journal;
+  refuse(p, "max=");
   for (const Value& value : p.values) {
-    switch (one_of(value, {"yes", "recover", "only", "noflush", "maponly", "skip_read_all", "ignore_pending"})) {
+    switch (one_of(value, {"yes", "recover", "only", "noflush", "maponly", "skip_read_all", "ignore_pending", "no"})) {
       case 1:
         v.recovers = true;
         break;
@@ -134,6 +160,7 @@ void set_dedup_unit(General& g, const Parameter& p) {
 }
 
 void set_dedup_sets(General& g, const Parameter& p) {
+  g.content_place = p.place;
   const Number sets = number(single(p));
   g.content.sets = sets.value;
   g.content.sets_percent = sets.percent;
@@ -151,85 +178,91 @@ void set_hot_sets(General& g, const Parameter& p) {
 void set_flips(General& g, const Parameter& p) {
   constexpr ContentSettings::Flips kHow[] = {ContentSettings::Flips::none, ContentSettings::Flips::all,
                                              ContentSettings::Flips::hot};
+  g.content_place = p.place;
   g.content.flips = kHow[one_of(single(p), {"no", "yes", "hotsets"})];
 }
 
-constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kSolaris = "it is Solaris' or Windows' own";
 
+void set_compression(General& g, const Parameter& p) {
+  g.content.compression = within(p, 1, 25);
+  g.content_place = p.place;
+}
+
+// The percentage that is left.
+void set_old_compression(General& g, const Parameter& p) {
+  g.content.compression = 100 / within(p, 4, 100);
+  g.content_place = p.place;
+}
+
+void set_report(General& g, const Parameter& p) {
+  for (const Value& v : p.values) {
+    if (same_word(v.text, "slave_detail")) throw ParameterError(v.place, "slave_detail is refused: there are no slaves");
+    // The host's page is always there.
+    if (one_of(v, {"host_detail", "no_sd_detail", "no_fsd_detail"}) > 0) g.storage_pages = false;
+  }
+}
+
 const Keyword<General> kGeneral[] = {
-    {"abort_failed_skew", nullptr, kNotYet},
-    {"compratio", [](General& g, const Parameter& p) { g.content.compression = within(p, 1, 25); }},
-    {"compression", nullptr, "expected compratio="},
+    {"compratio", set_compression},
+    {"compression", set_old_compression},
     {"compressionseed", nullptr, kNotYet},
-    {"concatenatesds", [](General& g, const Parameter& p) { g.concatenates = yes_or_no(p); }},
-    {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},
-    {"data_errors", set_data_errors},
-    {"debug", nullptr, "it asks for the original's own flags"},
-    {"dedupratio", [](General& g, const Parameter& p) { g.content.dedup = within(p, 1, 1000); }},
+    {"dedupratio",
+     [](General& g, const Parameter& p) {
+       g.content.dedup = within(p, 1, 1000);
+       g.content_place = p.place;
+     }},
     {"dedupunit", set_dedup_unit},
     {"dedupsets", set_dedup_sets},
     {"deduphotsets", set_hot_sets},
     {"dedupflipflop", set_flips},
     {"dedupacross", nullptr, "units are alike in each SD or anchor for itself"},
     {"dedupmaxkey", nullptr, "what flips has two contents"},
-    {"startcmd", [](General& g, const Parameter& p) { set_commands(g.start, p); }},
-    {"start_cmd", [](General& g, const Parameter& p) { set_commands(g.start, p); }},
-    {"endcmd", [](General& g, const Parameter& p) { set_commands(g.end, p); }},
-    {"end_cmd", [](General& g, const Parameter& p) { set_commands(g.end, p); }},
-    {"formatsds", nullptr, kNotYet},
-    {"formatxfersize", [](General& g, const Parameter& p) { g.format_transfer = transfer_sizes(p).largest(); }},
-    {"fwd_thread_adjust", nullptr, kNotYet},
-    {"histogram", set_histogram},
-    {"ios_per_jvm", [](General&, const Parameter& p) { whole(p, 1, 1'000'000'000); }},
-    {"journal", set_journal},
-    {"loop", [](General& g, const Parameter& p) { g.repeats = repeats(single(p)); }},
-    {"messagescan", [](General&, const Parameter& p) { single(p); }},
-    {"misc", set_misc},
-    {"monitor", [](General& g, const Parameter& p) { g.monitor = single(p).text; }},
-    {"pattern", [](General& g, const Parameter& p) { g.content.pattern_file = single(p).text; }},
-    {"pattern_buffer", nullptr, "a pattern is as long as its file"},
     {"port", [](General&, const Parameter& p) { whole(p, 1, 65535); }},
-    {"report",
+    {"pattern",
      [](General& g, const Parameter& p) {
-       for (const Value& v : p.values) {
-         if (same_word(v.text, "slave_detail")) throw ParameterError(v.place, "slave_detail is refused: there are no slaves");
-         // The host's page is always there.
-         if (one_of(v, {"host_detail", "no_sd_detail", "no_fsd_detail"}) > 0) g.storage_pages = false;
-       }
+       g.content.pattern_file = single(p).text;
+       g.pattern_place = g.content_place = p.values[0].place;
      }},
-    {"report_run_totals", nullptr, kNotYet},
-    {"showlba", nullptr, kNotYet},
-    {"timeout", nullptr, kNotYet},
+    {"data_errors", set_data_errors},
+    {"dataerrors", set_data_errors},
+    {"swat", nullptr, "Swat is closed"},
     {"validate", set_validation},
+    {"journal", set_journal},
+    {"startcmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
+    {"start_cmd", [](General& g, const Parameter& p) { g.start = commands_of(p); }},
+    {"endcmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
+    {"end_cmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
+    {"heartbeat_error", nullptr, "there are no slaves to beat"},
+    {"debug", nullptr, "it asks for the original's own flags"},
     {"unix2windows", nullptr, kSolaris},
+    {"formatxfersize", [](General& g, const Parameter& p) { g.format_transfer = transfer_sizes(p).largest(); }},
+    {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},
+    {"formatsds", nullptr, kNotYet},
+    {"report", set_report},
+    {"report_run_totals", nullptr, kNotYet},
+    {"histogram", set_histogram},
     {"psrset", nullptr, kSolaris},
     {"auxreport", nullptr, kNotYet},
-    {"heartbeat_error", nullptr, "there are no slaves to beat"},
-    {"swat", nullptr, "Swat is closed"},
-};
-
-const Keyword<Host> kHost[] = {
-    {"system",
-     [](Host&, const Parameter& p) {
-       if (!same_word(single(p).text, "localhost"))
-         throw ParameterError(p.values[0].place, "another host is refused: expected system=localhost");
+    {"monitor", [](General& g, const Parameter& p) { g.monitor = single(p).text; }},
+    {"concatenatesds",
+     [](General& g, const Parameter& p) {
+       g.concatenates = yes_or_no(p);
+       g.concatenates_place = p.place;
      }},
-    {"jvms", [](Host&, const Parameter& p) { whole(p, 1, 1000); }},
-    {"vdbench", [](Host&, const Parameter& p) { single(p); }},
-    {"shell",
-     [](Host&, const Parameter& p) {
-       one_of(single(p), {"rsh", "ssh", "vdbench"});
-     }},
-    {"user", [](Host&, const Parameter& p) { single(p); }},
-    {"clients", nullptr, "load comes from this host alone"},
-    {"mount", nullptr, kNotYet},
-    {"master", [](Host&, const Parameter& p) { single(p); }},
+    {"messagescan", [](General&, const Parameter& p) { single(p); }},
+    {"abort_failed_skew", nullptr, kNotYet},
+    {"misc", set_misc},
+    {"pattern_buffer", nullptr, "a pattern is as long as its file"},
+    {"showlba", nullptr, kNotYet},
+    {"loop", [](General& g, const Parameter& p) { g.repeats = repeats(single(p)); }},
+    {"fwd_thread_adjust", nullptr, kNotYet},
+    {"ios_per_jvm", [](General&, const Parameter& p) { whole(p, 1, 1'000'000'000); }},
+    {"timeout", nullptr, kNotYet},
 };
 
 }  // namespace
 
 std::span<const Keyword<General>> general_keywords() { return kGeneral; }
-std::span<const Keyword<Host>> host_keywords() { return kHost; }
 
 }  // namespace fsr::vdbench

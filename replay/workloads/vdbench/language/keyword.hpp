@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of keywords: a row says all about one. They may be shortened to two or more letters that begin no other.
+// Tables of keywords: a row says all about one. They may be shortened to two letters or more. What begins several is the first of
+// them, as in 5.04, whose order the tables have.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,6 +13,11 @@
 
 namespace fsr::vdbench {
 
+// "th" of "threads".
+inline bool is_short_for(const Parameter& parameter, const char* name) {
+  return parameter.keyword.size() >= 2 && begins_word(name, parameter.keyword);
+}
+
 template <class Settings>
 struct Keyword {
   const char* name;
@@ -19,23 +25,15 @@ struct Keyword {
   const char* why = "";                                         // of a refusal
 };
 
-// Throws ParameterError for what is unknown, ambiguous or refused.
+// Throws ParameterError for what is unknown or refused.
 template <class Settings>
 void apply(std::span<const Keyword<Settings>> table, Settings& settings, const Parameter& parameter, const char* section) {
   const Keyword<Settings>* found = nullptr;
-  std::string several;
   for (const Keyword<Settings>& keyword : table) {
-    if (same_word(keyword.name, parameter.keyword)) {
-      found = &keyword;
-      several.clear();
-      break;
-    }
-    if (parameter.keyword.size() < 2 || !begins_word(keyword.name, parameter.keyword)) continue;
-    if (found) several += (several.empty() ? std::string(found->name) : "") + " or " + keyword.name;
-    found = &keyword;
+    const bool same = same_word(keyword.name, parameter.keyword);
+    if (same || (!found && is_short_for(parameter, keyword.name))) found = &keyword;
+    if (same) break;
   }
-  if (!several.empty())
-    throw ParameterError(parameter.place, fmt::format("'{}' may mean several, expected {}", parameter.keyword, several));
   if (!found)
     throw ParameterError(parameter.place,
                          fmt::format("'{}' is not known here, expected a parameter of {}", parameter.keyword, section));

@@ -15,21 +15,23 @@ constexpr int64_t kMostSeconds = 100'000'000;
 constexpr double kMostRate = 1e9;
 constexpr const char* kNotYet = "this version does not have it";
 
+Rate fixed_rate(const Number& n, const Value& value) {
+  if (n.percent)
+    throw ParameterError(value.place, "percentages of an earlier rate are refused: expected rates a second, max or curve");
+  if (n.value <= 0 || n.value > kMostRate) throw ParameterError(value.place, "expected rates above 0 a second, max or curve");
+  return {Rate::fixed, n.value};
+}
+
 void set_rates(Run& run, const Parameter& p) {
-  run.rates.clear();
   const Value& first = p.values[0];
-  if (p.values.size() == 1 && same_word(first.text, "max")) return void(run.rates = {{Rate::max}});
-  if (p.values.size() == 1 && same_word(first.text, "curve")) return void(run.rates = {{Rate::curve}});
-  for (const Value& value : p.values)
-    if (same_word(value.text, "max") || same_word(value.text, "curve")) {
-      // A list may mix both kinds.
-      for (const Value& v : p.values)
-        run.rates.push_back(same_word(v.text, "max") ? Rate{Rate::max} : Rate{Rate::fixed, number(v).value});
-      return;
-    }
-  for (const Number& n : numbers(p)) {
-    if (n.value <= 0 || n.value > kMostRate) throw ParameterError(first.place, "expected rates above 0 a second, max or curve");
-    run.rates.push_back({Rate::fixed, n.value});
+  auto is_max = [](const Value& value) { return same_word(value.text, "max"); };
+  run.rates.clear();
+  if (p.values.size() == 1 && same_word(first.text, "curve")) {
+    run.rates = {{Rate::curve}};
+  } else if (std::any_of(p.values.begin(), p.values.end(), is_max)) {
+    for (const Value& value : p.values) run.rates.push_back(is_max(value) ? Rate{Rate::max} : fixed_rate(number(value), value));
+  } else {
+    for (const Number& n : numbers(p)) run.rates.push_back(fixed_rate(n, first));
   }
 }
 
@@ -42,6 +44,7 @@ void set_curve(Run& run, const Parameter& p) {
 }
 
 void set_distribution(Run& run, const Parameter& p) {
+  run.variable = run.spike = false;
   for (const Value& value : p.values) {
     const size_t which = one_of(value, {"exponential", "uniform", "deterministic", "variable", "spike"});
     if (which < 3) run.distribution = Distribution(which);
@@ -51,39 +54,43 @@ void set_distribution(Run& run, const Parameter& p) {
 }
 
 void set_format(Run& run, const Parameter& p) {
-  run.format = {};
+  Format format;
+  bool no = false;  // wherever it stands
   for (const Value& value : p.values) {
     switch (one_of(value, {"no", "yes", "only", "restart", "clean", "once", "directories", "limited", "complete"})) {
       case 1:
-        run.format.yes = true;
+        format.yes = true;
         break;
       case 2:
-        run.format.only = true;
+        format.only = true;
         break;
       case 3:
-        run.format.restart = true;
+        format.restart = true;
         break;
       case 4:
-        run.format.clean = true;
+        format.clean = true;
         break;
       case 5:
-        run.format.once = run.format.yes = true;
+        format.once = format.yes = true;
         break;
       case 6:
-        run.format.directories = run.format.yes = true;
+        format.directories = format.yes = true;
         break;
       case 7:
-        run.format.limited = true;
+        format.limited = true;
         break;
       case 8:
-        run.format.complete = true;
+        format.complete = true;
         break;
       default:
-        break;
+        no = true;
     }
   }
-  if (run.format.limited && !run.format.only) throw ParameterError(p.place, "expected only with limited: (only,limited)");
-  if (run.format.complete && run.format.any()) throw ParameterError(p.place, "expected complete alone, or with no");
+  run.format = {};
+  if (no) return void(run.format.complete = format.complete);
+  if (format.limited && !format.only) throw ParameterError(p.place, "expected only with limited: (only,limited)");
+  if (format.complete && format.any()) throw ParameterError(p.place, "expected complete alone, or with no");
+  run.format = format;
 }
 
 // In place of one of the same name, which the defaults may have.
@@ -92,18 +99,14 @@ void add(Run& run, Loop loop) {
   run.loops.push_back(std::move(loop));
 }
 
-void add_loop(Run& run, const char* name, const Parameter& p, Unit unit = Unit::count) {
-  add(run, {.name = name, .place = p.place, .numbers = numbers(p, unit), .sizes = {}, .operations = {}});
-}
-
-template <int64_t Least>
-void set_seconds(int64_t& to, const Parameter& p) {
-  to = int64_t(whole(p, uint64_t(Least), uint64_t(kMostSeconds), Unit::time));
-}
-
 void loop_seek(Run& run, const Parameter& p) {
   Loop loop{.name = "seekpct", .place = p.place, .numbers = {}, .sizes = {}, .operations = {}};
-  for (const Value& value : p.values) {
+  std::vector<Value> values = p.values;
+  if (values[0].text.find('-', 1) != std::string::npos) {  // a range
+    values.clear();
+    for (const Number& n : numbers(p)) values.push_back({n.text, p.values[0].place});
+  }
+  for (const Value& value : values) {
     Parameter one = p;
     one.keyword = loop.name;  // as of a WD
     one.values = {value};
@@ -122,63 +125,128 @@ void loop_operations(Run& run, const Parameter& p) {
   add(run, std::move(loop));
 }
 
-void set_commands(Commands& commands, const Parameter& p) {
-  for (const Value& value : p.values) commands.lines.push_back(value.text);
+// Percentages that are left.
+void loop_old_compression(Run& run, const Parameter& p) {
+  Loop loop{.name = "compratio", .place = p.place, .numbers = numbers(p), .sizes = {}, .operations = {}};
+  for (Number& n : loop.numbers) {
+    if (n.value < 4 || n.value > 100) throw ParameterError(p.values[0].place, "expected percentages from 4 to 100");
+    n.value = std::round(100'000 / n.value) / 1000;
+  }
+  add(run, std::move(loop));
+}
+
+template <int64_t Run::*Seconds, int64_t Least>
+void set_time(Run& run, const Parameter& p) {
+  run.*Seconds = int64_t(whole(p, uint64_t(Least), uint64_t(kMostSeconds), Unit::time));
+}
+
+template <double Run::*Bytes>
+void set_limit(Run& run, const Parameter& p) {
+  const Number n = number(single(p));
+  if (n.percent || n.value <= 0 || n.value > 1e18)
+    throw ParameterError(p.values[0].place, "expected bytes, or below 100 how often as much as the SDs have");
+  run.*Bytes = n.value;
+}
+
+constexpr char kXfersize[] = "xfersize", kThreads[] = "threads", kRdpct[] = "rdpct", kRhpct[] = "rhpct", kWhpct[] = "whpct",
+               kHitarea[] = "hitarea", kCompratio[] = "compratio", kDepth[] = "depth", kWidth[] = "width", kFiles[] = "files",
+               kSize[] = "size", kTotalsize[] = "totalsize", kWss[] = "wss";
+
+template <const char* Name>
+void loop(Run& run, const Parameter& p) {
+  add(run, {.name = Name, .place = p.place, .numbers = numbers(p), .sizes = {}, .operations = {}});
 }
 
 const Keyword<Run> kRun[] = {
     {"iorate", set_rates},
-    {"fwdrate", set_rates},
+    {"maxdata", set_limit<&Run::max_data>},
+    {"maxdataread", set_limit<&Run::max_read>},
+    {"maxdatawritten", set_limit<&Run::max_written>},
     {"curve", set_curve},
     {"stopcurve", [](Run& r, const Parameter& p) { r.stop_curve = within(p, 0.001, 1e9); }},
-    {"elapsed", [](Run& r, const Parameter& p) { set_seconds<1>(r.elapsed, p); }},
-    {"interval", [](Run& r, const Parameter& p) { set_seconds<1>(r.interval, p); }},
-    {"warmup", [](Run& r, const Parameter& p) { set_seconds<0>(r.warmup, p); }},
-    {"pause", [](Run& r, const Parameter& p) { set_seconds<0>(r.pause, p); }},
-    {"maxdata", [](Run& r, const Parameter& p) { r.max_data = within(p, 100, 1e18); }},
-    {"maxdataread", [](Run& r, const Parameter& p) { r.max_read = within(p, 100, 1e18); }},
-    {"maxdatawritten", [](Run& r, const Parameter& p) { r.max_written = within(p, 100, 1e18); }},
-    {"distribution", set_distribution},
-    {"startcmd", [](Run& r, const Parameter& p) { set_commands(r.start, p); }},
-    {"start_cmd", [](Run& r, const Parameter& p) { set_commands(r.start, p); }},
-    {"endcmd", [](Run& r, const Parameter& p) { set_commands(r.end, p); }},
-    {"end_cmd", [](Run& r, const Parameter& p) { set_commands(r.end, p); }},
-    {"openflags", [](Run& r, const Parameter& p) { r.flags = open_flags(p); }},
-    {"mount", nullptr, kNotYet},
+    {"elapsed", set_time<&Run::elapsed, 1>},
+    {"interval", set_time<&Run::interval, 1>},
+    {"warmup", set_time<&Run::warmup, 0>},
     {"replay", nullptr, "Swat's traces are closed"},
-    {"format", set_format},
+    {"pause", set_time<&Run::pause, 0>},
+    {"forxfersize", loop<kXfersize>},
+    {"forthreads", loop<kThreads>},
+    {"forrdpct", loop<kRdpct>},
+    {"forrhpct", loop<kRhpct>},
+    {"forwhpct", loop<kWhpct>},
+    {"forseekpct", loop_seek},
+    {"forhitarea", loop<kHitarea>},
+    {"forcompratio", loop<kCompratio>},
+    {"forcompression", loop_old_compression},
+    {"fordepth", loop<kDepth>},
+    {"forwidth", loop<kWidth>},
+    {"forfiles", loop<kFiles>},
+    {"forsizes", loop<kSize>},
+    {"fortotalsize", loop<kTotalsize>},
+    {"forwss", loop<kWss>},
+    {"forworkingsetsize", loop<kWss>},
+    {"foroperations", loop_operations},
+    {"xfersize", loop<kXfersize>},
+    {"threads", loop<kThreads>},
+    {"rdpct", loop<kRdpct>},
+    {"rhpct", loop<kRhpct>},
+    {"whpct", loop<kWhpct>},
+    {"seekpct", loop_seek},
+    {"hitarea", loop<kHitarea>},
+    {"compratio", loop<kCompratio>},
+    {"compression", loop_old_compression},
+    {"depth", loop<kDepth>},
+    {"width", loop<kWidth>},
+    {"files", loop<kFiles>},
+    {"sizes", loop<kSize>},
+    {"totalsize", loop<kTotalsize>},
+    {"wss", loop<kWss>},
+    {"workingsetsize", loop<kWss>},
+    {"distribution", set_distribution},
+    {"startcmd", [](Run& r, const Parameter& p) { r.start = commands_of(p); }},
+    {"start_cmd", [](Run& r, const Parameter& p) { r.start = commands_of(p); }},
+    {"endcmd", [](Run& r, const Parameter& p) { r.end = commands_of(p); }},
+    {"end_cmd", [](Run& r, const Parameter& p) { r.end = commands_of(p); }},
+    {"fwdrate", set_rates},
     {"operations",
      [](Run& r, const Parameter& p) {
+       r.operations.clear();
        for (const Value& value : p.values) r.operations.push_back(operation_of(value));
      }},
-    {"foroperations", loop_operations},
-    {"forxfersize", [](Run& r, const Parameter& p) { add_loop(r, "xfersize", p); }},
-    {"xfersize", [](Run& r, const Parameter& p) { add_loop(r, "xfersize", p); }},
-    {"forthreads", [](Run& r, const Parameter& p) { add_loop(r, "threads", p); }},
-    {"threads", [](Run& r, const Parameter& p) { add_loop(r, "threads", p); }},
-    {"forrdpct", [](Run& r, const Parameter& p) { add_loop(r, "rdpct", p); }},
-    {"rdpct", [](Run& r, const Parameter& p) { add_loop(r, "rdpct", p); }},
-    {"forseekpct", loop_seek},
-    {"seekpct", loop_seek},
-    {"forrhpct", [](Run& r, const Parameter& p) { add_loop(r, "rhpct", p); }},
-    {"rhpct", [](Run& r, const Parameter& p) { add_loop(r, "rhpct", p); }},
-    {"forwhpct", [](Run& r, const Parameter& p) { add_loop(r, "whpct", p); }},
-    {"whpct", [](Run& r, const Parameter& p) { add_loop(r, "whpct", p); }},
-    {"forhitarea", [](Run& r, const Parameter& p) { add_loop(r, "hitarea", p); }},
-    {"hitarea", [](Run& r, const Parameter& p) { add_loop(r, "hitarea", p); }},
-    {"forcompratio", [](Run& r, const Parameter& p) { add_loop(r, "compratio", p); }},
-    {"compratio", [](Run& r, const Parameter& p) { add_loop(r, "compratio", p); }},
-    {"forcompression", nullptr, "expected forcompratio="},
-    {"fordepth", [](Run& r, const Parameter& p) { add_loop(r, "depth", p); }},
-    {"forwidth", [](Run& r, const Parameter& p) { add_loop(r, "width", p); }},
-    {"forfiles", [](Run& r, const Parameter& p) { add_loop(r, "files", p); }},
-    {"forsizes", [](Run& r, const Parameter& p) { add_loop(r, "size", p); }},
-    {"fortotalsize", [](Run& r, const Parameter& p) { add_loop(r, "totalsize", p); }},
-    {"forworkingsetsize", [](Run& r, const Parameter& p) { add_loop(r, "wss", p); }},
-    {"forwss", [](Run& r, const Parameter& p) { add_loop(r, "wss", p); }},
+    {"format", set_format},
+    {"openflags", [](Run& r, const Parameter& p) { r.flags = open_flags(p); }},
+    {"mount", nullptr, kNotYet},
 };
 
+// iorate=(rate,seconds,rate,seconds,...): rates may be percentages of the highest, and seconds of elapsed=.
+void set_steps(Run& run, const Parameter& p) {
+  double total = 0, highest = 0;
+  for (size_t i = 0; i < p.values.size(); i += 2)
+    if (const Number rate = number(p.values[i]); !rate.percent) highest = std::max(highest, rate.value);
+  run.rate_steps.clear();
+  for (size_t i = 0; i < p.values.size(); i += 2) {
+    if (i + 1 == p.values.size()) throw ParameterError(p.values[i].place, "expected seconds after each rate");
+    const Number rate = number(p.values[i]), seconds = number(p.values[i + 1], Unit::time);
+    run.rate_steps.push_back({rate.percent ? highest * rate.value / 100 : rate.value,
+                              seconds.percent ? std::floor(double(run.elapsed) * seconds.value / 100) : seconds.value});
+    total += run.rate_steps.back().second;
+    if (run.rate_steps.back().first < 0 || run.rate_steps.back().second < 1)
+      throw ParameterError(p.values[i].place, "expected rates of 0 and more, each for a second or more");
+  }
+  if (highest <= 0) throw ParameterError(p.place, "expected a rate above 0 among them");
+  if (total > 3600) throw ParameterError(p.place, "expected 3600 seconds at most in all");
+  run.rates = {{Rate::fixed, run.rate_steps[0].first}};
+}
+
 }  // namespace
+
+void set_rate(Run& run, const Parameter* rate) {
+  if (rate && run.variable) return set_steps(run, *rate);
+  if (rate) apply(run_keywords(), run, *rate, "rd=");
+  if (!run.variable) return run.rate_steps.clear();
+  if (run.rate_steps.empty() && !run.rates.empty())
+    throw ParameterError(run.place, fmt::format("rd={}: distribution=variable: expected (RATE,SECONDS,...) beside it", run.name));
+}
 
 std::span<const Keyword<Run>> run_keywords() { return kRun; }
 

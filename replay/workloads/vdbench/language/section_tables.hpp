@@ -15,11 +15,7 @@ std::span<const Keyword<Workload>> workload_keywords();
 std::span<const Keyword<FileSystem>> file_system_keywords();
 std::span<const Keyword<FileWorkload>> file_workload_keywords();
 std::span<const Keyword<Run>> run_keywords();
-
-// Of a host definition only what it is checked for stays: all load comes from this process.
-struct Host {
-  std::string name;
-};
-std::span<const Keyword<Host>> host_keywords();
+// iorate= or fwdrate=, if it is there. What it says depends on distribution=, which may follow it: after all others.
+void set_rate(Run& run, const Parameter* rate);
 
 }  // namespace fsr::vdbench

@@ -25,8 +25,8 @@ struct TransferSizes {
   uint64_t largest() const;
   uint64_t only() const { return align == 0 && shares.size() == 1 ? shares[0].first : 0; }  // 0: there are several
 };
-// xfersize= of one kind or the other. Throws ParameterError.
-TransferSizes transfer_sizes(const Parameter& parameter);
+// xfersize= of one kind or the other, in multiples of `unit`. Throws ParameterError.
+TransferSizes transfer_sizes(const Parameter& parameter, uint64_t unit = 512);
 
 // A part of an SD, as percentages or bytes.
 struct Share {
@@ -45,6 +45,7 @@ OpenFlags open_flags(const Parameter& parameter);
 struct Commands {
   std::vector<std::string> lines;
 };
+Commands commands_of(const Parameter& parameter);  // without where their output is to go and who is to run them
 
 // Whether and how what is written is checked.
 struct Validation {
@@ -89,8 +90,8 @@ struct General {
   int64_t error_wait = 0;     // seconds after the latest error, after which everything ends; 0: it does not
   bool removes = false;       // nothing more is done to an SD that had an error
   std::string error_command;  // before that, with what failed first; empty: none
-  std::optional<bool> format_storage;
   bool concatenates = false;  // the SDs of a WD are one
+  Place concatenates_place, removes_place, content_place, pattern_place;  // of what does not go with everything
   Repeats repeats;
   ContentSettings content;
   uint64_t queue = 2000;  // starts that a workload may be behind
@@ -185,6 +186,8 @@ struct Rate {
   double value = 0;  // per second
 };
 
+constexpr double kLeastBytes = 100;  // of maxdata=: less says how often as much as the SDs have
+
 enum class Distribution : uint8_t { exponential, uniform, deterministic };
 
 struct Run {
@@ -197,7 +200,7 @@ struct Run {
   std::vector<double> curve_points = {10, 50, 70, 80, 90, 100};
   double stop_curve = 0;  // ms
   int64_t elapsed = 30, interval = 1, warmup = 0, pause = 0;
-  double max_data = 0, max_read = 0, max_written = 0;
+  double max_data = 0, max_read = 0, max_written = 0;  // bytes, or as kLeastBytes says; 0: none
   Distribution distribution = Distribution::exponential;
   bool variable = false, spike = false;
   Format format;
@@ -211,6 +214,7 @@ struct Definitions {
   General general;
   std::vector<Storage> storages;
   std::vector<Workload> workloads;
+  Workload default_workload;  // of RDs without a WD
   std::vector<FileSystem> systems;
   std::vector<FileWorkload> file_workloads;
   FileWorkload format_workload;  // fwd=format

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "workloads/vdbench/language/settings.hpp"
 
@@ -15,11 +16,11 @@ const char* const kOperationNames[kOperations] = {"read",  "write",  "mkdir",   
 
 namespace {
 
-constexpr uint64_t kSector = 512, kLargest = 1u << 30;
+constexpr uint64_t kLargest = 1u << 30;
 
-uint64_t transfer_size(const Value& value) {
-  const uint64_t size = whole(value, kSector, kLargest);
-  if (size % kSector) throw ParameterError(value.place, fmt::format("'{}' is no multiple of 512, expected one", value.text));
+uint64_t transfer_size(const Value& value, uint64_t unit) {
+  const uint64_t size = whole(value, unit, kLargest);
+  if (size % unit) throw ParameterError(value.place, fmt::format("'{}' is no multiple of {}, expected one", value.text, unit));
   return size;
 }
 
@@ -32,17 +33,17 @@ uint64_t TransferSizes::largest() const {
   return largest;
 }
 
-TransferSizes transfer_sizes(const Parameter& parameter) {
+TransferSizes transfer_sizes(const Parameter& parameter, uint64_t unit) {
   const std::vector<Value>& v = parameter.values;
   TransferSizes sizes;
   if (v.size() == 1) {
-    sizes.shares = {{transfer_size(v[0]), 100}};
+    sizes.shares = {{transfer_size(v[0], unit), 100}};
     return sizes;
   }
   if (v.size() == 3) {
-    sizes.least = transfer_size(v[0]);
-    sizes.most = transfer_size(v[1]);
-    sizes.align = transfer_size(v[2]);
+    sizes.least = transfer_size(v[0], unit);
+    sizes.most = transfer_size(v[1], unit);
+    sizes.align = transfer_size(v[2], unit);
     if (sizes.least > sizes.most || sizes.least % sizes.align || sizes.most % sizes.align)
       throw ParameterError(v[0].place, "expected (smallest,largest,alignment), both multiples of the third");
     return sizes;
@@ -53,12 +54,23 @@ TransferSizes transfer_sizes(const Parameter& parameter) {
     if (i + 1 == v.size()) throw ParameterError(v[i].place, "expected a percentage after each size");
     const double share = number(v[i + 1]).value;
     if (share < 0) throw ParameterError(v[i + 1].place, "expected a percentage from 0 to 100");
-    sizes.shares.push_back({transfer_size(v[i]), share});
+    sizes.shares.push_back({transfer_size(v[i], unit), share});
     total += share;
   }
-  if (std::fabs(total - 100) > 1e-6)
+  if (std::lround(total) != 100)  // of thirds, too
     throw ParameterError(parameter.place, fmt::format("the percentages add up to {:g}, expected 100", total));
   return sizes;
+}
+
+Commands commands_of(const Parameter& parameter) {
+  constexpr const char* kWhere[] = {"console", "summary", "logfile"};
+  Commands commands;
+  for (const Value& value : parameter.values) {
+    const bool where = value.text.size() >= 3 && std::any_of(std::begin(kWhere), std::end(kWhere),
+                                                             [&](const char* word) { return begins_word(word, value.text); });
+    if (!where && !same_word(value.text, "master") && !same_word(value.text, "slave")) commands.lines.push_back(value.text);
+  }
+  return commands;
 }
 
 Operation operation_of(const Value& value) {

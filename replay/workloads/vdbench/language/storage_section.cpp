@@ -25,9 +25,16 @@ Share share(const Parameter& p) {
   return share;
 }
 
+void set_stride(Workload& w, const Parameter& p) {
+  if (p.values.size() != 2) throw ParameterError(p.place, "expected stride=(shortest,longest)");
+  w.stride = {{number(p.values[0]).value, number(p.values[1]).value}};
+  if (w.stride->first < 0 || w.stride->second < w.stride->first)
+    throw ParameterError(p.values[1].place, "expected a longest stride that is not below the shortest");
+}
+
 void set_seek(Workload& w, const Parameter& p) {
   const Value& value = p.values[0];
-  if (same_word(value.text, "poisson")) {
+  if (begins_word("poisson", value.text)) {
     w.seek = Seek::poisson;
     if (p.values.size() > 1) w.midpoint = number(p.values[1]).value;
     if (p.values.size() > 2 || w.midpoint <= 0) throw ParameterError(value.place, "expected poisson or (poisson,MIDPOINT)");
@@ -39,60 +46,68 @@ void set_seek(Workload& w, const Parameter& p) {
     w.seek = Seek::once;
   } else if (same_word(value.text, "seqnz")) {
     w.seek = Seek::sequential_elsewhere;
-  } else if (value.text.size() >= 3 && begins_word("sequential", value.text)) {
+  } else if (begins_word("sequential", value.text)) {
     w.seek = Seek::sequential;
   } else {
-    w.seek_percent = value.text.size() >= 3 && begins_word("random", value.text) ? 100 : within(p, 0, 100);
+    w.seek_percent = begins_word("random", value.text) ? 100 : within(p, 0, 100);
     w.seek = w.seek_percent == 0 ? Seek::sequential : Seek::random;
   }
 }
 
+void set_lun(Storage& s, const Parameter& p) {
+  if (!s.lun.empty()) throw ParameterError(p.place, "lun= is there twice, expected one: load comes from this host alone");
+  s.lun = single(p).text;
+}
+
+void set_reads(Workload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }
+void set_writes(Workload& w, const Parameter& p) { w.read_percent = 100 - within(p, 0, 100); }
+
 const Keyword<Storage> kStorage[] = {
-    {"lun", [](Storage& s, const Parameter& p) { s.lun = single(p).text; }},
-    {"host", [](Storage&, const Parameter& p) { single(p); }},
+    {"host", [](Storage&, const Parameter&) {}},
+    {"hd", [](Storage&, const Parameter&) {}},
+    {"lun", set_lun},
     {"size", [](Storage& s, const Parameter& p) { s.size = whole(p, 512, kMostBytes); }},
-    {"range", [](Storage& s, const Parameter& p) { s.range = share(p); }},
     {"threads", [](Storage& s, const Parameter& p) { s.threads = unsigned(whole(p, 1, 100'000)); }},
     {"hitarea", [](Storage& s, const Parameter& p) { s.hit_area = sectors(p); }},
-    {"journal", [](Storage& s, const Parameter& p) { s.journal = single(p).text; }},
     {"offset", [](Storage& s, const Parameter& p) { s.offset = sectors(p); }},
     {"align", [](Storage& s, const Parameter& p) { s.align = sectors(p); }},
-    {"openflags", [](Storage& s, const Parameter& p) { s.flags = open_flags(p); }},
-    {"replay", nullptr, "Swat's traces are closed"},
-    {"resetbus", nullptr, "it is Solaris' own"},
-    {"resetlun", nullptr, "it is Solaris' own"},
     {"kstat", nullptr, "it is Solaris' own"},
     {"instance", nullptr, "it is Solaris' own"},
+    {"replay", nullptr, "Swat's traces are closed"},
+    {"journal", [](Storage& s, const Parameter& p) { s.journal = single(p).text; }},
+    {"resetlun", nullptr, "it is Solaris' own"},
+    {"resetbus", nullptr, "it is Solaris' own"},
+    {"openflags", [](Storage& s, const Parameter& p) { s.flags = open_flags(p); }},
+    {"range", [](Storage& s, const Parameter& p) { s.range = share(p); }},
     {"dedupratio", nullptr, kGeneralOnly},
+    {"dedupunit", nullptr, kGeneralOnly},
     {"dedupsets", nullptr, kGeneralOnly},
     {"deduphotsets", nullptr, kGeneralOnly},
     {"dedupflipflop", nullptr, kGeneralOnly},
+    {"streams", nullptr, "5.04 has it for a WD"},
 };
 
 const Keyword<Workload> kWorkload[] = {
-    {"host", [](Workload&, const Parameter& p) { single(p); }},
+    {"skew", [](Workload& w, const Parameter& p) { w.skew = within(p, 0, 100); }},
     {"xfersize", [](Workload& w, const Parameter& p) { w.transfers = transfer_sizes(p); }},
-    {"rdpct", [](Workload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
-    {"readpct", [](Workload& w, const Parameter& p) { w.read_percent = within(p, 0, 100); }},
-    {"writepct", [](Workload& w, const Parameter& p) { w.read_percent = 100 - within(p, 0, 100); }},
-    {"wrpct", [](Workload& w, const Parameter& p) { w.read_percent = 100 - within(p, 0, 100); }},
-    {"rhpct", [](Workload& w, const Parameter& p) { w.read_hits = within(p, 0, 100); }},
-    {"whpct", [](Workload& w, const Parameter& p) { w.write_hits = within(p, 0, 100); }},
-    {"seekpct", set_seek},
-    {"stride",
-     [](Workload& w, const Parameter& p) {
-       const Share stride = share(p);
-       w.stride = {{stride.from, stride.to}};
-     }},
+    {"readpct", set_reads},
+    {"rdpct", set_reads},
+    {"writepct", set_writes},
+    {"wrpct", set_writes},
     {"range", [](Workload& w, const Parameter& p) { w.range = share(p); }},
     {"hotband", [](Workload& w, const Parameter& p) { w.hot_band = share(p); }},
-    {"skew", [](Workload& w, const Parameter& p) { w.skew = within(p, 0, 100); }},
-    {"iorate", [](Workload& w, const Parameter& p) { w.rate = within(p, 1e-6, 1e9); }},
+    {"seekpct", set_seek},
+    {"stride", set_stride},
     {"priority", [](Workload& w, const Parameter& p) { w.priority = unsigned(whole(p, 1, 1000)); }},
-    {"streams", [](Workload& w, const Parameter& p) { w.streams = unsigned(whole(p, 2, 100'000)); }},
-    {"threads", [](Workload& w, const Parameter& p) { w.threads = unsigned(whole(p, 1, 100'000)); }},
+    {"iorate", [](Workload& w, const Parameter& p) { w.rate = within(p, 1e-6, 1e9); }},
+    {"rhpct", [](Workload& w, const Parameter& p) { w.read_hits = within(p, 0, 100); }},
+    {"whpct", [](Workload& w, const Parameter& p) { w.write_hits = within(p, 0, 100); }},
+    {"host", [](Workload&, const Parameter&) {}},
+    {"hd", [](Workload&, const Parameter&) {}},
     {"openflags", [](Workload& w, const Parameter& p) { w.flags = open_flags(p); }},
     {"user", nullptr, kNotYet},
+    {"threads", [](Workload& w, const Parameter& p) { w.threads = unsigned(whole(p, 1, 100'000)); }},
+    {"streams", [](Workload& w, const Parameter& p) { w.streams = unsigned(whole(p, 2, 100'000)); }},
 };
 
 }  // namespace

@@ -125,7 +125,8 @@ const Value& single(const Parameter& parameter) {
 }
 
 uint64_t whole(const Value& value, uint64_t least, uint64_t most, Unit unit) {
-  const Number n = number(value, unit);
+  Number n = number(value, unit);
+  if (!std::isdigit(static_cast<unsigned char>(value.text.back()))) n.value = std::floor(n.value);
   if (n.percent || n.value != std::floor(n.value) || n.value < double(least) || n.value > double(most))
     fail(value, fmt::format("'{}' is out of range, expected a whole number from {} to {}", value.text, size_text(double(least)),
                             size_text(double(most))));
@@ -151,7 +152,8 @@ size_t one_of(const Value& value, const std::vector<const char*>& words) {
     if (same_word(words[i], value.text)) return i;
   std::string expected;
   for (size_t i = 0; i < words.size(); ++i) {
-    if (value.text.size() >= 2 && begins_word(words[i], value.text)) return i;
+    const bool one_letter_does = same_word(words[i], "no") || same_word(words[i], "yes");
+    if (value.text.size() >= (one_letter_does ? 1 : 2) && begins_word(words[i], value.text)) return i;
     expected += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + std::string(words[i]);
   }
   fail(value, fmt::format("'{}' is not known here, expected {}", value.text, expected));

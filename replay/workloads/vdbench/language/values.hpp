@@ -29,12 +29,12 @@ Number number(const Value& value, Unit unit = Unit::count);
 std::vector<Number> numbers(const Parameter& parameter, Unit unit = Unit::count);
 
 const Value& single(const Parameter& parameter);  // the only value
-// Whole and within bounds, both inclusive.
+// Whole and within bounds, both inclusive. "1.1g" is the whole part of it.
 uint64_t whole(const Value& value, uint64_t least, uint64_t most, Unit unit = Unit::count);
 uint64_t whole(const Parameter& parameter, uint64_t least, uint64_t most, Unit unit = Unit::count);
 double within(const Parameter& parameter, double least, double most, Unit unit = Unit::count);
 bool yes_or_no(const Parameter& parameter);
-// The number in the list of a word that may be shortened to its first letters; "expected a, b or c".
+// The number in the list of a word that may be shortened to its first two letters, yes and no to one; "expected a, b or c".
 size_t one_of(const Value& value, const std::vector<const char*>& words);
 std::string size_text(double bytes);  // "4k", "1m", "1000"
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 #include <string_view>
 
@@ -12,8 +13,10 @@ namespace fsr::vdbench {
 
 namespace {
 
+// "1.1g" is the whole part of it.
 uint64_t count(const Loop& loop, const Number& n, double least, double most) {
-  if (n.percent || n.value < least || n.value > most || n.value != std::floor(n.value))
+  const bool has_unit = !std::isdigit(static_cast<unsigned char>(n.text.back()));
+  if (n.percent || n.value < least || n.value > most || (!has_unit && n.value != std::floor(n.value)))
     throw ParameterError(loop.place, fmt::format("{}={}: expected a whole number from {} to {}", loop.name, n.text,
                                                  size_text(least), size_text(most)));
   return uint64_t(n.value);
@@ -24,9 +27,9 @@ double percentage(const Loop& loop, const Number& n) {
   return n.value;
 }
 
-uint64_t sectors(const Loop& loop, const Number& n) {
-  const uint64_t bytes = count(loop, n, 512, 1u << 30);
-  if (bytes % 512) throw ParameterError(loop.place, fmt::format("{}={}: expected a multiple of 512", loop.name, n.text));
+uint64_t sectors(const Loop& loop, const Number& n, uint64_t unit = 512) {
+  const uint64_t bytes = count(loop, n, double(unit), 1u << 30);
+  if (bytes % unit) throw ParameterError(loop.place, fmt::format("{}={}: expected a multiple of {}", loop.name, n.text, unit));
   return bytes;
 }
 
@@ -81,7 +84,7 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
     if (!files) throw ParameterError(loop.place, fmt::format("{}= is for FSDs, expected a loop of SDs", loop.name));
   };
   if (name == "xfersize") {
-    const TransferSizes sizes = one_size(sectors(loop, n));
+    const TransferSizes sizes = one_size(sectors(loop, n, files ? 1 : 512));
     for (Workload& w : run.workloads) w.transfers = sizes;
     for (FileWork& w : run.file_works) w.workload.transfers = sizes;
   } else if (name == "threads") {

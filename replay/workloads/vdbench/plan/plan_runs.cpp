@@ -55,10 +55,11 @@ class Planner {
   // What an RD of SDs does without a WD of its own, or with SDs of its own.
   void complete_workloads(const Run& run, PlannedRun& planned) const {
     if (planned.workloads.empty()) {
-      Workload w;
+      Workload w = all_.default_workload;
       w.name = "wd1";
       w.place = run.place;
-      for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
+      if (w.storages.empty())
+        for (size_t i = 0; i < all_.storages.size(); ++i) w.storages.push_back(i);
       planned.workloads.push_back(w);
     }
     if (run.storages)

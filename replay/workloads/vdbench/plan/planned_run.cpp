@@ -26,6 +26,11 @@ bool PlannedRun::keeps_shares() const {
   return !systems.empty() || std::any_of(workloads.begin(), workloads.end(), [](const Workload& w) { return w.skew > 0; });
 }
 
+bool PlannedRun::works_on(const RawWork& work, size_t storage) const {
+  const std::vector<size_t>& parts = storages[work.storage].parts;
+  return work.storage == storage || std::find(parts.begin(), parts.end(), storage) != parts.end();
+}
+
 std::string PlannedRun::title() const {
   if (formats && raw_works.empty()) return name;
   if (formats) return fmt::format("{}; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: {}", name, loops);

@@ -42,6 +42,7 @@ struct PlannedRun {
   std::vector<Workload> workloads;
   std::vector<RawWork> raw_works;
 
+  bool works_on(const RawWork& work, size_t storage) const;  // one of the definitions, perhaps as a part of another
   size_t works() const { return raw_works.empty() ? file_works.size() : raw_works.size(); }
   bool keeps_shares() const;  // without a rate too
   // "Starting RD=" is followed by it.

@@ -13,11 +13,17 @@ namespace {
 
 constexpr uint64_t kBlock = 512;
 
-// A share of the SD, as percentages or, above 200, as bytes.
+// A share of the SD, as percentages or, above 200, as bytes. What is over 100 % goes on at the beginning, once.
 Area part(const Share& share, const Area& of) {
   if (!share.given()) return of;
   auto at = [&](double n) { return n > 200 ? uint64_t(n) : of.low + uint64_t(double(of.width()) * n / 100) / kBlock * kBlock; };
-  return {at(share.from), std::min(at(share.to), of.high)};
+  const bool wraps = share.to > 100 && share.to <= 200 && of.end == UINT64_MAX;
+  Area area{at(share.from), at(share.to), of.begin, of.end};
+  if (wraps)
+    area.begin = of.low, area.end = of.high / kBlock * kBlock;
+  else
+    area.high = std::min(area.high, of.high);
+  return area;
 }
 
 // How probable the first bytes of a hot band are, at 0, 16 MB, 32 MB, 64 MB and so on: vdbench's table.
@@ -51,6 +57,11 @@ double hot_offset(double share) {
 }
 
 }  // namespace
+
+uint64_t Area::real(uint64_t at, uint64_t length) const {
+  if (at >= end) return at - end + begin;
+  return at + length <= end ? at : (end - length) / kBlock * kBlock;
+}
 
 Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size) {
   const Workload& w = work.workload;
@@ -112,7 +123,7 @@ uint64_t Chooser::random_in(const Area& area, uint64_t length) {
     else if (w.hot_band.given())
       block = hot(blocks);
     const uint64_t offset = area.low + block * unit;
-    if (offset != 0 || !spares_first_) return offset;
+    if (!spares_first_ || area.real(offset, length) != 0) return offset;
   }
 }
 
@@ -136,7 +147,9 @@ std::optional<Chooser::Next> Chooser::next() {
     }
     if (at + next.length > all.high) at = all.low + (spares_first_ && all.low == 0 ? next.length : 0);
     last_end_ = at + next.length;
-    next.offset = at + shift_;
+    next.offset = all.real(at, next.length);
+    if (next.offset == 0 && spares_first_) next.offset = next.length;
+    next.offset += shift_;
     return next;
   }
   // In turn, with the others of the work or of the stream; each stream has its part.
@@ -149,7 +162,7 @@ std::optional<Chooser::Next> Chooser::next() {
       cursors_.ended = true;
       return {};
     }
-    next.offset = low + (w.transfers.only() ? at % whole : at % (width - next.length) / kBlock * kBlock);
+    next.offset = all.real(low + (w.transfers.only() ? at % whole : at % (width - next.length) / kBlock * kBlock), next.length);
     if (next.offset == 0 && spares_first_) continue;
     next.offset += shift_;
     return next;

@@ -14,10 +14,13 @@
 
 namespace fsr::vdbench {
 
-// Bytes of an SD from `low` up to `high`.
+// Bytes of an SD from `low` up to `high`. Those from `end` on are those from `begin` on: range=(80,120) is the last fifth of the
+// SD and the first one.
 struct Area {
   uint64_t low = 0, high = 0;
+  uint64_t begin = 0, end = UINT64_MAX;
   uint64_t width() const { return high - low; }
+  uint64_t real(uint64_t at, uint64_t length) const;  // where a transfer goes: one over the end stays before it
 };
 
 // The areas of a work. Throws std::runtime_error where the SD is too small for it.

@@ -75,6 +75,7 @@ Actor RawPlayer::play(Seat& seat) {
     if (storage.place != place) co_await seat.move_to(place = storage.place);
     op.object = storage.object;
     op.handle = storage.handle;
+    op.open_flags = storage.device ? context_.work.workload.flags.flags : 0;
     op.kind = next->reads ? OpKind::read : OpKind::write;
     op.offset = next->offset;
     op.length = op.result = next->length;  // raw: transfers what an operation is known to have transferred

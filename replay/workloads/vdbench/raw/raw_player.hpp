@@ -27,6 +27,7 @@ struct OpenStorage {
   uint64_t size = 0;  // bytes
   unsigned place = 0;
   bool device = false;
+  uint32_t access = 0, flags = 0;              // of a file: O_*, with which it is open
   ValidatedStorage* validated = nullptr;       // where what is written is checked
   const std::atomic<bool>* removed = nullptr;  // true: nothing more is done to it
   // Of one that is made of others: where each begins in it, and from which byte of its own it is used.

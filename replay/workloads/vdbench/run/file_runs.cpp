@@ -357,8 +357,8 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   PaceOptions options{.rate = run.rate.kind == Rate::fixed && !run.formats ? run.rate.value : 0};
   options.arrival = Arrival(run.run->distribution);
   options.queue = definitions_.general.queue;
-  options.steps = run.run->rate_steps;
-  options.spike = run.run->spike;
+  if (!run.formats) options.steps = run.run->rate_steps;
+  options.spike = run.run->spike && !run.formats;
   options.seed = runs_;
   Pace pace(shares, options);
   std::atomic<bool> over = false;

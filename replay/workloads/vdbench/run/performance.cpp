@@ -88,8 +88,11 @@ class Teller {
     const RunLine& line = record_.latest;
     read_ += double(line.all.of(Operation::read).bytes);
     written_ += double(line.all.of(Operation::write).bytes);
-    const bool enough = (run.max_data > 0 && read_ + written_ >= run.max_data) || (run.max_read > 0 && read_ >= run.max_read) ||
-                        (run.max_written > 0 && written_ >= run.max_written);
+    auto reached = [&](double bytes, double limit) {
+      return limit > 0 && bytes >= (limit < kLeastBytes ? limit * options_.size : limit);
+    };
+    const bool enough =
+        reached(read_ + written_, run.max_data) || reached(read_, run.max_read) || reached(written_, run.max_written);
     if (enough && !record_.run->formats) *options_.over = true;
   }
 

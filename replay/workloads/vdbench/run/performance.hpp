@@ -18,6 +18,7 @@ struct PerformanceOptions {
   std::atomic<bool>* over = nullptr;  // the players' own wish to end; limits raise it too
   std::string monitor;                // a file in which "end_rd" and "end_vdbench" are looked for
   ErrorLog* errors = nullptr;         // not null
+  double size = 0;                    // bytes of all SDs of the run, in which maxdata= may count
 };
 
 ErrorLimits limits_of(const General& general);

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/vdbench/run/raw_runs.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
-#include "targets/blocking_session.hpp"
 #include "util/units.hpp"
 #include "workloads/vdbench/run/recovery_run.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
@@ -20,48 +15,18 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr ObjectId kStorageObject = 2;
-constexpr HandleId kStorageHandle = 1;
-constexpr uint64_t kMiB = 1 << 20;
-
-// "nfs://host/export/big?port=1" as the target "nfs://host/export?port=1" and the name "big".
-std::pair<std::string, std::string> split_lun(const std::string& lun) {
-  const size_t query = std::min(lun.find('?'), lun.size());
-  const size_t slash = lun.rfind('/', query == 0 ? 0 : query - 1), colon = lun.find(':');
-  const bool url = colon != std::string::npos && colon < slash;
-  if (slash == std::string::npos) {
-    if (colon != std::string::npos)
-      return {lun.substr(0, colon + 1) + lun.substr(query), lun.substr(colon + 1, query - colon - 1)};
-    return {".", lun};
-  }
-  std::string directory = lun.substr(0, slash);
-  const std::string name = lun.substr(slash + 1, query - slash - 1);
-  if (directory.empty() || (url && directory.ends_with('/'))) directory += '/';
-  if (url && std::count(directory.begin(), directory.end(), '/') == 2) directory += '/';  // "9p://host/"
-  return {directory + lun.substr(query), name};
-}
-
 // What the offsets and lengths of a work's transfers are multiples of. Throws std::runtime_error for what can't be validated.
 uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
   const Workload& w = work.workload;
   const Areas areas(work, storage, size);
   uint64_t unit = std::gcd(std::gcd(areas.misses.low, areas.hits.low), std::gcd(storage.offset, storage.align));
+  if (areas.misses.end != UINT64_MAX) unit = std::gcd(unit, std::gcd(areas.misses.end, areas.misses.begin));
   if (w.transfers.align) unit = std::gcd(unit, w.transfers.align);
   for (const auto& [bytes, share] : w.transfers.shares) unit = std::gcd(unit, bytes);
   if (unit % kSector)
     throw std::runtime_error(fmt::format("wd={}: expected multiples of 512 for data validation, not {}", w.name, unit));
   // Different lengths in turn, and strides, go by sectors.
   return w.transfers.only() && !w.stride ? unit : kSector;
-}
-
-bool works_on(const PlannedRun& run, const RawWork& work, size_t storage) {
-  const std::vector<size_t>& parts = run.storages[work.storage].parts;
-  return work.storage == storage || std::find(parts.begin(), parts.end(), storage) != parts.end();
-}
-
-bool is_block_device(const std::string& lun) {
-  struct stat st;
-  return stat(lun.c_str(), &st) == 0 && S_ISBLK(st.st_mode);
 }
 
 }  // namespace
@@ -74,7 +39,7 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
   for (size_t i = 0; i < definitions_.storages.size(); ++i) {
     bool writes = false;
     for (const PlannedRun& run : runs)
-      for (const RawWork& work : run.raw_works) writes |= works_on(run, work, i) && work.workload.read_percent < 100;
+      for (const RawWork& work : run.raw_works) writes |= run.works_on(work, i) && work.workload.read_percent < 100;
     OpenStorage opened;
     try {
       open_one(definitions_.storages[i], writes, opened);
@@ -139,59 +104,6 @@ void RawRuns::recover() {
     if (validated->journal) validated->journal->begin(validated->keys);
 }
 
-void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened) {
-  opened.settings = &storage;
-  uint32_t flags = storage.flags.flags;
-  for (const Workload& w : definitions_.workloads) flags |= w.flags.flags;
-  for (const Run& run : definitions_.runs) flags |= run.flags.flags;
-  const bool raw = is_block_device(storage.lun) || storage.lun.starts_with("raw:");
-  if (raw) {
-    const std::string path = storage.lun.starts_with("raw:") ? storage.lun : "raw:" + storage.lun;
-    const std::string url = path + "?whole=1" + (!writes ? "&ro=1" : flags & O_DSYNC ? "&sync=1" : "");
-    targets_.push_back(open_target(url, {.clock = &clock_, .force = force_}));
-    opened.device = true;
-    opened.object = kStorageObject;
-    opened.size = targets_.back()->space().total;
-    if (storage.size > opened.size)
-      throw std::runtime_error(fmt::format("{} has {} bytes, and size= asks for {}", storage.lun, opened.size, storage.size));
-  } else {
-    const auto [directory, name] = split_lun(storage.lun);
-    targets_.push_back(open_target(directory, {.clock = &clock_}));
-    BlockingSession session(*targets_.back(), clock_);
-    const Outcome& found =
-        session.perform({.kind = OpKind::lookup, .object = kStorageObject, .parent = kRootObject, .name = name});
-    const bool missing = found.error == ENOENT;
-    if (found.error && !missing) throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(found.error)));
-    if (!missing && !S_ISREG(found.attr.mode)) throw std::runtime_error(storage.lun + ": is no file");
-    opened.size = missing ? 0 : found.attr.size;
-    opened.object = kStorageObject;
-    opened.handle = kStorageHandle;
-    if (missing && !ranks_.cluster().root())
-      throw std::runtime_error(storage.lun + ": is not there, expected what rank 0 has made: ranks share it");
-    if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": is not there, expected size= to make it");
-    const bool grows = storage.size > opened.size;
-    if (grows && storage.size % kMiB)
-      throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is made", storage.size));
-    Op op{.kind = missing ? OpKind::create : OpKind::open, .mode = 0644};
-    op.open_flags = flags | uint32_t(writes || grows ? O_RDWR : O_RDONLY) | (missing ? uint32_t(O_CREAT) : 0);
-    op.object = kStorageObject;
-    op.handle = kStorageHandle;
-    if (missing) {
-      op.parent = kRootObject;
-      op.name = name;
-    }
-    if (const int error = session.perform(op).error)
-      throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(error)));
-    if (grows) {
-      reports_.note(fmt::format("lun={} does not exist or is too small. host=localhost", storage.lun));
-      to_format_.push_back(storages_.size());
-      opened.size = storage.size;
-    }
-  }
-  if (storage.size) opened.size = storage.size;
-  opened.place = stage_.add(*targets_.back());
-}
-
 // Files that are missing or too small are written from end to end.
 std::vector<PlannedRun> RawRuns::formats() {
   if (to_format_.empty()) return {};
@@ -235,10 +147,20 @@ std::unique_ptr<OpenStorage> RawRuns::join(const Storage& settings, uint64_t lar
   return all;
 }
 
+// Of the SDs that it works on.
+double RawRuns::size_of(const PlannedRun& run) const {
+  double size = 0;
+  for (size_t i = 0; i < storages_.size(); ++i)
+    if (std::any_of(run.raw_works.begin(), run.raw_works.end(), [&](const RawWork& work) { return run.works_on(work, i); }))
+      size += double(storages_[i].size);
+  return size;
+}
+
 RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   std::vector<PaceShare> shares;
   double own = 0;
   uint64_t largest = 0;
+  reopen(run);
   const std::vector<Dealt> dealt = deal_threads(run, ranks_.cluster().rank(), ranks_.cluster().size());
   for (const RawWork& work : run.raw_works) {
     shares.push_back({.share = work.share,
@@ -286,7 +208,9 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
              storage.place, unsigned(parts.size())});
   }
   Performed performed =
-      vdbench::perform(stage_, parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors});
+      vdbench::perform(stage_, parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
+  sync(run, errors);
+  performed.own.errors = errors.count();
   for (OpenStorage& storage : storages_)
     for (const Storage& settings : definitions_.storages)
       if (settings.name == storage.settings->name) storage.settings = &settings;

@@ -31,7 +31,10 @@ class RawRuns final : public Runs {
   std::unique_ptr<OpenStorage> join(const Storage& settings, uint64_t largest) const;
   void know_keys(const std::vector<PlannedRun>& runs);
   void remove_at(const ErrorPlace& place);
+  double size_of(const PlannedRun& run) const;
   void open_one(const Storage& storage, bool writes, OpenStorage& opened);
+  void reopen(const PlannedRun& run);
+  void sync(const PlannedRun& run, ErrorLog& errors);
 
   const Definitions& definitions_;
   Clock& clock_;

@@ -15,6 +15,7 @@
 #include "cluster/ranks.hpp"
 #include "util/standard_streams.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
+#include "workloads/vdbench/language/sections.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
@@ -44,20 +45,18 @@ class Course {
     StatementReader reader(options.substitutions, read_file);
     statements_ = reader.read(texts);
     lines_ = reader.lines();
+    add_to_runs();
     all_ = define(statements_);
     override_runs();
     Validation& validation = all_.general.validation;
     if (options.validation.on) validation = options.validation;
     ContentSettings& content = all_.general.content;
-    if (!content.pattern_file.empty()) {
-      content.pattern = std::make_shared<const std::string>(read_file(content.pattern_file));
-      if (content.pattern->empty()) throw std::runtime_error(content.pattern_file + ": is empty, expected a pattern");
-    }
+    if (!content.pattern_file.empty()) content.pattern = read_pattern();
     if (validation.on && all_.general.concatenates)
-      throw std::runtime_error("data validation: expected no concatenatesds= beside it");
-    if (all_.general.removes && all_.files()) throw std::runtime_error("data_errors=remove: expected SDs, which it is for");
+      throw ParameterError(all_.general.concatenates_place, "data validation: expected no concatenatesds= beside it");
     runs_ = plan_runs(all_);
     for (const PlannedRun& run : runs_) refuse(run, validation.on);
+    begin_at(options.first_run);
     repeats_ = options.repeats.value_or(all_.general.repeats);
     if (ranks_.several()) refuse_ranks();
   }
@@ -138,13 +137,38 @@ class Course {
       }
     return fmt::format("{}", fmt::join(told, ""));
   }
+  // "+elapsed=10,interval=2" on the command line.
+  void add_to_runs() {
+    if (options_.run_parameters.empty()) return;
+    const std::vector<Statement> more = StatementReader({}, read_file).read({{"command line", options_.run_parameters}});
+    for (Statement& statement : statements_)
+      if (section_of(statement.parameters[0]) == Section::runs)
+        for (const Statement& one : more)
+          statement.parameters.insert(statement.parameters.end(), one.parameters.begin(), one.parameters.end());
+  }
+  std::shared_ptr<const std::string> read_pattern() const {
+    const std::string& name = all_.general.content.pattern_file;
+    try {
+      const std::string pattern = read_file(name);
+      if (pattern.empty()) throw std::runtime_error(name + ": is empty, expected a pattern");
+      return std::make_shared<const std::string>(pattern);
+    } catch (const std::runtime_error& e) {
+      throw ParameterError(all_.general.pattern_place, e.what());
+    }
+  }
+  void begin_at(const std::string& name) {
+    if (name.empty()) return;
+    const auto first = std::find_if(runs_.begin(), runs_.end(), [&](const PlannedRun& run) { return run.run->name == name; });
+    if (first == runs_.end()) throw std::runtime_error(fmt::format("-r {}: no RD has this name", name));
+    runs_.erase(runs_.begin(), first);
+  }
   // What loops may have added is looked at too.
-  static void refuse(const PlannedRun& run, bool validates) {
+  void refuse(const PlannedRun& run, bool validates) const {
+    const Place& place = all_.general.content.given() ? all_.general.content_place : run.run->place;
     if (run.content.pattern && run.content.compression > 1)
-      throw std::runtime_error(fmt::format("rd={}: expected either pattern= or compratio=", run.name));
-    if (!validates) return;
-    if (run.content.given())
-      throw std::runtime_error("data validation: expected no pattern=, compratio= or dedupratio= beside it");
+      throw ParameterError(run.run->place, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
+    if (validates && run.content.given())
+      throw ParameterError(place, "data validation: expected no pattern=, compratio= or dedupratio= beside it");
   }
   void override_runs() {
     for (Run& run : all_.runs) {

@@ -29,6 +29,8 @@ struct ProgramOptions {
   bool force = false;                              // overwrites devices that hold something
   Validation validation;                           // -v; as well as the files' own
   std::optional<Repeats> repeats;                  // -l
+  std::string first_run;                           // -r: the RD that all begins with; empty: the first
+  std::string run_parameters;                      // behind those of each RD: "elapsed=10,interval=2"
   std::string layout;                              // "5.00", or 5.04's
   std::optional<bool> format;                      // -cy, -cn
   bool format_only = false, format_clean = false;  // -co, -c

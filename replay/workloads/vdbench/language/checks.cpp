@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/language/checks.hpp"
+
+#include <fmt/format.h>
+
+namespace fsr::vdbench {
+
+namespace {
+
+[[noreturn]] void fail(const Run& run, const std::string& what) {
+  throw ParameterError(run.place, fmt::format("rd={}: {}", run.name, what));
+}
+
+bool is_inside(const std::string& anchor, const std::string& other) {
+  return anchor.size() > other.size() && anchor.starts_with(other.ends_with('/') ? other : other + "/");
+}
+
+void check_content(const General& general) {
+  const ContentSettings& content = general.content;
+  if (!content.pattern_file.empty() && (content.compression > 1 || content.dedup > 0))
+    throw ParameterError(general.pattern_place, "expected either pattern= or compratio= and dedupratio=");
+  if (content.flips == ContentSettings::Flips::hot && content.hot_sets.empty())
+    throw ParameterError(general.content_place, "dedupflipflop=hot: expected deduphotsets=");
+  if (content.sets_percent && content.sets * content.dedup > 100)
+    throw ParameterError(general.content_place,
+                         fmt::format("dedupsets={:g}% are more than dedupratio={:g} leaves, expected at most {:g}%", content.sets,
+                                     content.dedup, 100 / content.dedup));
+}
+
+void check_anchors(const FileSystem& a, const FileSystem& b) {
+  if (is_inside(b.anchor, a.anchor))
+    throw ParameterError(b.place,
+                         fmt::format("fsd={}: its anchor is inside of that of fsd={}, expected one beside it", b.name, a.name));
+  if (a.anchor == b.anchor && (a.depth != b.depth || a.width != b.width || a.files != b.files || a.sizes != b.sizes ||
+                               a.all_directories != b.all_directories || a.total != b.total || a.working_set != b.working_set ||
+                               a.directory_mask != b.directory_mask || a.file_mask != b.file_mask))
+    throw ParameterError(b.place, fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
+}
+
+}  // namespace
+
+void check_run(const Run& run, bool files) {
+  if (run.elapsed % run.interval || run.warmup % run.interval)
+    fail(run, fmt::format("expected elapsed= and warmup= to be multiples of interval={}", run.interval));
+  if (run.elapsed < 2 * run.interval) fail(run, fmt::format("expected elapsed= to be twice interval={} or more", run.interval));
+  const bool only_formats = run.format.only || run.format.clean;
+  if (run.rates.empty() && !only_formats) fail(run, files ? "expected fwdrate=" : "expected iorate=");
+  if (files && run.file_workloads.empty() && !only_formats) fail(run, "expected fwd=");
+  if (!files && run.format.any()) fail(run, "expected format= for FSDs only");
+  if (!files && !run.operations.empty()) fail(run, "expected operations= for FSDs only");
+  for (const double bytes : {run.max_data, run.max_read, run.max_written})
+    if (files && bytes > 0 && bytes < kLeastBytes) fail(run, "expected maxdata= in bytes: only SDs have a size for it to count");
+}
+
+void check_all(const Definitions& all, const Place& last) {
+  if (all.runs.empty()) throw ParameterError(last, "nothing to be run, expected rd=");
+  for (const Storage& s : all.storages)
+    if (s.lun.empty()) throw ParameterError(s.place, fmt::format("sd={}: expected lun=", s.name));
+  check_content(all.general);
+  for (const FileSystem& f : all.systems)
+    if (f.anchor.empty()) throw ParameterError(f.place, fmt::format("fsd={}: expected anchor=", f.name));
+  for (const FileSystem& a : all.systems)
+    for (const FileSystem& b : all.systems) check_anchors(a, b);
+  if (all.general.removes && all.files())
+    throw ParameterError(all.general.removes_place, "data_errors=remove: expected SDs, which it is for");
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What definitions have to be together.
+#pragma once
+
+#include "workloads/vdbench/language/settings.hpp"
+
+namespace fsr::vdbench {
+
+// `last` is the place of what is missing. Both throw ParameterError.
+void check_run(const Run& run, bool files);
+void check_all(const Definitions& all, const Place& last);
+
+}  // namespace fsr::vdbench

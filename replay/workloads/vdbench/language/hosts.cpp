@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/vdbench/language/hosts.hpp"
+
+#include <unistd.h>
+
+#include "workloads/vdbench/language/keyword.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+const Keyword<Host> kHost[] = {
+    {"system",
+     [](Host& h, const Parameter& p) {
+       h.system = single(p).text;
+       h.system_place = p.values[0].place;
+     }},
+    {"vdbench", [](Host&, const Parameter& p) { single(p); }},
+    {"shell",
+     [](Host&, const Parameter& p) {
+       one_of(single(p), {"rsh", "ssh", "vdbench"});
+     }},
+    {"user", [](Host&, const Parameter& p) { single(p); }},
+    {"jvms", [](Host&, const Parameter& p) { whole(p, 1, 1000); }},
+    {"clients", nullptr, "load comes from this host alone"},
+    {"mount", nullptr, "this version does not have it"},
+    {"master", [](Host&, const Parameter& p) { single(p); }},
+};
+
+bool is_this_host(const std::string& name) {
+  char own[256] = "";
+  gethostname(own, sizeof own - 1);
+  const std::string whole = own;
+  return begins_word(name, "localhost") || name == "127.0.0.1" || name == "::1" || same_word(name, whole) ||
+         same_word(name, whole.substr(0, whole.find('.')));
+}
+
+}  // namespace
+
+void Hosts::define(const Statement& statement) {
+  const Parameter& first = statement.parameters[0];
+  Host host = default_;
+  host.name = single(first).text;
+  for (size_t i = 1; i < statement.parameters.size(); ++i)
+    apply(std::span<const Keyword<Host>>(kHost), host, statement.parameters[i], "hd=");
+  const bool is_default = same_word(host.name, "default"), labelled = !host.system.empty();
+  if (!is_this_host(labelled ? host.system : is_default ? "localhost" : host.name))
+    throw ParameterError(labelled ? host.system_place : first.values[0].place,
+                         "another host is refused: expected localhost or this machine's name");
+  if (is_default)
+    default_ = host;
+  else
+    names_.push_back(host.name);
+}
+
+void Hosts::check(const Statement& statement) const {
+  for (size_t i = 1; i < statement.parameters.size(); ++i) {
+    const Parameter& p = statement.parameters[i];
+    if (same_word(p.keyword, "host") || same_word(p.keyword, "hd")) resolve(p, names_, "host");
+  }
+}
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SDs as they are opened and synced.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "targets/blocking_session.hpp"
+#include "workloads/vdbench/run/raw_runs.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr ObjectId kStorageObject = 2;
+constexpr HandleId kStorageHandle = 1;
+constexpr uint64_t kMiB = 1 << 20;
+
+// "nfs://host/export/big?port=1" as the target "nfs://host/export?port=1" and the name "big".
+std::pair<std::string, std::string> split_lun(const std::string& lun) {
+  const size_t query = std::min(lun.find('?'), lun.size());
+  const size_t slash = lun.rfind('/', query == 0 ? 0 : query - 1), colon = lun.find(':');
+  const bool url = colon != std::string::npos && colon < slash;
+  if (slash == std::string::npos) {
+    if (colon != std::string::npos)
+      return {lun.substr(0, colon + 1) + lun.substr(query), lun.substr(colon + 1, query - colon - 1)};
+    return {".", lun};
+  }
+  std::string directory = lun.substr(0, slash);
+  const std::string name = lun.substr(slash + 1, query - slash - 1);
+  if (directory.empty() || (url && directory.ends_with('/'))) directory += '/';
+  if (url && std::count(directory.begin(), directory.end(), '/') == 2) directory += '/';  // "9p://host/"
+  return {directory + lun.substr(query), name};
+}
+
+bool is_block_device(const std::string& lun) {
+  struct stat st;
+  return stat(lun.c_str(), &st) == 0 && S_ISBLK(st.st_mode);
+}
+
+}  // namespace
+
+void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened) {
+  opened.settings = &storage;
+  const bool raw = is_block_device(storage.lun) || storage.lun.starts_with("raw:");
+  if (raw) {
+    const std::string path = storage.lun.starts_with("raw:") ? storage.lun : "raw:" + storage.lun;
+    const std::string url = path + "?whole=1" + (writes ? "" : "&ro=1");
+    targets_.push_back(open_target(url, {.clock = &clock_, .force = force_}));
+    opened.device = true;
+    opened.object = kStorageObject;
+    opened.size = targets_.back()->space().total;
+    if (storage.size > opened.size)
+      throw std::runtime_error(fmt::format("{} has {} bytes, and size= asks for {}", storage.lun, opened.size, storage.size));
+  } else {
+    const auto [directory, name] = split_lun(storage.lun);
+    targets_.push_back(open_target(directory, {.clock = &clock_}));
+    BlockingSession session(*targets_.back(), clock_);
+    const Outcome& found =
+        session.perform({.kind = OpKind::lookup, .object = kStorageObject, .parent = kRootObject, .name = name});
+    const bool missing = found.error == ENOENT;
+    if (found.error && !missing) throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(found.error)));
+    if (!missing && !S_ISREG(found.attr.mode)) throw std::runtime_error(storage.lun + ": is no file");
+    opened.size = missing ? 0 : found.attr.size;
+    opened.object = kStorageObject;
+    opened.handle = kStorageHandle;
+    if (missing && !ranks_.cluster().root())
+      throw std::runtime_error(storage.lun + ": is not there, expected what rank 0 has made: ranks share it");
+    if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": is not there, expected size= to make it");
+    const bool grows = storage.size > opened.size;
+    if (grows && storage.size % kMiB)
+      throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is made", storage.size));
+    Op op{.kind = missing ? OpKind::create : OpKind::open, .mode = 0644};
+    opened.access = uint32_t(writes || grows ? O_RDWR : O_RDONLY);
+    opened.flags = storage.flags.flags;
+    op.open_flags = opened.flags | opened.access | (missing ? uint32_t(O_CREAT) : 0);
+    op.object = kStorageObject;
+    op.handle = kStorageHandle;
+    if (missing) {
+      op.parent = kRootObject;
+      op.name = name;
+    }
+    if (const int error = session.perform(op).error)
+      throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(error)));
+    if (grows) {
+      reports_.note(fmt::format("lun={} does not exist or is too small. host=localhost", storage.lun));
+      to_format_.push_back(storages_.size());
+      opened.size = storage.size;
+    }
+  }
+  if (storage.size) opened.size = storage.size;
+  opened.place = stage_.add(*targets_.back());
+}
+
+// A run has the flags of its RD, of its WDs and of their SDs. A device has them with each write.
+void RawRuns::reopen(const PlannedRun& run) {
+  std::vector<size_t> changed;
+  for (size_t i = 0; i < storages_.size(); ++i) {
+    uint32_t flags = definitions_.storages[i].flags.flags;
+    for (const RawWork& work : run.raw_works)
+      if (run.works_on(work, i)) flags |= work.workload.flags.flags;
+    if (storages_[i].device || storages_[i].flags == flags) continue;
+    storages_[i].flags = flags;
+    changed.push_back(i);
+  }
+  if (changed.empty()) return;  // on all ranks
+  ranks_.cluster().on_all([&] {
+    for (size_t i : changed) {
+      const OpenStorage& storage = storages_[i];
+      BlockingSession session(*targets_[i], clock_);
+      int error = session.perform({.kind = OpKind::release, .object = storage.object, .handle = storage.handle}).error;
+      Op op{.kind = OpKind::open, .open_flags = storage.flags | storage.access};
+      op.object = storage.object;
+      op.handle = storage.handle;
+      if (!error) error = session.perform(op).error;
+      if (error)
+        throw std::runtime_error(
+            fmt::format("sd={}: {}: {}", definitions_.storages[i].name, definitions_.storages[i].lun, strerror(error)));
+    }
+  });
+}
+
+// With openflags=fsync what a run has written is on the disk after it.
+void RawRuns::sync(const PlannedRun& run, ErrorLog& errors) {
+  for (size_t i = 0; i < storages_.size(); ++i) {
+    const OpenStorage& storage = storages_[i];
+    const bool asked = std::any_of(run.raw_works.begin(), run.raw_works.end(), [&](const RawWork& work) {
+      const bool is_to =
+          storage.settings->flags.sync_at_close || work.workload.flags.sync_at_close || run.run->flags.sync_at_close;
+      return is_to && work.workload.read_percent < 100 && run.works_on(work, i);
+    });
+    if (!asked) continue;
+    BlockingSession session(*targets_[i], clock_);
+    const Outcome& done = session.perform({.kind = OpKind::fsync, .object = storage.object, .handle = storage.handle});
+    if (done.error)
+      errors.add(fmt::format("sd={} lun={} fsync: {}", storage.settings->name, storage.settings->lun, strerror(done.error)),
+                 {storage.settings->lun, 0, 0, done.error});
+  }
+}
+
+}  // namespace fsr::vdbench

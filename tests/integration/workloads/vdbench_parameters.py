@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fsbench vdbench: options and parameters that change what a run does: where it begins and ends, its rates in turn, how files are opened."""
+import concurrent.futures
+import csv
+import io
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from older_tools import BUILD, FSBENCH, case, failed, run, scratch  # noqa: E402
+
+SD = "sd=sd1,lun=lun1,size=1m\n"
+
+
+def vdbench(name, text, *options):
+    with open(f"{name}.vdb", "w", encoding="utf-8") as file:
+        file.write(text)
+    return run(FSBENCH, "vdbench", "-f", f"{name}.vdb", "-o", f"{name}.out", *options)
+
+
+def flatfile(name, *columns):
+    done = run(FSBENCH, "vdbench", "parse", "-i", f"{name}.out", "-c", *columns)
+    return [tuple(row) for row in csv.reader(io.StringIO(done.stdout))][1:]
+
+
+def options():
+    three = SD + "wd=wd1,sd=sd1\nrd=default,iorate=10,elapsed=4\nrd=a\nrd=b,forxfersize=(4k,8k)\nrd=c\n"
+    done = vdbench("o", three, "-s", "-r", "b")
+    case("-r: from this RD on", re.findall(r"RD=(\w+);", done.stdout) == ["b", "b", "c"], done)
+    done = vdbench("o", three, "-s", "-r", "d")
+    case("-r: an RD that is not there: status 2 and a line", done.returncode == 2 and "-r d: no RD has this name" in done.stderr, done)
+    done = vdbench("o", three, "-s", "+elapsed=6,interval=2")
+    case("+: parameters of all RDs", done.stdout.count("elapsed=6;") == 4, done)
+    done = vdbench("o", three, "-s", "+speed=6")
+    case("+: a parameter that is not there, with its place", done.returncode == 2 and "command line:1:1: 'speed' is not known here" in done.stderr, done)
+    for words, why in ((["-m", "4", "-p5570"], ""), (["-j2"], ""), (["-k"], "-k is refused: it asks for Solaris' statistics"),
+                       (["-d27"], "-d is refused"), (["-m", "x"], "-m")):
+        done = vdbench("o", three, "-s", *words)
+        case(f"{' '.join(words)}: {why or 'taken'}", (done.returncode == 2 and why in done.stderr) if why else done.returncode == 0, done)
+    for word in ("print", "o.vdb"):
+        done = run(FSBENCH, "vdbench", word)
+        case(f"{word} as the first word: what was expected", done.returncode == 2 and "expected -f FILE, NAME=VALUE" in done.stderr, done)
+
+
+def places():
+    """What only turns out with other things still has its place."""
+    rest = SD + "wd=wd1,sd=sd1,rdpct=0\nrd=r,wd=wd1,iorate=10\n"
+    for text, words, expected in (("report=host_detail\npattern=gone\n" + rest, [], "p.vdb:2:9: gone: No such file"),
+                                  ("concatenatesds=yes\n" + rest, ["-v"], "p.vdb:1:1: data validation: expected no concatenatesds="),
+                                  ("compratio=2\n" + rest, ["-v"], "p.vdb:1:1: data validation: expected no pattern=, compratio="),
+                                  (rest.replace("iorate", "forcompratio=(1,2),iorate"), ["-v"], "p.vdb:3:1: data validation: expected no")):
+        done = vdbench("p", text, *words)
+        case(expected, done.returncode == 2 and expected in done.stderr and not os.path.exists("lun1"), done)
+
+
+def rates_in_turn():
+    done = vdbench("v", SD.replace("lun1", "lun2") + "wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=(50%,1,100,1),distribution=(deterministic,variable),elapsed=4\n")
+    rates = [round(float(rate)) for run_, interval, rate in flatfile("v", "Run", "Interval", "rate") if run_ == "r" and interval.isdigit()]
+    case("rates in turn, before distribution=", done.returncode == 0 and [abs(rate - asked) <= 2 for rate, asked in zip(rates, (50, 100, 50, 100))] == [True] * 4,
+         (rates, done))
+    done = vdbench("w", "fsd=f,anchor=f,files=4,size=8k\nfwd=w,fsd=f,threads=2\n"
+                        "rd=r,fwd=w,distribution=(deterministic,variable),fwdrate=(20,1,60,1),elapsed=4,format=yes\n")
+    rates = [round(float(rate)) for run_, interval, rate in flatfile("w", "Run", "Interval", "rate") if run_ == "r" and interval.isdigit()]
+    case("of files, too", done.returncode == 0 and [abs(rate - asked) <= 2 for rate, asked in zip(rates, (20, 60, 20, 60))] == [True] * 4, (rates, done))
+
+
+def ends():
+    done = vdbench("m", SD.replace("lun1", "lun3") + "wd=wd1,sd=sd1,seekpct=0\nrd=r,wd=wd1,iorate=max,maxdata=2,elapsed=20\n")
+    case("maxdata=2: twice the size of the SD", done.returncode == 0 and re.search(r"avg_\d-[12] ", done.stdout), done)
+    done = vdbench("x", "histogram=(default,100u,100u,300u,1s)\nfsd=f,anchor=x,files=3,size=10000\nfwd=w,fsd=f,xfersize=3000,threads=1\n"
+                        "rd=r,fwd=w,fwdrate=40,elapsed=3,format=yes\n")
+    sizes = {size for run_, interval, size in flatfile("x", "Run", "Interval", "Xfersize") if run_ == "r" and interval.startswith("avg")}
+    case("files in transfers of 3000 bytes, the last of 1000", done.returncode == 0 and len(sizes) == 1 and 2300 < float(sizes.pop()) < 2700, (sizes, done))
+    with open("x.out/histogram.html", encoding="utf-8") as page:
+        text = page.read()
+    case("a width of buckets holds up to the next edge", re.search(r"0\.100 .*0\.200", text) and re.search(r"0\.200 .*0\.300", text), text[:2000])
+
+
+def open_flags():
+    """A run's own flags: of files as they are opened for it, and of what is asked of the disk after it."""
+    with open("flags.vdb", "w", encoding="utf-8") as file:
+        file.write("sd=sd1,lun=d/lun,size=1m\nwd=wd1,sd=sd1,rdpct=0\nrd=default,wd=wd1,iorate=20,elapsed=2\n"
+                   "rd=a\nrd=b,openflags=o_dsync\nrd=c,openflags=fsync\n")
+    os.mkdir("d")
+    done = run(f"{BUILD}/shim/fsshim", "capture", "d", "-o", "flags.fst", "--", FSBENCH, "vdbench", "-f", "flags.vdb", "-o", "flags.out")
+    dump = run(f"{BUILD}/tools/fstrace", "dump", "--json", "flags.fst").stdout
+    ops = [json.loads(line) for line in dump.splitlines()]
+    steps = [(o["kind"], bool(o.get("open_flags", 0) & os.O_DSYNC)) for o in ops if o["kind"] in ("create", "open", "fsync") and o.get("path", "").endswith("lun")]
+    case("each run opens an SD with its own flags, and syncs it", done.returncode == 0 and
+         steps == [("create", False), ("open", True), ("open", False), ("fsync", False)], (steps, done))
+
+
+def main():
+    parts = (options, places, rates_in_turn, ends, open_flags)
+    if sys.argv[1:2] == ["--part"]:
+        parts[int(sys.argv[2])]()
+    else:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for done in pool.map(lambda n: run(sys.executable, os.path.abspath(__file__), "--part", str(n)), range(len(parts))):
+                print(done.stdout, end="", flush=True)
+                if done.returncode:
+                    failed.append("a part")
+                    print(done.stderr[-2000:], file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    with scratch():
+        main()

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms of vdbench's parameters that files of 5.04 have beside the plainest ones.
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "catch.hpp"
+#include "workloads/vdbench/language/definitions.hpp"
+#include "workloads/vdbench/plan/planned_run.hpp"
+#include "workloads/vdbench/raw/area.hpp"
+
+using namespace fsr::vdbench;
+
+namespace {
+
+Definitions read(const std::string& text) {
+  StatementReader reader({}, [](const std::string& name) -> std::string { throw std::runtime_error(name); });
+  return define(reader.read({{"f", text}}));
+}
+
+const std::string kSd = "sd=sd1,lun=/x,size=16m\n", kWd = "wd=wd1,sd=sd1\n";
+const std::string kFsd = "fsd=fsd1,anchor=/d,files=2\n", kFwd = "fwd=fwd1,fsd=fsd1\n", kFileRd = "rd=rd1,fwd=fwd1,fwdrate=10\n";
+
+}  // namespace
+
+TEST_CASE("vdbench: what begins several keywords is the one that it is for 5.04") {
+  const Definitions all = read(
+      "comp=2\nform=64k\n" + kSd +
+      "wd=default,ho=(10,20),se=0,st=(1m,1m)\nwd=wd1,sd=sd1\nrd=rd1,forx=8k,io=10,st=5,sta=\"a\",en=(\"b\",cons,master),el=60\n");
+  REQUIRE(all.general.content.compression == 2);
+  REQUIRE(all.general.format_transfer == 64 << 10);
+  REQUIRE(all.workloads[0].hot_band.to == 20);
+  REQUIRE(all.workloads[0].seek == Seek::sequential);
+  REQUIRE(all.workloads[0].stride->second == 1 << 20);
+  REQUIRE(all.runs[0].loops.at(0).name == std::string("xfersize"));
+  REQUIRE(all.runs[0].stop_curve == 5);
+  REQUIRE(all.runs[0].start.lines == std::vector<std::string>{"a"});
+  REQUIRE(all.runs[0].end.lines == std::vector<std::string>{"b"});
+  REQUIRE(read(kFsd + "fwd=fwd1,fsd=fsd1,op=getattr,readpct=30\n" + kFileRd).file_workloads[0].operation == Operation::getattr);
+}
+
+TEST_CASE("vdbench: parameters in lines of their own") {
+  const Definitions all = read("data_errors=5\nsd=sd1\nlun=/x\nsize=1.1g\nwd=wd1\nsd=sd1\nrdpct=0\nrd=rd1\nwd=wd1\niorate=10\n");
+  REQUIRE(all.storages[0].size == 1181116006);
+  REQUIRE(all.workloads[0].storages == std::vector<size_t>{0});
+  REQUIRE(all.workloads[0].read_percent == 0);
+  REQUIRE(all.runs[0].rates[0].value == 10);
+}
+
+TEST_CASE("vdbench: an RD without a WD has the defaults of WDs") {
+  const Definitions all = read(kSd + "wd=default,xfersize=8k,rdpct=0\nrd=rd1,sd=sd1,iorate=max\n");
+  const PlannedRun run = plan_runs(all).at(0);
+  REQUIRE(run.raw_works.at(0).workload.transfers.only() == 8192);
+  REQUIRE(run.raw_works.at(0).workload.read_percent == 0);
+}
+
+TEST_CASE("vdbench: distribution=variable stands before or behind its rates") {
+  for (const char* parameters :
+       {"iorate=(100,10,50%,50%),distribution=(deterministic,variable)", "dist=variable,io=(100,10,50%,50%)"}) {
+    const Run run = read(kSd + kWd + "rd=rd1,wd=wd1,elapsed=20," + parameters + "\n").runs[0];
+    REQUIRE(run.rates.size() == 1);
+    REQUIRE(run.rate_steps == std::vector<std::pair<double, double>>{{100, 10}, {50, 10}});
+  }
+  REQUIRE(read(kFsd + kFwd + "rd=rd1,fwd=fwd1,fwdrate=(5,1,10,2),distribution=variable\n").runs[0].rate_steps.size() == 2);
+}
+
+TEST_CASE("vdbench: forms of values") {
+  const Definitions all = read(
+      "create_anchors=y\nvalidate=(yes,no)\njournal=no\nhistogram=(default,100,20,200,1m)\ncompression=50\n"
+      "startcmd=(\"a\",log)\nhd=h1,system=localhost\nhd=localhost\n"
+      "fsd=fsd1,anchor=/d/,total_size=1m\nfwd=fwd1,fsd=fsd1,xfersize=1000,host=(h1,localhost)\n"
+      "rd=rd1,fwd=fwd1,fwdrate=10,format=(yes,no),depth=2,sizes=(1.5k,2k),wss=1m,compression=(40,50)\n");
+  REQUIRE(all.general.create_anchors);
+  REQUIRE(!all.general.validation.on);
+  REQUIRE(!all.general.validation.journal);
+  REQUIRE(all.general.histogram == std::vector<int64_t>{100'000, 120'000, 140'000, 160'000, 180'000, 200'000, 1'000'000});
+  REQUIRE(all.general.content.compression == 2);
+  REQUIRE(all.general.start.lines == std::vector<std::string>{"a"});
+  REQUIRE(all.systems[0].anchor == "/d");
+  REQUIRE(all.file_workloads[0].transfers.only() == 1000);
+  REQUIRE(!all.runs[0].format.any());
+  const std::vector<PlannedRun> runs = plan_runs(all);
+  REQUIRE(runs.size() == 4);
+  REQUIRE(runs[0].systems[0].depth == 2);
+  REQUIRE(runs[0].systems[0].sizes[0].first == 1536);
+  REQUIRE(runs[0].systems[0].working_set == 1 << 20);
+  REQUIRE(runs[0].content.compression == 2.5);
+  const Definitions raw =
+      read(kSd + "wd=wd1,sd=sd1,xfersize=(4k,33.3,8k,33.3,16k,33.3)\nrd=rd1,wd=wd1,iorate=1,forseekpct=(0-100,50),maxdata=2\n");
+  REQUIRE(plan_runs(raw).at(1).workloads[0].seek_percent == 50);
+  REQUIRE(raw.runs[0].max_data == 2);
+}
+
+TEST_CASE("vdbench: a range over the end goes on at the beginning") {
+  constexpr uint64_t kSize = 1 << 20, kQuarter = kSize / 4;
+  for (const char* seek : {"0", "100"}) {
+    const PlannedRun run =
+        plan_runs(read(kSd + "wd=wd1,sd=sd1,range=(75,125),seekpct=" + seek + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
+    const RawWork& work = run.raw_works.at(0);
+    const Areas areas(work, run.storages[0], kSize);
+    Cursors cursors(1);
+    Chooser chooser(work, run.storages[0], areas, cursors, 0, 1, true);
+    std::set<uint64_t> seen;
+    for (int i = 0; i < 2000; ++i) {
+      const uint64_t offset = chooser.next()->offset;
+      REQUIRE(offset % 4096 == 0);
+      REQUIRE(((offset >= kSize - kQuarter && offset < kSize) || (offset != 0 && offset < kQuarter)));
+      seen.insert(offset);
+    }
+    REQUIRE(seen.size() == 127);  // all but block 0
+  }
+}
