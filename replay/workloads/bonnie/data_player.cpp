@@ -71,15 +71,17 @@ Task DataPlayer::test(Seat& seat, Phase phase) {
   const Settings& settings = course_.settings;
   const int64_t mebibytes = by_bytes(phase) ? std::min(settings.bytes_size, settings.size) : settings.size;
   const uint64_t chunks = uint64_t(mebibytes * (kMiB / settings.chunk));
-  Meter meter(seat.now());
+  int64_t from = seat.now();
+  Meter meter(from);
   for (uint64_t chunk = 0; chunk < chunks && error == 0; ++chunk) {
     if (seat.ended()) error = ECANCELED;
-    const int64_t from = seat.now();
     if (error == 0 && by_bytes(phase))
       error = co_await bytes(seat, file, phase, chunk);
     else if (error == 0)
       error = co_await block(seat, file, phase, chunk);
-    meter.step(from, seat.now());
+    const int64_t now = seat.now();
+    meter.step(from, now);
+    from = now;
   }
   const int closed = co_await file.sync_and_close(phase);
   if (error == 0) error = closed;
