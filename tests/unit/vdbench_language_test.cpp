@@ -186,6 +186,7 @@ TEST_CASE("vdbench: bad files, each with its place") {
       {"sd=sd1,lun=/x,replay=(1)\n", "f:1:15: replay= is refused: Swat's traces are closed"},
       {"sd=sd1,lun=/x,kstat=a\n", "f:1:15: kstat= is refused: it is Solaris' own"},
       {"sd=sd1,lun=/x\nsd=sd1,lun=/y\n", "f:2:4: sd= 'sd1' is defined twice"},
+      {kSd + "wd=wd1,sd=sd1,stride=(0,9999999999999999999999)\n", "f:2:25: expected 0 to 1152921504606846976 bytes"},
       {"sd=a b\nsd=/x\n", "f:2:4: expected a name of letters"},
       {"sd=sd1,size=1m\nwd=w\nrd=r,wd=w,io=1\n", "f:1:1: sd=sd1: expected lun="},
       {"sd=sd,lun=/x,count=5\n", "f:1:14: expected count=(FIRST,HOW MANY)"},

@@ -97,9 +97,9 @@ TEST_CASE("vdbench: a range over the end goes on at the beginning") {
     const PlannedRun run =
         plan_runs(read(kSd + "wd=wd1,sd=sd1,range=(75,125),seekpct=" + seek + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
     const RawWork& work = run.raw_works.at(0);
-    const Areas areas(work, run.storages[0], kSize);
+    const Areas areas(work, run.storages[0], kSize, true);
     Cursors cursors(1);
-    Chooser chooser(work, run.storages[0], areas, cursors, 0, 1, true);
+    Chooser chooser(work, run.storages[0], areas, cursors, 0, 1);
     std::set<uint64_t> seen;
     for (int i = 0; i < 2000; ++i) {
       const uint64_t offset = chooser.next()->offset;
@@ -109,4 +109,20 @@ TEST_CASE("vdbench: a range over the end goes on at the beginning") {
     }
     REQUIRE(seen.size() == 127);  // all but block 0
   }
+}
+
+TEST_CASE("vdbench: an area in which nothing can be done is refused") {
+  auto areas = [](const std::string& sd, const std::string& wd, bool device) {
+    const PlannedRun run =
+        plan_runs(read("sd=sd1,lun=/x,size=1m" + sd + "\nwd=wd1,sd=sd1" + wd + "\nrd=rd1,wd=wd1,iorate=1\n")).at(0);
+    Areas(run.raw_works.at(0), run.storages[0], 1 << 20, device);
+  };
+  const std::string hits = ",hitarea=4k", all_hits = ",rhpct=50";
+  REQUIRE_NOTHROW(areas(hits, all_hits, false));
+  REQUIRE_THROWS(areas(hits, all_hits, true));  // block 0 alone
+  REQUIRE_NOTHROW(areas(",hitarea=8k", all_hits, true));
+  REQUIRE_THROWS(areas(",align=2m", "", true));
+  REQUIRE_NOTHROW(areas(",align=512k", "", true));
+  REQUIRE_THROWS(areas("", ",seekpct=0,xfersize=64k,streams=64", false));
+  REQUIRE_NOTHROW(areas("", ",seekpct=0,xfersize=64k,streams=8", false));
 }

@@ -79,7 +79,6 @@ Operation operation_of(const Value& value) {
   return operation;
 }
 
-// All three kinds of O_SYNC are O_DSYNC, as 5.04 opens files on Linux.
 // "0x4000": as open(2) has them on the machine.
 static uint32_t flags_of(const Value& value) {
   constexpr uint32_t kKnown = O_DIRECT | O_SYNC;  // of which O_DSYNC is a part
@@ -113,7 +112,7 @@ OpenFlags open_flags(const Parameter& parameter) {
         break;
       case 6:
         break;
-      default:
+      default:  // all three are, as 5.04 opens files on Linux
         flags.flags |= O_DSYNC;
     }
   }

@@ -18,17 +18,25 @@ uint64_t sectors(const Parameter& p) {
   return bytes;
 }
 
+// Bytes, or per cent of some.
+double amount(const Value& value) {
+  const double n = number(value).value;
+  if (!(n >= 0 && n <= double(kMostBytes)))
+    throw ParameterError(value.place, fmt::format("expected 0 to {} bytes, not '{}'", kMostBytes, value.text));
+  return n;
+}
+
 Share share(const Parameter& p) {
   if (p.values.size() != 2) throw ParameterError(p.place, fmt::format("expected {}=(from,to)", p.keyword));
-  const Share share{number(p.values[0]).value, number(p.values[1]).value};
-  if (share.from < 0 || share.to <= share.from) throw ParameterError(p.values[1].place, "expected an end above the beginning");
+  const Share share{amount(p.values[0]), amount(p.values[1])};
+  if (share.to <= share.from) throw ParameterError(p.values[1].place, "expected an end above the beginning");
   return share;
 }
 
 void set_stride(Workload& w, const Parameter& p) {
   if (p.values.size() != 2) throw ParameterError(p.place, "expected stride=(shortest,longest)");
-  w.stride = {{number(p.values[0]).value, number(p.values[1]).value}};
-  if (w.stride->first < 0 || w.stride->second < w.stride->first)
+  w.stride = {{amount(p.values[0]), amount(p.values[1])}};
+  if (w.stride->second < w.stride->first)
     throw ParameterError(p.values[1].place, "expected a longest stride that is not below the shortest");
 }
 

@@ -26,6 +26,11 @@ Area part(const Share& share, const Area& of) {
   return area;
 }
 
+// What random offsets are multiples of, in their area; 0: the length of each.
+uint64_t block_align(const RawWork& work, const Storage& storage) {
+  return std::max(storage.align, work.workload.transfers.align);
+}
+
 // How probable the first bytes of a hot band are, at 0, 16 MB, 32 MB, 64 MB and so on: vdbench's table.
 constexpr double kHot[] = {0,       .087217, .10101,  .132206, .159946, .201713, .262602, .32645,  .366902, .386175,
                            .436941, .482631, .523752, .56076,  .594068, .624045, .651024, .675305, .697159, .716827,
@@ -63,7 +68,7 @@ uint64_t Area::real(uint64_t at, uint64_t length) const {
   return at + length <= end ? at : (end - length) / kBlock * kBlock;
 }
 
-Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size) {
+Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size, bool spares) : spares_first(spares) {
   const Workload& w = work.workload;
   misses = {0, size - std::min(size, storage.offset)};
   const bool any_hits = w.read_hits > 0 || w.write_hits > 0;
@@ -79,17 +84,25 @@ Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size) {
     throw std::runtime_error(
         fmt::format("sd={}, wd={}: its area of {} bytes is too small, expected four times xfersize={} or more", storage.name,
                     w.name, misses.high < misses.low ? 0 : misses.width(), size_text(double(largest))));
+  if (w.streams && misses.width() / w.streams < 2 * largest)
+    throw std::runtime_error(fmt::format("sd={}, wd={}: its area of {} bytes is too small for streams={} of xfersize={}",
+                                         storage.name, w.name, misses.width(), w.streams, size_text(double(largest))));
+  const uint64_t unit = block_align(work, storage) ? block_align(work, storage) : largest;
+  for (const Area& area : {misses, hits})
+    if (spares && area.low == 0 && area.high != 0 && area.width() < largest + unit)
+      throw std::runtime_error(
+          fmt::format("sd={}, wd={}: in its area of {} bytes only block 0 can be used, which is left alone on a device",
+                      storage.name, w.name, area.width()));
 }
 
 Chooser::Chooser(const RawWork& work, const Storage& storage, const Areas& areas, Cursors& cursors, unsigned thread,
-                 uint64_t seed, bool spares_first)
+                 uint64_t seed)
     : work_(work),
       areas_(areas),
       cursors_(cursors),
       stream_(thread % cursors.next.size()),
-      align_(std::max(storage.align, work.workload.transfers.align)),
+      align_(block_align(work, storage)),
       shift_(storage.offset),
-      spares_first_(spares_first),
       random_(seed, thread + 1) {
   last_end_ = random_in(areas.misses, work.workload.transfers.largest());
 }
@@ -123,7 +136,7 @@ uint64_t Chooser::random_in(const Area& area, uint64_t length) {
     else if (w.hot_band.given())
       block = hot(blocks);
     const uint64_t offset = area.low + block * unit;
-    if (!spares_first_ || area.real(offset, length) != 0) return offset;
+    if (!areas_.spares_first || area.real(offset, length) != 0) return offset;
   }
 }
 
@@ -145,10 +158,10 @@ std::optional<Chooser::Next> Chooser::next() {
     } else if (jumps) {
       at = random_in(all, next.length);
     }
-    if (at + next.length > all.high) at = all.low + (spares_first_ && all.low == 0 ? next.length : 0);
+    if (at + next.length > all.high) at = all.low + (areas_.spares_first && all.low == 0 ? next.length : 0);
     last_end_ = at + next.length;
     next.offset = all.real(at, next.length);
-    if (next.offset == 0 && spares_first_) next.offset = next.length;
+    if (next.offset == 0 && areas_.spares_first) next.offset = next.length;
     next.offset += shift_;
     return next;
   }
@@ -163,7 +176,7 @@ std::optional<Chooser::Next> Chooser::next() {
       return {};
     }
     next.offset = all.real(low + (w.transfers.only() ? at % whole : at % (width - next.length) / kBlock * kBlock), next.length);
-    if (next.offset == 0 && spares_first_) continue;
+    if (next.offset == 0 && areas_.spares_first) continue;
     next.offset += shift_;
     return next;
   }

@@ -23,10 +23,11 @@ struct Area {
   uint64_t real(uint64_t at, uint64_t length) const;  // where a transfer goes: one over the end stays before it
 };
 
-// The areas of a work. Throws std::runtime_error where the SD is too small for it.
+// The areas of a work. `spares`: block 0 of the SD is left alone. Throws std::runtime_error where the SD is too small for it.
 struct Areas {
   Area misses, hits;  // hits: empty without rhpct= and whpct=
-  Areas(const RawWork& work, const Storage& storage, uint64_t size);
+  bool spares_first;
+  Areas(const RawWork& work, const Storage& storage, uint64_t size, bool spares);
 };
 
 // Where sequential threads of a work, or of a stream of it, go on together.
@@ -38,9 +39,8 @@ struct Cursors {
 
 class Chooser {
  public:
-  // All outlive it. `thread`: of the work. `spares_first`: block 0 is left alone.
-  Chooser(const RawWork& work, const Storage& storage, const Areas& areas, Cursors& cursors, unsigned thread, uint64_t seed,
-          bool spares_first);
+  // All outlive it. `thread`: of the work.
+  Chooser(const RawWork& work, const Storage& storage, const Areas& areas, Cursors& cursors, unsigned thread, uint64_t seed);
 
   struct Next {
     uint64_t offset = 0, length = 0;
@@ -58,7 +58,6 @@ class Chooser {
   Cursors& cursors_;
   const size_t stream_;
   const uint64_t align_, shift_;
-  const bool spares_first_;
   Random random_;
   uint64_t last_end_ = 0;  // of the latest transfer of this thread
 };

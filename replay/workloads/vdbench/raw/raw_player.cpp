@@ -17,7 +17,7 @@ RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace&
     : work(w),
       number(n),
       storage(s),
-      areas(w, *s.settings, s.size),
+      areas(w, *s.settings, s.size, s.device),
       cursors(std::max(1u, w.workload.streams)),
       pace(p),
       errors(e),
@@ -30,7 +30,7 @@ RawContext::RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace&
 
 RawPlayer::RawPlayer(RawContext& context, const Pattern& pattern, const Validation& validation, unsigned thread, uint64_t seed)
     : context_(context),
-      chooser_(context.work, *context.storage.settings, context.areas, context.cursors, thread, seed, context.storage.device),
+      chooser_(context.work, *context.storage.settings, context.areas, context.cursors, thread, seed),
       pattern_(pattern) {
   if (context.storage.validated)
     validator_ = std::make_unique<Validator>(*context.storage.validated, validation, context.validation, context.errors,

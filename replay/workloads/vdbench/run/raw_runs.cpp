@@ -18,7 +18,7 @@ namespace {
 // What the offsets and lengths of a work's transfers are multiples of. Throws std::runtime_error for what can't be validated.
 uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
   const Workload& w = work.workload;
-  const Areas areas(work, storage, size);
+  const Areas areas(work, storage, size, false);
   uint64_t unit = std::gcd(std::gcd(areas.misses.low, areas.hits.low), std::gcd(storage.offset, storage.align));
   if (areas.misses.end != UINT64_MAX) unit = std::gcd(unit, std::gcd(areas.misses.end, areas.misses.begin));
   if (w.transfers.align) unit = std::gcd(unit, w.transfers.align);

@@ -16,6 +16,7 @@
 #include "util/standard_streams.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/language/sections.hpp"
+#include "workloads/vdbench/language/values.hpp"
 #include "workloads/vdbench/run/file_runs.hpp"
 #include "workloads/vdbench/run/raw_runs.hpp"
 
@@ -158,7 +159,8 @@ class Course {
   }
   void begin_at(const std::string& name) {
     if (name.empty()) return;
-    const auto first = std::find_if(runs_.begin(), runs_.end(), [&](const PlannedRun& run) { return run.run->name == name; });
+    const auto first =
+        std::find_if(runs_.begin(), runs_.end(), [&](const PlannedRun& run) { return same_word(run.run->name, name); });
     if (first == runs_.end()) throw std::runtime_error(fmt::format("-r {}: no RD has this name", name));
     runs_.erase(runs_.begin(), first);
   }
