@@ -27,10 +27,18 @@ def dumped(trace):
 
 
 def comparable(operations, place):
-    made = []
+    made, hidden = [], {}
     for o in operations:
         path, kind = o.get("path", ""), o["kind"]
         path = path[len(place) + 1:] if path.startswith(place + "/") else "." if path == place and kind == "getattr" else path
+        # A file that is removed while it is open, as a late release has it, gets a name of ours until then.
+        other = os.path.basename(o.get("name2", ""))
+        if kind == "rename" and other.startswith(".nfs"):
+            hidden[os.path.join(os.path.dirname(path), other)], kind = path, "unlink"
+        elif path in hidden:
+            if kind == "unlink":
+                continue
+            path = hidden[path]
         o["created"] = o.get("op_flags", 0) & CREATED  # a server that does not tell for sure leaves it inferred
         if ".fsreplay" in path or ".fsreplay" in o.get("name2", "") or kind in NO_REQUEST or kind in LISTING:
             continue
