@@ -52,6 +52,8 @@ class Cluster {
   virtual std::optional<std::pair<unsigned, std::string>> take() = 0;
   // Not collective: this rank is busy, and will come. To be called about every beat() ns during long work.
   virtual void alive() = 0;
+  // Not collective: a look at what has come, without waiting. Throws LostRank where the root is lost, or has told of one that is.
+  virtual void listen() = 0;
   virtual int64_t beat() const = 0;
 
   bool root() const { return rank() == 0; }

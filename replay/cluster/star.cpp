@@ -156,6 +156,12 @@ void Star::alive() {
   for (unsigned rank = 1; rank < size(); ++rank) send(rank, kAlive, "");
 }
 
+void Star::listen() {
+  if (root()) return;
+  while (std::optional<Transport::Message> message = hear(0)) take_in(std::move(*message));
+  check(0, 0);
+}
+
 std::string Star::next_of(unsigned rank, int64_t awake) {
   try {
     return wait_for(rank, now(), awake);
@@ -167,11 +173,10 @@ std::string Star::next_of(unsigned rank, int64_t awake) {
 
 std::string Star::wait_for(unsigned rank, int64_t from, int64_t awake) {
   while (inbox_[rank].empty()) {
-    if (gone_[rank]) lose(rank, "has ended");
-    if (std::optional<Transport::Message> message = hear(now() - from < awake ? 0 : beat())) take_in(std::move(*message));
-    const int64_t t = now();
-    if (root() && t - beaten_ >= beat()) alive();  // the others wait for the root meanwhile
-    if (t - std::max(from, heard_[rank]) > patience_) lose(rank, "gave no sign of life for " + format_duration(patience_));
+    const int64_t timeout = gone_[rank] || now() - from < awake ? 0 : beat();
+    if (std::optional<Transport::Message> message = hear(timeout)) take_in(std::move(*message));
+    if (root() && now() - beaten_ >= beat()) alive();  // the others wait for the root meanwhile
+    if (inbox_[rank].empty()) check(rank, from);
   }
   std::string text = std::move(inbox_[rank].front());
   inbox_[rank].pop_front();
@@ -196,6 +201,11 @@ void Star::take_in(Transport::Message message) {
     const unsigned lost = unsigned(in.varint());
     throw LostRank(lost, std::string(in.text()));
   }
+}
+
+void Star::check(unsigned rank, int64_t from) {
+  if (gone_[rank]) lose(rank, "has ended");
+  if (now() - std::max(from, heard_[rank]) > patience_) lose(rank, "gave no sign of life for " + format_duration(patience_));
 }
 
 void Star::lose(unsigned rank, const std::string& why) {

@@ -29,6 +29,7 @@ class Star final : public Cluster {
   void post(std::string_view mine) override;
   std::optional<std::pair<unsigned, std::string>> take() override;
   void alive() override;
+  void listen() override;
   int64_t beat() const override;
 
  private:
@@ -40,6 +41,8 @@ class Star final : public Cluster {
   std::optional<Transport::Message> hear(int64_t timeout);
   void take_in(Transport::Message message);
   void send(unsigned to, char kind, std::string_view text);
+  // Where nothing came of it since `from`, or it has ended.
+  void check(unsigned rank, int64_t from);
   [[noreturn]] void lose(unsigned rank, const std::string& why);
   void tell_of(const LostRank& lost);
 

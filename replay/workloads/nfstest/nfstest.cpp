@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -30,10 +31,23 @@ StageReport Nfstest::play(RankWork& work, WorkPlayer::Stage stage, const std::at
   parts.push_back({std::make_unique<WorkPlayer>(work, stage), 0, 0});
   PlayOptions options;
   options.interval = cluster_.beat();
-  options.on_interval = [this](const Interval&) { cluster_.alive(); };
+  std::optional<LostRank> lost;
+  std::atomic<bool> over = false;
+  options.on_interval = [&](const Interval&) {
+    cluster_.alive();
+    if (!stop) return;
+    try {
+      cluster_.listen();
+    } catch (const LostRank& e) {
+      lost = e;
+      over = true;
+    }
+  };
   options.stop = stop;
+  options.over = &over;
   Played played = stage_.play(parts, options);
   left_ = left_ || played.abandoned != 0;
+  if (lost) throw *lost;
   StageReport report = work.take_report();
   report.interrupted = stop && stop->load() != 0;  // the stage looks too seldom for short plays
   report.counts = std::move(played.counts);
