@@ -145,8 +145,12 @@ void TargetActions::list(const std::string& path) {
     for (const std::string& name : names) {
       if (!valid_component(name)) continue;  // "." and ".."
       Found entry{next_++, {}};
-      entry.attr = perform(name, {.kind = OpKind::lookup, .object = entry.object, .parent = top.object, .name = name}).attr;
-      print_entry(entry.attr, name, link_target(name, entry));
+      try {
+        entry.attr = perform(name, {.kind = OpKind::lookup, .object = entry.object, .parent = top.object, .name = name}).attr;
+        print_entry(entry.attr, name, link_target(name, entry));
+      } catch (const std::system_error& e) {
+        if (e.code().value() != ENOENT) throw;  // it was removed since it was listed
+      }
     }
   }
   perform(path, {.kind = OpKind::releasedir, .object = top.object, .handle = handle});

@@ -223,11 +223,12 @@ class ReclaimFirst(Fault):
 
 
 class EntryGone(Fault):
-    """A 9P2000.u server before which an entry of a directory goes while it lists it: instead of its nth reply there is an error."""
+    """A 9P2000.u server before which entries of a directory go while it lists it: `remove` is called then, and instead of its nth reply
+    there is an error."""
     TREAD, RERROR = 116, 107
 
-    def __init__(self, nth):
-        self.left, self.tag = nth, None
+    def __init__(self, nth, remove):
+        self.left, self.tag, self.remove = nth, None, remove
 
     def request(self, link, body):
         if body[0] == self.TREAD:
@@ -239,6 +240,7 @@ class EntryGone(Fault):
     def reply(self, link, body):
         if body[1:3] == self.tag:
             self.times, self.tag = self.times + 1, None
+            self.remove()
             text = b"No such file or directory"
             body = bytes([self.RERROR]) + body[1:3] + struct.pack("<H", len(text)) + text + struct.pack("<I", errno.ENOENT)
         return link.wire.framed(body)

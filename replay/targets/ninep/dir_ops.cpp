@@ -4,6 +4,8 @@
 #include <errno.h>
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 #include "targets/ninep/ops.hpp"
 
@@ -54,7 +56,8 @@ Task fetch_plain(Call& call, const Open& open, uint32_t count) {
   for (const Entry& e : entries.entries) {
     const uint64_t number = l.read_entries++;
     l.progress.entry(e.name);
-    if (number >= l.position) l.kept.push_back({std::string(e.name), e.ino, number + 1, e.type});
+    const bool fresh = l.seen.insert(std::hash<std::string_view>()(e.name)).second;
+    if (l.again ? fresh : number >= l.position) l.kept.push_back({std::string(e.name), e.ino, number + 1, e.type});
   }
   co_return l.eof || l.progress.gets_on() ? 0 : stuck(call);
 }
@@ -85,7 +88,7 @@ Task do_readdir(Call& call) {
       // In 9P2000 and .u entries come with attributes: where one is removed before a server (QEMU's) has looked at it, the whole
       // reply is lost, and the server's place in the listing is behind it.
       if (error == ENOENT && !call.client().linux() && again++ < kMostAgain)
-        l.restart(l.position);
+        l.begin_again();
       else if (error)
         co_return error;
       continue;

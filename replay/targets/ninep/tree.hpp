@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/lock_table.hpp"
@@ -39,9 +40,23 @@ struct Listing {
   bool eof = false;         // nothing follows `kept`
   uint64_t read_bytes = 0;  // 9P2000 and .u: where the next Tread begins, and how many entries came before
   uint64_t read_entries = 0;
+  std::unordered_set<uint64_t> seen;  // 9P2000 and .u: the hash of each name that came
+  bool again = false;                 // what was seen is passed over: entries were removed, so their numbers say nothing
   ListingProgress progress;
 
   void restart(uint64_t at) {
+    seen.clear();
+    again = false;
+    rewind(at);
+  }
+  // Reads from the start once more and passes over the names that came.
+  void begin_again() {
+    again = true;
+    rewind(position);
+  }
+
+ private:
+  void rewind(uint64_t at) {
     kept.clear();
     progress.begin();
     taken = 0;
