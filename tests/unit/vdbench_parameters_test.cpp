@@ -5,6 +5,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/plan/planned_run.hpp"
 #include "workloads/vdbench/raw/area.hpp"
@@ -59,9 +60,11 @@ TEST_CASE("vdbench: distribution=variable stands before or behind its rates") {
        {"iorate=(100,10,50%,50%),distribution=(deterministic,variable)", "dist=variable,io=(100,10,50%,50%)"}) {
     const Run run = read(kSd + kWd + "rd=rd1,wd=wd1,elapsed=20," + parameters + "\n").runs[0];
     REQUIRE(run.rates.size() == 1);
-    REQUIRE(run.rate_steps == std::vector<std::pair<double, double>>{{100, 10}, {50, 10}});
+    REQUIRE(timed_steps(run) == std::vector<std::pair<double, double>>{{100, 10}, {50, 10}});
   }
   REQUIRE(read(kFsd + kFwd + "rd=rd1,fwd=fwd1,fwdrate=(5,1,10,2),distribution=variable\n").runs[0].rate_steps.size() == 2);
+  const Run run = read(kSd + kWd + "rd=default,iorate=(1,50%),dist=variable\nrd=rd1,wd=wd1,elapsed=8\n").runs[0];
+  REQUIRE(timed_steps(run) == std::vector<std::pair<double, double>>{{1, 4}});
 }
 
 TEST_CASE("vdbench: forms of values") {

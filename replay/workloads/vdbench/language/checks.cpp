@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace fsr::vdbench {
 
 namespace {
@@ -39,10 +41,24 @@ void check_anchors(const FileSystem& a, const FileSystem& b) {
 
 }  // namespace
 
+std::vector<std::pair<double, double>> timed_steps(const Run& run) {
+  std::vector<std::pair<double, double>> steps;
+  double total = 0;
+  for (const RateStep& step : run.rate_steps) {
+    const double seconds = step.percent ? std::floor(double(run.elapsed) * step.length / 100) : step.length;
+    if (seconds < 1) fail(run, "distribution=variable: expected a second or more for each rate");
+    steps.emplace_back(step.rate, seconds);
+    total += seconds;
+  }
+  if (total > 3600) fail(run, "distribution=variable: expected 3600 seconds at most in all");
+  return steps;
+}
+
 void check_run(const Run& run, bool files) {
   if (run.elapsed % run.interval || run.warmup % run.interval)
     fail(run, fmt::format("expected elapsed= and warmup= to be multiples of interval={}", run.interval));
   if (run.elapsed < 2 * run.interval) fail(run, fmt::format("expected elapsed= to be twice interval={} or more", run.interval));
+  timed_steps(run);
   const bool only_formats = run.format.only || run.format.clean;
   if (run.rates.empty() && !only_formats) fail(run, files ? "expected fwdrate=" : "expected iorate=");
   if (files && run.file_workloads.empty() && !only_formats) fail(run, "expected fwd=");

@@ -11,7 +11,6 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 50, kMostInDirectory = 10'000'000;
-constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kGeneralOnly = "this version has it as a general parameter";
 
 void set_sizes(FileSystem& f, const Parameter& p) {

@@ -11,8 +11,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr size_t kMostBuckets = 64;  // the last one has no upper edge
-constexpr const char* kNotYet = "this version does not have it";
+constexpr size_t kMostBuckets = 64;         // the last one has no upper edge
 constexpr uint64_t kMostRemoving = 10'000;  // errors, after which everything ends all the same
 
 int64_t edge_of(const Value& value) {

@@ -13,6 +13,8 @@
 
 namespace fsr::vdbench {
 
+inline constexpr const char* kNotYet = "this version does not have it";  // why a keyword is refused
+
 // "th" of "threads".
 inline bool is_short_for(const Parameter& parameter, const char* name) {
   return parameter.keyword.size() >= 2 && begins_word(name, parameter.keyword);

@@ -190,13 +190,20 @@ constexpr double kLeastBytes = 100;  // of maxdata=: less says how often as much
 
 enum class Distribution : uint8_t { exponential, uniform, deterministic };
 
+// Of distribution=variable.
+struct RateStep {
+  double rate = 0;    // per second
+  double length = 0;  // seconds, or a percentage of elapsed=
+  bool percent = false;
+};
+
 struct Run {
   std::string name;
   Place place;
   std::vector<size_t> workloads, file_workloads;
   std::optional<std::vector<size_t>> storages, systems;
   std::vector<Rate> rates;
-  std::vector<std::pair<double, double>> rate_steps;  // of distribution=variable: rate, seconds
+  std::vector<RateStep> rate_steps;
   std::vector<double> curve_points = {10, 50, 70, 80, 90, 100};
   double stop_curve = 0;  // ms
   int64_t elapsed = 30, interval = 1, warmup = 0, pause = 0;

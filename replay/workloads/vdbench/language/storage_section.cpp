@@ -9,7 +9,6 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t(1) << 60;
-constexpr const char* kNotYet = "this version does not have it";
 constexpr const char* kGeneralOnly = "this version has it as a general parameter";
 
 uint64_t sectors(const Parameter& p) {

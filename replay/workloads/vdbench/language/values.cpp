@@ -124,13 +124,19 @@ const Value& single(const Parameter& parameter) {
   return parameter.values[0];
 }
 
+std::optional<uint64_t> whole_part(const Number& number, uint64_t least, uint64_t most) {
+  const bool has_unit = !std::isdigit(static_cast<unsigned char>(number.text.back()));
+  const double n = has_unit ? std::floor(number.value) : number.value;
+  if (number.percent || n != std::floor(n) || n < double(least) || n > double(most)) return {};
+  return uint64_t(n);
+}
+
 uint64_t whole(const Value& value, uint64_t least, uint64_t most, Unit unit) {
-  Number n = number(value, unit);
-  if (!std::isdigit(static_cast<unsigned char>(value.text.back()))) n.value = std::floor(n.value);
-  if (n.percent || n.value != std::floor(n.value) || n.value < double(least) || n.value > double(most))
+  const auto n = whole_part(number(value, unit), least, most);
+  if (!n)
     fail(value, fmt::format("'{}' is out of range, expected a whole number from {} to {}", value.text, size_text(double(least)),
                             size_text(double(most))));
-  return uint64_t(n.value);
+  return *n;
 }
 
 uint64_t whole(const Parameter& parameter, uint64_t least, uint64_t most, Unit unit) {

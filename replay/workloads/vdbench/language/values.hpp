@@ -29,7 +29,8 @@ Number number(const Value& value, Unit unit = Unit::count);
 std::vector<Number> numbers(const Parameter& parameter, Unit unit = Unit::count);
 
 const Value& single(const Parameter& parameter);  // the only value
-// Whole and within bounds, both inclusive. "1.1g" is the whole part of it.
+// Whole and within bounds, both inclusive; nothing where it is not. "1.1g" is the whole part of it.
+std::optional<uint64_t> whole_part(const Number& number, uint64_t least, uint64_t most);
 uint64_t whole(const Value& value, uint64_t least, uint64_t most, Unit unit = Unit::count);
 uint64_t whole(const Parameter& parameter, uint64_t least, uint64_t most, Unit unit = Unit::count);
 double within(const Parameter& parameter, double least, double most, Unit unit = Unit::count);

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-#include <cmath>
 #include <string_view>
 
 #include "workloads/vdbench/language/section_tables.hpp"
@@ -13,13 +11,12 @@ namespace fsr::vdbench {
 
 namespace {
 
-// "1.1g" is the whole part of it.
-uint64_t count(const Loop& loop, const Number& n, double least, double most) {
-  const bool has_unit = !std::isdigit(static_cast<unsigned char>(n.text.back()));
-  if (n.percent || n.value < least || n.value > most || (!has_unit && n.value != std::floor(n.value)))
+uint64_t count(const Loop& loop, const Number& n, uint64_t least, uint64_t most) {
+  const auto whole = whole_part(n, least, most);
+  if (!whole)
     throw ParameterError(loop.place, fmt::format("{}={}: expected a whole number from {} to {}", loop.name, n.text,
-                                                 size_text(least), size_text(most)));
-  return uint64_t(n.value);
+                                                 size_text(double(least)), size_text(double(most))));
+  return *whole;
 }
 
 double percentage(const Loop& loop, const Number& n) {
@@ -28,7 +25,7 @@ double percentage(const Loop& loop, const Number& n) {
 }
 
 uint64_t sectors(const Loop& loop, const Number& n, uint64_t unit = 512) {
-  const uint64_t bytes = count(loop, n, double(unit), 1u << 30);
+  const uint64_t bytes = count(loop, n, unit, 1u << 30);
   if (bytes % unit) throw ParameterError(loop.place, fmt::format("{}={}: expected a multiple of {}", loop.name, n.text, unit));
   return bytes;
 }
@@ -116,11 +113,11 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
       if (name == "depth")
         f.depth = count(loop, n, 1, 64);
       else if (name == "width")
-        f.width = count(loop, n, 1, 1e7);
+        f.width = count(loop, n, 1, 10'000'000);
       else if (name == "files")
-        f.files = count(loop, n, 0, 1e7);
+        f.files = count(loop, n, 0, 10'000'000);
       else if (name == "size")
-        f.sizes = {{count(loop, n, 0, 1e15), 100}};
+        f.sizes = {{count(loop, n, 0, 1'000'000'000'000'000), 100}};
       else if (name == "totalsize")
         bytes_or_percent(loop, n, f.total, f.total_percent);
       else

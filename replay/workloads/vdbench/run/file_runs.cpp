@@ -15,6 +15,7 @@
 
 #include "util/units.hpp"
 #include "workloads/vdbench/files/file_player.hpp"
+#include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/run/recovery_run.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
@@ -357,7 +358,7 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   PaceOptions options{.rate = run.rate.kind == Rate::fixed && !run.formats ? run.rate.value : 0};
   options.arrival = Arrival(run.run->distribution);
   options.queue = definitions_.general.queue;
-  if (!run.formats) options.steps = run.run->rate_steps;
+  if (!run.formats) options.steps = timed_steps(*run.run);
   options.spike = run.run->spike && !run.formats;
   options.seed = runs_;
   Pace pace(shares, options);

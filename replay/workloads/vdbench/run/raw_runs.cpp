@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "util/units.hpp"
+#include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/run/recovery_run.hpp"
 #include "workloads/vdbench/validate/sector.hpp"
 
@@ -175,7 +176,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
                       .keep_shares = run.keeps_shares() && !run.formats};
   options.arrival = Arrival(run.run->distribution);
   options.queue = definitions_.general.queue;
-  options.steps = run.run->rate_steps;
+  options.steps = timed_steps(*run.run);
   options.spike = run.run->spike;
   options.seed = ++runs_;
   Pace pace(shares, options);

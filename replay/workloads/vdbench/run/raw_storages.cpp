@@ -118,9 +118,16 @@ void RawRuns::reopen(const PlannedRun& run) {
       op.object = storage.object;
       op.handle = storage.handle;
       if (!error) error = session.perform(op).error;
-      if (error)
-        throw std::runtime_error(
-            fmt::format("sd={}: {}: {}", definitions_.storages[i].name, definitions_.storages[i].lun, strerror(error)));
+      Op look{.kind = OpKind::getattr};
+      look.object = storage.object;
+      look.handle = storage.handle;
+      const Outcome* found = error ? nullptr : &session.perform(look);
+      if (found) error = found->error;
+      const Storage& settings = definitions_.storages[i];
+      if (error) throw std::runtime_error(fmt::format("sd={}: {}: {}", settings.name, settings.lun, strerror(error)));
+      if (!run.formats && found->attr.size < storage.size)
+        throw std::runtime_error(fmt::format("sd={}: {} has {} bytes, and had {} before: something changed it between two runs",
+                                             settings.name, settings.lun, found->attr.size, storage.size));
     }
   });
 }

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "cluster/ranks.hpp"
 #include "util/standard_streams.hpp"
+#include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
 #include "workloads/vdbench/language/sections.hpp"
 #include "workloads/vdbench/language/values.hpp"
@@ -179,6 +180,7 @@ class Course {
       if (options_.warmup) run.warmup = *options_.warmup;
       if (run.elapsed < run.interval || run.elapsed % run.interval || run.warmup % run.interval)
         throw std::runtime_error(fmt::format("rd={}: expected elapsed and warmup to be multiples of the interval", run.name));
+      timed_steps(run);
       if (options_.format) run.format.yes = *options_.format;
       if (options_.format && !*options_.format) run.format = {};
       run.format.only |= options_.format_only;
