@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/learning.hpp"
+#include "trace/paths.hpp"
 
 namespace fsr {
 
 constexpr int64_t kPatience = 1'000'000'000;  // ns, beyond what lay between the two operations in the capture
-constexpr uint32_t kExchange = 2;             // RENAME_EXCHANGE
 
 SplitSource::SplitSource(OpSource& source, const Split& split, unsigned rank, const ObjectSet& known, const SplitTimes& times)
     : source_(source), split_(split), rank_(rank), known_(known), times_(times) {}
@@ -47,34 +47,15 @@ void SplitSource::add_own(const Op& op, OpBatch& batch) {
 // Another rank's: what it shows of names.
 void SplitSource::watch(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return;
-  switch (op.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-      found(op.object, op.parent, op.name, op.start);
-      break;
-    case OpKind::link:
-      found(op.object, op.parent2, op.name2, op.start);
-      break;
-    case OpKind::rename:
-      forget(op.object, op.parent, op.name);
-      forget(op.object2, op.parent2, op.name2);
-      found(op.object, op.parent2, op.name2, op.start);
-      if (op.flags & kExchange) found(op.object2, op.parent, op.name, op.start);
-      break;
-    case OpKind::unlink:
-    case OpKind::rmdir:
-      forget(op.object, op.parent, op.name);
-      break;
-    default:
-      break;
-  }
+  visit_places(
+      op, [&](ObjectId parent, std::string_view name, ObjectId object) { found(object, parent, name, op.start); },
+      [&](ObjectId parent, std::string_view name, ObjectId object) { forget(object, parent, name); });
 }
 
 void SplitSource::found(ObjectId object, ObjectId parent, std::string_view name, int64_t since) {
-  if (object > kRootObject && parent && !knows(object)) names_.try_emplace(object, Name{parent, std::string(name), since});
+  if (object <= kRootObject || !parent || knows(object)) return;
+  Name& named = names_[object];
+  if (named.parent != parent || named.name != name) named = {parent, std::string(name), since};
 }
 
 void SplitSource::forget(ObjectId object, ObjectId parent, std::string_view name) {
