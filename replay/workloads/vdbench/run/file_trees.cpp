@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trees that runs work on: their targets, what of them exists, their journals.
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "util/units.hpp"
+#include "workloads/vdbench/run/file_runs.hpp"
+#include "workloads/vdbench/run/recovery_run.hpp"
+#include "workloads/vdbench/validate/sector.hpp"
+
+namespace fsr::vdbench {
+
+namespace {
+
+constexpr unsigned kTreePlayers = 8;  // that look at or remove a tree
+
+bool is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
+
+std::string structure_text(const FileSystem& f) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {}", f.depth, f.width, f.files, f.all_directories, f.directory_mask, f.file_mask);
+  for (const auto& [size, share] : f.sizes) text += fmt::format(" {} {}", size, share);
+  return text;
+}
+
+uint64_t shape_of(const FileSystem& f) {
+  const std::string text = structure_text(f);
+  return XXH3_64bits(text.data(), text.size()) | 1;  // 0 is an SD's
+}
+
+}  // namespace
+
+// What all transfers of an anchor are multiples of. Throws for what can't be validated.
+void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
+  for (const PlannedRun& run : runs)
+    for (const FileWork& work : run.file_works) {
+      const FileSystem& system = run.systems[work.system];
+      if (work.workload.operation == Operation::copy)
+        throw std::runtime_error(
+            fmt::format("rd={}: expected no copy with data validation: a copy holds another file's marks", run.name));
+      if (const std::string& name = first_with(system.anchor).name; name.size() > kOwnerSize)
+        throw std::runtime_error(
+            fmt::format("fsd={}: expected a name of at most {} letters for data validation", name, kOwnerSize));
+      uint64_t& unit = units_[system.anchor];
+      for (const auto& [bytes, share] : work.workload.transfers.shares) unit = std::gcd(unit, bytes);
+      for (const auto& [bytes, share] : system.sizes)
+        if (unit % kSector || bytes % kSector)
+          throw std::runtime_error(fmt::format(
+              "fsd={}: expected sizes of files and transfers that are multiples of 512 for data validation", system.name));
+    }
+}
+
+// Its name is in what is written below an anchor, and is its journal's.
+const FileSystem& FileRuns::first_with(const std::string& anchor) const {
+  return *std::find_if(definitions_.systems.begin(), definitions_.systems.end(),
+                       [&](const FileSystem& f) { return f.anchor == anchor; });
+}
+
+// What journals say is of one of the trees that the runs will have.
+void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
+  for (auto& [anchor, unit] : units_) {
+    const FileSystem& first = first_with(anchor);
+    Recovered found{recover_keys(first.journal, first.name), {}};
+    bool known = false;
+    for (const PlannedRun& run : runs)
+      for (const FileWork& work : run.file_works) {
+        const FileSystem& system = run.systems[work.system];
+        if (known || system.anchor != anchor || shape_of(system) != found.keys.shape) continue;
+        found.system = system;
+        known = true;
+      }
+    if (!known)
+      throw std::runtime_error(fmt::format(
+          "fsd={}: its journal is of another tree, expected the depth, width, files and sizes of that one", first.name));
+    const Structure structure(found.system);
+    uint64_t expected = unit;
+    for (uint64_t file = 0; file < structure.files(); ++file) expected = std::gcd(expected, structure.size_of(file));
+    if (expected % found.keys.unit)
+      throw std::runtime_error(
+          fmt::format("fsd={}: its journal is of blocks of {}, expected a divisor of {}", first.name, found.keys.unit, expected));
+    unit = found.keys.unit;
+    recovered_.emplace(anchor, std::move(found));
+  }
+}
+
+void FileRuns::begin_journal(Tree& tree) {
+  ValidatedStorage* validated = tree.anchor->validated();
+  if (validated && validated->journal) validated->journal->begin(validated->keys);
+}
+
+void FileRuns::recover() {
+  RecoveryRun run(definitions_.general, clock_, reports_);
+  try {
+    for (const auto& [anchor, recovered] : recovered_) {
+      Tree& tree = tree_of(recovered.system);
+      survey(tree, {});
+      run.recover(recovered.keys, *tree.anchor, *targets_.at(anchor).target);
+    }
+  } catch (const std::runtime_error&) {
+    error_count_ += run.errors();
+    throw;
+  }
+  error_count_ += run.errors();
+  recovered_.clear();
+  for (auto& [anchor, tree] : trees_) begin_journal(tree);
+}
+
+void FileRuns::open(const std::vector<PlannedRun>& runs) {
+  const Validation& how = definitions_.general.validation;
+  if (how.on) know_units(runs);
+  if (how.recovers) load_journals(runs);
+  for (const FileSystem& system : definitions_.systems) {
+    if (targets_.count(system.anchor)) continue;
+    const bool directory = is_directory_name(system.anchor);
+    const bool missing = directory && !std::filesystem::exists(system.anchor);
+    if (missing && !ranks_.cluster().root())
+      throw std::runtime_error(
+          fmt::format("fsd={}: {} is not there, expected what rank 0 has made: ranks share it", system.name, system.anchor));
+    if (missing && definitions_.general.create_anchors) {
+      std::error_code error;
+      std::filesystem::create_directories(system.anchor, error);
+      if (error) throw std::runtime_error(fmt::format("fsd={}: {}: {}", system.name, system.anchor, error.message()));
+    }
+    Opened& opened = targets_[system.anchor];
+    try {
+      opened.target = open_target(system.anchor, {.clock = &clock_});
+      opened.place = stage_.add(*opened.target);
+    } catch (const std::runtime_error& e) {
+      throw std::runtime_error(
+          fmt::format("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes makes its parents too)" : ""));
+    }
+    if (missing) reports_.note("localhost-0: Created anchor directory: " + system.anchor);
+  }
+}
+
+FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
+  Tree& tree = trees_[system.anchor];
+  const std::string structure = structure_text(system);
+  if (tree.structure == structure) return tree;
+  tree.structure = structure;
+  tree.known.reset();
+  tree.anchor = std::make_unique<Anchor>(system.anchor, system, targets_.at(system.anchor).place);
+  if (const auto unit = units_.find(system.anchor); unit != units_.end()) {
+    const FileSystem& first = first_with(system.anchor);
+    const Validation& how = definitions_.general.validation;
+    tree.anchor->validate(first, unit->second);
+    if (how.journal)
+      tree.anchor->validated()->journal = std::make_unique<Journal>(
+          first.journal, first.name,
+          Journal::Options{.flushes = how.flushes, .maps_only = how.maps_only, .shape = shape_of(system)});
+    if (recovered_.count(system.anchor) == 0) begin_journal(tree);
+  }
+  const Structure& s = tree.anchor->structure();
+  reports_.note(s.text(system.anchor));
+  tree.chosen = s.files();
+  return tree;
+}
+
+void FileRuns::play(const std::vector<Part>& parts) {
+  const Played played = stage_.play(parts, {.stop = &stop_});
+  if (played.abandoned) throw std::runtime_error("what was under way did not end");
+}
+
+void FileRuns::survey(Tree& tree, const Dealt& files) {
+  if (tree.known == files) return;
+  if (tree.known) tree.anchor->forget();
+  tree.known.reset();
+  if (files.step == 0) return;
+  SurveyPlayer::Shared shared(*tree.anchor, files, kTreePlayers);
+  std::vector<Part> parts;
+  for (unsigned i = 0; i < kTreePlayers; ++i) parts.push_back({std::make_unique<SurveyPlayer>(shared), tree.anchor->place(), i});
+  play(parts);
+  if (const int error = shared.error) throw std::runtime_error(fmt::format("{}: {}", tree.anchor->name(), strerror(error)));
+  tree.known = files;
+}
+
+void FileRuns::clean(Tree& tree, const Dealt& dealt) {
+  tree.known = dealt;
+  if (!ranks_.cluster().root()) return tree.anchor->forget();
+  reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
+  tree.anchor->forget();
+  begin_journal(tree);  // whatever of the tree is still there when that ends early is not looked at
+  std::vector<Part> parts;
+  std::vector<const CleanPlayer*> players;
+  for (unsigned i = 0; i < kTreePlayers; ++i) {
+    auto player = std::make_unique<CleanPlayer>(*tree.anchor, i, kTreePlayers);
+    players.push_back(player.get());
+    parts.push_back({std::move(player), tree.anchor->place(), i});
+  }
+  play(parts);
+  uint64_t files = 0, directories = 0;
+  for (const CleanPlayer* player : players) {
+    if (!player->failure.empty()) throw std::runtime_error(player->failure);
+    files += player->files;
+    directories += player->directories;
+  }
+  if (files + directories)
+    reports_.note(fmt::format("localhost-0: Cleanup complete: {} files and {} directories removed", format_count(files),
+                              format_count(directories)));
+  tree.anchor->forget();
+}
+
+// The root first: what it removes is not looked at by others.
+void FileRuns::prepare(const PlannedRun& run, const Dealt& files) {
+  for (const bool by_root : {true, false}) {
+    if (!by_root && !ranks_.several()) break;
+    ranks_.cluster().on_all([&] {
+      ranks_.work([&] {
+        if (by_root != ranks_.cluster().root()) return;
+        for (const FileWork& work : run.file_works) {
+          prepare(run, run.systems[work.system], files);
+          if (work.workload.target) survey(tree_of(run.systems[*work.workload.target]), files);
+        }
+      });
+    });
+  }
+  if (ranks_.several()) compare_trees(run, files);
+}
+
+// Paths that lead to different trees on different hosts would be told as one.
+void FileRuns::compare_trees(const PlannedRun& run, const Dealt& files) {
+  std::string mine;
+  for (const FileWork& work : run.file_works)
+    mine += fmt::format("{}: {} directories\n", run.systems[work.system].anchor,
+                        tree_of(run.systems[work.system]).anchor->existing_directories());
+  const std::string of_root = ranks_.cluster().tell(mine);
+  ranks_.cluster().on_all([&] {
+    if (files.step != 0 && mine != of_root)
+      throw std::runtime_error(fmt::format("rd={}: sees another tree than rank 0, expected a shared one", run.name));
+  });
+}
+
+void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const Dealt& files) {
+  Tree& tree = tree_of(system);
+  if (run.formats && !run.format.restart && (run.format.yes || run.format.only || run.format.clean))
+    clean(tree, files);
+  else
+    survey(tree, files);
+  Anchor& anchor = *tree.anchor;
+  const size_t chosen = anchor.begin_run(++runs_, system, files);
+  if (chosen != std::exchange(tree.chosen, chosen))
+    reports_.note(fmt::format("Created totalsize/workingset using {:>12} of {:>12} files for anchor={}", format_count(chosen),
+                              format_count(anchor.structure().files()), anchor.name()));
+  if (run.run->format.complete && !run.formats && files.step != 0 &&
+      !(anchor.all_files_exist() && anchor.all_directories_exist()))
+    throw std::runtime_error(fmt::format("rd={}: format=complete, but {} has {} of {} directories and {} of {} files", run.name,
+                                         anchor.name(), anchor.existing_directories(), anchor.structure().directories(),
+                                         anchor.existing_files(), anchor.chosen().size()));
+}
+
+// In a format, all but the root take directories for made, some of which it may have failed to make.
+void FileRuns::forget_unmade(const PlannedRun& run) {
+  if (!run.formats || !ranks_.several()) return;
+  for (const FileWork& work : run.file_works) {
+    Tree& tree = tree_of(run.systems[work.system]);
+    const bool all = !ranks_.cluster().tell(tree.anchor->all_directories_exist() ? "y" : "").empty();
+    if (all || ranks_.cluster().root()) continue;
+    tree.anchor->forget();
+    tree.known.reset();
+  }
+}
+
+}  // namespace fsr::vdbench
