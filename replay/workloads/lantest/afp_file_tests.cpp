@@ -95,7 +95,7 @@ Task AfpTests::write_big() {
   Flight flight{.under_way = unsigned(settings_.big_size / chunk)};
   const unsigned chunks = flight.under_way;
   watch_.start();
-  for (unsigned i = 0; i < chunks; ++i) fly(Step(*this, commands_.write(fork_, i * chunk, zeros_), name, kOk), flight);
+  for (unsigned i = 0; i < chunks; ++i) fly(Step(*this, commands_.write(fork_, i * chunk, zeros_.all()), name, kOk), flight);
   if (int error = co_await flight) co_return error;
   if (int error = co_await close()) co_return error;
   watch_.stop();

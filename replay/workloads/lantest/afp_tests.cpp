@@ -25,7 +25,7 @@ AfpTests::AfpTests(Commands& commands, const Settings& settings, unsigned sessio
       watch_(watch),
       stop_(stop),
       name_(test_directory(session)),
-      zeros_(commands.write_size(), '\0'),
+      zeros_(commands.write_size()),
       trace_(std::move(trace)) {}
 
 // --- the test directory ---
@@ -174,9 +174,7 @@ AfpTests::Step AfpTests::open(uint32_t did, std::string name, uint16_t bitmap, u
 AfpTests::Step AfpTests::fork_parms(uint16_t bitmap) { return {*this, commands_.fork_parms(fork_, bitmap), "", kOk}; }
 AfpTests::Step AfpTests::close() { return {*this, commands_.close_fork(fork_), "", kOk}; }
 AfpTests::Step AfpTests::read(uint32_t bytes) { return {*this, commands_.old_read(fork_, 0, bytes), "", kOk}; }
-AfpTests::Step AfpTests::write(uint32_t bytes) {
-  return {*this, commands_.old_write(fork_, 0, std::string_view(zeros_).substr(0, bytes)), "", kOk};
-}
+AfpTests::Step AfpTests::write(uint32_t bytes) { return {*this, commands_.old_write(fork_, 0, zeros_.first(bytes)), "", kOk}; }
 AfpTests::Step AfpTests::lock(uint8_t flags, uint32_t offset) {
   constexpr uint32_t kLocked = 10;  // bytes
   return {*this, commands_.old_lock(flags, fork_, offset, kLocked), "", kOk};

@@ -17,6 +17,7 @@
 #include "util/histogram.hpp"
 #include "workloads/lantest/settings.hpp"
 #include "workloads/lantest/stopwatch.hpp"
+#include "workloads/lantest/zeros.hpp"
 
 namespace fsr::lantest {
 
@@ -119,7 +120,7 @@ class AfpTests {
   uint32_t made_ = 0;  // the directory that was made last
   uint16_t fork_ = 0;  // the one that is open
   bool fork_open_ = false, leaving_ = false;
-  const std::string zeros_;
+  const Zeros zeros_;
   Failure failure_;
   Times times_;
   const Trace trace_;

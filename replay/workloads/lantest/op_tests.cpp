@@ -24,7 +24,7 @@ OpTests::OpTests(const Settings& settings, unsigned session, Clock& clock, Barri
       told_(std::move(told)),
       watch_(clock, CLOCK_PROCESS_CPUTIME_ID, nullptr, common),
       name_(test_directory(session)),
-      zeros_(kRequest, '\0') {}
+      zeros_(kRequest) {}
 
 Actor OpTests::play(Seat& seat) {
   (void)co_await run_all(seat);
@@ -186,7 +186,7 @@ Task OpTests::move_bytes(Seat& seat, OpKind kind, uint64_t bytes) {
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t length = std::min(bytes - done, kRequest);
     const Op op{.kind = kind, .object = open_, .handle = handle_, .offset = done, .length = length};
-    const How how{.payload = std::string_view(zeros_).substr(0, kind == OpKind::write ? size_t(length) : 0)};
+    const How how{.payload = zeros_.first(kind == OpKind::write ? size_t(length) : 0)};
     if (int error = co_await step(seat, op, "a file", how)) co_return error;
     done += length;
   }

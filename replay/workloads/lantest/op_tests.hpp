@@ -13,6 +13,7 @@
 #include "stage/seat.hpp"
 #include "workloads/lantest/settings.hpp"
 #include "workloads/lantest/stopwatch.hpp"
+#include "workloads/lantest/zeros.hpp"
 
 namespace fsr::lantest {
 
@@ -76,7 +77,7 @@ class OpTests final : public Player {
   const Told told_;
   Stopwatch watch_;
   const std::string name_;
-  const std::string zeros_;
+  const Zeros zeros_;
   ObjectId dir_ = kNoObject, open_ = kNoObject, big_ = kNoObject;
   HandleId handle_ = 0;            // 0: nothing is open
   std::vector<ObjectId> files_;    // of test 5
