@@ -190,6 +190,13 @@ int Replay::play_search() {
       }
       pooled.add(report.result);
     } while (of_root(pooled.enough(least) ? 0 : 1) > 0);
+    if (of_root(double(pooled.sum.issued())) == 0) {
+      if (cluster.root())
+        fmt::print(stderr, "fsreplay: --find-scale: nothing was issued in {} at {:.4g} {}, expected a longer run or more load\n",
+                   format_duration(pooled.longest), factor * unit.one, unit.words);
+      early = 1;
+      return std::nullopt;
+    }
     const RunResult& r = report.result;
     const double strain = of_root(condition.strain(pooled.sum));
     seen[factor] = {r.achieved(), r.limit_text, pooled.doubt(least), verdict(report).status};

@@ -59,6 +59,12 @@ def machine():
           f"load {os.getloadavg()[0]:.1f}\n")
 
 
+def do_not_pace():
+    """In a network namespace of its own. BBR, some hosts' default, paces on loopback too, and then tells more than either client does."""
+    with open("/proc/sys/net/ipv4/tcp_congestion_control", "w", encoding="ascii") as setting:
+        setting.write("reno")
+
+
 URING = "/sys/module/fuse/parameters/enable_uring"  # there where the kernel has FUSE over io_uring
 
 

@@ -68,7 +68,8 @@ Device open_device(const std::string& path, bool force, Access access, bool whol
   device.path = path;
   if (S_ISBLK(st.st_mode) && writes) {
     device.claim = UniqueFd(open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC));  // without O_CREAT: only if nobody else claims it
-    if (!device.claim && errno == EBUSY) fail(path, std::string("is in use by a file system, a volume or a program") + kInUse);
+    if (!device.claim && errno == EBUSY)
+      fail(path, std::string("is in use by a file system, a volume or a process (another rank is one)") + kInUse);
   }
   const int how = !writes ? O_RDONLY : access == Access::read_write_synced ? O_RDWR | O_DSYNC : O_RDWR;
   device.fd = UniqueFd(open(path.c_str(), how | O_DIRECT | O_CLOEXEC));

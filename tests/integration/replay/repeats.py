@@ -59,6 +59,8 @@ def find_scale():
     answer = done.stdout.splitlines()[-1] if done.stdout else ""
     cases.case("the answer is one line", re.match(r"this target takes (more than )?[\d.e+]+ times the captured load.* within p50 < 3s and errors < 50%", answer), answer)
     cases.case("and the tree is cleaned up", os.listdir("scaled") == [], os.listdir("scaled"))
+    done = replay("mix:sfs97-v3", "memory:", "--load", "0.01", "--duration", "200ms", "--find-scale", "mean < 1s", "--seed", "3")
+    cases.case("a load too small for a call", done.returncode == 1 and "nothing was issued in" in done.stderr, done)
     for name, pattern, options in (
             ("a condition that is none", "expected such as 'p99 < 10ms'", ("a.zst", "memory:", "--find-scale", "fast")),
             ("as fast as possible", "needs --timing original", ("a.zst", "memory:", "--find-scale", "p99 < 1s", "--timing", "asap")),
