@@ -22,11 +22,11 @@ TEST_CASE("bonnie's random numbers are the C library's") {
 
 TEST_CASE("bonnie's names come back from a listing, and directories get one more than their share") {
   Numbers numbers(1);
-  const std::vector<FileName> names = make_names(numbers, 100, 3, false);
+  const std::vector<NamedFile> names = make_names(numbers, 100, 3, false);
   CHECK(names[99].directory == 2);
   CHECK(names[33].directory == 0);
   CHECK(names[34].directory == 1);
-  for (const FileName& name : names) CHECK(number_in(name.name) == name.number);
+  for (const NamedFile& name : names) CHECK(number_in(name.name) == name.number);
   CHECK(number_in("short") == -1);
   CHECK(number_in("000000000g") == -1);
 }

@@ -91,19 +91,20 @@ int FileObjects::subject(const Op& op, Place* at) {
   return place(op.object, at);
 }
 
-void FileObjects::add_name(Node& node, Name name) {
+void FileObjects::add_name(Node& node, ObjectId parent, std::string_view name) {
   if (!node.named()) {
-    node.first = std::move(name);
-  } else if (node.first != name) {
+    node.first = {parent, std::string(name)};
+  } else if (!node.first.is(parent, name)) {
     if (!node.others) node.others = std::make_unique<std::vector<Name>>();
-    if (node.others->size() < kMostNames && std::find(node.others->begin(), node.others->end(), name) == node.others->end())
-      node.others->push_back(std::move(name));
+    std::vector<Name>& others = *node.others;
+    const bool known = std::any_of(others.begin(), others.end(), [&](const Name& other) { return other.is(parent, name); });
+    if (!known && others.size() < kMostNames) others.push_back({parent, std::string(name)});
   }
 }
 
-void FileObjects::remove_name(Node& node, const Name& name) {
-  if (node.others) std::erase(*node.others, name);
-  if (node.first != name) return;
+void FileObjects::remove_name(Node& node, ObjectId parent, std::string_view name) {
+  if (node.others) std::erase_if(*node.others, [&](const Name& other) { return other.is(parent, name); });
+  if (!node.first.is(parent, name)) return;
   node.first = {};
   if (node.others && !node.others->empty()) {
     node.first = std::move(node.others->back());
@@ -116,7 +117,7 @@ void FileObjects::teach(ObjectId id, ObjectId parent, std::string_view name, uin
   if (id == kNoObject || id == kRootObject) return;
   nodes_.update(id, [&](Node& node) {
     if (type) node.type = type;
-    add_name(node, {parent, std::string(name)});
+    add_name(node, parent, name);
   });
 }
 
@@ -127,28 +128,27 @@ void FileObjects::teach_unnamed(ObjectId id, uint32_t type) {
 
 void FileObjects::forget_name(ObjectId id, ObjectId parent, std::string_view name) {
   nodes_.erase_if(id, [&](Node& node) {
-    remove_name(node, {parent, std::string(name)});
+    remove_name(node, parent, name);
     return !node.named() && !node.opens;
   });
 }
 
 void FileObjects::renamed(const Op& op) {
   if (op.object && op.object == op.object2) return;  // two links of one file: nothing happened
-  Name from{op.parent, std::string(op.name)}, to{op.parent2, std::string(op.name2)};
   if (op.object2) {
     constexpr uint32_t kExchange = 2;  // RENAME_EXCHANGE
     if (op.flags & kExchange)
       nodes_.visit(op.object2, [&](Node& node) {
-        remove_name(node, to);
-        add_name(node, from);
+        remove_name(node, op.parent2, op.name2);
+        add_name(node, op.parent, op.name);
       });
     else
       forget_name(op.object2, op.parent2, op.name2);
   }
   if (op.object)
     nodes_.update(op.object, [&](Node& node) {
-      remove_name(node, from);
-      add_name(node, to);
+      remove_name(node, op.parent, op.name);
+      add_name(node, op.parent2, op.name2);
     });
 }
 

@@ -76,7 +76,7 @@ class FileObjects {
   struct Name {
     ObjectId parent = kNoObject;
     std::string name;
-    bool operator==(const Name&) const = default;
+    bool is(ObjectId p, std::string_view n) const { return parent == p && name == n; }
   };
   struct Node {
     Name first;
@@ -88,8 +88,8 @@ class FileObjects {
   };
   static constexpr size_t kMostNames = 256;  // of one object; what more hard links a trace shows are not kept
 
-  static void add_name(Node& node, Name name);
-  static void remove_name(Node& node, const Name& name);
+  static void add_name(Node& node, ObjectId parent, std::string_view name);
+  static void remove_name(Node& node, ObjectId parent, std::string_view name);
   bool unlink(OpenFile& open);  // true: no other of its object is open
   SharedFd cached(ObjectId id);
   void cache(ObjectId id, SharedFd fd);

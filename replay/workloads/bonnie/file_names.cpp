@@ -16,8 +16,8 @@ constexpr size_t kDigits = 10;
 
 }  // namespace
 
-std::vector<FileName> make_names(Numbers& numbers, int64_t files, int64_t directories, bool random_first) {
-  std::vector<FileName> names;
+std::vector<NamedFile> make_names(Numbers& numbers, int64_t files, int64_t directories, bool random_first) {
+  std::vector<NamedFile> names;
   names.reserve(size_t(files));
   const int64_t share = files / directories;
   int64_t in_directory = 0;
@@ -26,7 +26,7 @@ std::vector<FileName> make_names(Numbers& numbers, int64_t files, int64_t direct
     std::string characters(size_t(numbers.draw() % (kMostRandom + 1)), ' ');
     for (char& c : characters) c = kCharacters[size_t(numbers.draw()) % kCharacters.size()];
     const std::string number = fmt::format("{:010x}", i);
-    names.push_back({random_first ? characters + number : number + characters, directory, uint32_t(i)});
+    names.push_back({random_first ? characters + number : number + characters, directory, uint32_t(i), false, kNoObject});
     // Each but the last gets one more than its share: so does the original.
     if (++in_directory > share) {
       in_directory = 0;
@@ -36,8 +36,8 @@ std::vector<FileName> make_names(Numbers& numbers, int64_t files, int64_t direct
   return names;
 }
 
-void shuffle(Numbers& numbers, std::vector<FileName>& names) {
-  for (FileName& name : names) std::swap(name, names[size_t(numbers.draw()) % names.size()]);
+void shuffle(Numbers& numbers, std::vector<NamedFile>& names) {
+  for (NamedFile& name : names) std::swap(name, names[size_t(numbers.draw()) % names.size()]);
 }
 
 int64_t number_in(std::string_view name) {

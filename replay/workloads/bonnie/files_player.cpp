@@ -11,47 +11,47 @@
 
 namespace fsr::bonnie {
 
-Task FilesPlayer::create(SmallFiles& files, const FileName& name) {
+Task FilesPlayer::create(SmallFiles& files, NamedFile& file) {
   const Settings& s = course_.settings;
-  ObjectId& object = objects_[name.number];
-  if (s.largest < 0 && name.number > 0) {
-    if (s.largest == kSymlinks) co_return co_await files.symlink(names_[0].name, name.directory, name.name, &object);
-    if (int error = co_await files.link(objects_[0], name.directory, name.name)) co_return error;
-    object = objects_[0];
-    co_return 0;
+  file.made = true;
+  if (s.largest < 0 && file.number > 0) {
+    if (s.largest == kSymlinks) co_return co_await files.symlink(files_[0].name, file.directory, file.name, &file.object);
+    file.object = files_[0].object;
+    co_return co_await files.link(file.object, file.directory, file.name);
   }
   int64_t size = std::max<int64_t>(s.largest, 0);
   if (s.largest > s.smallest) size = s.smallest + course_.numbers.draw() % (s.largest - s.smallest + 1);
-  co_return co_await files.create(name.directory, name.name, size, &object);
+  const bool by_name = size == 0 && s.largest >= 0 && !s.syncs;
+  co_return co_await files.create(file.directory, file.name, size, by_name ? nullptr : &file.object);
 }
 
 Task FilesPlayer::create_all(Seat& seat, SmallFiles& files, Phase phase) {
-  names_ = make_names(course_.numbers, course_.settings.file_count(), course_.settings.directories, phase == kCreateRandom);
-  objects_.assign(names_.size(), kNoObject);
+  files_ = make_names(course_.numbers, course_.settings.file_count(), course_.settings.directories, phase == kCreateRandom);
   files.enter(phase);
   if (int error = co_await files.make_directories()) co_return error;
   Meter meter(seat.now());
-  for (const FileName& name : names_) {
+  int64_t from = seat.now();
+  for (NamedFile& file : files_) {
     if (seat.ended()) co_return ECANCELED;
-    const int64_t from = seat.now();
-    if (int error = co_await create(files, name)) co_return error;
-    meter.step(from, seat.now());
+    if (int error = co_await create(files, file)) co_return error;
+    from = meter.step(from, seat.now());
   }
   if (int error = co_await files.sync_everything()) co_return error;
   course_.end(phase, meter.stop(seat.now()));
   co_return 0;
 }
 
-int64_t FilesPlayer::number_of(const std::string& name) const {
+NamedFile* FilesPlayer::file_of(const std::string& name) {
   const int64_t number = number_in(name);
-  return number >= 0 && number < int64_t(names_.size()) && names_[size_t(number)].name == name ? number : -1;
+  return number >= 0 && number < int64_t(files_.size()) && files_[size_t(number)].name == name ? &files_[size_t(number)]
+                                                                                               : nullptr;
 }
 
-Task FilesPlayer::one(SmallFiles& files, unsigned directory, const std::string& name, int64_t number, Act act) {
-  const ObjectId object = number < 0 ? kNoObject : objects_[size_t(number)];
+Task FilesPlayer::one(SmallFiles& files, unsigned directory, const std::string& name, NamedFile* made, Act act) {
+  const ObjectId object = made ? made->object : kNoObject;
   if (act == Act::look) co_return co_await files.look_at(directory, name, object);
   if (int error = co_await files.remove(directory, name, object)) co_return error;
-  if (number >= 0) objects_[size_t(number)] = kNoObject;
+  if (made) made->made = false;
   co_return 0;
 }
 
@@ -64,11 +64,9 @@ Task FilesPlayer::each_in_directory(Seat& seat, SmallFiles& files, unsigned dire
     for (const std::string& name : names) {
       if (seat.ended()) co_return ECANCELED;
       if (name[0] == '.') continue;
-      if (int error = co_await one(files, directory, name, number_of(name), act)) co_return error;
+      if (int error = co_await one(files, directory, name, file_of(name), act)) co_return error;
       ++*found;
-      const int64_t now = seat.now();
-      meter.step(from, now);
-      from = now;
+      from = meter.step(from, seat.now());
     }
   } while (!names.empty());
   co_return co_await files.end_list(directory);
@@ -83,8 +81,8 @@ Task FilesPlayer::each_listed(Seat& seat, SmallFiles& files, Phase phase, Act ac
     if (act == Act::remove)
       if (int error = co_await files.remove_directory(i)) co_return error;
   }
-  if (found != int64_t(names_.size())) {
-    course_.wrong(fmt::format("Expected {} files but only got {}", names_.size(), found));
+  if (found != int64_t(files_.size())) {
+    course_.wrong(fmt::format("Expected {} files but only got {}", files_.size(), found));
     co_return EIO;
   }
   if (act == Act::remove) {
@@ -97,13 +95,13 @@ Task FilesPlayer::each_listed(Seat& seat, SmallFiles& files, Phase phase, Act ac
 
 Task FilesPlayer::each_named(Seat& seat, SmallFiles& files, Phase phase, Act act) {
   files.enter(phase);
-  shuffle(course_.numbers, names_);
+  shuffle(course_.numbers, files_);
   Meter meter(seat.now());
-  for (const FileName& name : names_) {
+  int64_t from = seat.now();
+  for (NamedFile& file : files_) {
     if (seat.ended()) co_return ECANCELED;
-    const int64_t from = seat.now();
-    if (int error = co_await one(files, name.directory, name.name, name.number, act)) co_return error;
-    meter.step(from, seat.now());
+    if (int error = co_await one(files, file.directory, file.name, &file, act)) co_return error;
+    from = meter.step(from, seat.now());
   }
   if (act == Act::remove) {
     for (unsigned i = 0; i < files.directories(); ++i)
@@ -133,9 +131,9 @@ Task FilesPlayer::round(Seat& seat, SmallFiles& files, bool random) {
 
 // By names that are known, not by listings: these may be what is wrong.
 Task FilesPlayer::clean_up(SmallFiles& files) {
-  for (const FileName& name : names_)
-    if (ObjectId object = objects_[name.number])
-      if (int error = co_await files.remove(name.directory, name.name, object); error && error != ENOENT) co_return error;
+  for (const NamedFile& file : files_)
+    if (file.made)
+      if (int error = co_await files.remove(file.directory, file.name, file.object); error && error != ENOENT) co_return error;
   for (unsigned i = 0; i < files.directories(); ++i)
     if (int error = co_await files.remove_directory(i)) co_return error;
   co_return co_await files.remove_top();

@@ -26,21 +26,20 @@ class FilesPlayer final : public Player {
   // Every Task yields 0 or an errno, which the course then knows of.
   Task round(Seat& seat, SmallFiles& files, bool random);
   Task create_all(Seat& seat, SmallFiles& files, Phase phase);
-  Task create(SmallFiles& files, const FileName& name);
-  // Of each file: what the sequential tests do in the order of listings, and the random ones in that of names_.
+  Task create(SmallFiles& files, NamedFile& file);
+  // Of each file: what the sequential tests do in the order of listings, and the random ones in that of files_.
   enum class Act { look, remove };
   Task each(Seat& seat, SmallFiles& files, Phase phase, Act act, bool random);
   Task each_listed(Seat& seat, SmallFiles& files, Phase phase, Act act);
   Task each_in_directory(Seat& seat, SmallFiles& files, unsigned directory, Act act, Meter& meter, int64_t* found);
   Task each_named(Seat& seat, SmallFiles& files, Phase phase, Act act);
-  Task one(SmallFiles& files, unsigned directory, const std::string& name, int64_t number, Act act);
+  Task one(SmallFiles& files, unsigned directory, const std::string& name, NamedFile* made, Act act);
   Task clean_up(SmallFiles& files);
-  // The number of a file that a listing names; -1: it was not made here.
-  int64_t number_of(const std::string& name) const;
+  // The file that a listing names; nullptr: it was not made here.
+  NamedFile* file_of(const std::string& name);
 
   Course& course_;
-  std::vector<FileName> names_;
-  std::vector<ObjectId> objects_;  // by a file's number; kNoObject: it is not there
+  std::vector<NamedFile> files_;
 };
 
 }  // namespace fsr::bonnie

@@ -14,8 +14,11 @@ double cpu_seconds();  // of this process and its threads so far
 class Meter {
  public:
   explicit Meter(int64_t now) : started_(now), cpu_(cpu_seconds()) {}
-  // One step, ns on the same clock.
-  void step(int64_t from, int64_t to) { longest_ = std::max(longest_, to - from); }
+  // One step, ns on the same clock. Returns when the next one begins.
+  int64_t step(int64_t from, int64_t to) {
+    longest_ = std::max(longest_, to - from);
+    return to;
+  }
   Measured stop(int64_t now) const {
     return {.elapsed = double(now - started_) / 1e9, .cpu = cpu_seconds() - cpu_, .latency = double(longest_) / 1e9};
   }

@@ -92,12 +92,12 @@ Task SmallFiles::create(unsigned directory, const std::string& name, int64_t siz
   Op op{.kind = OpKind::create,
         .mode = 0600 & ~course_.umask,
         .open_flags = O_CREAT | O_EXCL | O_WRONLY,
-        .object = seat_.new_object(),
+        .object = made ? seat_.new_object() : kNoObject,
         .parent = directories_[directory].object,
         .handle = seat_.new_handle(),
         .name = name};
   if (int error = (co_await seat_.perform(op)).error) co_return fail("create file", name, error);
-  *made = op.object;
+  if (made) *made = op.object;
   int error = 0;
   for (int64_t at = 0; at < size && error == 0; at += int64_t(buffer_.size())) {
     const uint64_t length = std::min(uint64_t(size - at), uint64_t(buffer_.size()));
@@ -148,11 +148,10 @@ Task SmallFiles::follow(ObjectId symlink, uint64_t* size) {
 }
 
 Task SmallFiles::look_at(unsigned directory, const std::string& name, ObjectId known) {
-  const Op op{.kind = OpKind::lookup,
-              .object = known ? known : seat_.new_object(),
-              .parent = directories_[directory].object,
-              .name = name};
+  const Op op{.kind = OpKind::lookup, .object = known, .parent = directories_[directory].object, .name = name};
   Outcome seen = co_await seat_.perform(op, kUncounted, {.want_attr = true});
+  const bool empty = (seen.attr.valid & kAttrSize) && seen.attr.size == 0;
+  if (seen.error == 0 && !empty && !known) co_return co_await look_at(directory, name, seat_.new_object());
   if (seen.error == 0 && !(seen.attr.valid & kAttrSize)) {
     const Op getattr{.kind = OpKind::getattr, .object = op.object};
     seen = co_await seat_.perform(getattr);

@@ -30,10 +30,11 @@ class SmallFiles {
   Task remove_top();                       // the subdirectories are gone
   Task sync_everything();
 
+  // `made`: for what follows by more than its name; nullptr: nothing will, which saves the target from remembering it.
   Task create(unsigned directory, const std::string& name, int64_t size, ObjectId* made);
   Task link(ObjectId file, unsigned directory, const std::string& name);
   Task symlink(const std::string& target, unsigned directory, const std::string& name, ObjectId* made);
-  // stat(2), and reads all of what is not empty. `known`: the object if it is one that was made here, else a new one.
+  // stat(2), and reads all of what is not empty. `known`: the object, where it is known.
   Task look_at(unsigned directory, const std::string& name, ObjectId known);
   Task remove(unsigned directory, const std::string& name, ObjectId known);
 
