@@ -64,6 +64,7 @@ struct Request {
   std::string_view payload;  // write: the bytes to write, op->length of them
   bool generated = false;    // the payload is Payload's, of op->object at op->offset, and can be had again
   bool want_data = false;    // read: the caller compares the content (otherwise it may be discarded unseen)
+  char* room = nullptr;      // op->length bytes where a target may put data that is wanted; outcome.data says where it is
   bool want_attr = true;     // of what is made or linked, where a target would have to ask for it separately
   bool alone = false;        // the session gets no other request before this one has ended: it may be waited for within submit()
   Outcome outcome;

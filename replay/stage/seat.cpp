@@ -20,6 +20,7 @@ Seat::Performed Seat::perform(const Op& op, Row row, const How& how) {
   request_.payload = how.payload;
   request_.generated = how.generated;
   request_.want_data = how.want_data;
+  request_.room = how.room;
   request_.want_attr = how.want_attr || play_.record;
   request_.owner = this;
   row_ = row;

@@ -27,6 +27,7 @@ struct How {
   std::string_view payload = {};  // of a write: op.length bytes
   int64_t due = 0;                // the time that the response counts from; 0: its issue
   bool want_data = false;         // of a read; otherwise it may be discarded unseen
+  char* room = nullptr;           // op.length bytes where a target may put data that is wanted; Outcome::data says where it is
   bool want_attr = false;         // of what is made or linked
   bool generated = false;         // the payload is Payload's, of op.object at op.offset
 };

@@ -127,7 +127,8 @@ static bool fits_ring(const Op& op) {
 bool FileSession::read_cached(Request& request, const OpenFile& open) {
   const Op& op = *request.op;
   if (op.kind != OpKind::read || !has_nowait_ || !fits_ring(op)) return false;
-  char* buffer = request.want_data ? reply_.data.need(op.length) : scratch_.need(kMostOnRing);
+  char* buffer = request.want_data ? request.room : scratch_.need(kMostOnRing);
+  if (request.want_data && (!buffer || open.direct)) buffer = reply_.data.need(op.length);  // which is aligned
   if (!buffer) return false;
   size_t done = 0;
   ssize_t n;

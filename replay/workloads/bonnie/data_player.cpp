@@ -41,12 +41,12 @@ Task DataPlayer::block(Seat& seat, BigFile& file, Phase phase, uint64_t chunk) {
   const uint64_t length = buffer_.size(), offset = chunk * length;
   if (phase != kBlockWrite) {
     const Op op = file.reading(offset, length);
-    const Outcome& outcome = co_await seat.perform(op, kUncounted, {.want_data = true});
+    const Outcome& outcome = co_await seat.perform(op, kUncounted, {.want_data = true, .room = buffer_.data()});
     if (outcome.error == 0 && outcome.result > 0 && outcome.result < length) {
       if (int error = co_await file.read(phase, buffer_.data(), length, offset)) co_return error;
     } else if (int error = file.judge(phase, op, outcome)) {
       co_return error;
-    } else if (phase == kRewrite) {
+    } else if (phase == kRewrite && outcome.data.data() != buffer_.data()) {
       memcpy(buffer_.data(), outcome.data.data(), length);
     }
     if (phase == kBlockRead) co_return 0;

@@ -72,12 +72,12 @@ Task Validator::transfer(Seat& seat, const Op& op, Row row, const How& how) {
   const Outcome& outcome = co_await seat.perform(op, row, how);
   if (outcome.error) co_return outcome.error;
   if (outcome.result != op.length) co_return EIO;
-  if (how.want_data) memcpy(buffer_.get(), outcome.data.data(), op.length);
+  if (how.want_data && outcome.data.data() != buffer_.get()) memcpy(buffer_.get(), outcome.data.data(), op.length);
   co_return 0;
 }
 
 Task Validator::read(Seat& seat, Op op, Row row, int64_t due) {
-  const int error = co_await transfer(seat, op, row, {.due = due, .want_data = true});
+  const int error = co_await transfer(seat, op, row, {.due = due, .want_data = true, .room = buffer_.get()});
   if (error == 0) check(place_ + op.offset, {buffer_.get(), op.length}, "read");
   co_return error;
 }
@@ -89,7 +89,7 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
   const uint64_t known = how_.reads_before ? known_length(place_ + op.offset, op.length) : 0;
   if (known) {
     look.length = look.result = known;  // a file may end behind it
-    const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
+    const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true, .room = buffer_.get()});
     if (unread) co_return unread;
     check(place_ + look.offset, {buffer_.get(), known}, "read before a write");
     look.length = look.result = op.length;
@@ -112,7 +112,7 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
   }
   if (storage_.journal && !storage_.journal->add(Journal::kWritten, entries_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
-  const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true});
+  const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true, .room = buffer_.get()});
   if (unread == 0) check(place_ + look.offset, {buffer_.get(), op.length}, "read after a write");
   co_return unread;
 }
