@@ -3,8 +3,7 @@
 // fsync and close.
 #pragma once
 
-#include <vector>
-
+#include "base/page_buffer.hpp"
 #include "stage/actor.hpp"
 #include "workloads/bonnie/big_file.hpp"
 #include "workloads/bonnie/course.hpp"
@@ -23,7 +22,7 @@ class DataPlayer final : public Player {
   Task block(Seat& seat, BigFile& file, Phase phase, uint64_t chunk);
 
   Course& course_;
-  std::vector<char> buffer_;
+  PageBuffer buffer_;
 };
 
 // Removes the big file if there is one.

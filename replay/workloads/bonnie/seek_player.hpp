@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/page_buffer.hpp"
 #include "base/task.hpp"
 #include "stage/actor.hpp"
 #include "stage/barrier.hpp"
@@ -57,7 +58,7 @@ class SeekPlayer final : public Player {
   Course& course_;
   Tickets& tickets_;
   const bool first_;
-  std::vector<char> buffer_;
+  PageBuffer buffer_;
 };
 
 }  // namespace fsr::bonnie

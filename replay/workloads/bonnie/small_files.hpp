@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/page_buffer.hpp"
 #include "base/task.hpp"
 #include "op.hpp"
 #include "workloads/bonnie/course.hpp"
@@ -61,7 +62,7 @@ class SmallFiles {
 
   Course& course_;
   Seat& seat_;
-  std::vector<char> buffer_;  // zeros
+  PageBuffer buffer_;  // zeros
   Phase phase_ = kCreateSequential;
   ObjectId top_ = kNoObject;
   std::vector<Directory> directories_;  // the top one itself, or those in it

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <new>
 
 #include "stage/seat.hpp"
 #include "workloads/stdio.hpp"
@@ -16,8 +15,6 @@
 namespace fsr::nfstest {
 
 namespace {
-
-constexpr uint64_t kPage = 4096;
 
 char byte_of(unsigned rank) { return char(rank); }
 
@@ -54,10 +51,7 @@ void RankWork::set_size(uint64_t units) {
   size_ = units * settings_.unit_bytes();
   buffer_size_ = settings_.buffer ? settings_.buffer * settings_.unit_bytes() : size_;
   const uint64_t used = std::max(std::min(buffer_size_, size_), uint64_t(Stdio::kBuffer));
-  const uint64_t pages = (used + kPage - 1) / kPage * kPage;
-  buffer_.reset(static_cast<char*>(aligned_alloc(kPage, pages)));
-  if (!buffer_) throw std::bad_alloc();
-  memset(buffer_.get(), byte_of(role_.rank), pages);
+  buffer_ = PageBuffer(used, char(byte_of(role_.rank)));
 }
 
 std::string RankWork::name_of(unsigned rank, uint64_t file) { return fmt::format("nfstest.{}.{}", rank, file); }
@@ -81,7 +75,7 @@ Task RankWork::put(Seat& seat, Stream& stream, uint64_t length) {
                 .offset = stream.offset,
                 .length = length - done,
                 .result = length - done};  // what null: answers
-    const How how{.payload = {buffer_.get(), size_t(op.length)}};
+    const How how{.payload = {buffer_.data(), size_t(op.length)}};
     const Outcome& outcome = co_await seat.perform(op, kWrites, how);
     if (outcome.error != 0) co_return fail("write", stream, outcome.error);
     if (outcome.result == 0) co_return fail("write", stream, ENOSPC);

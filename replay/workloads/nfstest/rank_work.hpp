@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/page_buffer.hpp"
 #include "base/task.hpp"
 #include "op.hpp"
 #include "stage/actor.hpp"
@@ -59,10 +58,6 @@ class RankWork {
     uint64_t offset = 0;
   };
 
-  struct Free {
-    void operator()(char* memory) const { free(memory); }
-  };
-
   static std::string name_of(unsigned rank, uint64_t file);
   Task write_file(Seat& seat, uint64_t file);
   Task read_file(Seat& seat, unsigned writer, uint64_t file);
@@ -76,7 +71,7 @@ class RankWork {
   const Settings& settings_;
   const Role role_;
   uint64_t size_ = 0, buffer_size_ = 0;                        // bytes
-  std::unique_ptr<char, Free> buffer_;                         // of the rank's byte; whole pages, which the kernel copies faster
+  PageBuffer buffer_;                                          // of the rank's byte
   std::map<std::pair<unsigned, uint64_t>, ObjectId> objects_;  // by writer and number
   uint64_t written_ = 0;                                       // files that it made, or began to
   unsigned lost_ = 0;

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <new>
 #include <stdexcept>
 
 namespace fsr::vdbench {
@@ -108,12 +107,8 @@ void Content::fill(char* to, uint64_t from, uint64_t length, uint64_t seed) cons
 ContentWriter::ContentWriter(uint64_t number) : once_(now(), number) {}
 
 char* ContentWriter::room(uint64_t length) {
-  if (length > size_) {
-    size_ = (length + kPage - 1) / kPage * kPage;
-    buffer_.reset(static_cast<char*>(aligned_alloc(kPage, size_)));
-    if (!buffer_) throw std::bad_alloc();
-  }
-  return buffer_.get();
+  if (length > buffer_.size()) buffer_ = PageBuffer(length);
+  return buffer_.data();
 }
 
 std::string_view ContentWriter::get(const Content& content, uint64_t offset, uint64_t length, uint64_t place) {

@@ -11,12 +11,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.hpp"
 #include "workloads/random.hpp"
 #include "workloads/vdbench/language/settings.hpp"
 
@@ -62,14 +62,10 @@ class ContentWriter {
   std::string_view get(const Content& content, uint64_t offset, uint64_t length, uint64_t place = 0);
 
  private:
-  struct Free {
-    void operator()(char* memory) const { free(memory); }
-  };
   char* room(uint64_t length);
 
   Random once_;
-  std::unique_ptr<char, Free> buffer_;
-  uint64_t size_ = 0;
+  PageBuffer buffer_;
 };
 
 }  // namespace fsr::vdbench

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <string_view>
+
+#include "base/page_buffer.hpp"
 
 namespace fsr::vdbench {
 
@@ -17,10 +17,7 @@ class Pattern {
 
  private:
   static constexpr uint64_t kPage = 4096, kPages = 61;
-  struct Free {
-    void operator()(char* memory) const { free(memory); }
-  };
-  std::unique_ptr<char, Free> bytes_;
+  PageBuffer bytes_;
 };
 
 }  // namespace fsr::vdbench

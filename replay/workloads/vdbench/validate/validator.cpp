@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <new>
 #include <vector>
 
 #include "workloads/vdbench/validate/sector.hpp"
@@ -18,8 +17,7 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kRetry = 50'000;    // ns until blocks that somebody else has are looked at again
-constexpr size_t kMemoryPage = 4096;  // devices read from memory that begins there
+constexpr int64_t kRetry = 50'000;  // ns until blocks that somebody else has are looked at again
 
 int64_t wall_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -27,12 +25,6 @@ int64_t wall_now() {
 
 std::string time_text(int64_t wall) {
   return fmt::format("{:%m/%d %H:%M:%S}.{:03}", fmt::localtime(time_t(wall / kSecond)), wall % kSecond / 1'000'000);
-}
-
-char* aligned(uint64_t size) {
-  char* memory = static_cast<char*>(aligned_alloc(kMemoryPage, (size + kMemoryPage - 1) / kMemoryPage * kMemoryPage));
-  if (!memory) throw std::bad_alloc();
-  return memory;
 }
 
 }  // namespace
@@ -51,7 +43,7 @@ ValidatedStorage::ValidatedStorage(const FileSystem& system, uint64_t size, uint
 
 Validator::Validator(ValidatedStorage& storage, const Validation& how, ValidationCounts& counts, ErrorLog& errors,
                      uint64_t largest)
-    : storage_(storage), how_(how), counts_(counts), errors_(errors), buffer_(aligned(largest)) {}
+    : storage_(storage), how_(how), counts_(counts), errors_(errors), buffer_(largest) {}
 
 Task Validator::perform(Seat& seat, Op op, Row row, int64_t due, uint64_t place) {
   place_ = place;
@@ -72,13 +64,13 @@ Task Validator::transfer(Seat& seat, const Op& op, Row row, const How& how) {
   const Outcome& outcome = co_await seat.perform(op, row, how);
   if (outcome.error) co_return outcome.error;
   if (outcome.result != op.length) co_return EIO;
-  if (how.want_data && outcome.data.data() != buffer_.get()) memcpy(buffer_.get(), outcome.data.data(), op.length);
+  if (how.want_data && outcome.data.data() != buffer_.data()) memcpy(buffer_.data(), outcome.data.data(), op.length);
   co_return 0;
 }
 
 Task Validator::read(Seat& seat, Op op, Row row, int64_t due) {
-  const int error = co_await transfer(seat, op, row, {.due = due, .want_data = true, .room = buffer_.get()});
-  if (error == 0) check(place_ + op.offset, {buffer_.get(), op.length}, "read");
+  const int error = co_await transfer(seat, op, row, {.due = due, .want_data = true, .room = buffer_.data()});
+  if (error == 0) check(place_ + op.offset, {buffer_.data(), op.length}, "read");
   co_return error;
 }
 
@@ -89,9 +81,9 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
   const uint64_t known = how_.reads_before ? known_length(place_ + op.offset, op.length) : 0;
   if (known) {
     look.length = look.result = known;  // a file may end behind it
-    const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true, .room = buffer_.get()});
+    const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true, .room = buffer_.data()});
     if (unread) co_return unread;
-    check(place_ + look.offset, {buffer_.get(), known}, "read before a write");
+    check(place_ + look.offset, {buffer_.data(), known}, "read before a write");
     look.length = look.result = op.length;
   }
   const int64_t time = wall_now();
@@ -100,11 +92,11 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
     const uint64_t offset = place_ + op.offset + at;
     const uint8_t before = keys.key(offset), key = next_key(before == BlockKeys::kBad ? BlockKeys::kUnknown : before);
     entries_.push_back({offset / keys.unit(), key});
-    write_sectors(buffer_.get() + at, keys.unit(), {.offset = offset, .time = time, .key = key, .owner = storage_.name});
+    write_sectors(buffer_.data() + at, keys.unit(), {.offset = offset, .time = time, .key = key, .owner = storage_.name});
   }
   const int unpromised = co_await promise(seat, Journal::kWrites);
   if (unpromised) co_return unpromised;
-  const int error = co_await transfer(seat, op, row, {.payload = {buffer_.get(), op.length}, .due = due});
+  const int error = co_await transfer(seat, op, row, {.payload = {buffer_.data(), op.length}, .due = due});
   for (Journal::Entry& entry : entries_) {
     if (error) entry.key = BlockKeys::kUnknown;  // what a write that failed has left
     keys.set(entry.block * keys.unit(), entry.key);
@@ -112,8 +104,8 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
   }
   if (storage_.journal && !storage_.journal->add(Journal::kWritten, entries_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
-  const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true, .room = buffer_.get()});
-  if (unread == 0) check(place_ + look.offset, {buffer_.get(), op.length}, "read after a write");
+  const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true, .room = buffer_.data()});
+  if (unread == 0) check(place_ + look.offset, {buffer_.data(), op.length}, "read after a write");
   co_return unread;
 }
 

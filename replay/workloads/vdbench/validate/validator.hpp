@@ -4,13 +4,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.hpp"
 #include "base/task.hpp"
 #include "stage/seat.hpp"
 #include "workloads/vdbench/error_log.hpp"
@@ -74,10 +74,7 @@ class Validator {
   const Validation& how_;
   ValidationCounts& counts_;
   ErrorLog& errors_;
-  struct Free {
-    void operator()(char* memory) const { free(memory); }
-  };
-  const std::unique_ptr<char, Free> buffer_;
+  const PageBuffer buffer_;
   uint64_t place_ = 0;                   // of the operation at hand
   std::vector<Journal::Entry> entries_;  // of the write at hand
 };
