@@ -265,6 +265,8 @@ TEST_CASE("vdbench: bad files, each with its place") {
       {kFsd + "fwd=fwd1,operation=rename\n", "f:2:20: 'rename' is not known here, expected read, write"},
       {kFsd + "fwd=fwd1,operation=move\n", "f:2:20: move is refused"},
       {kFsd + "fwd=fwd1,operation=copy\n", "f:2:1: expected target=FSD with copy"},
+      {kFsd + "fsd=fsd2,anchor=y\nfwd=fwd1,fsd=fsd1,target=fsd2\nrd=r,fwd=fwd1,fwdrate=1\n",
+       "f:3:1: fwd=fwd1: expected operation=copy with target="},
       {kFsd + "fwd=fwd1,fileio=(seq,shared)\n", "f:2:10: expected random with shared"},
       {kFsd + "fwd=fwd1,fileio=(random,delete)\n", "f:2:10: expected sequential with delete"},
       {kFsd + "fwd=fwd1,fileio=(seq,delete),rdpct=50\n", "f:2:1: expected no rdpct= with fileio=(sequential,delete)"},

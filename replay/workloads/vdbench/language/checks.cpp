@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fsr::vdbench {
@@ -37,6 +38,24 @@ void check_anchors(const FileSystem& a, const FileSystem& b) {
                                a.all_directories != b.all_directories || a.total != b.total || a.working_set != b.working_set ||
                                a.directory_mask != b.directory_mask || a.file_mask != b.file_mask))
     throw ParameterError(b.place, fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
+}
+
+bool has_copy(const std::vector<Operation>& list) { return std::find(list.begin(), list.end(), Operation::copy) != list.end(); }
+
+bool copies(const Definitions& all) {
+  return std::any_of(all.file_workloads.begin(), all.file_workloads.end(),
+                     [](const FileWorkload& w) { return w.operation == Operation::copy; }) ||
+         std::any_of(all.runs.begin(), all.runs.end(), [](const Run& run) {
+           return has_copy(run.operations) ||
+                  std::any_of(run.loops.begin(), run.loops.end(), [](const Loop& loop) { return has_copy(loop.operations); });
+         });
+}
+
+// A target= that nothing is copied to would be ignored.
+void check_targets(const Definitions& all) {
+  if (copies(all)) return;
+  for (const FileWorkload& w : all.file_workloads)
+    if (w.target) throw ParameterError(w.place, fmt::format("fwd={}: expected operation=copy with target=", w.name));
 }
 
 }  // namespace
@@ -77,6 +96,7 @@ void check_all(const Definitions& all, const Place& last) {
     if (f.anchor.empty()) throw ParameterError(f.place, fmt::format("fsd={}: expected anchor=", f.name));
   for (const FileSystem& a : all.systems)
     for (const FileSystem& b : all.systems) check_anchors(a, b);
+  check_targets(all);
   if (all.general.removes && all.files())
     throw ParameterError(all.general.removes_place, "data_errors=remove: expected SDs, which it is for");
 }
