@@ -19,7 +19,7 @@ constexpr uint64_t kMost = 128'000'000;  // directories, and files, of an anchor
 constexpr unsigned kMostTries = 1'000'000;
 
 [[noreturn]] void too_many(const FileSystem& settings, const char* what) {
-  throw std::runtime_error(fmt::format("fsd={}: expected at most {} {}", settings.name, kMost, what));
+  throw ParameterError(settings.place, fmt::format("fsd={}: expected at most {} {}", settings.name, kMost, what));
 }
 
 // Half to one and a half of the mean, rounded the more the larger it is.
