@@ -54,6 +54,10 @@ class Cluster {
   virtual void alive() = 0;
   // Not collective: a look at what has come, without waiting. Throws LostRank where the root is lost, or has told of one that is.
   virtual void listen() = 0;
+  // From any thread: whether the root may have given this rank up, which gave no sign of life for too long since its last
+  // collect(): it was stopped, or had no processor. What it makes from then on would stay behind the others, which have cleaned
+  // up.
+  virtual bool overdue() const = 0;
   virtual int64_t beat() const = 0;
 
   bool root() const { return rank() == 0; }

@@ -58,6 +58,10 @@ Star::Star(std::unique_ptr<Transport> transport, int64_t patience)
 }
 
 void Star::send(unsigned to, char kind, std::string_view text) {
+  // The time before it is sent: the other side can't have waited since earlier than that.
+  const int64_t t = now();
+  if (t - sent_ > patience_) paused_ = true;
+  sent_ = t;
   transport_->send(to, std::string(1, kind).append(text), kind == kAlive);
 }
 
@@ -65,6 +69,7 @@ std::vector<std::string> Star::collect(std::string_view mine) {
   std::vector<std::string> all;
   if (!root()) {
     send(0, kData, mine);
+    paused_ = false;  // a root that has given this rank up answers no more
     return all;
   }
   all.emplace_back(mine);
@@ -162,6 +167,8 @@ void Star::listen() {
   check(0, 0);
 }
 
+bool Star::overdue() const { return !root() && (paused_ || now() - sent_ > patience_); }
+
 std::string Star::next_of(unsigned rank, int64_t awake) {
   try {
     return wait_for(rank, now(), awake);
@@ -175,7 +182,7 @@ std::string Star::wait_for(unsigned rank, int64_t from, int64_t awake) {
   while (inbox_[rank].empty()) {
     const int64_t timeout = gone_[rank] || now() - from < awake ? 0 : beat();
     if (std::optional<Transport::Message> message = hear(timeout)) take_in(std::move(*message));
-    if (root() && now() - beaten_ >= beat()) alive();  // the others wait for the root meanwhile
+    if (now() - beaten_ >= beat()) alive();  // somebody may wait for this rank meanwhile
     if (inbox_[rank].empty()) check(rank, from);
   }
   std::string text = std::move(inbox_[rank].front());

@@ -2,6 +2,7 @@
 // A cluster in which all messages go to or from the root.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -30,6 +31,7 @@ class Star final : public Cluster {
   std::optional<std::pair<unsigned, std::string>> take() override;
   void alive() override;
   void listen() override;
+  bool overdue() const override;
   int64_t beat() const override;
 
  private:
@@ -53,7 +55,9 @@ class Star final : public Cluster {
   std::vector<bool> gone_;
   std::vector<int64_t> heard_;  // by rank: when it last gave a sign of life
   std::vector<std::string> hosts_;
-  int64_t beaten_ = 0;  // the latest sign of life that was sent, ns
+  int64_t beaten_ = 0;                // when alive() was last called, ns
+  std::atomic<int64_t> sent_ = 0;     // when anything was last sent, ns
+  std::atomic<bool> paused_ = false;  // since the last collect(): for longer than the patience
 };
 
 }  // namespace fsr

@@ -102,3 +102,29 @@ TEST_CASE("a rank that ends, or stops, is named on all others") {
     CHECK((all.lost[0] == 2 && all.lost[1] == 2 && all.lost[2] == 0 && all.lost[3] == 2));
   }
 }
+
+TEST_CASE(
+    "a rank that was stopped for longer than the others wait knows it when it goes on, until it has told the root something") {
+  Shared& all = shared();
+  on_ranks({.ranks = 3, .patience = 1'500'000'000}, [&](Cluster& cluster) {
+    cluster.meet();
+    bool fine = !cluster.overdue();
+    // Rank 1 is busy and says so, rank 2 says nothing.
+    for (int i = 0; i < 4 && cluster.rank() == 1; ++i) {
+      usleep(500'000);
+      cluster.alive();
+      fine = fine && !cluster.overdue();
+    }
+    if (cluster.rank() == 2) {
+      usleep(1'800'000);
+      fine = fine && cluster.overdue();
+      cluster.alive();
+      fine = fine && cluster.overdue();
+    }
+    if (cluster.root()) usleep(2'200'000);
+    fine = fine && (cluster.rank() == 2) == cluster.overdue();
+    cluster.meet();  // the root did not wait for it meanwhile
+    all.done += fine && !cluster.overdue();
+  });
+  CHECK(all.done == 3);
+}

@@ -110,7 +110,9 @@ void Nfstest::clean_up(RankWork& work) {
 }
 
 Ending Nfstest::run(const std::vector<uint64_t>& sizes, const Role& role, const Listener& listener) {
-  RankWork work(settings_, role);
+  Role own = role;
+  own.overdue = [this] { return cluster_.overdue(); };
+  RankWork work(settings_, own);
   const int64_t from = clock_.now();
   auto until_lost = [this](auto act) {
     try {

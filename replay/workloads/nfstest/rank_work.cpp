@@ -87,6 +87,10 @@ Task RankWork::put(Seat& seat, Stream& stream, uint64_t length) {
 }
 
 Task RankWork::write_file(Seat& seat, uint64_t file) {
+  if (role_.overdue && role_.overdue()) {
+    report_.error = "stopped meanwhile, for so long that the other ranks may have given it up";
+    co_return ETIMEDOUT;
+  }
   Stream stream;
   stream.name = name_of(role_.rank, file);
   ObjectId& object = objects_[{role_.rank, file}];

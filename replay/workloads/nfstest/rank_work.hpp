@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -30,8 +31,9 @@ unsigned reader_shift(const std::vector<std::string>& hosts);
 struct Role {
   unsigned rank = 0, ranks = 1;
   unsigned shift = 1;
-  bool sync = false;   // fsync before each written file is closed
-  uint32_t umask = 0;  // of the files
+  bool sync = false;                   // fsync before each written file is closed
+  uint32_t umask = 0;                  // of the files
+  std::function<bool()> overdue = {};  // Cluster::overdue(); may be null
 };
 
 class RankWork {
