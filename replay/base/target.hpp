@@ -142,6 +142,9 @@ class Target {
   // Throws std::runtime_error when there is no room. Others don't care.
   virtual bool places_files() const { return false; }
   virtual void place_files(std::span<const FileUse>) {}
+  // The object is not to be reached by this name any more: another process took it away. Any thread. Others than those that go by
+  // names don't care.
+  virtual void forget_name(ObjectId, ObjectId /*parent*/, std::string_view /*name*/) {}
   // What the target as a whole did beyond the operations: reconnects, retransmissions, silly renames, lost writes.
   virtual std::vector<std::pair<std::string, uint64_t>> counters() const { return {}; }
   // Requests on the wire so far, by NFS procedure ("getattr"), whoever asked for them: what the target's own client sent, or the

@@ -122,9 +122,9 @@ void Planner::plan(const Op& op, Node& node) {
   run_.window.assign(node, tried, options_.record != nullptr);
   node.pending.store(1, std::memory_order_relaxed);
   node.worker = uint16_t((uint64_t(op.thread) * 0x9e3779b97f4a7c15ull >> 32) % run_.workers.size());
-  node.refused = refused(op);
+  node.refused = !only_forgets(op) && refused(op);
   node.request.owner = &node;
-  if (threads_.insert(op.thread)) ++streams_;
+  if (!is_learning(op) && threads_.insert(op.thread)) ++streams_;
   if (op.object) touched_.insert(op.object);
 
   dependencies_.enter(op, node.slot, linearizer_.held_since(), linearizer_.holds(op.thread), waits_);

@@ -179,13 +179,13 @@ bool Worker::issue(Node& node, int64_t now) {
   mark_issued(node, now);
   const bool recorded = run_.options.record && !is_learning(op);
   if (recorded) node.recorded = run_.options.record->begin(op, now);
-  Submit submitted = session_->submit(r);
+  const Submit submitted = only_forgets(op) ? Submit::completed : session_->submit(r);
   if (submitted == Submit::busy) {
     if (recorded) run_.options.record->withdraw(node.recorded);
     return false;
   }
   if (is_learning(op)) {
-    ++result_.auxiliary;
+    result_.auxiliary += !only_forgets(op);
   } else {
     KindResult& kind = result_.kinds[unsigned(op.kind)];
     ++kind.issued;
@@ -216,6 +216,8 @@ void Worker::finish(Node& node, bool was_queued) {
     counters_.in_flight.store(in_flight_, std::memory_order_relaxed);
   }
   if (try_again(node)) return;
+  if (const Op& op = node.copy.op(); is_learning(op) && op.parent2 && !node.request.outcome.error)
+    run_.target.forget_name(op.object, op.parent2, op.name2);
   if (run_.options.record && !is_learning(node.copy.op()))
     run_.options.record->end(node.recorded, node.copy.op(), node.request.outcome, node.ended);
   int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/learning.hpp"
 #include "base/lock_table.hpp"
 #include "plan/name_views.hpp"
 #include "util/object_set.hpp"
@@ -71,7 +72,7 @@ struct Collector {
   // losing another name, NFS-Ganesha 4.3 answers ESTALE from then on.)
   void see(ObjectId object) {
     if (object <= kRootObject) return;
-    bool first = known.insert(object);
+    const bool first = known.insert(object) || is_learning(op);  // it may be elsewhere now
     list.add(object_key(object, kExists), first ? Access::exclusive : Access::shared, true, first);
   }
   // By an open instance where there is one: that keeps the object.
@@ -125,7 +126,7 @@ void Collector::collect() {
     case OpKind::syncfs:
       break;
     case OpKind::lookup:
-      name(op.parent, op.name, false);
+      if (!only_forgets(op)) name(op.parent, op.name, false);
       if (ok) see(op.object);
       break;
     case OpKind::getattr:

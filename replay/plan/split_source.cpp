@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/split_source.hpp"
 
+#include <linux/fs.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/learning.hpp"
-#include "trace/paths.hpp"
 
 namespace fsr {
 
@@ -20,47 +21,95 @@ bool SplitSource::next(OpBatch& batch) {
     if (!source_.next(input_)) return false;
     std::swap(batch.arena, input_.arena);  // what the operations point to
     for (const Op& op : input_.ops) {
+      directories_.insert(op.parent);
+      directories_.insert(op.parent2);
       if (op.start < times_.from || op.start >= times_.to) continue;
       if (split_.rank_of(op.thread) == rank_)
         add_own(op, batch);
       else
-        watch(op);
+        watch(op, batch);
     }
   } while (batch.ops.empty());
   return true;
 }
 
 void SplitSource::add_own(const Op& op, OpBatch& batch) {
-  need(op.parent, op, batch);
-  need(op.parent2, op, batch);
+  need(op.parent, op, batch, {});
+  need(op.parent2, op, batch, {});
   const bool ok = op.error == 0 && !op.has(kOpUnfinished);
   const bool opens = op.kind == OpKind::open || op.kind == OpKind::opendir || op.kind == OpKind::create;
   if (ok && op.object && makes_object(op)) {
     passed_.insert(op.object);
     names_.erase(op.object);
   } else if (opens || !op.handle) {
-    need(op.object, op, batch);
+    need(op.object, op, batch, {});
   }
+  if (op.kind == OpKind::rename && (op.flags & RENAME_EXCHANGE))
+    need(op.object2, op, batch, {});
+  else if (op.kind == OpKind::rename && ok)
+    take(op.object2, {op.parent2, op.name2});
   batch.ops.push_back(op);
 }
 
-// Another rank's: what it shows of names.
-void SplitSource::watch(const Op& op) {
+// Another rank's: what it shows of names, and what it does to them.
+void SplitSource::watch(const Op& op, OpBatch& batch) {
   if (op.error || op.has(kOpUnfinished)) return;
-  visit_places(
-      op, [&](ObjectId parent, std::string_view name, ObjectId object) { found(object, parent, name, op.start); },
-      [&](ObjectId parent, std::string_view name, ObjectId object) { forget(object, parent, name); });
+  const Place place{op.parent, op.name}, place2{op.parent2, op.name2};
+  switch (op.kind) {
+    case OpKind::lookup:
+    case OpKind::create:
+    case OpKind::mkdir:
+    case OpKind::mknod:
+    case OpKind::symlink:
+      if (!knows(op.object)) found(op.object, place, op);
+      return;
+    case OpKind::link:
+      return found(op.object, place2, op);
+    case OpKind::unlink:
+    case OpKind::rmdir:
+      return lost(op.object, place, op, batch);
+    case OpKind::rename:
+      if (op.object && op.object == op.object2) return;  // two names of one file: nothing happened
+      if (op.flags & RENAME_EXCHANGE)
+        moved(op.object2, place2, place, op, batch);
+      else
+        lost(op.object2, place2, op, batch);
+      return moved(op.object, place, place2, op, batch);
+    default:
+      return;
+  }
 }
 
-void SplitSource::found(ObjectId object, ObjectId parent, std::string_view name, int64_t since) {
-  if (object <= kRootObject || !parent || knows(object)) return;
-  Name& named = names_[object];
-  if (named.parent != parent || named.name != name) named = {parent, std::string(name), since};
+void SplitSource::found(ObjectId object, const Place& place, const Op& op) {
+  if (object <= kRootObject || !place.parent) return;
+  std::vector<Name>& names = names_[object];
+  const auto known = std::ranges::find_if(names, [&](const Name& name) { return name.is(place); });
+  if (known != names.end())
+    std::rotate(known, known + 1, names.end());
+  else
+    names.push_back({place.parent, std::string(place.name), op.start});
 }
 
-void SplitSource::forget(ObjectId object, ObjectId parent, std::string_view name) {
-  const auto named = names_.find(object);
-  if (named != names_.end() && named->second.parent == parent && named->second.name == name) names_.erase(named);
+// Whether it was a name that others alone knew.
+bool SplitSource::take(ObjectId object, const Place& place) {
+  const auto known = names_.find(object);
+  if (known == names_.end()) return false;
+  const bool taken = std::erase_if(known->second, [&](const Name& name) { return name.is(place); }) > 0;
+  if (known->second.empty()) names_.erase(known);
+  return taken;
+}
+
+void SplitSource::moved(ObjectId object, const Place& from, const Place& to, const Op& op, OpBatch& batch) {
+  if (object <= kRootObject) return;
+  const bool own = !take(object, from) && knows(object);
+  found(object, to, op);
+  // What is below a directory is reached through it, by operations that do not name it.
+  if (own && directories_.contains(object)) return need(object, op, batch, from);
+  if (own) learn(object, op, from, batch);
+}
+
+void SplitSource::lost(ObjectId object, const Place& place, const Op& op, OpBatch& batch) {
+  if (object > kRootObject && !take(object, place) && knows(object)) learn(object, op, place, batch);
 }
 
 // How late the other rank's operation may come. Only a schedule keeps the ranks together; without one, each goes at its own
@@ -69,27 +118,37 @@ int64_t SplitSource::patience(int64_t since, int64_t now) const {
   return kPatience + (times_.scale > 0 ? int64_t(double(now - since) / times_.scale) : now - times_.from);
 }
 
-void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch) {
-  if (object <= kRootObject || knows(object)) return;
+void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch, const Place& former) {
+  if (object <= kRootObject) return;
   const auto named = names_.find(object);
   if (named == names_.end()) return;
-  const Name name = std::move(named->second);
+  const std::vector<Name> names = std::move(named->second);
   names_.erase(named);  // which ends circles
-  need(name.parent, op, batch);
   passed_.insert(object);
+  ++learnt_;
+  for (const Name& name : names) {
+    need(name.parent, op, batch, {});
+    Op& lookup = learn(object, op, former, batch);
+    lookup.parent = name.parent;
+    lookup.name = batch.arena.copy(name.name);
+    lookup.length = uint64_t(patience(name.since, op.start));
+  }
+}
+
+Op& SplitSource::learn(ObjectId object, const Op& op, const Place& former, OpBatch& batch) {
   Op& lookup = batch.ops.emplace_back();
   lookup.kind = OpKind::lookup;
-  lookup.seq = kFirstLearning + learnt_++;
+  lookup.seq = kFirstLearning + learnings_++;
   lookup.op_flags = kOpKernel;
   lookup.start = op.start;
   lookup.thread = op.thread;
   lookup.uid = op.uid;
   lookup.gid = op.gid;
   lookup.who = op.who;
-  lookup.parent = name.parent;
-  lookup.name = batch.arena.copy(name.name);
   lookup.object = object;
-  lookup.length = uint64_t(patience(name.since, op.start));
+  lookup.parent2 = former.parent;
+  lookup.name2 = former.name;  // of the batch
+  return lookup;
 }
 
 }  // namespace fsr

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of a rank's own threads. Before the first of them that needs an object which another rank made stands a lookup
-// by which this rank learns it (base/learning.hpp). Memory follows the number of objects that others made and this rank never
-// used.
+// by which this rank learns it (base/learning.hpp), and after another rank took a name of an object away stands what has this one
+// forget it. Memory follows the number of objects that others made or renamed and this rank has not used since.
 #pragma once
 
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "op_source.hpp"
 #include "plan/split.hpp"
@@ -27,18 +28,26 @@ class SplitSource final : public OpSource {
   uint64_t learnt() const { return learnt_; }  // objects that were looked up
 
  private:
+  struct Place {
+    ObjectId parent = kNoObject;
+    std::string_view name;
+  };
   struct Name {
     ObjectId parent = kNoObject;
     std::string name;
     int64_t since = 0;  // recorded
+    bool is(const Place& place) const { return parent == place.parent && name == place.name; }
   };
 
   void add_own(const Op& op, OpBatch& batch);
-  void watch(const Op& op);
+  void watch(const Op& op, OpBatch& batch);
   bool knows(ObjectId object) const { return known_.contains(object) || passed_.contains(object); }
-  void found(ObjectId object, ObjectId parent, std::string_view name, int64_t since);
-  void forget(ObjectId object, ObjectId parent, std::string_view name);
-  void need(ObjectId object, const Op& op, OpBatch& batch);
+  void found(ObjectId object, const Place& place, const Op& op);
+  void moved(ObjectId object, const Place& from, const Place& to, const Op& op, OpBatch& batch);
+  bool take(ObjectId object, const Place& place);
+  void lost(ObjectId object, const Place& place, const Op& op, OpBatch& batch);
+  void need(ObjectId object, const Op& op, OpBatch& batch, const Place& former);
+  Op& learn(ObjectId object, const Op& op, const Place& former, OpBatch& batch);
   int64_t patience(int64_t since, int64_t now) const;
 
   OpSource& source_;
@@ -48,8 +57,10 @@ class SplitSource final : public OpSource {
   const SplitTimes times_;
   ObjectSet passed_;  // objects that what was passed on teaches
   OpBatch input_;
-  std::unordered_map<ObjectId, Name> names_;  // by which others know what this rank does not
-  uint64_t learnt_ = 0;
+  // By which others know what this rank does not, or not by these names; the latest last.
+  std::unordered_map<ObjectId, std::vector<Name>> names_;
+  ObjectSet directories_;  // as far as operations tell
+  uint64_t learnt_ = 0, learnings_ = 0;
 };
 
 }  // namespace fsr

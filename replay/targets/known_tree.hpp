@@ -81,6 +81,12 @@ class KnownTree {
     forget_places(id);
     forget_if_unused(id);
   }
+  // As unlinked(), by another process; what is below a directory is no longer where it was.
+  void taken_away(ObjectId id, ObjectId parent, std::string_view name) {
+    ++moves;
+    if (Object* o = object(id); o && o->is_dir()) directory_moved();
+    unlinked(id, parent, name);
+  }
   void begin_rename() { ++moves, ++renaming_; }
   void end_rename(const Op& op, bool done) {
     ++moves;

@@ -26,6 +26,7 @@
 #include "plan/image_tree.hpp"
 #include "plan/split_source.hpp"
 #include "trace/live_state.hpp"
+#include "trace/paths.hpp"
 
 using namespace fsr;
 
@@ -45,8 +46,8 @@ Analyzed analyze(const std::vector<Op>& ops, unsigned ranks) {
   return made;
 }
 
-// What a rank is given. Nothing is known to it but what the image holds.
-std::vector<Op> ops_of(const std::vector<Op>& ops, const Analyzed& analyzed, unsigned rank) {
+// What a rank is given. Nothing is known to it but what the image holds. `names` keeps theirs.
+std::vector<Op> ops_of(const std::vector<Op>& ops, const Analyzed& analyzed, unsigned rank, std::deque<std::string>& names) {
   ObjectSet known;
   for (const ImageName& name : analyzed.image.impl().tree.names) known.insert(analyzed.image.impl().tree.objects[name.object].id);
   OpList source(ops);
@@ -54,7 +55,8 @@ std::vector<Op> ops_of(const std::vector<Op>& ops, const Analyzed& analyzed, uns
   std::vector<Op> all;
   for (OpBatch batch; split.next(batch);)
     for (Op op : batch.ops) {
-      op.name = op.name2 = {};
+      op.name = names.emplace_back(op.name);
+      op.name2 = names.emplace_back(op.name2);
       all.push_back(op);
     }
   return all;
@@ -106,16 +108,16 @@ TEST_CASE("a split trace: each operation once, in its order, and no open file on
       std::set<uint64_t> done;
       std::map<HandleId, unsigned> opened;
       uint64_t operations = 0;
+      std::deque<std::string> names;
       for (unsigned rank = 0; rank < ranks; ++rank) {
         int64_t before = 0;
         std::set<ObjectId> looked_up;
         uint64_t own = 0, last = 0;
-        for (const Op& op : ops_of(trace.ops, analyzed, rank)) {
+        for (const Op& op : ops_of(trace.ops, analyzed, rank, names)) {
           REQUIRE(op.start >= before);
           before = op.start;
           if (is_learning(op)) {
-            REQUIRE(looked_up.insert(op.object).second);
-            ++learnt;
+            learnt += looked_up.insert(op.object).second;
             continue;
           }
           REQUIRE(analyzed.split.rank_of(op.thread) == rank);
@@ -134,6 +136,92 @@ TEST_CASE("a split trace: each operation once, in its order, and no open file on
     }
   CHECK(whole > 100);
   CHECK(learnt > 100);
+}
+
+namespace {
+
+// The names by which objects are reached.
+class Places {
+ public:
+  using Name = std::pair<ObjectId, std::string>;
+
+  void put(ObjectId object, ObjectId parent, std::string_view name) { names_[object].emplace(parent, name); }
+  void take(ObjectId object, ObjectId parent, std::string_view name) { names_[object].erase(Name(parent, name)); }
+  void apply(const Op& op) {
+    if (op.error || op.has(kOpUnfinished) || (op.object && op.object == op.object2)) return;
+    if (op.kind == OpKind::rename) take(op.object, op.parent, op.name);
+    if (op.kind == OpKind::rename) take(op.object2, op.parent2, op.name2);
+    visit_places(
+        op, [&](ObjectId parent, std::string_view name, ObjectId object) { put(object, parent, name); },
+        [&](ObjectId parent, std::string_view name, ObjectId object) { take(object, parent, name); });
+  }
+  void learn(const Op& op) {
+    if (!only_forgets(op)) put(op.object, op.parent, op.name);
+    if (op.parent2) take(op.object, op.parent2, op.name2);
+  }
+  const std::set<Name>& of(ObjectId object) { return names_[object]; }
+
+ private:
+  std::map<ObjectId, std::set<Name>> names_;
+};
+
+}  // namespace
+
+TEST_CASE("a split trace: a rank knows every object that it uses by names that the object has, whoever renamed it") {
+  const ModelShape shape{
+      "moves",
+      5,
+      false,
+      false,
+      {OpKind::lookup, OpKind::create, OpKind::mkdir, OpKind::unlink, OpKind::rename, OpKind::link, OpKind::getattr},
+      {},
+      0,
+      true};
+  unsigned used = 0, moved = 0;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    ModelTraces model(shape, seed);  // holds names of the trace
+    const ModelTrace trace = model.run(kMostModelOps);
+    Analyzed analyzed;
+    try {
+      analyzed = analyze(trace.ops, 2);
+    } catch (const std::runtime_error&) {
+      continue;
+    }
+    for (unsigned rank = 0; rank < 2; ++rank) {
+      std::deque<std::string> names;
+      const std::vector<Op> given = ops_of(trace.ops, analyzed, rank, names);
+      Places truth, known;
+      const ImageTree& image = analyzed.image.impl().tree;
+      for (const ImageName& name : image.names)
+        for (Places* places : {&truth, &known}) places->put(image.objects[name.object].id, name.parent, name.name);
+      size_t next = 0;
+      for (const Op& op : trace.ops) {
+        const size_t learnt = next;
+        while (next < given.size() && is_learning(given[next])) ++next;
+        if (next == given.size() || given[next].seq != op.seq) {
+          next = learnt;
+          truth.apply(op);
+          continue;
+        }
+        for (size_t i = learnt; i < next; ++i) {
+          moved += given[i].parent2 != kNoObject;
+          known.learn(given[i]);
+        }
+        ++next;
+        if (op.object > kRootObject && !op.handle && !op.error && !makes_object(op)) {
+          ++used;
+          CAPTURE(op.seq, op.object);
+          for (const Places::Name& name : known.of(op.object)) REQUIRE(truth.of(op.object).contains(name));
+          REQUIRE(known.of(op.object).empty() == truth.of(op.object).empty());
+        }
+        truth.apply(op);
+        known.apply(op);
+      }
+    }
+  }
+  CHECK(used > 1000);
+  CHECK(moved > 100);
 }
 
 TEST_CASE("a split trace: threads that share an open file, a lock or an unlinked file stay together") {
@@ -221,10 +309,11 @@ TEST_CASE("a split trace: what another rank made is looked up before its first u
   do
     for (const Op& op : batch.ops)
       given.push_back(std::string(op_name(op.kind)) + " " + std::to_string(op.parent) + " " + std::string(op.name) + " " +
-                      std::to_string(op.object) + (is_learning(op) ? " " + std::to_string(op.length / 1000) : ""));
+                      std::to_string(op.object) + (is_learning(op) ? " " + std::to_string(op.length / 1000) : "") +
+                      (op.parent2 ? " without " + std::string(op.name2) + " in " + std::to_string(op.parent2) : ""));
   while (split.next(batch));
   CHECK(given == std::vector<std::string>{"lookup 1 d 10 1000500", "lookup 10 e 11 1000499", "lookup 11 f 12 1000497",
-                                          "getattr 0  12", "getattr 0  12"});
+                                          "getattr 0  12", "getattr 0  12", "lookup 0  12 0 without f in 11"});
   CHECK(split.learnt() == 3);
 }
 

@@ -20,7 +20,7 @@ std::string TraceSection::heading() const {
 static std::string split_text(const Split& split, uint64_t learnt) {
   const auto largest = std::ranges::max_element(split.shares, {}, &Split::Share::load);
   std::string text = fmt::format(
-      "split      over {} ranks: {:.2g} % of waits cut ({} of {}), {} objects looked up that others made, "
+      "split      over {} ranks: {:.2g} % of waits cut ({} of {}), {} objects looked up that others made or renamed, "
       "largest share {:.0f} % of the load\n",
       split.shares.size(), split.cut_part() * 100, format_count(split.cut), format_count(split.waits), format_count(learnt),
       largest->load * 100);

@@ -39,6 +39,11 @@ class AfpTarget final : public Target {
 
   const OpMapping* mapping() const override { return &kMappings[shared_->client.has_xattrs() ? 0 : 1]; }
 
+  void forget_name(ObjectId object, ObjectId parent, std::string_view name) override {
+    std::lock_guard lock(shared_->mutex);
+    shared_->tree.taken_away(object, parent, name);
+  }
+
   std::unique_ptr<Session> open_session() override { return std::make_unique<AfpSession>(shared_); }
 
   Space space() override {

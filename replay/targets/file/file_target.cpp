@@ -55,6 +55,11 @@ class FileTarget final : public Target {
 
   std::vector<std::pair<std::string, uint64_t>> requests() const override { return mount_requests(path_); }
 
+  void forget_name(ObjectId object, ObjectId parent, std::string_view name) override {
+    std::lock_guard lock(mutex_);
+    if (shared_) shared_->tree.objects().forget_name(object, parent, name);
+  }
+
   Space space() override {
     struct statvfs fs;
     if (statvfs(missing_ ? parent().c_str() : path_.c_str(), &fs) != 0) return {};

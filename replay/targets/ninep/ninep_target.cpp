@@ -109,6 +109,11 @@ class NinepTarget final : public Target {
 
   std::unique_ptr<Session> open_session() override { return std::make_unique<NinepSession>(shared_); }
 
+  void forget_name(ObjectId object, ObjectId parent, std::string_view name) override {
+    std::lock_guard lock(shared_->mutex);
+    shared_->tree.taken_away(object, parent, name);
+  }
+
   Space space() override {
     const auto [total, free] = shared_->client.space();
     return {total, free};

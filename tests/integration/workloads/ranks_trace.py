@@ -21,8 +21,7 @@ FSTRACE = os.path.join(BUILD, "tools/fstrace")
 HOST = os.uname().nodename
 ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
        "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
-# Several processes, each in its own files with children that read them, and then one that works with all.
-WORK = """
+HANDS = """
 import os, time
 def child(act, *args):
     pid = os.fork()
@@ -39,6 +38,9 @@ def get(name):
     text = os.read(fd, 100).decode()
     os.close(fd)
     return text
+"""
+# Several processes, each in its own files with children that read them, and then one that works with all.
+WORK = HANDS + """
 def work(d):
     os.mkdir(d)
     for j in range(10):
@@ -71,12 +73,44 @@ else:
         os.rmdir("d")
         os.write(come[1], b"x")
 """
+# Each step by a process of its own, and the next a little later: they rename, link and remove what others made and go on using.
+MOVES = HANDS + """
+def step(act, *args):
+    os.waitpid(child(act, *args), 0)
+    time.sleep(0.04)
+def add(name, text):
+    fd = os.open(name, os.O_WRONLY | os.O_APPEND)
+    os.write(fd, text.encode())
+    os.close(fd)
+def move(d):
+    step(os.mkdir, d)
+    for i in range(3):
+        step(put, d + "/f", d)
+        if links:
+            step(os.link, d + "/f", d + "/g")
+        step(os.rename, d + "/f", d + "/h" + str(i))
+        if links:
+            step(os.unlink, d + "/g")
+        step(get, d + "/h" + str(i))
+        step(add, d + "/h" + str(i), "more")
+        step(os.mkdir, d + "/e")
+        step(put, d + "/e/a", d)
+        step(os.rename, d + "/e", d + "/k" + str(i))
+        step(get, d + "/k" + str(i) + "/a")
+        step(add, d + "/k" + str(i) + "/a", "more")
+top = "links" if links else "plain"
+os.mkdir(top)
+os.chdir(top)
+for pid in [child(move, "d" + str(i)) for i in range(4)]:
+    os.waitpid(pid, 0)
+step(put, "all", "".join(get(d + "/h1") + get(d + "/k1/a") for d in sorted(os.listdir("."))))
+"""
 
 
 def captured(trace, script, *interpreter):
     os.makedirs("share", exist_ok=True)
     done = run(os.path.join(BUILD, "shim/fsshim"), "capture", "share", "-o", trace, "--content", "full", "--", *(interpreter or ("sh", "-c")),
-               f"cd share; {script}" if not interpreter else f"import os; os.chdir('share'){script}")
+               f"cd share; {script}" if not interpreter else f"import os; os.chdir('share')\n{script}")
     if done.returncode:
         raise RuntimeError(f"{trace}: {done.stderr}")
 
@@ -141,8 +175,19 @@ def split():
     text = done.stdout
     case("split: the line of progress names whose it is", "rank 0 " in done.stderr and "replay " not in done.stderr, done.stderr[-300:])
     case("split: a line for each rank counts operations", len(re.findall(rf"^rank [01] +[\d,]+ operations, [\d,]+ failed, .*; {HOST}$", text, re.M)) == 2, text)
-    case("split: the report says how", re.search(r"\nsplit +over 2 ranks: \S+ % of waits cut \(\d+ of [\d,]+\), \d+ objects looked up that others made, largest share [56]\d % of the load\n"
+    case("split: the report says how", re.search(r"\nsplit +over 2 ranks: \S+ % of waits cut \(\d+ of [\d,]+\), \d+ objects looked up that others made or renamed, largest share [56]\d % of the load\n"
                                                  r"cut +\w+ (\S+ )?of thread \d+ \(\S+\) waits for \w+ of thread \d+", text), text[:900])
+
+
+def moved():
+    captured("links.zst", "links = True" + MOVES, sys.executable, "-c")
+    alone = replay("links.zst", "unmoved", "--json")
+    case("renamed by others: by one process as recorded", alone.returncode == 0, alone.stderr)
+    for ranks in 2, 4:
+        report = document(done := replay("links.zst", f"moved{ranks}", "--ranks", str(ranks), "--force", "--json"))
+        case(f"renamed by others: by {ranks} ranks as recorded", done.returncode == 0 and report["matched"] == report["issued"] == document(alone)["issued"]
+             and report["streams"] == document(alone)["streams"] and report["split"]["looked_up"] > 3, (report.get("not_clean"), report.get("mismatches", [])[:4]))
+        alike(f"renamed by others: the tree of one process, by {ranks}", "unmoved", f"moved{ranks}")
 
 
 def compiled():
@@ -228,6 +273,8 @@ def refused():
 
 def on_server():
     captured("app.zst", WORK, sys.executable, "-c")
+    captured("links.zst", "links = True" + MOVES, sys.executable, "-c")
+    captured("plain.zst", "links = False" + MOVES, sys.executable, "-c")
     one = {kind: n["issued"] for kind, n in document(replay("app.zst", "null:", "--timing", "asap", "--json"))["kinds"].items()}
     for name, url, directory in targets_of_server():
         for how, times, options in (("a trace by three ranks", 1, ("--ranks", "3")), ("clones by two", 4, ("--clones", "4", "--ranks", "2"))):
@@ -237,6 +284,10 @@ def on_server():
             case(f"{name}: {how}: every outcome as recorded", report["differed"] == 0 and report["matched"] == report["issued"] > 400,
                  (report.get("not_clean"), report.get("mismatches", [])[:4]))
             run("sh", "-c", f"rm -rf {directory}/* {directory}/.fsreplay")
+        report = document(done := replay("plain.zst" if name == "AFP" else "links.zst", url, "--ranks", "3", "--json", "--force"))
+        case(f"{name}: what other ranks rename: every outcome as recorded", done.returncode == 0 and report["matched"] == report["issued"] > 400,
+             (report.get("not_clean"), report.get("mismatches", [])[:4]))
+        run("sh", "-c", f"rm -rf {directory}/* {directory}/.fsreplay")
 
 
 def main():
@@ -250,6 +301,7 @@ def main():
         captured("app.zst", WORK, sys.executable, "-c")
         clones()
         split()
+        moved()
         compiled()
         followed()
         several_runs()
