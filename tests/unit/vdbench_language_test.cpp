@@ -118,6 +118,30 @@ TEST_CASE("vdbench: substitution, includes") {
   REQUIRE_THROWS_WITH(read(kSd + kWd + kRd, {{"x", "1"}}), "x=1: no parameter file has $x");
 }
 
+// As 5.04.06 prints them.
+TEST_CASE("vdbench: several rates are a loop, of FSDs in its place, of SDs the last; a format for each") {
+  REQUIRE(simulated("fsd=fsd1,anchor=/d\nfwd=fwd1,fsd=fsd1\n"
+                    "rd=rd1,fwd=fwd1,elapsed=5,format=yes,fwdrate=(10,20),foroperations=(read,write)\n") ==
+          "Simulating RD=format_for_rd1\n"
+          "Simulating RD=rd1; elapsed=5; fwdrate=10; For loops: fwdrate=10 operation=read\n"
+          "Simulating RD=format_for_rd1\n"
+          "Simulating RD=rd1; elapsed=5; fwdrate=10; For loops: fwdrate=10 operation=write\n"
+          "Simulating RD=format_for_rd1\n"
+          "Simulating RD=rd1; elapsed=5; fwdrate=20; For loops: fwdrate=20 operation=read\n"
+          "Simulating RD=format_for_rd1\n"
+          "Simulating RD=rd1; elapsed=5; fwdrate=20; For loops: fwdrate=20 operation=write\n"
+          "8 runs, 20 seconds of load beside what formatting takes\n");
+  REQUIRE(
+      simulated(kSd + kWd +
+                "rd=default,iorate=(100,max)\nrd=rd1,wd=wd1,elapsed=5,forthreads=(1,2)\nrd=rd2,wd=wd1,elapsed=5,iorate=7\n") ==
+      "Simulating RD=rd1; I/O rate: 100; elapsed=5; For loops: threads=1 iorate=100\n"
+      "Simulating RD=rd1; I/O rate: Uncontrolled MAX; elapsed=5; For loops: threads=1 iorate=max\n"
+      "Simulating RD=rd1; I/O rate: 100; elapsed=5; For loops: threads=2 iorate=100\n"
+      "Simulating RD=rd1; I/O rate: Uncontrolled MAX; elapsed=5; For loops: threads=2 iorate=max\n"
+      "Simulating RD=rd2; I/O rate: 7; elapsed=5; For loops: None\n"
+      "5 runs, 25 seconds of load beside what formatting takes\n");
+}
+
 TEST_CASE("vdbench: simulation has every run of every loop") {
   REQUIRE(simulated("sd=sd1,lun=/"
                     "x,size=16m\nwd=wd1,sd=sd1,rdpct=100\nrd=run1,wd=wd1,io=curve,el=10,in=1,forx=(1k-2k,d),forthreads=(1-2,d),"
@@ -137,9 +161,9 @@ TEST_CASE("vdbench: simulation has every run of every loop") {
           "4 runs, 120 seconds of load beside what formatting takes\n");
   REQUIRE(simulated(kFsd + kFwd + "rd=rd1,fwd=fwd1,fwdrate=max,format=yes,foroperations=(read,getattr)\n") ==
           "Simulating RD=format_for_rd1\n"
-          "Simulating RD=rd1; elapsed=30; fwdrate=max. For loops: operations=read\n"
+          "Simulating RD=rd1; elapsed=30; fwdrate=max. For loops: operation=read\n"
           "Simulating RD=format_for_rd1\n"
-          "Simulating RD=rd1; elapsed=30; fwdrate=max. For loops: operations=getattr\n"
+          "Simulating RD=rd1; elapsed=30; fwdrate=max. For loops: operation=getattr\n"
           "4 runs, 60 seconds of load beside what formatting takes\n");
 }
 

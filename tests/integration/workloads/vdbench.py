@@ -189,8 +189,8 @@ rd=dirs2,fwd=any,operations=mkdir
 rd=again,fwd=any,operations=create
 """, "-e", "1", name="ops", timeout=200)
     case("every operation ends well", done.returncode == 0, out[-2000:] + done.stderr)
-    for rd, code in (("names; elapsed=1; fwdrate=max. For loops: operations=getattr", "GET_ATTR"), ("names; elapsed=1; fwdrate=max. For loops: operations=access", "ACCESS"),
-                     ("names; elapsed=1; fwdrate=max. For loops: operations=setattr", "SET_ATTR"), ("copies", "FILES_COPIED")):
+    for rd, code in (("names; elapsed=1; fwdrate=max. For loops: operation=getattr", "GET_ATTR"), ("names; elapsed=1; fwdrate=max. For loops: operation=access", "ACCESS"),
+                     ("names; elapsed=1; fwdrate=max. For loops: operation=setattr", "SET_ATTR"), ("copies", "FILES_COPIED")):
         case(f"{code} was counted", counts(out, rd).get(code, 0) >= 80, counts(out, rd))
     case("files in turn are copied once", counts(out, "copies").get("FILES_COPIED") == 80, counts(out, "copies"))
     content = {name: size for name, size in tree("copies").items() if size != "directory"}
@@ -450,7 +450,12 @@ def bad_input():
             ("a keyword", "fsd=f,anchor=d,deep=1\n", [], r"bad.vdb:1:16: 'deep' is not known here"),
             ("a name that nothing uses", "fsd=f,anchor=d\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", ["x=1"], r"x=1: no parameter file has \$x"),
             ("too many files", "fsd=f,anchor=d,depth=9,width=99\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", [], "fsd=f: expected at most 128000000 directories"),
-            ("more bytes than there are", "fsd=f,anchor=d,totalsize=1g\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", [], "totalsize= asks for")):
+            ("more bytes than there are", "fsd=f,anchor=d,totalsize=1g\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", [],
+             r"bad.vdb:1:\d+: fsd=f: totalsize= asks for 1073741824 bytes, expected at most the 40960 that the files have"),
+            ("a working set larger than the smallest tree of a loop", "fsd=f,anchor=d,size=4k,wss=30k\nfwd=w\nrd=r,fwd=w,fwdrate=1,forfiles=(10,5)\n", [],
+             r"bad.vdb:1:\d+: fsd=f: workingsetsize= asks for 30720 bytes, expected at most the 20480 that the files have"),
+            ("the same, simulated", "fsd=f,anchor=d,size=4k,wss=30k\nfwd=w\nrd=r,fwd=w,fwdrate=1,forfiles=(10,5)\n", ["-s"], "workingsetsize= asks for"),
+            ("no files", "fsd=f,anchor=d,files=0\nfwd=w\nrd=r,fwd=w,fwdrate=1\n", [], r"bad.vdb:1:\d+: .*expected")):
         done, _ = vdbench(text, *options, name="bad")
         case(f"{name}: status 2 and a line", done.returncode == 2 and re.search(expected, done.stderr) and done.stderr.count("\n") == 1, done.stderr)
         case(f"{name}: nothing was touched", not os.path.exists("d") and not os.path.exists("no"))

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 
 #include "util/units.hpp"
 #include "workloads/vdbench/files/java_random.hpp"
@@ -71,9 +70,9 @@ std::vector<uint32_t> Structure::chosen_by(const FileSystem& settings) const {
   std::iota(chosen.begin(), chosen.end(), 0u);
   auto asked = [&](uint64_t n, bool percent, uint64_t of) { return percent ? uint64_t(double(of) * double(n) / 100) : n; };
   uint64_t total = bytes_;
-  if (settings.total) chosen = part(chosen, total = asked(settings.total, settings.total_percent, bytes_), "totalsize");
+  if (settings.total) chosen = part(settings, chosen, total = asked(settings.total, settings.total_percent, bytes_), "totalsize");
   if (settings.working_set)
-    chosen = part(chosen, asked(settings.working_set, settings.working_set_percent, total), "workingsetsize");
+    chosen = part(settings, chosen, asked(settings.working_set, settings.working_set_percent, total), "workingsetsize");
   return chosen;
 }
 
@@ -83,10 +82,14 @@ std::string Structure::text(const std::string& anchor) const {
 }
 
 // Files at random until they have the bytes, always the same ones; in their old order.
-std::vector<uint32_t> Structure::part(const std::vector<uint32_t>& of, uint64_t bytes, const char* what) const {
+std::vector<uint32_t> Structure::part(const FileSystem& settings, const std::vector<uint32_t>& of, uint64_t bytes,
+                                      const char* what) const {
+  auto fail = [&](const std::string& why) {
+    throw ParameterError(settings.place, fmt::format("fsd={}: {}= {}", settings.name, what, why));
+  };
   uint64_t all = 0;
   for (uint32_t file : of) all += sizes_[file];
-  if (bytes > all) throw std::runtime_error(fmt::format("{}= asks for {} bytes, and the files have {}", what, bytes, all));
+  if (bytes > all) fail(fmt::format("asks for {} bytes, expected at most the {} that the files have", bytes, all));
   JavaRandom random(0);
   std::vector<bool> taken(of.size());
   unsigned tries = 0;
@@ -97,7 +100,7 @@ std::vector<uint32_t> Structure::part(const std::vector<uint32_t>& of, uint64_t 
       have += sizes_[of[number]];
       tries = 0;
     } else if (++tries > kMostTries) {
-      throw std::runtime_error(fmt::format("{}= finds no more files at random, expected less", what));
+      fail("finds no more files at random, expected less");
     }
   }
   std::vector<uint32_t> part;

@@ -41,7 +41,7 @@ class Structure {
   std::vector<uint32_t> chosen_by(const FileSystem& settings) const;
 
  private:
-  std::vector<uint32_t> part(const std::vector<uint32_t>& of, uint64_t bytes, const char* what) const;
+  std::vector<uint32_t> part(const FileSystem& settings, const std::vector<uint32_t>& of, uint64_t bytes, const char* what) const;
   std::string name(const std::string& mask, uint64_t first, uint64_t second) const;
 
   const uint64_t width_, in_directory_;

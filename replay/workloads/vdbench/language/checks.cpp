@@ -34,9 +34,7 @@ void check_anchors(const FileSystem& a, const FileSystem& b) {
   if (is_inside(b.anchor, a.anchor))
     throw ParameterError(b.place,
                          fmt::format("fsd={}: its anchor is inside of that of fsd={}, expected one beside it", b.name, a.name));
-  if (a.anchor == b.anchor && (a.depth != b.depth || a.width != b.width || a.files != b.files || a.sizes != b.sizes ||
-                               a.all_directories != b.all_directories || a.total != b.total || a.working_set != b.working_set ||
-                               a.directory_mask != b.directory_mask || a.file_mask != b.file_mask))
+  if (a.anchor == b.anchor && !a.same_files(b))
     throw ParameterError(b.place, fmt::format("fsd={} and fsd={} share an anchor, expected the same structure", a.name, b.name));
 }
 

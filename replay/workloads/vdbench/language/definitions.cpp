@@ -226,6 +226,7 @@ class Reader {
         run.systems = resolve(p, names_of(all_.systems), "FSD");
       } else if (is_short_for(p, "iorate") || is_short_for(p, "fwdrate")) {
         rate = &p;
+        if (is_short_for(p, kFwdrate)) place_rates(run, p);
       } else {
         apply(run_keywords(), run, p, "rd=");
       }

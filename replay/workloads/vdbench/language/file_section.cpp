@@ -75,7 +75,7 @@ const Keyword<FileSystem> kFileSystem[] = {
     {"workingsetsize", set_working_set},
     {"totalsize", set_total},
     {"total_size", set_total},
-    {"files", [](FileSystem& f, const Parameter& p) { f.files = whole(p, 0, kMostInDirectory); }},
+    {"files", [](FileSystem& f, const Parameter& p) { f.files = whole(p, 1, kMostInDirectory); }},
     {"distribution",
      [](FileSystem& f, const Parameter& p) {
        f.all_directories = one_of(single(p), {"bottom", "all"}) == 1;

@@ -13,6 +13,26 @@ namespace {
 constexpr int64_t kMostSeconds = 100'000'000;
 constexpr double kMostRate = 1e9;
 
+void drop_rate_loops(Run& run) {
+  std::erase_if(run.loops, [](const Loop& loop) { return loop.of_rates(); });
+}
+
+// Several rates are a loop: of FSDs where it stands among the others, of SDs the last.
+void loop_rates(Run& run, const Parameter& p) {
+  Loop rates{.name = kIorate, .place = p.place, .numbers = {}, .sizes = {}, .operations = {}};
+  for (const Rate& rate : run.rates)
+    rates.numbers.push_back({rate.value, false, rate.kind == Rate::max ? "max" : fmt::format("{}", int64_t(rate.value))});
+  auto at = std::ranges::find_if(run.loops, &Loop::of_rates);
+  if (at != run.loops.end() && is_short_for(p, kFwdrate)) {
+    rates.name = kFwdrate;
+    *at = rates;
+  } else {
+    drop_rate_loops(run);
+    run.loops.push_back(rates);
+  }
+  if (run.rates.size() == 1) drop_rate_loops(run);
+}
+
 Rate fixed_rate(const Number& n, const Value& value) {
   if (n.percent)
     throw ParameterError(value.place, "percentages of an earlier rate are refused: expected rates a second, max or curve");
@@ -31,6 +51,7 @@ void set_rates(Run& run, const Parameter& p) {
   } else {
     for (const Number& n : numbers(p)) run.rates.push_back(fixed_rate(n, first));
   }
+  loop_rates(run, p);
 }
 
 void set_curve(Run& run, const Parameter& p) {
@@ -93,7 +114,7 @@ void set_format(Run& run, const Parameter& p) {
 
 // In place of one of the same name, which the defaults may have.
 void add(Run& run, Loop loop) {
-  std::erase_if(run.loops, [&](const Loop& other) { return other.name == std::string_view(loop.name); });
+  std::erase_if(run.loops, [&](const Loop& other) { return other.name == loop.name; });
   run.loops.push_back(std::move(loop));
 }
 
@@ -230,13 +251,20 @@ void set_steps(Run& run, const Parameter& p) {
   }
   if (highest <= 0) throw ParameterError(p.place, "expected a rate above 0 among them");
   run.rates = {{Rate::fixed, run.rate_steps[0].rate}};
+  drop_rate_loops(run);
 }
 
 }  // namespace
 
+void place_rates(Run& run, const Parameter& p) {
+  drop_rate_loops(run);
+  run.loops.push_back({.name = kFwdrate, .place = p.place, .numbers = {}, .sizes = {}, .operations = {}});
+}
+
 void set_rate(Run& run, const Parameter* rate) {
   if (rate && run.variable) return set_steps(run, *rate);
   if (rate) apply(run_keywords(), run, *rate, "rd=");
+  std::ranges::stable_partition(run.loops, [](const Loop& loop) { return loop.name != kIorate; });
   if (!run.variable) return run.rate_steps.clear();
   if (run.rate_steps.empty() && !run.rates.empty())
     throw ParameterError(run.place, fmt::format("rd={}: distribution=variable: expected (RATE,SECONDS,...) beside it", run.name));

@@ -17,5 +17,6 @@ std::span<const Keyword<FileWorkload>> file_workload_keywords();
 std::span<const Keyword<Run>> run_keywords();
 // iorate= or fwdrate=, if it is there. What it says depends on distribution=, which may follow it: after all others.
 void set_rate(Run& run, const Parameter* rate);
+void place_rates(Run& run, const Parameter& p);  // fwdrate=: where it stands among the loops, until set_rate()
 
 }  // namespace fsr::vdbench

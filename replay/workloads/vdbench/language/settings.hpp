@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -140,6 +142,14 @@ struct FileSystem {
   bool total_percent = false, working_set_percent = false;
   OpenFlags flags;
   std::string directory_mask, file_mask;  // printf formats; empty: the usual names
+
+  bool same_files(const FileSystem& other) const {
+    auto what = [](const FileSystem& f) {
+      return std::tie(f.depth, f.width, f.files, f.sizes, f.all_directories, f.total, f.total_percent, f.working_set,
+                      f.working_set_percent, f.directory_mask, f.file_mask);
+    };
+    return what(*this) == what(other);
+  }
 };
 
 enum class Operation : uint8_t { read, write, mkdir, rmdir, create, remove, open, close, access, getattr, setattr, copy, move };
@@ -172,13 +182,18 @@ struct Format {
   bool any() const { return yes || only || restart || clean; }
 };
 
+// Names of loops over Run::rates.
+constexpr char kIorate[] = "iorate", kFwdrate[] = "fwdrate";
+
 // What a run repeats itself over: the values in their order.
 struct Loop {
-  const char* name;  // "xfersize"
+  std::string_view name;  // "xfersize"
   Place place;
   std::vector<Number> numbers;
   std::vector<Parameter> sizes;       // of xfersize, seekpct: each as a parameter of its own
   std::vector<Operation> operations;  // of operation
+
+  bool of_rates() const { return name == kIorate || name == kFwdrate; }
 };
 
 struct Rate {

@@ -43,6 +43,13 @@ void bytes_or_percent(const Loop& loop, const Number& n, uint64_t& bytes, bool& 
   percent = n.percent;
 }
 
+// As vdbench's "For loops:" have it.
+std::string_view shown_name(const Loop& loop) {
+  if (loop.name == "size") return "sizes";
+  if (loop.name == "operations") return "operation";
+  return loop.name == "compratio" ? "comp" : loop.name;
+}
+
 }  // namespace
 
 void each_round(const std::vector<Loop>& loops, const std::function<void(const std::vector<size_t>&)>& act) {
@@ -59,8 +66,9 @@ std::string round_text(const std::vector<Loop>& loops, const std::vector<size_t>
   std::string text;
   for (size_t i = 0; i < loops.size(); ++i) {
     const Number& n = loops[i].numbers[at[i]];
-    const bool typed = !loops[i].sizes.empty() || !loops[i].operations.empty();
-    text += fmt::format("{}{}={}{}", i ? " " : "", loops[i].name, typed ? n.text : size_text(n.value), n.percent ? "%" : "");
+    const bool typed = !loops[i].sizes.empty() || !loops[i].operations.empty() || loops[i].of_rates();
+    text +=
+        fmt::format("{}{}={}{}", i ? " " : "", shown_name(loops[i]), typed ? n.text : size_text(n.value), n.percent ? "%" : "");
   }
   return text.empty() ? "None" : text;
 }
@@ -80,7 +88,9 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
   auto only_files = [&] {
     if (!files) throw ParameterError(loop.place, fmt::format("{}= is for FSDs, expected a loop of SDs", loop.name));
   };
-  if (name == "xfersize") {
+  if (loop.of_rates()) {
+    run.rate = run.run->rates[at];
+  } else if (name == "xfersize") {
     const TransferSizes sizes = one_size(sectors(loop, n, files ? 1 : 512));
     for (Workload& w : run.workloads) w.transfers = sizes;
     for (FileWork& w : run.file_works) w.workload.transfers = sizes;
@@ -115,7 +125,7 @@ void set_value(PlannedRun& run, const Loop& loop, size_t at) {
       else if (name == "width")
         f.width = count(loop, n, 1, 10'000'000);
       else if (name == "files")
-        f.files = count(loop, n, 0, 10'000'000);
+        f.files = count(loop, n, 1, 10'000'000);
       else if (name == "size")
         f.sizes = {{count(loop, n, 0, 1'000'000'000'000'000), 100}};
       else if (name == "totalsize")

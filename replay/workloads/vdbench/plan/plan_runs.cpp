@@ -35,6 +35,7 @@ class Planner {
     for (size_t w : run.workloads) planned.workloads.push_back(all_.workloads[w]);
     if (!all_.files()) complete_workloads(run, planned);
     for (size_t w : run.file_workloads) planned.file_works.push_back({all_.file_workloads[w], 0, all_.file_workloads[w].skew});
+    if (!run.rates.empty()) planned.rate = run.rates[0];
     for (size_t i = 0; i < run.loops.size(); ++i) set_value(planned, run.loops[i], at[i]);
     if (all_.files()) {
       if (run.format.any()) format(run, planned);
@@ -45,11 +46,9 @@ class Planner {
         for (Workload& w : planned.workloads) concatenate(w, planned.storages);
       split_raw(run, planned);
     }
-    for (const Rate& rate : run.rates) {
-      planned.rate = rate;
-      runs_.push_back(planned);
-      divide_rate(run, runs_.back());
-    }
+    if (run.rates.empty()) return;
+    runs_.push_back(planned);
+    divide_rate(run, runs_.back());
   }
 
   // What an RD of SDs does without a WD of its own, or with SDs of its own.

@@ -61,6 +61,7 @@ class Course {
     begin_at(options.first_run);
     repeats_ = options.repeats.value_or(all_.general.repeats);
     if (ranks_.several()) refuse_ranks();
+    check_trees();
   }
 
   int simulate() const {
@@ -78,7 +79,6 @@ class Course {
   int run() {
     std::string directory;  // of the root
     cluster_.on_all([&] {
-      for (const FileSystem& a : all_.systems) Structure(a).chosen_by(a);  // throws for what can't be
       if (cluster_.root()) directory = make_output_directory(options_.output);
     });
     Reports reports({.general = all_.general,
@@ -128,6 +128,20 @@ class Course {
   }
 
  private:
+  // Throws for a tree that can't be, of any loop, before anything is touched.
+  void check_trees() const {
+    std::vector<const FileSystem*> checked;
+    auto check = [&](const FileSystem& system) {
+      if (std::ranges::any_of(checked, [&](const FileSystem* other) { return other->same_files(system); })) return;
+      Structure(system).chosen_by(system);
+      checked.push_back(&system);
+    };
+    for (const PlannedRun& run : runs_)
+      for (const FileWork& work : run.file_works) {
+        check(run.systems[work.system]);
+        if (work.workload.target) check(run.systems[*work.workload.target]);
+      }
+  }
   // A line for each tree that the runs work on.
   std::string sizes_of_trees() const {
     std::vector<std::string> told;
