@@ -264,7 +264,7 @@ void place_rates(Run& run, const Parameter& p) {
 void set_rate(Run& run, const Parameter* rate) {
   if (rate && run.variable) return set_steps(run, *rate);
   if (rate) apply(run_keywords(), run, *rate, "rd=");
-  std::ranges::stable_partition(run.loops, [](const Loop& loop) { return loop.name != kIorate; });
+  std::stable_partition(run.loops.begin(), run.loops.end(), [](const Loop& loop) { return loop.name != kIorate; });
   if (!run.variable) return run.rate_steps.clear();
   if (run.rate_steps.empty() && !run.rates.empty())
     throw ParameterError(run.place, fmt::format("rd={}: distribution=variable: expected (RATE,SECONDS,...) beside it", run.name));
