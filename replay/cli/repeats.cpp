@@ -129,7 +129,7 @@ int Replay::play_repeats() {
     try {
       if (std::optional<int> early = play_alone(1, {})) return *early;
     } catch (const LostRank& e) {
-      lost_between(e);
+      lost_between(e, round - 1);
       status = 1;
       break;
     }
@@ -179,7 +179,7 @@ int Replay::play_search() {
       try {
         if ((early = play_alone(factor, least))) return std::nullopt;
       } catch (const LostRank& e) {
-        lost_between(e);
+        lost_between(e, round - 1);
         early = 1;
         return std::nullopt;
       }

@@ -176,9 +176,9 @@ void Replay::gather() {
   follow_ranks(true);
 }
 
-// Before a round that is not the first: what was measured is kept.
-void Replay::lost_between(const LostRank& lost) {
-  if (round == 1 || !cluster.root()) throw lost;
+// What was measured is kept.
+void Replay::lost_between(const LostRank& lost, unsigned measured) {
+  if (measured == 0 || !cluster.root()) throw lost;
   whole_ = false;
   report = latest_;
   report.aftermath = fmt::format("{}, before all was run", lost.what());
@@ -290,15 +290,22 @@ int Replay::play_rounds() {
     try {
       if (std::optional<int> early = play_round(life)) return *early;
     } catch (const LostRank& e) {
-      lost_between(e);
+      lost_between(e, round - 1);
       status = 1;
       break;
     }
     gather();
     if (results) afterwards([&] { life.name_slowest(); });
     status = std::max(status, end_round());
-    if (cluster.size() > 1 && input->rounds() > 1) latest_ = report;
-    if (over(report.result.stopped_on_error || !report.aftermath.empty())) break;
+    const bool several = input->rounds() > 1;
+    if (cluster.size() > 1 && several) latest_ = report;
+    try {
+      if (over(report.result.stopped_on_error || !report.aftermath.empty())) break;
+    } catch (const LostRank& e) {
+      lost_between(e, several ? round : 0);
+      status = 1;
+      break;
+    }
   }
   if (recording) finish_recording();
   afterwards([&] { input->finish_outputs(report); });

@@ -103,7 +103,9 @@ os.mkdir(top)
 os.chdir(top)
 for pid in [child(move, "d" + str(i)) for i in range(4)]:
     os.waitpid(pid, 0)
-step(put, "all", "".join(get(d + "/h1") + get(d + "/k1/a") for d in sorted(os.listdir("."))))
+text = "".join(get(d + "/h1") + get(d + "/k1/a") for d in sorted(os.listdir(".")))
+time.sleep(0.3)
+step(put, "all", text)
 """
 
 
