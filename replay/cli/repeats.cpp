@@ -129,8 +129,7 @@ int Replay::play_repeats() {
     try {
       if (std::optional<int> early = play_alone(1, {})) return *early;
     } catch (const LostRank& e) {
-      lost_between(e, round - 1);
-      status = 1;
+      lost_between(e);
       break;
     }
     status = std::max(status, verdict(report).status);
@@ -179,12 +178,12 @@ int Replay::play_search() {
       try {
         if ((early = play_alone(factor, least))) return std::nullopt;
       } catch (const LostRank& e) {
-        lost_between(e, round - 1);
+        lost_between(e);
         early = 1;
         return std::nullopt;
       }
       if (over(false)) {
-        if (!whole_) fmt::print(stderr, "fsreplay: {}\n", report.aftermath);
+        if (!whole_ && !failed_afterwards) fmt::print(stderr, "fsreplay: {}\n", report.aftermath);
         early = 1;
         return std::nullopt;
       }

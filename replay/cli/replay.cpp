@@ -176,17 +176,31 @@ void Replay::gather() {
   follow_ranks(true);
 }
 
-// What was measured is kept.
-void Replay::lost_between(const LostRank& lost, unsigned measured) {
-  if (measured == 0 || !cluster.root()) throw lost;
-  whole_ = false;
+// Before a round that is not the first: what was measured is kept.
+void Replay::lost_between(const LostRank& lost) {
+  if (round == 1) throw lost;
   report = latest_;
+  end_without(lost);
+}
+
+void Replay::end_without(const LostRank& lost) {
+  if (!cluster.root()) throw lost;
+  whole_ = false;
+  failed_afterwards = true;
   report.aftermath = fmt::format("{}, before all was run", lost.what());
   line.clear();
   fmt::print(stderr, "fsreplay: {}\n", report.aftermath);
 }
 
-bool Replay::over(bool mine) { return !whole_ || cluster.any(mine || stop.load() != 0); }
+bool Replay::over(bool mine) {
+  if (!whole_) return true;
+  try {
+    return cluster.any(mine || stop.load() != 0);
+  } catch (const LostRank& e) {
+    end_without(e);
+    return true;
+  }
+}
 
 // What could not be written while the run went on.
 void Replay::look_at_files() {
@@ -290,22 +304,14 @@ int Replay::play_rounds() {
     try {
       if (std::optional<int> early = play_round(life)) return *early;
     } catch (const LostRank& e) {
-      lost_between(e, round - 1);
-      status = 1;
+      lost_between(e);
       break;
     }
     gather();
     if (results) afterwards([&] { life.name_slowest(); });
     status = std::max(status, end_round());
-    const bool several = input->rounds() > 1;
-    if (cluster.size() > 1 && several) latest_ = report;
-    try {
-      if (over(report.result.stopped_on_error || !report.aftermath.empty())) break;
-    } catch (const LostRank& e) {
-      lost_between(e, several ? round : 0);
-      status = 1;
-      break;
-    }
+    if (cluster.size() > 1 && input->rounds() > 1) latest_ = report;
+    if (over(report.result.stopped_on_error || !report.aftermath.empty())) break;
   }
   if (recording) finish_recording();
   afterwards([&] { input->finish_outputs(report); });

@@ -87,7 +87,9 @@ struct Replay {
   void follow_ranks(bool left);
   // Puts the results of all ranks together, or of those that are left.
   void gather();
-  void lost_between(const LostRank& lost, unsigned measured);  // rounds
+  void lost_between(const LostRank& lost);
+  // What was measured is reported, and the status is 1.
+  void end_without(const LostRank& lost);
   // Collective. A round was the last: some rank is lost, or was told to stop.
   bool over(bool mine);
   void give_sign_of_life();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/learning.hpp"
+#include "trace/paths.hpp"
 
 namespace fsr {
 
@@ -54,30 +55,22 @@ void SplitSource::add_own(const Op& op, OpBatch& batch) {
 // Another rank's: what it shows of names, and what it does to them.
 void SplitSource::watch(const Op& op, OpBatch& batch) {
   if (op.error || op.has(kOpUnfinished)) return;
-  const Place place{op.parent, op.name}, place2{op.parent2, op.name2};
-  switch (op.kind) {
-    case OpKind::lookup:
-    case OpKind::create:
-    case OpKind::mkdir:
-    case OpKind::mknod:
-    case OpKind::symlink:
-      if (!knows(op.object)) found(op.object, place, op);
-      return;
-    case OpKind::link:
-      return found(op.object, place2, op);
-    case OpKind::unlink:
-    case OpKind::rmdir:
-      return lost(op.object, place, op, batch);
-    case OpKind::rename:
-      if (op.object && op.object == op.object2) return;  // two names of one file: nothing happened
-      if (op.flags & RENAME_EXCHANGE)
-        moved(op.object2, place2, place, op, batch);
-      else
-        lost(op.object2, place2, op, batch);
-      return moved(op.object, place, place2, op, batch);
-    default:
-      return;
-  }
+  if (op.kind != OpKind::rename)
+    return visit_places(
+        op,
+        [&](ObjectId parent, std::string_view name, ObjectId object) {
+          if (op.kind == OpKind::link || !knows(object)) found(object, {parent, name}, op);
+        },
+        [&](ObjectId parent, std::string_view name, ObjectId object) {
+          lost(object, {parent, name}, op, batch);
+        });
+  if (op.object && op.object == op.object2) return;  // two names of one file: nothing happened
+  const Place from{op.parent, op.name}, to{op.parent2, op.name2};
+  if (op.flags & RENAME_EXCHANGE)
+    moved(op.object2, to, from, op, batch);
+  else
+    lost(op.object2, to, op, batch);
+  moved(op.object, from, to, op, batch);
 }
 
 void SplitSource::found(ObjectId object, const Place& place, const Op& op) {
