@@ -196,8 +196,11 @@ void LiveState::Impl::closed(const Op& op) {
   if (!h) return;
   const ObjectId id = h->object;
   opens.erase(op.handle, *h);
-  if (auto it = locks.find(id); it != locks.end())
-    lock_count -= std::erase_if(it->second, [&](const LiveLock& l) { return l.handle == op.handle && l.flock; });
+  // Those of open file descriptions end here, too; a process gave up its own at a close before.
+  if (auto it = locks.find(id); it != locks.end()) {
+    lock_count -= std::erase_if(it->second, [&](const LiveLock& l) { return l.handle == op.handle; });
+    if (it->second.empty()) locks.erase(it);
+  }
   if (LiveObject* o = find(id); o && o->opens) --o->opens;
   forget_nameless(id);
 }

@@ -18,10 +18,10 @@ int LockTable::test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive
   return 0;
 }
 
-int LockTable::set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) {
+int LockTable::set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle) {
   if (int error = test(owner, start, end, exclusive)) return error;
   clear(owner, start, end);
-  ranges_.push_back({owner, start, end, exclusive});
+  ranges_.push_back({owner, start, end, exclusive, handle});
   return 0;
 }
 
@@ -29,25 +29,36 @@ void LockTable::clear(uint64_t owner, uint64_t start, uint64_t end) {
   std::vector<Range> rest;
   std::erase_if(ranges_, [&](const Range& r) {
     if (r.owner != owner || r.start > end || start > r.end) return false;
-    if (r.start < start) rest.push_back({owner, r.start, start - 1, r.exclusive});
-    if (r.end > end) rest.push_back({owner, end + 1, r.end, r.exclusive});
+    if (r.start < start) rest.push_back({owner, r.start, start - 1, r.exclusive, r.handle});
+    if (r.end > end) rest.push_back({owner, end + 1, r.end, r.exclusive, r.handle});
     return true;
   });
   ranges_.insert(ranges_.end(), rest.begin(), rest.end());
 }
 
-void LockTable::take(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) {
+void LockTable::take(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle) {
   while (test(owner, start, end, exclusive)) {
     auto in_the_way = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& r) {
       return r.owner != owner && r.start <= end && start <= r.end && (exclusive || r.exclusive);
     });
     clear(in_the_way->owner, start, end);
   }
-  set(owner, start, end, exclusive);
+  set(owner, start, end, exclusive, handle);
 }
 
 bool LockTable::holds(uint64_t owner) const {
   return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& r) { return r.owner == owner; });
+}
+
+std::vector<uint64_t> LockTable::close(HandleId handle) {
+  flocks_.erase(handle);
+  std::vector<uint64_t> owners;
+  std::erase_if(ranges_, [&](const Range& r) {
+    if (!handle || r.handle != handle) return false;
+    if (std::ranges::find(owners, r.owner) == owners.end()) owners.push_back(r.owner);
+    return true;
+  });
+  return owners;
 }
 
 int LockTable::set_flock(HandleId handle, bool exclusive) {

@@ -6,7 +6,7 @@ namespace fsr {
 constexpr size_t kMostRemembered = 1 << 20;
 
 void Consequences::collect(const Op& op) {
-  collect_accesses(op, known_, locked_, accesses_);
+  collect_accesses(op, known_, locked_, nameless_, accesses_);
   const uint64_t own = stream_key(op.thread);
   for (Access& access : accesses_)
     if (access.key == own) access.key = 0;

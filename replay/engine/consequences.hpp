@@ -36,7 +36,7 @@ class Consequences {
   void spread(uint32_t cause);
 
   std::mutex mutex_;
-  ObjectSet known_, locked_;
+  ObjectSet known_, locked_, nameless_;
   AccessList accesses_;
   std::vector<Cause> causes_;
   std::unordered_map<uint64_t, uint32_t> unchanged_;  // what was to be changed, and the cause

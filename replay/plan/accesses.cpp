@@ -34,6 +34,7 @@ struct Collector {
   const Op& op;
   ObjectSet& known;
   ObjectSet& locked;
+  ObjectSet& nameless;
   AccessList& list;
 
   void use(ObjectId object) {
@@ -53,7 +54,18 @@ struct Collector {
     use(op.object2);
   }
   void remove(ObjectId object) {
-    if (object > kRootObject) list.add(object_key(object, kExists), Access::exclusive);
+    if (object <= kRootObject) return;
+    list.add(object_key(object, kExists), Access::exclusive);
+    nameless.insert(object);
+  }
+  // The last release of an object without a name removes it: a link that names it, or whatever else finds it by its id, comes
+  // before. Which release is the last is not known here, so each of such an object counts.
+  void end_open() {
+    open(op.handle);
+    if (nameless.contains(op.object))
+      list.add(object_key(op.object, kExists), Access::exclusive);
+    else
+      use(op.object);
   }
   // The first operation that tells the target what an id means.
   void teach(ObjectId object) {
@@ -122,8 +134,6 @@ void Collector::collect() {
   bool changes = changes_names(op);
   switch (op.kind) {
     case OpKind::null:
-    case OpKind::statfs:
-    case OpKind::syncfs:
       break;
     case OpKind::lookup:
       if (!only_forgets(op)) name(op.parent, op.name, false);
@@ -136,6 +146,8 @@ void Collector::collect() {
       break;
     case OpKind::access:
     case OpKind::readlink:
+    case OpKind::statfs:
+    case OpKind::syncfs:
       use(op.object);
       break;
     case OpKind::setattr:
@@ -162,6 +174,7 @@ void Collector::collect() {
       use(op.parent);
       if (ok) {
         teach(op.object);
+        nameless.insert(op.object);
         open(op.handle);
       }
       break;
@@ -190,8 +203,7 @@ void Collector::collect() {
       break;
     case OpKind::release:
     case OpKind::releasedir:
-      if (op.handle) list.add(handle_key(op.handle), Access::exclusive, true, true);
-      use(op.object);
+      end_open();
       unlock_all();
       break;
     case OpKind::readdir:
@@ -257,12 +269,12 @@ void Collector::collect() {
 
 }  // namespace
 
-void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, AccessList& list) {
+void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, ObjectSet& nameless, AccessList& list) {
   list.count = 0;
   list.lock = {};
   // What the kernel issues on its own belongs to the open instance, not to what the thread was doing.
   if (!op.has(kOpKernel)) list.add(stream_key(op.thread), Access::exclusive, false);
-  Collector{op, known, locked, list}.collect();
+  Collector{op, known, locked, nameless, list}.collect();
 }
 
 }  // namespace fsr

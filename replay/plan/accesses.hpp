@@ -59,7 +59,8 @@ struct AccessList {
 uint64_t stream_key(ThreadId thread);
 
 // Fills `list`. `known` holds the objects that the target knows or was asked to learn, and is extended. `locked`: objects that
-// locks were seen on, extended likewise; flush and release drop locks of these.
-void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, AccessList& list);
+// locks were seen on, extended likewise; flush and release drop locks of these. `nameless`: objects that were made without a name
+// or lost one, extended likewise; a release may be the end of these.
+void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, ObjectSet& nameless, AccessList& list);
 
 }  // namespace fsr

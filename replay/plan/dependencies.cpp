@@ -172,7 +172,7 @@ void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, bool s
   self.end = op.has(kOpUnfinished) ? INT64_MAX : op.end();
   self.stream = !op.has(kOpKernel);
   self.waiter = entered_;  // never waits for itself
-  collect_accesses(op, known_, locked_, accesses_);
+  collect_accesses(op, known_, locked_, nameless_, accesses_);
   for (const Access& access : accesses_) {
     if (identities_only_ && !access.identity) continue;
     const bool own_stream = self.stream && &access == accesses_.begin();

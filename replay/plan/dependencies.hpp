@@ -93,6 +93,7 @@ class Dependencies {
   bool identities_only_;
   ObjectSet& known_;
   ObjectSet locked_;
+  ObjectSet nameless_;                                                 // that were made without a name or lost one
   std::unordered_map<ObjectId, std::vector<LockAccess>> lock_ranges_;  // that are resources
   std::vector<LockAccess> met_;                                        // for enter_lock() alone
   AccessList accesses_;

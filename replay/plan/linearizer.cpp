@@ -16,8 +16,8 @@ static bool takes_lock(const Op& op) {
   return (op.kind == OpKind::setlk && op.mode != F_UNLCK) || (op.kind == OpKind::flock && !(op.mode & LOCK_UN));
 }
 
-// Where locks of one kind on one file are found among what is held: no name is like it.
-uint64_t Linearizer::lock_key(const LockUse& lock) { return view_key(lock.table, "//"); }
+// Where locks on one file are found among what is held: no name is like it. A release gives up both kinds.
+uint64_t Linearizer::lock_key(const LockUse& lock) { return view_key(lock.table >> 1, "//"); }
 
 Linearizer::Linearizer(OpSource& source, int64_t from, int64_t to, bool by_start)
     : ahead_(source, from, to), by_start_(by_start) {}

@@ -23,16 +23,23 @@ LockUse LockStates::use_of(const Op& op) const {
   LockUse use;
   switch (op.kind) {
     case OpKind::setlk:
-      use = {outcome(op, op.mode == F_UNLCK), op.mode == F_WRLCK, table_of(op, false), op.owner, op.offset, last_locked(op)};
+      use = {outcome(op, op.mode == F_UNLCK),
+             op.mode == F_WRLCK,
+             table_of(op, false),
+             op.owner,
+             op.offset,
+             last_locked(op),
+             op.handle};
       break;
     case OpKind::flock:
-      use = {outcome(op, op.mode & LOCK_UN), (op.mode & LOCK_EX) != 0, table_of(op, true), op.handle};
+      use = {outcome(op, op.mode & LOCK_UN), (op.mode & LOCK_EX) != 0, table_of(op, true), op.handle, 0, UINT64_MAX, op.handle};
       break;
     case OpKind::flush:
       if (op.owner) use = {LockUse::given_up, false, table_of(op, false), op.owner};
       break;
     case OpKind::release:
-      use = {LockUse::given_up, false, table_of(op, true), op.handle};
+      if (holds_through(op.handle, table_of(op, false)) || holds_through(op.handle, table_of(op, true)))
+        return {.what = LockUse::given_up, .table = table_of(op, true), .handle = op.handle, .closes = true};
       break;
     default:
       break;
@@ -44,6 +51,11 @@ LockUse LockStates::use_of(const Op& op) const {
   return use.what != LockUse::given_up || holds ? use : LockUse{};
 }
 
+bool LockStates::holds_through(HandleId handle, uint64_t table) const {
+  auto it = tables_.find(table);
+  return it != tables_.end() && std::ranges::any_of(it->second.ranges(), [&](const auto& r) { return r.handle == handle; });
+}
+
 bool LockStates::fits(const LockUse& use) const {
   if (use.what != LockUse::granted && !use.in_vain()) return true;
   auto it = tables_.find(use.table);
@@ -52,7 +64,8 @@ bool LockStates::fits(const LockUse& use) const {
 }
 
 bool LockStates::brings(const LockUse& change, const LockUse& wanted) const {
-  if (change.table != wanted.table || change.owner == wanted.owner) return false;
+  if (change.closes ? change.table >> 1 != wanted.table >> 1 : change.table != wanted.table || change.owner == wanted.owner)
+    return false;
   if (wanted.in_vain())
     return change.what == LockUse::granted && change.overlaps(wanted.start, wanted.end) && (change.exclusive || wanted.exclusive);
   if (wanted.what != LockUse::granted || (change.what == LockUse::granted && (change.exclusive || wanted.exclusive)))
@@ -60,18 +73,28 @@ bool LockStates::brings(const LockUse& change, const LockUse& wanted) const {
   auto it = tables_.find(wanted.table);
   if (it == tables_.end()) return false;
   return std::ranges::any_of(it->second.ranges(), [&](const LockTable::Range& r) {
-    return r.owner == change.owner && (r.exclusive || wanted.exclusive) && change.overlaps(r.start, r.end) &&
-           wanted.overlaps(r.start, r.end);
+    const bool changed = change.closes ? r.handle == change.handle && r.owner != wanted.owner : r.owner == change.owner;
+    return changed && (r.exclusive || wanted.exclusive) && change.overlaps(r.start, r.end) && wanted.overlaps(r.start, r.end);
   });
 }
 
 void LockStates::pass(const LockUse& use) {
   if (!use.changes()) return;
-  auto it = tables_.try_emplace(use.table).first;
+  change(use.table, use);
+  if (use.closes) change(use.table ^ 1, use);
+  if (held_ <= kMost) return;
+  tables_.clear();
+  held_ = 0;
+}
+
+void LockStates::change(uint64_t of, const LockUse& use) {
+  auto it = tables_.try_emplace(of).first;
   LockTable& table = it->second;
   held_ -= table.ranges().size();
   if (use.what == LockUse::granted)
-    table.take(use.owner, use.start, use.end, use.exclusive);
+    table.take(use.owner, use.start, use.end, use.exclusive, use.handle);
+  else if (use.closes)
+    table.close(use.handle);
   else
     table.clear(use.owner, use.start, use.end);
   held_ += table.ranges().size();
@@ -79,9 +102,6 @@ void LockStates::pass(const LockUse& use) {
     held_ -= table.ranges().size();
     tables_.erase(it);
   }
-  if (held_ <= kMost) return;
-  tables_.clear();
-  held_ = 0;
 }
 
 }  // namespace fsr

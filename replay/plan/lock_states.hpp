@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which locks are held at a point of the order of effect, and how the outcome of a request for one agrees with that.
 //
-// Byte ranges belong to their owner and end with its flush; a flock belongs to its open instance and ends with the release. The
-// two kinds do not meet, as on a local file system. Locks that were held before the source began are not known. Memory is
-// bounded: what is held on a file that has too many locks is forgotten. One thread at a time.
+// Byte ranges belong to their owner and end with its flush, or with the release of the open instance that they were locked
+// through (locks of open file descriptions); a flock belongs to its open instance and ends with the release. The two kinds do not
+// meet, as on a local file system. Locks that were held before the source began are not known. Memory is bounded: what is held on
+// a file that has too many locks is forgotten. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,8 @@ struct LockUse {
   uint64_t table = 0;  // of which kind of locks, on which file
   uint64_t owner = 0;
   uint64_t start = 0, end = UINT64_MAX;  // both inclusive
+  HandleId handle = 0;                   // through which it is locked
+  bool closes = false;                   // all that was locked through `handle` is given up, in both kinds of tables
 
   bool succeeded() const { return what >= granted; }
   bool changes() const { return what >= lost; }
@@ -51,6 +54,8 @@ class LockStates {
 
  private:
   LockUse use_of(const Op& op) const;
+  bool holds_through(HandleId handle, uint64_t table) const;
+  void change(uint64_t table, const LockUse& use);
 
   static constexpr size_t kMostOfFile = 1024, kMost = 1 << 16;  // ranges; each use looks through those of its file
 

@@ -164,6 +164,14 @@ TEST_CASE("a model's traces replay with their outcomes: names") {
   check_in_memory_too({"three threads, failures without objects", 3, true, true, kNameKinds});
 }
 
+TEST_CASE("a model's traces replay with their outcomes: files without a name") {
+  const std::vector<K> kinds = {K::tmpfile, K::tmpfile, K::create,  K::create, K::lookup, K::open,
+                                K::open,    K::release, K::release, K::unlink, K::rename, K::link,
+                                K::link,    K::access,  K::mkdir,   K::statfs, K::rmdir};
+  check_in_memory_too({"one call at a time", 3, false, false, kinds});
+  check({"two threads", 2, true, false, kinds});
+}
+
 TEST_CASE("a model's traces replay with their outcomes: permissions") {
   const std::vector<K> kinds = with(kNameKinds, {K::setattr, K::setattr, K::setattr, K::access, K::open, K::open});
   check({"one call at a time", 3, false, false, kinds});
@@ -193,4 +201,5 @@ TEST_CASE("a model's traces replay with their outcomes: locks") {
   check_in_memory_too({"one call at a time", 3, false, false, kinds});
   check_in_memory_too({"two threads", 2, true, false, kinds, {}, 0.02});
   check_in_memory_too({"four threads", 4, true, false, kinds, {}, 0.05});
+  check_in_memory_too({"locks of open file descriptions", 3, false, false, with(kinds, {K::release, K::release})});
 }

@@ -302,6 +302,18 @@ TEST_CASE("what came of a request for a lock tells when others were taken and gi
   CHECK(order({held, unlock, flock}) == Order{0, 2, 1});
 }
 
+TEST_CASE("locks of an open file description end with it") {
+  Op held = lock_op({0, 1, 1}, F_WRLCK, 1), release = object_op({10, 30, 9}, OpKind::release, 10, 1);
+  held.handle = 1;
+  Op other = lock_op({11, 15, 2}, F_WRLCK, 2);
+  other.handle = 2;
+  CHECK(order({held, release, other}) == Order{0, 1, 2});
+  other.error = EAGAIN;
+  CHECK(order({held, release, other}) == Order{0, 2, 1});
+  held.handle = other.handle = 3;  // through another one: stays
+  CHECK(order({held, release, other}) == Order{0, 1, 2});
+}
+
 TEST_CASE("flock belongs to the open instance") {
   Op held = object_op({0, 1, 1}, OpKind::flock, 10, 1), release = object_op({10, 30, 9}, OpKind::release, 10, 1);
   Op other = object_op({11, 15, 2}, OpKind::flock, 10, 2);

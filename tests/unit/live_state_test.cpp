@@ -200,8 +200,13 @@ TEST_CASE("live state: locks are split, replaced and end with their owner's flus
   w({.kind = K::setlk, .mode = F_RDLCK, .object = 2, .handle = 1, .offset = 50, .length = 0, .owner = 6});
   w({.kind = K::flush, .object = 2, .handle = 1, .owner = 5});
   CHECK(locks() == std::vector<std::string>{"flock:0+0", "posix:50+0"});
+  // Of an open file description: its owner never flushes.
+  w({.kind = K::open, .object = 2, .handle = 2});
+  w({.kind = K::setlk, .mode = F_RDLCK, .object = 2, .handle = 2, .offset = 60, .length = 1, .owner = 7});
   w({.kind = K::release, .object = 2, .handle = 1});
-  CHECK(locks() == std::vector<std::string>{"posix:50+0"});
+  CHECK(locks() == std::vector<std::string>{"posix:60+1"});
+  w({.kind = K::release, .object = 2, .handle = 2});
+  CHECK(locks().empty());
 }
 
 static std::vector<std::string> all_of(const LiveState& s) {

@@ -142,8 +142,12 @@ class ModelTraces {
     const Open& open = opens[below(opens.size())];
     op.object = open.object;
     op.handle = open.handle;
-    op.owner = 1 + thread;
+    op.owner = description_owners(open.handle) ? 1000 + open.handle : 1 + thread;
     return true;
+  }
+  // Whether locks on it are those of an open file description, which no flush gives up.
+  bool description_owners(HandleId handle) const {
+    return handle % 2 && std::ranges::find(shape_.kinds, OpKind::release) != shape_.kinds.end();
   }
   void lock(Op& op) {
     static constexpr uint32_t kLocks[] = {F_RDLCK, F_WRLCK, F_UNLCK}, kFlocks[] = {LOCK_SH, LOCK_EX, LOCK_UN};
@@ -178,6 +182,21 @@ class ModelTraces {
         op.flags = any(kFlags);
         break;
       }
+      case OpKind::tmpfile:
+        op.parent = any(directories_);
+        op.mode = any(kModes);
+        op.open_flags = O_RDWR;
+        op.handle = next_handle_++;
+        break;
+      case OpKind::statfs:
+        op.object = any(directories_);
+        break;
+      case OpKind::release:  // without a flush before, as the kernel's own users do
+        if (!with_open(op, thread)) break;
+        op.op_flags = kOpKernel;
+        op.owner = 0;
+        std::erase_if(opens_[thread], [&](const Open& open) { return open.handle == op.handle; });
+        break;
       case OpKind::opendir:
         op.object = any(directories_);
         op.handle = next_handle_++;
@@ -231,6 +250,7 @@ class ModelTraces {
       op.object = id(result.object);
       op.object2 = id(result.object2);
     }
+    if (op.kind == OpKind::release && result.object && result.object->lost) std::erase(objects_, result.object->id);
     if (result.created && op.kind == OpKind::create) op.op_flags = kOpCreated;
     for (const std::string& name : result.names) entry_names_.push_back(name);
     if (!result.names.empty()) {
@@ -244,8 +264,8 @@ class ModelTraces {
   // From its end on, what it taught can be used.
   void learn(const Op& op, size_t thread) {
     if (op.error || !op.object) return;
-    if (op.kind == OpKind::open && op.handle) opens_[thread].push_back({op.handle, op.object});
-    if (op.kind != OpKind::lookup && op.kind != OpKind::create && op.kind != OpKind::mkdir) return;
+    if ((op.kind == OpKind::open || op.kind == OpKind::tmpfile) && op.handle) opens_[thread].push_back({op.handle, op.object});
+    if (op.kind != OpKind::lookup && op.kind != OpKind::create && op.kind != OpKind::mkdir && op.kind != OpKind::tmpfile) return;
     const SmallFiles::NodeRef& node = trace_.results[op.seq].object;
     auto add = [&](std::vector<ObjectId>& to) {
       if (std::find(to.begin(), to.end(), op.object) == to.end()) to.push_back(op.object);

@@ -30,7 +30,9 @@ class SmallFiles {
     bool directory = false;
     uint32_t mode = 0;
     std::optional<uint32_t> list, inherited;  // access list and default access list: what the user may, as a mode
-    unsigned names = 1;
+    unsigned names = 1, opens = 0;
+    bool unnamed = false;  // made without a name, so that it may get one
+    bool lost = false;     // with its last open instance
     uint64_t size = 0;
     bool attribute = false;
     LockTable locks;
@@ -84,6 +86,9 @@ class SmallFiles {
     if (!may(**out, want)) return EACCES;
     return (*out)->names ? 0 : ENOENT;
   }
+  void add_open(HandleId handle, const NodeRef& node) {
+    if (handle) opens_[handle] = node, ++node->opens;
+  }
   NodeRef make(const Op& op, ObjectId fresh, const NodeRef& parent, bool directory) {
     auto node = std::make_shared<Node>(Node{.id = fresh, .directory = directory, .mode = op.mode & 0777});
     node->list = parent->inherited;
@@ -115,7 +120,7 @@ inline int SmallFiles::open(const Op& op, const NodeRef& node) {
   if (node->directory && want == W_OK) return EISDIR;
   if (!may(*node, want)) return EACCES;
   if (op.open_flags & O_TRUNC) node->size = 0;
-  if (op.handle) opens_[op.handle] = node;
+  add_open(op.handle, node);
   return 0;
 }
 
@@ -141,7 +146,13 @@ inline int SmallFiles::on_name(const Op& op, ObjectId fresh, Result* out) {
       if (!may(*parent, W_OK)) return EACCES;
       out->object = make(op, fresh, parent, op.kind == OpKind::mkdir);
       out->created = true;
-      if (op.handle) opens_[op.handle] = out->object;
+      add_open(op.handle, out->object);
+      return 0;
+    case OpKind::tmpfile:
+      if (!may(*parent, W_OK)) return EACCES;
+      out->object = objects_[fresh] =
+          std::make_shared<Node>(Node{.id = fresh, .mode = op.mode & 0777, .names = 0, .unnamed = true});
+      add_open(op.handle, out->object);
       return 0;
     case OpKind::unlink:
     case OpKind::rmdir:
@@ -199,6 +210,7 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
     node = it->second;
   }
   if (!node) return EBADFD;
+  if (node->lost) return ESTALE;
   out->object = node;
   switch (op.kind) {
     case OpKind::link: {
@@ -207,7 +219,8 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
       if (entry(to, op.name2)) return EEXIST;
       if (!may(*to, W_OK)) return EACCES;
       if (node->directory) return EPERM;
-      if (!node->names) return ENOENT;
+      if (!node->names && !(node->unnamed && node->opens)) return ENOENT;
+      node->unnamed = false;
       to->entries.emplace(op.name2, node);
       ++node->names;
       return 0;
@@ -217,12 +230,14 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
     case OpKind::opendir:
       if (!node->directory) return ENOTDIR;
       if (!may(*node, R_OK)) return EACCES;
-      opens_[op.handle] = node;
+      add_open(op.handle, node);
       return 0;
     case OpKind::readdir:
       if (!node->names) return ENOENT;
       if (op.offset == kListed) return 0;
       for (const auto& [name, child] : node->entries) out->names.insert(name);
+      return 0;
+    case OpKind::statfs:
       return 0;
     case OpKind::access:
       return may(*node, op.mode) ? 0 : EACCES;
@@ -242,10 +257,11 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
     case OpKind::flush:
       return lock(op, node->locks);
     case OpKind::release:
-      node->locks.clear_flock(op.handle);
+      node->locks.close(op.handle);
       [[fallthrough]];
     case OpKind::releasedir:
       opens_.erase(op.handle);
+      node->lost = --node->opens == 0 && !node->names && !node->directory;
       return 0;
     default:
       return EOPNOTSUPP;
@@ -263,7 +279,7 @@ inline int SmallFiles::lock(const Op& op, LockTable& locks) {
     if (error || op.mode == LOCK_UN) locks.clear_flock(op.handle);
     return error;
   }
-  if (op.mode != F_UNLCK) return locks.set(op.owner, op.offset, last_locked(op), op.mode == F_WRLCK);
+  if (op.mode != F_UNLCK) return locks.set(op.owner, op.offset, last_locked(op), op.mode == F_WRLCK, op.handle);
   locks.clear(op.owner, op.offset, last_locked(op));
   return 0;
 }

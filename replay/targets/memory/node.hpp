@@ -22,6 +22,7 @@ struct MemoryTree::Node {
   Attr attr;                  // mode, owner, links and times; the size of a regular file is data's
   std::vector<ObjectId> ids;  // under which the operations know it
   unsigned opens = 0;
+  bool unnamed = false;  // made without a name, so that it may get one
   FileData data;
   std::string target;  // symlink
   std::map<std::string, std::string, std::less<>> xattrs;

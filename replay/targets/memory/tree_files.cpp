@@ -45,7 +45,7 @@ int MemoryTree::release(Context& c) {
   NodePtr node = it->second.node;
   opens_.erase(it);
   --node->opens;
-  node->locks.clear_flock(c.op.handle);
+  node->locks.close(c.op.handle);
   c.released = true;
   unlinked(node);
   return 0;
@@ -185,7 +185,7 @@ int MemoryTree::lock(Context& c) {
   bool exclusive = op.mode == F_WRLCK;
   // A lock in the way is getlk's answer, not its failure.
   if (op.kind == OpKind::getlk) return 0;
-  return node->locks.set(op.owner, op.offset, end, exclusive);
+  return node->locks.set(op.owner, op.offset, end, exclusive, op.handle);
 }
 
 int MemoryTree::flock(Context& c) {

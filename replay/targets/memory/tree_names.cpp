@@ -93,6 +93,7 @@ int MemoryTree::tmpfile(Context& c) {
   if (parent->gone()) return ENOENT;
   NodePtr node = new_node(c, S_IFREG | (c.op.mode & 07777));
   node->attr.nlink = 0;
+  node->unnamed = true;
   teach(c.op.object, node);
   open_node(c.op.handle, node, c.op.open_flags);
   reply_attr(*node, c.outcome);
@@ -118,8 +119,9 @@ int MemoryTree::link(Context& c) {
   if (parent->gone()) return ENOENT;
   if (node->is_dir()) return EPERM;
   // A file without a name can get its first one only while it's open, as with O_TMPFILE.
-  if (node->gone() && node->opens == 0) return ENOENT;
+  if (node->gone() && (node->opens == 0 || !node->unnamed)) return ENOENT;
   set_entry(*parent, c.op.name2, node);
+  node->unnamed = false;
   ++node->attr.nlink;
   node->touch(false);
   reply_attr(*node, c.outcome);
