@@ -191,7 +191,7 @@ int run_capture(CaptureOptions& options) {
                       }});
   Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
-            options.kernel_checks, open_file_limits());
+            options.kernel_checks, descriptor_limits(), waiting_limits());
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), *options.uring);
   session.start();
@@ -242,6 +242,7 @@ int run_capture(CaptureOptions& options) {
     if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
     std::vector<std::string> lines = stalls.look(coarse_now());
     if (options.abort_stalled && stalls.own_fault() && !std::exchange(aborted, true)) {
+      const ReservedDescriptors reserved;
       const int error = abort_connection(connection);
       lines.push_back(error == 0 ? "connection aborted: applications get errors instead of waiting"
                                  : std::string("the connection can't be aborted: ") + strerror(error));

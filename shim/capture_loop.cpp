@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "process_limits.hpp"
 #include "signals.hpp"
 #include "util/units.hpp"
 
@@ -39,6 +40,7 @@ CaptureLoop::~CaptureLoop() {
 
 int CaptureLoop::run() {
   while (stop_reason_.empty() && !command_ended_ && !parts_.session.ended()) wait(200);
+  const ReservedDescriptors to_end;
   if (parts_.command)
     end_command();
   else

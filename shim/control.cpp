@@ -20,6 +20,7 @@
 
 #include "fail.hpp"
 #include "mount.hpp"
+#include "process_limits.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -142,6 +143,7 @@ ControlServer::~ControlServer() {
 }
 
 void ControlServer::admit() {
+  const ReservedDescriptors reserved;
   for (;;) {
     UniqueFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;

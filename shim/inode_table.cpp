@@ -281,6 +281,7 @@ void InodeTable::erase_if_unused(Inode* inode) {
   while (inode && inode != &root_ && inode->lookups == 0 && inode->users == 0 && inode->children == 0) {
     Inode* parent = inode->parent;
     drop_fd(inode);
+    if (!parent) ids_.erase(mark_of(inode->key));  // made by O_TMPFILE and never named: it can't come back
     nodes_.take_back(inode->node);
     auto at = inodes_.find(inode->key);
     if (at != inodes_.end() && at->second.get() == inode)

@@ -300,7 +300,8 @@ OpenHandle* add_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   fi->fh = reinterpret_cast<uint64_t>(h);
   std::lock_guard lock(r.shim.handles_mutex);
   r.shim.handles.insert(h);
-  r.shim.open_files.opened(h->uid);
+  std::lock_guard counting(r.shim.shares_mutex);
+  r.shim.descriptors.take(h->uid);
   return h;
 }
 
@@ -308,7 +309,11 @@ void drop_handle(Shim& shim, OpenHandle* handle) {
   {
     std::lock_guard lock(shim.handles_mutex);
     shim.handles.erase(handle);
-    shim.open_files.closed(handle->uid);
+  }
+  {
+    std::lock_guard counting(shim.shares_mutex);
+    shim.descriptors.give_back(handle->uid);
+    if (handle->other.load() >= 0) shim.descriptors.give_back(handle->uid);
   }
   --handle->inode->opens;
   delete handle;
@@ -316,8 +321,22 @@ void drop_handle(Shim& shim, OpenHandle* handle) {
 
 bool may_open_more(Request& r) {
   if (r.caller.uid == 0) return true;
-  std::lock_guard lock(r.shim.handles_mutex);
-  return r.shim.open_files.may_open(r.caller.uid);
+  std::lock_guard counting(r.shim.shares_mutex);
+  return r.shim.descriptors.may_take(r.caller.uid);
+}
+
+bool DescriptorShare::charge(Shim& shim, uid_t uid) {
+  std::lock_guard counting(shim.shares_mutex);
+  if (!shim.descriptors.try_take(uid)) return false;
+  shim_ = &shim;
+  uid_ = uid;
+  return true;
+}
+
+DescriptorShare::~DescriptorShare() {
+  if (!shim_) return;
+  std::lock_guard counting(shim_->shares_mutex);
+  shim_->descriptors.give_back(uid_);
 }
 
 OpenHandle::~OpenHandle() {
@@ -331,13 +350,18 @@ int lower_fd(Shim& shim, OpenHandle* handle, bool direct) {
   if (known >= 0) return known;
   constexpr int kKept = O_ACCMODE | O_APPEND | O_SYNC | O_NOATIME;
   int flags = fcntl(handle->fd, F_GETFL);
-  int fd = open_lower(shim, handle->fd, (flags & kKept) | (direct ? O_DIRECT : 0));
+  DescriptorShare share;
+  const bool may = share.charge(shim, handle->uid);
+  int fd = may ? open_lower(shim, handle->fd, (flags & kKept) | (direct ? O_DIRECT : 0)) : -EMFILE;
   if (fd < 0) {
     // The file may not be opened any more: data that takes the page cache is better than data that is refused.
     if (!direct) fcntl(handle->fd, F_SETFL, flags & ~O_DIRECT);
     return handle->fd;
   }
-  if (handle->other.compare_exchange_strong(known, fd)) return fd;
+  if (handle->other.compare_exchange_strong(known, fd)) {
+    share.keep();  // drop_handle() gives it back
+    return fd;
+  }
   close(fd);
   return known;
 }

@@ -22,10 +22,10 @@
 #include "fingerprint.hpp"
 #include "inode_table.hpp"
 #include "lock_ranges.hpp"
-#include "open_files.hpp"
 #include "process_table.hpp"
 #include "recorder.hpp"
 #include "under_way.hpp"
+#include "user_shares.hpp"
 
 namespace fsr::shim {
 
@@ -55,6 +55,23 @@ struct OpenHandle {
   ~OpenHandle();
 };
 
+struct Shim;
+
+// One descriptor that is charged to a user, from charge() until its end.
+class DescriptorShare {
+ public:
+  DescriptorShare() = default;
+  ~DescriptorShare();
+  DescriptorShare(const DescriptorShare&) = delete;
+  DescriptorShare& operator=(const DescriptorShare&) = delete;
+  bool charge(Shim& shim, uid_t uid);  // false: that user may not have one more
+  void keep() { shim_ = nullptr; }     // somebody else gives it back
+
+ private:
+  Shim* shim_ = nullptr;
+  uid_t uid_ = 0;
+};
+
 // One lower descriptor for all POSIX (or OFD) locks that one owner has on one file: as an open-file-description lock it conflicts
 // with other owners and other programs, never with the owner itself.
 struct LockFile {
@@ -62,6 +79,7 @@ struct LockFile {
   bool writable = false, readable = false;
   const OpenHandle* handle = nullptr;  // through which it was made
   LockRanges ranges;                   // guarded by Shim::locks_mutex
+  DescriptorShare share;
   ~LockFile();
 };
 
@@ -74,14 +92,15 @@ struct LockKey {
 // What all requests share. Set up before the session starts, alive until it has ended.
 struct Shim {
   Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, Content content_arg, EntryCache::Settings cache,
-       bool kernel_checks_arg, OpenFiles::Limits limits)
+       bool kernel_checks_arg, UserShares::Limits descriptor_limits, UserShares::Limits thread_limits)
       : recorder(recorder_arg),
         inodes(inodes_arg),
         entries(std::move(cache)),
         proc_fd(proc_fd_arg),
         content(content_arg),
         kernel_checks(kernel_checks_arg),
-        open_files(limits) {
+        descriptors(descriptor_limits),
+        waits(thread_limits) {
     inodes.open_by_instance = [this](const Inode* inode) { return open_by_instance(inode); };
   }
   Recorder& recorder;
@@ -96,7 +115,9 @@ struct Shim {
   ~Shim();  // closes what the kernel never released because the connection ended first
   std::mutex handles_mutex;
   std::unordered_set<OpenHandle*> handles;
-  OpenFiles open_files;                      // guarded by handles_mutex
+  std::mutex shares_mutex;                   // taken last
+  UserShares descriptors;                    // of open files and locks; guarded by shares_mutex
+  UserShares waits;                          // threads of lock requests that wait; guarded by shares_mutex
   int open_by_instance(const Inode* inode);  // an O_PATH descriptor, or -errno
   std::mutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;

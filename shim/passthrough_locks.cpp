@@ -35,6 +35,7 @@ struct Waiting {
   explicit Waiting(fuse_req_t req, OpKind kind) : request(req, kind) {}
   Request request;
   Ring* ring = nullptr;
+  bool counted = false;  // in Shim::waits
   std::atomic<bool> interrupted{false};
   pthread_t thread{};
 };
@@ -58,6 +59,10 @@ void on_interrupt(fuse_req_t, void* data) {
 void answer(std::unique_ptr<Waiting> waiting, int error) {
   Shim& shim = waiting->request.shim;
   Ring* ring = waiting->ring;
+  if (waiting->counted) {
+    std::lock_guard counting(shim.shares_mutex);
+    shim.waits.give_back(waiting->request.caller.uid);
+  }
   waiting->request.end(error);
   shim.recorder.give_back(ring);
   fuse_reply_err(waiting->request.req(), error);
@@ -102,6 +107,12 @@ Desk& desk() {
 // `take` gets the lock, however long it takes; 0 or errno.
 void answer_from_thread(std::unique_ptr<Waiting> waiting, std::function<int(Waiting&)> take) {
   Waiting* raw = waiting.get();
+  {
+    Shim& shim = raw->request.shim;
+    std::lock_guard counting(shim.shares_mutex);
+    raw->counted = shim.waits.try_take(raw->request.caller.uid);
+  }
+  if (!raw->counted) return answer(std::move(waiting), ENOLCK);
   fuse_req_interrupt_func(raw->request.req(), on_interrupt, raw);
   try {
     desk();  // opened here, where a failure can be answered
@@ -203,6 +214,11 @@ std::shared_ptr<LockFile> lock_file(Shim& shim, OpenHandle* h, uint64_t owner, s
   if (slot && (type == F_UNLCK || (type == F_WRLCK ? slot->writable : slot->readable))) return slot;
   auto file = std::make_shared<LockFile>();
   file->handle = h;
+  if (!file->share.charge(shim, h->uid)) {
+    if (!slot) shim.locks.erase({h->inode, owner});
+    errno = ENOLCK;
+    return nullptr;
+  }
   // For both types if possible; else as the application could open it.
   int fd = open_lower(shim, h->fd, O_RDWR | O_NONBLOCK);
   int mode = O_RDWR;

@@ -10,8 +10,14 @@
 #include <fstream>
 
 #include "signals.hpp"
+#include "util/cgroup.hpp"
 
 namespace fsr::shim {
+
+// Descriptors for control sockets and their clients, the mount and the connection.
+constexpr rlim_t kReservedDescriptors = 32;
+
+static void keep_descriptors(rlim_t kept);
 
 Surroundings leave_surroundings() {
   Surroundings original{.signals = block_signals()};
@@ -25,6 +31,7 @@ Surroundings leave_surroundings() {
   rlim_t most_files = 0;
   std::ifstream("/proc/sys/fs/nr_open") >> most_files;
   raise(RLIMIT_NOFILE, most_files, &original.files);
+  keep_descriptors(kReservedDescriptors);
   // The kernel holds each application to its own limit before a write gets here.
   raise(RLIMIT_FSIZE, 0, &original.file_size);
   return original;
@@ -38,16 +45,41 @@ void resist_memory_pressure() {
   close(fd);
 }
 
-OpenFiles::Limits open_file_limits() {
+static UserShares::Limits shares_of(size_t all) { return {all / 2, all / 4 * 3}; }
+
+UserShares::Limits descriptor_limits() {
   rlimit files;
   getrlimit(RLIMIT_NOFILE, &files);
-  return {size_t(files.rlim_cur / 2), size_t(files.rlim_cur / 4 * 3)};
+  return shares_of(size_t(files.rlim_cur));
 }
 
 size_t descriptor_budget() {
   rlimit files;
   getrlimit(RLIMIT_NOFILE, &files);
-  return size_t(std::clamp<rlim_t>(files.rlim_cur / 2, 16, 100'000));
+  return size_t(std::clamp<rlim_t>(files.rlim_cur / 8, 16, 100'000));
 }
+
+UserShares::Limits waiting_limits() {
+  size_t threads = 1 << 15;
+  auto bound = [&](const char* path, size_t per_thread) {
+    size_t value;
+    if (std::ifstream(path) >> value) threads = std::min(threads, value / per_thread);
+  };
+  bound("/proc/sys/kernel/threads-max", 1);
+  bound("/proc/sys/vm/max_map_count", 2);  // a stack and the page that guards it
+  if (const auto limit = cgroup_limit("pids", "pids.max", "pids.max")) threads = std::min<size_t>(threads, *limit);
+  return shares_of(threads);
+}
+
+// The soft limit is kept below the hard one, which alone bounds what is opened while that is lifted.
+static void keep_descriptors(rlim_t kept) {
+  rlimit files;
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max - std::min(kept, files.rlim_max / 8);
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+ReservedDescriptors::ReservedDescriptors() { keep_descriptors(0); }
+ReservedDescriptors::~ReservedDescriptors() { keep_descriptors(kReservedDescriptors); }
 
 }  // namespace fsr::shim

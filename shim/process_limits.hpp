@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "command.hpp"
-#include "open_files.hpp"
+#include "user_shares.hpp"
 
 namespace fsr::shim {
 
@@ -17,11 +17,24 @@ Surroundings leave_surroundings();
 // permitted, not.
 void resist_memory_pressure();
 
-// Files that users may have open: one user half of the descriptors, all but root three quarters, and the rest remains for root
-// and the capture itself. (What the inode table holds it gives back when there are none left.)
-OpenFiles::Limits open_file_limits();
+// Descriptors that open files and locks of users may occupy: one user half of them, all users but root three quarters. The rest
+// remains for the inode table, for root and for the capture itself.
+UserShares::Limits descriptor_limits();
 
-// Half of the descriptors are for the files that applications open.
+// Descriptors that the inode table may hold: an eighth of them.
 size_t descriptor_budget();
+
+// Threads for lock requests that wait: one user half of those that this process may have, all users but root three quarters.
+UserShares::Limits waiting_limits();
+
+// While it lives, the calling thread may use the descriptors that this process keeps for being controlled and ended. (So may other
+// threads in that time.)
+class ReservedDescriptors {
+ public:
+  ReservedDescriptors();
+  ~ReservedDescriptors();
+  ReservedDescriptors(const ReservedDescriptors&) = delete;
+  ReservedDescriptors& operator=(const ReservedDescriptors&) = delete;
+};
 
 }  // namespace fsr::shim

@@ -100,3 +100,17 @@ TEST_CASE("identities: a file takes few bytes, and none when it is gone") {
   for (uint64_t i = 1; i <= 300'000; ++i) ids.erase(mark(i));
   CHECK(ids.size() == 0);
 }
+
+TEST_CASE("inode table: a file that never had a name leaves nothing behind") {
+  Table t;
+  const FileKey key{99, 7, 1};
+  Inode* inode = t.inodes.add(key, S_IFREG, nullptr, "", -1);
+  const ObjectId id = inode->id;
+  t.inodes.forget(inode, 1);
+  CHECK(t.inodes.id_of(key) != id);
+  inode = t.inodes.add({99, 8, 1}, S_IFREG, nullptr, "", -1);
+  const ObjectId named = inode->id;
+  CHECK(t.inodes.find({99, 8, 1}, t.inodes.root(), "name") == inode);
+  t.inodes.forget(inode, 2);
+  CHECK(t.inodes.id_of({99, 8, 1}) == named);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many files each user has open. All of them are open in this process, too, and one user must not take the descriptors that
-// the others need. Root is never refused. Not thread-safe.
+// Counts how much of a limited resource of this process each user occupies: descriptors, or threads for lock requests that wait.
+// One user must not take what all others need. Root is never refused. Not thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -10,23 +10,29 @@
 
 namespace fsr::shim {
 
-class OpenFiles {
+class UserShares {
  public:
   struct Limits {
     size_t one_user, all_users;
   };
-  explicit OpenFiles(Limits limits) : limits_(limits) {}
-  bool may_open(uid_t uid) const {
+  explicit UserShares(Limits limits) : limits_(limits) {}
+  bool may_take(uid_t uid) const {
     if (uid == 0) return true;
     auto at = by_user_.find(uid);
     return all_ < limits_.all_users && (at == by_user_.end() || at->second < limits_.one_user);
   }
-  void opened(uid_t uid) {
+  void take(uid_t uid) {
     if (uid == 0) return;
     ++by_user_[uid];
     ++all_;
   }
-  void closed(uid_t uid) {
+  // False: that user, or all users together, have as many as they may.
+  bool try_take(uid_t uid) {
+    const bool may = may_take(uid);
+    if (may) take(uid);
+    return may;
+  }
+  void give_back(uid_t uid) {
     if (uid == 0) return;
     if (auto at = by_user_.find(uid); --at->second == 0) by_user_.erase(at);
     --all_;
