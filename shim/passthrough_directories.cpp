@@ -61,7 +61,8 @@ void readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_fil
   int error = 0;
   {
     std::lock_guard lock(h->position);
-    if (uint64_t(offset) != h->cursor && lseek(h->fd, offset, SEEK_SET) < 0) error = errno;
+    // A listing that begins anew is told so: btrfs shows what was made since the last time from there on only.
+    if ((offset == 0 || uint64_t(offset) != h->cursor) && lseek(h->fd, offset, SEEK_SET) < 0) error = errno;
     got = error ? -1 : syscall(SYS_getdents64, h->fd, lower.data(), lower.size());
     if (got < 0 && !error) error = errno;
     h->cursor = uint64_t(offset);

@@ -49,10 +49,16 @@ void on_inode(Request& r, fuse_ino_t ino, Want want, Call call) {
   r.op.result = uint64_t(n);
 }
 
+// Whether the value of an attribute goes into the trace: what applications keep there is content like that of files. Others say who
+// may do what, as modes do (access lists, capabilities, labels).
+bool records_value(const Shim& shim, std::string_view name) {
+  return shim.content == Content::full || !(name.starts_with("user.") || name.starts_with("trusted."));
+}
+
 // Answers a request for `size` bytes with `n` bytes of `value`, or with n alone when only the size was asked for.
 void answer(Request& r, size_t size, const std::vector<char>& value) {
   size_t n = size_t(r.op.result);
-  if (size != 0) r.op.data = {value.data(), n};
+  if (size != 0 && (r.op.kind == OpKind::listxattr || records_value(r.shim, r.op.name))) r.op.data = {value.data(), n};
   r.end(0);
   if (size == 0)
     fuse_reply_xattr(r.req(), n);
@@ -110,7 +116,7 @@ void listxattr(fuse_req_t req, fuse_ino_t ino, size_t size) {
 void setxattr(fuse_req_t req, fuse_ino_t ino, const char* name, const char* value, size_t size, int flags) {
   Request r(req, OpKind::setxattr);
   r.op.name = name;
-  r.op.data = {value, size};
+  if (records_value(r.shim, name)) r.op.data = {value, size};
   r.op.length = size;
   r.op.flags = uint32_t(flags);
   on_inode(r, ino, std::string_view(name) == "system.posix_acl_access" ? Want::kSetAcl : Want::kChange,

@@ -36,3 +36,21 @@ check "threads of work at once" fsshim capture busy -o busy.zst -- sh -c '
 check "all of it is there" eval '[ "$(find busy -type f | wc -l)" = 720 ]'
 check "its trace verifies" fstrace verify busy.zst
 check "its trace is in order of start" eval 'fstrace dump busy.zst | awk "{if (\$1 + 0 < last) exit 1; last = \$1 + 0}"'
+
+# --- a directory that is read again from its beginning, on btrfs
+truncate -s 300M btrfs.img && mkfs.btrfs -q btrfs.img >/dev/null && mkdir btrfs && mount -o loop btrfs.img btrfs && mkdir btrfs/d
+cat >again.py <<'END'
+import ctypes
+libc = ctypes.CDLL(None)
+libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
+libc.readdir.argtypes = libc.rewinddir.argtypes = [ctypes.c_void_p]
+stream = libc.opendir(b"btrfs/d")
+open("btrfs/d/new", "w").close()
+libc.rewinddir(stream)
+names = 0
+while libc.readdir(stream):
+    names += 1
+print(names)
+END
+check "rewinddir shows a file made since opendir" eval '[ "$(fsshim capture btrfs/d -o again.zst -- python3 again.py)" = 3 ]'
+umount btrfs

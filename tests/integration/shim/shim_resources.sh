@@ -43,6 +43,50 @@ many_of_one() { (ulimit -n 2048; (ulimit -n 512; few fsshim capture d -o one.zst
   while ! grep -q " $PWD/d fuse" /proc/self/mounts; do sleep 0.05; done
   python3 open-many.py; fsshim stop d >/dev/null; wait $capture); }
 check "one user's open files leave room for others'" eval 'many_of_one 2>/dev/null | grep -q "ENFILE True root opens more"'
+cat >lock-many.py <<'END'
+# 40 processes of one user lock 60 files each; prints how that ended for them, and whether root may lock.
+import errno, fcntl, os
+for i in range(60):
+    os.close(os.open(f"d/l{i}", os.O_RDWR | os.O_CREAT))
+    os.chmod(f"d/l{i}", 0o666)
+ready, done = os.pipe(), os.pipe()
+children = []
+for n in range(40):
+    children.append(os.fork())
+    if children[-1] == 0:
+        os.setgid(1000)
+        os.setuid(1000)
+        held, said = [], ""
+        try:
+            for i in range(60):
+                held.append(os.open(f"d/l{i}", os.O_RDWR))
+                fcntl.lockf(held[-1], fcntl.LOCK_EX, 1, n)
+        except OSError as e:
+            said = errno.errorcode[e.errno]
+        os.write(ready[1], said.ljust(10).encode())
+        os.close(done[1])
+        os.read(done[0], 1)
+        os._exit(0)
+said = {os.read(ready[0], 10).decode().strip() for _ in children}
+mine = os.open("d/root", os.O_RDWR | os.O_CREAT)
+fcntl.lockf(mine, fcntl.LOCK_EX)
+status = os.spawnlp(os.P_WAIT, "sh", "sh", "-c", "timeout 20 fsshim list | grep -q recording")
+print("refused" if said <= {"", "ENFILE", "ENOLCK"} and len(said) > 1 else said, "root locks", "list", status)
+os.close(done[1])
+for pid in children:
+    os.waitpid(pid, 0)
+END
+many_locks() { (ulimit -n 2048; (ulimit -n 512; few fsshim capture d -o locks.zst) & capture=$!
+  while ! grep -q " $PWD/d fuse" /proc/self/mounts; do sleep 0.05; done
+  python3 lock-many.py; timeout 20 fsshim stop d >/dev/null && echo stopped; wait $capture); }
+check "one user's locks leave room for others, for list and for stop" \
+  eval 'many_locks 2>/dev/null | tr "\n" " " | grep -q "^refused root locks list 0 stopped"'
+
+# --- what is not content is not recorded unasked
+setfattr -n user.secret -v PASSWORD123 d/g
+check "values of extended attributes are not recorded" eval '
+  fsshim capture d -o attr.zst -- sh -c "getfattr -n user.secret d/g && setfattr -n user.other -v PASSWORD123 d/g" | grep -q PASSWORD123 &&
+  fstrace dump attr.zst | grep -q setxattr && ! fstrace dump attr.zst | grep -q PASSWORD123'
 
 # --- the trace's file system runs full
 mount -t tmpfs -o size=6m none small
