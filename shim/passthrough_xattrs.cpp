@@ -49,8 +49,8 @@ void on_inode(Request& r, fuse_ino_t ino, Want want, Call call) {
   r.op.result = uint64_t(n);
 }
 
-// Whether the value of an attribute goes into the trace: what applications keep there is content like that of files. Others say who
-// may do what, as modes do (access lists, capabilities, labels).
+// Whether the value of an attribute goes into the trace: what applications keep there is content like that of files. Others say
+// who may do what, as modes do (access lists, capabilities, labels).
 bool records_value(const Shim& shim, std::string_view name) {
   return shim.content == Content::full || !(name.starts_with("user.") || name.starts_with("trusted."));
 }

@@ -27,8 +27,8 @@ size_t descriptor_budget();
 // Threads for lock requests that wait: one user half of those that this process may have, all users but root three quarters.
 UserShares::Limits waiting_limits();
 
-// While it lives, the calling thread may use the descriptors that this process keeps for being controlled and ended. (So may other
-// threads in that time.)
+// While it lives, the calling thread may use the descriptors that this process keeps for being controlled and ended. (So may
+// other threads in that time.)
 class ReservedDescriptors {
  public:
   ReservedDescriptors();

@@ -6,8 +6,8 @@
 
 namespace fsr {
 
-// Bytes: half of the machine's memory, or of what this process may have if that is less: address space (RLIMIT_AS), or the memory of
-// its control group.
+// Bytes: half of the machine's memory, or of what this process may have if that is less: address space (RLIMIT_AS), or the memory
+// of its control group.
 size_t memory_budget();
 
 }  // namespace fsr
