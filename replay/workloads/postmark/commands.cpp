@@ -12,9 +12,18 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 namespace fsr::postmark {
+
+namespace {
+
+constexpr int64_t kLargestSize = 2'000'000'000;  // bytes of a file; the original accepts more, but computes with 32 bits
+
+}  // namespace
 
 struct Commands::Entry {
   const char* name;  // matched as the beginning of a line
@@ -73,13 +82,22 @@ void Commands::error(const std::string& why) {
   fmt::print(stderr, "Error: {}\n", why);
 }
 
-void Commands::print(const std::string& text, const std::string& file) {
-  if (file.empty()) {
-    fputs(text.c_str(), stdout);
-    return;
-  }
-  std::ofstream out(file, std::ios::app);
-  if (!(out << text).flush()) error("cannot write '" + file + "': " + strerror(errno));
+std::ofstream Commands::open(const std::string& file) {
+  std::ofstream out;
+  if (file.empty()) return out;
+  out.open(file, std::ios::app);
+  if (!out.is_open()) unwritable(file);
+  return out;
+}
+
+void Commands::unwritable(const std::string& file) {
+  error("cannot write '" + file + "': " + strerror(errno) + "; the output goes to standard output");
+}
+
+void Commands::print(const std::string& text, std::ofstream out, const std::string& file) {
+  if (out.is_open() && (out << text).flush()) return;
+  if (out.is_open()) unwritable(file);
+  fputs(text.c_str(), stdout);
 }
 
 void Commands::set_number(const std::string& argument, int64_t least, int64_t most, int64_t& to, const char* why) {
@@ -95,9 +113,9 @@ void Commands::set_bias(const std::string& argument, int64_t& to) {
 void Commands::set_size(const std::string& argument) {
   std::istringstream words(argument);
   int64_t low = 0, high = 0;
-  if (!(words >> low) || low <= 0 || low > INT_MAX / 2) return error("no file size low or high bounds specified");
+  if (!(words >> low) || low <= 0 || low > kLargestSize) return error("no file size low or high bounds specified");
   words >> high;
-  if (high > INT_MAX / 2) return error("no file size low or high bounds specified");
+  if (high > kLargestSize) return error("no file size low or high bounds specified");
   settings_.size_low = low;
   settings_.size_high = std::max(low, high);
 }
@@ -120,19 +138,30 @@ void Commands::set_location(const std::string& argument) {
   settings_.locations.push_back(location);
 }
 
-void Commands::run(const std::string& file) try { print(run_(settings_), file); } catch (const std::exception& e) {
+// The file is opened before the run, because its user should not learn after an hour that it can't be written.
+void Commands::run(const std::string& file) try {
+  std::ofstream out = open(file);
+  print(run_(settings_), std::move(out), file);
+} catch (const std::exception& e) {
   error(e.what());
 }
 
 void Commands::show(const std::string& file) {
-  print(settings_.text_above(), file);
-  print(settings_.text_locations(), "");
-  print(settings_.text_below(), file);
+  std::ofstream out = open(file);
+  const std::string locations = settings_.text_locations();
+  if (out.is_open()) {
+    print(settings_.text_above() + settings_.text_below(), std::move(out), file);
+    fputs(locations.c_str(), stdout);
+  } else {
+    fputs((settings_.text_above() + locations + settings_.text_below()).c_str(), stdout);
+  }
 }
 
 void Commands::help(const std::string& command) {
+  auto begins = [&](const Entry& entry) { return std::string_view(entry.name).starts_with(command); };
+  const bool any = std::any_of(std::begin(kEntries), std::end(kEntries), begins);
   for (const Entry& entry : kEntries)
-    if (command.empty() || command == entry.name) fmt::print("{} - {}\n", entry.name, entry.what);
+    if (!any || begins(entry)) fmt::print("{} - {}\n", entry.name, entry.what);
 }
 
 void Commands::perform(const std::string& line) {

@@ -2,6 +2,7 @@
 // PostMark's commands, from a configuration file or a prompt. A wrong one is reported on standard error, and the next is read.
 #pragma once
 
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -28,13 +29,18 @@ class Commands {
 
   void perform(const std::string& line);
   void error(const std::string& why);
-  void print(const std::string& text, const std::string& file);
+  // Opens the file that a command names for appending; closed: it names none, or an error was reported. Output that a file can't
+  // take goes to standard output, as with the original.
+  std::ofstream open(const std::string& file);
+  void unwritable(const std::string& file);
+  void print(const std::string& text, std::ofstream out, const std::string& file);
   void set_size(const std::string& argument);
   void set_location(const std::string& argument);
   void set_number(const std::string& argument, int64_t least, int64_t most, int64_t& to, const char* why);
   void set_bias(const std::string& argument, int64_t& to);
   void run(const std::string& file);
   void show(const std::string& file);
+  // Prints the commands that begin with `command`, or all if none does.
   void help(const std::string& command);
 
   std::function<std::string(const Settings&)> run_;

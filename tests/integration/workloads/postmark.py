@@ -77,6 +77,22 @@ def known_counts():
     case("copies leave nothing behind", not os.listdir("seed42"), os.listdir("seed42"))
 
 
+def command_lines():
+    """Commands as the original takes them: limits of sizes, the list of help, and where a report goes."""
+    theirs = run("postmark", write("help.pm", "help set\nhelp nothing\nset size 1 1073741824\nset size 1 2000000000\nshow\nquit\n"))
+    ours = run(FSBENCH, "postmark", "help.pm")
+    case("help and sizes are the original's", ours.stdout == theirs.stdout and ours.stderr == "" and ours.returncode == 0, (ours, theirs))
+    refused = run(FSBENCH, "postmark", write("size.pm", "set size 1 2000000001\nquit\n"))
+    case("a size above those is refused", refused.returncode == 1 and refused.stderr.startswith("Error: no file size"), refused)
+    for name, file, lines in (("can't be made", "/nonexistent/report", 1), ("is full", "/dev/full", 1), ("can be written", "report", 0)):
+        done = run(FSBENCH, "postmark", write("run.pm", f"set number 50\nset transactions 20\nrun {file}\nquit\n"))
+        case(f"a file for the report that {name}: the report is printed where it can be", ("seconds total" in done.stdout) == bool(lines)
+             and done.stderr.count("\n") == lines and done.returncode == lines
+             and done.stderr.startswith(f"Error: cannot write '{file}': " if lines else ""), done)
+    with open("report", encoding="ascii") as report:
+        case("the report is in its file", "seconds total" in report.read())
+
+
 def endings():
     os.mkdir("long")
     config = write("long.pm", f"set location {os.path.abspath('long')}\nset transactions 100000000\nset number 5000\nrun\nquit\n")
@@ -104,6 +120,7 @@ def main():
     with scratch():
         beside_original()
         known_counts()
+        command_lines()
         endings()
         on_servers(__file__)
     sys.exit(1 if failed else 0)
