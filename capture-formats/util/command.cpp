@@ -125,16 +125,18 @@ std::string Program::complaint(const CLI::Error& error) const {
   const CLI::App* at = app_;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
   const std::vector<std::string> rest = app_->remaining(true);
+  const std::vector<const CLI::App*> subcommands = std::as_const(*at).get_subcommands([](const CLI::App*) { return true; });
+  const bool no_subcommand = !subcommands.empty() && at->get_require_subcommand_min() > 0 && at->get_subcommands().empty();
   auto option = std::find_if(rest.begin(), rest.end(), [](const std::string& word) { return word.starts_with("-"); });
-  if (option != rest.end()) {
+  // If the first word is no subcommand, the options behind it can't be judged.
+  if (option != rest.end() && (!no_subcommand || option == rest.begin())) {
     std::vector<std::string> names;
     for (const CLI::Option* o : at->get_options())
       for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
     const std::string meant = nearest_word(option->substr(0, option->find('=')), names);
     return *option + ": no such option" + (meant.empty() ? "" : "; did you mean " + meant + "?");
   }
-  const std::vector<const CLI::App*> subcommands = std::as_const(*at).get_subcommands([](const CLI::App*) { return true; });
-  if (!subcommands.empty() && at->get_require_subcommand_min() > 0 && at->get_subcommands().empty()) {
+  if (no_subcommand) {
     std::vector<std::string> names;
     std::string all;
     for (const CLI::App* sub : subcommands) {
