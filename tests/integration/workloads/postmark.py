@@ -91,6 +91,9 @@ def command_lines():
              and done.stderr.startswith(f"Error: cannot write '{file}': " if lines else ""), done)
     with open("report", encoding="ascii") as report:
         case("the report is in its file", "seconds total" in report.read())
+    done = run(FSBENCH, "postmrk", "--detail", "run.pm")
+    case("a misspelt subcommand is named, not its options", done.returncode == 2 and
+         done.stderr.startswith("fsbench: postmrk: no such subcommand; did you mean postmark?"), done)
 
 
 def endings():
