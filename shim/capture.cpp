@@ -21,8 +21,10 @@
 
 #include "abort.hpp"
 #include "background.hpp"
+#include "backing.hpp"
 #include "capture_loop.hpp"
 #include "captured_directory.hpp"
+#include "connection.hpp"
 #include "fail.hpp"
 #include "mount.hpp"
 #include "mount_watch.hpp"
@@ -127,8 +129,11 @@ int run_capture(CaptureOptions& options) {
   const std::string& directory = captured.path;
   const WayTo way(captured.root.get());
   CaptureOutput output(options.output, directory, captured.root.get(), options.rotate != 0, options.background);
-  TraceHeader header = describe(options, directory, captured.below);
-  tell_limits(captured, header);
+  std::string why_seen;
+  const Mappings mappings = choose_mappings(options, captured.below.type, &why_seen);
+  TraceHeader header = describe(options, directory, captured.below, mappings_text(mappings, why_seen));
+  tell_limits(captured, header, options.force ? "" : why_seen);
+  if (mappings != Mappings::kSeen) want_backing_files(stack_depth(captured.below.type));
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
   ControlServer control(fields);
   std::unique_ptr<Watcher> watcher;
@@ -191,7 +196,7 @@ int run_capture(CaptureOptions& options) {
                       }});
   Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
-            options.kernel_checks, descriptor_limits(), waiting_limits());
+            options.kernel_checks, mappings, descriptor_limits(), waiting_limits());
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), *options.uring);
   session.start();
@@ -236,7 +241,7 @@ int run_capture(CaptureOptions& options) {
     _exit(1);
   };
   StallWatch stalls(options.stall);
-  bool aborted = false, told_end = false;
+  bool aborted = false, told_end = false, told_mappings = false;
   auto news = [&](bool trace_closed, int64_t now) {
     // The number is another's from now on.
     if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
@@ -247,6 +252,9 @@ int run_capture(CaptureOptions& options) {
       lines.push_back(error == 0 ? "connection aborted: applications get errors instead of waiting"
                                  : std::string("the connection can't be aborted: ") + strerror(error));
     }
+    if (const int error = shim.backings.refused(); error != 0 && !std::exchange(told_mappings, true))
+      lines.push_back(std::string("mappings of some files do not agree with changes by others, because the kernel refuses: ") +
+                      strerror(error));
     if (trace_closed) return lines;
     start_times.take([&shim](pid_t tid, uint64_t ticks) { shim.processes.started(tid, ticks); });
     for (std::string& line : watch.look(now)) lines.push_back(std::move(line));

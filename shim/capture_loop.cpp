@@ -247,7 +247,7 @@ void CaptureLoop::serve_leftovers() {
             "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n", files);
   else
     dprintf(STDERR_FILENO,
-            "fsshim: still in use, as a working directory or in a mount namespace made meanwhile: serving that until it ends "
+            "fsshim: still in use, mapped, as a working directory or in a mount namespace made meanwhile: serving that until it ends "
             "(^C cuts it off)\n");
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }

@@ -4,6 +4,7 @@
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 14)
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -30,11 +31,22 @@ constexpr unsigned kMostInBackground = 512;
 constexpr int32_t kNotifyIncEpoch = 8;  // FUSE_NOTIFY_INC_EPOCH of protocol 7.44, Linux 6.16; without a body
 
 int g_fuse_fd = -1;  // of the process's only connection
-std::atomic<bool> g_shared_mappings{false}, g_epochs{false};
+std::atomic<bool> g_shared_mappings{false}, g_epochs{false}, g_backing_files{false};
+uint32_t g_stack_depth = 0;  // of backing files; 0: none are wanted
+
+// The argument of FUSE_DEV_IOC_BACKING_OPEN.
+struct BackingMap {
+  int32_t fd;
+  uint32_t flags;
+  uint64_t padding;
+};
+constexpr unsigned long kBackingOpen = _IOW(229, 1, BackingMap), kBackingClose = _IOW(229, 2, uint32_t);
+
 std::atomic<Transport> g_transport{Transport::unknown};
 
 #if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
 constexpr uint32_t kDirectIoAllowMmap = 1u << 4;  // FUSE_DIRECT_IO_ALLOW_MMAP of Linux 6.6, in the second word of flags
+constexpr uint32_t kPassthrough = 1u << 5;        // FUSE_PASSTHROUGH of Linux 6.9, likewise
 constexpr uint32_t kFlags = FUSE_PARALLEL_DIROPS | FUSE_HANDLE_KILLPRIV;
 
 std::atomic<uint64_t> g_init_request{0};  // unique number of the unanswered INIT
@@ -60,6 +72,11 @@ void add_flags(const iovec& body) {
   memcpy(&init, body.iov_base, sizeof init);
   init.flags |= kFlags & g_offered;
   if (init.flags & FUSE_INIT_EXT) init.flags2 |= kDirectIoAllowMmap & g_offered2;
+  g_backing_files = g_stack_depth != 0 && (init.flags & FUSE_INIT_EXT) && (g_offered2 & kPassthrough);
+  if (g_backing_files) {
+    init.flags2 |= kPassthrough;
+    init.unused[0] = g_stack_depth;  // max_stack_depth
+  }
   g_shared_mappings = (init.flags & FUSE_INIT_EXT) && (init.flags2 & kDirectIoAllowMmap);
   memcpy(body.iov_base, &init, sizeof init);
 }
@@ -118,6 +135,8 @@ void negotiate(fuse_conn_info* conn, bool keeps_data, bool kernel_checks) {
   if (keeps_data) fuse_set_feature_flag(conn, FUSE_CAP_AUTO_INVAL_DATA);
   if (kernel_checks) fuse_set_feature_flag(conn, FUSE_CAP_POSIX_ACL);
   g_shared_mappings = fuse_set_feature_flag(conn, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
+  g_backing_files = g_stack_depth != 0 && fuse_set_feature_flag(conn, FUSE_CAP_PASSTHROUGH);
+  if (g_backing_files) conn->max_backing_stack_depth = g_stack_depth - 1;
   conn->max_background = kMostInBackground;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 18)
   g_transport = conn->want_ext & FUSE_CAP_OVER_IO_URING ? Transport::uring : Transport::device;
@@ -136,6 +155,20 @@ bool raise_epoch() {
   // libfuse has a call for it from 3.18 on, which writes the same.
   fuse_out_header message{sizeof message, kNotifyIncEpoch, 0};
   return write(g_fuse_fd, &message, sizeof message) == ssize_t(sizeof message);
+}
+
+void want_backing_files(uint32_t stack_depth) { g_stack_depth = stack_depth; }
+
+int backing_open(int fd) {
+  if (!g_backing_files.load(std::memory_order_relaxed)) return -EOPNOTSUPP;
+  BackingMap map{fd, 0, 0};
+  const int id = ioctl(g_fuse_fd, kBackingOpen, &map);
+  return id > 0 ? id : id < 0 ? -errno : -EINVAL;
+}
+
+void backing_close(int id) {
+  auto number = uint32_t(id);
+  ioctl(g_fuse_fd, kBackingClose, &number);
 }
 
 bool shared_mappings_allowed() { return g_shared_mappings.load(std::memory_order_relaxed); }

@@ -23,6 +23,14 @@ void negotiate(fuse_conn_info* conn, bool keeps_data, bool kernel_checks);
 // Whether shared mappings work beside direct I/O. Known once the kernel's first request has been answered.
 bool shared_mappings_allowed();
 
+// Asks for mappings of backing files (Linux 6.9), whose file systems may be stacked that deep (see stack_depth()). Before the
+// session starts; 0, as without a call: doesn't ask.
+void want_backing_files(uint32_t stack_depth);
+// Makes the lower file behind `fd` a backing file of the connection. Returns its id, or a negative errno.
+int backing_open(int fd);
+// The kernel keeps it for as long as open instances use it.
+void backing_close(int id);
+
 // How requests arrive: unknown until then.
 enum class Transport : uint8_t { unknown, device, uring };
 Transport transport();

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "backing_state.hpp"
 #include "entry_cache.hpp"
 #include "identities.hpp"
 #include "inode_numbers.hpp"
@@ -76,6 +77,7 @@ struct Inode {
   std::atomic<int64_t> kept_until{0};  // CLOCK_MONOTONIC_COARSE, ns: until then the kernel may keep an entry for it
   std::atomic<uint32_t> removals{0};   // of its last name, through this capture: done or under way
   NameChanges name_changes;            // of a directory
+  BackingState backing;                // of a regular file; guarded by Backings
 
   // Guarded by the table.
   uint64_t lookups = 0;

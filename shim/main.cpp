@@ -44,7 +44,9 @@ static int run(int argc, char** argv) {
   const std::map<std::string, uint32_t> units{{"1ns", 1}, {"100ns", 100}, {"1us", 1000}};
   const std::map<std::string, CacheMode> modes{
       {"auto", CacheMode::kAuto}, {"none", CacheMode::kNone}, {"attr", CacheMode::kAttr}, {"kernel", CacheMode::kKernel}};
-  std::string content = "none", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto", permissions = "auto",
+  const std::map<std::string, Mappings> mapping_words{
+      {"auto", Mappings::kAuto}, {"lower", Mappings::kLower}, {"seen", Mappings::kSeen}};
+  std::string content = "none", mappings = "auto", clock = "100ns", transport = "auto", overflow = "wait", cache = "auto", permissions = "auto",
               on_stall = "wait";
   Command capture_command = program.subcommand("capture", "Capture DIR until ^C, 'fsshim stop DIR' or the end of COMMAND");
   capture_command.add("DIR", capture.directory, "The directory to capture; it stays usable under its own name").required();
@@ -62,6 +64,11 @@ static int run(int argc, char** argv) {
       .stands_for("WHAT")
       .one_of(words_of(modes))
       .show_default();
+  capture_command.add("--mappings", mappings, "What mapped files are: auto, lower (DIR's own, not seen), seen")
+      .stands_for("HOW")
+      .one_of(words_of(mapping_words))
+      .show_default();
+  capture_command.flag("--force", capture.force, "Start although a process maps a file of DIR that may lose data then");
   capture_command.add("--permissions", permissions, "Who checks them before DIR's file system does: auto (nobody), kernel")
       .stands_for("WHO")
       .one_of({"auto", "kernel"})
@@ -146,6 +153,7 @@ static int run(int argc, char** argv) {
     if (own + 1 == argc) throw Fail("expected a command after --");
     if (own < argc) capture.command.assign(argv + own + 1, argv + argc);
     capture.cache = modes.at(cache);
+    capture.mappings = mapping_words.at(mappings);
     capture.kernel_checks = permissions == "kernel";
     capture.content = content == "full" ? Content::full : content == "fingerprint" ? Content::fingerprint : Content::none;
     capture.clock_unit = units.at(clock);

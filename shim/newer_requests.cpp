@@ -29,12 +29,14 @@ thread_local uint64_t t_statx = 0;  // unique number of the FUSE_STATX being ser
 thread_local StatxOut t_reply;
 thread_local uint64_t t_open = 0;      // the same of a request that opens a file,
 thread_local bool t_parallel = false;  // and what its answer says
+thread_local int t_backing = 0;        // 0: nothing about a backing file
 
 }  // namespace
 
 ssize_t translate_request(char* message, ssize_t n) {
   t_statx = t_open = 0;
   t_parallel = false;
+  t_backing = 0;
   fuse_in_header header;
   if (n < ssize_t(sizeof header)) return n;
   memcpy(&header, message, sizeof header);
@@ -62,13 +64,20 @@ void note_statx(const struct statx& s) {
 
 void note_parallel_writes() { t_parallel = true; }
 
-// fuse_open_out comes last, in the reply to FUSE_CREATE after the entry. Older kernels ignore the flag.
-static void allow_parallel_writes(const iovec& body) {
+void note_backing(int id) { t_backing = id; }
+
+// fuse_open_out comes last, in the reply to FUSE_CREATE after the entry. Older kernels ignore the first flag.
+static void complete_open(const iovec& body) {
   fuse_open_out out;
   if (body.iov_len < sizeof out) return;
   char* place = static_cast<char*>(body.iov_base) + body.iov_len - sizeof out;
   memcpy(&out, place, sizeof out);
-  out.open_flags |= FOPEN_PARALLEL_DIRECT_WRITES;
+  if (t_parallel) out.open_flags |= FOPEN_PARALLEL_DIRECT_WRITES;
+  if (t_backing != 0) {
+    constexpr uint32_t kPassthrough = 1u << 7;  // FOPEN_PASSTHROUGH
+    out.open_flags |= kPassthrough;
+    out.padding = uint32_t(t_backing);
+  }
   memcpy(place, &out, sizeof out);
 }
 
@@ -77,7 +86,7 @@ void translate_reply(iovec* parts, int count) {
   fuse_out_header header;
   memcpy(&header, parts[0].iov_base, sizeof header);
   if (header.error != 0) return;
-  if (header.unique == t_open && t_parallel) return allow_parallel_writes(parts[1]);
+  if (header.unique == t_open && (t_parallel || t_backing != 0)) return complete_open(parts[1]);
   if (header.unique != t_statx) return;
   t_statx = 0;
   header.len = sizeof header + sizeof t_reply;

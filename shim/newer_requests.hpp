@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two requests of newer kernels in the words of libfuse 3.14, which does not know them (it answers ENOSYS, and applications lose
 // birth times and O_TMPFILE). FUSE_STATX (Linux 6.6) begins with the fields of FUSE_GETATTR, and its reply is made from what the
-// handler noted; FUSE_TMPFILE (Linux 6.2) is laid out like FUSE_CREATE, and says "/" where that has a name. And a word that it
-// lacks: several threads may write to one open file at the same time. Layouts:
+// handler noted; FUSE_TMPFILE (Linux 6.2) is laid out like FUSE_CREATE, and says "/" where that has a name. And words that it
+// lacks: several threads may write to one open file at the same time; mappings are of a backing file (Linux 6.9). Layouts:
 // include/uapi/linux/fuse.h of Linux 6.6.
 //
 // Works on the thread that reads a request and answers it, without locks. With libfuse 3.17 and newer nothing is translated.
@@ -28,6 +28,8 @@ bool serving_statx();
 void note_statx(const struct statx& s);
 // Writes through the file that is being opened need not take turns.
 void note_parallel_writes();
+// Mappings of the file that is being opened are those of this backing file.
+void note_backing(int id);
 // Puts the noted reply in place of libfuse's, if this is the one to a FUSE_STATX; completes the one to an open. `parts` are
 // header and body.
 void translate_reply(iovec* parts, int count);

@@ -26,7 +26,7 @@ namespace {
 constexpr int kPatienceMs = 1000, kPatienceInAllMs = 5000;
 
 // What a looking process says of each process: it begins, then one of the others.
-enum class Look : char { begins, holds, holds_nothing };
+enum class Look : char { begins, maps, holds, holds_nothing };
 struct Report {
   pid_t pid;
   Look look;
@@ -47,16 +47,26 @@ bool link_below(const std::string& link, const std::string& directory) {
   return n > 0 && below({target, size_t(n)}, directory);
 }
 
-bool holds(const std::string& process, const std::string& directory) {
-  if (link_below(process + "/cwd", directory) || link_below(process + "/exe", directory)) return true;
-  if (directory != "/" && link_below(process + "/root", directory)) return true;
-  if (std::unique_ptr<DIR, DirCloser> fds{opendir((process + "/fd").c_str())})
-    while (dirent* e = readdir(fds.get()))
-      if (e->d_name[0] != '.' && link_below(process + "/fd/" + e->d_name, directory)) return true;
+// A line of maps: "7f00-7f10 rw-s 00000000 08:01 42   /path".
+bool shared_and_writable(const std::string& line) {
+  const size_t flags = line.find(' ') + 1;
+  return flags != 0 && line.size() >= flags + 4 && line[flags + 1] == 'w' && line[flags + 3] == 's';
+}
+
+Look look_at(const std::string& process, const std::string& directory) {
+  bool holds = false;
   std::ifstream maps(process + "/maps");
   for (std::string line; std::getline(maps, line);)
-    if (size_t at = line.find('/'); at != std::string::npos && below(line.substr(at), directory)) return true;
-  return false;
+    if (size_t at = line.find('/'); at != std::string::npos && below(line.substr(at), directory)) {
+      if (shared_and_writable(line)) return Look::maps;
+      holds = true;
+    }
+  if (holds || link_below(process + "/cwd", directory) || link_below(process + "/exe", directory)) return Look::holds;
+  if (directory != "/" && link_below(process + "/root", directory)) return Look::holds;
+  if (std::unique_ptr<DIR, DirCloser> fds{opendir((process + "/fd").c_str())})
+    while (dirent* e = readdir(fds.get()))
+      if (e->d_name[0] != '.' && link_below(process + "/fd/" + e->d_name, directory)) return Look::holds;
+  return Look::holds_nothing;
 }
 
 // A child process that looks at some processes and reports.
@@ -72,7 +82,7 @@ class Looker {
       };
       for (const pid_t* pid = first; pid != end; ++pid) {
         report(*pid, Look::begins);
-        report(*pid, holds("/proc/" + std::to_string(*pid), directory) ? Look::holds : Look::holds_nothing);
+        report(*pid, look_at("/proc/" + std::to_string(*pid), directory));
       }
     });
     const int error = errno;
@@ -120,7 +130,8 @@ Holders processes_below(const std::string& directory) {
     Looker looker(next, end, directory);
     Report report;
     while (next != end && looker.next(&report, kPatienceMs)) {
-      if (report.look == Look::holds) found.processes.push_back(named(report.pid));
+      if (report.look == Look::maps) found.mapping.push_back(named(report.pid));
+      if (report.look == Look::maps || report.look == Look::holds) found.processes.push_back(named(report.pid));
       if (report.look != Look::begins) ++next;
     }
     if (next == end) break;

@@ -315,6 +315,7 @@ void drop_handle(Shim& shim, OpenHandle* handle) {
     shim.descriptors.give_back(handle->uid);
     if (handle->other.load() >= 0) shim.descriptors.give_back(handle->uid);
   }
+  if (handle->maps) shim.backings.closed(*handle->inode);
   --handle->inode->opens;
   delete handle;
 }

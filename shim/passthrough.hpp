@@ -18,6 +18,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "backing.hpp"
 #include "credentials.hpp"
 #include "fingerprint.hpp"
 #include "inode_table.hpp"
@@ -45,6 +46,7 @@ struct OpenHandle {
   HandleId id = 0;
   int flags = 0;             // O_*, as the application opened it
   bool append_only = false;  // `fd` appends
+  bool maps = false;         // counted by Shim::backings
   const ThreadInfo* opener = nullptr;
   uid_t uid = 0;
   gid_t gid = 0;
@@ -92,13 +94,14 @@ struct LockKey {
 // What all requests share. Set up before the session starts, alive until it has ended.
 struct Shim {
   Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, Content content_arg, EntryCache::Settings cache,
-       bool kernel_checks_arg, UserShares::Limits descriptor_limits, UserShares::Limits thread_limits)
+       bool kernel_checks_arg, Mappings mappings, UserShares::Limits descriptor_limits, UserShares::Limits thread_limits)
       : recorder(recorder_arg),
         inodes(inodes_arg),
         entries(std::move(cache)),
         proc_fd(proc_fd_arg),
         content(content_arg),
         kernel_checks(kernel_checks_arg),
+        backings(mappings),
         descriptors(descriptor_limits),
         waits(thread_limits) {
     inodes.open_by_instance = [this](const Inode* inode) { return open_by_instance(inode); };
@@ -110,6 +113,7 @@ struct Shim {
   const int proc_fd;            // /proc/self/fd
   const Content content;        // record what is read and written
   const bool kernel_checks;     // permissions, beside the lower file system
+  Backings backings;
   const pid_t self = gettid();  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
   ~Shim();  // closes what the kernel never released because the connection ended first

@@ -42,6 +42,15 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
     h->append_only = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_APPEND) != 0 && (fi->flags & O_ACCMODE) != O_RDONLY;
   fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(r.shim, inode);
   fi->keep_cache = 0;
+  h->maps = fi->direct_io;
+  if (h->maps)
+    if (const int id = r.shim.backings.opened(*inode, fd, (fi->flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY); id != 0) {
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+      fi->backing_id = id;
+#else
+      note_backing(id);
+#endif
+    }
   if (!fi->direct_io || !writes_in_parallel(fd, fi->flags)) return;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 15)
   fi->parallel_direct_writes = 1;

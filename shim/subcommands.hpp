@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backing_state.hpp"
 #include "entry_cache.hpp"
 #include "filter.hpp"
 #include "fingerprint.hpp"
@@ -19,6 +20,8 @@ struct CaptureOptions {
   Content content = Content::none;
   CacheMode cache = CacheMode::kAuto;
   bool kernel_checks = false;         // permissions
+  Mappings mappings = Mappings::kAuto;
+  bool force = false;  // although a process maps a file in a way that the capture would break
   uint32_t clock_unit = 1;            // ns
   uint64_t max_size = 0, rotate = 0;  // bytes; 0: no limit
   int64_t max_time = 0;               // ns; 0: no limit

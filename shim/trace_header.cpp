@@ -36,7 +36,8 @@ std::string visible_with(CacheMode mode) {
 
 }  // namespace
 
-TraceHeader describe(const CaptureOptions& options, const std::string& directory, const MountEntry& below) {
+TraceHeader describe(const CaptureOptions& options, const std::string& directory, const MountEntry& below,
+                     const std::string& mappings) {
   utsname system = {};
   uname(&system);
   TraceHeader header;
@@ -52,7 +53,7 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   header.command = command_text(options.command);
   header.content = content_name(options.content);
   header.filter = options.filter.text();
-  header.visibility = visible_with(options.cache);
+  header.visibility = visible_with(options.cache) + "; " + mappings;
   if (options.kernel_checks)
     header.visibility +=
         "; permissions kernel: attributes are asked for at each component of a path and each open, not seen: access, chdir";

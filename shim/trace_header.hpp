@@ -10,7 +10,8 @@
 
 namespace fsr::shim {
 
-// `below`: the mount that `directory` is on. The time of the start is still to come.
-TraceHeader describe(const CaptureOptions& options, const std::string& directory, const MountEntry& below);
+// `below`: the mount that `directory` is on. `mappings`: what is seen of mappings. The time of the start is still to come.
+TraceHeader describe(const CaptureOptions& options, const std::string& directory, const MountEntry& below,
+                     const std::string& mappings);
 
 }  // namespace fsr::shim

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backing.hpp"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "connection.hpp"
+#include "fail.hpp"
+#include "inode_table.hpp"
+#include "permission.hpp"
+#include "proc_read.hpp"
+#include "subcommands.hpp"
+
+namespace fsr::shim {
+
+namespace {
+
+bool is_local_type(const std::string& type) {
+  for (const char* local : {"ext4", "xfs", "btrfs", "tmpfs", "ramfs", "f2fs", "overlay", "zfs", "bcachefs"})
+    if (type == local) return true;
+  return false;
+}
+
+// FUSE_DEV_IOC_BACKING_OPEN wants CAP_SYS_ADMIN in the first user namespace.
+bool in_first_user_namespace() {
+  unsigned long inside = 1, outside = 1, count = 0;
+  const std::string map = read_proc("self", ProcFile::uid_map);
+  return sscanf(map.c_str(), "%lu %lu %lu", &inside, &outside, &count) == 3 && inside == 0 && outside == 0 && count == UINT32_MAX;
+}
+
+std::string problem(const CaptureOptions& options, const std::string& fs_type) {
+  utsname system = {};
+  unsigned major = 0, minor = 0;
+  uname(&system);
+  sscanf(system.release, "%u.%u", &major, &minor);
+  if (std::pair(major, minor) < std::pair(6u, 9u)) return std::string("Linux 6.9 or newer is needed, this is ") + system.release;
+  if (geteuid() != 0 || !in_first_user_namespace()) return "root of the machine is needed";
+  // The kernel opens backing files with the rights of this process, which servers may not honour.
+  if (!is_local_type(fs_type)) return "the directory is on " + fs_type + ", no local file system";
+  if (options.cache == CacheMode::kKernel) return "--cache kernel has the kernel keep file data";
+  return {};
+}
+
+}  // namespace
+
+std::mutex& Backings::mutex_of(const Inode& inode) { return mutexes_[inode.node % mutexes_.size()]; }
+
+int Backings::opened(Inode& inode, int fd, bool writes) {
+  if (mappings_ == Mappings::kSeen) return 0;
+  const bool local = is_local(inode, fd);
+  std::lock_guard lock(mutex_of(inode));
+  BackingState& state = inode.backing;
+  if (state.opens == 0 && !state.lower) state.lower = local && (mappings_ == Mappings::kLower || writes);
+  ++state.opens;
+  if (!state.lower || state.id != 0) return state.id;
+  const int id = backing_open(fd);
+  if (id > 0) return state.id = id;
+  // Only the first of several opens gets here, so the kernel has none with passthrough.
+  state.lower = false;
+  int none = 0;
+  refused_.compare_exchange_strong(none, -id);
+  return 0;
+}
+
+void Backings::closed(Inode& inode) {
+  if (mappings_ == Mappings::kSeen) return;
+  int id = 0;
+  {
+    std::lock_guard lock(mutex_of(inode));
+    if (--inode.backing.opens == 0) id = std::exchange(inode.backing.id, 0);
+  }
+  if (id != 0) backing_close(id);
+}
+
+Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_type, std::string* why) {
+  if (options.mappings == Mappings::kSeen) {
+    *why = "--mappings seen";
+    return Mappings::kSeen;
+  }
+  *why = problem(options, fs_type);
+  if (why->empty()) return options.mappings;
+  if (options.mappings == Mappings::kLower) throw Fail("--mappings lower: " + *why);
+  return Mappings::kSeen;
+}
+
+std::string mappings_text(Mappings mappings, const std::string& why) {
+  constexpr const char* kSendfile = "; of sendfile and splice only reads that fill pages, marked as the kernel's";
+  switch (mappings) {
+    case Mappings::kAuto:
+      return std::string("mappings auto: not: faults of and stores through mappings of files that were first opened for writing") +
+             kSendfile;
+    case Mappings::kLower:
+      return std::string("mappings lower: not: faults of and stores through any mapping") + kSendfile;
+    case Mappings::kSeen:
+      break;
+  }
+  return "mappings seen (" + why + "): shared mappings do not agree with changes by others" + kSendfile;
+}
+
+uint32_t stack_depth(const std::string& fs_type) { return fs_type == "overlay" ? 2 : 1; }
+
+}  // namespace fsr::shim

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --mappings means, and what is remembered about each inode for it (see backing.hpp).
+#pragma once
+
+#include <cstdint>
+
+namespace fsr::shim {
+
+enum class Mappings : uint8_t {
+  kAuto,   // of the lower file if the file was first opened for writing, else seen while anybody has it open
+  kLower,  // of the lower file
+  kSeen,   // through FUSE
+};
+
+// Part of each inode; guarded by Backings.
+struct BackingState {
+  uint32_t opens = 0;
+  int id = 0;          // in use by all of these opens; 0: none
+  bool lower = false;  // mappings are the lower file's
+};
+
+}  // namespace fsr::shim

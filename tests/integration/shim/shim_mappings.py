@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Mappings are the lower file's own: what others write, beneath the capture and beside it, is seen and kept; SQLite's databases
+survive a capture that starts and ends while they are in use. What was first opened to be read is mapped visibly."""
+import mmap
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from captures import Capture  # noqa: E402
+from lower_fs import Cases, Scratch, fstrace_program, run, shim_program  # noqa: E402
+
+ROWS = 150  # of each process, in each of three stretches
+PAGE = 4096
+
+
+def insert(path, who):
+    """For each line on standard input inserts rows; says how many it has been told are in."""
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+    connection.execute("pragma journal_mode=wal")
+    connection.execute("pragma synchronous=off")
+    for _ in sys.stdin:
+        for i in range(ROWS):
+            connection.execute("insert into t values (?, ?)", (who, i))
+        print(ROWS, flush=True)
+
+
+class Inserter:
+    def __init__(self, path, who):
+        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--insert", path, who], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def begin(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def done(self):
+        return int(self.process.stdout.readline() or 0)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def stretch(*inserters):
+    for one in inserters:
+        one.begin()
+    return sum(one.done() for one in inserters)
+
+
+def database(cases, scratch, kind, directory):
+    path, trace = f"{directory}/db", f"{scratch.path}/database-{kind}.zst"
+    with sqlite3.connect(path) as connection:
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("create table t (who text, i integer)")
+    connection.close()
+    before = Inserter(path, "before")
+    good = stretch(before)
+    capture = Capture(directory, trace)
+    beneath = Inserter(path, "beneath")
+    good += stretch(before, beneath)
+    capture.process.terminate()
+    good += stretch(before, beneath)
+    before.end()
+    beneath.end()
+    capture.end()
+    connection = sqlite3.connect(path)
+    try:
+        found = connection.execute("select count(*) from t").fetchone()[0]
+        verdict = connection.execute("pragma integrity_check").fetchone()[0]
+    except sqlite3.DatabaseError as e:
+        found, verdict = 0, str(e)
+    connection.close()
+    cases.case(f"{kind}: SQLite before, beneath and after a capture", (good, verdict) == (found, "ok") and good == 5 * ROWS,
+               f"{good} rows inserted, {found} found, {verdict}")
+
+
+def pages(cases, kind, front, behind):
+    """`behind` is the directory, `front` the same through a capture."""
+    with open(f"{behind}/f", "wb") as f:
+        f.write(bytes(2 * PAGE))
+    fd, lower = os.open(f"{front}/f", os.O_RDWR), os.open(f"{behind}/f", os.O_RDWR)
+    with mmap.mmap(fd, 2 * PAGE) as m:
+        m[0] = 1
+        os.pwrite(lower, b"\2", 1)
+        cases.case(f"{kind}: a mapping shows what was written beside the capture", m[1] == 2, m[1])
+        m[2] = 3
+        m.flush()
+        os.pwrite(fd, b"\4", 3)
+        cases.case(f"{kind}: a mapping shows what was written through the capture", m[3] == 4, m[3])
+        said = os.pread(lower, 4, 0)
+        cases.case(f"{kind}: a stored byte leaves the rest of its page alone", said == b"\1\2\3\4", said)
+
+        def write():
+            for i in range(4000):
+                os.pwrite(fd, bytes([i % 250 + 1]), PAGE + 2 * (i % 2000))
+        writer = threading.Thread(target=write)
+        writer.start()
+        for i in range(40000):
+            m[PAGE + 1 + 2 * (i % 2000)] = i % 250 + 1
+        writer.join()
+        m.flush()
+    said = os.pread(lower, 4000, PAGE)
+    lost = sum(said[2 * i] != (i + 2000) % 250 + 1 for i in range(2000)) + sum(
+        said[2 * i + 1] != (i + 38000) % 250 + 1 for i in range(2000))
+    cases.case(f"{kind}: stores and writes on one page at the same time", lost == 0, f"{lost} bytes lost")
+    os.close(fd)
+    os.close(lower)
+
+
+def modes(cases, kind, front):
+    """Opens of every kind, by several threads on few files, each perhaps with a mapping."""
+    failed = []
+
+    def work(seed):
+        for i in range(seed, seed + 400):
+            how = (os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC, os.O_RDWR | os.O_CREAT, os.O_RDONLY | os.O_CREAT)[i * 7 % 5]
+            try:
+                fd = os.open(f"{front}/modes{i * 3 % 4}", how)
+                try:
+                    if i % 2 == 0 and os.fstat(fd).st_size:
+                        mmap.mmap(fd, 1, prot=mmap.PROT_READ, flags=(mmap.MAP_SHARED, mmap.MAP_PRIVATE)[i // 2 % 2]).close()
+                    elif how & os.O_RDWR:
+                        os.write(fd, b"x")
+                finally:
+                    os.close(fd)
+            except ValueError:  # truncated since
+                pass
+            except OSError as e:
+                failed.append(f"{i}: {e}")
+    for i in range(4):
+        with open(f"{front}/modes{i}", "wb") as f:
+            f.write(b"x" * PAGE)
+    threads = [threading.Thread(target=work, args=(1000 * n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    cases.case(f"{kind}: opens of each kind at the same time", not failed, f"{len(failed)}: {failed[:2]}")
+
+
+def own_files(cases, scratch, kind, directory, behind):
+    trace = f"{scratch.path}/pages-{kind}.zst"
+    with open(f"{directory}/read first", "wb") as f:
+        f.write(bytes(PAGE))
+    capture = Capture(directory, trace)
+    pages(cases, kind, directory, behind)
+    modes(cases, kind, directory)
+    fd = os.open(f"{directory}/read first", os.O_RDONLY)
+    with mmap.mmap(fd, PAGE, prot=mmap.PROT_READ) as m:
+        _ = m[0]
+        os.close(os.open(f"{directory}/read first", os.O_RDWR))
+    os.close(fd)
+    status = capture.end()
+    cases.case(f"{kind}: the capture ends well", status == 0, status)
+    faults = [line for line in run(fstrace_program(), "dump", trace).splitlines() if " read " in line and "read first" in line]
+    cases.case(f"{kind}: page faults of a file that was opened to be read are seen", len(faults) == 1 and "kernel" in faults[0], faults)
+    info = run(fstrace_program(), "info", trace)
+    cases.case(f"{kind}: the header says what is not seen", "mappings auto: not: faults" in info, info[:1500])
+
+
+def refused(cases, scratch, directory):
+    with open(f"{directory}/mapped", "w+b") as f:
+        f.write(bytes(PAGE))
+        f.flush()
+        with mmap.mmap(f.fileno(), PAGE):
+            command = [shim_program(), "capture", directory, "--mappings", "seen", "-o"]
+            done = subprocess.run([*command, f"{scratch.path}/refused.zst", "--", "true"], capture_output=True, text=True, check=False)
+            cases.case("a file that is mapped for writing: refused where mappings differ",
+                       done.returncode == 2 and f"mapped shared and writable by {os.getpid()} " in done.stderr
+                       and not os.path.exists(f"{scratch.path}/refused.zst"), (done.returncode, done.stderr))
+            done = subprocess.run([*command, f"{scratch.path}/forced.zst", "--force", "--", "true"], capture_output=True, text=True,
+                                  check=False)
+            cases.case("the same with --force", done.returncode == 0, done.stderr)
+            done = subprocess.run([shim_program(), "capture", directory, "-o", f"{scratch.path}/one.zst", "--", "true"],
+                                  capture_output=True, text=True, check=False)
+            cases.case("the same where mappings are the lower file's", done.returncode == 0, done.stderr)
+
+
+def main():
+    cases = Cases()
+    with Scratch() as scratch:
+        for kind in ("tmpfs", "ext4"):
+            directory, behind = scratch.mount(kind, size="128M"), f"{scratch.path}/behind-{kind}"
+            os.mkdir(behind)
+            run("mount", "--bind", directory, behind)
+            run("mount", "--make-private", behind)
+            own_files(cases, scratch, kind, directory, behind)
+            database(cases, scratch, kind, directory)
+            if kind == "tmpfs":
+                refused(cases, scratch, directory)
+            run("umount", behind)
+    return cases.status()
+
+
+if sys.argv[1:2] == ["--insert"]:
+    insert(*sys.argv[2:4])
+else:
+    sys.exit(main())
