@@ -91,7 +91,8 @@ std::string mappings_text(Mappings mappings, const std::string& why) {
   constexpr const char* kSendfile = "; of sendfile and splice only reads that fill pages, marked as the kernel's";
   switch (mappings) {
     case Mappings::kAuto:
-      return std::string("mappings auto: not: faults of and stores through mappings of files that were first opened for writing") +
+      return std::string(
+                 "mappings auto: not: faults of and stores through mappings of files that were first opened for writing") +
              kSendfile;
     case Mappings::kLower:
       return std::string("mappings lower: not: faults of and stores through any mapping") + kSendfile;

@@ -2,14 +2,14 @@
 // Decides, open by open, whether the mappings of a file are the lower file's own, or go through the FUSE inode's page cache.
 //
 // From Linux 6.9 an open may be answered with FOPEN_DIRECT_IO and FOPEN_PASSTHROUGH: reads and writes arrive as requests, and a
-// mapping is one of the lower file, so that it agrees with every other way to that file, outside the capture too. The kernel sends
-// no request for its page faults and for what is stored through it. A mapping of the FUSE inode is seen, but keeps pages that it
-// later writes back over what others have written meanwhile.
+// mapping is one of the lower file, so that it agrees with every other way to that file, outside the capture too. The kernel
+// sends no request for its page faults and for what is stored through it. A mapping of the FUSE inode is seen, but keeps pages
+// that it later writes back over what others have written meanwhile.
 //
 // All open instances of an inode must be of one kind (the kernel answers EIO otherwise), those with passthrough with one backing
-// id. The kernel lets go of an inode's kind before it sends the last RELEASE, and a new id may be given out once that has arrived.
-// A mapping of the lower file outlives the RELEASE, and keeps the kernel from forgetting the inode: the kind `lower` is kept for
-// as long as the inode is.
+// id. The kernel lets go of an inode's kind before it sends the last RELEASE, and a new id may be given out once that has
+// arrived. A mapping of the lower file outlives the RELEASE, and keeps the kernel from forgetting the inode: the kind `lower` is
+// kept for as long as the inode is.
 //
 // Thread-safe.
 #pragma once

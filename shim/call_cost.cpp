@@ -101,9 +101,9 @@ CapturedCost time_captured_calls(const std::string& directory, const std::string
   const Scratch scratch;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe"), trace = scratch.file("check.zst");
   const std::string output = scratch.file("output"), errors = scratch.file("errors");
-  const int status =
-      run({self, "capture", directory, "-o", trace, "--transport", transport, "--force", "--", self, "check", directory, "--calls-only"},
-          output, errors);
+  const int status = run({self, "capture", directory, "-o", trace, "--transport", transport, "--force", "--", self, "check",
+                          directory, "--calls-only"},
+                         output, errors);
   CapturedCost found;
   std::istringstream numbers(text_of(output));
   if (status != 0 || !(numbers >> found.cost.asleep >> found.cost.awake)) {

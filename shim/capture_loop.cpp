@@ -246,9 +246,10 @@ void CaptureLoop::serve_leftovers() {
     dprintf(STDERR_FILENO,
             "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n", files);
   else
-    dprintf(STDERR_FILENO,
-            "fsshim: still in use, mapped, as a working directory or in a mount namespace made meanwhile: serving that until it ends "
-            "(^C cuts it off)\n");
+    dprintf(
+        STDERR_FILENO,
+        "fsshim: still in use, mapped, as a working directory or in a mount namespace made meanwhile: serving that until it ends "
+        "(^C cuts it off)\n");
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
 

@@ -102,8 +102,8 @@ static void refuse_mapped(const std::string& directory, const std::vector<std::s
   if (processes.empty()) return;
   std::string names;
   for (const std::string& process : processes) names += (names.empty() ? "" : ", ") + process;
-  throw Fail(directory + ": mapped shared and writable by " + names + ": what these and captured processes write would be lost (" +
-             why + "); end them first, or give --force");
+  throw Fail(directory + ": mapped shared and writable by " + names +
+             ": what these and captured processes write would be lost (" + why + "); end them first, or give --force");
 }
 
 void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ) {

@@ -23,8 +23,8 @@ void same_directory_or_fail(int a, int b, const std::string& directory);
 // Decides whether to go over io_uring, and enters a user namespace where one is needed. Throws Fail for what can't be captured.
 CapturedDirectory find_captured(CaptureOptions& options);
 
-// Tells the user and the trace what the capture will not see or not allow. `mappings_differ`: why a mapping through the capture will
-// not be one with a mapping that a process has already; not empty: throws Fail if there is such a process.
+// Tells the user and the trace what the capture will not see or not allow. `mappings_differ`: why a mapping through the capture
+// will not be one with a mapping that a process has already; not empty: throws Fail if there is such a process.
 void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ);
 
 }  // namespace fsr::shim

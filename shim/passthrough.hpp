@@ -110,9 +110,9 @@ struct Shim {
   InodeTable& inodes;
   EntryCache entries;
   ProcessTable processes;
-  const int proc_fd;            // /proc/self/fd
-  const Content content;        // record what is read and written
-  const bool kernel_checks;     // permissions, beside the lower file system
+  const int proc_fd;         // /proc/self/fd
+  const Content content;     // record what is read and written
+  const bool kernel_checks;  // permissions, beside the lower file system
   Backings backings;
   const pid_t self = gettid();  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};

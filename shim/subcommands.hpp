@@ -19,9 +19,9 @@ struct CaptureOptions {
   std::string output;  // empty: default name
   Content content = Content::none;
   CacheMode cache = CacheMode::kAuto;
-  bool kernel_checks = false;         // permissions
+  bool kernel_checks = false;  // permissions
   Mappings mappings = Mappings::kAuto;
-  bool force = false;  // although a process maps a file in a way that the capture would break
+  bool force = false;                 // although a process maps a file in a way that the capture would break
   uint32_t clock_unit = 1;            // ns
   uint64_t max_size = 0, rotate = 0;  // bytes; 0: no limit
   int64_t max_time = 0;               // ns; 0: no limit

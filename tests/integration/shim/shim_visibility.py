@@ -227,7 +227,8 @@ def main():
         cases.case("nothing else is", set(kernel) == {"release"}, str(kernel))
 
         trace = f"{scratch.path}/mapped.zst"
-        done = subprocess.run([shim_program(), "capture", top, "-o", trace, "--", *me, "--mapped", top], check=False)
+        done = subprocess.run([shim_program(), "capture", top, "-o", trace, "--mappings", "seen", "--", *me, "--mapped", top],
+                              check=False)
         recorded, kernel = trace_counts(trace)
         cases.case("page faults and write-back of a mapping are marked as the kernel's",
                    done.returncode == 0 and kernel["write"] > 0 and kernel["read"] > 0 and recorded["write"] == 1 and recorded["read"] == 1,
