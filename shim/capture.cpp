@@ -125,6 +125,9 @@ int run_capture(CaptureOptions& options) {
   if (options.background) parent = std::make_unique<Background>();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
   const Surroundings original = leave_surroundings();
+  // Both read /sys/fs/cgroup, which may lie below the directory: once that is mounted over, the read would wait for this process.
+  const RingSize rings = ring_size(options);
+  const UserShares::Limits thread_limits = waiting_limits();
   const CapturedDirectory captured = find_captured(options);
   const std::string& directory = captured.path;
   const WayTo way(captured.root.get());
@@ -194,9 +197,9 @@ int run_capture(CaptureOptions& options) {
                         closing.mounts_below = std::move(told.below);
                         closing.not_seen = std::move(told.not_seen);
                       }});
-  Recorder recorder(sink, ring_size(options), epoch, options.drop ? Overflow::drop : Overflow::wait);
+  Recorder recorder(sink, rings, epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
-            options.kernel_checks, mappings, descriptor_limits(), waiting_limits());
+            options.kernel_checks, mappings, descriptor_limits(), thread_limits);
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), *options.uring);
   session.start();
