@@ -201,9 +201,9 @@ int run_capture(CaptureOptions& options) {
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
             options.kernel_checks, mappings, descriptor_limits(), thread_limits);
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
-  Session session(shim, fuse.release(), *options.uring);
+  Session session(shim, fuse.release(), options.uring);
   session.start();
-  if (*options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
+  if (options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
   struct stat known;
   if (!root_user) (void)!stat(directory.c_str(), &known);

@@ -69,9 +69,8 @@ CapturedDirectory find_captured(CaptureOptions& options) {
   if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
   if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
   refuse_needed(directory, root.get(), below->type, !in_namespace);
-  const std::string problem = uring_problem();
-  if (!options.uring) options.uring = problem.empty() && below->type == "tmpfs" && mounts_inside(directory).empty();
-  if (*options.uring && !problem.empty()) throw Fail(problem);
+  if (options.uring)
+    if (const std::string problem = uring_problem(); !problem.empty()) throw Fail(problem);
   if (!root_user && !in_namespace)
     throw Fail(directory + ": no permission to mount over it: run as root, or give a command after --");
   set_may_switch(root_user);

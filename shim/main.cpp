@@ -157,7 +157,8 @@ static int run(int argc, char** argv) {
     capture.kernel_checks = permissions == "kernel";
     capture.content = content == "full" ? Content::full : content == "fingerprint" ? Content::fingerprint : Content::none;
     capture.clock_unit = units.at(clock);
-    if (transport != "auto") capture.uring = transport == "uring";
+    // Over io_uring each lock that waits keeps an entry of the ring, and eight of them end all service: only where asked for.
+    capture.uring = transport == "uring";
     capture.drop = overflow == "drop";
     capture.abort_stalled = on_stall == "abort";
     if (capture.keep && !capture.rotate) throw Fail("--keep: needs --rotate SIZE");

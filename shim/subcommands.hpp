@@ -33,7 +33,7 @@ struct CaptureOptions {
   bool abort_stalled = false;      // ends the connection when the fault is the capture's own
   bool verbose = false;
   bool background = false;
-  std::optional<bool> uring;  // FUSE over io_uring; not given: where it is at hand and DIR's file system answers from memory
+  bool uring = false;  // FUSE over io_uring
   std::vector<std::string> command;
 };
 

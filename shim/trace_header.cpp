@@ -57,7 +57,7 @@ TraceHeader describe(const CaptureOptions& options, const std::string& directory
   if (options.kernel_checks)
     header.visibility +=
         "; permissions kernel: attributes are asked for at each component of a path and each open, not seen: access, chdir";
-  header.transport = transport_text(*options.uring);
+  header.transport = transport_text(options.uring);
   header.nfs = nfs_counters_of(below.point);
   return header;
 }
