@@ -40,6 +40,7 @@ struct EntryCache::Look {
 
 int64_t EntryCache::keep_ns(const SearchState& state) const {
   if (settings_.mode == CacheMode::kNone || !can_raise_epoch() || given_up_.load(std::memory_order_relaxed)) return 0;
+  if (state.other_mount) return 0;
   bool local = state.lower.load(std::memory_order_relaxed) == SearchState::kLocal;
   return local || settings_.mode != CacheMode::kAuto ? settings_.keep_ns : 0;
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace fsr::shim {
 namespace {
 
 constexpr uint64_t kRootNode = 1;  // FUSE_ROOT_ID
+// STATX_MNT_ID, and STATX_MNT_ID_UNIQUE for a number that is never used again (Linux 6.8), which older headers don't have.
+constexpr unsigned kMountId = 0x1000 | 0x4000;
 
 uint64_t device_of(int fd) {
   struct stat s;
@@ -28,7 +31,7 @@ uint64_t device_of(int fd) {
 
 FileKey key_of(const struct statx& s) {
   uint64_t birth = uint64_t(s.stx_btime.tv_sec) * 1'000'000'000 + s.stx_btime.tv_nsec;  // wraps in 2554: still tells files apart
-  return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, int64_t(birth)};
+  return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, int64_t(birth), s.stx_mnt_id};
 }
 
 // Stands for a time of birth where the file system tells none (NFS): a file's handle holds its generation. 0 without handles.
@@ -41,7 +44,8 @@ static int64_t handle_mark(int dirfd, const char* name) {
   return int64_t(XXH3_64bits(handle->f_handle, handle->handle_bytes) >> 34);  // as seconds it fits into ns
 }
 
-static uint64_t mark_of(const FileKey& key) { return XXH3_64bits(&key, sizeof key); }
+// The same in each mount: to the trace it is one file.
+static uint64_t mark_of(const FileKey& key) { return XXH3_64bits(&key, offsetof(FileKey, mount)); }
 
 InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
     : root_fd_(root_fd), by_handle_fd_(by_handle_fd), max_fds_(max_fds), numbers_(device_of(root_fd)) {
@@ -57,7 +61,7 @@ InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
 
 int InodeTable::stat_at(int dirfd, const char* name, struct statx* s) {
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-  if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, s) != 0) return -errno;
+  if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME | kMountId, s) != 0) return -errno;
   if (!(s->stx_mask & STATX_BTIME)) s->stx_btime = {handle_mark(dirfd, name), 0, {}};
   s->stx_ino = numbers_.shown(makedev(s->stx_dev_major, s->stx_dev_minor), s->stx_ino);
   return 0;
@@ -87,7 +91,7 @@ Inode* InodeTable::by_node(uint64_t node) {
 }
 
 ObjectId InodeTable::id_locked(const FileKey& key) {
-  if (key == root_.key) return kRootObject;
+  if (mark_of(key) == mark_of(root_.key)) return kRootObject;
   const ObjectId id = ids_.find_or_add(mark_of(key), next_id_);
   if (id == next_id_) ++next_id_;
   return id;
@@ -139,6 +143,7 @@ Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::st
     at->second->node = nodes_.give(at->second.get());
     at->second->id = id_locked(key);
     at->second->type = mode & S_IFMT;
+    at->second->search.other_mount = key.mount != root_.key.mount;
   }
   Inode* inode = at->second.get();
   ++inode->lookups;
@@ -177,7 +182,7 @@ void InodeTable::evict(size_t down_to) {
       --at;
       continue;
     }
-    if (by_handle_fd_ >= 0 && !inode->handle && inode->key.dev == root_.key.dev) {
+    if (by_handle_fd_ >= 0 && !inode->handle && inode->key.mount == root_.key.mount) {
       auto memory = std::make_unique<std::byte[]>(sizeof(file_handle) + MAX_HANDLE_SZ);
       auto* handle = new (memory.get()) file_handle;
       handle->handle_bytes = MAX_HANDLE_SZ;

@@ -35,7 +35,8 @@ namespace fsr::shim {
 struct FileKey {
   uint64_t dev = 0;
   uint64_t ino = 0;
-  int64_t btime = 0;  // or a mark from the file handle, where there is no time of birth
+  int64_t btime = 0;   // or a mark from the file handle, where there is no time of birth
+  uint64_t mount = 0;  // through which it was reached: one file has other rights, and another parent, in each place
   bool operator==(const FileKey&) const = default;
 };
 

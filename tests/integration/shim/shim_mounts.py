@@ -5,8 +5,11 @@
 usage: shim_mounts.py            all of it
        shim_mounts.py --in DIR WHAT    answers of one directory (what the former runs)
 """
+import ctypes
+import fcntl
 import json
 import os
+import resource
 import shutil
 import stat
 import subprocess
@@ -17,7 +20,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [f"{HERE}/../harness", f"{HERE}/probes"]
 from lower_fs import Cases, Scratch, fstrace_program, run, shim_program  # noqa: E402
-from probe_tools import as_user, attempt, get, put  # noqa: E402
+from probe_tools import as_user, attempt, get, libc, put  # noqa: E402
 
 # Asks for the effective user: differs from the real one only where set-id bits count.
 WHO = "int geteuid(void);int printf(const char*,...);int main(void){return printf(\"%d\\n\",geteuid())<0;}"
@@ -138,6 +141,101 @@ def meanwhile(cases, top, who):
                and len(closing["not_seen"]) == 1 and not closing["mounts_below"], repr((closing, said)))
 
 
+def captured(directory, trace):
+    """A capture for all to see."""
+    capture = subprocess.Popen([shim_program(), "capture", directory, "-o", trace], stderr=subprocess.PIPE, text=True)
+    while capture.poll() is None and not any(" fuse.fsshim " in line and f"{directory} " in line for line in open("/proc/self/mounts", encoding="utf-8")):
+        time.sleep(0.01)
+    return capture
+
+
+def evict(capture, directory):
+    """Takes its descriptors for all files that were used before these away from a capture."""
+    held = len(os.listdir(f"/proc/{capture.pid}/fd"))
+    before = resource.prlimit(capture.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(capture.pid, resource.RLIMIT_NOFILE, (held + 40, before[1]))
+    for _ in range(2):
+        for i in range(100):
+            put(f"{directory}/{i}")
+    resource.prlimit(capture.pid, resource.RLIMIT_NOFILE, before)
+
+
+def again(fd, flags, name=None):
+    """Opens what is known by a descriptor, or a file of that directory, without walking to it."""
+    answer = attempt(os.open, name, flags, dir_fd=fd) if name else attempt(os.open, f"/proc/self/fd/{fd}", flags)
+    if not isinstance(answer, int):
+        return answer
+    os.close(answer)
+    return "opened"
+
+
+def bind_mapped(source, target):
+    """A bind mount that shows files of user 1000 as those of 2000: by mount_setattr(2), which mount(8) knows from 2.39 on."""
+    child = subprocess.Popen(["unshare", "-U", "sh", "-c", "echo; exec sleep 60"], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    for kind in ("uid", "gid"):
+        put(f"/proc/{child.pid}/{kind}_map", b"1000 2000 1")
+    space = os.open(f"/proc/{child.pid}/ns/user", os.O_RDONLY)
+    child.kill()
+    child.communicate()
+    clone, empty, idmap = 1, 0x1000, 0x100000
+    tree = libc.syscall(428, -100, source.encode(), clone)  # open_tree
+    attributes = (ctypes.c_uint64 * 4)(idmap, 0, 0, space)
+    done = [libc.syscall(442, tree, b"", empty, attributes, 32), libc.syscall(429, tree, b"", -100, target.encode(), 4)]  # mount_setattr, move_mount
+    if tree < 0 or done != [0, 0]:
+        raise RuntimeError(f"bind mount with other owners: {tree} {done} {os.strerror(ctypes.get_errno())}")
+    os.close(tree)
+    os.close(space)
+
+
+def bound_twice(cases, top):
+    """A directory in several places, with other rights and another parent in each."""
+    tree = f"{top}/places"
+    os.mkdir(tree)
+    run("mount", "-t", "tmpfs", "-o", "mode=755", "none", tree)
+    for name in ("lib", "many", "fixed", "mapped", "root1", "root2", "root1/lib", "root2/lib"):
+        os.mkdir(f"{tree}/{name}")
+    for n in ("1", "2"):
+        put(f"{tree}/root{n}/conf", n.encode())
+        run("mount", "--bind", f"{tree}/lib", f"{tree}/root{n}/lib")
+    put(f"{tree}/lib/f")
+    put(f"{tree}/lib/private", mode=0o600)
+    os.chown(f"{tree}/lib/private", 1000, 1000)
+    run("mount", "--bind", f"{tree}/lib", f"{tree}/fixed")
+    run("mount", "-o", "remount,bind,ro", f"{tree}/fixed")
+    bind_mapped(f"{tree}/lib", f"{tree}/mapped")
+    trace = f"{top}/places.zst"
+    capture = captured(tree, trace)
+    os.chdir(tree)
+    fixed, mapped = os.open("fixed/f", os.O_PATH), os.open("mapped", os.O_PATH)
+    cases.case("each place of a directory has its own rights",
+               (again(fixed, os.O_WRONLY), attempt(put, "lib/f"), attempt(put, "fixed/f"), attempt(put, "root1/lib/f")) == ("EROFS", None, "EROFS", None))
+    cases.case("one file is one file in all places", len({os.stat(f"{place}/f").st_ino for place in ("lib", "fixed", "root1/lib")}) == 1)
+    as_it_is = as_user(1000, lambda: again(mapped, os.O_RDONLY, "private"))
+    evict(capture, "many")
+    cases.case("a place stays read-only when its descriptors were given up", again(fixed, os.O_WRONLY) == "EROFS", again(fixed, os.O_WRONLY))
+    as_later = as_user(1000, lambda: again(mapped, os.O_RDONLY, "private"))
+    cases.case("so does an idmapped one shift owners", (as_it_is, as_later) == ("'EACCES'", "'EACCES'"), repr((as_it_is, as_later)))
+    up = []
+    for n in ("1", "2", "1"):
+        os.chdir(f"{tree}/root{n}/lib")
+        os.stat(f"{tree}/root1/lib/f"), os.stat(f"{tree}/root2/lib/f")
+        up.append(get("../conf"))
+    cases.case("the way up leads back to where one came from", up == [b"1", b"2", b"1"], repr(up))
+    os.chdir(f"{tree}/root1/lib")
+    locks = [os.open(name, os.O_RDWR) for name in ("f", "../../lib/f")]
+    mine = [attempt(fcntl.lockf, fd, fcntl.LOCK_EX | fcntl.LOCK_NB) for fd in locks]
+    cases.case("a process's own locks don't stand in its way in another place", mine == [None, None], repr(mine))
+    for fd in (fixed, mapped, *locks):
+        os.close(fd)
+    os.chdir(top)
+    run(shim_program(), "stop", tree)
+    said = capture.communicate(timeout=20)[1]
+    ops = [json.loads(line) for line in run(fstrace_program(), "dump", "--json", trace).splitlines()]
+    objects = {op["object"] for op in ops if op["kind"] == "lookup" and op.get("name") == "f" and op.get("object")}
+    cases.case("to the trace it is one object, too", len(objects) == 1, repr((objects, said)))
+
+
 def crowd(cases, top):
     """Captures that begin while others end: numbers of mounts are used again at once, and none may take another's away."""
     script = """
@@ -201,6 +299,7 @@ def main():
         compare(cases, "file systems inside", one, two)
         cases.case("a restriction of one of them that holds for all is named", "all of it is nosuid" in said, said)
         meanwhile(cases, scratch.path, who)
+        bound_twice(cases, scratch.path)
         crowd(cases, scratch.path)
         header = run(fstrace_program(), "info", trace)
         cases.case("the trace names them with their devices", header.count("below it") == 3 and "other: tmpfs from none on" in header, header)
