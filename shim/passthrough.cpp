@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "connection.hpp"
@@ -309,6 +310,7 @@ void drop_handle(Shim& shim, OpenHandle* handle) {
   {
     std::lock_guard lock(shim.handles_mutex);
     shim.handles.erase(handle);
+    if (handle->flushed.load() != INT64_MIN) shim.perhaps_going.erase({handle->inode->id, handle});
   }
   {
     std::lock_guard counting(shim.shares_mutex);
@@ -368,13 +370,20 @@ int lower_fd(Shim& shim, OpenHandle* handle, bool direct) {
 }
 
 int Shim::open_by_instance(const Inode* inode) {
-  std::lock_guard lock(handles_mutex);
-  for (const OpenHandle* handle : handles)
-    if (handle->inode == inode) {
-      int fd = openat(proc_fd, FdPath(handle->fd).text, O_PATH | O_CLOEXEC);
-      return fd < 0 ? -errno : fd;
-    }
-  return -ESTALE;
+  int copy = -1;
+  {
+    // The handle may be released as soon as the mutex is, so that its descriptor is copied here, and looked up on the file
+    // system only afterwards.
+    std::lock_guard lock(handles_mutex);
+    auto at = std::find_if(handles.begin(), handles.end(), [inode](const OpenHandle* handle) { return handle->inode == inode; });
+    if (at == handles.end()) return -ESTALE;
+    copy = fcntl((*at)->fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) return -errno;
+  }
+  int fd = openat(proc_fd, FdPath(copy).text, O_PATH | O_CLOEXEC);
+  if (fd < 0) fd = -errno;
+  close(copy);
+  return fd;
 }
 
 bool replaced_behind(const Inode& inode, uint64_t links) {

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <unordered_set>
 
 #include "backing.hpp"
@@ -53,6 +54,7 @@ struct OpenHandle {
   std::mutex position;                      // guards the lower file position: appends, SEEK_DATA, readdir
   uint64_t cursor = 0;                      // readdir: where the lower position stands
   std::atomic<bool> locked{false};          // a lock was granted through it
+  std::atomic<bool> lock_files{false};      // LockFiles were made through it
   std::atomic<int64_t> flushed{INT64_MIN};  // recorder's time of the last flush: perhaps the close before a release
   ~OpenHandle();
 };
@@ -86,7 +88,7 @@ struct LockFile {
 };
 
 struct LockKey {
-  const Inode* inode;
+  ObjectId file;  // the same through each mount, where the file is another inode
   uint64_t owner;
   auto operator<=>(const LockKey&) const = default;
 };
@@ -119,13 +121,14 @@ struct Shim {
   ~Shim();  // closes what the kernel never released because the connection ended first
   std::mutex handles_mutex;
   std::unordered_set<OpenHandle*> handles;
+  std::set<std::pair<ObjectId, const OpenHandle*>> perhaps_going;  // locked and flushed: guarded by handles_mutex
   std::mutex shares_mutex;                   // taken last
   UserShares descriptors;                    // of open files and locks; guarded by shares_mutex
   UserShares waits;                          // threads of lock requests that wait; guarded by shares_mutex
   int open_by_instance(const Inode* inode);  // an O_PATH descriptor, or -errno
   std::mutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;
-  std::multimap<uint64_t, std::pair<const Inode*, LockRange>> lock_waits;  // by owner
+  std::multimap<uint64_t, std::pair<ObjectId, LockRange>> lock_waits;  // by owner
 };
 
 // One request from arrival to reply: carries the operation, and records it between begin() and end(). What `op` points to at
@@ -199,6 +202,8 @@ bool may_open_more(Request& r);
 int lower_fd(Shim& shim, OpenHandle* handle, bool direct);
 void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner);
 void close_locks_through(Shim& shim, const OpenHandle* handle);
+// Notes that a close of an open instance may be its last, which gives its locks up a moment later.
+void note_flush(Shim& shim, OpenHandle* handle);
 // Interrupted lock requests whose thread missed the signal are told again. Called a few times per second.
 void remind_interrupted_locks();
 void interrupt_all_locks();

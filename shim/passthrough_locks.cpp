@@ -145,10 +145,19 @@ void answer_from_thread(std::unique_ptr<Waiting> waiting, std::function<int(Wait
 // that open instance, which gives up flock(2)'s and open-file-description locks, a moment later, after close(2) has returned.
 bool is_going(Shim& shim, const OpenHandle* asking) {
   const int64_t recently = shim.recorder.now() - kGoing;
+  const ObjectId file = asking->inode->id;
   std::lock_guard lock(shim.handles_mutex);
-  return std::any_of(shim.handles.begin(), shim.handles.end(), [&](const OpenHandle* h) {
-    return h->inode == asking->inode && h != asking && h->locked.load() && h->flushed.load() > recently;
-  });
+  auto at = shim.perhaps_going.lower_bound({file, nullptr});
+  while (at != shim.perhaps_going.end() && at->first == file) {
+    const OpenHandle* h = at->second;
+    if (h->flushed.load() <= recently) {
+      at = shim.perhaps_going.erase(at);  // it stayed; its next flush notes it again
+      continue;
+    }
+    if (h != asking && h->locked.load()) return true;
+    ++at;
+  }
+  return false;
 }
 
 // `attempt(wait)` tries to take the lock; 0 or errno.
@@ -209,13 +218,15 @@ void fill_lock(Op& op, const struct flock& lock) {
 
 // The descriptor for an owner's locks on a file, able to take a lock of that type. Null and errno when it can't be had.
 std::shared_ptr<LockFile> lock_file(Shim& shim, OpenHandle* h, uint64_t owner, short type) {
-  std::lock_guard lock(shim.locks_mutex);
-  auto& slot = shim.locks[{h->inode, owner}];
-  if (slot && (type == F_UNLCK || (type == F_WRLCK ? slot->writable : slot->readable))) return slot;
+  const LockKey key{h->inode->id, owner};
+  auto suits = [type](const LockFile& f) { return type == F_UNLCK || (type == F_WRLCK ? f.writable : f.readable); };
+  {
+    std::lock_guard lock(shim.locks_mutex);
+    if (auto at = shim.locks.find(key); at != shim.locks.end() && suits(*at->second)) return at->second;
+  }
   auto file = std::make_shared<LockFile>();
   file->handle = h;
   if (!file->share.charge(shim, h->uid)) {
-    if (!slot) shim.locks.erase({h->inode, owner});
     errno = ENOLCK;
     return nullptr;
   }
@@ -228,13 +239,17 @@ std::shared_ptr<LockFile> lock_file(Shim& shim, OpenHandle* h, uint64_t owner, s
   }
   if (fd < 0) {
     errno = -fd;
-    if (!slot) shim.locks.erase({h->inode, owner});
     return nullptr;
   }
   file->fd = fd;
   file->readable = mode != O_WRONLY;
   file->writable = mode != O_RDONLY;
-  return slot = file;
+  h->lock_files.store(true);
+  // Another thread of the owner may have been faster. What is not used is closed when the mutex is free again.
+  std::lock_guard lock(shim.locks_mutex);
+  auto& slot = shim.locks[key];
+  if (!slot || !suits(*slot)) std::swap(slot, file);
+  return slot;
 }
 
 struct flock lower_lock(const struct flock& asked) {
@@ -247,7 +262,7 @@ struct flock lower_lock(const struct flock& asked) {
 // Calls `found(owner, range)` for each other owner that stands in the way, until one call says true. With the mutex held.
 template <class Found>
 bool any_blocker(const Shim& shim, const LockKey& asker, const LockRange& wanted, Found found) {
-  for (auto at = shim.locks.lower_bound({asker.inode, 0}); at != shim.locks.end() && at->first.inode == asker.inode; ++at) {
+  for (auto at = shim.locks.lower_bound({asker.file, 0}); at != shim.locks.end() && at->first.file == asker.file; ++at) {
     if (at->first.owner == asker.owner) continue;
     const LockRange* range = at->second->ranges.conflict(wanted);
     if (range && found(at->first.owner, *range)) return true;
@@ -278,7 +293,7 @@ bool would_deadlock(const Shim& shim, const LockKey& asker, const LockRange& wan
 int wait_for_lock(Shim& shim, const LockKey& key, const LockRange& range, int fd, struct flock& lock) {
   std::unique_lock guard(shim.locks_mutex);
   if (would_deadlock(shim, key, range)) return EDEADLK;
-  auto mine = shim.lock_waits.insert({key.owner, {key.inode, range}});
+  auto mine = shim.lock_waits.insert({key.owner, {key.file, range}});
   guard.unlock();
   int error = fcntl(fd, F_OFD_SETLKW, &lock) == 0 ? 0 : errno;
   guard.lock();
@@ -289,7 +304,7 @@ int wait_for_lock(Shim& shim, const LockKey& key, const LockRange& range, int fd
 int set_lock(Shim& shim, OpenHandle* h, uint64_t owner, struct flock lock, const LockRange& range, bool wait) {
   auto file = lock_file(shim, h, owner, lock.l_type);
   if (!file) return errno;
-  int error = wait                                       ? wait_for_lock(shim, {h->inode, owner}, range, file->fd, lock)
+  int error = wait                                       ? wait_for_lock(shim, {h->inode->id, owner}, range, file->fd, lock)
               : fcntl(file->fd, F_OFD_SETLK, &lock) == 0 ? 0
                                                          : errno;
   if (error != 0) return error == EACCES ? EAGAIN : error;
@@ -324,7 +339,7 @@ void getlk(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi, struct flock* ask
   std::shared_ptr<LockFile> own;
   {
     std::lock_guard guard(r.shim.locks_mutex);
-    if (auto at = r.shim.locks.find({h->inode, fi->lock_owner}); at != r.shim.locks.end()) own = at->second;
+    if (auto at = r.shim.locks.find({h->inode->id, fi->lock_owner}); at != r.shim.locks.end()) own = at->second;
   }
   if (fcntl(own ? own->fd : h->fd, F_OFD_GETLK, &lock) != 0) return r.fail(errno);
   if (lock.l_type != F_UNLCK && lock.l_pid <= 0) {
@@ -332,7 +347,7 @@ void getlk(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi, struct flock* ask
     LockRange met = range_of(lock);
     met.exclusive = true;
     std::lock_guard guard(r.shim.locks_mutex);
-    any_blocker(r.shim, {h->inode, fi->lock_owner}, met, [&](uint64_t, const LockRange& held) {
+    any_blocker(r.shim, {h->inode->id, fi->lock_owner}, met, [&](uint64_t, const LockRange& held) {
       lock.l_pid = held.pid;
       return true;
     });
@@ -362,13 +377,28 @@ LockFile::~LockFile() {
 }
 
 void close_locks_of(Shim& shim, const Inode* inode, uint64_t owner) {
+  // Closes the file when the mutex is free again: a close may wait for the file system beneath.
+  std::map<LockKey, std::shared_ptr<LockFile>>::node_type closing;
   std::lock_guard lock(shim.locks_mutex);
-  shim.locks.erase({inode, owner});
+  closing = shim.locks.extract({inode->id, owner});
 }
 
 void close_locks_through(Shim& shim, const OpenHandle* handle) {
+  if (!handle->lock_files.load()) return;
+  std::vector<std::shared_ptr<LockFile>> closing;  // when the mutex is free again
   std::lock_guard lock(shim.locks_mutex);
-  std::erase_if(shim.locks, [handle](const auto& entry) { return entry.second->handle == handle; });
+  std::erase_if(shim.locks, [&](const auto& entry) {
+    if (entry.second->handle != handle) return false;
+    closing.push_back(entry.second);
+    return true;
+  });
+}
+
+void note_flush(Shim& shim, OpenHandle* handle) {
+  if (!handle->locked.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(shim.handles_mutex);
+  handle->flushed.store(shim.recorder.now());
+  shim.perhaps_going.emplace(handle->inode->id, handle);
 }
 
 // Whether a thread that the kernel holds in a request has been sent a signal it does not block.

@@ -202,7 +202,7 @@ void flush(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   r.op.owner = fi->lock_owner;
   OpenHandle* h = r.handle(fi);
   r.begin();
-  if (h->locked.load(std::memory_order_relaxed)) h->flushed.store(r.shim.recorder.now());
+  note_flush(r.shim, h);
   close_locks_of(r.shim, inode, fi->lock_owner);
   // A local file system has nothing to say at a close.
   if (is_local(*inode, h->fd)) return r.ok();

@@ -57,6 +57,13 @@ def answers(*command, stdin=None):
         return None
 
 
+def blocked(process):
+    """Whether it sleeps until a request of FUSE is answered."""
+    with open(f"/proc/{process}/wchan", encoding="utf-8") as channel:
+        where = channel.read()
+    return "fuse" in where or "request_wait" in where
+
+
 def hung_beneath(cases, scratch):
     top = f"{scratch.path}/top"
     os.mkdir(top)
@@ -84,6 +91,27 @@ def hung_beneath(cases, scratch):
     finally:
         run("fsfreeze", "-u", image)
     cases.case("the capture ends", capture.wait(PATIENCE) in (0, 1), said(top)[-300:])
+
+
+def hung_at_flush(cases, scratch):
+    """A file system that answers no close: another capture, which is stopped."""
+    top = f"{scratch.path}/outer"
+    os.makedirs(f"{top}/slow")
+    inner = start(f"{top}/slow", f"{scratch.path}/inner.zst")
+    outer = start(top, f"{scratch.path}/outer.zst")
+    locked = "import fcntl, os, sys\nf = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\nfcntl.lockf(f, fcntl.LOCK_EX)\nprint(flush=True)\nsys.stdin.read()\n"
+    with subprocess.Popen([sys.executable, "-c", locked, f"{top}/slow/f"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        inner.send_signal(signal.SIGSTOP)
+        try:
+            holder.stdin.close()
+            cases.case("a close that hangs is under way", wait_until(lambda: "flush" in listed(top).get("stalls", "") or blocked(holder.pid)))
+            cases.case("locks and closes elsewhere go on", answers("flock", f"{top}/good", sys.executable, "-c", locked.replace("sys.stdin.read()", ""), f"{top}/good") == 0)
+        finally:
+            inner.send_signal(signal.SIGCONT)
+    for directory, capture in ((top, outer), (f"{top}/slow", inner)):
+        run(shim_program(), "stop", directory)
+        cases.case("it ends", capture.wait(PATIENCE) == 0, said(directory)[-300:])
 
 
 def hung_itself(cases, scratch):
@@ -132,6 +160,7 @@ def main():
     cases = Cases()
     with Scratch() as scratch:
         hung_beneath(cases, scratch)
+        hung_at_flush(cases, scratch)
         hung_itself(cases, scratch)
         hung_at_close(cases, scratch)
     return cases.status()
