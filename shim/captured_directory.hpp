@@ -20,7 +20,7 @@ struct CapturedDirectory {
 int open_directory(const std::string& directory);  // O_PATH. Throws Fail
 void same_directory_or_fail(int a, int b, const std::string& directory);
 
-// Refuses io_uring where it is not at hand, and enters a user namespace where one is needed. Throws Fail for what can't be captured.
+// Refuses io_uring where it is not at hand; enters a user namespace where one is needed. Throws Fail for what is not captured.
 CapturedDirectory find_captured(CaptureOptions& options);
 
 // Tells the user and the trace what the capture will not see or not allow. `mappings_differ`: why a mapping through the capture

@@ -122,10 +122,10 @@ struct Shim {
   std::mutex handles_mutex;
   std::unordered_set<OpenHandle*> handles;
   std::set<std::pair<ObjectId, const OpenHandle*>> perhaps_going;  // locked and flushed: guarded by handles_mutex
-  std::mutex shares_mutex;                   // taken last
-  UserShares descriptors;                    // of open files and locks; guarded by shares_mutex
-  UserShares waits;                          // threads of lock requests that wait; guarded by shares_mutex
-  int open_by_instance(const Inode* inode);  // an O_PATH descriptor, or -errno
+  std::mutex shares_mutex;                                         // taken last
+  UserShares descriptors;                                          // of open files and locks; guarded by shares_mutex
+  UserShares waits;                                                // threads of lock requests that wait; by shares_mutex
+  int open_by_instance(const Inode* inode);                        // an O_PATH descriptor, or -errno
   std::mutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;
   std::multimap<uint64_t, std::pair<ObjectId, LockRange>> lock_waits;  // by owner
