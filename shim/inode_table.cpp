@@ -44,6 +44,19 @@ static int64_t handle_mark(int dirfd, const char* name) {
   return int64_t(XXH3_64bits(handle->f_handle, handle->handle_bytes) >> 34);  // as seconds it fits into ns
 }
 
+// Null where the file system has no handles.
+static std::unique_ptr<std::byte[]> handle_of(int fd) {
+  alignas(file_handle) char memory[sizeof(file_handle) + MAX_HANDLE_SZ];
+  auto* handle = new (memory) file_handle;
+  handle->handle_bytes = MAX_HANDLE_SZ;
+  int mount_id;
+  if (name_to_handle_at(fd, "", handle, &mount_id, AT_EMPTY_PATH) != 0) return nullptr;
+  const size_t size = sizeof(file_handle) + handle->handle_bytes;
+  auto kept = std::make_unique<std::byte[]>(size);
+  memcpy(kept.get(), memory, size);
+  return kept;
+}
+
 // The same in each mount: to the trace it is one file.
 static uint64_t mark_of(const FileKey& key) { return XXH3_64bits(&key, offsetof(FileKey, mount)); }
 
@@ -60,6 +73,7 @@ InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
 }
 
 int InodeTable::stat_at(int dirfd, const char* name, struct statx* s) {
+  about_to_wait();
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
   if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME | kMountId, s) != 0) return -errno;
   if (!(s->stx_mask & STATX_BTIME)) s->stx_btime = {handle_mark(dirfd, name), 0, {}};
@@ -98,11 +112,36 @@ ObjectId InodeTable::id_locked(const FileKey& key) {
 }
 
 ObjectId InodeTable::id_of(const FileKey& key) {
-  std::lock_guard lock(mutex_);
+  Guard guard(*this);
   return id_locked(key);
 }
 
-void InodeTable::settle(Inode* inode, Inode* parent, std::string_view name) {
+void InodeTable::Guard::unlock() {
+  for (;;) {
+    table_.mutex_.unlock();
+    for (int fd : closing_) close(fd);
+    closing_.clear();
+    if (without_handle_.empty()) return;
+    std::vector<std::unique_ptr<std::byte[]>> handles;
+    for (const Inode* inode : without_handle_) handles.push_back(handle_of(inode->fd));
+    table_.mutex_.lock();
+    for (size_t i = 0; i < handles.size(); ++i) {
+      Inode* inode = without_handle_[i];
+      if (!inode->handle) inode->handle = std::move(handles[i]);
+      // Somebody may use it or have pinned it meanwhile.
+      if (inode->users == 1 && !inode->pinned) table_.drop_fd(inode, *this);
+      table_.release(inode, *this);
+    }
+    without_handle_.clear();
+  }
+}
+
+void InodeTable::Guard::close_with_handle(Inode* inode) {
+  ++inode->users;  // until then
+  without_handle_.push_back(inode);
+}
+
+void InodeTable::settle(Inode* inode, Inode* parent, std::string_view name, Guard& guard) {
   if (inode == &root_) return;
   if (inode->parent != parent) {
     Inode* before = inode->parent;
@@ -110,29 +149,29 @@ void InodeTable::settle(Inode* inode, Inode* parent, std::string_view name) {
     if (parent) ++parent->children;
     if (before) {
       --before->children;
-      erase_if_unused(before);
+      erase_if_unused(before, guard);
     }
   }
   if (inode->name != name) inode->name = name;
 }
 
 Inode* InodeTable::find(const FileKey& key, Inode* parent, std::string_view name) {
-  std::lock_guard lock(mutex_);
+  Guard guard(*this);
   Inode* inode = nullptr;
   if (key == root_.key) {
     inode = &root_;
   } else if (auto at = inodes_.find(key); at != inodes_.end()) {
     inode = at->second.get();
-    settle(inode, parent, name);
+    settle(inode, parent, name, guard);
   }
   if (inode) ++inode->lookups;
   return inode;
 }
 
 Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::string_view name, int fd) {
-  std::lock_guard lock(mutex_);
+  Guard guard(*this);
   if (key == root_.key) {
-    close(fd);
+    if (fd >= 0) guard.close_later(fd);
     ++root_.lookups;
     return &root_;
   }
@@ -147,15 +186,15 @@ Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::st
   }
   Inode* inode = at->second.get();
   ++inode->lookups;
-  settle(inode, parent, name);
+  settle(inode, parent, name, guard);
   if (fd < 0) return inode;
   if (inode->fd >= 0)
-    close(fd);
+    guard.close_later(fd);
   else
     hold(inode, fd);
   ++inode->users;  // not the one to be evicted
-  evict(max_fds_);
-  release_locked(inode);
+  evict(max_fds_, guard);
+  release(inode, guard);
   return inode;
 }
 
@@ -167,62 +206,58 @@ void InodeTable::hold(Inode* inode, int fd) {
   }
 }
 
-void InodeTable::drop_fd(Inode* inode) {
+void InodeTable::drop_fd(Inode* inode, Guard& guard) {
   if (inode->fd < 0) return;
   if (!inode->pinned) recent_.erase(inode->recent);
-  close(inode->fd);
+  guard.close_later(inode->fd);
   inode->fd = -1;
 }
 
-void InodeTable::evict(size_t down_to) {
+void InodeTable::evict(size_t down_to, Guard& guard) {
+  size_t kept = recent_.size();
   auto at = recent_.end();
-  while (recent_.size() > down_to && at != recent_.begin()) {
+  while (kept > down_to && at != recent_.begin()) {
     Inode* inode = *std::prev(at);
     if (inode->users != 0) {
       --at;
       continue;
     }
+    --kept;
     if (by_handle_fd_ >= 0 && !inode->handle && inode->key.mount == root_.key.mount) {
-      auto memory = std::make_unique<std::byte[]>(sizeof(file_handle) + MAX_HANDLE_SZ);
-      auto* handle = new (memory.get()) file_handle;
-      handle->handle_bytes = MAX_HANDLE_SZ;
-      int mount_id;
-      if (name_to_handle_at(inode->fd, "", handle, &mount_id, AT_EMPTY_PATH) == 0) {
-        size_t size = sizeof(file_handle) + handle->handle_bytes;
-        inode->handle = std::make_unique<std::byte[]>(size);
-        memcpy(inode->handle.get(), memory.get(), size);
-      }
+      guard.close_with_handle(inode);
+      --at;
+    } else {
+      drop_fd(inode, guard);
     }
-    drop_fd(inode);
   }
 }
 
 void InodeTable::shrink() {
-  std::lock_guard lock(mutex_);
-  evict(recent_.size() / 2);
+  Guard guard(*this);
+  evict(recent_.size() / 2, guard);
 }
 
-int InodeTable::reopen(Inode* inode) {
+// Without the mutex. The inode, its handle and its parent stay because they have a user.
+int InodeTable::reopen(const Inode* inode, std::byte* handle, Inode* parent, const std::string& name) {
+  about_to_wait();
   int fd = -ESTALE;
-  if (inode->handle) {
-    auto* handle = reinterpret_cast<file_handle*>(inode->handle.get());
-    fd = verified(open_by_handle_at(by_handle_fd_, handle, O_PATH | O_NOFOLLOW | O_CLOEXEC), inode->key);
+  if (handle) {
+    fd = open_by_handle_at(by_handle_fd_, reinterpret_cast<file_handle*>(handle), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    fd = verified(fd < 0 ? -errno : fd, inode->key);
   }
-  if (fd < 0 && inode->parent) {
-    int parent = acquire_locked(inode->parent);
-    if (parent < 0) return parent;
-    fd = openat(parent, inode->name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    int error = errno;
-    release_locked(inode->parent);
-    if (fd < 0) fd = error == ENOENT || error == ENOTDIR ? -ESTALE : -error;
+  if (fd < 0 && parent) {
+    LowerFd dir(*this, parent);
+    if (dir.value() < 0) return dir.value();
+    fd = openat(dir.value(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) fd = errno == ENOENT || errno == ENOTDIR ? -ESTALE : -errno;
     fd = verified(fd, inode->key);
   }
-  if (fd == -ESTALE && inode->opens != 0) fd = verified(open_by_instance(inode), inode->key);
+  if (fd == -ESTALE && inode->opens != 0) fd = open_by_instance(inode);
   return fd;
 }
 
 bool InodeTable::name_ends_with(const Inode* inode, std::string_view suffix) {
-  std::lock_guard lock(mutex_);
+  Guard guard(*this);
   return inode->name.ends_with(suffix);
 }
 
@@ -231,12 +266,12 @@ int InodeTable::stat(Inode* inode, struct statx* s) {
   char name[NAME_MAX + 1] = "";
   int fd;
   {
-    std::lock_guard lock(mutex_);
+    Guard guard(*this);
     if (inode->fd < 0 && !inode->handle && inode->parent) {
       used = inode->parent;
       name[inode->name.copy(name, NAME_MAX)] = 0;
     }
-    fd = acquire_locked(used);
+    fd = acquire(used, guard);
   }
   if (fd < 0) return fd;
   int error = stat_at(fd, name, s);
@@ -249,43 +284,55 @@ int InodeTable::stat(Inode* inode, struct statx* s) {
   return error;
 }
 
-int InodeTable::acquire_locked(Inode* inode) {
-  if (inode->fd < 0) {
-    int fd = reopen(inode);
-    if (fd == -EMFILE || fd == -ENFILE) {
-      evict(recent_.size() / 2);
-      fd = reopen(inode);
+int InodeTable::acquire(Inode* inode, Guard& guard) {
+  ++inode->users;
+  bool short_of_descriptors = false;
+  while (inode->fd < 0) {
+    std::byte* handle = inode->handle.get();
+    Inode* parent = inode->parent;
+    const std::string name = inode->name;
+    if (parent) ++parent->users;
+    guard.unlock();
+    int fd = reopen(inode, handle, parent, name);
+    guard.lock();
+    const bool moved = inode->parent != parent || inode->name != name;
+    if (parent) release(parent, guard);
+    if (inode->fd >= 0) {  // another thread was faster, or keeps it for a name that goes away
+      if (fd >= 0) guard.close_later(fd);
+    } else if (fd >= 0) {
+      hold(inode, fd);
+      evict(max_fds_, guard);
+    } else if ((fd == -EMFILE || fd == -ENFILE) && !short_of_descriptors) {
+      short_of_descriptors = true;
+      evict(recent_.size() / 2, guard);
+    } else if (fd != -ESTALE || !moved) {
+      release(inode, guard);
+      return fd;
     }
-    if (fd < 0) return fd;
-    hold(inode, fd);
-    ++inode->users;
-    evict(max_fds_);
-    return inode->fd;
   }
   if (!inode->pinned && inode->recent != recent_.begin()) recent_.splice(recent_.begin(), recent_, inode->recent);
-  ++inode->users;
   return inode->fd;
 }
 
 int InodeTable::acquire(Inode* inode) {
-  std::lock_guard lock(mutex_);
-  return acquire_locked(inode);
+  Guard guard(*this);
+  return acquire(inode, guard);
 }
 
-void InodeTable::release_locked(Inode* inode) {
+void InodeTable::release(Inode* inode, Guard& guard) {
   --inode->users;
-  if (inode->lookups == 0) erase_if_unused(inode);
+  if (inode->lookups == 0) erase_if_unused(inode, guard);
 }
 
 void InodeTable::release(Inode* inode) {
-  std::lock_guard lock(mutex_);
-  release_locked(inode);
+  Guard guard(*this);
+  release(inode, guard);
 }
 
-void InodeTable::erase_if_unused(Inode* inode) {
-  while (inode && inode != &root_ && inode->lookups == 0 && inode->users == 0 && inode->children == 0) {
+void InodeTable::erase_if_unused(Inode* inode, Guard& guard) {
+  while (inode && inode != &root_ && inode != &gone_ && inode->lookups == 0 && inode->users == 0 && inode->children == 0) {
     Inode* parent = inode->parent;
-    drop_fd(inode);
+    drop_fd(inode, guard);
     if (!parent) ids_.erase(mark_of(inode->key));  // made by O_TMPFILE and never named: it can't come back
     nodes_.take_back(inode->node);
     auto at = inodes_.find(inode->key);
@@ -299,25 +346,25 @@ void InodeTable::erase_if_unused(Inode* inode) {
 }
 
 void InodeTable::forget(Inode* inode, uint64_t lookups) {
-  std::lock_guard lock(mutex_);
+  Guard guard(*this);
   if (inode == &root_ || inode == &gone_) return;
   inode->lookups -= std::min(lookups, inode->lookups);
-  erase_if_unused(inode);
+  erase_if_unused(inode, guard);
 }
 
-Inode* InodeTable::take_fd(const FileKey& key, int fd) {
+Inode* InodeTable::take_fd(const FileKey& key, int fd, Guard& guard) {
   auto at = inodes_.find(key);
   Inode* inode = at == inodes_.end() ? nullptr : at->second.get();
   if (inode && inode->fd < 0 && fd >= 0)
     hold(inode, fd);
   else if (fd >= 0)
-    close(fd);
+    guard.close_later(fd);
   return inode;
 }
 
 bool InodeTable::pin(const FileKey& key, int fd) {
-  std::lock_guard lock(mutex_);
-  Inode* inode = take_fd(key, fd);
+  Guard guard(*this);
+  Inode* inode = take_fd(key, fd, guard);
   if (!inode) return false;
   ++inode->removals;
   if (inode->pinned || inode->fd < 0) return true;
@@ -327,13 +374,13 @@ bool InodeTable::pin(const FileKey& key, int fd) {
 }
 
 void InodeTable::keep(const FileKey& key, int fd) {
-  std::lock_guard lock(mutex_);
-  take_fd(key, fd);
-  evict(max_fds_);
+  Guard guard(*this);
+  take_fd(key, fd, guard);
+  evict(max_fds_, guard);
 }
 
 void InodeTable::unpin(const FileKey& key) {
-  std::lock_guard lock(mutex_);
+  Guard guard(*this);
   auto at = inodes_.find(key);
   // Another may be removing it, or have done so.
   if (at == inodes_.end() || --at->second->removals != 0 || !at->second->pinned) return;
@@ -342,12 +389,12 @@ void InodeTable::unpin(const FileKey& key) {
 }
 
 void InodeTable::moved(const FileKey& key, Inode* parent, std::string_view name) {
-  std::lock_guard lock(mutex_);
-  if (auto at = inodes_.find(key); at != inodes_.end()) settle(at->second.get(), parent, name);
+  Guard guard(*this);
+  if (auto at = inodes_.find(key); at != inodes_.end()) settle(at->second.get(), parent, name, guard);
 }
 
 void InodeTable::removed(const FileKey& key) {
-  std::lock_guard lock(mutex_);
+  Guard guard(*this);
   ids_.erase(mark_of(key));
   auto at = inodes_.find(key);
   if (at == inodes_.end()) return;

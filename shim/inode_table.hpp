@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of the lower directory that the kernel knows, their identities in the trace, and O_PATH descriptors to reach them.
 //
-// Thread-safe: one mutex, held for table work and never over a system call that may block on the lower file system, except when a
-// descriptor has to be opened. That happens when it is needed, for many files never. Descriptors are bounded: the least recently
-// used are closed and opened again when needed, by file handle where the file system can be trusted with that, else by parent and
-// name with a check of the identity. ESTALE when another file has taken the name, which somebody must have done behind the
-// capture: the kernel then looks the path up anew. What is about to lose a name is pinned: its descriptor stays until the kernel
-// forgets it.
+// Thread-safe: one mutex, held for table work and never over a system call on the lower file system. A descriptor is opened when it
+// is needed, for many files never. Descriptors are bounded: the least recently used are closed and opened again when needed, by file
+// handle where the file system can be trusted with that, else by parent and name with a check of the identity. ESTALE when another
+// file has taken the name, which somebody must have done behind the capture: the kernel then looks the path up anew. What is about
+// to lose a name is pinned: its descriptor stays until the kernel forgets it.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,12 +16,13 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "backing_state.hpp"
+#include "brief_mutex.hpp"
 #include "entry_cache.hpp"
 #include "identities.hpp"
 #include "inode_numbers.hpp"
@@ -82,7 +82,7 @@ struct Inode {
 
   // Guarded by the table.
   uint64_t lookups = 0;
-  uint32_t users = 0;     // LowerFds alive
+  uint32_t users = 0;     // LowerFds alive or being opened: until then the inode and its descriptor stay
   uint32_t children = 0;  // inodes that name this one as parent
   int fd = -1;
   bool pinned = false;
@@ -140,22 +140,41 @@ class InodeTable {
     }
   };
 
+  // Holds the mutex. What goes meanwhile is closed when the mutex is free again.
+  class Guard {
+   public:
+    explicit Guard(InodeTable& table) : table_(table) { lock(); }
+    ~Guard() { unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    void lock() { table_.mutex_.lock(); }
+    void unlock();
+    void close_later(int fd) { closing_.push_back(fd); }
+    // Closes the descriptor once there is a handle in place of it.
+    void close_with_handle(Inode* inode);
+
+   private:
+    InodeTable& table_;
+    std::vector<int> closing_;
+    std::vector<Inode*> without_handle_;
+  };
+
   int verified(int fd, const FileKey& key);
-  int acquire_locked(Inode* inode);
-  int reopen(Inode* inode);
-  void release_locked(Inode* inode);
+  int acquire(Inode* inode, Guard& guard);
+  int reopen(const Inode* inode, std::byte* handle, Inode* parent, const std::string& name);
+  void release(Inode* inode, Guard& guard);
   void hold(Inode* inode, int fd);
-  Inode* take_fd(const FileKey& key, int fd);
-  void drop_fd(Inode* inode);
-  void evict(size_t down_to);
-  void settle(Inode* inode, Inode* parent, std::string_view name);
-  void erase_if_unused(Inode* inode);
+  Inode* take_fd(const FileKey& key, int fd, Guard& guard);
+  void drop_fd(Inode* inode, Guard& guard);
+  void evict(size_t down_to, Guard& guard);
+  void settle(Inode* inode, Inode* parent, std::string_view name, Guard& guard);
+  void erase_if_unused(Inode* inode, Guard& guard);
   ObjectId id_locked(const FileKey& key);
 
   const int root_fd_, by_handle_fd_;
   const size_t max_fds_;
   InodeNumbers numbers_;
-  std::mutex mutex_;
+  BriefMutex mutex_;
   Inode root_, gone_;
   NodeIds nodes_;
   std::unordered_map<FileKey, std::unique_ptr<Inode>, KeyHash> inodes_;

@@ -175,6 +175,7 @@ void Request::set_attr(const Attr& set) {
 }
 
 int open_at(Shim& shim, int dirfd, const char* name, int flags, mode_t mode) {
+  about_to_wait();
   int fd = openat(dirfd, name, flags | O_CLOEXEC | O_NOCTTY, mode);
   if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
     shim.inodes.shrink();
@@ -343,6 +344,7 @@ DescriptorShare::~DescriptorShare() {
 }
 
 OpenHandle::~OpenHandle() {
+  about_to_wait();
   close(fd);
   if (other.load() >= 0) close(other.load());
 }

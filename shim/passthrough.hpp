@@ -20,6 +20,7 @@
 #include <unordered_set>
 
 #include "backing.hpp"
+#include "brief_mutex.hpp"
 #include "credentials.hpp"
 #include "fingerprint.hpp"
 #include "inode_table.hpp"
@@ -119,14 +120,14 @@ struct Shim {
   const pid_t self = gettid();  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
   ~Shim();  // closes what the kernel never released because the connection ended first
-  std::mutex handles_mutex;
+  BriefMutex handles_mutex;
   std::unordered_set<OpenHandle*> handles;
   std::set<std::pair<ObjectId, const OpenHandle*>> perhaps_going;  // locked and flushed: guarded by handles_mutex
-  std::mutex shares_mutex;                                         // taken last
+  BriefMutex shares_mutex;                                         // taken last
   UserShares descriptors;                                          // of open files and locks; guarded by shares_mutex
   UserShares waits;                                                // threads of lock requests that wait; by shares_mutex
   int open_by_instance(const Inode* inode);                        // an O_PATH descriptor, or -errno
-  std::mutex locks_mutex;
+  BriefMutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;
   std::multimap<uint64_t, std::pair<ObjectId, LockRange>> lock_waits;  // by owner
 };

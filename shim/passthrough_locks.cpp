@@ -373,6 +373,7 @@ void flock(fuse_req_t req, fuse_ino_t, fuse_file_info* fi, int operation) {
 }  // namespace
 
 LockFile::~LockFile() {
+  about_to_wait();
   if (fd >= 0) close(fd);
 }
 

@@ -2,9 +2,14 @@
 #include "inode_table.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -87,6 +92,58 @@ TEST_CASE("inode table: a file that was forgotten has its old number in the trac
     t.inodes.forget(inode, 1);
   }
   CHECK(t.add(5, 99)->id > ids.back());
+}
+
+TEST_CASE("inode table: files are reached with few descriptors while they move", "[threads]") {
+  std::string path = std::filesystem::temp_directory_path() / "fsshim-test.XXXXXX";
+  REQUIRE(mkdtemp(path.data()));
+  const int root = open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), by_handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  {
+    InodeTable inodes(root, by_handle, 4);
+    std::vector<Inode*> files;
+    auto add = [&](Inode* parent, int dir, const std::string& name) {
+      struct statx s;
+      REQUIRE(inodes.stat_at(dir, name.c_str(), &s) == 0);
+      files.push_back(inodes.add(key_of(s), s.stx_mode, parent, name, -1));
+      return files.back();
+    };
+    for (int i = 0; i < 4; ++i) {
+      const std::string name = "d" + std::to_string(i);
+      REQUIRE(mkdirat(root, name.c_str(), 0700) == 0);
+      Inode* directory = add(inodes.root(), root, name);
+      for (int k = 0; k < 4; ++k) {
+        LowerFd dir(inodes, directory);
+        close(openat(dir.value(), std::to_string(k).c_str(), O_CREAT | O_WRONLY, 0600));
+        add(directory, dir.value(), std::to_string(k));
+      }
+    }
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> users;
+    for (unsigned t = 0; t < 3; ++t)
+      users.emplace_back([&, t] {
+        for (unsigned i = 0; i < 3000; ++i) {
+          Inode* inode = files[(i * 7 + t * 5) % files.size()];
+          LowerFd fd(inodes, inode);
+          struct statx s;
+          if (inodes.stat_at(fd.value(), "", &s) != 0 || !(key_of(s) == inode->key)) ++wrong;
+          if (inodes.stat(files[i % files.size()], &s) != 0) ++wrong;
+        }
+      });
+    // A file whose name goes away stays: its directory moves, so that only a descriptor, a handle or the new name leads there.
+    for (int i = 0; i < 500; ++i) {
+      Inode* directory = files[0];
+      const char* names[] = {"d0", "moved"};
+      inodes.pin(directory->key, openat(root, names[i % 2], O_PATH | O_CLOEXEC));
+      if (renameat(root, names[i % 2], root, names[(i + 1) % 2]) != 0) ++wrong;
+      inodes.moved(directory->key, inodes.root(), names[(i + 1) % 2]);
+      inodes.unpin(directory->key);
+    }
+    for (std::thread& user : users) user.join();
+    CHECK(wrong == 0);
+  }
+  close(by_handle);
+  close(root);
+  std::filesystem::remove_all(path);
 }
 
 TEST_CASE("identities: a file takes few bytes, and none when it is gone") {

@@ -9,7 +9,6 @@ import ctypes
 import fcntl
 import json
 import os
-import resource
 import shutil
 import stat
 import subprocess
@@ -19,7 +18,7 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [f"{HERE}/../harness", f"{HERE}/probes"]
-from lower_fs import Cases, Scratch, fstrace_program, run, shim_program  # noqa: E402
+from lower_fs import Cases, Scratch, fstrace_program, run, shim_program, take_descriptors  # noqa: E402
 from probe_tools import as_user, attempt, get, libc, put  # noqa: E402
 
 # Asks for the effective user: differs from the real one only where set-id bits count.
@@ -149,17 +148,6 @@ def captured(directory, trace):
     return capture
 
 
-def evict(capture, directory):
-    """Takes its descriptors for all files that were used before these away from a capture."""
-    held = len(os.listdir(f"/proc/{capture.pid}/fd"))
-    before = resource.prlimit(capture.pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(capture.pid, resource.RLIMIT_NOFILE, (held + 40, before[1]))
-    for _ in range(2):
-        for i in range(100):
-            put(f"{directory}/{i}")
-    resource.prlimit(capture.pid, resource.RLIMIT_NOFILE, before)
-
-
 def again(fd, flags, name=None):
     """Opens what is known by a descriptor, or a file of that directory, without walking to it."""
     answer = attempt(os.open, name, flags, dir_fd=fd) if name else attempt(os.open, f"/proc/self/fd/{fd}", flags)
@@ -212,7 +200,7 @@ def bound_twice(cases, top):
                (again(fixed, os.O_WRONLY), attempt(put, "lib/f"), attempt(put, "fixed/f"), attempt(put, "root1/lib/f")) == ("EROFS", None, "EROFS", None))
     cases.case("one file is one file in all places", len({os.stat(f"{place}/f").st_ino for place in ("lib", "fixed", "root1/lib")}) == 1)
     as_it_is = as_user(1000, lambda: again(mapped, os.O_RDONLY, "private"))
-    evict(capture, "many")
+    take_descriptors(capture.pid, "many")
     cases.case("a place stays read-only when its descriptors were given up", again(fixed, os.O_WRONLY) == "EROFS", again(fixed, os.O_WRONLY))
     as_later = as_user(1000, lambda: again(mapped, os.O_RDONLY, "private"))
     cases.case("so does an idmapped one shift owners", (as_it_is, as_later) == ("'EACCES'", "'EACCES'"), repr((as_it_is, as_later)))

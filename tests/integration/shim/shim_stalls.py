@@ -12,7 +12,7 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [f"{HERE}/../harness"]
-from lower_fs import Cases, Scratch, run, shim_program  # noqa: E402
+from lower_fs import Cases, Scratch, run, shim_program, take_descriptors  # noqa: E402
 
 STUCK = 80
 PATIENCE = 30
@@ -93,12 +93,21 @@ def hung_beneath(cases, scratch):
     cases.case("the capture ends", capture.wait(PATIENCE) in (0, 1), said(top)[-300:])
 
 
-def hung_at_flush(cases, scratch):
-    """A file system that answers no close: another capture, which is stopped."""
+def hung_inside(cases, scratch):
+    """A file system inside that answers nothing: another capture, which is stopped."""
     top = f"{scratch.path}/outer"
-    os.makedirs(f"{top}/slow")
+    os.makedirs(f"{top}/slow/d")
+    os.mkdir(f"{top}/many")
     inner = start(f"{top}/slow", f"{scratch.path}/inner.zst")
     outer = start(top, f"{scratch.path}/outer.zst")
+    hung_at_flush(cases, top, inner)
+    hung_at_open(cases, top, inner, outer)
+    for directory, capture in ((top, outer), (f"{top}/slow", inner)):
+        run(shim_program(), "stop", directory)
+        cases.case("it ends", capture.wait(PATIENCE) == 0, said(directory)[-300:])
+
+
+def hung_at_flush(cases, top, inner):
     locked = "import fcntl, os, sys\nf = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\nfcntl.lockf(f, fcntl.LOCK_EX)\nprint(flush=True)\nsys.stdin.read()\n"
     with subprocess.Popen([sys.executable, "-c", locked, f"{top}/slow/f"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         holder.stdout.readline()
@@ -109,9 +118,24 @@ def hung_at_flush(cases, scratch):
             cases.case("locks and closes elsewhere go on", answers("flock", f"{top}/good", sys.executable, "-c", locked.replace("sys.stdin.read()", ""), f"{top}/good") == 0)
         finally:
             inner.send_signal(signal.SIGCONT)
-    for directory, capture in ((top, outer), (f"{top}/slow", inner)):
-        run(shim_program(), "stop", directory)
-        cases.case("it ends", capture.wait(PATIENCE) == 0, said(directory)[-300:])
+
+
+def hung_at_open(cases, top, inner, outer):
+    """What the capture had closed for want of descriptors it opens again."""
+    asks = "import os, sys\nd = os.open(sys.argv[1], os.O_PATH)\nprint(flush=True)\nsys.stdin.read()\nos.fstat(d)\n"
+    with subprocess.Popen([sys.executable, "-c", asks, f"{top}/slow/d"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        take_descriptors(outer.pid, f"{top}/many")
+        inner.send_signal(signal.SIGSTOP)
+        try:
+            holder.stdin.close()
+            cases.case("a stat that hangs is under way", wait_until(lambda: blocked(holder.pid)))
+            if cases.case("stats elsewhere go on", answers("stat", f"{top}/many/1", f"{top}/good") == 0):
+                take_descriptors(outer.pid, f"{top}/many")
+                cases.case("also for want of descriptors", answers("stat", f"{top}/many/1", f"{top}/good") == 0)
+        finally:
+            inner.send_signal(signal.SIGCONT)
+        cases.case("it gets its answer later", holder.wait(PATIENCE) == 0)
 
 
 def hung_itself(cases, scratch):
@@ -160,7 +184,7 @@ def main():
     cases = Cases()
     with Scratch() as scratch:
         hung_beneath(cases, scratch)
-        hung_at_flush(cases, scratch)
+        hung_inside(cases, scratch)
         hung_itself(cases, scratch)
         hung_at_close(cases, scratch)
     return cases.status()
