@@ -40,7 +40,7 @@ struct EntryCache::Look {
 
 int64_t EntryCache::keep_ns(const SearchState& state) const {
   if (settings_.mode == CacheMode::kNone || !can_raise_epoch() || given_up_.load(std::memory_order_relaxed)) return 0;
-  if (state.other_mount) return 0;
+  if (is_bound(state)) return 0;
   bool local = state.lower.load(std::memory_order_relaxed) == SearchState::kLocal;
   return local || settings_.mode != CacheMode::kAuto ? settings_.keep_ns : 0;
 }
@@ -48,7 +48,7 @@ int64_t EntryCache::keep_ns(const SearchState& state) const {
 bool EntryCache::is_public(Inode& dir, Look& look) {
   SearchState& state = dir.search;
   int64_t until = state.public_until.load(), now = 0;
-  if (until != 0 && until > (now = coarse_now())) return true;
+  if (until != 0 && until > (now = coarse_now()) && !is_bound(state)) return true;
   uint32_t changes = state.changes.load();
   if (state.changing.load() != 0) return false;
   if ((look.stat().st_mode & 0111) != 0111 || has_access_acl(look.fd)) return false;

@@ -19,8 +19,8 @@
 // if so raises the epoch. Either the lookup sees the mark gone or the change sees the entry kept. A lookup that is answered only
 // after the epoch was raised was sent before, so that what the kernel makes of it is dead from the start.
 //
-// A directory that is reached through several mounts is several inodes here. Entries are kept only below the captured directory's
-// own mount, and a change through any other mount raises the epoch.
+// A directory that is reached through several mounts is several inodes here, of which a change knows one. So on a file system
+// with several mounts nothing is kept from then on, and each change raises the epoch because of what was kept before.
 //
 // There is a gap in the kernel: a directory has one entry only, which a new lookup takes out again, and it is stamped with the
 // new epoch a moment before its old expiry time is replaced. So while that may lie ahead, a lookup that is not to be kept raises
@@ -58,7 +58,7 @@ struct SearchState {
   std::atomic<uint32_t> changing{0};     // under way
   std::atomic<uint32_t> handed{0};       // the last epoch in which entries below were kept
   std::atomic<Lower> lower{kUnknown};
-  bool other_mount = false;  // than the captured directory's; set before others know the inode
+  const std::atomic<bool>* bound = nullptr;  // whether its file system was met through several mounts. Set before use
 };
 
 int64_t coarse_now();  // CLOCK_MONOTONIC_COARSE, ns
@@ -109,8 +109,8 @@ class EntryCache {
  private:
   struct Look;
   bool is_public(Inode& dir, Look& look);
-  // Through another mount a directory may be one whose entries were kept through the captured directory's.
-  bool handed_now(const SearchState& state) const { return state.other_mount || state.handed.load() == epoch_.load(); }
+  bool handed_now(const SearchState& state) const { return is_bound(state) || state.handed.load() == epoch_.load(); }
+  static bool is_bound(const SearchState& state) { return state.bound && state.bound->load(); }
   void end_epoch_locked();
   int64_t keep_ns(const SearchState& state) const;
 

@@ -70,6 +70,14 @@ InodeTable::InodeTable(int root_fd, int by_handle_fd, size_t max_fds)
   root_.lookups = 1;
   struct statx s;
   if (stat_at(root_fd_, "", &s) == 0) root_.key = key_of(s);
+  root_.search.bound = &meet(root_.key);
+}
+
+const std::atomic<bool>& InodeTable::meet(const FileKey& key) {
+  auto [at, added] = devices_.try_emplace(key.dev);
+  if (added) at->second.mount = key.mount;
+  if (at->second.mount != key.mount) at->second.bound = true;
+  return at->second.bound;
 }
 
 int InodeTable::stat_at(int dirfd, const char* name, struct statx* s) {
@@ -182,7 +190,7 @@ Inode* InodeTable::add(const FileKey& key, uint32_t mode, Inode* parent, std::st
     at->second->node = nodes_.give(at->second.get());
     at->second->id = id_locked(key);
     at->second->type = mode & S_IFMT;
-    at->second->search.other_mount = key.mount != root_.key.mount;
+    at->second->search.bound = &meet(key);
   }
   Inode* inode = at->second.get();
   ++inode->lookups;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of the lower directory that the kernel knows, their identities in the trace, and O_PATH descriptors to reach them.
 //
-// Thread-safe: one mutex, held for table work and never over a system call on the lower file system. A descriptor is opened when it
-// is needed, for many files never. Descriptors are bounded: the least recently used are closed and opened again when needed, by file
-// handle where the file system can be trusted with that, else by parent and name with a check of the identity. ESTALE when another
-// file has taken the name, which somebody must have done behind the capture: the kernel then looks the path up anew. What is about
-// to lose a name is pinned: its descriptor stays until the kernel forgets it.
+// Thread-safe: one mutex, held for table work and never over a system call on the lower file system. A descriptor is opened when
+// it is needed, for many files never. Descriptors are bounded: the least recently used are closed and opened again when needed,
+// by file handle where the file system can be trusted with that, else by parent and name with a check of the identity. ESTALE
+// when another file has taken the name, which somebody must have done behind the capture: the kernel then looks the path up anew.
+// What is about to lose a name is pinned: its descriptor stays until the kernel forgets it.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -159,6 +160,12 @@ class InodeTable {
     std::vector<Inode*> without_handle_;
   };
 
+  struct Device {
+    uint64_t mount = 0;              // through which it was met first
+    std::atomic<bool> bound{false};  // through another one, too
+  };
+
+  const std::atomic<bool>& meet(const FileKey& key);
   int verified(int fd, const FileKey& key);
   int acquire(Inode* inode, Guard& guard);
   int reopen(const Inode* inode, std::byte* handle, Inode* parent, const std::string& name);
@@ -176,6 +183,7 @@ class InodeTable {
   InodeNumbers numbers_;
   BriefMutex mutex_;
   Inode root_, gone_;
+  std::map<uint64_t, Device> devices_;
   NodeIds nodes_;
   std::unordered_map<FileKey, std::unique_ptr<Inode>, KeyHash> inodes_;
   Identities ids_;                             // outlive forget: an object keeps its number

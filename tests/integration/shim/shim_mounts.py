@@ -204,6 +204,13 @@ def bound_twice(cases, top):
     cases.case("a place stays read-only when its descriptors were given up", again(fixed, os.O_WRONLY) == "EROFS", again(fixed, os.O_WRONLY))
     as_later = as_user(1000, lambda: again(mapped, os.O_RDONLY, "private"))
     cases.case("so does an idmapped one shift owners", (as_it_is, as_later) == ("'EACCES'", "'EACCES'"), repr((as_it_is, as_later)))
+    closed = []
+    for through, elsewhere in (("root1/lib", "lib"), ("lib", "root1/lib")):
+        before = as_user(1000, lambda there=elsewhere: attempt(get, f"{there}/f"))
+        os.chmod(through, 0o700)
+        closed.append((before, as_user(1000, lambda there=elsewhere: attempt(get, f"{there}/f"))))
+        os.chmod(through, 0o755)
+    cases.case("a directory that is closed in one place is closed in all", closed == [(repr(b"x"), "'EACCES'")] * 2, repr(closed))
     up = []
     for n in ("1", "2", "1"):
         os.chdir(f"{tree}/root{n}/lib")
