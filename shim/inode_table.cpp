@@ -31,7 +31,7 @@ uint64_t device_of(int fd) {
 
 FileKey key_of(const struct statx& s) {
   uint64_t birth = uint64_t(s.stx_btime.tv_sec) * 1'000'000'000 + s.stx_btime.tv_nsec;  // wraps in 2554: still tells files apart
-  return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, int64_t(birth), s.stx_mnt_id};
+  return {makedev(s.stx_dev_major, s.stx_dev_minor), s.stx_ino, int64_t(birth), 0, s.stx_mnt_id};
 }
 
 // Stands for a time of birth where the file system tells none (NFS): a file's handle holds its generation. 0 without handles.
@@ -89,12 +89,25 @@ int InodeTable::stat_at(int dirfd, const char* name, struct statx* s) {
   return 0;
 }
 
+FileKey InodeTable::key_at(const struct statx& s, int fd, const Inode* parent, std::string_view name) {
+  FileKey key = key_of(s);
+  if (s.stx_nlink > 1 && !S_ISDIR(s.stx_mode) && parent && overlay_links_.apart(fd, key.dev) &&
+      !overlay_links_.joined(mark_of(key)))
+    key.link = XXH3_64bits_withSeed(name.data(), name.size(), parent->id);
+  return key;
+}
+
+void InodeTable::linked(const Inode* parent, int dirfd, const char* name) {
+  struct statx s;
+  if (overlay_links_.apart(dirfd, parent->key.dev) && stat_at(dirfd, name, &s) == 0) overlay_links_.join(mark_of(key_of(s)));
+}
+
 // `fd` if it is open and stands for that file; else it is closed: -errno, -ESTALE for another file.
 int InodeTable::verified(int fd, const FileKey& key) {
   if (fd < 0) return fd;
   struct statx s;
   int error = stat_at(fd, "", &s);
-  if (error == 0 && key_of(s) == key) return fd;
+  if (error == 0 && still(key_of(s), key)) return fd;
   close(fd);
   return error != 0 ? error : -ESTALE;
 }
@@ -284,7 +297,7 @@ int InodeTable::stat(Inode* inode, struct statx* s) {
   if (fd < 0) return fd;
   int error = stat_at(fd, name, s);
   release(used);
-  if (used == inode || (error == 0 && key_of(*s) == inode->key)) return error;
+  if (used == inode || (error == 0 && still(key_of(*s), inode->key))) return error;
   fd = acquire(inode);
   if (fd < 0) return fd;
   error = stat_at(fd, "", s);
@@ -402,6 +415,7 @@ void InodeTable::moved(const FileKey& key, Inode* parent, std::string_view name)
 }
 
 void InodeTable::removed(const FileKey& key) {
+  overlay_links_.forget(mark_of(key));
   Guard guard(*this);
   ids_.erase(mark_of(key));
   auto at = inodes_.find(key);

@@ -29,6 +29,7 @@
 #include "inode_numbers.hpp"
 #include "node_ids.hpp"
 #include "op.hpp"
+#include "overlay_links.hpp"
 
 namespace fsr::shim {
 
@@ -37,11 +38,17 @@ struct FileKey {
   uint64_t dev = 0;
   uint64_t ino = 0;
   int64_t btime = 0;   // or a mark from the file handle, where there is no time of birth
+  uint64_t link = 0;   // the name, where that has a file of its own: see OverlayLinks
   uint64_t mount = 0;  // through which it was reached: one file has other rights, and another parent, in each place
   bool operator==(const FileKey&) const = default;
 };
 
 FileKey key_of(const struct statx& s);
+// Whether a name stands for the file that it stood for.
+inline bool still(const FileKey& found, FileKey known) {
+  known.link = 0;
+  return found == known;
+}
 
 // Names of a directory that go away or move through this capture. A lookup that may have met one opens what it has found, because
 // nobody else will keep that reachable.
@@ -106,6 +113,9 @@ class InodeTable {
   // Attributes of a name below `dirfd`, or of `dirfd` itself (""); never follows a symlink. stx_btime without STATX_BTIME in
   // stx_mask is a mark that tells files apart; the inode number is as shown. 0 or -errno.
   int stat_at(int dirfd, const char* name, struct statx* s);
+  // The file that a name in a directory stands for, on the file system of `fd`. No parent: the file has no name.
+  FileKey key_at(const struct statx& s, int fd, const Inode* parent, std::string_view name);
+  void linked(const Inode* parent, int dirfd, const char* name);  // a new name of a file that was there
   uint64_t shown_ino(uint64_t device, uint64_t ino) { return numbers_.shown(device, ino); }
   // What the kernel means by a number. By one that it should not have: an inode whose file is not to be had (ESTALE). Waits for
   // nobody.
@@ -181,6 +191,7 @@ class InodeTable {
   const int root_fd_, by_handle_fd_;
   const size_t max_fds_;
   InodeNumbers numbers_;
+  OverlayLinks overlay_links_;
   BriefMutex mutex_;
   Inode root_, gone_;
   std::map<uint64_t, Device> devices_;

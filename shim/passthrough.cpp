@@ -210,7 +210,7 @@ static bool hold_on(Request& r, const Inode& inode, int parent_fd, const char* n
   int fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
   if (fd < 0) return fd != -ENOENT;
   struct statx s;
-  if (r.shim.inodes.stat_at(fd, "", &s) != 0 || key_of(s) != inode.key) {
+  if (r.shim.inodes.stat_at(fd, "", &s) != 0 || !still(key_of(s), inode.key)) {
     close(fd);
     return false;
   }
@@ -223,7 +223,7 @@ int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double t
   struct statx s;
   int error = r.shim.inodes.stat_at(parent_fd, name, &s);
   if (error != 0) return -error;
-  Inode* inode = r.shim.inodes.find(key_of(s), parent, name);
+  Inode* inode = r.shim.inodes.find(r.shim.inodes.key_at(s, parent_fd, parent, name), parent, name);
   if (!inode) {
     int fd = -1;
     // A server may refuse to the process itself what it grants to this caller.
@@ -237,7 +237,7 @@ int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double t
         return -error;
       }
     }
-    inode = r.shim.inodes.add(key_of(s), s.stx_mode, parent, name, fd);
+    inode = r.shim.inodes.add(r.shim.inodes.key_at(s, parent_fd, parent, name), s.stx_mode, parent, name, fd);
     inherit_file_system(*parent, *inode);
     if (fd < 0 && parent->name_changes.since(changes) && !hold_on(r, *inode, parent_fd, name)) {
       r.shim.inodes.forget(inode, 1);
@@ -263,7 +263,7 @@ int adopt(Request& r, int fd, Inode* parent, const char* name, double timeout, f
     path_fd = open_lower(r.shim, fd, O_PATH);
     if (path_fd < 0) return -path_fd;
   }
-  Inode* inode = r.shim.inodes.add(key_of(s), s.stx_mode, parent, name, path_fd);
+  Inode* inode = r.shim.inodes.add(r.shim.inodes.key_at(s, fd, parent, name), s.stx_mode, parent, name, path_fd);
   if (parent) inherit_file_system(*parent, *inode);
   fill_entry(r, s, inode, timeout, entry);
   return 0;

@@ -98,6 +98,7 @@ void link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent_ino, const char*
     error = linkat(r.shim.proc_fd, FdPath(fd.value()).text, dir.value(), new_name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
   }
   fuse_entry_param entry;
+  if (error == 0) r.shim.inodes.linked(parent, dir.value(), new_name);
   if (error == 0) error = look_up(r, dir.value(), parent, new_name, way.timeout, &entry);
   if (error != 0) return r.fail(error);
   // The new name is one of the inode that the kernel named.
@@ -114,7 +115,7 @@ struct Target {
   uid_t uid = 0;
   gid_t gid = 0;
 
-  Target(Shim& shim, int dir, const char* name, bool goes) {
+  Target(Shim& shim, const Inode* parent, int dir, const char* name, bool goes) {
     int fd = open_at(shim, dir, name, O_PATH | O_NOFOLLOW, 0);
     if (fd < 0) return;
     struct statx s;
@@ -123,7 +124,7 @@ struct Target {
       return;
     }
     known = true;
-    key = key_of(s);
+    key = shim.inodes.key_at(s, fd, parent, name);
     mode = s.stx_mode;
     uid = s.stx_uid;
     gid = s.stx_gid;
@@ -160,7 +161,7 @@ void remove_name(fuse_req_t req, fuse_ino_t parent_ino, const char* name, OpKind
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
   NameChanges::Scope changing(parent->name_changes);
-  Target victim(r.shim, dir.value(), name, true);
+  Target victim(r.shim, parent, dir.value(), name, true);
   r.op.object = victim.id(r.shim.inodes);
   bool own = plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK);
   int error;
@@ -193,7 +194,7 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
   LowerFd dir(r.shim.inodes, parent), new_dir(r.shim.inodes, new_parent);
   if (dir.value() < 0 || new_dir.value() < 0) return r.fail(-std::min(dir.value(), new_dir.value()));
   NameChanges::Scope changing(parent->name_changes), changing_new(new_parent->name_changes);
-  Target moving(r.shim, dir.value(), name, false), victim(r.shim, new_dir.value(), new_name, true);
+  Target moving(r.shim, parent, dir.value(), name, false), victim(r.shim, new_parent, new_dir.value(), new_name, true);
   r.op.object = moving.id(r.shim.inodes);
   r.op.object2 = victim.id(r.shim.inodes);
   bool own = moving.known && !S_ISDIR(moving.mode) && !S_ISDIR(victim.mode) &&

@@ -231,6 +231,57 @@ def bound_twice(cases, top):
     cases.case("to the trace it is one object, too", len(objects) == 1, repr((objects, said)))
 
 
+def linked(tree):
+    """What is read and shown after changes to files with several names."""
+    os.chdir(tree)
+    seen = []
+    for name in ("a2", "b2", "a3", "b3"):
+        seen.append((get(name), os.stat(name).st_nlink))
+    with open("b2", "ab") as f:
+        f.write(b"new")
+        seen.append(os.fstat(f.fileno()).st_nlink)
+    put("a3", b"a")
+    put("b3", b"b")
+    os.unlink("a4")
+    seen.append((attempt(os.stat, "a4"), attempt(put, "b4", b"new")))
+    os.link("a1", "c1")
+    os.rename("b5", "c5")
+    put("c5", b"new")
+    with open("c1", "ab") as f:
+        f.write(b"more")
+        seen.append([os.path.sameopenfile(f.fileno(), other.fileno()) for other in (open("a1", "rb"), open("c1", "rb"))])
+    os.link("made", "too")
+    put("made", b"both")
+    return seen + [(name, get(name), os.stat(name).st_nlink) for name in sorted(os.listdir("."))]
+
+
+def overlay(cases, top, index):
+    """Links of a file in a lower layer: one file where the overlay has an index, else files of their own that look like one."""
+    base = f"{top}/overlay-{index}"
+    os.mkdir(base)
+    run("mount", "-t", "tmpfs", "none", base)
+    results = []
+    for tree in ("bare", "captured"):
+        lower, upper, work, point = (f"{base}/{tree}/{part}" for part in ("lower", "upper", "work", "point"))
+        for part in (lower, upper, work, point):
+            os.makedirs(part)
+        for n in "12345":
+            put(f"{lower}/a{n}", b"old")
+            os.link(f"{lower}/a{n}", f"{lower}/b{n}")
+        put(f"{upper}/made")
+        run("mount", "-t", "overlay", "-o", f"lowerdir={lower},upperdir={upper},workdir={work},index={index}", "none", point)
+        capture = captured(point, f"{base}/trace.zst") if tree == "captured" else None
+        results.append(linked(point))
+        os.chdir(top)
+        if capture:
+            run(shim_program(), "stop", point)
+            capture.communicate(timeout=20)
+            results.append([(name, get(f"{point}/{name}"), os.stat(f"{point}/{name}").st_nlink) for name in sorted(os.listdir(point))])
+    count = len(results[2])
+    cases.case(f"links on an overlay with index={index} are files as without a capture", results[0] == results[1], repr((results[0], results[1])))
+    cases.case("and so they are afterwards", results[0][-count:] == results[2], repr((results[0][-count:], results[2])))
+
+
 def crowd(cases, top):
     """Captures that begin while others end: numbers of mounts are used again at once, and none may take another's away."""
     script = """
@@ -295,6 +346,8 @@ def main():
         cases.case("a restriction of one of them that holds for all is named", "all of it is nosuid" in said, said)
         meanwhile(cases, scratch.path, who)
         bound_twice(cases, scratch.path)
+        for index in ("off", "on"):
+            overlay(cases, scratch.path, index)
         crowd(cases, scratch.path)
         header = run(fstrace_program(), "info", trace)
         cases.case("the trace names them with their devices", header.count("below it") == 3 and "other: tmpfs from none on" in header, header)
