@@ -57,6 +57,11 @@ def answers(*command, stdin=None):
         return None
 
 
+def halt(process):
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)  # all its threads
+
+
 def blocked(process):
     """Whether it sleeps until a request of FUSE is answered."""
     with open(f"/proc/{process}/wchan", encoding="utf-8") as channel:
@@ -111,7 +116,7 @@ def hung_at_flush(cases, top, inner):
     locked = "import fcntl, os, sys\nf = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\nfcntl.lockf(f, fcntl.LOCK_EX)\nprint(flush=True)\nsys.stdin.read()\n"
     with subprocess.Popen([sys.executable, "-c", locked, f"{top}/slow/f"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         holder.stdout.readline()
-        inner.send_signal(signal.SIGSTOP)
+        halt(inner)
         try:
             holder.stdin.close()
             cases.case("a close that hangs is under way", wait_until(lambda: "flush" in listed(top).get("stalls", "") or blocked(holder.pid)))
@@ -122,11 +127,11 @@ def hung_at_flush(cases, top, inner):
 
 def hung_at_open(cases, top, inner, outer):
     """What the capture had closed for want of descriptors it opens again."""
-    asks = "import os, sys\nd = os.open(sys.argv[1], os.O_PATH)\nprint(flush=True)\nsys.stdin.read()\nos.fstat(d)\n"
+    asks = "import os, sys; d = os.open(sys.argv[1], os.O_PATH); print(flush=True); sys.stdin.read(); os.fstat(d)"
     with subprocess.Popen([sys.executable, "-c", asks, f"{top}/slow/d"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         holder.stdout.readline()
         take_descriptors(outer.pid, f"{top}/many")
-        inner.send_signal(signal.SIGSTOP)
+        halt(inner)
         try:
             holder.stdin.close()
             cases.case("a stat that hangs is under way", wait_until(lambda: blocked(holder.pid)))
