@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
-constexpr int kResultsVersion = 8;               // user_version; another one has other tables
+constexpr int kResultsVersion = 9;               // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -16,7 +16,7 @@ create table run(
   asked_per_s real, mix_dialect text, mix_deviation_percent real,
   elapsed_ns int, planned_ns int, recorded_ns int, offered_per_s real, achieved_per_s real, failed_per_s real,
   operations int, issued int, matched int, differed int, followed int, followed_from text, failed int, unanswered int, cancelled int,
-  unfinished int, unrecorded int,
+  unfinished int, overdue int, unrecorded int,
   violations int, edges int, free_pairs int, window_full int, auxiliary int, blocks_compared int, bytes_compared int, blocks_unknown int,
   streams int, objects int, bytes_read int, bytes_written int,
   limited_by text, behind int, behind_ns int, waited int, waited_own_thread int, silent_ns int, longest_silence_ns int,

@@ -13,6 +13,7 @@
 #include "cli/replay.hpp"
 #include "cycle/condition.hpp"
 #include "cycle/scale_search.hpp"
+#include "measure/bound.hpp"
 #include "measure/paired.hpp"
 #include "trace/bytes.hpp"
 #include "util/standard_streams.hpp"
@@ -68,9 +69,13 @@ struct Pooled {
 
   void add(const RunResult& run) {
     sum.response.merge(run.response);
+    sum.open.merge(run.open);
+    sum.overdue += run.overdue;
+    sum.unfinished += run.unfinished;
     for (size_t k = 0; k < kOpKinds; ++k) {
       sum.kinds[k].issued += run.kinds[k].issued;
       sum.kinds[k].failed += run.kinds[k].failed;
+      sum.kinds[k].differed += run.kinds[k].differed;
     }
     longest = std::max(longest, run.elapsed);
     ++runs;
@@ -166,7 +171,7 @@ int Replay::play_search() {
   const RunLength least = condition.least();
   struct Seen {
     double achieved;
-    std::string limit, doubt;
+    std::string limit, doubt, measured;
     int status;
   };
   std::map<double, Seen> seen;  // by factor, the latest run
@@ -198,10 +203,11 @@ int Replay::play_search() {
     }
     const RunResult& r = report.result;
     const double strain = of_root(condition.strain(pooled.sum));
-    seen[factor] = {r.achieved(), r.limit_text, pooled.doubt(least), verdict(report).status};
+    seen[factor] = {r.achieved(), r.limit_text, pooled.doubt(least), condition.measured(pooled.sum), verdict(report).status};
     print(fmt::format("{:>10.4g} {:>12.1f} {:>12} {:>12}   {}: {}\n", factor * unit.one, r.achieved(),
-                      format_duration(pooled.sum.response.quantile(0.5)), format_duration(pooled.sum.response.quantile(0.99)),
-                      condition.measured(pooled.sum), strain < 1 ? "holds" : "broken"));
+                      quantile_text(pooled.sum.response, pooled.sum.open, 0.5),
+                      quantile_text(pooled.sum.response, pooled.sum.open, 0.99), seen[factor].measured,
+                      strain < 1 ? "holds" : "broken"));
     return strain;
   });
   const std::optional<ScaleAnswer> answer = search.find();
@@ -217,8 +223,8 @@ int Replay::play_search() {
   else if (answer->holds > 0)
     text = fmt::format("this target takes more than {:.4g} {} within {}", answer->holds * unit.one, unit.words, condition.text());
   else
-    text =
-        fmt::format("this target takes less than {:.4g} {} within {}", answer->breaks * unit.one, unit.words, condition.text());
+    text = fmt::format("this target takes less than {:.4g} {} within {}: {}", answer->breaks * unit.one, unit.words,
+                       condition.text(), seen[answer->breaks].measured);
   const std::string& doubt = seen[answer->holds > 0 ? answer->holds : answer->breaks].doubt;
   if (!doubt.empty()) text += "; " + doubt;
   const int status = std::max({between ? seen[answer->holds].status : 1, int(failed_afterwards)});

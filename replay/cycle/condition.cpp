@@ -10,11 +10,15 @@
 
 #include "engine/run.hpp"
 #include "inputs/input.hpp"
+#include "measure/bound.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
 
 namespace {
+
+constexpr double kBroken = 1e6;    // strain of a load that can't hold, whatever was measured
+constexpr double kMissing = 0.01;  // share of what was due, above which too little was answered to judge by the rest
 
 constexpr const char* kExpected = "expected such as 'p99 < 10ms' or 'mean < 2ms and errors < 0.1%'";
 
@@ -34,6 +38,15 @@ double number(std::string_view text, std::string_view whole) {
   return value;
 }
 
+// Outcomes that are not those expected: failures, and differences.
+uint64_t wrong(const RunResult& run) {
+  uint64_t n = 0;
+  for (const KindResult& kind : run.kinds) n += std::max(kind.failed, kind.differed);
+  return n;
+}
+
+double share(uint64_t part, uint64_t of) { return of ? double(part) / double(of) : 0; }
+
 }  // namespace
 
 Condition::Condition(std::string_view text) : text_(trimmed(text)) {
@@ -41,9 +54,10 @@ Condition::Condition(std::string_view text) : text_(trimmed(text)) {
   for (std::string_view rest = text_;;) {
     const size_t at = rest.find(kAnd);
     terms_.push_back(parse(rest.substr(0, at)));
-    if (at == rest.npos) return;
+    if (at == rest.npos) break;
     rest.remove_prefix(at + kAnd.size());
   }
+  allows_errors_ = std::ranges::any_of(terms_, [](const Term& term) { return term.of == Term::Of::errors; });
 }
 
 Condition::Term Condition::parse(std::string_view text) {
@@ -78,20 +92,47 @@ double Condition::value(const Term& term, const RunResult& run) {
     case Term::Of::max:
       return double(run.response.max());
     case Term::Of::errors:
-      return run.issued() ? double(run.failed()) / double(run.issued()) : 0;
+      return share(wrong(run) + run.unfinished, run.issued());
   }
   return 0;
 }
 
-const Condition::Term& Condition::worst(const RunResult& run) const {
-  return *std::max_element(terms_.begin(), terms_.end(),
-                           [&](const Term& a, const Term& b) { return value(a, run) / a.limit < value(b, run) / b.limit; });
+double Condition::strain(const Term& term, const RunResult& run) {
+  return unknown(term, run) ? kBroken : value(term, run) / term.limit;
 }
 
-double Condition::strain(const RunResult& run) const {
-  const Term& term = worst(run);
-  return value(term, run) / term.limit;
+// True: all that is known is that the value is at least so large.
+bool Condition::unknown(const Term& term, const RunResult& run) {
+  switch (term.of) {
+    case Term::Of::quantile:
+      return is_lower_bound(run.response, run.open, term.quantile);
+    case Term::Of::mean:
+      return is_lower_bound_of_mean(run.response, run.open);
+    case Term::Of::max:
+      return is_lower_bound(run.response, run.open, 1);
+    case Term::Of::errors:
+      return false;
+  }
+  return false;
 }
+
+// Why a load can't hold, whatever the response of the rest is.
+std::string Condition::broken(const RunResult& run) const {
+  const uint64_t missing = run.overdue + run.unfinished;
+  if (share(missing, run.due_in_all()) > kMissing)
+    return fmt::format("{} of {} operations that were due were not {}", format_count(missing), format_count(run.due_in_all()),
+                       run.overdue ? "issued" : "answered");
+  if (const uint64_t n = wrong(run); n && !allows_errors_)
+    return fmt::format("{} of {} operations failed or differed", format_count(n), format_count(run.issued()));
+  return "";
+}
+
+const Condition::Term& Condition::worst(const RunResult& run) const {
+  return *std::max_element(terms_.begin(), terms_.end(),
+                           [&](const Term& a, const Term& b) { return strain(a, run) < strain(b, run); });
+}
+
+double Condition::strain(const RunResult& run) const { return broken(run).empty() ? strain(worst(run), run) : kBroken; }
 
 RunLength Condition::least() const {
   // A share that rests on 25 operations is off by a fifth (the square root of their number), far less than what a twentieth more
@@ -110,9 +151,11 @@ RunLength Condition::least() const {
 }
 
 std::string Condition::measured(const RunResult& run) const {
+  if (const std::string why = broken(run); !why.empty()) return why;
   const Term& term = worst(run);
   const double is = value(term, run);
-  return term.name + " " + (term.of == Term::Of::errors ? fmt::format("{:.3g} %", is * 100) : format_duration(int64_t(is)));
+  return term.name + (unknown(term, run) ? " > " : " ") +
+         (term.of == Term::Of::errors ? fmt::format("{:.3g} %", is * 100) : format_duration(int64_t(is)));
 }
 
 }  // namespace fsr

@@ -19,9 +19,11 @@ class Condition {
   // line.
   explicit Condition(std::string_view text);
 
-  // How near a run came to breaking it: below 1 it holds. The worst of its terms.
+  // How near a run came to breaking it: below 1 it holds. The worst of its terms. A run also breaks it if more than 1 % of what
+  // was due got no answer, if a percentile is a lower bound only, and, without a term for errors, if any outcome is not as
+  // expected.
   double strain(const RunResult& run) const;
-  // The measured value of that term: "p99 8.3 ms".
+  // The measured value of that term: "p99 8.3 ms"; or what else broke it.
   std::string measured(const RunResult& run) const;
   // What a run must have for its value to tell loads apart that differ by a twentieth (ScaleSearch::kWithin).
   RunLength least() const;
@@ -36,10 +38,14 @@ class Condition {
   };
   static Term parse(std::string_view text);
   static double value(const Term& term, const RunResult& run);
+  static double strain(const Term& term, const RunResult& run);
+  static bool unknown(const Term& term, const RunResult& run);
+  std::string broken(const RunResult& run) const;
   const Term& worst(const RunResult& run) const;
 
   std::string text_;
   std::vector<Term> terms_;
+  bool allows_errors_ = false;
 };
 
 }  // namespace fsr

@@ -57,7 +57,8 @@ class Judge {
     // What the last operations took is no delay of the schedule.
     const int64_t at_end = r_.elapsed - r_.planned - r_.service.quantile(0.99);
     return at_end <= std::max(kBehind, int64_t(double(r_.planned) * kKeptShare)) &&
-           double(r_.behind) <= double(r_.issued()) * kKeptShare && double(r_.behind_time) <= double(r_.elapsed) * kKeptTime;
+           double(r_.behind + r_.overdue) <= double(r_.due_in_all()) * kKeptShare &&
+           double(r_.behind_time) <= double(r_.elapsed) * kKeptTime;
   }
 
   void original() {

@@ -77,6 +77,20 @@ void Planner::end() {
   run_.planned_all.store(true);
 }
 
+void Planner::add_unread(RunResult& r) {
+  // The source is ordered by effect, which may differ from the order of due times by about as much as operations overlap.
+  constexpr unsigned kBeyond = 4096;  // operations in a row that are due later
+  const int64_t stopped = run_.stopped_at.load() - run_.start;
+  for (unsigned beyond = 0; beyond < kBeyond && (options_.stop == nullptr || options_.stop->load() < 2);) {
+    if (!op_) op_ = linearizer_.next();
+    if (!op_) return;
+    const int64_t due = scaled(op_->start - options_.from);
+    beyond = due < stopped ? 0 : beyond + 1;
+    if (!refused(*op_)) run_.add_overdue(r, *op_, due);
+    op_ = nullptr;
+  }
+}
+
 // A name that could lead out of the target's tree. One that is too long can't, and being refused for it is an outcome.
 static bool leads_out(std::string_view name) {
   constexpr size_t kLongest = 255;

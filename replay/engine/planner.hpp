@@ -20,6 +20,8 @@ class Planner {
   // Plans until the window is full (false) or the source has ended or the run is cancelled (true). Throws what the source throws.
   bool step();
   void end();  // nothing more will come
+  // After a run that was stopped: counts what had become due and never came into the window. Throws what the source throws.
+  void add_unread(RunResult& result);
   void merge_into(RunResult& result);
 
  private:

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/learning.hpp"
 #include "engine/limit.hpp"
 #include "engine/planner.hpp"
 #include "engine/recording.hpp"
@@ -40,7 +41,7 @@ uint64_t RunResult::differed() const {
   for (const KindResult& k : kinds) n += k.differed;
   return n;
 }
-double RunResult::offered() const { return planned > 0 ? double(issued()) * 1e9 / double(planned) : 0; }
+double RunResult::offered() const { return planned > 0 ? double(due_in_all()) * 1e9 / double(planned) : 0; }
 uint64_t RunResult::failed() const {
   uint64_t n = 0;
   for (const KindResult& k : kinds) n += k.failed;
@@ -92,6 +93,7 @@ class Runner {
   void plan();
   void report(bool last);
   void tell_interval(int64_t now, bool last);
+  void settle(RunResult& r);
   RunResult result();
 
   RunState run_;
@@ -232,6 +234,30 @@ void Runner::tell_interval(int64_t now, bool last) {
   counts_.merge(counts);
 }
 
+// Adds what was due, or in flight, when the run was stopped; otherwise the slowest of all would be missing from every figure.
+void Runner::settle(RunResult& r) {
+  const int64_t stopped = run_.stopped_at.load();
+  const bool scheduled = run_.options.timing == Timing::original;
+  if (stopped != RunState::kNever) {
+    const int64_t now = run_.clock.now();
+    run_.window.each_taken([&](const Node& node) {
+      if (node.ended >= 0 || is_learning(node.copy.op())) return;
+      if (node.issued < 0) {
+        if (scheduled && !node.refused) run_.add_overdue(r, node.copy.op(), node.due);
+        return;
+      }
+      r.open.add(now - (scheduled ? run_.start + node.due : node.issued));
+    });
+    if (scheduled) planner_->add_unread(r);
+    r.planned = stopped - run_.start;
+  }
+  if (const int64_t schedule = run_.options.schedule)
+    r.planned = std::min(stopped == RunState::kNever ? schedule : r.planned, schedule);
+  r.elapsed = std::max(r.elapsed, r.planned);
+  if (!scheduled) r.planned = 0;
+  r.response.merge(r.open);
+}
+
 RunResult Runner::result() {
   RunResult r;
   r.began = run_.start;
@@ -244,6 +270,7 @@ RunResult Runner::result() {
     r.response.merge(counts_[i].response);
   }
   r.cause = run_.consequences.first();
+  settle(r);
   std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
   if (r.mismatches.size() > run_.options.mismatches) r.mismatches.resize(run_.options.mismatches);
   r.cancelled = r.operations;
@@ -256,7 +283,6 @@ RunResult Runner::result() {
   r.silent = silence_.total();
   r.longest_silence = silence_.longest();
   r.stopped = r.cancelled || r.unfinished || r.stopped_on_error;
-  if (run_.options.timing != Timing::original) r.planned = 0;
   find_limit(run_.options, r);
   return r;
 }

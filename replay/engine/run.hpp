@@ -51,6 +51,7 @@ struct RunOptions {
   int64_t from = 0;                            // recorded time that the schedule starts at; earlier operations are left out
   int64_t to = INT64_MAX;                      // operations that started at or after it are left out
   int64_t duration = 0;                        // replay time after which nothing more is issued; 0 = no limit
+  int64_t schedule = 0;                        // ns that a requested load lasts; 0 = until the last operation is due
   unsigned workers = 0;                        // 0 = one for each CPU
   size_t window_ops = 65536;                   // unfinished operations looked at, at most
   size_t window_bytes = 64 << 20;              // and the memory that their names and content take
@@ -120,15 +121,16 @@ struct RunResult {
   Histogram lateness;         // issue - max(due, ready): the replayer's own
   Histogram waiting;          // ready - due where above 0: for predecessors
   Histogram service;          // completion - issue, of what did not fail
-  Histogram response;         // completion - due: from the planned time; likewise
+  Histogram response;         // completion - due: from the planned time; likewise, and of `open`
+  Histogram open;             // lower bounds of the responses that never came: in flight at the end, overdue, or timed out
   Histogram failing;          // completion - issue, of what failed
   Slowest slowest;            // of what did not fail
   std::vector<uint64_t> due;  // how many operations were due in each options.interval (timing original)
 
   int64_t began = 0;            // clock: the start of the schedule; not saved for other processes
-  int64_t elapsed = 0;          // from the start of the schedule to the last completion
+  int64_t elapsed = 0;          // from the start to the last completion, or to the end of schedule or duration if that is later
   int64_t recorded = 0;         // from options.from to the last recorded start or completion replayed
-  int64_t planned = 0;          // due time of the last operation issued, from the start of the schedule (timing original)
+  int64_t planned = 0;          // length of the schedule, at most until the run was stopped (timing original)
   double recorded_service = 0;  // sum of the recorded durations of what was issued, ns
   double think = 0;             // sum of the think times that were kept, ns (timing think)
   unsigned workers = 0;
@@ -138,6 +140,7 @@ struct RunResult {
   uint64_t operations = 0;  // entered the window
   uint64_t cancelled = 0;   // of those: not issued because of duration, stop or an error
   uint64_t unfinished = 0;  // issued, but still under way at the end
+  uint64_t overdue = 0;     // due before the run was stopped, and never issued (timing original)
   uint64_t unanswered = 0;  // of the failed ones: the target could not be reached, or did not answer in time
   uint64_t behind = 0;      // issued more than kBehind after they were due
   int64_t behind_time = 0;  // ns during which a tenth of what was done was behind
@@ -165,6 +168,7 @@ struct RunResult {
   uint64_t matched() const;
   uint64_t differed() const;
   uint64_t followed() const;
+  uint64_t due_in_all() const { return issued() + overdue; }
   double offered() const;  // operations a second asked for; 0 when as fast as possible
   uint64_t failed() const;
   double achieved() const;     // operations a second that were done and did not fail

@@ -17,13 +17,13 @@ constexpr uint64_t KindResult::*kKindSums[] = {
     &KindResult::impossible, &KindResult::refused,    &KindResult::bytes};
 constexpr Histogram KindResult::*kKindHistograms[] = {&KindResult::service, &KindResult::recorded};
 constexpr Histogram RunResult::*kHistograms[] = {&RunResult::lateness, &RunResult::waiting, &RunResult::service,
-                                                 &RunResult::response, &RunResult::failing};
-constexpr uint64_t RunResult::*kSums[] = {&RunResult::streams,    &RunResult::objects,       &RunResult::operations,
-                                          &RunResult::cancelled,  &RunResult::unfinished,    &RunResult::unanswered,
-                                          &RunResult::behind,     &RunResult::waited,        &RunResult::waited_own,
-                                          &RunResult::unrecorded, &RunResult::edges,         &RunResult::free_pairs,
-                                          &RunResult::violations, &RunResult::auxiliary,     &RunResult::window_full,
-                                          &RunResult::bytes_read, &RunResult::bytes_written, &RunResult::mismatches_total};
+                                                 &RunResult::response, &RunResult::failing, &RunResult::open};
+constexpr uint64_t RunResult::*kSums[] = {
+    &RunResult::streams,       &RunResult::objects,          &RunResult::operations,  &RunResult::cancelled,
+    &RunResult::unfinished,    &RunResult::unanswered,       &RunResult::behind,      &RunResult::waited,
+    &RunResult::waited_own,    &RunResult::unrecorded,       &RunResult::edges,       &RunResult::free_pairs,
+    &RunResult::violations,    &RunResult::auxiliary,        &RunResult::window_full, &RunResult::bytes_read,
+    &RunResult::bytes_written, &RunResult::mismatches_total, &RunResult::overdue};
 // Times that pass for all at once.
 constexpr int64_t RunResult::*kLongest[] = {&RunResult::elapsed,     &RunResult::recorded, &RunResult::planned,
                                             &RunResult::behind_time, &RunResult::silent,   &RunResult::longest_silence};

@@ -69,6 +69,7 @@ Node* Window::take(size_t bytes) {
   node->after_issue.reset();
   node->after_end.reset();
   node->due = node->base = node->ready = node->lag = 0;
+  node->issued = node->ended = -1;
   node->anchored = node->refused = node->large = false;
   return node;
 }

@@ -85,9 +85,9 @@ struct alignas(64) Node {
   int64_t ready = 0;  // clock: its predecessors were done; the planner's part until the worker adds the edges'
 
   OpCopy copy;
-  int64_t issued = 0;  // clock
-  int64_t lag = 0;     // Timing::think: ns by which it was issued later than if the replayer had never been late
-  int64_t ended = 0;   // clock
+  int64_t issued = -1;  // clock; -1: not yet
+  int64_t lag = 0;      // Timing::think: ns by which it was issued later than if the replayer had never been late
+  int64_t ended = -1;   // clock; -1: not yet
   Request request;
   std::string scratch;  // payload of an oversized write
   Recording::Entry* recorded = nullptr;
@@ -156,6 +156,12 @@ class Window {
   Node& at(uint32_t slot) { return chunks_[slot / kChunk][slot % kChunk]; }
   size_t slots() const { return slots_; }
   bool grow();  // false: all slots may be taken already
+
+  // When planner and workers have ended: every node that holds an operation, or held one.
+  template <class Visit>
+  void each_taken(Visit visit) {
+    for (size_t slot = 0; slot < made_; ++slot) visit(at(uint32_t(slot)));
+  }
 
   // Workers. A chain of completed nodes, linked by `next`, from `first` to `last`.
   void give_back(Node* first, Node* last);

@@ -23,6 +23,13 @@ constexpr int64_t kMostLag = 1'000'000'000;                       // ns that are
 // ns until a run ends without what is still under way: from the stop, and from the end of its duration.
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 
+void RunState::add_overdue(RunResult& result, const Op& op, int64_t due) const {
+  const int64_t by = stopped_at.load(std::memory_order_relaxed) - start - due;
+  if (by <= 0 || is_learning(op) || target.fidelity(op) == Fidelity::impossible) return;
+  ++result.overdue;
+  result.open.add(by);
+}
+
 Worker::Worker(RunState& run, unsigned index)
     : run_(run),
       index_(index),
@@ -112,7 +119,10 @@ bool Worker::stop_requested(int64_t now) {
   if (options.duration && now - run_.start >= options.duration) run_.cancel.store(true, std::memory_order_relaxed);
   if (options.stop && options.stop->load(std::memory_order_relaxed)) run_.cancel.store(true, std::memory_order_relaxed);
   const bool stop = run_.cancel.load(std::memory_order_relaxed);
-  if (stop) stopped_at_ = std::min(stopped_at_, now);
+  if (stop) {
+    stopped_at_ = std::min(stopped_at_, now);
+    run_.stop_at(options.duration ? std::min(now, run_.start + options.duration) : now);
+  }
   return stop;
 }
 
@@ -280,6 +290,8 @@ void Worker::account(Node& node, int64_t due) {
     ++result_.due[interval];
   }
   const bool failed = compare(node, kind);
+  // A timeout is no answer: the response is that long at least.
+  if (outcome.error != op.error && is_no_answer(outcome.error)) result_.open.add(node.ended - due);
   tally_.at(Row(op.kind)).add({.due = due, .from = node.issued, .to = node.ended, .bytes = bytes, .failed = failed});
   if (failed) {
     ++kind.failed;
@@ -351,6 +363,7 @@ void Worker::dispose(Node& node, Disposal why) {
   KindResult& kind = result_.kinds[unsigned(node.copy.op().kind)];
   switch (why) {
     case Disposal::cancelled:
+      if (run_.options.timing == Timing::original && !node.refused) run_.add_overdue(result_, node.copy.op(), node.due);
       break;
     case Disposal::impossible:
       ++kind.impossible;
@@ -459,6 +472,7 @@ void Worker::merge_into(RunResult& r) {
   r.lateness.merge(result_.lateness);
   r.waiting.merge(result_.waiting);
   r.failing.merge(result_.failing);
+  r.open.merge(result_.open);
   r.slowest.merge(result_.slowest);
   r.due.resize(std::max(r.due.size(), result_.due.size()));
   for (size_t i = 0; i < result_.due.size(); ++i) r.due[i] += result_.due[i];
@@ -468,6 +482,7 @@ void Worker::merge_into(RunResult& r) {
   r.recorded_service += recorded_service_;
   r.think += result_.think;
   r.unfinished += result_.unfinished;
+  r.overdue += result_.overdue;
   r.unanswered += result_.unanswered;
   r.behind += counters_.behind.load(std::memory_order_relaxed);
   r.waited += result_.waited;

@@ -42,6 +42,15 @@ struct RunState {
   std::vector<std::unique_ptr<Worker>> workers;
   int64_t start = 0;                // clock; set before workers run
   std::atomic<bool> cancel{false};  // issue nothing more
+  static constexpr int64_t kNever = INT64_MAX;
+  std::atomic<int64_t> stopped_at{kNever};  // clock at which that began
+  void stop_at(int64_t at) {
+    int64_t never = kNever;
+    stopped_at.compare_exchange_strong(never, at, std::memory_order_relaxed);
+  }
+  // When stopped: counts `op` as overdue if it was due, `due` ns after the start, before that, and the target has such an
+  // operation.
+  void add_overdue(RunResult& result, const Op& op, int64_t due) const;
   // Apart from what every operation reads.
   alignas(64) std::atomic<uint64_t> planned{0};  // entered the window; the planner counts in steps until planned_all
   std::atomic<uint64_t> finished{0};             // left the workers

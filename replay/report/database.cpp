@@ -65,6 +65,7 @@ class Rows {
     unless_empty("", "service", r.service);
     unless_empty("", "response", r.response);
     unless_empty("", "failing", r.failing);
+    unless_empty("", "open", r.open);
     for (unsigned i = 0; i < kOpKinds; ++i) {
       unless_empty(op_name(OpKind(i)), "service", r.kinds[i].service);
       unless_empty(op_name(OpKind(i)), "recorded", r.kinds[i].recorded);

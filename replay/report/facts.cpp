@@ -65,6 +65,7 @@ Facts run_facts(const Report& report) {
       {"unanswered", number(r.unanswered)},
       {"cancelled", number(r.cancelled)},
       {"unfinished", number(r.unfinished)},
+      {"overdue", number(r.overdue)},
       {"unrecorded", number(r.unrecorded)},
       {"violations", number(r.violations)},
       {"edges", number(r.edges)},

@@ -82,6 +82,7 @@ static json document(const Report& report) {
       {"service", of(distribution_facts(r.service))},
       {"response", of(distribution_facts(r.response))},
       {"failing", of(distribution_facts(r.failing))},
+      {"open", of(distribution_facts(r.open))},
       {"kinds", kinds(r)},
       {"intervals", intervals(report.series)},
       {"slowest", list_of(r.slowest.list(), slow_facts)},

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "measure/bound.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
 
@@ -14,11 +15,10 @@ namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
-void histogram_line(Out out, const char* name, const Histogram& h) {
+void histogram_line(Out out, const char* name, const Histogram& h, const Histogram& open = {}) {
   if (!h.count()) return;
-  fmt::format_to(out, "  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", name, format_duration(h.quantile(0.5)),
-                 format_duration(h.quantile(0.99)), format_duration(h.quantile(0.999)), format_duration(h.max()),
-                 format_duration(int64_t(h.mean())));
+  fmt::format_to(out, "  {:<10} {:>11} {:>11} {:>11} {:>11} {:>11}\n", name, quantile_text(h, open, 0.5),
+                 quantile_text(h, open, 0.99), quantile_text(h, open, 0.999), quantile_text(h, open, 1), mean_text(h, open));
 }
 
 bool has_times_of_capture(const RunResult& r) {
@@ -89,6 +89,9 @@ void load_lines(Out out, const Report& report) {
   if (seconds > 0)
     fmt::format_to(out, ", read {}/s, written {}/s", format_size(uint64_t(double(r.bytes_read) / seconds)),
                    format_size(uint64_t(double(r.bytes_written) / seconds)));
+  if (r.open.count())
+    fmt::format_to(out, "\nno answer  {} operations: {} due and never issued, {} under way at the end, {} timed out or cut off",
+                   format_count(r.open.count()), format_count(r.overdue), format_count(r.unfinished), format_count(r.unanswered));
   fmt::format_to(out, "\nduration   {}", format_duration(r.elapsed));
   for (const auto& section : report.sections) fmt::format_to(out, "{}", section->duration());
   fmt::format_to(out, "\nworking set {} objects by {} streams on {} worker{}\n", format_count(r.objects), format_count(r.streams),
@@ -130,7 +133,7 @@ std::string report_text(const Report& report) {
   histogram_line(out, "lateness", r.lateness);
   histogram_line(out, "waiting", r.waiting);
   histogram_line(out, "service", r.service);
-  histogram_line(out, "response", r.response);
+  histogram_line(out, "response", r.response, r.open);
   histogram_line(out, "failed", r.failing);
   load_lines(out, report);
   fmt::format_to(out, "order      {} waits kept, {} violations, {} pairs that overlapped may go in any order\n",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/lost_locks.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
 
@@ -30,6 +31,8 @@ const char* order_name(Order order) {
   return "?";
 }
 
+constexpr double kMissed = 0.01;  // share of a schedule that may be missed
+
 Verdict verdict(const Report& report) {
   const RunResult& r = report.result;
   uint64_t impossible = 0, refused = 0;
@@ -57,6 +60,11 @@ Verdict verdict(const Report& report) {
   when(refused, "operations were refused as unsafe");
   when(r.violations, "dependency violations");
   when(r.unfinished, "operations were under way at the end");
+  if (const double due = double(r.due_in_all()); due > 0 && double(r.overdue) > due * kMissed)
+    v.reasons.push_back(fmt::format("{} of {} operations that were due were never issued", format_count(r.overdue),
+                                    format_count(r.due_in_all())));
+  for (const auto& [name, count] : report.counters)
+    if (count && (name == kLocksLost || name == kFilesWithoutLocks)) v.reasons.push_back(name + ": " + format_count(count));
   if (r.stopped_on_error) v.reasons.push_back("ended at the first operation that failed (--on-error stop)");
   if (report.interrupted) v.reasons.push_back("interrupted before the end");
   if (!report.aftermath.empty()) v.reasons.push_back(report.aftermath);

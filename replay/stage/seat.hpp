@@ -81,6 +81,7 @@ class Seat {
   friend class StageWorker;
 
   uint64_t new_id();
+  bool in_flight() const { return request_.op && !to_submit_ && request_.outcome.completed == 0 && row_ != kUncounted; }
 
   PlayState& play_;
   StageWorker* worker_;

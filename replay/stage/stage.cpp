@@ -275,7 +275,12 @@ Played Stage::Performance::run() {
   collect(true);
   played_.ended = now();
   played_.abandoned = play_.playing.load();
-  if (played_.abandoned) each_worker([](StageWorker& worker) { worker.abandon(); });
+  if (played_.abandoned) {
+    for (const auto& seat : seats_)
+      if (seat->in_flight())
+        played_.unfinished.push_back({seat->row_, played_.ended - (seat->due_ ? seat->due_ : seat->issued_)});
+    each_worker([](StageWorker& worker) { worker.abandon(); });
+  }
   if (play_.failure) std::rethrow_exception(play_.failure);
   return std::move(played_);
 }

@@ -44,11 +44,18 @@ struct PlayOptions {
   const std::atomic<bool>* over = nullptr;  // true: players are told to end, as when the duration is over
 };
 
+// An operation that a player was left with.
+struct Unfinished {
+  Row row;
+  int64_t lasts;  // ns from its due time, or issue, to the end of the play
+};
+
 struct Played {
   int64_t started = 0, ended = 0;  // clock; without the warm-up
   Tally counts;
   bool stopped = false;    // by `stop`
   unsigned abandoned = 0;  // players that had not ended
+  std::vector<Unfinished> unfinished;
 };
 
 class Stage {

@@ -38,6 +38,7 @@ struct MixResult {
   std::string dialect;             // where the mix comes from, in words
   std::vector<std::string> notes;  // about the mixfile, and what could not be as asked
   double load = 0;                 // asked, calls a second; 0: as fast as possible
+  bool missed = false;             // the calls took longer than that load allows
   std::vector<MixRow> rows;        // asked for, issued, or seen
   uint64_t calls = 0;              // issued
   bool wire_known = false;

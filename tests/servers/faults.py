@@ -119,6 +119,19 @@ class OneAtATime(Fault):
         return link.wire.framed(body)
 
 
+class FallSilent(Fault):
+    """Passes so many replies of each connection, then none: a server that hangs."""
+
+    def __init__(self, replies):
+        self.passed = replies
+
+    def reply(self, link, body):
+        if link.replies <= self.passed:
+            return link.wire.framed(body)
+        self.times += 1
+        return b""
+
+
 class RepeatCookies(Fault):
     """Every request for a part of a directory asks the server for its beginning."""
 

@@ -124,6 +124,9 @@ TEST_CASE("A mix that is interrupted does not wait for a target that does not an
   };
   const RunResult r = streams.run(0, {.duration = 100 * kSecond, .stop = &stop});
   CHECK(r.unfinished >= 1);
+  CHECK(r.open.count() == r.unfinished);
+  CHECK(r.open.min() >= kSecond);
+  CHECK(r.response.count() == r.issued());
   CHECK(r.stopped);
   CHECK(streams.clock.now() < 4 * kSecond);
 }

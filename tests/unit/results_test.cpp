@@ -50,3 +50,19 @@ TEST_CASE("whatever a report says has a column in the results database") {
     CHECK(reader.rows(table, 1).size() == 1);
   unlink(path.c_str());
 }
+
+TEST_CASE("a run is not clean if locks were lost, or too little of what was due was issued") {
+  Report report;
+  report.result.kinds[0].issued = report.result.kinds[0].matched = 990;
+  report.result.overdue = 9;
+  report.counters = {{"locks reclaimed", 3}, {"locks lost", 0}};
+  CHECK(verdict(report).status == 0);
+  report.counters[1].second = 8;
+  CHECK(verdict(report).status == 1);
+  CHECK(verdict(report).reasons == std::vector<std::string>{"locks lost: 8"});
+  report.counters = {{"files whose locks were lost", 2}};
+  CHECK(verdict(report).reasons == std::vector<std::string>{"files whose locks were lost: 2"});
+  report.counters.clear();
+  report.result.overdue = 11;
+  CHECK(verdict(report).reasons == std::vector<std::string>{"11 of 1,001 operations that were due were never issued"});
+}

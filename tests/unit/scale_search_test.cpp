@@ -54,14 +54,37 @@ TEST_CASE("conditions are understood, or refused with an example") {
   RunResult run;
   for (int i = 1; i <= 1000; ++i) run.response.add(i * 10'000);  // up to 10 ms
   run.kinds[0].issued = 1000;
-  run.kinds[0].failed = 5;
   CHECK(Condition("p50 < 10ms").strain(run) == Approx(0.5).epsilon(0.02));
   CHECK(Condition("p99.9<5ms").strain(run) == Approx(2).epsilon(0.02));
+  run.kinds[0].failed = 5;
   CHECK(Condition("mean < 5ms and errors < 1%").strain(run) == Approx(1).epsilon(0.02));
   CHECK(Condition("max < 1s and errors < 0.1%").measured(run) == "errors 0.5 %");
   for (const char* bad :
        {"", "p99", "p99 < ", "p99 > 10ms", "p101 < 1ms", "p < 1ms", "errors < 5", "p99 < 10ms or max < 1s", "p50 < 0s"})
     CHECK_THROWS_AS(Condition(bad), std::invalid_argument);
+}
+
+TEST_CASE("a load breaks a condition by what was never answered, failed or differed, however fast the rest was") {
+  RunResult run;
+  for (int i = 1; i <= 1000; ++i) run.response.add(10'000);
+  run.kinds[0].issued = 1000;
+  const Condition fast("p99 < 10ms"), lenient("p99 < 10ms and errors < 1%");
+  CHECK(fast.strain(run) < 1);
+  run.kinds[0].differed = 5;
+  CHECK(fast.strain(run) > 1);
+  CHECK(fast.measured(run) == "5 of 1,000 operations failed or differed");
+  CHECK(lenient.strain(run) < 1);
+  run.kinds[0].differed = 0;
+  run.overdue = 20;
+  for (int i = 0; i < 20; ++i) run.open.add(5'000'000);
+  run.response.merge(run.open);
+  CHECK(lenient.strain(run) > 1);
+  CHECK(lenient.measured(run) == "20 of 1,020 operations that were due were not issued");
+  run.overdue = 0;
+  run.unfinished = 5;
+  run.kinds[0].issued = 1020;
+  CHECK(lenient.strain(run) > 1);
+  CHECK(lenient.measured(run) == "p99 > 5.00 ms");
 }
 
 TEST_CASE("a condition says how long a run must be for it") {

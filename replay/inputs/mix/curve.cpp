@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "measure/bound.hpp"
 #include "report/report.hpp"
 #include "util/chart.hpp"
 #include "util/units.hpp"
@@ -21,6 +22,9 @@ CurvePoint curve_point(const Report& report, const MixResult& mix) {
   p.p50 = r.response.quantile(0.5);
   p.p90 = r.response.quantile(0.9);
   p.p99 = r.response.quantile(0.99);
+  p.p50_text = quantile_text(r.response, r.open, 0.5);
+  p.p90_text = quantile_text(r.response, r.open, 0.9);
+  p.p99_text = quantile_text(r.response, r.open, 0.99);
   p.limit = r.limit_text;
   p.status = verdict(report).status;
   p.asked = mix.load;
@@ -36,7 +40,7 @@ std::string curve_text(const CurvePoint& p, bool headings) {
                    "p50", "p90", "p99", "mix off");
   fmt::format_to(out, "{:>10} {:>10.1f} {:>11} {:>11} {:>11} {:>11} {:>11} {:>5.2f} %\n",
                  p.asked > 0 ? fmt::format("{:.1f}", p.asked) : "max", p.achieved, format_count(p.calls), format_duration(p.mean),
-                 format_duration(p.p50), format_duration(p.p90), format_duration(p.p99), p.deviation);
+                 p.p50_text, p.p90_text, p.p99_text, p.deviation);
   return text;
 }
 

@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t kUsualDuration = 60'000'000'000;    // ns
 constexpr int64_t kLate = 100'000'000;                // ns
+constexpr double kMissed = 0.01;                      // share of a schedule by which its end may be late
 constexpr uint64_t kSeedOfRank = 0x9e3779b97f4a7c15;  // odd: no two ranks have calls due at the same times
 constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;   // ids of one round are not used by another
 
@@ -102,6 +103,7 @@ OpSource* MixInput::operations(RunOptions& run) {
   }
   run.timing = Timing::original;
   const auto duration = std::max<int64_t>(1, int64_t(double(calls_) / load * 1e9));
+  run.schedule = duration;
   source_ = std::make_unique<Synthesizer>(
       SynthesizerOptions{
           .arrival = options_.arrival, .calls = calls_, .duration = duration, .seed = options_.seed + rank_ * kSeedOfRank},
@@ -121,7 +123,12 @@ MixResult MixInput::result_of(const RunResult& run) const {
     r.notes = plan_.notes;
   r.dialect = mix_.dialect;
   r.notes.insert(r.notes.begin(), mix_.notes.begin(), mix_.notes.end());
-  if (!options_.loads.empty()) r.load = load() / share_;
+  if (!options_.loads.empty()) {
+    r.load = load() / share_;
+    // The last calls may be a little late, and take their time.
+    const int64_t late = run.elapsed - run.planned - run.service.quantile(0.99);
+    r.missed = late > std::max(kLate, int64_t(double(run.planned) * kMissed));
+  }
   return r;
 }
 

@@ -69,6 +69,7 @@ class MixPlayer final : public Player {
       r.kinds[i].approximate += kinds_[i].approximate;
     }
     r.auxiliary += auxiliary_;
+    r.open.merge(unanswered_);
     r.objects += objects_.size();
     r.mismatches_total += verifier_.total();
     for (Mismatch& m : verifier_.mismatches()) r.mismatches.push_back(std::move(m));
@@ -86,7 +87,10 @@ class MixPlayer final : public Player {
     objects_.insert(op.object);
     if (outcome.error != 0) {
       seat.count(kFailing, {.due = seat.issued(), .from = seat.issued(), .to = outcome.completed});
-      if (is_no_answer(outcome.error)) ++shared_.unanswered;
+      if (is_no_answer(outcome.error)) {
+        ++shared_.unanswered;
+        unanswered_.add(outcome.completed - seat.issued());
+      }
     }
     if (verifier_.check(op, outcome, false) == Match::matched) {
       ++kind.matched;
@@ -106,6 +110,7 @@ class MixPlayer final : public Player {
   MixDealer dealer_;
   Verifier verifier_;
   std::string scratch_;
+  Histogram unanswered_;  // times of calls that ended without an answer
   uint64_t auxiliary_ = 0;
   std::array<Kind, kOpKinds> kinds_{};
   ObjectSet objects_;
@@ -130,7 +135,12 @@ RunResult result_of(const Played& played) {
     if (OpKind(i) != OpKind::write) r.bytes_read += cell.bytes;
     if (OpKind(i) != OpKind::read) r.bytes_written += cell.bytes;
   }
-  r.unfinished = played.abandoned;
+  for (const Unfinished& call : played.unfinished) {
+    ++r.kinds[call.row].issued;
+    ++r.operations;
+    r.open.add(call.lasts);
+  }
+  r.unfinished = played.unfinished.size();
   return r;
 }
 
@@ -202,6 +212,7 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
     for (size_t i = 0; i < dealt_.size(); ++i)
       for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += player->dealt()[i][kind];
   }
+  r.response.merge(r.open);
   std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
   if (r.mismatches.size() > options.mismatches) r.mismatches.resize(options.mismatches);
   find_limit(options, r);

@@ -106,8 +106,12 @@ void MixSection::database(ResultsDatabase& results) const {
 }
 
 std::vector<std::string> MixSection::reasons() const {
-  if (mix_.calls == 0 || mix_.valid()) return {};
-  return {fmt::format("INVALID RUN, mix generated is off by {:.2f}%", mix_.deviation().total)};
+  std::vector<std::string> reasons;
+  if (mix_.calls != 0 && !mix_.valid())
+    reasons.push_back(fmt::format("INVALID RUN, mix generated is off by {:.2f}%", mix_.deviation().total));
+  if (mix_.missed)
+    reasons.push_back(fmt::format("the load of {:g} calls/s was missed: its last calls ended too late", mix_.load));
+  return reasons;
 }
 
 }  // namespace fsr

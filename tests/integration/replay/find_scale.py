@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--find-scale on a server whose limit is known: Ganesha behind a proxy that serves one request at a time."""
+"""--find-scale on a server whose limit is known: Ganesha behind a proxy that serves one request at a time; and on one that hangs."""
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -25,11 +26,11 @@ between = proxy.Proxy(wires.Rpc(), faults.OneAtATime(EACH), int(os.environ["NFS_
 place = os.path.join(os.environ["NFS_VFS_DIR"], "scaled")
 os.mkdir(place)
 url = f"nfs://127.0.0.1/vfs/scaled?nfsport={PORT}&mountport={os.environ['MOUNT_PORT']}"
+mix = [built("replay/fsreplay"), "mix:sfs97-v3", url, "--streams", "2", "--workers", "1", "--seed", "5", "-q"]
 
 
 def search(condition, *options):
-    return subprocess.run([built("replay/fsreplay"), "mix:sfs97-v3", url, "--streams", "2", "--load", "200", "--workers", "1", "--find-scale", condition,
-                           "--seed", "5", "-q", *options], capture_output=True, text=True, check=False, timeout=200)
+    return subprocess.run([*mix, "--load", "200", "--find-scale", condition, *options], capture_output=True, text=True, check=False, timeout=200)
 
 
 done = search("mean < 40ms", "--json")
@@ -45,5 +46,29 @@ cases.case("there is no doubt", found and not found["doubt"], found)
 done = search("p99.9 < 100ms", "--duration", "100ms")
 cases.case("runs too short for a percentile are told",
            re.search(r"; not sure: \d+ operations in .* where 25000 in 4.00 s are needed$", done.stdout.replace(",", ""), re.M), done.stdout + done.stderr)
+between.close()
+
+# A server that hangs. What it never answered is part of every figure.
+HANG_PORT, DUE = PORT + 1, 3000
+between = proxy.Proxy(wires.Rpc(), faults.FallSilent(1000), int(os.environ["NFS_PORT"]), HANG_PORT)
+mix[2] = url.replace(f"nfsport={PORT}", f"nfsport={HANG_PORT}") + "&timeout=1"
+mix += ["--load", str(DUE), "--duration", "1s"]
+done = subprocess.run([*mix, "--json"], capture_output=True, text=True, check=False, timeout=100)
+report = json.loads(done.stdout) if done.stdout else {}
+got = {name: report.get(name) for name in ("offered_per_s", "achieved_per_s", "elapsed_ns", "issued", "overdue", "unfinished", "failed", "not_clean", "open",
+                                           "exit_status")}
+cases.case("what was due and never issued is counted", report and report["issued"] + report["overdue"] == DUE and report["overdue"] > DUE / 2, got)
+cases.case("the offered load is what was asked for", report and abs(report["offered_per_s"] - DUE) < 1, got)
+cases.case("the achieved load counts what was answered, by the time of the schedule",
+           report and report["elapsed_ns"] >= 1e9 and report["achieved_per_s"] < 1001, got)
+cases.case("the response is that of all", report and report["response"]["count"] == DUE and report["response"]["p99_ns"] > 5e8, got)
+cases.case("most of the load was not issued: not clean", done.returncode == 1 and any("never issued" in reason for reason in report["not_clean"]), got)
+
+with subprocess.Popen([*mix, "--find-scale", "p99 < 10s"], stdout=subprocess.PIPE, text=True) as searching:
+    lines = [searching.stdout.readline() for _ in range(2)]
+    searching.send_signal(signal.SIGINT)
+    lines.append(searching.stdout.read())
+cases.case("such a load does not hold, however high the limit, and the reason is told",
+           "> " in lines[1] and re.match(r" +3000 .*[\d,]+ of [\d,]+ operations that were due were not issued: broken$", lines[1]), lines)
 between.close()
 sys.exit(cases.status())
