@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lost_locks.hpp"
 #include "targets/client_connection.hpp"
 
 namespace fsr {
@@ -34,7 +35,7 @@ struct PathCounters {
             {"operations lost with a connection", lost},
             {"operations begun again after a rename", moved},
             {"open files opened again", reopened},
-            {"files whose locks were lost", lost_locks},
+            {kFilesWithoutLocks, lost_locks},
             {"requests lost with a connection", wire.broken},
             {"requests without an answer", wire.timeouts},
             {"requests with no server to go to", wire.unreachable},

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "base/lost_locks.hpp"
 #include "mix/procedures.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 #include "targets/nfs/nfs3_session.hpp"
@@ -101,7 +102,7 @@ class NfsTarget final : public Target {
             {"bytes of that written again", c.bytes_again},
             {"files of which lost data could not be written again", c.lost_for_good},
             {"locks reclaimed", c.locks_again},
-            {"locks lost", c.locks_lost},
+            {kLocksLost, c.locks_lost},
             {"operations on unknown objects", c.unknown}};
   }
 

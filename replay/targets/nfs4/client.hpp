@@ -39,6 +39,7 @@ struct Counters {
   std::atomic<uint64_t> sessions{0};     // sessions made after the first
   std::atomic<uint64_t> reclaimed{0};    // open files and locks that a restarted server took back
   std::atomic<uint64_t> reopened{0};     // open files opened anew, as it would not
+  std::atomic<uint64_t> relocked{0};     // locks asked for anew, as it would not, and had
   std::atomic<uint64_t> lost_opens{0};   // open files that could not be had again
   std::atomic<uint64_t> lost_locks{0};   // locks that could not
   std::atomic<uint64_t> delegations{0};  // given unasked, and returned

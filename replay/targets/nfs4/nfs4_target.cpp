@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "base/lost_locks.hpp"
 #include "mix/procedures.hpp"
 #include "targets/blocking_session.hpp"
 #include "targets/nfs/nfs_setup.hpp"
@@ -50,8 +51,9 @@ class Nfs4Target final : public Target {
                                                          {"operations lost with a session", c.lost},
                                                          {"open files and locks reclaimed", c.reclaimed},
                                                          {"open files opened again", c.reopened},
+                                                         {"locks taken anew", c.relocked},
                                                          {"open files lost", c.lost_opens},
-                                                         {"locks lost", c.lost_locks},
+                                                         {kLocksLost, c.lost_locks},
                                                          {"requests lost with a connection", c.wire.broken},
                                                          {"requests without an answer", c.wire.timeouts},
                                                          {"requests with no server to go to", c.wire.unreachable},

@@ -146,7 +146,7 @@ Task States::lock_again(Held held, bool reclaim, bool* refused) {
     lock->stateid = reply.stateid;
     lock->known = true;
   }
-  if (reclaim) ++client_.counters.reclaimed;
+  ++(reclaim ? client_.counters.reclaimed : client_.counters.relocked);
   co_return 0;
 }
 

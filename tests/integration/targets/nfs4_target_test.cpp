@@ -175,6 +175,7 @@ TEST_CASE("a server restart: what was open and locked is had again, lost data is
   CHECK(m.counter("sessions made again") == 1);
   CHECK(m.counter("open files and locks reclaimed") == (grace ? 3 : 0));
   CHECK(m.counter("open files opened again") == (grace ? 0 : 1));
+  CHECK(m.counter("locks taken anew") == (grace ? 0 : 2));
   CHECK(m.counter("locks lost") == 0);
   CHECK(m.counter("operations lost with a session") == 0);
   CHECK(m.run({.kind = OpKind::fsync, .object = file, .handle = 1}) == 0);
