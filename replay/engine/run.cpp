@@ -236,25 +236,26 @@ void Runner::tell_interval(int64_t now, bool last) {
 
 // Adds what was due, or in flight, when the run was stopped; otherwise the slowest of all would be missing from every figure.
 void Runner::settle(RunResult& r) {
-  const int64_t stopped = run_.stopped_at.load();
   const bool scheduled = run_.options.timing == Timing::original;
-  if (stopped != RunState::kNever) {
-    const int64_t now = run_.clock.now();
-    run_.window.each_taken([&](const Node& node) {
-      if (node.ended >= 0 || is_learning(node.copy.op())) return;
-      if (node.issued < 0) {
-        if (scheduled && !node.refused) run_.add_overdue(r, node.copy.op(), node.due);
-        return;
-      }
+  const int64_t at = run_.stopped_at.load(), now = run_.clock.now();
+  const bool stopped = at != RunState::kNever;
+  run_.window.each_taken([&](const Node& node) {
+    if (node.ended >= 0 || is_learning(node.copy.op())) return;
+    if (node.issued >= 0) {
+      ++r.unfinished;
       r.open.add(now - (scheduled ? run_.start + node.due : node.issued));
-    });
+      r.planned = std::max(r.planned, node.due);
+    } else if (stopped && scheduled && !node.refused) {
+      run_.add_overdue(r, node.copy.op(), node.due);
+    }
+  });
+  if (stopped) {
     if (scheduled) planner_->add_unread(r);
-    r.planned = stopped - run_.start;
+    r.elapsed = std::max(r.elapsed, at - run_.start);
   }
-  if (const int64_t schedule = run_.options.schedule)
-    r.planned = std::min(stopped == RunState::kNever ? schedule : r.planned, schedule);
-  r.elapsed = std::max(r.elapsed, r.planned);
+  if (const int64_t schedule = run_.options.schedule) r.planned = stopped ? std::min(at - run_.start, schedule) : schedule;
   if (!scheduled) r.planned = 0;
+  r.elapsed = std::max(r.elapsed, r.planned);
   r.response.merge(r.open);
 }
 

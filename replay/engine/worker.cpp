@@ -24,10 +24,12 @@ constexpr int64_t kMostLag = 1'000'000'000;                       // ns that are
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 
 void RunState::add_overdue(RunResult& result, const Op& op, int64_t due) const {
-  const int64_t by = stopped_at.load(std::memory_order_relaxed) - start - due;
-  if (by <= 0 || is_learning(op) || target.fidelity(op) == Fidelity::impossible) return;
+  if (is_learning(op) || target.fidelity(op) == Fidelity::impossible) return;
+  const int64_t stopped = stopped_at.load(std::memory_order_relaxed) - start;
+  result.planned = std::max(result.planned, std::min(due, stopped));
+  if (due >= stopped) return;
   ++result.overdue;
-  result.open.add(by);
+  result.open.add(stopped - due);
 }
 
 Worker::Worker(RunState& run, unsigned index)
@@ -442,10 +444,7 @@ bool Worker::turn() {
   }
   give_back();
   if (run_.drained()) return false;
-  if (stopped_at_ != Scheduler::kNever && run_.clock.now() >= give_up_at()) {
-    result_.unfinished += in_flight_;
-    return false;
-  }
+  if (stopped_at_ != Scheduler::kNever && run_.clock.now() >= give_up_at()) return false;
   if (inbox_.load(std::memory_order_relaxed) == nullptr) wait();
   return true;
 }
@@ -481,7 +480,6 @@ void Worker::merge_into(RunResult& r) {
   r.recorded = std::max(r.recorded, result_.recorded);
   r.recorded_service += recorded_service_;
   r.think += result_.think;
-  r.unfinished += result_.unfinished;
   r.overdue += result_.overdue;
   r.unanswered += result_.unanswered;
   r.behind += counters_.behind.load(std::memory_order_relaxed);

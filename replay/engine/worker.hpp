@@ -48,8 +48,8 @@ struct RunState {
     int64_t never = kNever;
     stopped_at.compare_exchange_strong(never, at, std::memory_order_relaxed);
   }
-  // When stopped: counts `op` as overdue if it was due, `due` ns after the start, before that, and the target has such an
-  // operation.
+  // When stopped: counts `op`, which was never issued, as overdue if it was due, `due` ns after the start, before the stop, and
+  // the target has such an operation. The schedule lasts until then, or to the stop.
   void add_overdue(RunResult& result, const Op& op, int64_t due) const;
   // Apart from what every operation reads.
   alignas(64) std::atomic<uint64_t> planned{0};  // entered the window; the planner counts in steps until planned_all
