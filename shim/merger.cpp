@@ -7,6 +7,7 @@
 namespace fsr::shim {
 
 constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+constexpr size_t kAskBytes = 256 << 10;  // between two questions whether the sink is full: the rings may hold gigabytes
 
 // The request that holds the watermark, null if it is the clock. unknown_: a producer is between announcing and its clock.
 Merger::Source* Merger::holder(int64_t now, int64_t* bound) {
@@ -32,7 +33,7 @@ Merger::Source* Merger::holder(int64_t now, int64_t* bound) {
 
 size_t Merger::write_before(int64_t bound) {
   size_t written = 0;
-  for (;;) {
+  while (!full_) {
     Source* first = nullptr;
     const Ring::Record* record = nullptr;
     int64_t second = bound;  // how long `first` stays the first
@@ -56,10 +57,15 @@ size_t Merger::write_before(int64_t bound) {
       } else {
         sink_.add(view_.op);
       }
+      not_asked_ += record->bytes;
       first->ring->pop(*record);
       ++written;
+      if (not_asked_ < kAskBytes) continue;
+      not_asked_ = 0;
+      if ((full_ = sink_.full())) break;
     }
   }
+  return written;
 }
 
 void Merger::write_start(Source& source, int64_t start) {
@@ -84,7 +90,7 @@ size_t Merger::round(int64_t now) {
     Source* oldest = holder(now, &bound);
     if (unknown_) return written;
     written += write_before(bound);
-    if (!oldest || (now - bound <= kLate && !pool_.low())) return written;
+    if (full_ || !oldest || (now - bound <= kLate && !pool_.low())) return written;
     write_start(*oldest, bound);
   }
 }
@@ -101,11 +107,12 @@ size_t Merger::discard() {
 
 size_t Merger::finish() {
   size_t written = 0;
+  full_ = full_ || sink_.full();
   for (;;) {
     int64_t bound;
     Source* oldest = holder(kForever, &bound);
     written += write_before(bound);
-    if (!oldest) return written;
+    if (full_ || !oldest) return written;
     write_start(*oldest, bound);
   }
 }

@@ -26,9 +26,11 @@ class Merger {
   size_t round(int64_t now);
   // The last round: everything completed, and what is still under way as started.
   size_t finish();
-  // Empties the rings after the sink has failed. Returns how many operations were in them.
+  // Empties the rings after the sink has failed or is full. Returns how many operations were in them.
   size_t discard();
   bool any_open() const;
+  // Whether the sink takes no more: round() and finish() leave everything in the rings.
+  bool full() const { return full_; }
 
  private:
   struct Source {
@@ -46,7 +48,8 @@ class Merger {
   const ChunkPool& pool_;
   std::deque<Source> sources_;
   Ring::View view_;
-  bool unknown_ = false;
+  bool unknown_ = false, full_ = false;
+  size_t not_asked_ = 0;  // bytes of operations written since the sink was asked whether it is full
 };
 
 }  // namespace fsr::shim

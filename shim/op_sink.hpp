@@ -31,6 +31,8 @@ class OpSink {
   virtual void add(const Op& op) = 0;            // in order of start
   virtual uint64_t add_start(const Op& op) = 0;  // still under way; takes its place in the order
   virtual void add_end(uint64_t seq, const Op& op) = 0;
+  // Asked after every few hundred KiB of operations. True: no more may be added, and tick() says why.
+  virtual bool full() { return false; }
   // Called every few milliseconds.
   virtual SinkState tick(int64_t now, const RecorderState& recorder) = 0;
   virtual void finish(bool clean, const std::string& reason, int64_t end, const RecorderState& recorder) = 0;

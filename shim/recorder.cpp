@@ -75,7 +75,8 @@ bool Recorder::begin(Ring* ring, Op& op) {
 void Recorder::end(Ring& ring, Op& op) {
   op.duration = now() - op.start;
   if (!make_room(ring, Ring::need(op))) {
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+    const bool at_limit = !recording() && !stop_.load(std::memory_order_relaxed) && failure().empty();
+    (at_limit ? unrecorded_ : dropped_).fetch_add(1, std::memory_order_relaxed);
     ring.abandon();
     return;
   }
@@ -133,6 +134,12 @@ void Recorder::follow_load(int64_t now) {
   pool_.grow(std::min(size_t(wanted), pool_.capacity() + kGrowBytes));
 }
 
+void Recorder::end_for(const SinkState& state) {
+  std::lock_guard lock(mutex_);
+  reason_ = state.end;
+  if (state.failed) failure_ = state.end;
+}
+
 void Recorder::write_all() {
   for (;;) {
     bool stopping = stop_.load(std::memory_order_acquire);
@@ -144,12 +151,7 @@ void Recorder::write_all() {
     merger_.round(t);
     follow_load(t);
     SinkState state = sink_.tick(t, this->state());
-    if (!state.end.empty()) {
-      std::lock_guard lock(mutex_);
-      reason_ = state.end;
-      if (state.failed) failure_ = state.end;
-      return;
-    }
+    if (!state.end.empty()) return end_for(state);
     if (stopping) return;
     // A batch gathers meanwhile: a wake-up costs more than writing an operation. A ring that fills ends the wait.
     std::unique_lock lock(mutex_);
@@ -174,6 +176,7 @@ void Recorder::run() {
       std::this_thread::sleep_for(2ms);
     }
     merger_.finish();
+    if (merger_.full()) end_for(sink_.tick(now(), this->state()));
   } catch (const std::exception& e) {
     clean = false;
     std::lock_guard lock(mutex_);
@@ -181,6 +184,7 @@ void Recorder::run() {
   }
   recording_.store(false, std::memory_order_relaxed);
   if (!clean) dropped_.fetch_add(merger_.discard(), std::memory_order_relaxed);
+  if (merger_.full()) unrecorded_.fetch_add(merger_.discard(), std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
     reason = reason_;

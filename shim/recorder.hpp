@@ -72,6 +72,7 @@ class Recorder {
   bool make_room(Ring& ring, size_t bytes);
   void run();
   void write_all();
+  void end_for(const SinkState& state);
   void follow_load(int64_t now);
   RecorderState state() const { return {dropped(), waited(), ring_time()}; }
 

@@ -88,21 +88,32 @@ SinkState TraceSink::tick(int64_t now, const RecorderState& recorder) {
     rotate(now, recorder);
     rotation_requested_.store(false);
   }
-  const uint64_t bytes = closed_bytes_ + writer_->bytes_written();
-  trace_bytes_.store(bytes, std::memory_order_relaxed);
-  if (options_.max_bytes && bytes >= options_.max_bytes) return {"--max-size reached", false};
+  trace_bytes_.store(bytes(), std::memory_order_relaxed);
+  if (full()) return full_;
   if (options_.max_time && now >= options_.max_time) return {"--max-time reached", false};
-  if (now < look_time_ && bytes < look_bytes_) return {};
+  if (now < look_time_) return {};
+  look_time_ = now + kLookTime;
+  return full_ = look_at_room(bytes());
+}
+
+bool TraceSink::full() {
+  if (!full_.end.empty()) return true;
+  const uint64_t bytes = this->bytes();
+  if (options_.max_bytes && bytes >= options_.max_bytes)
+    full_ = {"--max-size reached", false};
+  else if (bytes >= look_bytes_)
+    full_ = look_at_room(bytes);
+  return !full_.end.empty();
+}
+
+SinkState TraceSink::look_at_room(uint64_t bytes) {
   struct statfs fs;
   if (fstatfs(watch_fd_, &fs) != 0 || fs.f_blocks == 0) return {};
   uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
   const uint64_t needed = room_needed(uint64_t(fs.f_blocks) * block);
-  if (left >= needed) {
-    look_time_ = now + kLookTime;
-    look_bytes_ = bytes + (left - needed) / 4;
-    return {};
-  }
-  return {"only " + format_size(left) + " left on the trace's file system", true};
+  if (left < needed) return {"only " + format_size(left) + " left on the trace's file system", true};
+  look_bytes_ = bytes + (left - needed) / 4;
+  return {};
 }
 
 std::string TraceSink::rotation_failure() const {
@@ -171,10 +182,20 @@ void TraceSink::finish(bool clean, const std::string& reason, int64_t end, const
   TraceClosing c = closing(end, recorder);
   c.clean = clean;
   c.reason = reason;
-  writer_->finish(std::move(c));
+  try {
+    writer_->finish(std::move(c));
+  } catch (...) {
+    settle();
+    throw;
+  }
+  settle();
+}
+
+// Counts what is in the trace for good: on a full disk its last block may be missing.
+void TraceSink::settle() {
   if (closer_.joinable()) closer_.join();
   operations_.store(writer_->operations() - writer_->lost(), std::memory_order_relaxed);
-  trace_bytes_.store(closed_bytes_ + writer_->bytes_written(), std::memory_order_relaxed);
+  trace_bytes_.store(bytes(), std::memory_order_relaxed);
 }
 
 }  // namespace fsr::shim

@@ -49,6 +49,7 @@ class TraceSink final : public OpSink {
   void add(const Op& op) override;
   uint64_t add_start(const Op& op) override;
   void add_end(uint64_t seq, const Op& op) override;
+  bool full() override;
   SinkState tick(int64_t now, const RecorderState& recorder) override;
   void finish(bool clean, const std::string& reason, int64_t end, const RecorderState& recorder) override;
 
@@ -72,6 +73,9 @@ class TraceSink final : public OpSink {
 
  private:
   void count(const Op& op);
+  void settle();
+  uint64_t bytes() const { return closed_bytes_ + writer_->bytes_written(); }
+  SinkState look_at_room(uint64_t bytes);
   const Op& measured(const Op& op);
   bool wanted(const Op& op);
   void rotate(int64_t now, const RecorderState& recorder);
@@ -84,6 +88,7 @@ class TraceSink final : public OpSink {
   Op measured_;
   const SinkOptions options_;
   int watch_fd_;             // for statfs, which is called
+  SinkState full_;           // why nothing more may be added
   int64_t look_time_ = 0;    // at that time, or
   uint64_t look_bytes_ = 0;  // when the trace is that long
   std::unique_ptr<TraceWriter> writer_;

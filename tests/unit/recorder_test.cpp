@@ -23,7 +23,7 @@ struct KeepingSink final : OpSink {
   std::vector<Op> ops;           // in the order written; started ones too
   std::map<uint64_t, Op> ended;  // by the number that add_start gave
   std::string ask_to_stop, reason;
-  size_t fail_after = SIZE_MAX;
+  size_t fail_after = SIZE_MAX, full_after = SIZE_MAX;
   bool stop_is_failure = true, clean = false, finished = false;
   uint64_t dropped = 0, waited = 0;
   int64_t ring_time = -1;
@@ -38,6 +38,7 @@ struct KeepingSink final : OpSink {
     return ops.size() - 1;
   }
   void add_end(uint64_t seq, const Op& op) override { ended[seq] = copy_op(op, arena); }
+  bool full() override { return ops.size() >= full_after; }
   SinkState tick(int64_t, const RecorderState&) override { return {ask_to_stop, stop_is_failure}; }
   void finish(bool was_clean, const std::string& why, int64_t, const RecorderState& recorder) override {
     finished = true;
@@ -329,6 +330,24 @@ TEST_CASE("the last round writes what never ended as started") {
   REQUIRE(sink.ops.size() == 3);
   CHECK(sink.ops[1].name == "hung");
   CHECK(sink.ended.empty());
+}
+
+TEST_CASE("a full sink gets little more of what is in the rings") {
+  KeepingSink sink;
+  sink.full_after = 10;
+  ChunkPool pool(4 << 20, 4 << 20);
+  Ring ring(pool);
+  const std::string data(100'000, 'x');
+  for (int i = 0; i < 30; ++i) put(ring, {.start = i, .data = data});
+  Merger merger(sink, pool);
+  merger.add_ring(ring);
+  merger.round(1000);
+  CHECK(merger.full());
+  const size_t written = sink.ops.size();
+  CHECK(written < 15);
+  merger.finish();
+  CHECK(sink.ops.size() == written);
+  CHECK(merger.discard() == 30 - written);
 }
 
 TEST_CASE("many threads record, and everything arrives in order", "[threads]") {

@@ -69,6 +69,25 @@ check "the trace says so" closing size.zst "--max-size reached"
 check "it has that size" eval 'size=$(stat -c %s size.zst); test $size -ge 30000 -a $size -lt 300000'
 check "the command went on unrecorded" eval 'test -e d/last && ! fstrace dump size.zst | grep "create last" >/dev/null'
 
+# Faster than a trace is written, so that the rings hold much when the limit is reached.
+cat >content.py <<'END'
+import os, threading
+def work(n):
+    fd = os.open("d/content%d" % n, os.O_CREAT | os.O_WRONLY)
+    for i in range(40): os.pwrite(fd, os.urandom(1 << 20), 0)
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+END
+check "--max-size with content" fsshim capture d -o content.zst --content full --max-size 4M -- python3 content.py
+check "it has that size, too" eval 'size=$(stat -c %s content.zst); test $size -ge 4000000 -a $size -lt 9000000'
+mkdir disk && mount -t tmpfs -o size=120M none disk
+check_status "content for which the trace's disk has no room" 1 "left on the trace's file system" \
+  fsshim capture d -o disk/full.zst --content full -- python3 content.py
+check "leaves most of its reserve alone" eval '[ $(($(stat -fc "%a * %S" disk))) -gt 2500000 ]'
+check "and its trace says why it ends" closing disk/full.zst "left on the trace's file system"
+umount disk
+
 # --- when recording falls behind: what is dropped is counted, and nothing else is missing
 cat >burst.py <<'END'
 import os, threading
