@@ -79,7 +79,7 @@ EntryCache::Settings cache_settings(const CaptureOptions& options, const std::st
   settings.mode = options.cache;
   // Others see the directory itself and may well change it while the command runs.
   if (command) settings.keep_ns /= 10;
-  std::string process = command && may_switch() ? std::to_string(command->pid()) : "self";
+  std::string process = command ? std::to_string(command->pid()) : "self";
   settings.mounted_inside = [directory, process] { return is_mounted_on(directory, process); };
   return settings;
 }
@@ -152,15 +152,17 @@ int run_capture(CaptureOptions& options) {
   if (!proc) throw failed("/proc/self/fd", errno);
   MountGuard mount(way);
   std::unique_ptr<CapturedCommand> command;
-  if (!in_namespace || !root_user) {
+  if (!in_namespace) {
+    const UniqueFd alone = lock_starts();
+    refuse_captured(way, directory);
     const OwnMount made = mount_over(captured.root.get(), fuse.get(), directory, options.kernel_checks);
     mount.made(made);
-    if (watcher) watcher->arm(made);
+    watcher->arm(made);
     fields["device"] = std::to_string(made.dev);
   }
   if (in_namespace)
     command = std::make_unique<CapturedCommand>(options.command, original, [&] {
-      if (!root_user) return;
+      // Its own also without root, where this process is in a private one already: the mount ends with the last process there.
       enter_private_namespace(false);
       UniqueFd here(open_directory(directory));
       same_directory_or_fail(here.get(), captured.root.get(), directory);
@@ -169,7 +171,7 @@ int run_capture(CaptureOptions& options) {
 
   UniqueFd by_handle(handle_descriptor(captured.root.get()));
   InodeTable inodes(captured.root.get(), by_handle.get(), descriptor_budget());
-  const bool other_namespace = command && root_user;
+  const bool other_namespace = bool(command);
   const std::optional<MountEntry> its_mount =
       other_namespace ? mount_of_source(directory, std::to_string(command->pid())) : std::nullopt;
   if (other_namespace && !its_mount) throw Fail(directory + ": the command's process ended before it could start");
@@ -205,8 +207,7 @@ int run_capture(CaptureOptions& options) {
   session.start();
   if (options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
-  struct stat known;
-  if (!root_user) (void)!stat(directory.c_str(), &known);
+  if (!root_user) command->look_at(directory);
   if (command) command->go();
   output.keep();
   if (parent) parent->ready(directory, output);
@@ -266,9 +267,15 @@ int run_capture(CaptureOptions& options) {
   CaptureLoop loop({session, recorder, sink, shim, control, command.get(), detach, close_all, give_up, fields, stalls, news,
                     watch.changes_fd()});
   int status = loop.run();
+  if (aborted && status == 0) status = 1;
   if (!failure.empty()) {
     dprintf(STDERR_FILENO, "fsshim: %s: not complete: %s\n", escape_text(output.trace()).c_str(), escape_text(failure).c_str());
     if (status == 0) status = 1;
+  }
+  if (!session.stop()) {
+    dprintf(STDERR_FILENO, "fsshim: the underlying file system does not give back lock requests: ending without them\n");
+    forget_capture(getpid());
+    _exit(status);
   }
   return status;
 }

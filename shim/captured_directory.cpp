@@ -8,10 +8,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "bound_sockets.hpp"
@@ -20,6 +23,7 @@
 #include "fail.hpp"
 #include "lies_in.hpp"
 #include "not_seen.hpp"
+#include "own_groups.hpp"
 #include "session.hpp"
 #include "util/units.hpp"
 
@@ -61,7 +65,26 @@ void same_directory_or_fail(int a, int b, const std::string& directory) {
     throw Fail(directory + ": changed while the capture started");
 }
 
+void refuse_captured(const WayTo& way, const std::string& directory) {
+  const UniqueFd top(way.open_top());
+  const std::optional<MountEntry> mount = top ? mount_of(top.get()) : std::nullopt;
+  if (mount && mount->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
+}
+
+// The kernel names callers by their ids in this process's pid namespace. In the /proc of another one these are other processes,
+// whose groups and capabilities the callers would get.
+static void refuse_foreign_proc() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line) && !line.starts_with("NSpid:")) continue;
+  std::istringstream ids(line.substr(std::min(line.size(), line.find(':') + 1)));
+  pid_t first = 0, more = 0;
+  if (ids >> first && first == getpid() && !(ids >> more)) return;
+  throw Fail("callers can't be identified: /proc belongs to another pid namespace; mount one of this (mount -t proc proc /proc)");
+}
+
 CapturedDirectory find_captured(CaptureOptions& options) {
+  refuse_foreign_proc();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
   const std::string directory = absolute(options.directory);
   UniqueFd root(open_directory(directory));
@@ -75,8 +98,10 @@ CapturedDirectory find_captured(CaptureOptions& options) {
     throw Fail(directory + ": no permission to mount over it: run as root, or give a command after --");
   set_may_switch(root_user);
   if (!root_user) {
+    dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(limits_without_root()).c_str());
     UniqueFd probe(open_fuse_device());
     enter_private_namespace(true);
+    note_own_capabilities();
     root = UniqueFd(open_directory(directory));
   }
   return {directory, std::move(root), std::move(*below)};

@@ -20,6 +20,9 @@ struct CapturedDirectory {
 int open_directory(const std::string& directory);  // O_PATH. Throws Fail
 void same_directory_or_fail(int a, int b, const std::string& directory);
 
+// Throws Fail if another capture has been mounted over the directory meanwhile.
+void refuse_captured(const WayTo& way, const std::string& directory);
+
 // Refuses io_uring where it is not at hand; enters a user namespace where one is needed. Throws Fail for what is not captured.
 CapturedDirectory find_captured(CaptureOptions& options);
 

@@ -14,6 +14,7 @@
 #include "call_cost.hpp"
 #include "fail.hpp"
 #include "not_seen.hpp"
+#include "own_groups.hpp"
 #include "session.hpp"
 #include "subcommands.hpp"
 #include "util/units.hpp"
@@ -104,6 +105,7 @@ int run_check(const std::string& directory, bool calls_only) {
   if (uring_problem().empty() && !captured.transport.starts_with("io_uring"))
     uring = std::make_unique<CapturedCost>(time_captured_calls(path.get(), "uring"));
   say_cost(time_calls(path.get()), captured, uring.get());
+  if (const std::string limits = limits_without_root(); !limits.empty()) line("not changed", limits);
   say_refused();
   say_holders(holders);
   return 0;

@@ -89,6 +89,11 @@ void CapturedCommand::run_child(const std::vector<std::string>& argv, const Surr
   _exit(error == ENOENT ? 127 : 126);
 }
 
+void CapturedCommand::look_at(const std::string& path) const {
+  struct stat s;
+  (void)!stat(("/proc/" + std::to_string(pid_) + "/root" + path).c_str(), &s);
+}
+
 void CapturedCommand::go() {
   (void)!write(go_fd_, "g", 1);
   std::string answer = read_report(report_fd_);

@@ -30,6 +30,9 @@ class CapturedCommand {
   CapturedCommand(const CapturedCommand&) = delete;
   CapturedCommand& operator=(const CapturedCommand&) = delete;
 
+  // Has the kernel ask for the attributes of a path as the command sees it. Before go(): until then the process waits for that
+  // alone, and holds no lock of its own.
+  void look_at(const std::string& path) const;
   // Executes the command. Throws NotRun if it can't be.
   void go();
   pid_t pid() const { return pid_; }

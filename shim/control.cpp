@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -66,6 +67,7 @@ UniqueFd connect_to(pid_t pid) {
 }
 
 constexpr int kForEver = -1;
+constexpr int kStartPatience = 5000;  // ms for another capture's start, which a dead file system may hold up
 
 constexpr size_t kMostSilent = 64;  // clients that have not asked; the newest are kept
 
@@ -100,6 +102,12 @@ std::string control_directory(bool create) {
   for (const std::string& place : places)
     if (own_private_directory(place, create)) return place;
   return {};
+}
+
+UniqueFd lock_starts() {
+  UniqueFd directory(open(control_directory(true).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int waited = 0; flock(directory.get(), LOCK_EX | LOCK_NB) != 0 && waited < kStartPatience; waited += 10) usleep(10'000);
+  return directory;
 }
 
 ControlServer::ControlServer(const ControlFields& info)
@@ -138,7 +146,8 @@ void ControlServer::tell(const std::string& key, const std::string& value) {
 }
 
 ControlServer::~ControlServer() {
-  for (const char* kind : {".sock", ".info"}) unlinkat(directory_fd_, (name_ + kind).c_str(), 0);
+  // Whoever still waits for an answer finds that it ended in order when the sockets are closed, after this.
+  for (const char* kind : {".info", ".sock"}) unlinkat(directory_fd_, (name_ + kind).c_str(), 0);
   close(directory_fd_);
 }
 
@@ -206,6 +215,7 @@ std::vector<FoundCapture> find_captures(int patience) {
       capture.alive = true;
       capture.answered = patience > 0 && ask(fd.get(), "status", patience, &answer);
     }
+    if (!capture.alive && has_ended(capture.pid)) continue;
     capture.info["state"] = capture.alive ? "silent" : "died";
     for (auto& [key, value] : answer) capture.info[key] = value;
     found.push_back(capture);
@@ -235,6 +245,11 @@ std::vector<FoundCapture> find_captures_of(const std::string& directory) {
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer) {
   const UniqueFd fd = connect_to(pid);
   return fd && ask(fd.get(), request, kForEver, answer);
+}
+
+bool has_ended(pid_t pid) {
+  const std::string info = control_directory(false) + "/" + std::to_string(pid) + ".info";
+  return access(info.c_str(), F_OK) != 0 && errno == ENOENT;
 }
 
 void forget_capture(pid_t pid) {

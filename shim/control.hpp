@@ -23,6 +23,10 @@ using ControlFields = std::map<std::string, std::string>;
 // Where this user's captures are found; empty when there is no such place.
 std::string control_directory(bool create);
 
+// Locks the directory of this user's captures until the descriptor is closed, so that of several captures that start over one
+// directory one mounts first. Gives up after some seconds: a start that hangs must not keep others from starting.
+UniqueFd lock_starts();
+
 class ControlServer {
  public:
   // What captures of the same directory that died have left is forgotten. Throws Fail.
@@ -65,6 +69,8 @@ bool is_mount_of(const ControlFields& capture, const MountEntry& mount);
 std::vector<FoundCapture> find_captures_of(const std::string& directory);
 // Asks a running capture; false when it doesn't answer. Waits until it has done what was asked.
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer);
+// Whether it ended in order: then it is not found any more.
+bool has_ended(pid_t pid);
 void forget_capture(pid_t pid);  // removes what a dead one left
 
 }  // namespace fsr::shim

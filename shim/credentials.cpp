@@ -21,7 +21,8 @@ bool g_may_switch = false;
 // Of this process. Threads that serve requests act with all it has but the right to go beyond limits.
 struct Own {
   uint64_t permitted = 0, inheritable = 0;
-  uint64_t serving() const { return permitted & ~capability(CAP_SYS_RESOURCE); }
+  // Without other identities to take on, its capabilities are those over a user namespace of its own, which its user has not.
+  uint64_t serving() const { return g_may_switch ? permitted & ~capability(CAP_SYS_RESOURCE) : 0; }
 } g_own;
 
 // The C library applies credentials to all threads; these calls concern the calling thread only.
@@ -59,6 +60,10 @@ const Capabilities& Caller::capabilities() const {
 
 void set_may_switch(bool may) {
   g_may_switch = may;
+  note_own_capabilities();
+}
+
+void note_own_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
   syscall(SYS_capget, &header, sets);
@@ -105,6 +110,14 @@ CallerScope::~CallerScope() {
   if (capabilities_changed_) thread_capabilities(g_own.serving());
 }
 
+ReopenScope::ReopenScope() {
+  if (!g_may_switch) thread_capabilities(g_own.permitted);
+}
+
+ReopenScope::~ReopenScope() {
+  if (!g_may_switch) thread_capabilities(g_own.serving());
+}
+
 void thread_umask(mode_t mask) {
   thread_local mode_t current = 0;  // the process's own, see leave_surroundings()
   if (mask == current) return;
@@ -115,7 +128,7 @@ void thread_umask(mode_t mask) {
 void prepare_thread(int proc_fd) {
   if (unshare(CLONE_FS) == 0) (void)!fchdir(proc_fd);
   umask(0);  // it begins with that of the worker that made it, which may be just serving a caller
-  if (g_may_switch) thread_capabilities(g_own.serving());
+  thread_capabilities(g_own.serving());
 }
 
 }  // namespace fsr::shim

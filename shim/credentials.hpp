@@ -34,8 +34,10 @@ struct Caller {
 // Once, before threads start: whether this process may take on other identities at all (root).
 void set_may_switch(bool may);
 bool may_switch();
+// Again, once the process has entered a user namespace: it has other capabilities there.
+void note_own_capabilities();
 
-// Whether what this caller may do to files is what the process itself may do.
+// Whether what this caller may do to files is what the process itself may do while it serves.
 bool acts_as_root(const Caller& caller);
 
 // While it lives, the calling thread has the caller's groups, fsgid, fsuid and capabilities. Does nothing for root, unless it
@@ -60,8 +62,19 @@ class CallerScope {
   bool switched_ = false, capabilities_changed_ = false;
 };
 
+// While it lives, the calling thread may open what an application has open already, whatever the file's mode is by now. Without
+// it, a process that may not switch has no capability while it serves: its user has none either.
+class ReopenScope {
+ public:
+  ReopenScope();
+  ~ReopenScope();
+  ReopenScope(const ReopenScope&) = delete;
+  ReopenScope& operator=(const ReopenScope&) = delete;
+};
+
 // Gives the calling thread its own umask and working directory (/proc/self/fd, so that a descriptor's number is a path to what
-// it stands for), and takes the right to go beyond limits from it. Called once per thread that serves requests.
+// it stands for), and takes the right to go beyond limits from it; all capabilities where the process may not switch. Called
+// once per thread that serves requests.
 void prepare_thread(int proc_fd);
 
 // The umask for what the calling thread creates next. Such a thread creates nothing of the process's own.

@@ -273,7 +273,8 @@ int InodeTable::reopen(const Inode* inode, std::byte* handle, Inode* parent, con
     if (fd < 0) fd = errno == ENOENT || errno == ENOTDIR ? -ESTALE : -errno;
     fd = verified(fd, inode->key);
   }
-  if (fd == -ESTALE && inode->opens != 0) fd = open_by_instance(inode);
+  // The way to what an application has open may be closed to it by now.
+  if ((fd == -ESTALE || fd == -EACCES) && inode->opens != 0) fd = open_by_instance(inode);
   return fd;
 }
 

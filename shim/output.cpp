@@ -137,6 +137,8 @@ void CaptureOutput::write_mix(const std::array<uint64_t, kOpKinds>& counts) {
   std::string text = nfsstat_text(counts);
   if (write(mix_fd_, text.data(), text.size()) != ssize_t(text.size())) throw failed(mix_, errno);
   (void)!ftruncate(mix_fd_, off_t(text.size()));  // gives back what was reserved
+  struct stat s;
+  if (fstat(mix_fd_, &s) == 0 && s.st_nlink == 0) throw Fail(mix_ + ": removed during the capture");
 }
 
 }  // namespace fsr::shim

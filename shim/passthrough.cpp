@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "connection.hpp"
 #include "room.hpp"
@@ -18,6 +19,8 @@
 namespace fsr::shim {
 
 namespace {
+
+constexpr size_t kMostNamed = 10;  // processes in one message
 
 struct ThreadRing {
   Recorder* recorder = nullptr;
@@ -357,6 +360,7 @@ int lower_fd(Shim& shim, OpenHandle* handle, bool direct) {
   int flags = fcntl(handle->fd, F_GETFL);
   DescriptorShare share;
   const bool may = share.charge(shim, handle->uid);
+  const ReopenScope again;
   int fd = may ? open_lower(shim, handle->fd, (flags & kKept) | (direct ? O_DIRECT : 0)) : -EMFILE;
   if (fd < 0) {
     // The file may not be opened any more: data that takes the page cache is better than data that is refused.
@@ -386,6 +390,24 @@ int Shim::open_by_instance(const Inode* inode) {
   if (fd < 0) fd = -errno;
   close(copy);
   return fd;
+}
+
+std::string Shim::processes_keeping_pages() {
+  std::set<std::string> names;
+  {
+    std::lock_guard lock(handles_mutex);
+    for (const OpenHandle* handle : handles)
+      if (handle->keeps_pages && handle->opener)
+        names.insert(std::string(handle->opener->command) + " (" + std::to_string(handle->opener->pid) + ")");
+  }
+  if (names.empty()) return {};
+  std::string text = std::to_string(names.size()) + (names.size() == 1 ? " process: " : " processes: ");
+  size_t shown = 0;
+  for (const std::string& name : names) {
+    if (++shown > kMostNamed) return text + ", ...";
+    text += (shown == 1 ? "" : ", ") + name;
+  }
+  return text;
 }
 
 bool replaced_behind(const Inode& inode, uint64_t links) {

@@ -49,6 +49,7 @@ struct OpenHandle {
   int flags = 0;             // O_*, as the application opened it
   bool append_only = false;  // `fd` appends
   bool maps = false;         // counted by Shim::backings
+  bool keeps_pages = false;  // shared mappings of it may change pages that agree with nobody outside the capture
   const ThreadInfo* opener = nullptr;
   uid_t uid = 0;
   gid_t gid = 0;
@@ -127,6 +128,9 @@ struct Shim {
   UserShares descriptors;                                          // of open files and locks; guarded by shares_mutex
   UserShares waits;                                                // threads of lock requests that wait; by shares_mutex
   int open_by_instance(const Inode* inode);                        // an O_PATH descriptor, or -errno
+  // Processes, as "name (pid)", that opened files whose mappings differ from those outside the capture. A mapping counts as its
+  // file does: the kernel keeps the file open for it.
+  std::string processes_keeping_pages();
   BriefMutex locks_mutex;
   std::map<LockKey, std::shared_ptr<LockFile>> locks;
   std::multimap<uint64_t, std::pair<ObjectId, LockRange>> lock_waits;  // by owner
@@ -208,6 +212,9 @@ void note_flush(Shim& shim, OpenHandle* handle);
 // Interrupted lock requests whose thread missed the signal are told again. Called a few times per second.
 void remind_interrupted_locks();
 void interrupt_all_locks();
+// Interrupts every lock request that waits, and returns when all have been answered: no thread of theirs uses the session, the
+// Shim or the Recorder afterwards. No request may arrive any more. False: not all were answered within `seconds`.
+bool finish_all_locks(int seconds);
 
 // A handler in the middle of which its thread is not cancelled, as libfuse's threads for io_uring are when the session ends.
 template <auto handler>

@@ -41,7 +41,8 @@ struct Waiting {
 };
 
 std::mutex g_waiting_mutex;
-std::set<Waiting*> g_waiting;  // whose thread may be asleep in the kernel
+std::set<Waiting*> g_waiting;         // whose thread may be asleep in the kernel
+std::atomic<size_t> g_unanswered{0};  // of requests whose threads may use the Shim
 
 void install_wake_signal() {
   struct sigaction action = {};
@@ -89,7 +90,10 @@ class Desk {
       wake_.wait(lock, [this] { return !answers_.empty(); });
       auto answers = std::exchange(answers_, {});
       lock.unlock();
-      for (auto& [waiting, error] : answers) answer(std::move(waiting), error);
+      for (auto& [waiting, error] : answers) {
+        answer(std::move(waiting), error);
+        g_unanswered.fetch_sub(1);
+      }
       lock.lock();
     }
   }
@@ -114,6 +118,7 @@ void answer_from_thread(std::unique_ptr<Waiting> waiting, std::function<int(Wait
   }
   if (!raw->counted) return answer(std::move(waiting), ENOLCK);
   fuse_req_interrupt_func(raw->request.req(), on_interrupt, raw);
+  g_unanswered.fetch_add(1);
   try {
     desk();  // opened here, where a failure can be answered
     std::thread([raw, take = std::move(take)] {
@@ -138,6 +143,7 @@ void answer_from_thread(std::unique_ptr<Waiting> waiting, std::function<int(Wait
   } catch (const std::system_error&) {
     fuse_req_interrupt_func(raw->request.req(), nullptr, nullptr);
     answer(std::move(waiting), ENOLCK);
+    g_unanswered.fetch_sub(1);
   }
 }
 
@@ -231,6 +237,7 @@ std::shared_ptr<LockFile> lock_file(Shim& shim, OpenHandle* h, uint64_t owner, s
     return nullptr;
   }
   // For both types if possible; else as the application could open it.
+  const ReopenScope again;
   int fd = open_lower(shim, h->fd, O_RDWR | O_NONBLOCK);
   int mode = O_RDWR;
   if (fd < 0) {
@@ -424,6 +431,16 @@ void interrupt_all_locks() {
     for (Waiting* waiting : g_waiting) waiting->interrupted.store(true);
   }
   remind_interrupted_locks();
+}
+
+bool finish_all_locks(int seconds) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (g_unanswered.load() != 0) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    interrupt_all_locks();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 void add_lock_operations(fuse_lowlevel_ops& ops) {

@@ -43,8 +43,10 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(r.shim, inode);
   fi->keep_cache = 0;
   h->maps = fi->direct_io;
+  h->keeps_pages = (fi->flags & O_ACCMODE) == O_RDWR && (!fi->direct_io || shared_mappings_allowed());
   if (h->maps)
     if (const int id = r.shim.backings.opened(*inode, fd, (fi->flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY); id != 0) {
+      h->keeps_pages = false;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
       fi->backing_id = id;
 #else
@@ -83,7 +85,10 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
     }
   }
   // To execute a file takes no permission to read it.
-  if (fi->flags & kExec) fd = open_lower(r.shim, path.value(), fi->flags & ~kNotLower);
+  if (fi->flags & kExec) {
+    const ReopenScope unread;
+    fd = open_lower(r.shim, path.value(), fi->flags & ~kNotLower);
+  }
   struct stat s;
   if (fd >= 0 && inode->kept_until != 0 && fstat(fd, &s) == 0 && replaced_behind(*inode, s.st_nlink)) {
     close(fd);

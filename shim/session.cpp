@@ -23,6 +23,7 @@ namespace {
 
 constexpr unsigned kMaxThreads = 512;  // requests that may block on the lower file system at the same time
 constexpr unsigned kIdleThreads = 16;
+constexpr int kLockPatience = 5;  // seconds for interrupted lock requests, which a dead server's file system may hold for good
 
 const fuse_lowlevel_ops& operations() {
   static const fuse_lowlevel_ops all = [] {
@@ -56,7 +57,7 @@ Session::Session(Shim& shim, int fuse_fd, bool uring) {
   ended_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
-Session::~Session() {
+bool Session::stop() {
   if (loop_.joinable()) {
     while (!ended()) {
       fuse_session_exit(session_);
@@ -66,6 +67,11 @@ Session::~Session() {
     }
     loop_.join();
   }
+  return finish_all_locks(kLockPatience);
+}
+
+Session::~Session() {
+  while (!stop()) continue;
   fuse_session_destroy(session_);
   close(ended_fd_);
 }

@@ -168,3 +168,18 @@ check "its trace verifies" fstrace verify home/u.zst
 check "and shows the rename" eval 'fstrace dump home/u.zst | grep -q " rename f "'
 check "its directory may hold the control socket" ./as-nobody env XDG_RUNTIME_DIR="$PWD/user" \
   timeout 20 ./fsshim capture user -o home/v.zst -- sh -c 'ls user/fsshim/*.info'
+check "what the user may not, the command may not" ./as-nobody ./fsshim capture user -o home/p.zst -- sh -c '
+  cd user && echo x >ro && chmod 444 ro && ! sh -c "echo y >ro" && [ "$(cat ro)" = x ] && mkdir shut && chmod 555 shut && ! touch shut/f &&
+  echo x >secret && chmod 0 secret && ! cat secret && ! truncate -s 0 ro && rm -f ro secret && rmdir shut'
+check "a lock on a file that was made for reading only" ./as-nobody ./fsshim capture user -o home/l.zst -- python3 -c '
+import fcntl, os
+fd = os.open("user/made", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0)
+fcntl.lockf(fd, fcntl.LOCK_EX)
+os.write(fd, b"x")'
+sed 's/--clear-groups/--groups 65534,2/' as-nobody >as-member && chmod +x as-member
+check_status "groups that have no effect are named" 0 "only files of this user and its group .* can be changed; membership in ($(getent group 2 | cut -d: -f1)|2) has no effect" \
+  ./as-member ./fsshim capture user -o home/g.zst -- true
+check_status "so they are by check" 0 "membership in ($(getent group 2 | cut -d: -f1)|2) has no effect" ./as-member ./fsshim check user
+# Processes that a command leaves behind are waited for 5 s. Three tries, for a machine that is busy.
+ends_at_once() { for i in 1 2 3; do timeout 4 ./as-nobody ./fsshim capture user -o home/w$i.zst -- true && return; done; return 1; }
+check "it ends when its command and that one's children have ended" ends_at_once
