@@ -144,7 +144,8 @@ void CaptureLoop::on_control() {
       return ControlServer::reply(client, {{"failure", "not recording any more"}});
     rotators_.push_back({client, parts_.sink.piece()});
     parts_.sink.request_rotation();
-  } else if (request == "stop") {
+  } else if (request == "stop" || request == "stop now") {
+    cut_off_ = cut_off_ || request == "stop now";
     if (trace_ == Trace::closed) return ControlServer::reply(client, status_fields());
     stoppers_.push_back(client);
     if (parts_.command && !command_ended_)
@@ -165,6 +166,10 @@ ControlFields CaptureLoop::status_fields() const {
                                                   : "stopped";
   fields["failure"] = parts_.recorder.failure();
   fields["still_mounted"] = still_mounted_;
+  if (trace_ == Trace::closed && (parts_.session.ended() || cut_off_))
+    fields["ends"] = "now";
+  else
+    fields["served"] = served_;
   fields["rotation_failure"] = parts_.sink.rotation_failure();
   auto number = [&](const char* name, uint64_t value) { fields[name] = std::to_string(value); };
   number("elapsed", uint64_t(parts_.recorder.now()));
@@ -220,10 +225,24 @@ void CaptureLoop::give_up_trace() {
 }
 
 void CaptureLoop::end_over_mount(const std::string& reason) {
+  serve_mapped(reason);
   still_mounted_ = parts_.detach();
   for (int waited = 0; waited < kGraceMs && !parts_.session.ended() && !cut_off_; waited += 20) wait(20);
-  close_trace(reason);
+  if (trace_ == Trace::open) close_trace(reason);
   serve_leftovers();
+}
+
+// Leaves the mount in place while mappings beneath it differ from those of the directory: what a process that opens a file anew
+// writes would be lost if its mappings and those of processes beneath the mount were not the same.
+void CaptureLoop::serve_mapped(const std::string& reason) {
+  if (parts_.session.ended() || cut_off_ || (served_ = parts_.shim.processes_keeping_pages()).empty()) return;
+  close_trace(reason);
+  dprintf(STDERR_FILENO, "fsshim: stopped recording; still serving %s; ^C or 'fsshim stop --now' cuts them off\n",
+          escape_text(served_).c_str());
+  while (!served_.empty() && !parts_.session.ended() && !cut_off_) {
+    wait(200);
+    served_ = parts_.shim.processes_keeping_pages();
+  }
 }
 
 void CaptureLoop::serve_leftovers() {

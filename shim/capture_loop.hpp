@@ -47,6 +47,7 @@ class CaptureLoop {
   void on_signal();
   void on_control();
   void end_over_mount(const std::string& reason);
+  void serve_mapped(const std::string& reason);
   void end_command();
   void close_trace(const std::string& reason);
   void give_up_trace();
@@ -64,6 +65,7 @@ class CaptureLoop {
   enum class Trace { open, closing, closed } trace_ = Trace::open;
   std::string stop_reason_;    // not empty: the end was asked for
   std::string still_mounted_;  // why the mount could not be taken away
+  std::string served_;         // processes for whose mappings the mount stays
   std::vector<int> stoppers_;
   struct Rotator {
     int client;

@@ -129,6 +129,8 @@ static int run(int argc, char** argv) {
   std::string stop_directory;
   Command stop_command = program.subcommand("stop", "End the capture of DIR, or clean up after one that died");
   stop_command.add("DIR", stop_directory, "The captured directory").required();
+  bool stop_now = false;
+  stop_command.flag("--now", stop_now, "Cut off processes that still use files there");
 
   std::string abort_directory;
   Command abort_command = program.subcommand("abort", "Cut off the capture of DIR: requests fail at once, those under way too");
@@ -148,7 +150,7 @@ static int run(int argc, char** argv) {
     if (check_command.chosen()) return run_check(check_directory, calls_only);
     if (list_command.chosen()) return run_list(json, metrics);
     if (rotate_command.chosen()) return run_rotate(rotate_directory);
-    if (stop_command.chosen()) return run_stop(stop_directory);
+    if (stop_command.chosen()) return run_stop(stop_directory, stop_now);
     if (abort_command.chosen()) return run_abort(abort_directory);
     if (own + 1 == argc) throw Fail("expected a command after --");
     if (own < argc) capture.command.assign(argv + own + 1, argv + argc);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fsshim stop DIR
+// fsshim stop [--now] DIR
+#include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,24 +11,44 @@
 #include "fail.hpp"
 #include "mount.hpp"
 #include "subcommands.hpp"
+#include "util/unique_fd.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
 
 namespace {
 
-int stop_running(const FoundCapture& capture) {
+constexpr int kEndMs = 5000;  // for a process that has nothing left to do but close its files
+
+// Waits for the end of the process: until then it holds the directory open, whose file system could not be unmounted.
+void wait_for_end(int process) {
+  pollfd ended{process, POLLIN, 0};
+  if (process >= 0) poll(&ended, 1, kEndMs);
+}
+
+int stop_running(const FoundCapture& capture, bool now) {
   ControlFields answer;
-  if (!capture.answered || !ask_capture(capture.pid, "stop", &answer)) {
+  const UniqueFd process(int(syscall(SYS_pidfd_open, capture.pid, 0)));
+  if (!capture.answered || !ask_capture(capture.pid, now ? "stop now" : "stop", &answer)) {
+    if (has_ended(capture.pid)) {
+      wait_for_end(process.get());
+      ControlFields told = capture.info;
+      printf("ended meanwhile: the capture into %s\n", told["trace"].c_str());
+      return 0;
+    }
     dprintf(STDERR_FILENO, "fsshim: process %d does not answer; 'kill -9 %d' ends it, its trace then ends there\n",
             int(capture.pid), int(capture.pid));
     return 1;
   }
+  if (!answer["ends"].empty()) wait_for_end(process.get());
   std::string still = answer["still_mounted"];
+  const std::string served = answer["served"];
   for (const MountEntry& m : mounts())
-    if (still.empty() && is_mount_of(answer, m)) still = "in this mount namespace, on " + escape_text(m.point);
+    if (still.empty() && served.empty() && is_mount_of(answer, m)) still = "in this mount namespace, on " + escape_text(m.point);
   const std::string done = answer["operations"] + " operations in " + answer["trace"];
   if (still.empty() && answer["failure"].empty()) printf("stopped: %s\n", done.c_str());
+  if (!served.empty())
+    printf("still serving %s; 'fsshim stop --now %s' cuts them off\n", served.c_str(), answer["directory"].c_str());
   if (!still.empty())
     dprintf(STDERR_FILENO, "fsshim: recording ended (%s), but %s is still mounted: %s\n", done.c_str(),
             answer["directory"].c_str(), still.c_str());
@@ -37,7 +59,7 @@ int stop_running(const FoundCapture& capture) {
 
 }  // namespace
 
-int run_stop(const std::string& given) {
+int run_stop(const std::string& given, bool now) {
   std::string directory = resolve_captured(given);
   std::string written = escape_text(directory);
   bool found = false;
@@ -45,7 +67,7 @@ int run_stop(const std::string& given) {
   for (FoundCapture& capture : find_captures_of(directory)) {
     found = true;
     if (capture.alive) {
-      status = std::max(status, stop_running(capture));
+      status = std::max(status, stop_running(capture, now));
       continue;
     }
     forget_capture(capture.pid);

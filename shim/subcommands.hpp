@@ -41,7 +41,7 @@ int run_capture(CaptureOptions& options);  // the filter learns
 int run_list(bool json, const std::string& metrics);
 // `calls_only`: prints the ns that a call takes as the directory is now, with processors asleep and awake, and nothing else.
 int run_check(const std::string& directory, bool calls_only);
-int run_stop(const std::string& directory);
+int run_stop(const std::string& directory, bool now);
 int run_abort(const std::string& directory);
 int run_rotate(const std::string& directory);
 

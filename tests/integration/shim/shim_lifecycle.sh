@@ -210,7 +210,45 @@ mv d d-moved
 check_status "a capture that died is forgotten without its directory, too" 0 "died" fsshim stop d
 mv d-moved d
 
+# --- lock requests that wait at the end
+mkdir locked
+for i in 1 2 3; do
+  start locked locked$i.zst
+  flock locked/l sh -c 'touch locked.held; exec sleep 60' 2>/dev/null &
+  waiters=$!
+  wait_for test -e locked.held
+  for n in $(seq 20); do flock locked/l true 2>/dev/null & waiters="$waiters $!"; done
+  wait_for eval '[ "$(ls /proc/$capture/task | wc -l)" -gt 22 ]'
+  fsshim abort locked >/dev/null
+  ends_with "lock requests under way at an abort ($i) end with the capture" 0
+  kill $waiters 2>/dev/null
+  rm locked.held
+done
+
+# --- who comes when a capture starts or ends
+stopped_late() { start d late-stop$1.zst; kill -TERM $capture; fsshim stop d >late-stop.txt 2>&1; wait $capture && ! grep "kill -9" late-stop.txt; }
+check "stop of a capture that is just ending" eval 'for i in $(seq 20); do stopped_late $i || exit 1; done'
+mkdir apart
+unmounts() { mount -t tmpfs none apart && start apart apart$1.zst && fsshim stop apart && umount apart && wait $capture; }
+check "a file system can be unmounted when stop has returned" eval 'for i in $(seq 10); do unmounts $i || exit 1; done'
+mkdir twice
+one_of_two() {
+  fsshim capture twice -o twice-a$1.zst 2>twice-a.err & a=$!
+  fsshim capture twice -o twice-b$1.zst 2>twice-b.err & b=$!
+  wait_for eval '[ "$(grep -l "already captured" twice-?.err | wc -l)" = 1 ]' && wait_for mounted twice
+  one=$?
+  fsshim stop twice >/dev/null
+  mounted twice && fsshim stop twice >/dev/null
+  wait $a $b
+  return $one
+}
+check "of two captures that start at once, one is refused" eval 'for i in $(seq 5); do one_of_two $i || exit 1; done'
+mkdir gone
+check_status "a trace whose directory was removed" 1 "removed during the capture" fsshim capture d -o gone/t.zst -- rm -r gone
+
 # --- refusals
+check_status "a /proc of another pid namespace" 2 "/proc belongs to another pid namespace" unshare -p -f fsshim capture d -o proc.zst -- true
+check "a pid namespace with its own" unshare -p -f --mount-proc fsshim capture d -o proc.zst -- cat d/file
 check_status "missing directory" 2 "no: No such file" fsshim capture no
 check_status "not a directory" 2 "Not a directory" fsshim capture d/file
 check_status "output exists" 2 "exists already" fsshim capture d -o int.zst -- true

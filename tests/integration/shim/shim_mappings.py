@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Mappings are the lower file's own: what others write, beneath the capture and beside it, is seen and kept; SQLite's databases
-survive a capture that starts and ends while they are in use. What was first opened to be read is mapped visibly."""
+survive a capture that starts and ends while they are in use. What was first opened to be read is mapped visibly. Where mappings
+are not the lower file's own, a capture stays mounted after its end for whoever may have some."""
 import mmap
 import os
 import sqlite3
@@ -11,7 +12,7 @@ import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from captures import Capture  # noqa: E402
+from captures import Capture, connection_of  # noqa: E402
 from lower_fs import Cases, Scratch, fstrace_program, run, shim_program  # noqa: E402
 
 ROWS = 150  # of each process, in each of three stretches
@@ -52,12 +53,27 @@ def stretch(*inserters):
     return sum(one.done() for one in inserters)
 
 
-def database(cases, scratch, kind, directory):
-    path, trace = f"{directory}/db", f"{scratch.path}/database-{kind}.zst"
+def new_database(path):
     with sqlite3.connect(path) as connection:
         connection.execute("pragma journal_mode=wal")
         connection.execute("create table t (who text, i integer)")
     connection.close()
+
+
+def rows_of(path):
+    """How many there are, and what the integrity check says."""
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute("select count(*) from t").fetchone()[0], connection.execute("pragma integrity_check").fetchone()[0]
+    except sqlite3.DatabaseError as e:
+        return 0, str(e)
+    finally:
+        connection.close()
+
+
+def database(cases, scratch, kind, directory):
+    path, trace = f"{directory}/db", f"{scratch.path}/database-{kind}.zst"
+    new_database(path)
     before = Inserter(path, "before")
     good = stretch(before)
     capture = Capture(directory, trace)
@@ -68,13 +84,7 @@ def database(cases, scratch, kind, directory):
     before.end()
     beneath.end()
     status = capture.end()
-    connection = sqlite3.connect(path)
-    try:
-        found = connection.execute("select count(*) from t").fetchone()[0]
-        verdict = connection.execute("pragma integrity_check").fetchone()[0]
-    except sqlite3.DatabaseError as e:
-        found, verdict = 0, str(e)
-    connection.close()
+    found, verdict = rows_of(path)
     cases.case(f"{kind}: SQLite before, beneath and after a capture", (good, verdict, status) == (found, "ok", 0) and good == 5 * ROWS,
                f"{good} rows inserted, {found} found, {verdict}, status {status}")
 
@@ -163,6 +173,59 @@ def own_files(cases, scratch, kind, directory, behind):
     cases.case(f"{kind}: the header says what is not seen", "mappings auto: not: faults" in info, info[:1500])
 
 
+def database_at_the_stop(cases, scratch, directory):
+    path = f"{directory}/db at the stop"
+    new_database(path)
+    capture = Capture(directory, f"{scratch.path}/at-the-stop.zst", "--mappings", "seen")
+    beneath = Inserter(path, "beneath")
+    good = stretch(beneath)
+    run(shim_program(), "stop", directory)
+    later = Inserter(path, "later")
+    good += stretch(beneath, later)
+    beneath.end()
+    later.end()
+    status = capture.process.wait(20)
+    found, verdict = rows_of(path)
+    cases.case("seen: SQLite by a process from before a stop and one from after it",
+               (good, verdict, status) == (found, "ok", 0) and good == 3 * ROWS,
+               f"{good} rows inserted, {found} found, {verdict}, status {status}")
+
+
+def seen_to_the_end(cases, scratch, directory):
+    """Where mappings differ, whoever opens a file anew while another process maps it must get the same pages."""
+    trace, path = f"{scratch.path}/seen.zst", f"{directory}/seen"
+    with open(path, "wb") as f:
+        f.write(bytes(PAGE))
+    capture = Capture(directory, trace, "--mappings", "seen")
+    fd = os.open(path, os.O_RDWR)
+    with mmap.mmap(fd, PAGE) as first:
+        os.close(fd)
+        first[0] = 1
+        done = subprocess.run([shim_program(), "stop", directory], capture_output=True, text=True, check=False)
+        said = f"still serving 1 process: {open('/proc/self/comm', encoding='utf-8').read().strip()} ({os.getpid()})"
+        cases.case("seen: a stop names who has a file mapped", done.returncode == 0 and "stopped:" in done.stdout and said in done.stdout,
+                   (done.returncode, done.stdout, done.stderr))
+        run(fstrace_program(), "verify", trace)
+        fd = os.open(path, os.O_RDWR)
+        with mmap.mmap(fd, PAGE) as second:
+            second[1] = 2
+            first[2] = 3
+            cases.case("seen: who maps it after the stop has the same pages", (first[1], second[2]) == (2, 3), (first[1], second[2]))
+        os.close(fd)
+    status = capture.process.wait(20)
+    with open(path, "rb") as f:
+        left = f.read(3)
+    cases.case("seen: the capture ends with the last mapping, and nothing is lost", (status, left) == (0, b"\1\2\3"), (status, left))
+    capture = Capture(directory, f"{scratch.path}/now.zst", "--mappings", "seen")
+    fd = os.open(path, os.O_RDWR)
+    done = subprocess.run([shim_program(), "stop", "--now", directory], capture_output=True, text=True, check=False)
+    cases.case("stop --now cuts it off", (done.returncode, capture.process.wait(20), connection_of(directory)) == (0, 0, None), done)
+    try:
+        os.close(fd)
+    except OSError:  # cut off
+        pass
+
+
 def refused(cases, scratch, directory):
     with open(f"{directory}/mapped", "w+b") as f:
         f.write(bytes(PAGE))
@@ -193,6 +256,8 @@ def main():
             database(cases, scratch, kind, directory)
             if kind == "tmpfs":
                 refused(cases, scratch, directory)
+                seen_to_the_end(cases, scratch, directory)
+                database_at_the_stop(cases, scratch, directory)
             run("umount", behind)
     return cases.status()
 
