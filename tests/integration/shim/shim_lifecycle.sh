@@ -227,10 +227,10 @@ done
 
 # --- who comes when a capture starts or ends
 stopped_late() { start d late-stop$1.zst; kill -TERM $capture; fsshim stop d >late-stop.txt 2>&1; wait $capture && ! grep "kill -9" late-stop.txt; }
-check "stop of a capture that is just ending" eval 'for i in $(seq 20); do stopped_late $i || exit 1; done'
+check "stop of a capture that is just ending" eval 'for i in $(seq 8); do stopped_late $i || exit 1; done'
 mkdir apart
 unmounts() { mount -t tmpfs none apart && start apart apart$1.zst && fsshim stop apart && umount apart && wait $capture; }
-check "a file system can be unmounted when stop has returned" eval 'for i in $(seq 10); do unmounts $i || exit 1; done'
+check "a file system can be unmounted when stop has returned" eval 'for i in $(seq 5); do unmounts $i || exit 1; done'
 mkdir twice
 one_of_two() {
   fsshim capture twice -o twice-a$1.zst 2>twice-a.err & a=$!
@@ -242,7 +242,7 @@ one_of_two() {
   wait $a $b
   return $one
 }
-check "of two captures that start at once, one is refused" eval 'for i in $(seq 5); do one_of_two $i || exit 1; done'
+check "of two captures that start at once, one is refused" eval 'for i in $(seq 3); do one_of_two $i || exit 1; done'
 mkdir gone
 check_status "a trace whose directory was removed" 1 "removed during the capture" fsshim capture d -o gone/t.zst -- rm -r gone
 

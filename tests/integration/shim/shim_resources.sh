@@ -158,7 +158,7 @@ cat >as-nobody <<'END'
 #!/bin/sh
 # A world-accessible /dev/fuse as on ordinary systems, in a namespace of its own.
 exec unshare -m sh -c 'rm -f "$0.fuse"; mknod -m 666 "$0.fuse" c 10 229 && mount -t tmpfs none /mnt && touch /mnt/x && mount --bind "$0.fuse" /dev/fuse &&
-  exec setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=/nonexistent "$@"' "$0" "$@"
+  exec setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=/nonexistent TMPDIR="$PWD/home" "$@"' "$0" "$@"
 END
 chmod +x as-nobody
 install -m 755 "$(command -v fsshim)" fsshim  # the build may stand in a directory that only root enters
