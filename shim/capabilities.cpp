@@ -37,9 +37,11 @@ Namespace namespace_of(pid_t tid) {
   return std::make_shared<UserNamespace>(UserNamespace{IdRanges::parse(uids), IdRanges::parse(gids)});
 }
 
+constexpr int64_t kRootTrust = 4'000'000;  // ns for which root keeps what it had before it entered a namespace of its own
+
 // For user 0 alone: others are always looked at, for they get capabilities by entering a namespace.
 Namespace namespace_of_root(pid_t tid) {
-  thread_local ThreadCache<Namespace> known;
+  thread_local ThreadCache<Namespace> known(kRootTrust);
   const Namespace* space = known.find(tid);
   return space ? *space : known.keep(tid, namespace_of(tid));
 }

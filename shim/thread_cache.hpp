@@ -17,6 +17,8 @@ namespace fsr::shim {
 template <class Value>
 class ThreadCache {
  public:
+  // `most_trust`: ns for which a thread is believed at most.
+  explicit ThreadCache(int64_t most_trust = 1'000'000'000) : most_trust_(most_trust) {}
   // Null: nothing that is still believed. Valid until the next keep().
   const Value* find(pid_t tid) const {
     const Known& slot = slots_[size_t(tid) % slots_.size()];
@@ -24,18 +26,19 @@ class ThreadCache {
   }
   const Value& keep(pid_t tid, Value value) {
     Known& slot = slots_[size_t(tid) % slots_.size()];
-    const int64_t trust = slot.tid == tid ? std::min(slot.trust * 2, kMostTrust) : kFirstTrust;
+    const int64_t trust = slot.tid == tid ? std::min(slot.trust * 2, most_trust_) : kFirstTrust;
     slot = {tid, coarse_now() + trust, trust, std::move(value)};
     return slot.value;
   }
 
  private:
-  static constexpr int64_t kFirstTrust = 4'000'000, kMostTrust = 1'000'000'000;  // ns
+  static constexpr int64_t kFirstTrust = 4'000'000;  // ns
   struct Known {
     pid_t tid = 0;
     int64_t until = 0, trust = 0;
     Value value{};
   };
+  const int64_t most_trust_;
   std::array<Known, 256> slots_;
 };
 

@@ -5,10 +5,12 @@ caller tries each operation on files of several owners and modes; all answers, a
 import ast
 import os
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "probes"))
-from callers import CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID, MKNOD, SYS_ADMIN, Caller  # noqa: E402
+from callers import (CHOWN, CLONE_NEWUSER, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID, LIBC, MKNOD,
+                     SYS_ADMIN, Caller)  # noqa: E402
 from captured import Capture, make_scratch, remove  # noqa: E402
 from probe_tools import attempt, put  # noqa: E402
 
@@ -151,6 +153,18 @@ def differences(native, shim):
                     for path in sorted({*before, *after}) if before.get(path) != after.get(path))
 
 
+def enters_a_namespace(path):
+    """What root may do to a user's file 50 ms after it entered a user namespace without that user, once it is well known."""
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end:
+        opened(path, os.O_RDONLY)
+        time.sleep(0.001)
+    if LIBC.unshare(CLONE_NEWUSER) != 0:
+        raise RuntimeError("unshare")
+    time.sleep(0.05)
+    return attempt(lambda: opened(path, os.O_RDONLY))
+
+
 def main():
     scratch = make_scratch()
     failed = 0
@@ -164,6 +178,14 @@ def main():
                 different = list(differences(native, shim))
                 failed += bool(different)
                 print(f"not ok - {name}: {'; '.join(different)}" if different else f"ok - {name}: as without a capture", flush=True)
+            for where in ("native", "shim"):
+                path = f"{scratch}/{where}/private"
+                put(path, b"xyz")
+                os.chown(path, USER, USER)
+                os.chmod(path, 0o600)
+            native, shim = (Caller().does(lambda w=where: enters_a_namespace(f"{scratch}/{w}/private")) for where in ("native", "shim"))
+            failed += native != shim
+            print(f"{'ok' if native == shim else 'not ok'} - root that enters a namespace: native {native}, shim {shim}", flush=True)
     finally:
         remove(scratch)
     return 1 if failed else 0
