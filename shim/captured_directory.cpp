@@ -122,19 +122,20 @@ static void tell_mounts(const CapturedDirectory& captured, TraceHeader& header) 
                                 : "nodev");
 }
 
-static void refuse_mapped(const std::string& directory, const std::vector<std::string>& processes, const std::string& why) {
-  if (processes.empty()) return;
+std::string mapping_problem(const std::vector<std::string>& processes, const std::string& mappings_differ) {
+  if (processes.empty() || mappings_differ.empty()) return {};
   std::string names;
   for (const std::string& process : processes) names += (names.empty() ? "" : ", ") + process;
-  throw Fail(directory + ": mapped shared and writable by " + names +
-             ": what these and captured processes write would be lost (" + why + "); end them first, or give --force");
+  return "mapped shared and writable by " + names + ": what these and captured processes write would be lost (" +
+         mappings_differ + "); end them first, or give --force";
 }
 
 void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ) {
   const std::string& directory = captured.path;
   tell_mounts(captured, header);
   Holders holders = processes_below(directory);
-  if (!mappings_differ.empty()) refuse_mapped(directory, holders.mapping, mappings_differ);
+  if (const std::string problem = mapping_problem(holders.mapping, mappings_differ); !problem.empty())
+    throw Fail(directory + ": " + problem);
   for (const std::string& process : header.not_seen = std::move(holders.processes))
     dprintf(STDERR_FILENO, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
   for (const std::string& process : holders.not_looked_at) {

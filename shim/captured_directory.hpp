@@ -26,8 +26,11 @@ void refuse_captured(const WayTo& way, const std::string& directory);
 // Refuses io_uring where it is not at hand; enters a user namespace where one is needed. Throws Fail for what is not captured.
 CapturedDirectory find_captured(CaptureOptions& options);
 
-// Tells the user and the trace what the capture will not see or not allow. `mappings_differ`: why a mapping through the capture
-// will not be one with a mapping that a process has already; not empty: throws Fail if there is such a process.
+// Says why a capture is not started while `processes` have files mapped shared and writable. `mappings_differ`: why a mapping
+// through the capture will not be one with theirs; empty: it will be. Empty: nothing is in the way.
+std::string mapping_problem(const std::vector<std::string>& processes, const std::string& mappings_differ);
+
+// Tells the user and the trace what the capture will not see or not allow. Throws Fail where mapping_problem() has an answer.
 void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ);
 
 }  // namespace fsr::shim

@@ -8,15 +8,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "backing.hpp"
 #include "call_cost.hpp"
+#include "captured_directory.hpp"
 #include "fail.hpp"
+#include "mount.hpp"
 #include "not_seen.hpp"
 #include "own_groups.hpp"
 #include "session.hpp"
 #include "subcommands.hpp"
+#include "util/unique_fd.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -76,6 +81,15 @@ void say_refused() {
   line(heading, kRefusedAlways);
 }
 
+// As of a capture with default options. Empty: mappings are the lower files' own.
+std::string why_mappings_differ(const std::string& directory) {
+  const UniqueFd root(open_directory(directory));
+  const std::optional<MountEntry> mount = mount_of(root.get());
+  std::string why;
+  choose_mappings({}, mount ? mount->type : "", &why);
+  return why;
+}
+
 void say_holders(const Holders& holders) {
   const char* heading = "not seen";
   for (const std::string& process : holders.processes) {
@@ -107,6 +121,8 @@ int run_check(const std::string& directory, bool calls_only) {
   say_cost(time_calls(path.get()), captured, uring.get());
   if (const std::string limits = limits_without_root(); !limits.empty()) line("not changed", limits);
   say_refused();
+  if (const std::string problem = mapping_problem(holders.mapping, why_mappings_differ(path.get())); !problem.empty())
+    line("not started", problem);
   say_holders(holders);
   return 0;
 }

@@ -180,6 +180,16 @@ sed 's/--clear-groups/--groups 65534,2/' as-nobody >as-member && chmod +x as-mem
 check_status "groups that have no effect are named" 0 "only files of this user and its group .* can be changed; membership in ($(getent group 2 | cut -d: -f1)|2) has no effect" \
   ./as-member ./fsshim capture user -o home/g.zst -- true
 check_status "so they are by check" 0 "membership in ($(getent group 2 | cut -d: -f1)|2) has no effect" ./as-member ./fsshim check user
+cat >mapping.py <<'END'
+import mmap, subprocess, sys
+with open("user/mapped", "w+b") as f:
+    f.truncate(4096)
+    with mmap.mmap(f.fileno(), 4096):
+        sys.exit(subprocess.run(sys.argv[1:], check=False).returncode)
+END
+check_status "a mapping that keeps a capture from starting is named by check" 0 "^not started +mapped shared and writable by [0-9]+ python3" \
+  ./as-nobody python3 mapping.py ./fsshim check user
+check "nothing keeps it otherwise" eval './as-nobody ./fsshim check user >said && ! grep "not started" said'
 # Processes that a command leaves behind are waited for 5 s. Three tries, for a machine that is busy.
 ends_at_once() { for i in 1 2 3; do timeout 4 ./as-nobody ./fsshim capture user -o home/w$i.zst -- true && return; done; return 1; }
 check "it ends when its command and that one's children have ended" ends_at_once
