@@ -8,7 +8,7 @@ from lower_fs import run
 
 
 class ControlGroup:
-    """A group under a controller ("memory", "freezer"), or of version 2 in any case (None). It ends with what is in it."""
+    """A group under a controller ("memory", "pids", "freezer"), or of version 2 in any case (None). It ends with what is in it."""
 
     def __init__(self, scratch, controller):
         top = tempfile.mkdtemp(dir=scratch.path)
@@ -16,9 +16,9 @@ class ControlGroup:
                                                  stderr=subprocess.DEVNULL).returncode == 0
         if not self.old:
             run("mount", "-t", "cgroup2", "none", top)
-            if controller == "memory":
+            if controller in ("memory", "pids"):
                 with open(f"{top}/cgroup.subtree_control", "w", encoding="ascii") as control:
-                    control.write("+memory")
+                    control.write(f"+{controller}")
         self.top, self.path = top, f"{top}/fsshim-test-{os.getpid()}"
         os.mkdir(self.path)
 
@@ -43,6 +43,9 @@ class ControlGroup:
 
     def limit_memory(self, size):
         self.write("memory.limit_in_bytes", "memory.max", size)
+
+    def limit_threads(self, count):
+        self.write("pids.max", "pids.max", count)
 
     def killed(self):
         """Whether something in it was killed for want of memory."""

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Clients and the capture itself in want of memory: mapped pages that were changed can be given up only by writing them through the
-capture. Nobody waits for ever, and nothing is lost.
+capture. Nobody waits for ever, and nothing is lost. The capture keeps to the memory and the threads that its group may have.
 
 usage: shim_memory.py             all of it
        shim_memory.py --in WHAT   one of the programs below, in the captured directory (what the former runs)
 """
+import errno
 import fcntl
 import mmap
 import os
 import subprocess
 import sys
 import threading
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -20,6 +22,8 @@ from captures import PATIENCE, Capture  # noqa: E402
 from cgroups import ControlGroup  # noqa: E402
 from lower_fs import Cases, Scratch, fstrace_program, shim_program  # noqa: E402
 
+USER, OTHER = 1000, 1001
+THREADS = 100  # that the group of a capture may have; half of them may be waiting for locks of one user
 MAPPED = 8 << 20  # bytes of the file that a client maps which is killed
 DIRTIED = 48 << 20  # of each of those that share a group with the capture, which is less than they all need
 ME = [sys.executable, os.path.abspath(__file__), "--in"]
@@ -62,6 +66,31 @@ def dirty():
     assert is_numbered(name, DIRTIED)
 
 
+def lock_as(user, path):
+    """Waits for a lock as this user, in a process of its own; its status is 0, or an errno."""
+    pid = os.fork()
+    if pid == 0:
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        try:
+            fcntl.flock(os.open(path, os.O_RDWR), fcntl.LOCK_EX)
+        except OSError as e:
+            os._exit(e.errno)
+        os._exit(0)
+    return pid
+
+
+def ended(pids):
+    """Takes the statuses of those that have ended out of the list."""
+    found = []
+    for pid in list(pids):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            pids.remove(pid)
+            found.append(os.waitstatus_to_exitcode(status))
+    return found
+
+
 PROGRAMS = {p.__name__: p for p in (killed, dirty)}
 
 
@@ -99,6 +128,45 @@ def together(cases, scratch, lower):
     cases.case("all that was changed is there", all(is_numbered(name, DIRTIED) for name in names))
 
 
+def small_group(cases, scratch, lower):
+    """A capture that may not have the memory that its rings would take on this machine, and one of 10,000 files in it."""
+    trace = f"{scratch.path}/small.zst"
+    with ControlGroup(scratch, "memory") as group:
+        group.limit_memory(160 << 20)
+        capture = Capture(lower, trace, "--ring", "60s", prefix=group.command())
+        why = capture.runs("sh", "-c", "mkdir many && cd many && seq 10000 | xargs touch && cd .. && rm -r many")
+        cases.case("a capture takes no more memory than its group has", not why and capture.end() == 0, why)
+
+
+def few_threads(cases, scratch, lower):
+    """One user's lock requests wait in no more than half of the threads that a capture may have: others' go on."""
+    for name in ("held", "others"):
+        with open(f"{lower}/{name}", "w", encoding="ascii"):
+            os.chmod(f"{lower}/{name}", 0o666)
+    with ControlGroup(scratch, "pids") as group:
+        group.limit_threads(THREADS)
+        capture = Capture(lower, f"{scratch.path}/threads.zst", prefix=group.command())
+        with open(f"{lower}/held", "wb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            waiting = [lock_as(USER, f"{lower}/held") for _ in range(THREADS)]
+            refused, end = [], time.monotonic() + PATIENCE
+            while len(waiting) > THREADS // 2 and time.monotonic() < end:
+                refused += ended(waiting)
+                time.sleep(0.01)
+            cases.case("one user's waiting locks take half of the threads", len(waiting) == THREADS // 2 and set(refused) == {errno.ENOLCK},
+                       (len(waiting), refused))
+            other = [lock_as(OTHER, f"{lower}/held")]
+            why = capture.runs("flock", "-w", "5", "others", "sh", "-c", "ls -l . >/dev/null && echo x >others")
+            cases.case("others' requests and locks go on", not why and not ended(other), why)
+            fcntl.flock(held, fcntl.LOCK_UN)  # those that wait have inherited it
+        left, end, statuses = waiting + other, time.monotonic() + PATIENCE, []
+        while left and time.monotonic() < end:
+            statuses += ended(left)
+            time.sleep(0.01)
+        cases.case("all that waited get the lock", not left and set(statuses) == {0}, (left, statuses))
+        cases.case("and it ends", capture.end() == 0)
+
+
 def main():
     if len(sys.argv) > 2:
         PROGRAMS[sys.argv[2]]()
@@ -114,6 +182,8 @@ def main():
         client_killed(cases, scratch, capture)
         cases.case("the capture ends", capture.end() == 0)
         together(cases, scratch, lower)
+        small_group(cases, scratch, lower)
+        few_threads(cases, scratch, lower)
     return cases.status()
 
 
