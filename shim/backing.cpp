@@ -76,6 +76,12 @@ void Backings::closed(Inode& inode) {
   if (id != 0) backing_close(id);
 }
 
+bool Backings::is_lower(Inode& inode) {
+  if (mappings_ == Mappings::kSeen) return false;
+  std::lock_guard lock(mutex_of(inode));
+  return inode.backing.lower;
+}
+
 Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_type, std::string* why) {
   if (options.mappings == Mappings::kSeen) {
     *why = "--mappings seen";

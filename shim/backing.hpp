@@ -36,6 +36,8 @@ class Backings {
   int opened(Inode& inode, int fd, bool writes);
   // Takes back one that opened() has counted.
   void closed(Inode& inode);
+  // Whether mappings of this open inode are the lower file's.
+  bool is_lower(Inode& inode);
   // errno of the first file whose mappings could not be the lower file's although that was wanted. 0: there was none.
   int refused() const { return refused_.load(std::memory_order_relaxed); }
 

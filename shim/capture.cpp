@@ -29,6 +29,7 @@
 #include "mount.hpp"
 #include "mount_watch.hpp"
 #include "output.hpp"
+#include "page_drops.hpp"
 #include "process_limits.hpp"
 #include "start_times.hpp"
 #include "subcommands.hpp"
@@ -148,6 +149,8 @@ int run_capture(CaptureOptions& options) {
 
   StartTimes start_times;
   UniqueFd fuse(open_fuse_device());
+  std::unique_ptr<PageDrops> page_drops;
+  if (mappings != Mappings::kSeen) page_drops = std::make_unique<PageDrops>(fuse.get());
   UniqueFd proc(open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!proc) throw failed("/proc/self/fd", errno);
   MountGuard mount(way);
@@ -178,6 +181,7 @@ int run_capture(CaptureOptions& options) {
   const std::optional<MountEntry> mounted = other_namespace ? its_mount : mount_of_source(directory);
   const unsigned connection = mounted ? minor(mounted->dev) : 0;
   control.tell("connection", std::to_string(connection));
+  if (page_drops) page_drops->connection(connection);
   MountWatch watch(directory, other_namespace ? std::to_string(command->pid()) : "", [&](unsigned long flags) {
     auto act = [&] { return restrict_mount(directory, flags); };
     return other_namespace ? act_where_mounted(own_mount(*its_mount), act) : act();
@@ -202,6 +206,7 @@ int run_capture(CaptureOptions& options) {
   Recorder recorder(sink, rings, epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
             options.kernel_checks, mappings, descriptor_limits(), thread_limits);
+  shim.page_drops = page_drops.get();
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), options.uring);
   session.start();
@@ -245,7 +250,7 @@ int run_capture(CaptureOptions& options) {
     _exit(1);
   };
   StallWatch stalls(options.stall);
-  bool aborted = false, told_end = false, told_mappings = false;
+  bool aborted = false, told_end = false, told_mappings = false, told_fills = false;
   auto news = [&](bool trace_closed, int64_t now) {
     // The number is another's from now on.
     if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
@@ -259,6 +264,10 @@ int run_capture(CaptureOptions& options) {
     if (const int error = shim.backings.refused(); error != 0 && !std::exchange(told_mappings, true))
       lines.push_back(std::string("mappings of some files do not agree with changes by others, because the kernel refuses: ") +
                       strerror(error));
+    if (page_drops && page_drops->fills() != 0 && !std::exchange(told_fills, true))
+      lines.push_back(
+          "sendfile or splice is in use: it may send bytes that a mapping or another program replaced some milliseconds ago, and only "
+          "reads of it that fill pages are recorded");
     if (trace_closed) return lines;
     start_times.take([&shim](pid_t tid, uint64_t ticks) { shim.processes.started(tid, ticks); });
     for (std::string& line : watch.look(now)) lines.push_back(std::move(line));

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "page_drops.hpp"
 #include "passthrough.hpp"
 #include "permission.hpp"
 #include "room.hpp"
@@ -52,7 +53,9 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
   r.op.result = uint64_t(n);
   r.content(buffer, size_t(n));
   r.end(0);
+  PageDrops* drops = fills_pages && r.shim.backings.is_lower(*h->inode) ? r.shim.page_drops : nullptr;
   fuse_reply_buf(req, buffer, size_t(n));
+  if (drops) drops->filled(ino);
 }
 
 // A write takes set-id bits away as it should only when the caller itself does it.

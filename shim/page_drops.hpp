@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drops the pages that sendfile(2), splice(2) and readahead(2) leave behind with an inode whose mappings are the lower file's.
+//
+// These calls read through the page cache of the FUSE inode, which nothing updates when the file changes: they would find the old
+// bytes for as long as the kernel keeps the inode. So the kernel is told to drop the pages (FUSE_NOTIFY_INVAL_INODE) one
+// millisecond after each read that filled some, when the caller has used them mostly. Within that time they may be old.
+//
+// The kernel waits uninterruptibly for pages that are being read, and requests of this process answer these reads. Would a thread
+// of this process wait like that when it is killed, the connection would never end. So a process of its own tells the kernel; it
+// outlives this one, and aborts the connection if it is held up then.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace fsr::shim {
+
+class PageDrops {
+ public:
+  // Before threads start. Throws Fail.
+  explicit PageDrops(int fuse_fd);
+  ~PageDrops();
+  PageDrops(const PageDrops&) = delete;
+  PageDrops& operator=(const PageDrops&) = delete;
+
+  // The connection's number, once it is known (see abort_connection()).
+  void connection(unsigned number);
+  // A read was answered that filled pages of the kernel's inode `node`. Waits for nobody; any thread.
+  void filled(uint64_t node);
+  uint64_t fills() const { return fills_.load(std::memory_order_relaxed); }
+
+ private:
+  int pipe_ = -1;
+  pid_t pid_ = -1;
+  std::atomic<uint64_t> fills_{0};
+};
+
+}  // namespace fsr::shim
