@@ -120,7 +120,7 @@ struct Shim {
   const bool kernel_checks;  // permissions, beside the lower file system
   Backings backings;
   PageDrops* page_drops = nullptr;  // there if mappings may be the lower files'
-  const pid_t self = gettid();  // the main thread, whose own request (there is one) is no application's
+  const pid_t self = gettid();      // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
   ~Shim();  // closes what the kernel never released because the connection ended first
   BriefMutex handles_mutex;
