@@ -266,9 +266,9 @@ int run_capture(CaptureOptions& options) {
                       strerror(error));
     if (page_drops && page_drops->fills() != 0 && !std::exchange(told_fills, true))
       lines.push_back(
-          "sendfile or splice is in use: it may send bytes that a mapping or another program replaced some milliseconds ago, and "
-          "only "
-          "reads of it that fill pages are recorded");
+          "sendfile or splice is in use: it may send bytes that were replaced some milliseconds ago, and only reads of it that "
+          "fill "
+          "pages are recorded");
     if (trace_closed) return lines;
     start_times.take([&shim](pid_t tid, uint64_t ticks) { shim.processes.started(tid, ticks); });
     for (std::string& line : watch.look(now)) lines.push_back(std::move(line));
