@@ -266,8 +266,7 @@ int run_capture(CaptureOptions& options) {
                       strerror(error));
     if (page_drops && page_drops->fills() != 0 && !std::exchange(told_fills, true))
       lines.push_back(
-          "sendfile or splice is in use: it may send bytes that were replaced some milliseconds ago, and only reads of it that "
-          "fill "
+          "sendfile or splice is in use: it may send bytes that were replaced milliseconds ago; of its reads, those that fill "
           "pages are recorded");
     if (trace_closed) return lines;
     start_times.take([&shim](pid_t tid, uint64_t ticks) { shim.processes.started(tid, ticks); });
