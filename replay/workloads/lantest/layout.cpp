@@ -41,9 +41,9 @@ Sums sum_up(const Settings& settings, const Results& results) {
   return sums;
 }
 
-// Of an iteration: of AFP's commands what the original says, of operations those that were measured.
+// Those of one iteration: AFP's commands as the labels count them, operations as they were measured.
 uint64_t operations_of(const Settings& settings, const Results& results) {
-  if (!settings.as_operations) return results.sessions * all_operations(settings);
+  if (!settings.as_operations) return results.sessions * chosen_operations(settings);
   uint64_t count = 0;
   for (const auto& commands : results.commands)
     for (const auto& [name, times] : commands) count += times.count();

@@ -50,7 +50,7 @@ std::string test_directory(unsigned session);
 const char* title(unsigned test);
 // The same with "[20,000 AFP ops]", or with "[as operations]".
 std::string label(const Settings& settings, unsigned test);
-// The original's sum of what its labels say, whichever tests were chosen.
-unsigned all_operations(const Settings& settings);
+// The sum of what the labels of the chosen tests say. (The original says 80686, the sum of all, whichever were chosen.)
+unsigned chosen_operations(const Settings& settings);
 
 }  // namespace fsr::lantest
