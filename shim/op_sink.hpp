@@ -15,6 +15,7 @@ struct RecorderState {
   uint64_t waited = 0;   // times that a request waited for room in a ring
   int64_t ring_time =
       -1;  // ns, for which the rings bridge a writer that stands still at the highest load so far; -1: no load yet
+  int64_t first_dropped = INT64_MAX;  // the earliest start among those that were dropped since the last state
 };
 
 // Whether recording goes on.

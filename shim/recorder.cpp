@@ -60,10 +60,24 @@ void Recorder::give_back(Ring* ring) {
   free_.push_back(ring);
 }
 
+// The time first, so that the writer never finds one without a time that it could know.
+void Recorder::note_dropped(int64_t start) {
+  for (int64_t first = first_dropped_.load(); start < first && !first_dropped_.compare_exchange_weak(first, start);) continue;
+  dropped_.fetch_add(1);
+}
+
+RecorderState Recorder::state() {
+  const uint64_t dropped = dropped_.load();
+  return {dropped, waited(), ring_time(), first_dropped_.exchange(INT64_MAX)};
+}
+
 bool Recorder::begin(Ring* ring, Op& op) {
   bool room = recording() && ring && make_room(*ring, Ring::need(op));
   if (!room) {
-    (recording() ? dropped_ : unrecorded_).fetch_add(1, std::memory_order_relaxed);
+    if (recording())
+      note_dropped(now());
+    else
+      unrecorded_.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   ring->enter();
@@ -76,7 +90,10 @@ void Recorder::end(Ring& ring, Op& op) {
   op.duration = now() - op.start;
   if (!make_room(ring, Ring::need(op))) {
     const bool at_limit = !recording() && !stop_.load(std::memory_order_relaxed) && failure().empty();
-    (at_limit ? unrecorded_ : dropped_).fetch_add(1, std::memory_order_relaxed);
+    if (at_limit)
+      unrecorded_.fetch_add(1, std::memory_order_relaxed);
+    else
+      note_dropped(op.start);
     ring.abandon();
     return;
   }

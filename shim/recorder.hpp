@@ -74,7 +74,8 @@ class Recorder {
   void write_all();
   void end_for(const SinkState& state);
   void follow_load(int64_t now);
-  RecorderState state() const { return {dropped(), waited(), ring_time()}; }
+  void note_dropped(int64_t start);
+  RecorderState state();  // the writer's
 
   OpSink& sink_;
   const RingSize size_;
@@ -82,6 +83,7 @@ class Recorder {
   const int64_t epoch_;
   const Overflow overflow_;
   std::atomic<bool> recording_{true}, stop_{false}, sleeping_{false};
+  std::atomic<int64_t> first_dropped_{INT64_MAX};  // start of the earliest since the writer's last state()
   std::atomic<uint64_t> waited_{0}, dropped_{0}, unrecorded_{0}, load_{0};
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "util/units.hpp"
 
@@ -17,6 +18,8 @@ namespace fsr::shim {
 // With the time in a ring and in the merger, the file is at most a second behind.
 const WriterOptions kOptions{.block_ns = 400'000'000};
 constexpr int64_t kLookTime = 250'000'000;   // ns between two looks at the room that is left on the trace's file system
+constexpr int64_t kGap = 1'000'000'000;      // ns between drops that count as one span
+constexpr size_t kMostSpans = 256;           // in a closing statement; the last one takes in the rest
 constexpr uint64_t kNotWanted = UINT64_MAX;  // number of an operation that is left out
 
 TraceSink::TraceSink(int fd, const TraceHeader& header, SinkOptions options)
@@ -81,7 +84,21 @@ void TraceSink::add_end(uint64_t seq, const Op& op) {
   count(op);
 }
 
+void TraceSink::note_dropped(int64_t now, const RecorderState& recorder) {
+  const uint64_t more = recorder.dropped - dropped_;
+  first_dropped_ = std::min(first_dropped_, recorder.first_dropped);
+  dropped_ = recorder.dropped;
+  const int64_t tick = std::exchange(tick_, now);
+  if (more == 0) return;
+  const int64_t first = std::exchange(first_dropped_, INT64_MAX), from = first == INT64_MAX ? tick : first;
+  const bool goes_on = !dropped_spans_.empty() && (from - dropped_spans_.back().to < kGap || dropped_spans_.size() == kMostSpans);
+  if (!goes_on) dropped_spans_.push_back({.from = from});
+  DroppedSpan& span = dropped_spans_.back();
+  span = {std::min(span.from, from), now, span.operations + more};
+}
+
 SinkState TraceSink::tick(int64_t now, const RecorderState& recorder) {
+  note_dropped(now, recorder);
   writer_->tick(now);
   latencies_.publish(now);
   if (rotation_requested_.load() || (rotate_at_ && writer_->bytes_written() >= rotate_at_)) {
@@ -166,7 +183,9 @@ void TraceSink::rotate(int64_t now, const RecorderState& recorder) {
 TraceClosing TraceSink::closing(int64_t end, const RecorderState& recorder) {
   TraceClosing c;
   c.end = end;
+  note_dropped(end, recorder);
   c.dropped = recorder.dropped - told_.dropped;
+  c.dropped_spans = std::exchange(dropped_spans_, {});
   c.waited = recorder.waited - told_.waited;
   c.ring_time = recorder.ring_time;
   c.filtered = filtered_by_kind_;

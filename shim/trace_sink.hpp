@@ -74,6 +74,7 @@ class TraceSink final : public OpSink {
  private:
   void count(const Op& op);
   void settle();
+  void note_dropped(int64_t now, const RecorderState& recorder);
   uint64_t bytes() const { return closed_bytes_ + writer_->bytes_written(); }
   SinkState look_at_room(uint64_t bytes);
   const Op& measured(const Op& op);
@@ -87,8 +88,12 @@ class TraceSink final : public OpSink {
   Latencies latencies_;
   Op measured_;
   const SinkOptions options_;
-  int watch_fd_;             // for statfs, which is called
-  SinkState full_;           // why nothing more may be added
+  int watch_fd_;                       // the first piece; for statfs, which is called
+  SinkState full_;                     // why nothing more may be added
+  uint64_t dropped_ = 0;               // as of tick_
+  int64_t tick_ = 0;                   // when the recorder was asked last
+  int64_t first_dropped_ = INT64_MAX;  // start of the earliest that no span has
+  std::vector<DroppedSpan> dropped_spans_;
   int64_t look_time_ = 0;    // at that time, or
   uint64_t look_bytes_ = 0;  // when the trace is that long
   std::unique_ptr<TraceWriter> writer_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -140,6 +141,7 @@ std::string encode_closing(const TraceClosing& c) {
             {"mountstats", json_text(c.nfs.mountstats)},
             {"rpc_nfs", json_text(c.nfs.rpc)}};
   if (c.ring_time >= 0) j["ring_time"] = c.ring_time;
+  for (const DroppedSpan& d : c.dropped_spans) j["dropped_spans"].push_back({d.from, d.to, d.operations});
   for (const std::string& s : c.mounts_below) j["mounts_below"].push_back(json_text(s));
   for (const std::string& s : c.not_seen) j["not_seen"].push_back(json_text(s));
   return j.dump();
@@ -155,6 +157,14 @@ std::string random_trace_id() {
   return out;
 }
 
+static void get(const Json& j, const char* key, std::vector<DroppedSpan>* out) {
+  auto it = j.find(key);
+  if (it == j.end() || !it->is_array()) return;
+  for (const Json& d : *it)
+    if (d.is_array() && d.size() >= 3 && std::all_of(d.begin(), d.end(), [](const Json& n) { return n.is_number_integer(); }))
+      out->push_back({d[0].get<int64_t>(), d[1].get<int64_t>(), d[2].get<uint64_t>()});
+}
+
 bool decode_closing(std::string_view body, TraceClosing* c) {
   Json j = Json::parse(body.begin(), body.end(), nullptr, false);
   if (!j.is_object()) return false;
@@ -163,6 +173,7 @@ bool decode_closing(std::string_view body, TraceClosing* c) {
   get(j, "end", &c->end);
   get(j, "operations", &c->operations);
   get(j, "dropped", &c->dropped);
+  get(j, "dropped_spans", &c->dropped_spans);
   get(j, "waited", &c->waited);
   get(j, "ring_time", &c->ring_time);
   get(j, "mounts_below", &c->mounts_below);

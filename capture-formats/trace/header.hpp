@@ -43,14 +43,21 @@ struct TraceHeader {
   std::vector<std::string> edits;  // what was done to it since, in order: "cut --from 10s of trace 5e3f…"; empty: as captured
 };
 
+// Operations that were seen and not recorded: they started at `from` or later and ended by `to`, ns since the epoch of the trace.
+struct DroppedSpan {
+  int64_t from = 0, to = 0;
+  uint64_t operations = 0;
+};
+
 // Counts that the recorder vouches for, of this file.
 struct TraceClosing {
   bool clean = false;  // false: written by recovery or after a recorder failure
   std::string reason;  // "command ended", "SIGINT", "disk full", ...
   int64_t end = 0;     // ns since the epoch of the trace
   uint64_t operations = 0;
-  uint64_t dropped = 0;       // seen but not recorded
-  uint64_t waited = 0;        // times that a request waited for room in a ring
+  uint64_t dropped = 0;                    // seen but not recorded
+  std::vector<DroppedSpan> dropped_spans;  // in order; together at most `dropped`, for the times of some are not known
+  uint64_t waited = 0;                     // times that a request waited for room in a ring
   int64_t ring_time = -1;     // ns for which the rings would have bridged a halt of the writer at the highest load; -1: unknown
   uint64_t out_of_order = 0;  // operations that started before the one in front of them
   std::array<uint64_t, kOpKinds> by_kind{};

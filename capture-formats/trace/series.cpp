@@ -58,6 +58,7 @@ void add_closing(TraceClosing& sum, const TraceClosing& next) {
   if (!before.clean) sum.reason = before.reason;
   sum.operations += before.operations;
   sum.dropped += before.dropped;
+  sum.dropped_spans.insert(sum.dropped_spans.begin(), before.dropped_spans.begin(), before.dropped_spans.end());
   sum.waited += before.waited;
   sum.out_of_order += before.out_of_order;
   for (unsigned i = 0; i < kOpKinds; ++i) {

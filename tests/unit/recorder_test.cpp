@@ -26,6 +26,7 @@ struct KeepingSink final : OpSink {
   size_t fail_after = SIZE_MAX, full_after = SIZE_MAX;
   bool stop_is_failure = true, clean = false, finished = false;
   uint64_t dropped = 0, waited = 0;
+  int64_t first_dropped = INT64_MAX;
   int64_t ring_time = -1;
 
   void add(const Op& op) override {
@@ -39,12 +40,16 @@ struct KeepingSink final : OpSink {
   }
   void add_end(uint64_t seq, const Op& op) override { ended[seq] = copy_op(op, arena); }
   bool full() override { return ops.size() >= full_after; }
-  SinkState tick(int64_t, const RecorderState&) override { return {ask_to_stop, stop_is_failure}; }
+  SinkState tick(int64_t, const RecorderState& recorder) override {
+    first_dropped = std::min(first_dropped, recorder.first_dropped);
+    return {ask_to_stop, stop_is_failure};
+  }
   void finish(bool was_clean, const std::string& why, int64_t, const RecorderState& recorder) override {
     finished = true;
     clean = was_clean;
     reason = why;
     dropped = recorder.dropped;
+    first_dropped = std::min(first_dropped, recorder.first_dropped);
     waited = recorder.waited;
     ring_time = recorder.ring_time;
   }
@@ -432,6 +437,7 @@ TEST_CASE("full rings drop operations where that was asked for, and counts them"
   CHECK(recorder.dropped() >= uint64_t(kOps - taken));
   CHECK(recorder.dropped() > 0);
   CHECK(sink.dropped == recorder.dropped());
+  CHECK(sink.first_dropped < recorder.now());
   uint64_t whole = 0;
   for (const Op& op : sink.ops) whole += !op.has(kOpUnfinished) || sink.ended.contains(uint64_t(&op - sink.ops.data()));
   CHECK(whole + recorder.dropped() == kOps);

@@ -53,7 +53,8 @@ void write_series(Files& files, const OpBatch& b) {
       writer.add(b.ops[i]);
     }
     if (i == third || i == 2 * third) {
-      TraceClosing end{.clean = true, .reason = "rotated", .end = b.ops[i].start, .dropped = 1, .waited = 2};
+      TraceClosing end{
+          .clean = true, .reason = "rotated", .end = b.ops[i].start, .dropped = 1, .dropped_spans = {{3, 9, 1}}, .waited = 2};
       end.filtered[unsigned(OpKind::read)] = 5;
       const int next = files.add();
       close(writer.rotate(next, header_of(unsigned(files.fds.size())), end));
@@ -97,6 +98,8 @@ TEST_CASE("pieces of a trace read as one, in whatever order they are named") {
   CHECK(reader.closing()->reason == "done");
   CHECK(reader.closing()->operations == b.ops.size());
   CHECK(reader.closing()->dropped == 2);
+  REQUIRE(reader.closing()->dropped_spans.size() == 2);
+  CHECK(reader.closing()->dropped_spans[1].to == 9);
   CHECK(reader.closing()->waited == 4);
   CHECK(reader.closing()->filtered[unsigned(OpKind::read)] == 10);
   Arena arena;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace verify: reads everything and says what is damaged or missing, by block and time.
+#include <algorithm>
 #include <cstdio>
 
 #include "json_out.hpp"
@@ -37,7 +38,13 @@ int verify(const Options& options) {
     problems.push_back({.file_offset = reader->file_bytes(), .from = reader->end_time(), .to = -1, .what = what});
   };
   if (const TraceClosing* c = reader->closing()) {
-    if (c->dropped) also(fmt::format("{} operations were seen by the recorder but not recorded", format_count(c->dropped)));
+    constexpr const char* kDropped = "{} operations were seen by the recorder but not recorded";
+    uint64_t dropped = c->dropped;
+    for (const DroppedSpan& d : c->dropped_spans) {
+      problems.push_back({.from = d.from, .to = d.to, .what = fmt::format(kDropped, format_count(d.operations))});
+      dropped -= std::min(dropped, d.operations);
+    }
+    if (dropped) also(fmt::format(kDropped, format_count(dropped)));
     if (!c->clean) also("the recorder did not end cleanly: " + escape_text(c->reason));
     if (c->operations != operations && reader->damage().empty())
       also(fmt::format("{} operations recorded, {} found", format_count(c->operations), format_count(operations)));
@@ -72,8 +79,8 @@ int verify(const Options& options) {
     return problems.empty() ? 0 : 1;
   }
   for (const TraceDamage& d : problems)
-    fmt::print("{}: {}; {} bytes at offset {}; operations that started {} are affected\n", escape_text(options.files[0]), d.what,
-               d.file_bytes, d.file_offset, span(d));
+    fmt::print("{}: {};{} operations that started {} are affected\n", escape_text(options.files[0]), d.what,
+               d.file_bytes == 0 ? "" : fmt::format(" {} bytes at offset {};", d.file_bytes, d.file_offset), span(d));
   fmt::print("{}: {} operations in {} blocks read, {} unfinished: {}\n", escape_text(options.files[0]), format_count(operations),
              format_count(reader->blocks()), format_count(unfinished),
              problems.empty() ? "complete" : fmt::format("{} problem{}", problems.size(), problems.size() == 1 ? "" : "s"));

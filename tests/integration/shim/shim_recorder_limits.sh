@@ -108,18 +108,22 @@ check "the closing statement and the exit status agree about drops" test "$statu
 writes=$(fstrace dump --op write drop.zst | grep "length 60000" | grep -vc unfinished)
 check "dropped and recorded writes are all there were" test $((writes + dropped)) -ge 1600
 
-# --- rings last for a time, not for an amount: the writer of the trace, and no other thread, stands still for half a second, or until a
-# call waits
+# --- rings last for a time, not for an amount: the writer of the trace, and no other thread, stands still for half a second, until a
+# call waits, or while a program writes
 cat >halt.py <<'END'
-import ctypes, mmap, os, struct, sys, time
+import ctypes, mmap, os, struct, subprocess, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long] * 4
 SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
-pid, until_one_waits = int(sys.argv[1]), len(sys.argv) > 2
+pid, until_one_waits, program = int(sys.argv[1]), sys.argv[2:] == ["until-one-waits"], sys.argv[3:]
 writer = [int(t) for t in os.listdir(f"/proc/{pid}/task") if os.sched_getscheduler(int(t)) == os.SCHED_BATCH]
 assert len(writer) == 1, writer
 assert libc.ptrace(SEIZE, writer[0], 0, 0) == 0 and libc.ptrace(INTERRUPT, writer[0], 0, 0) == 0, ctypes.get_errno()
 os.waitpid(writer[0], WALL)
+if program:
+    subprocess.run(program, check=True)
+    libc.ptrace(DETACH, writer[0], 0, 0)
+    sys.exit(0)
 shared = mmap.mmap(-1, 4096)
 calls = lambda: struct.unpack_from("q", shared)[0]
 child = os.fork()
@@ -162,6 +166,21 @@ check_status "and the trace" 0 "rings for [0-9.]+ (s|min).* of the highest load"
 halted 1ms until-one-waits
 check "rings of 1 ms do not, and the waits are counted" test "$(fstrace info --json halt.1ms.zst | value 'd["closing"]["waited"]')" -gt 0
 check "all calls are in the trace all the same" test "$(fstrace dump --op getattr halt.1ms.zst | wc -l)" -ge "$stats"
+start d gap.zst --content full --ring 1ms --on-overflow drop
+until_dropped='for i in $(seq 50); do python3 burst.py; fsshim list --json | grep -Eq "\"dropped\": *[1-9]" && exit 0; done'
+touch d/before && python3 halt.py "$capture" while sh -c "$until_dropped"
+fsshim stop d >/dev/null
+ends_with "what was dropped makes a capture fail" 1
+gap=$(fstrace verify --json gap.zst | value '[(p["from"], p["to"]) for p in d["problems"] if "not recorded" in p["what"]]')
+end=$(fstrace info --json gap.zst | value 'd["closing"]["end"]')
+cat >within.py <<'END'
+import ast, json, sys
+spans, end = ast.literal_eval(sys.argv[1]), int(sys.argv[2])
+before = [o["start"] for o in map(json.loads, sys.stdin) if o["kind"] == "create" and o.get("name") == "before"]
+sys.exit(not (spans and before[0] <= spans[0][0] and all(a < b for a, b in spans) and spans[-1][1] <= end))
+END
+check "verify knows when operations were dropped" eval 'fstrace dump --json gap.zst | python3 within.py "$gap" "$end"'
+check_status "and says it, with how many" 1 "gap.zst: [0-9,]+ operations were seen by the recorder but not recorded; .* between .* and " fstrace verify gap.zst
 check_status "rings are a time" 2 "ring" fsshim capture d --ring 4M -- true
 check_status "not any time" 2 "expected 1ms to 60s" fsshim capture d --ring 2h -- true
 
