@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fingerprint.hpp"
 
+#include <sys/random.h>
 #include <xxhash.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
 #include <cstring>
+#include <system_error>
 
 namespace fsr {
 
@@ -21,7 +25,39 @@ constexpr int kLevel = 1;
 
 bool all_zero(const char* data, size_t bytes) { return data[0] == 0 && memcmp(data, data + 1, bytes - 1) == 0; }
 
+// SipHash-2-4 (Aumasson and Bernstein, 2012) of 16 bytes.
+uint64_t siphash(const FingerprintKey& key, uint64_t first, uint64_t second) {
+  uint64_t a = key[0] ^ 0x736f6d6570736575, b = key[1] ^ 0x646f72616e646f6d, c = key[0] ^ 0x6c7967656e657261,
+           d = key[1] ^ 0x7465646279746573;
+  auto rounds = [&](int count) {
+    for (; count > 0; --count) {
+      a += b, c += d;
+      b = std::rotl(b, 13) ^ a, d = std::rotl(d, 16) ^ c;
+      a = std::rotl(a, 32);
+      c += b, a += d;
+      b = std::rotl(b, 17) ^ c, d = std::rotl(d, 21) ^ a;
+      c = std::rotl(c, 32);
+    }
+  };
+  constexpr uint64_t kLength = uint64_t(16) << 56;
+  for (const uint64_t word : {first, second, kLength}) {
+    d ^= word;
+    rounds(2);
+    a ^= word;
+  }
+  c ^= 0xff;
+  rounds(4);
+  return a ^ b ^ c ^ d;
+}
+
 }  // namespace
+
+FingerprintKey random_fingerprint_key() {
+  FingerprintKey key;
+  if (getrandom(key.data(), sizeof key, 0) != ssize_t(sizeof key))
+    throw std::system_error(errno, std::generic_category(), "random numbers");
+  return key;
+}
 
 const char* content_name(Content content) {
   return content == Content::full ? "full" : content == Content::fingerprint ? "fingerprint" : "none";
@@ -35,7 +71,8 @@ void Fingerprinter::take(Op& op, const char* data, size_t bytes) {
     const size_t n = std::min<size_t>(bytes, kPrintBlock - at % kPrintBlock);
     BlockPrint& print = blocks_.emplace_back();
     if (!all_zero(data, n)) {
-      print.hash = XXH3_64bits(data, n);
+      const XXH128_hash_t hash = XXH3_128bits(data, n);
+      print.hash = siphash(key_, hash.low64, hash.high64);
       print.level = kUnknown;
       // A file's first block says most about the others.
       if (n >= kLeastSample && (at == 0 || (print.hash & kSampleMask) == 0)) {

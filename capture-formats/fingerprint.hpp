@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // --content fingerprint: what was read or written, as a hash per block and how well it compresses.
 //
-// The request path hashes (XXH3, 64 bits; tests/bench/cost shows what that costs) and keeps a copy of one block in sixteen, and
+// The request path hashes (XXH3, 128 bits, of which SipHash makes 64 under a key that no trace holds: who has a trace can't find
+// short content by trying all; tests/bench/cost shows what that costs) and keeps a copy of one block in sixteen, and
 // of each file's first one. The writer thread compresses those samples and tells the other blocks' levels from them. Which blocks
 // are sampled depends on their hash alone otherwise, so that equal blocks are sampled or not wherever they turn up.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,14 +24,19 @@ namespace fsr {
 enum class Content { none, fingerprint, full };
 const char* content_name(Content content);
 
-// One for each serving thread.
+using FingerprintKey = std::array<uint64_t, 2>;
+FingerprintKey random_fingerprint_key();  // throws std::system_error
+
+// One for each serving thread. Blocks have the same fingerprint if they are equal and the key is.
 class Fingerprinter {
  public:
+  explicit Fingerprinter(const FingerprintKey& key) : key_(key) {}
   // Points op.blocks and op.data (the samples, one after the other) at its own memory, valid until the next call. op.offset says
   // where in the file `data` lies.
   void take(Op& op, const char* data, size_t bytes);
 
  private:
+  const FingerprintKey key_;
   std::vector<BlockPrint> blocks_;
   std::string samples_;
 };

@@ -162,7 +162,8 @@ void Request::content(const char* data, size_t bytes) {
     op.data = {data, bytes};
     return;
   }
-  thread_local Fingerprinter prints;
+  static const FingerprintKey key = random_fingerprint_key();  // of this capture
+  thread_local Fingerprinter prints(key);
   prints.take(op, data, bytes);
 }
 

@@ -48,7 +48,7 @@ class Anonymizer {
   Pseudonyms pseudonyms_;
   const bool back_;
   uint64_t fingerprinted_ = 0;
-  Fingerprinter fingerprinter_;
+  Fingerprinter fingerprinter_{{}};  // its fingerprints get pseudonyms, too
   CompressionMeter meter_;
 };
 

@@ -48,21 +48,48 @@ size_t compressed(std::string_view data) {
 TEST_CASE("blocks are those of the file, hashed alone, zeros marked") {
   std::string data = noise(1000, 1) + std::string(4096, 0) + noise(5000, 2);
   Op op = io(OpKind::write, 4096 - 1000, data);
-  Fingerprinter prints;
+  Fingerprinter prints({1, 2});
+  auto alone = [&](size_t from, size_t bytes) {
+    Op one = io(OpKind::write, 0, data.substr(from, bytes));
+    Fingerprinter again({1, 2});
+    again.take(one, data.data() + from, bytes);
+    REQUIRE(one.blocks.size() == 1);
+    return one.blocks[0].hash;
+  };
   prints.take(op, data.data(), data.size());
   REQUIRE(op.blocks.size() == 4);
-  CHECK(op.blocks[0].hash == XXH3_64bits(data.data(), 1000));
+  CHECK(op.blocks[0].hash == alone(0, 1000));
   CHECK(op.blocks[1].level == 0);
   CHECK(op.blocks[1].hash == 0);
-  CHECK(op.blocks[2].hash == XXH3_64bits(data.data() + 5096, 4096));
-  CHECK(op.blocks[3].hash == XXH3_64bits(data.data() + 9192, 904));
+  CHECK(op.blocks[2].hash == alone(5096, 4096));
+  CHECK(op.blocks[3].hash == alone(9192, 904));
   // An empty read has none.
   prints.take(op, data.data(), 0);
   CHECK(op.blocks.empty());
 }
 
+TEST_CASE("fingerprints of two captures have nothing in common") {
+  const std::string pin = "1234";
+  Op first = io(OpKind::write, 0, pin), second = first;
+  Fingerprinter one(random_fingerprint_key()), other(random_fingerprint_key());
+  one.take(first, pin.data(), pin.size());
+  other.take(second, pin.data(), pin.size());
+  CHECK(first.blocks[0].hash != second.blocks[0].hash);
+  CHECK(first.blocks[0].hash != XXH3_64bits(pin.data(), pin.size()));
+}
+
+TEST_CASE("the hash is SipHash-2-4") {
+  // Of the XXH3 of "some", eee6b87a4ce0696c d30d9a6c4a70218e, as another program makes it.
+  const std::string data = "some";
+  const FingerprintKey key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+  Op op = io(OpKind::write, 0, data);
+  Fingerprinter prints(key);
+  prints.take(op, data.data(), data.size());
+  CHECK(op.blocks[0].hash == 0x3150e294d3959707);
+}
+
 TEST_CASE("levels follow from samples; equal blocks keep theirs") {
-  Fingerprinter prints;
+  Fingerprinter prints({1, 2});
   CompressionMeter meter;
   auto levels = [&](ObjectId object, const std::string& data) {
     Op op = io(OpKind::write, 0, data);
@@ -89,7 +116,7 @@ TEST_CASE("levels follow from samples; equal blocks keep theirs") {
 
 TEST_CASE("fingerprints pass the ring and the trace") {
   std::string data = noise(3 * 4096, 4), other = text(700);
-  Fingerprinter prints;
+  Fingerprinter prints({1, 2});
   ChunkPool pool(65536, 65536);
   Ring ring(pool);
   Ring::View view;
