@@ -236,6 +236,7 @@ int run_capture(CaptureOptions& options) {
     failure = recorder.failure();
     if (failure.empty() && recorder.dropped() != 0) failure = format_count(recorder.dropped()) + " operations were dropped";
     if (failure.empty() && !sink.rotation_failure().empty()) failure = "rotation failed: " + sink.rotation_failure();
+    if (failure.empty() && sink.removed()) failure = "removed during the capture";
     try {
       output.write_mix(sink.by_kind());
     } catch (const std::exception& e) {

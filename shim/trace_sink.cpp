@@ -2,6 +2,7 @@
 #include "trace_sink.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -136,6 +137,11 @@ SinkState TraceSink::look_at_room(uint64_t bytes) {
 std::string TraceSink::rotation_failure() const {
   std::lock_guard lock(mutex_);
   return rotation_failure_;
+}
+
+bool TraceSink::removed() const {
+  struct stat s;
+  return piece() == 1 && fstat(watch_fd_, &s) == 0 && s.st_nlink == 0;
 }
 
 void TraceSink::rotation_failed(const std::string& why) {

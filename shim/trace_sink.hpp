@@ -58,6 +58,7 @@ class TraceSink final : public OpSink {
   bool rotation_pending() const { return rotation_requested_.load(); }
   unsigned piece() const { return piece_.load(); }
   std::string rotation_failure() const;  // the last one; empty when none failed
+  bool removed() const;                  // true: the trace, which is one file, has no name any more
 
   uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
   uint64_t filtered() const { return filtered_.load(std::memory_order_relaxed); }  // seen and left out

@@ -244,6 +244,7 @@ one_of_two() {
 }
 check "of two captures that start at once, one is refused" eval 'for i in $(seq 3); do one_of_two $i || exit 1; done'
 mkdir gone
+check_status "a trace that was removed" 1 "gone/r.zst: not complete: removed during the capture" fsshim capture d -o gone/r.zst -- rm gone/r.zst
 check_status "a trace whose directory was removed" 1 "removed during the capture" fsshim capture d -o gone/t.zst -- rm -r gone
 
 # --- refusals
