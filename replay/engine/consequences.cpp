@@ -1,9 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/consequences.hpp"
 
+#include <linux/falloc.h>
+
+#include <algorithm>
+
+#include "plan/name_views.hpp"
+
 namespace fsr {
 
 constexpr size_t kMostRemembered = 1 << 20;
+
+// Names, content, extended attributes, owners and modes; not times, nor space that was allocated behind the end.
+static bool changes_tree(const Op& op) {
+  if (op.error || op.has(kOpUnfinished)) return false;
+  switch (op.kind) {
+    case OpKind::write:
+    case OpKind::copy_file_range:
+      return op.result > 0;
+    case OpKind::fallocate:
+      return op.mode != FALLOC_FL_KEEP_SIZE;
+    case OpKind::setattr:
+      return op.set && (op.set->valid & (kAttrMode | kAttrUid | kAttrGid | kAttrSize));
+    default:
+      return changes_names(op);
+  }
+}
+
+void Consequences::LeftOut::add(Cause cause) {
+  ++count;
+  const auto behind =
+      std::upper_bound(first.begin(), first.end(), cause, [](const Cause& a, const Cause& b) { return a.seq < b.seq; });
+  first.insert(behind, std::move(cause));
+  if (first.size() > kNamed) first.pop_back();
+}
+
+void Consequences::LeftOut::merge(const LeftOut& other) {
+  const uint64_t all = count + other.count;
+  for (const Cause& cause : other.first) add(cause);
+  count = all;
+}
 
 void Consequences::collect(const Op& op) {
   collect_accesses(op, known_, locked_, nameless_, accesses_);
@@ -20,11 +56,13 @@ void Consequences::spread(uint32_t cause) {
 
 void Consequences::not_done(const Op& op) {
   std::lock_guard lock(mutex_);
+  const Cause cause{op.seq, op.kind, std::string(op.name.empty() ? op.name2 : op.name)};
+  if (changes_tree(op)) left_out_.add(cause);
   if (unchanged_.size() >= kMostRemembered) return;
   collect(op);
   const size_t before = unchanged_.size();
   spread(uint32_t(causes_.size()));
-  if (unchanged_.size() > before) causes_.push_back({op.seq, op.kind, std::string(op.name.empty() ? op.name2 : op.name)});
+  if (unchanged_.size() > before) causes_.push_back(cause);
 }
 
 bool Consequences::follows(const Op& op) {
@@ -46,6 +84,11 @@ bool Consequences::follows(const Op& op) {
 std::optional<Consequences::Cause> Consequences::first() {
   std::lock_guard lock(mutex_);
   return first_ ? std::optional(causes_[*first_]) : std::nullopt;
+}
+
+Consequences::LeftOut Consequences::left_out() {
+  std::lock_guard lock(mutex_);
+  return left_out_;
 }
 
 }  // namespace fsr

@@ -26,10 +26,21 @@ class Consequences {
     std::string name;
   };
 
+  // Operations that changed the captured tree and were not done, so that the target's tree differs from it.
+  struct LeftOut {
+    static constexpr size_t kNamed = 5;
+    uint64_t count = 0;
+    std::vector<Cause> first;  // the earliest ones
+
+    void add(Cause cause);
+    void merge(const LeftOut& other);
+  };
+
   void not_done(const Op& op);
   // Whether an operation whose outcome differs follows; if so, what it was to change counts as not done.
   bool follows(const Op& op);
   std::optional<Cause> first();  // the earliest cause that something followed from
+  LeftOut left_out();
 
  private:
   void collect(const Op& op);
@@ -41,6 +52,7 @@ class Consequences {
   std::vector<Cause> causes_;
   std::unordered_map<uint64_t, uint32_t> unchanged_;  // what was to be changed, and the cause
   std::optional<uint32_t> first_;
+  LeftOut left_out_;
 };
 
 }  // namespace fsr

@@ -271,6 +271,7 @@ RunResult Runner::result() {
     r.response.merge(counts_[i].response);
   }
   r.cause = run_.consequences.first();
+  r.left_out = run_.consequences.left_out();
   settle(r);
   std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
   if (r.mismatches.size() > run_.options.mismatches) r.mismatches.resize(run_.options.mismatches);

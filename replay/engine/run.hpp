@@ -157,6 +157,7 @@ struct RunResult {
   uint64_t bytes_read = 0, bytes_written = 0;
   ContentCompared content;
   std::optional<Consequences::Cause> cause;  // the first that something followed from
+  Consequences::LeftOut left_out;
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
   bool stopped = false;              // ended early by stop, duration or an error

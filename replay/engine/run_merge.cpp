@@ -88,6 +88,29 @@ uint64_t load_count(ByteReader& in) {
   return in.ok() ? count : 0;
 }
 
+void save_left_out(ByteWriter& out, const Consequences::LeftOut& l) {
+  out.varint(l.count);
+  out.varint(l.first.size());
+  for (const Consequences::Cause& cause : l.first) {
+    out.varint(cause.seq);
+    out.u8(uint8_t(cause.kind));
+    out.text(cause.name);
+  }
+}
+
+Consequences::LeftOut load_left_out(ByteReader& in) {
+  Consequences::LeftOut l;
+  l.count = in.varint();
+  for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) {
+    Consequences::Cause cause;
+    cause.seq = in.varint();
+    cause.kind = load_kind(in);
+    cause.name = in.text();
+    l.first.push_back(std::move(cause));
+  }
+  return l;
+}
+
 }  // namespace
 
 void save_result(ByteWriter& out, const RunResult& r) {
@@ -109,6 +132,7 @@ void save_result(ByteWriter& out, const RunResult& r) {
   for (const SlowOperation& slow : slowest) save_slow(out, slow);
   out.varint(r.mismatches.size());
   for (const Mismatch& mismatch : r.mismatches) save_mismatch(out, mismatch);
+  save_left_out(out, r.left_out);
 }
 
 RunResult load_result(ByteReader& in) {
@@ -127,6 +151,7 @@ RunResult load_result(ByteReader& in) {
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.due.push_back(in.varint());
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.slowest.add(load_slow(in));
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.mismatches.push_back(load_mismatch(in));
+  r.left_out = load_left_out(in);
   return r;
 }
 
@@ -145,6 +170,7 @@ void merge_result(RunResult& into, const RunResult& part, const RunOptions& opti
   into.due.resize(std::max(into.due.size(), part.due.size()));
   for (size_t i = 0; i < part.due.size(); ++i) into.due[i] += part.due[i];
   into.slowest.merge(part.slowest);
+  into.left_out.merge(part.left_out);
   into.mismatches.insert(into.mismatches.end(), part.mismatches.begin(), part.mismatches.end());
   if (into.mismatches.size() > options.mismatches) into.mismatches.resize(options.mismatches);
   find_limit(options, into);

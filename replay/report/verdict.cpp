@@ -33,6 +33,15 @@ const char* order_name(Order order) {
 
 constexpr double kMissed = 0.01;  // share of a schedule that may be missed
 
+// The first ones by name.
+static std::string left_out_text(const Consequences::LeftOut& left_out) {
+  std::string text = format_count(left_out.count) + " of what was not issued change the tree, which will differ:";
+  for (const Consequences::Cause& cause : left_out.first)
+    text += fmt::format("{} {} {} '{}'", &cause == &left_out.first.front() ? " operation" : ",", cause.seq, op_name(cause.kind),
+                        escape_text(cause.name));
+  return text + (left_out.count > left_out.first.size() ? ", …" : "");
+}
+
 Verdict verdict(const Report& report) {
   const RunResult& r = report.result;
   uint64_t impossible = 0, refused = 0;
@@ -58,6 +67,7 @@ Verdict verdict(const Report& report) {
                         (r.silent ? fmt::format("; the target was silent for {}", format_duration(r.silent)) : ""));
   when(impossible, "operations that the target can't express were not issued");
   when(refused, "operations were refused as unsafe");
+  if (r.left_out.count) v.reasons.push_back(left_out_text(r.left_out));
   when(r.violations, "dependency violations");
   when(r.unfinished, "operations were under way at the end");
   if (const double due = double(r.due_in_all()); due > 0 && double(r.overdue) > due * kMissed)

@@ -52,3 +52,25 @@ TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
   CHECK(verifier.check(lookup, Outcome{}, false) == Match::matched);
   CHECK(verifier.total() == 1);
 }
+
+TEST_CASE("what was not done and changed the captured tree is counted, the first by name") {
+  Consequences c;
+  c.not_done(object_op({0, 1, 1}, OpKind::getattr, 12));
+  c.not_done(object_op({0, 1, 1}, OpKind::lseek, 12));
+  Op failed = name_op({2, 3, 1}, OpKind::mkdir, 1, "there", 6);
+  failed.error = EEXIST;
+  c.not_done(failed);
+  CHECK(c.left_out().count == 0);
+  for (uint64_t seq : {9, 3, 8, 7, 6, 5, 4}) {
+    const std::string name = "l" + std::to_string(seq);
+    Op link = name_op({4, 5, 1}, OpKind::symlink, 1, name, 20 + seq);
+    link.seq = seq;
+    c.not_done(link);
+  }
+  const Consequences::LeftOut left_out = c.left_out();
+  CHECK(left_out.count == 7);
+  REQUIRE(left_out.first.size() == Consequences::LeftOut::kNamed);
+  CHECK(left_out.first.front().seq == 3);
+  CHECK(left_out.first.front().name == "l3");
+  CHECK(left_out.first.back().seq == 7);
+}

@@ -28,6 +28,8 @@ RunResult part(uint64_t n) {
   r.content.blocks = n;
   r.stopped = n == 3;
   for (uint64_t i = 0; i < n; ++i) r.slowest.add({.service = int64_t(1000 * n + i), .seq = i, .kind = OpKind::read, .name = "f"});
+  r.left_out.add({n, OpKind::symlink, "left out"});
+  r.left_out.count = n;
   r.mismatches_total = n;
   r.mismatches.push_back(
       {.seq = n, .kind = OpKind::read, .name = "name", .object = n, .thread = 4, .expected = "ok", .got = "EIO"});
@@ -66,5 +68,7 @@ TEST_CASE("the results of several processes are one") {
   CHECK(all.due == std::vector<uint64_t>{36, 72, 16});
   CHECK((all.elapsed == 8'000'000'000 && all.workers == 16 && all.operations == 360 && all.content.blocks == 36));
   CHECK((all.stopped && !all.stopped_on_error && all.mismatches_total == 36 && all.mismatches.size() == 3));
+  CHECK((all.left_out.count == 36 && all.left_out.first.size() == Consequences::LeftOut::kNamed));
+  CHECK((all.left_out.first[4].seq == 5 && all.left_out.first[4].name == "left out"));
   CHECK((all.slowest.list().size() == Slowest::kKept && all.slowest.list()[0].service == 8007));
 }
