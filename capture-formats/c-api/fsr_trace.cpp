@@ -24,9 +24,9 @@ struct fsr_trace {
   fsr::TraceReader reader;
   fsr::Paths paths;
   fsr::OpBatch batch;
-  size_t at = 0;         // in the batch
-  bool renamed = false;  // the operation given last, whose new names hold from the next one on
-  fsr_op op = {};        // the operation given last, and what it points to
+  size_t at = 0;           // in the batch
+  bool two_names = false;  // of the operation given last, whose new name holds from the next one on
+  fsr_op op = {};          // the operation given last, and what it points to
   std::string path, path2, command;
 };
 
@@ -74,8 +74,8 @@ fsr_trace* fsr_trace_open(const char* file, const char** error) {
 const fsr_op* fsr_trace_next(fsr_trace* trace, const char** error) {
   try {
     fsr::tell(error, "");
-    if (trace->renamed) trace->paths.apply(trace->batch.ops[trace->at - 1]);
-    trace->renamed = false;
+    if (trace->two_names) trace->paths.apply(trace->batch.ops[trace->at - 1]);
+    trace->two_names = false;
     while (trace->at == trace->batch.ops.size()) {
       trace->at = 0;
       if (trace->reader.next(trace->batch)) continue;
@@ -83,8 +83,8 @@ const fsr_op* fsr_trace_next(fsr_trace* trace, const char** error) {
       return nullptr;
     }
     const Op& op = trace->batch.ops[trace->at++];
-    trace->renamed = op.kind == OpKind::rename;
-    if (!trace->renamed) trace->paths.apply(op);
+    trace->two_names = op.kind == OpKind::rename || op.kind == OpKind::link;
+    if (!trace->two_names) trace->paths.apply(op);
     describe(*trace, op);
     return &trace->op;
   } catch (const std::exception& e) {

@@ -40,9 +40,10 @@ int dump(Options& options) {
       if (!(more = op.start < options.selection.to())) break;
       any = true;
       // An operation is shown with the names as they were before it, and with its own.
-      if (op.kind != OpKind::rename) paths.apply(op);
+      const bool two_names = op.kind == OpKind::rename || op.kind == OpKind::link;
+      if (!two_names) paths.apply(op);
       if (options.selection.matches(op, paths)) (options.json ? op_json : op_text)(out, op, paths);
-      if (op.kind == OpKind::rename) paths.apply(op);
+      if (two_names) paths.apply(op);
     }
     fwrite(out.data(), 1, out.size(), stdout);
     out.clear();

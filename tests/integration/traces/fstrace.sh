@@ -11,6 +11,7 @@ check_status "info tells what and who" 0 '^command +make -j2$' fstrace info "$go
 check_status "info tells how complete" 0 '^complete +yes: command ended; 0 dropped' fstrace info "$golden"
 check_status "verify finds a whole trace complete" 0 ': 46 operations .* 1 unfinished: complete$' fstrace verify "$golden"
 check_status "dump shows names escaped" 0 ' rename dir/hard -> moved \\x0a .* = 0$' fstrace dump "$golden"
+check_status "dump shows both names of a link" 0 ' link dir/file -> dir/hard ' fstrace dump "$golden"
 check_status "dump shows errors by name" 0 ' rmdir dir = ENOTEMPTY$' fstrace dump "$golden"
 
 # One JSON object per line, as many as there are operations, times rising, bytes that are not UTF-8 kept.
