@@ -23,6 +23,7 @@ class DirCursor {
     return known_.try_emplace(recorded, end_).first->second;
   }
   void ended_at(uint64_t own) { end_ = own; }
+  uint64_t end() const { return end_; }
 
  private:
   static constexpr size_t kMost = 100'000;  // a bound on what a hostile trace can make us keep

@@ -37,6 +37,7 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
   // Directories: a readdir at a time.
   std::mutex mutex;
   DirCursor cursor;
+  std::string listed;  // entries that a getdents64 gave and no operation has taken yet
 };
 using OpenRef = std::shared_ptr<OpenFile>;
 

@@ -68,6 +68,10 @@ class FileTree {
     uint64_t owner;
     auto operator<=>(const LockOwner&) const = default;
   };
+  struct Locking {
+    std::shared_ptr<UniqueFd> fd;
+    HandleId handle = 0;  // that the owner locked through
+  };
 
   int dispatch(Context& c);
   // names
@@ -101,7 +105,7 @@ class FileTree {
   int record_lock(Context& c);
   int flock(Context& c);
   bool drop_owner(ObjectId object, uint64_t owner);
-  void drop_owners(ObjectId object);
+  void drop_owners(ObjectId object, HandleId handle, bool last);  // what was locked through the handle; last: all of the object
 
   int name_below(ObjectId parent, std::string_view name, Place* place);
   int open_place(const Place& place, int flags, UniqueFd* fd);
@@ -116,7 +120,7 @@ class FileTree {
   const bool direct_;
   FileObjects objects_;
   std::mutex locks_mutex_;
-  std::map<LockOwner, std::shared_ptr<UniqueFd>> lock_owners_;
+  std::map<LockOwner, Locking> lock_owners_;
   std::atomic<uint64_t> set_id_left_out_ = 0, direct_left_out_ = 0, unaligned_ = 0, refused_names_ = 0;
 };
 

@@ -152,7 +152,7 @@ int FileTree::release(Context& c) {
   OpenRef open = objects_.remove_open(c.op.handle, &last);
   if (!open) return EBADF;
   c.released = true;
-  if (last) drop_owners(open->object);
+  drop_owners(open->object, c.op.handle, last);
   return 0;  // the descriptor closes with its last user
 }
 

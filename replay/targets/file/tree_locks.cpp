@@ -23,7 +23,8 @@ int FileTree::record_lock(Context& c) {
   std::shared_ptr<UniqueFd> own;
   {
     std::lock_guard lock(locks_mutex_);
-    std::shared_ptr<UniqueFd>& known = lock_owners_[{open->object, op.owner}];
+    auto& [known, handle] = lock_owners_[{open->object, op.owner}];
+    if (op.kind == OpKind::setlk) handle = op.handle;
     if (!known) {
       auto path = proc_path(open->fd.get());
       int fd = -1;
@@ -58,9 +59,11 @@ bool FileTree::drop_owner(ObjectId object, uint64_t owner) {
   return lock_owners_.erase({object, owner}) != 0;
 }
 
-void FileTree::drop_owners(ObjectId object) {
+void FileTree::drop_owners(ObjectId object, HandleId handle, bool last) {
   std::lock_guard lock(locks_mutex_);
-  lock_owners_.erase(lock_owners_.lower_bound({object, 0}), lock_owners_.upper_bound({object, UINT64_MAX}));
+  const auto end = lock_owners_.upper_bound({object, UINT64_MAX});
+  for (auto it = lock_owners_.lower_bound({object, 0}); it != end;)
+    it = last || it->second.handle == handle ? lock_owners_.erase(it) : std::next(it);
 }
 
 }  // namespace fsr

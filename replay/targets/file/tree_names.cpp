@@ -7,8 +7,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "credentials.hpp"
 #include "direct_io.hpp"
@@ -79,17 +81,25 @@ int FileTree::kept_flags(uint32_t flags) const {
 int FileTree::create(Context& c) {
   Place at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
-  int flags = kept_flags(c.op.open_flags) & ~O_EXCL, fd;
+  int flags = kept_flags(c.op.open_flags) | O_CREAT, fd;
+  // O_EXCL only as recorded: a mount of NFS makes other requests of it. But with --privileged there may be devices, which must
+  // not be opened. A pipe is opened without waiting, and given up.
+  if (options_.privileged)
+    flags = (flags & ~O_TRUNC) | O_EXCL;
+  else if (!(flags & O_EXCL))
+    flags |= O_NONBLOCK;
   {
     ActAs act(c.who);
     mode_t mode = allowed_mode(c.op.mode);
-    fd = openat(at.fd(), at.name.c_str(), (flags & ~O_TRUNC) | O_CREAT | O_EXCL, mode);
+    fd = openat(at.fd(), at.name.c_str(), flags, mode);
     if (fd < 0 && errno == EINVAL && (flags & O_DIRECT)) {
       ++direct_left_out_;
-      fd = openat(at.fd(), at.name.c_str(), (flags & ~(O_TRUNC | O_DIRECT)) | O_CREAT | O_EXCL, mode);
+      fd = openat(at.fd(), at.name.c_str(), flags & ~O_DIRECT, mode);
     }
   }
   if (fd >= 0) {
+    struct stat st;
+    if (!(flags & O_EXCL) && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) return close(fd), ENXIO;
     objects_.teach(c.op.object, c.op.parent, c.op.name, S_IFREG);
     return finish_open(c, fd, S_IFREG, true);
   }
@@ -236,12 +246,22 @@ struct KernelEntry {  // struct linux_dirent64
   unsigned char type;
   char name[1];
 };
+
+constexpr size_t kLeastBuffer = 320, kBuffer = 32768;  // of a getdents64: an entry of the longest name, what C libraries have
+
+// As many bytes as that many entries take, with names as long as the recorded ones.
+size_t buffer_for(const Op& op, size_t wanted) {
+  constexpr size_t kHead = 24, kTypicalName = 16;
+  size_t names = 0;
+  for (const DirEntry& e : op.entries) names += e.name.size();
+  const size_t entry = kHead + (op.entries.empty() ? kTypicalName : names / op.entries.size());
+  return std::clamp(wanted * entry, kLeastBuffer, kBuffer);
+}
 }  // namespace
 
 int FileTree::readdir(Context& c) {
   OpenRef open;
   if (int error = objects_.opened(c.op.handle, &open)) return error;
-  constexpr size_t kBuffer = 32768;
   char* buffer = c.reply.data.need(kBuffer);
   if (!buffer) return ENOMEM;
   c.reply.names.clear();
@@ -249,32 +269,40 @@ int FileTree::readdir(Context& c) {
   size_t limit = readdir_limit(c.op);
   std::lock_guard lock(open->mutex);
   int fd = open->fd.get();
-  uint64_t cursor = open->cursor.locate(c.op.offset);
-  if (lseek(fd, off_t(cursor), SEEK_SET) < 0) return errno;
+  // What a getdents64 gave beyond what is asked for waits for the next readdir: v9fs can't resume in its middle.
+  const uint64_t cursor = open->cursor.locate(c.op.offset);
+  std::string kept = std::exchange(open->listed, {});
+  if (cursor != open->cursor.end()) {
+    kept.clear();
+    if (lseek(fd, off_t(cursor), SEEK_SET) < 0) return errno;
+    open->cursor.ended_at(cursor);
+  }
+  std::string_view left = kept;
   std::vector<size_t> lengths;
   while (lengths.size() < limit) {
-    long n = syscall(SYS_getdents64, fd, buffer, kBuffer);
-    if (n < 0) return errno;
-    if (n == 0) break;
-    for (long at = 0; at < n && lengths.size() < limit;) {
-      const auto* entry = reinterpret_cast<const KernelEntry*>(buffer + at);
-      at += entry->length;
-      cursor = uint64_t(entry->next);
-      std::string_view name = entry->name;
-      if (name == "." || name == ".." || is_own_entry(open->object, name)) continue;
-      c.reply.names += name;
-      lengths.push_back(name.size());
-      c.reply.entries.push_back({.ino = entry->ino, .type = uint32_t(DTTOIF(entry->type))});
-      if (c.op.kind == OpKind::readdirplus) {
-        struct statx st;
-        statx(fd, entry->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &st);
-      }
+    if (left.empty()) {
+      long n = syscall(SYS_getdents64, fd, buffer, buffer_for(c.op, limit - lengths.size()));
+      if (n < 0) return errno;
+      if (n == 0) break;
+      left = {buffer, size_t(n)};
+    }
+    const auto* entry = reinterpret_cast<const KernelEntry*>(left.data());
+    left.remove_prefix(entry->length);
+    open->cursor.ended_at(uint64_t(entry->next));
+    std::string_view name = entry->name;
+    if (name == "." || name == ".." || is_own_entry(open->object, name)) continue;
+    c.reply.names += name;
+    lengths.push_back(name.size());
+    c.reply.entries.push_back({.ino = entry->ino, .type = uint32_t(DTTOIF(entry->type))});
+    if (c.op.kind == OpKind::readdirplus) {
+      struct statx st;
+      statx(fd, entry->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &st);
     }
   }
+  open->listed = left;
   size_t start = 0;
   for (size_t i = 0; i < lengths.size(); start += lengths[i++])
     c.reply.entries[i].name = std::string_view(c.reply.names).substr(start, lengths[i]);
-  open->cursor.ended_at(cursor);
   c.request.outcome.entries = c.reply.entries;
   c.request.outcome.result = c.reply.entries.size();
   return 0;

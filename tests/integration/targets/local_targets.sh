@@ -33,3 +33,17 @@ check 'direct=1: the content is the same' diff -r --exclude .fsreplay d "$disk/r
 check 'direct=1: files are opened with O_DIRECT' grep -Eq 'openat\([0-9]+, "whole", .*O_DIRECT' direct.strace
 check_status 'direct=1 where there is none' 2 'expected file:DIRECTORY' fsreplay direct.zst 'file:?direct=1'
 rm -rf --one-file-system "$disk"
+
+# What a kernel mount below is asked for: creations as recorded, and listings without positions in the middle of a getdents64.
+cat >make.sh <<'END'
+for i in $(seq 1000); do : >named/file-of-a-long-name-$i; done
+ls -f named >listed
+( set -C; : >named/exclusive )
+END
+mkdir -p made/named
+fsshim capture made -o made.zst -- sh -c 'cd made && sh ../make.sh' 2>capture.err || not_ok 'capture of creations' "$(cat capture.err)"
+check_status 'creations and listings: as recorded' 0 '100.000 % as recorded' \
+  traced made.strace openat,getdents64,lseek fsreplay made.zst "file:$scratch/remade" --timing asap -q
+check 'a file is created with O_EXCL only where that was recorded' [ "$(grep -c 'O_CREAT.*O_EXCL' made.strace)" = \
+  "$(grep -c 'exclusive.*O_CREAT' made.strace)" ]
+check 'a listing never seeks' sh -c '! grep -q "lseek(.*SEEK_SET" made.strace'
