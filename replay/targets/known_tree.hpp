@@ -92,6 +92,7 @@ class KnownTree {
     ++moves;
     --renaming_;
     if (!done) return;
+    if (op.flags & RENAME_EXCHANGE) return exchanged(op);
     Object* o = object(op.object);
     if (op.object2 != op.object || op.object == kNoObject) unlinked(op.object2, op.parent2, op.name2);
     if (!o || o->is_dir()) directory_moved();
@@ -169,6 +170,18 @@ class KnownTree {
  private:
   static constexpr size_t kMostKnownNames = 8;
 
+  void exchanged(const Op& op) {
+    directory_moved();
+    auto moved = [&](ObjectId id, ObjectId from, std::string_view name, ObjectId to, std::string_view name2) {
+      Object* o = object(id);
+      if (!o) return;
+      std::erase_if(o->names, [&](const auto& n) { return n.parent == from && n.name == name; });
+      o->names.push_back({to, std::string(name2)});
+      forget_places(id);
+    };
+    moved(op.object, op.parent, op.name, op.parent2, op.name2);
+    moved(op.object2, op.parent2, op.name2, op.parent, op.name);
+  }
   void forget_if_unused(ObjectId id) {
     auto it = objects_.find(id);
     if (it == objects_.end() || !it->second.names.empty() || it->second.opens > 0) return;

@@ -13,5 +13,6 @@ namespace fsr {
 // A list that says no more than permission bits do (owner, group, others) is what cp and tar set where others call chmod.
 // The permission bits if `op` sets such a list, else nothing.
 std::optional<uint32_t> mode_of_minimal_acl(const Op& op);
+constexpr uint32_t kBitsBesideAcl = 07000;  // set-id and sticky bits, which a list leaves as they are
 
 }  // namespace fsr

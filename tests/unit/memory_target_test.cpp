@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory: beside the directory target, which has the kernel's own answers: random operations have the same outcomes and listings.
+#include <linux/falloc.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -291,4 +292,25 @@ TEST_CASE("memory: access lists are set and removed as in a directory") {
         INFO(op_name(kind) << " " << name << " of " << object);
         CHECK(memory(op) == directory(op));
       }
+}
+
+TEST_CASE("memory: nobody executes what has no bit for it, and what the captured file system could not allocate fails") {
+  Scratch scratch;
+  Side memory("memory:"), directory("file:" + scratch.path);
+  Op make = name_op({0, 1}, OpKind::mknod, kRootObject, "f", 3);
+  make.mode = S_IFREG | 0644;
+  memory(make);
+  directory(make);
+  for (uint32_t mask : {0u, 4u, 2u, 1u, 5u}) {  // F_OK, R_OK, W_OK, X_OK
+    Op access = object_op({0, 1}, OpKind::access, 3);
+    access.mode = mask;
+    INFO("mask " << mask);
+    CHECK(memory(access) == directory(access));
+  }
+  Op zero = object_op({0, 1}, OpKind::fallocate, 3);
+  zero.mode = FALLOC_FL_ZERO_RANGE;
+  zero.length = 4096;
+  CHECK(memory(zero) == "fallocate is done 0");
+  zero.error = EOPNOTSUPP;
+  CHECK(memory(zero) == "fallocate fails with " + std::to_string(EOPNOTSUPP));
 }

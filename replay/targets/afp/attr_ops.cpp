@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "targets/afp/ops.hpp"
+#include "targets/guards.hpp"
 #include "targets/posix_acl.hpp"
 
 namespace fsr::afp {
@@ -102,16 +103,35 @@ Task do_setattr(Call& call) {
   Place place;
   if (int error = co_await find_object(call, &place)) co_return error;
   Attr set = op.set ? *op.set : Attr();
-  if (auto mode = mode_of_minimal_acl(op)) set = {.valid = kAttrMode, .mode = *mode};
   const Object* o = call.tree().object(op.object);
   const uint32_t type = !o || o->is_dir() ? uint32_t(S_IFDIR) : o->type;
   if (S_ISLNK(type) && (set.valid & (kAttrMode | kAttrSize))) co_return EOPNOTSUPP;  // as on Linux
   set.mode = allowed_mode(call, (set.mode & 07777) | type);
+  if (auto mode = mode_of_minimal_acl(op)) {
+    Parms now;
+    call.auxiliary();
+    if (int error = co_await stat(call, place, kUnixPrivileges, kUnixPrivileges, &now)) co_return error;
+    set = {.valid = kAttrMode, .mode = *mode | (now.attr.mode & kBitsBesideAcl)};
+  }
   if (set.valid & kAttrSize) {
     if (S_ISDIR(type)) co_return EISDIR;
     if (int error = co_await resize(call, place, set.size)) co_return error;
   }
   co_return co_await set_parms(call, place, set);
+}
+
+// No command reserves space: the file becomes as long as fallocate(2) would make it.
+Task do_fallocate(Call& call) {
+  const Op& op = call.op();
+  Place place;
+  Parms now;
+  if (int error = range_error(op)) co_return error;
+  if (int error = co_await find_object(call, &place)) co_return error;
+  call.auxiliary();
+  if (int error = co_await stat(call, place, kFileStat, kDirStat, &now)) co_return error;
+  if (now.is_dir) co_return EISDIR;
+  if (now.attr.size >= op.offset + op.length) co_return 0;
+  co_return co_await resize(call, place, op.offset + op.length);
 }
 
 Task do_access(Call& call) {

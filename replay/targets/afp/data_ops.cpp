@@ -104,14 +104,14 @@ Task write_all(Call& call, ForkRef fork, std::string_view bytes) {
 Task do_read(Call& call) {
   const Op& op = call.op();
   Open open;
-  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, kAccessRead, &open)) co_return error;
   co_return co_await transfer(call, open.fork, false, op.offset, op.length);
 }
 
 Task do_write(Call& call) {
   const Op& op = call.op();
   Open open;
-  if (int error = co_await call.tree().find_open(call, op.handle, &open)) co_return error;
+  if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, kAccessWrite, &open)) co_return error;
   const uint64_t length = std::min<uint64_t>({op.length, call.request->payload.size(), kLongestTransfer});
   if (op.has(kOpAppend) || (open.flags & O_APPEND))
     co_return co_await append(call, open, call.request->payload.substr(0, size_t(length)));
@@ -122,8 +122,8 @@ Task do_write(Call& call) {
 Task do_copy(Call& call) {
   const Op& op = call.op();
   Open from, to;
-  if (int error = co_await call.tree().find_open(call, op.handle, &from)) co_return error;
-  if (int error = co_await call.tree().find_open(call, op.handle2, &to)) co_return error;
+  if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, kAccessRead, &from)) co_return error;
+  if (int error = co_await call.tree().find_or_open(call, op.handle2, op.object2, kAccessWrite, &to)) co_return error;
   const uint64_t length = std::min(op.length, kLongestTransfer);
   uint64_t done = 0;
   int error = 0;

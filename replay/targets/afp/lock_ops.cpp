@@ -181,7 +181,7 @@ Task do_record_lock(Call& call) {
     if (Object::Locks* locks = locks_of(call, open.object)) locks->table.clear(op.owner, range.start, range.end);
     co_return co_await settle_locks(call, open.object);
   }
-  auto change = [&](LockTable& table) { return table.set(op.owner, range.start, range.end, exclusive); };
+  auto change = [&](LockTable& table) { return table.set(op.owner, range.start, range.end, exclusive, op.handle); };
   auto undo = [&](LockTable& table) { table.clear(op.owner, range.start, range.end); };
   co_return co_await take_lock(call, open.object, change, undo);
 }
@@ -197,7 +197,6 @@ Task do_flock(Call& call) {
     if (Object::Locks* locks = locks_of(call, open.object)) undo(locks->table);
     co_return co_await settle_locks(call, open.object);
   }
-  if (Open* now = call.tree().open(op.handle)) now->flocked = true;
   auto change = [&](LockTable& table) { return table.set_flock(op.handle, what == LOCK_EX); };
   co_return co_await take_lock(call, open.object, change, undo);
 }

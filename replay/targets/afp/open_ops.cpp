@@ -16,14 +16,14 @@ Task truncate_opened(Call& call, ForkRef fork) {
 }
 
 // Ends what the recorded open began, the server's side of its locks first.
-Task end_flock(Call& call, HandleId handle) {
-  const Open* open = call.tree().open(handle);
-  if (!open->flocked) co_return 0;
-  Object* o = call.tree().object(open->object);
+Task end_locks(Call& call, HandleId handle) {
+  const ObjectId object = call.tree().open(handle)->object;
+  Object* o = call.tree().object(object);
   if (!o || !o->locks) co_return 0;
-  o->locks->table.clear_flock(handle);
+  const bool flocked = o->locks->table.clear_flock(handle);
+  if (o->locks->table.close(handle).empty() && !flocked) co_return 0;
   call.auxiliary();
-  co_return co_await settle_locks(call, open->object);
+  co_return co_await settle_locks(call, object);
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Task do_open(Call& call) {
   }
   if (o && S_ISLNK(o->type)) co_return ELOOP;
   if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
-  call.tree().opened(op.handle, {op.object, fork, op.open_flags, false, nullptr});
+  call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
   co_return co_await truncate_opened(call, fork);
 }
 
@@ -52,7 +52,7 @@ Task do_opendir(Call& call) {
   const Op& op = call.op();
   uint32_t did = 0;
   if (int error = co_await call.tree().find_dir(call, op.object, &did)) co_return error;
-  call.tree().add_open(op.handle, {op.object, nullptr, op.open_flags, false, std::make_shared<Listing>()});
+  call.tree().add_open(op.handle, {op.object, nullptr, op.open_flags, std::make_shared<Listing>()});
   co_return 0;
 }
 
@@ -67,7 +67,7 @@ Task do_create(Call& call) {
   call.auxiliary();
   if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
   call.tree().teach(op.object, op.parent, op.name, S_IFREG, 0);
-  call.tree().opened(op.handle, {op.object, fork, op.open_flags, false, nullptr});
+  call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
   if (exists) co_return co_await truncate_opened(call, fork);
   // After the open: the mode may forbid what the maker of a file may do.
   co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));
@@ -76,7 +76,7 @@ Task do_create(Call& call) {
 Task do_release(Call& call) {
   const Op& op = call.op();
   if (!call.tree().open(op.handle)) co_return EBADF;
-  co_await end_flock(call, op.handle);
+  co_await end_locks(call, op.handle);
   const Open* known = call.tree().open(op.handle);
   if (!known) co_return EBADF;
   Open open = *known;
@@ -90,7 +90,8 @@ Task do_release(Call& call) {
 
 Task do_fsync(Call& call) {
   Open open;
-  if (int error = co_await call.tree().find_open(call, call.op().handle, &open)) co_return error;
+  const Op& op = call.op();
+  if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, kAccessRead, &open)) co_return error;
   const bool has_sync = call.client().settings.version >= Version::v31;
   Rpc& rpc = call.ask(has_sync ? Command::sync_fork : Command::flush_fork);
   rpc.out().u8(0).u16(open.fork->number);

@@ -19,6 +19,7 @@ Task perform(Call& call);
 Task do_null(Call& call);
 Task do_getattr(Call& call);
 Task do_setattr(Call& call);
+Task do_fallocate(Call& call);
 Task do_access(Call& call);
 Task do_readlink(Call& call);
 Task do_statfs(Call& call);

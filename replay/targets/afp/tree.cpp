@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "targets/afp/ops.hpp"
 #include "targets/afp/session.hpp"
@@ -58,6 +59,19 @@ Task Tree::find_open(Call& call, HandleId handle, Open* found) {
   ++client_.counters.reopened;
   if (Open* now = open(handle)) now->fork = found->fork;
   co_return 0;
+}
+
+Task Tree::find_or_open(Call& call, HandleId handle, ObjectId id, uint16_t access, Open* found) {
+  const Object* o = object(id);
+  if (!handle && o && o->names.empty()) handle = o->last_open;
+  if (handle) co_return co_await find_open(call, handle, found);
+  if (o && S_ISLNK(o->type)) co_return EINVAL;
+  Place place;
+  if (int error = co_await find(call, id, &place)) co_return error;
+  if (place.name.empty()) co_return EISDIR;
+  found->object = id;
+  call.auxiliary();
+  co_return co_await client_.open_fork(&call, place.did, place.name, access, &found->fork);
 }
 
 void Tree::teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did) {

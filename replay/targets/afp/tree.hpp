@@ -45,9 +45,8 @@ struct Listing {
 
 struct Open {
   ObjectId object = kNoObject;
-  ForkRef fork;        // of a file
-  uint32_t flags = 0;  // O_*
-  bool flocked = false;
+  ForkRef fork;                      // of a file
+  uint32_t flags = 0;                // O_*
   std::shared_ptr<Listing> listing;  // of a directory
 };
 
@@ -84,6 +83,8 @@ class Tree final : public KnownTree<Object, Open> {
   Task find_dir(Call& call, ObjectId object, uint32_t* did);  // ENOTDIR
   // The open file; opened again if its session is gone. EBADF, EISDIR.
   Task find_open(Call& call, HandleId handle, Open* found);
+  // As find_open(). Without a handle, as in traces of stateless protocols: the file is opened for this call.
+  Task find_or_open(Call& call, HandleId handle, ObjectId object, uint16_t access, Open* found);
 
   // An open file; see Object::diverged.
   void opened(HandleId handle, Open open) {

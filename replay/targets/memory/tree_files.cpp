@@ -110,19 +110,22 @@ int MemoryTree::write(Context& c) {
 }
 
 int MemoryTree::copy_range(Context& c) {
-  Open *in = find_open(c.op.handle), *out = find_open(c.op.handle2);
-  if (!in || !out || !in->readable || !out->writable) return EBADF;
-  if (in->node->is_dir() || out->node->is_dir()) return EISDIR;
-  if (!in->node->is_file() || !out->node->is_file() || c.op.flags) return EINVAL;
+  // Without a handle, as in traces of stateless protocols: the object.
+  const Open *in = find_open(c.op.handle), *out = find_open(c.op.handle2);
+  if ((c.op.handle && (!in || !in->readable)) || (c.op.handle2 && (!out || !out->writable))) return EBADF;
+  const NodePtr from = in ? in->node : find(c.op.object), to = out ? out->node : find(c.op.object2);
+  if (!from || !to) return ESTALE;
+  if (from->is_dir() || to->is_dir()) return EISDIR;
+  if (!from->is_file() || !to->is_file() || c.op.flags) return EINVAL;
   if (c.op.offset > kMaxOffset || c.op.offset2 > kMaxOffset) return EINVAL;
   uint64_t length = std::min({c.op.length, kMaxTransfer, kMaxOffset - c.op.offset, kMaxOffset - c.op.offset2});
-  if (in->node == out->node && c.op.offset < c.op.offset2 + length && c.op.offset2 < c.op.offset + length) return EINVAL;
-  uint64_t size = in->node->data.size();
+  if (from == to && c.op.offset < c.op.offset2 + length && c.op.offset2 < c.op.offset + length) return EINVAL;
+  uint64_t size = from->data.size();
   length = std::min(length, size > c.op.offset ? size - c.op.offset : 0);
   if (used_ + length > limit_) return ENOSPC;
   std::string bytes;
-  in->node->data.read(c.op.offset, length, bytes);
-  if (!bytes.empty()) change_data(*out->node, [&](FileData& data) { data.write(c.op.offset2, bytes); });
+  from->data.read(c.op.offset, length, bytes);
+  if (!bytes.empty()) change_data(*to, [&](FileData& data) { data.write(c.op.offset2, bytes); });
   c.outcome.result = bytes.size();
   return 0;
 }
@@ -135,6 +138,7 @@ int MemoryTree::fallocate(Context& c) {
   if (!node->is_file()) return node->is_dir() ? EISDIR : ENODEV;
   if (length == 0 || offset > kMaxOffset || length > kMaxOffset) return EINVAL;
   if (length > kMaxOffset - offset) return EFBIG;
+  if (c.op.error == EOPNOTSUPP) return EOPNOTSUPP;  // file systems differ in the modes they have: as the captured one
   bool keep = (mode & FALLOC_FL_KEEP_SIZE) != 0;
   bool aligned = offset % FileData::kChunk == 0 && length % FileData::kChunk == 0;
   if (rest == FALLOC_FL_PUNCH_HOLE && !keep) return EOPNOTSUPP;

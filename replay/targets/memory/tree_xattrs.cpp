@@ -52,7 +52,7 @@ int MemoryTree::setxattr(Context& c) {
   if (!list && there && (c.op.flags & XATTR_CREATE)) return EEXIST;
   if (!list && !there && (c.op.flags & XATTR_REPLACE)) return ENODATA;
   if (std::optional<uint32_t> mode = mode_of_minimal_acl(c.op)) {  // no list stays behind
-    node->attr.mode = (node->attr.mode & ~0777u) | *mode;
+    node->attr.mode = (node->attr.mode & (S_IFMT | kBitsBesideAcl)) | *mode;
     node->touch(false);
     return 0;
   }

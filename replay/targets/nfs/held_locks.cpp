@@ -12,12 +12,12 @@ int32_t HeldLocks::number(ObjectId object, LockOwner owner) {
   return it->second.number;
 }
 
-void HeldLocks::locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, const void* session,
-                       const Identity& who) {
+void HeldLocks::locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle,
+                       const void* session, const Identity& who) {
   std::lock_guard lock(mutex_);
   OfObject& locks = objects_[object];
   locks.held.clear(key(owner), start, end);
-  locks.held.set(key(owner), start, end, exclusive);
+  locks.held.set(key(owner), start, end, exclusive, handle);
   Owner& by = locks.owners[key(owner)];
   by.session = session;
   by.who = who;
@@ -70,6 +70,15 @@ bool HeldLocks::holds(ObjectId object, LockOwner owner) const {
   std::lock_guard lock(mutex_);
   auto it = objects_.find(object);
   return it != objects_.end() && holds(it->second, key(owner));
+}
+
+bool HeldLocks::through(ObjectId object, HandleId handle, LockOwner* owner) const {
+  std::lock_guard lock(mutex_);
+  auto it = objects_.find(object);
+  if (it == objects_.end()) return false;
+  for (const LockTable::Range& range : it->second.held.ranges())
+    if (range.handle == handle) return *owner = {range.owner, false}, true;  // its key stands for either kind
+  return false;
 }
 
 std::vector<HeldLocks::Left> HeldLocks::take_all() {

@@ -28,10 +28,12 @@ class HeldLocks {
   // What the server knows the owner by, on that object.
   int32_t number(ObjectId object, LockOwner owner);
   // [start, end], both inclusive; after number(). `session`: stands for the one that was told so.
-  void locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, const void* session,
-              const Identity& who);
+  void locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle,
+              const void* session, const Identity& who);
   void unlocked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end);
   bool holds(ObjectId object, LockOwner owner) const;
+  // An owner with a lock that was taken through the open instance; false: there is none.
+  bool through(ObjectId object, HandleId handle, LockOwner* owner) const;
   bool used() const { return used_.load(std::memory_order_relaxed); }  // there ever was one
   struct Held {
     ObjectId object;

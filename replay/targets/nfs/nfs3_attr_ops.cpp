@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "targets/guards.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
 #include "targets/posix_acl.hpp"
 
@@ -44,6 +45,26 @@ void send_plain(Call& call, Proc proc, Then then) {
   call.session->send(rpc);
 }
 
+void send_setattr(Call& call, const Attr& set) {
+  Rpc& rpc = call.session->begin(call, Proc::setattr, finish_setattr);
+  XdrEncoder out(rpc.head);
+  encode_setattr(out, call.handle, set);
+  call.session->send(rpc);
+}
+
+void after_mode_before_acl(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (error) return call.session->finish(call, error);
+  const uint32_t mode = mode_of_minimal_acl(call.op()).value_or(0) | (reply.attr.mode & kBitsBesideAcl);
+  send_setattr(call, {.valid = kAttrMode, .mode = mode});
+}
+
+// No request reserves space: the file becomes as long as fallocate(2) would make it.
+void after_size_before_fallocate(Call& call, const Rpc&, const Reply& reply, int error) {
+  const Op& op = call.op();
+  if (error || reply.attr.size >= op.offset + op.length) return call.session->finish(call, error);
+  send_setattr(call, {.valid = kAttrSize, .size = op.offset + op.length});
+}
+
 }  // namespace
 
 void start_null(Call& call) { call.session->send(call.session->begin(call, Proc::null, finish_plain)); }
@@ -59,14 +80,20 @@ void start_statfs(Call& call) {
 
 void start_setattr(Call& call) {
   const Op& op = call.op();
+  if (mode_of_minimal_acl(op)) {
+    ++call.auxiliary;
+    return send_plain(call, Proc::getattr, after_mode_before_acl);
+  }
   if (!find_object(call, op.object, &call.handle)) return;
   Attr set = op.set ? *op.set : Attr();
-  if (auto mode = mode_of_minimal_acl(op)) set = {.valid = kAttrMode, .mode = *mode};
   set.mode = allowed_mode(call, set.mode);
-  Rpc& rpc = call.session->begin(call, Proc::setattr, finish_setattr);
-  XdrEncoder out(rpc.head);
-  encode_setattr(out, call.handle, set);
-  call.session->send(rpc);
+  send_setattr(call, set);
+}
+
+void start_fallocate(Call& call) {
+  if (int error = range_error(call.op())) return call.session->finish(call, error);
+  ++call.auxiliary;
+  send_plain(call, Proc::getattr, after_size_before_fallocate);
 }
 
 void start_access(Call& call) {

@@ -195,11 +195,19 @@ void after_size(Call& call, const Rpc&, const Reply& reply, int error) {
 
 void finish_flush(Call& call, int error) { call.session->finish(call, error); }
 
-void finish_release(Call& call, int) {
+void finish_release(Call& call) {
   call.error = 0;
   call.hidden.clear();
   if (!call.state().released(call.op().handle, &call.hidden)) return call.session->finish(call, EBADF);
   remove_hidden(call);
+}
+
+// Gives up what was locked through the open instance, one owner after another.
+void release_locks(Call& call, int error) {
+  LockOwner owner;
+  const bool locked = !error && call.state().locks.used() && call.state().locks.through(call.object, call.op().handle, &owner);
+  if (!locked || !unlock_all(call, owner, release_locks)) return finish_release(call);
+  ++call.auxiliary;
 }
 
 }  // namespace
@@ -254,10 +262,7 @@ void start_release(Call& call) {
   if (!find_open(call, &open)) return;
   call.object = open.object;
   call.handle = open.handle;
-  if (unlock_all(call, {call.op().handle, true}, finish_release))
-    ++call.auxiliary;
-  else
-    finish_release(call, 0);
+  release_locks(call, 0);
 }
 
 }  // namespace fsr::nfs

@@ -30,8 +30,8 @@ void send_lock(Call& call, LockProc proc, Then then) {
 
 void after_lock(Call& call, const Rpc&, const Reply&, int error) {
   if (!error)
-    call.state().locks.locked(call.object, call.lock.owner, call.lock.start, call.lock.end, call.lock.exclusive, call.session,
-                              call.who);
+    call.state().locks.locked(call.object, call.lock.owner, call.lock.start, call.lock.end, call.lock.exclusive, call.op().handle,
+                              call.session, call.who);
   call.session->finish(call, error);
 }
 

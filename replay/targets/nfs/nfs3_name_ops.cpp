@@ -2,6 +2,7 @@
 // Operations that look up, make, move and remove names.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 
 #include "targets/nfs/nfs3_ops.hpp"
@@ -111,9 +112,24 @@ void unlink_hidden(Call& call, int error) {
   remove_hidden(call);
 }
 
+void after_whiteout(Call& call, const Rpc&, const Reply&, int error) {
+  if (error) call.error = error;
+  remove_hidden(call);
+}
+
+// What RENAME_WHITEOUT leaves where the file was.
+void send_whiteout(Call& call) {
+  ++call.auxiliary;
+  Rpc& rpc = call.session->begin(call, Proc::mknod, after_whiteout);
+  XdrEncoder out(rpc.head);
+  encode_mknod(out, call.handle, call.op().name, {.valid = kAttrMode, .mode = S_IFCHR});
+  call.session->send(rpc);
+}
+
 void after_rename(Call& call, const Rpc&, const Reply&, int error) {
   const Op& op = call.op();
   if (error) call.error = error;
+  if (!error && (op.flags & RENAME_WHITEOUT)) return send_whiteout(call);
   if (!error && op.object2 != op.object && call.hiding_object == kNoObject) call.state().unlinked(op.object2);
   remove_hidden(call);
 }
@@ -122,6 +138,55 @@ void rename_hidden(Call& call, int error) {
   if (error) call.hiding_object = kNoObject;  // then the server's answer to the rename itself decides
   const Op& op = call.op();
   send_rename(call, call.handle, op.name, call.handle2, op.name2, after_rename);
+}
+
+void rename_plainly(Call& call) {
+  const Op& op = call.op();
+  // A rename that was refused took no name away.
+  if (!op.error && op.object2 != op.object && call.state().is_open(op.object2)) {
+    ++call.auxiliary;
+    return hide(call, op.object2, rename_hidden);
+  }
+  send_rename(call, call.handle, op.name, call.handle2, op.name2, after_rename);
+}
+
+void after_find_replaced(Call& call, const Rpc&, const Reply&, int error) {
+  if (error != ENOENT) return call.session->finish(call, error ? error : EEXIST);
+  rename_plainly(call);
+}
+
+// Renames only where nothing has the new name; RENAME has no such condition.
+void rename_to_free_name(Call& call) {
+  ++call.auxiliary;
+  Rpc& rpc = call.session->begin(call, Proc::lookup, after_find_replaced);
+  XdrEncoder out(rpc.head);
+  encode_name(out, call.handle2, call.op().name2);
+  call.session->send(rpc);
+}
+
+void finish_exchange(Call& call, const Rpc&, const Reply&, int error) {
+  call.session->finish(call, call.error ? call.error : error);
+}
+
+// The one that was put aside goes to the other's name, or back where that had none.
+void after_second_move(Call& call, const Rpc&, const Reply&, int error) {
+  const Op& op = call.op();
+  call.error = error;
+  ++call.auxiliary;
+  const FileHandle& to = error ? call.handle : call.handle2;
+  send_rename(call, call.handle, call.hiding.name, to, error ? op.name : op.name2, finish_exchange);
+}
+
+void after_first_move(Call& call, const Rpc&, const Reply&, int error) {
+  if (error) return call.session->finish(call, error);
+  ++call.auxiliary;
+  send_rename(call, call.handle2, call.op().name2, call.handle, call.op().name, after_second_move);
+}
+
+void exchange(Call& call) {
+  call.error = 0;
+  call.hiding.name = call.state().hidden_name();
+  send_rename(call, call.handle, call.op().name, call.handle, call.hiding.name, after_first_move);
 }
 
 void after_remove_hidden(Call& call, const Rpc&, const Reply&, int error) {
@@ -209,12 +274,9 @@ void start_rename(Call& call) {
   if (!find_parent(call) || !check_name(call, op.name2) || !find_object(call, op.parent2, &call.handle2)) return;
   call.hidden.clear();
   call.hiding_object = kNoObject;
-  // A rename that was refused took no name away.
-  if (!op.error && op.object2 != op.object && call.state().is_open(op.object2)) {
-    ++call.auxiliary;
-    return hide(call, op.object2, rename_hidden);
-  }
-  send_rename(call, call.handle, op.name, call.handle2, op.name2, after_rename);
+  if (op.flags & RENAME_EXCHANGE) return exchange(call);
+  if (op.flags & RENAME_NOREPLACE) return rename_to_free_name(call);
+  rename_plainly(call);
 }
 
 }  // namespace fsr::nfs

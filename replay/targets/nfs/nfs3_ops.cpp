@@ -9,6 +9,7 @@
 
 #include "targets/guards.hpp"
 #include "targets/posix_acl.hpp"
+#include "targets/rename_flags.hpp"
 
 namespace fsr::nfs {
 
@@ -39,6 +40,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::read, start_read, "READ, as many as the server's limit asks for");
   set(OpKind::write, start_write, "WRITE, as many as the limit asks for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
   set(OpKind::copy_file_range, start_copy, "READ and WRITE in turn, FILE_SYNC");
+  set(OpKind::fallocate, start_fallocate, "GETATTR, SETATTR of the size where it grows");
   set(OpKind::fsync, start_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
   set(OpKind::flush, start_flush, "NLM4 UNLOCK if the owner has locks, else nothing: fsyncs were recorded");
   set(OpKind::release, start_release, "nothing; REMOVE of hidden names, UNLOCK of a flock (auxiliary)");
@@ -53,8 +55,8 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::link, start_link, "LINK");
   set(OpKind::unlink, start_unlink, "REMOVE; while open: RENAME to a hidden name");
   set(OpKind::rmdir, start_rmdir, "RMDIR");
-  set(OpKind::rename, start_rename, "RENAME; over an open file: first RENAME of that (auxiliary)");
-  set(OpKind::setxattr, start_setattr, "SETATTR, of an access list that is no more than a mode; else impossible");
+  set(OpKind::rename, start_rename, "RENAME; over an open file: first RENAME of that (auxiliary); NOREPLACE: LOOKUP, RENAME");
+  set(OpKind::setxattr, start_setattr, "GETATTR, SETATTR, of an access list that is no more than a mode; else impossible");
   set(OpKind::statfs, start_statfs, "FSSTAT, FSINFO or PATHCONF");
   set(OpKind::getlk, start_record_lock, "NLM4 TEST");
   set(OpKind::setlk, start_record_lock, "NLM4 NM_LOCK, UNLOCK; who must wait asks again");
@@ -76,7 +78,7 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
   Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;
   switch (op.kind) {
     case OpKind::rename:
-      return op.flags == 0 ? fidelity : Fidelity::impossible;
+      return rename_fidelity(op, fidelity, privileged);
     case OpKind::mknod:
       if ((S_ISCHR(op.mode) || S_ISBLK(op.mode)) && !privileged) return Fidelity::impossible;
       [[fallthrough]];
@@ -92,7 +94,9 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
       if (!time_fits(*op.set, kAttrAtime, op.set->atime) || !time_fits(*op.set, kAttrMtime, op.set->mtime))
         return Fidelity::approximate;
       return fidelity;
-    case OpKind::setxattr:  // approximate: the list leaves set-id and sticky bits alone, a mode replaces them
+    case OpKind::fallocate:
+      return op.mode == 0 ? Fidelity::approximate : Fidelity::impossible;
+    case OpKind::setxattr:
       return mode_of_minimal_acl(op) ? Fidelity::approximate : Fidelity::impossible;
     case OpKind::getlk:
     case OpKind::setlk:

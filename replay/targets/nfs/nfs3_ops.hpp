@@ -17,6 +17,7 @@ void start_operation(Call& call);
 void start_null(Call& call);
 void start_getattr(Call& call);
 void start_setattr(Call& call);
+void start_fallocate(Call& call);
 void start_access(Call& call);
 void start_readlink(Call& call);
 void start_statfs(Call& call);

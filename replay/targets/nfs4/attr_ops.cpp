@@ -28,8 +28,12 @@ Task do_getattr(Call& call) {
 Task do_setattr(Call& call) {
   const Op& op = call.op();
   Attr set = op.set ? *op.set : Attr();
-  if (auto mode = mode_of_minimal_acl(op)) set = {.valid = kAttrMode, .mode = *mode};
   set.mode = allowed_mode(call, set.mode);
+  if (auto mode = mode_of_minimal_acl(op)) {
+    call.auxiliary();
+    if (int error = co_await do_getattr(call)) co_return error;
+    set = {.valid = kAttrMode, .mode = *mode | (call.request->outcome.attr.mode & kBitsBesideAcl)};
+  }
   File file;
   // A new size is a write, and goes through what is open for writing.
   const OpenState* open = set.valid & kAttrSize ? call.states().open(op.handle) : nullptr;

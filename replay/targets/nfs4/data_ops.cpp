@@ -188,10 +188,26 @@ Task do_copy(Call& call) {
   co_return done > 0 && !again ? 0 : error;
 }
 
+// A server that reserves no space: the file becomes as long as fallocate(2) would make it.
+static Task lengthen(Call& call, const File& file) {
+  const Op& op = call.op();
+  if (int error = range_error(op)) co_return error;
+  call.auxiliary();
+  Rpc& ask = call.ask();
+  ask.compound.putfh(file.handle).getattr();
+  const Reply& now = co_await call.send(ask);
+  if (now.error || now.attr.size >= op.offset + op.length) co_return now.error;
+  Rpc& rpc = call.ask(file.who);
+  rpc.compound.putfh(file.handle).setattr(file.stateid, {.valid = kAttrSize, .size = op.offset + op.length}).getattr();
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
 Task do_fallocate(Call& call) {
   const Op& op = call.op();
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
+  if (call.client().offers().allocate != kOk) co_return co_await lengthen(call, file);
   Rpc& rpc = call.ask(file.who);
   rpc.compound.putfh(file.handle);
   op.mode ? rpc.compound.deallocate(file.stateid, op.offset, op.length)

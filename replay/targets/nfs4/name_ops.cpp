@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that look up, make, move and remove names.
 #include <errno.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 
 #include "targets/nfs4/ops.hpp"
@@ -22,6 +23,37 @@ Task make(Call& call, Attr set, std::string_view target = {}) {
 Task rename_name(Call& call, const FileHandle& from, std::string_view name, const FileHandle& to, std::string_view name2) {
   Rpc& rpc = call.ask();
   rpc.compound.putfh(from).savefh().putfh(to).rename(name, name2);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error;
+}
+
+// Three renames, by a name that nothing else has.
+Task exchange(Call& call, const FileHandle& from, const FileHandle& to) {
+  const Op& op = call.op();
+  const std::string aside = call.files().hidden_name();
+  if (int error = co_await rename_name(call, from, op.name, from, aside)) co_return error;
+  call.auxiliary();
+  const int error = co_await rename_name(call, to, op.name2, from, op.name);
+  call.auxiliary();
+  if (!error) co_return co_await rename_name(call, from, aside, to, op.name2);
+  co_await rename_name(call, from, aside, from, op.name);
+  co_return error;
+}
+
+// 0: nothing has that name.
+Task find_no_name(Call& call, const FileHandle& dir, std::string_view name) {
+  call.auxiliary();
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(dir).lookup(name);
+  const Reply& reply = co_await call.send(rpc);
+  co_return reply.error == ENOENT ? 0 : reply.error ? reply.error : EEXIST;
+}
+
+// What RENAME_WHITEOUT leaves where the file was.
+Task make_whiteout(Call& call, const FileHandle& dir) {
+  call.auxiliary();
+  Rpc& rpc = call.ask();
+  rpc.compound.putfh(dir).create(call.op().name, {.valid = kAttrMode, .mode = S_IFCHR}, {});
   const Reply& reply = co_await call.send(rpc);
   co_return reply.error;
 }
@@ -132,6 +164,9 @@ Task do_rename(Call& call) {
   if (int error = find_parent(call, &from)) co_return error;
   if (int error = name_error(op.name2)) co_return error;
   if (int error = find_object(call, op.parent2, &to)) co_return error;
+  if (op.flags & RENAME_EXCHANGE) co_return co_await exchange(call, from, to);
+  if (op.flags & RENAME_NOREPLACE)
+    if (int error = co_await find_no_name(call, to, op.name2)) co_return error;
   // A rename that was refused took no name away.
   if (!call.hid && !op.error && op.object2 != op.object && call.files().is_open(op.object2)) {
     call.auxiliary();
@@ -139,6 +174,7 @@ Task do_rename(Call& call) {
   }
   const int error = co_await rename_name(call, from, op.name, to, op.name2);
   if (!error && op.object2 != op.object && !call.hid) call.files().unlinked(op.object2);
+  if (!error && (op.flags & RENAME_WHITEOUT)) co_return co_await make_whiteout(call, from);
   co_return error;
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "targets/posix_acl.hpp"
+#include "targets/rename_flags.hpp"
 
 namespace fsr::nfs4 {
 
@@ -36,7 +37,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::read, do_read, "READ, as many as the session's and the server's limits ask for");
   set(OpKind::write, do_write, "WRITE, as many as the limits ask for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
   set(OpKind::copy_file_range, do_copy, "COPY; where the server has none: READ, WRITE");
-  set(OpKind::fallocate, do_fallocate, "ALLOCATE, DEALLOCATE");
+  set(OpKind::fallocate, do_fallocate, "ALLOCATE, DEALLOCATE; 4.1: GETATTR, SETATTR of the size where it grows");
   set(OpKind::lseek, do_lseek, "SEEK");
   set(OpKind::fsync, do_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
   set(OpKind::flush, do_flush, "LOCKU if the owner has locks, else nothing: fsyncs were recorded");
@@ -52,10 +53,11 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::link, do_link, "SAVEFH PUTFH LINK RESTOREFH GETATTR");
   set(OpKind::unlink, do_remove, "REMOVE; while open: RENAME to a hidden name");
   set(OpKind::rmdir, do_remove, "REMOVE");
-  set(OpKind::rename, do_rename, "SAVEFH PUTFH RENAME; over an open file: first RENAME of that (auxiliary)");
+  set(OpKind::rename, do_rename,
+      "SAVEFH PUTFH RENAME; over an open file: first RENAME of that (auxiliary); NOREPLACE: LOOKUP, RENAME");
   set(OpKind::statfs, do_statfs, "GETATTR");
   set(OpKind::getxattr, do_getxattr, "GETXATTR");
-  set(OpKind::setxattr, do_setxattr, "SETXATTR; of an access list that is no more than a mode: SETATTR");
+  set(OpKind::setxattr, do_setxattr, "SETXATTR; of an access list that is no more than a mode: GETATTR, SETATTR");
   set(OpKind::listxattr, do_listxattr, "LISTXATTRS");
   set(OpKind::removexattr, do_removexattr, "REMOVEXATTR");
   set(OpKind::getlk, do_record_lock, "LOCKT");
@@ -66,14 +68,15 @@ constexpr std::array<Rule, kOpKinds> rules() {
 constexpr std::array<Rule, kOpKinds> kRules = rules();
 
 Fidelity setxattr_fidelity(const Op& op, bool offered) {
-  if (mode_of_minimal_acl(op)) return Fidelity::approximate;  // leaves set-id and sticky bits alone, a mode replaces them
+  if (mode_of_minimal_acl(op)) return Fidelity::approximate;  // two requests, and no list that could be read
   if (!offered || !op.name.starts_with("user.")) return Fidelity::impossible;
   return op.data.size() < op.length ? Fidelity::approximate : Fidelity::exact;  // the value was not captured
 }
 
 Fidelity fallocate_fidelity(const Op& op, bool offered) {
   constexpr uint32_t kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  return offered && (op.mode == 0 || op.mode == kPunch) ? Fidelity::exact : Fidelity::impossible;
+  if (!offered) return op.mode == 0 ? Fidelity::approximate : Fidelity::impossible;
+  return op.mode == 0 || op.mode == kPunch ? Fidelity::exact : Fidelity::impossible;
 }
 
 }  // namespace
@@ -86,7 +89,7 @@ Fidelity nfs4_fidelity(const Op& op, const Client::Offers& offers, bool privileg
   const Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;
   switch (op.kind) {
     case OpKind::rename:
-      return op.flags == 0 ? fidelity : impossible;
+      return rename_fidelity(op, fidelity, privileged);
     case OpKind::mknod:
       if ((S_ISCHR(op.mode) || S_ISBLK(op.mode)) && !privileged) return impossible;
       [[fallthrough]];

@@ -107,10 +107,30 @@ Task do_setattr(Call& call) {
   FidRef fid;
   if (int error = co_await find_object(call, &fid)) co_return error;
   Attr set = op.set ? *op.set : Attr();
-  if (auto mode = mode_of_minimal_acl(op)) set = {.valid = kAttrMode, .mode = *mode};
   set.mode = allowed_mode(call, set.mode | (fid->qid_type & kQidDir ? uint32_t(S_IFDIR) : 0u));
+  if (auto mode = mode_of_minimal_acl(op)) {
+    Attr now;
+    call.auxiliary();
+    if (int error = co_await stat(call, fid, &now)) co_return error;
+    set = {.valid = kAttrMode, .mode = *mode | (now.mode & kBitsBesideAcl)};
+  }
   // Servers follow a symlink here, out of the tree perhaps; Linux changes no symlink's mode either.
   if ((fid->qid_type & kQidSymlink) && (set.valid & (kAttrMode | kAttrSize))) co_return EOPNOTSUPP;
+  if (call.client().linux()) co_return co_await setattr_linux(call, fid, set);
+  co_return co_await setattr_plain(call, fid, set);
+}
+
+// No request reserves space: the file becomes as long as fallocate(2) would make it.
+Task do_fallocate(Call& call) {
+  const Op& op = call.op();
+  FidRef fid;
+  Attr now;
+  if (int error = range_error(op)) co_return error;
+  if (int error = co_await find_object(call, &fid)) co_return error;
+  call.auxiliary();
+  if (int error = co_await stat(call, fid, &now)) co_return error;
+  if (now.size >= op.offset + op.length) co_return 0;
+  const Attr set{.valid = kAttrSize, .size = op.offset + op.length};
   if (call.client().linux()) co_return co_await setattr_linux(call, fid, set);
   co_return co_await setattr_plain(call, fid, set);
 }

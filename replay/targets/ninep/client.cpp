@@ -99,8 +99,8 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
     reply_.error = EBADMSG;
   }
   if (reply_.unknown) {
-    if (!counters.unknown) unknown_words_ = printable(reply_.data);
-    ++counters.unknown;
+    if (!counters.unknown_words) unknown_words_ = printable(reply_.data);
+    ++counters.unknown_words;
   }
   conclude(rpc);
 }

@@ -43,8 +43,8 @@ struct Settings {
 constexpr int64_t kFlushPatience = 1'000'000'000;  // ns for the answer to the Tflush of a late request
 
 struct Counters : PathCounters {
-  std::atomic<uint64_t> flushed{0};  // requests withdrawn
-  std::atomic<uint64_t> unknown{0};  // errors whose words nobody knows
+  std::atomic<uint64_t> flushed{0};        // requests withdrawn
+  std::atomic<uint64_t> unknown_words{0};  // errors whose words nobody knows
 };
 
 // A file on the server, as long as somebody refers to it. Clunked with its last reference.
@@ -94,7 +94,8 @@ class Client {
   bool has_xattrs() const { return xattrs_; }
   bool linux() const { return dialect_ == Dialect::l; }
   uint32_t transfer_size(const Fid& fid) const;  // data bytes of one request
-  // The first words of an error that nobody knows, printable; to be read once counters.unknown is not 0.
+  uint32_t longest_message() const { return msize_; }
+  // The first words of an error that nobody knows, printable; to be read once counters.unknown_words is not 0.
   const std::string& unknown_words() const { return unknown_words_; }
 
   // Begins a request, to be filled in through out() and sent at once.

@@ -55,8 +55,8 @@ Task transfer(Call& call, FidRef fid, bool out, uint64_t offset, uint64_t length
 }
 
 // The fid of an operation that may name an open instance.
-Task find_file(Call& call, HandleId handle, Open* open) {
-  int error = co_await call.tree().find_open(call, handle, open);
+Task find_file(Call& call, HandleId handle, ObjectId object, uint32_t access, Open* open) {
+  int error = co_await call.tree().find_or_open(call, handle, object, access, open);
   if (!error && open->listing) error = EISDIR;
   co_return error;
 }
@@ -88,14 +88,14 @@ Task append(Call& call, const Open& open, uint64_t length) {
 
 Task do_read(Call& call) {
   Open open;
-  if (int error = co_await find_file(call, call.op().handle, &open)) co_return error;
+  if (int error = co_await find_file(call, call.op().handle, call.op().object, O_RDONLY, &open)) co_return error;
   co_return co_await transfer(call, open.fid, false, call.op().offset, call.op().length);
 }
 
 Task do_write(Call& call) {
   const Op& op = call.op();
   Open open;
-  if (int error = co_await find_file(call, op.handle, &open)) co_return error;
+  if (int error = co_await find_file(call, op.handle, op.object, O_WRONLY, &open)) co_return error;
   const uint64_t length = std::min<uint64_t>(op.length, call.request->payload.size());
   if (op.has(kOpAppend) || (open.flags & O_APPEND)) co_return co_await append(call, open, length);
   co_return co_await transfer(call, open.fid, true, op.offset, length);
@@ -105,8 +105,8 @@ Task do_write(Call& call) {
 Task do_copy(Call& call) {
   const Op& op = call.op();
   Open from, to;
-  if (int error = co_await find_file(call, op.handle, &from)) co_return error;
-  if (int error = co_await find_file(call, op.handle2, &to)) co_return error;
+  if (int error = co_await find_file(call, op.handle, op.object, O_RDONLY, &from)) co_return error;
+  if (int error = co_await find_file(call, op.handle2, op.object2, O_WRONLY, &to)) co_return error;
   const uint32_t piece = std::min(call.client().transfer_size(*from.fid), call.client().transfer_size(*to.fid));
   uint64_t done = 0;
   const uint64_t length = std::min(op.length, kLongestTransfer);

@@ -91,6 +91,16 @@ Task unlock_all(Call& call, ObjectId object, uint64_t owner) {
   co_return co_await unlocked(call, object, locks->fid, {}, owner);
 }
 
+Task unlock_through(Call& call, ObjectId object, HandleId handle) {
+  Object::Locks* locks = locks_of(call, object);
+  if (!locks) co_return 0;
+  const bool flocked = locks->table.clear_flock(handle);
+  std::vector<uint64_t> owners = locks->table.close(handle);
+  if (flocked) owners.push_back(handle);
+  for (const uint64_t owner : owners) co_await unlock_all(call, object, owner);
+  co_return 0;
+}
+
 Task do_record_lock(Call& call) {
   const Op& op = call.op();
   if (op.mode != F_RDLCK && op.mode != F_WRLCK && op.mode != F_UNLCK) co_return EINVAL;
@@ -112,7 +122,7 @@ Task do_record_lock(Call& call) {
       locks->table.clear(op.owner, range.start, range.end());
       co_return co_await unlocked(call, open.object, fid, range, op.owner);
     }
-    int error = locks->table.set(op.owner, range.start, range.end(), type == kLockWrite);
+    int error = locks->table.set(op.owner, range.start, range.end(), type == kLockWrite, op.handle);
     if (!error) {
       error = co_await ask_lock(call, fid, type, op.has(kOpWait) ? kMayWait : 0, range, op.owner);
       if (error && (locks = locks_of(call, open.object))) locks->table.clear(op.owner, range.start, range.end());
@@ -142,7 +152,6 @@ Task do_flock(Call& call) {
     }
     int error = locks->table.set_flock(op.handle, what == LOCK_EX);
     if (!error) {
-      if (Open* now = call.tree().open(op.handle)) now->flocked = true;
       error =
           co_await ask_lock(call, fid, what == LOCK_EX ? kLockWrite : kLockRead, op.has(kOpWait) ? kMayWait : 0, {}, op.handle);
       if (error && (locks = locks_of(call, open.object))) locks->table.clear_flock(op.handle);

@@ -2,6 +2,7 @@
 // Operations that look up, make, move and remove names.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -94,6 +95,36 @@ Task rename_by_wstat(Call& call, FidRef dir, std::string_view name, std::string_
   co_return co_await wstat(call, fid, set, false);
 }
 
+Task rename_name(Call& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
+  if (call.client().linux()) co_return co_await rename_linux(call, from, name, to, name2);
+  co_return co_await rename_by_wstat(call, from, name, name2);
+}
+
+// Three renames, by a name that nothing else has.
+Task exchange(Call& call, FidRef from, FidRef to) {
+  const Op& op = call.op();
+  const std::string aside = call.tree().hidden_name();
+  FidRef other;
+  call.auxiliary();
+  if (int error = co_await walk_one(call, to, op.name2, &other)) co_return error;
+  if (int error = co_await rename_name(call, from, op.name, from, aside)) co_return error;
+  call.harmful = true;  // from the start it would miss what it moved
+  call.auxiliary();
+  const int error = co_await rename_name(call, to, op.name2, from, op.name);
+  call.auxiliary();
+  if (!error) co_return co_await rename_name(call, from, aside, to, op.name2);
+  co_await rename_name(call, from, aside, from, op.name);
+  co_return error;
+}
+
+// 0: nothing has that name.
+Task find_no_name(Call& call, FidRef dir, std::string_view name) {
+  FidRef found;
+  call.auxiliary();
+  const int error = co_await walk_one(call, dir, name, &found);
+  co_return error == ENOENT ? 0 : error ? error : EEXIST;
+}
+
 // A file of our own, open.
 Task make_own(Call& call, FidRef dir, const std::string& name, FidRef* made) {
   if (!call.client().linux()) co_return co_await create_in(call, dir, name, 0600, kOpenBoth, "", made);
@@ -139,12 +170,7 @@ Task hide(Call& call, ObjectId parent, FidRef dir, std::string_view name, Object
   if (call.tree().stats_nameless == Tree::Knows::yes) co_return 0;
   const std::string hidden = call.tree().hidden_name();
   const bool linux = call.client().linux();
-  int error;
-  if (linux)
-    error = co_await rename_linux(call, dir, name, root, hidden);
-  else
-    error = co_await rename_by_wstat(call, dir, name, hidden);
-  if (error) co_return error;
+  if (int error = co_await rename_name(call, dir, name, root, hidden)) co_return error;
   ++call.client().counters.hidden;
   call.tree().hid(object, linux ? kRootObject : parent, hidden);
   co_return 0;
@@ -197,6 +223,19 @@ Task do_mkdir(Call& call) {
   co_return co_await made(call, rpc);
 }
 
+// What RENAME_WHITEOUT leaves where the file was.
+static Task make_whiteout(Call& call, FidRef dir) {
+  call.auxiliary();
+  if (!call.client().linux()) {
+    FidRef made;
+    co_return co_await create_in(call, dir, call.op().name, kDeviceMode, kOpenRead, "c 0 0", &made);
+  }
+  Rpc& rpc = call.ask(Type::mknod, false);
+  rpc.out().u32(dir->number).str(call.op().name).u32(S_IFCHR).u32(0).u32(0).u32(call.gid);
+  const Reply& reply = co_await call.client().send(rpc);
+  co_return reply.error;
+}
+
 Task do_mknod(Call& call) {
   const Op& op = call.op();
   FidRef dir;
@@ -223,7 +262,7 @@ Task do_symlink(Call& call) {
   const Op& op = call.op();
   FidRef dir;
   if (int error = co_await find_parent(call, &dir)) co_return error;
-  if (op.data.size() > kLongestTarget) co_return ENAMETOOLONG;
+  if (op.name.size() + op.data.size() + kSymlinkRest > call.client().longest_message()) co_return ENAMETOOLONG;
   if (!call.client().linux()) co_return co_await make_special(call, dir, kSymlinkMode | 0777, op.data);
   Rpc& rpc = call.ask(Type::symlink, false);
   rpc.out().u32(dir->number).str(op.name).str(op.data).u32(call.gid);
@@ -277,16 +316,20 @@ Task do_rename(Call& call) {
   FidRef from, to;
   if (int error = co_await find_parent(call, &from)) co_return error;
   if (int error = co_await call.tree().find_dir(call, op.parent2, &to)) co_return error;
+  if (op.flags & RENAME_NOREPLACE)
+    if (int error = co_await find_no_name(call, to, op.name2)) co_return error;
   call.tree().begin_rename();
+  if (op.flags & RENAME_EXCHANGE) {
+    const int error = co_await exchange(call, from, to);
+    call.tree().end_rename(op, error == 0);
+    co_return error;
+  }
   // A rename that was refused took no name away.
   if (!op.error && op.object2 != op.object && call.tree().must_hide(op.object2))
     co_await hide(call, op.parent2, to, op.name2, op.object2);
-  int error;
-  if (call.client().linux())
-    error = co_await rename_linux(call, from, op.name, to, op.name2);
-  else
-    error = co_await rename_by_wstat(call, from, op.name, op.name2);
+  const int error = co_await rename_name(call, from, op.name, to, op.name2);
   call.tree().end_rename(op, error == 0);
+  if (!error && (op.flags & RENAME_WHITEOUT)) co_return co_await make_whiteout(call, from);
   co_return error;
 }
 

@@ -125,7 +125,8 @@ class NinepTarget final : public Target {
     const Counters& c = shared_->client.counters;
     auto all = c.named();
     all.emplace_back("requests withdrawn", c.flushed);
-    if (c.unknown) all.emplace_back("errors in words of its own, the first '" + shared_->client.unknown_words() + "'", c.unknown);
+    if (c.unknown_words)
+      all.emplace_back("errors in words of its own, the first '" + shared_->client.unknown_words() + "'", c.unknown_words);
     return all;
   }
 

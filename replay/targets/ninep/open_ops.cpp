@@ -42,7 +42,7 @@ uint8_t plain_mode(uint32_t flags) {
 
 void keep_open(Call& call, FidRef fid) {
   const Op& op = call.op();
-  Open open{op.object, std::move(fid), op.open_flags, call.uid, false, nullptr};
+  Open open{op.object, std::move(fid), op.open_flags, call.uid, nullptr};
   if (op.kind == OpKind::opendir) open.listing = std::make_shared<Listing>();
   call.tree().add_open(op.handle, std::move(open));
 }
@@ -134,10 +134,7 @@ Task do_release(Call& call) {
   const Op& op = call.op();
   const Open* known = call.tree().open(op.handle);
   if (!known) co_return EBADF;
-  if (known->flocked) {
-    if (Object* o = call.tree().object(known->object); o && o->locks) o->locks->table.clear_flock(op.handle);
-    co_await unlock_all(call, known->object, 0);
-  }
+  co_await unlock_through(call, known->object, op.handle);
   Open open;
   if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
   int error = co_await call.client().clunk(&call, open.fid);
@@ -148,7 +145,8 @@ Task do_release(Call& call) {
 
 Task do_fsync(Call& call) {
   Open open;
-  if (int error = co_await call.tree().find_open(call, call.op().handle, &open)) co_return error;
+  const Op& op = call.op();
+  if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, O_RDONLY, &open)) co_return error;
   if (!call.client().linux()) {
     int error = co_await wstat(call, open.fid, Wstat(), true);
     FidRef named;  // servers that keep paths lose an open file that was renamed
@@ -157,7 +155,7 @@ Task do_fsync(Call& call) {
     co_return error;
   }
   Rpc& rpc = call.ask(Type::fsync);
-  rpc.out().u32(open.fid->number).u32(call.op().flags & 1);
+  rpc.out().u32(open.fid->number).u32(op.flags & 1);
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }

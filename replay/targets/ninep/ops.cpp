@@ -8,6 +8,7 @@
 
 #include "targets/guards.hpp"
 #include "targets/posix_acl.hpp"
+#include "targets/rename_flags.hpp"
 #include "targets/unicode.hpp"
 
 namespace fsr::ninep {
@@ -41,6 +42,8 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::read, exact, exact, exact, do_read, "Tread, as many as msize asks for");
   set(OpKind::write, exact, exact, exact, do_write, "Twrite, as many as msize asks for");
   set(OpKind::copy_file_range, approximate, approximate, approximate, do_copy, "Tread and Twrite");
+  set(OpKind::fallocate, approximate, approximate, approximate, do_fallocate,
+      "Tgetattr or Tstat, Tsetattr or Twstat of the size where it grows");
   set(OpKind::fsync, exact, exact, exact, do_fsync, "Tfsync; else a Twstat that changes nothing");
   set(OpKind::flush, exact, exact, exact, do_flush, "Tlock if the owner has locks, else nothing");
   set(OpKind::release, exact, exact, exact, do_release, "Tclunk");
@@ -55,7 +58,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::link, exact, exact, impossible, do_link, "Tlink or Tcreate");
   set(OpKind::unlink, exact, exact, exact, do_remove, "Tunlinkat; else Twalk, Tremove");
   set(OpKind::rmdir, exact, exact, exact, do_remove, "Tunlinkat; else Twalk, Tremove");
-  set(OpKind::rename, exact, approximate, approximate, do_rename, "Trenameat, Trename or Twstat");
+  set(OpKind::rename, exact, approximate, approximate, do_rename, "Trenameat, Trename or Twstat; NOREPLACE: first Twalk");
   set(OpKind::statfs, exact, impossible, impossible, do_statfs, "Tstatfs");
   set(OpKind::getxattr, exact, impossible, impossible, do_getxattr, "Txattrwalk, Tread, Tclunk");
   set(OpKind::setxattr, exact, impossible, impossible, do_setxattr, "Txattrcreate, Twrite, Tclunk");
@@ -103,8 +106,9 @@ Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
   const bool regular = S_ISREG(op.mode) || (op.mode & S_IFMT) == 0;
   switch (op.kind) {
     case OpKind::rename:
-      if (op.flags != 0) return impossible;
-      return a.dialect == Dialect::l || op.parent == op.parent2 ? fidelity : impossible;  // Twstat renames within a directory
+      if (a.dialect != Dialect::l && op.parent != op.parent2) return impossible;  // Twstat renames within a directory
+      if (a.dialect == Dialect::plain && (op.flags & RENAME_WHITEOUT)) return impossible;
+      return rename_fidelity(op, fidelity, a.privileged);
     case OpKind::mknod:
       if ((S_ISCHR(op.mode) || S_ISBLK(op.mode)) && !a.privileged) return impossible;
       if (a.dialect == Dialect::plain && regular) fidelity = exact;
@@ -114,6 +118,8 @@ Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
       return fidelity == exact && loses_mode_bits(op.mode, a, true) ? approximate : fidelity;
     case OpKind::write:
       return op.has(kOpAppend) ? approximate : fidelity;  // another client's append may come between
+    case OpKind::fallocate:
+      return op.mode == 0 ? fidelity : impossible;
     case OpKind::setattr:
       if (!op.set) return fidelity;
       if (a.dialect != Dialect::l && wstat_fidelity(*op.set, a.dialect) != exact) return wstat_fidelity(*op.set, a.dialect);

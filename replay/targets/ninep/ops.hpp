@@ -21,6 +21,7 @@ Task perform(Call& call);
 Task do_null(Call& call);
 Task do_getattr(Call& call);
 Task do_setattr(Call& call);
+Task do_fallocate(Call& call);
 Task do_access(Call& call);
 Task do_readlink(Call& call);
 Task do_statfs(Call& call);
@@ -70,5 +71,6 @@ Task wstat(Call& call, FidRef fid, Wstat set, bool harmless);
 Task remove_hidden(Call& call, ObjectId parent, const std::string& name);  // a failure is counted
 // Tells the server that the owner's locks, or all of them, are gone.
 Task unlock_all(Call& call, ObjectId object, uint64_t owner);
+Task unlock_through(Call& call, ObjectId object, HandleId handle);  // whatever was locked through the open instance
 
 }  // namespace fsr::ninep

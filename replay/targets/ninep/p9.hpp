@@ -23,7 +23,7 @@ constexpr uint16_t kPort = 564;
 constexpr uint32_t kNoFid = UINT32_MAX, kNoUid = UINT32_MAX;
 constexpr uint16_t kNoTag = UINT16_MAX;
 constexpr size_t kHeadSize = 7;
-constexpr size_t kLongestTarget = 3000;   // of a symlink, so that the request fits the least message
+constexpr size_t kSymlinkRest = 24;       // what a request for a symlink has beside name and target, at most
 constexpr unsigned kMostNames = 16;       // of one Twalk
 constexpr uint32_t kTransferHead = 24;    // what a message with data has beside them, at most (IOHDRSZ)
 constexpr uint32_t kLeastMsize = 4096;    // Linux's own least

@@ -132,6 +132,22 @@ Task Tree::find_open(Call& call, HandleId handle, Open* found) {
   co_return 0;
 }
 
+Task Tree::find_or_open(Call& call, HandleId handle, ObjectId id, uint32_t access, Open* found) {
+  const Object* o = object(id);
+  if (!handle && o && o->names.empty()) handle = o->last_open;
+  if (handle) co_return co_await find_open(call, handle, found);
+  FidRef fid;
+  if (int error = co_await find(call, id, &fid)) co_return error;
+  if (fid->qid_type & kQidSymlink) co_return EINVAL;
+  call.auxiliary();
+  *found = {id, nullptr, access, call.uid, nullptr};
+  if (fid->qid_type & kQidDir) {
+    found->flags = O_RDONLY;
+    found->listing = std::make_shared<Listing>();
+  }
+  co_return co_await open_copy(call, fid, found->flags, &found->fid);
+}
+
 void Tree::teach(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid) {
   if (id == kNoObject || id == kRootObject) return;
   Object& o = add_name(id, parent, name);

@@ -71,7 +71,6 @@ struct Open {
   FidRef fid;
   uint32_t flags = 0;  // O_*
   uint32_t uid = 0;
-  bool flocked = false;
   std::shared_ptr<Listing> listing;
 };
 
@@ -105,6 +104,8 @@ class Tree final : public KnownTree<Object, Open> {
   Task find_dir(Call& call, ObjectId object, FidRef* found);  // ENOTDIR
   // The open instance; opened again if its connection is gone. EBADF.
   Task find_open(Call& call, HandleId handle, Open* found);
+  // As find_open(). Without a handle, as in traces of stateless protocols: the object is opened for this call, in that O_ACCMODE.
+  Task find_or_open(Call& call, HandleId handle, ObjectId object, uint32_t access, Open* found);
 
   // Found or made: `fid` is not open, or nothing.
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid = nullptr);

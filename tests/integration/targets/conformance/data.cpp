@@ -134,6 +134,32 @@ void removed_directory(Case& c) {
   c.ok({.kind = OpKind::releasedir, .object = dir, .handle = h});
 }
 
+// As traces of stateless protocols ask for data: by object, whatever is open.
+void without_handle(Case& c) {
+  auto f = c.create(c.top, "file"), g = c.create(c.top, "copy");
+  c.close(f);
+  f.handle = 0;
+  c.write(f, 0, "0123456789");
+  require(c.read(f, 2, 3) == "234", "a read without an open file returns something else");
+  c.ok({.kind = OpKind::write, .op_flags = kOpAppend, .object = f.object, .length = 3}, "abc");
+  require(c.read(f, 0, 100) == "0123456789abc", "an append without an open file did not land at the end");
+  for (const Op& op : {Op{.kind = OpKind::fsync, .object = f.object}, Op{.kind = OpKind::fsyncdir, .object = c.top},
+                       Op{.kind = OpKind::fallocate, .object = f.object, .length = 20}})
+    if (c.d.can(op)) c.ok(op);
+  Attr set{.valid = kAttrSize, .size = 5};
+  require(c.set_and_get(f.object, set).size == 5, "truncate does not shorten");
+  const Op copy{.kind = OpKind::copy_file_range, .object = f.object, .object2 = g.object, .length = 5};
+  if (c.d.can(copy)) {
+    require(c.ok(copy).result == 5, "a copy without open files is short");
+    require(c.read(g, 0, 100) == "01234", "a copy without open files differs");
+  }
+  c.write(g, 0, "there");
+  c.ok({.kind = OpKind::unlink, .object = g.object, .parent = c.top, .name = "copy"});
+  require(c.read({g.object, 0}, 0, 100) == "there", "a file without a name is not read through what has it open");
+  c.close(g);
+  c.expect({.kind = OpKind::read, .object = c.top, .length = 10}, {EISDIR});
+}
+
 void record_locks(Case& c) {
   auto f = c.create(c.top, "file");
   HandleId other = c.open(f.object);
@@ -159,6 +185,19 @@ void record_locks(Case& c) {
   c.ok({.kind = OpKind::flush, .object = f.object, .handle = f.handle, .owner = 1});
   require(c.d.wait(waits).error == 0, "a lock that became free was not granted");
   c.close({f.object, other});
+  c.close(f);
+}
+
+// Locks of open file descriptions: each open instance is an owner of its own, which no flush names.
+void description_locks(Case& c) {
+  auto f = c.create(c.top, "file");
+  for (uint64_t owner = 1; owner <= 3; ++owner) {
+    const HandleId h = c.open(f.object);
+    const Op lock{.kind = OpKind::setlk, .mode = F_WRLCK, .object = f.object, .handle = h, .length = 10, .owner = owner};
+    if (c.d.can(lock)) c.ok(lock);
+    c.ok({.kind = OpKind::flush, .object = f.object, .handle = h, .owner = 1000});
+    c.close({f.object, h});
+  }
   c.close(f);
 }
 
@@ -308,7 +347,9 @@ std::vector<NamedCase> data_cases() {
           {"the first of two names of an open file is removed", linked_open},
           {"unlink while open", unlink_open},
           {"removed directory", removed_directory},
+          {"without a handle", without_handle},
           {"record locks", record_locks},
+          {"locks of open file descriptions", description_locks},
           {"reads and writes beside a lock", advisory_locks},
           {"whole-file locks", whole_file_locks},
           {"ranges", ranges},

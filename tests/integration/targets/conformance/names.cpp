@@ -115,8 +115,8 @@ void links(Case& c) {
 }
 
 void symlinks(Case& c) {
-  for (std::string_view to :
-       {std::string_view("/etc/passwd"), std::string_view("../../..\xff"), std::string_view(std::string_view("x"))}) {
+  const std::string longest(3500, 'x');  // a path is a page less one byte at most
+  for (std::string_view to : {std::string_view("/etc/passwd"), std::string_view("../../..\xff"), std::string_view(longest)}) {
     ObjectId id = Driver::new_object();
     Op link{.kind = OpKind::symlink, .object = id, .parent = c.top, .name = "link", .data = to};
     if (!c.d.can(link)) return;
@@ -279,6 +279,29 @@ void extended_attributes(Case& c) {
   c.close(f);
 }
 
+// As `cp -a` sets it: owner rwx, group r-x, others nothing.
+void minimal_access_list(Case& c) {
+  auto f = c.create(c.top, "file");
+  const ObjectId dir = c.mkdir(c.top, "dir");
+  const std::string_view list(
+      "\2\0\0\0"
+      "\1\0\7\0\377\377\377\377"
+      "\4\0\5\0\377\377\377\377"
+      "\40\0\0\0\377\377\377\377",
+      28);
+  for (const ObjectId object : {f.object, dir}) {
+    const Attr set{.valid = kAttrMode, .mode = 07711};  // without --privileged the sticky bit alone
+    const uint32_t upper = c.set_and_get(object, set).mode & 07000;
+    const Op op{
+        .kind = OpKind::setxattr, .object = object, .length = list.size(), .name = "system.posix_acl_access", .data = list};
+    if (!c.d.can(op)) continue;
+    c.ok(op);
+    const uint32_t mode = c.getattr(object).mode & 07777;
+    require(mode == (0750 | upper), fmt::format("an access list left mode {:o}, not {:o}", mode, 0750 | upper));
+  }
+  c.close(f);
+}
+
 }  // namespace
 
 std::vector<NamedCase> name_cases() {
@@ -293,7 +316,8 @@ std::vector<NamedCase> name_cases() {
           {"rename flags", rename_flags},
           {"big directory", big_directory},
           {"many directories", many_directories},
-          {"extended attributes", extended_attributes}};
+          {"extended attributes", extended_attributes},
+          {"minimal access list", minimal_access_list}};
 }
 
 }  // namespace fsr
