@@ -26,11 +26,4 @@ inline uint32_t set_id_bits(uint32_t mode) { return mode & (S_ISUID | (S_ISDIR(m
 // Extended attributes that only the privileged may set.
 inline bool is_guarded_xattr(std::string_view name) { return name.starts_with("trusted.") || name.starts_with("security."); }
 
-// The errno of a range that no file can have, else 0.
-inline int range_error(const Op& op) {
-  constexpr uint64_t kMost = INT64_MAX;
-  if (op.length == 0 || op.offset > kMost || op.length > kMost) return EINVAL;
-  return op.length > kMost - op.offset ? EFBIG : 0;
-}
-
 }  // namespace fsr

@@ -240,7 +240,8 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
     case OpKind::statfs:
       return 0;
     case OpKind::access:
-      return may(*node, op.mode) ? 0 : EACCES;
+      // What nobody may execute, root may not either.
+      return may(*node, op.mode) && (node->directory || !(op.mode & X_OK) || (node->mode & 0111)) ? 0 : EACCES;
     case OpKind::setattr:
       if (op.set->valid & kAttrMode) node->mode = op.set->mode;
       if (op.set->valid & kAttrSize) node->size = op.set->size;

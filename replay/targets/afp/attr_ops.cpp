@@ -7,7 +7,7 @@
 #include <ctime>
 
 #include "targets/afp/ops.hpp"
-#include "targets/guards.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/posix_acl.hpp"
 
 namespace fsr::afp {

@@ -10,6 +10,7 @@
 #include <array>
 
 #include "targets/guards.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/posix_acl.hpp"
 #include "targets/unicode.hpp"
 
@@ -112,7 +113,7 @@ Fidelity afp_fidelity(const Op& op, const Abilities& a) {
       if (!S_ISREG(op.mode) && (op.mode & S_IFMT) != 0) return impossible;
       break;
     case OpKind::fallocate:
-      return op.mode == 0 ? fidelity : impossible;
+      return lengthening_fidelity(op);
     case OpKind::setattr:
       return op.set ? setattr_fidelity(*op.set) : fidelity;
     case OpKind::setxattr:

@@ -83,23 +83,23 @@ int FileTree::create(Context& c) {
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
   int flags = kept_flags(c.op.open_flags) | O_CREAT, fd;
   // O_EXCL only as recorded: a mount of NFS makes other requests of it. But with --privileged there may be devices, which must
-  // not be opened. A pipe is opened without waiting, and given up.
-  if (options_.privileged)
-    flags = (flags & ~O_TRUNC) | O_EXCL;
-  else if (!(flags & O_EXCL))
-    flags |= O_NONBLOCK;
+  // not be opened. A pipe is opened without waiting, and closed again.
+  if (options_.privileged) flags = (flags & ~O_TRUNC) | O_EXCL;
+  const int waits = flags & O_EXCL ? 0 : O_NONBLOCK;
   {
     ActAs act(c.who);
-    mode_t mode = allowed_mode(c.op.mode);
-    fd = openat(at.fd(), at.name.c_str(), flags, mode);
+    const mode_t mode = allowed_mode(c.op.mode);
+    fd = open_here(at.fd(), at.name.c_str(), flags | waits, mode);
     if (fd < 0 && errno == EINVAL && (flags & O_DIRECT)) {
       ++direct_left_out_;
-      fd = openat(at.fd(), at.name.c_str(), flags & ~O_DIRECT, mode);
+      flags &= ~O_DIRECT;
+      fd = open_here(at.fd(), at.name.c_str(), flags | waits, mode);
     }
   }
   if (fd >= 0) {
     struct stat st;
-    if (!(flags & O_EXCL) && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) return close(fd), ENXIO;
+    // Reads of v9fs without waiting end early.
+    if (waits && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || fcntl(fd, F_SETFL, flags) != 0)) return close(fd), ENXIO;
     objects_.teach(c.op.object, c.op.parent, c.op.name, S_IFREG);
     return finish_open(c, fd, S_IFREG, true);
   }

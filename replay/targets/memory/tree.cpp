@@ -56,7 +56,7 @@ int MemoryTree::dispatch(Context& c) {
     case OpKind::access:
       if (int error = subject(c.op, &node)) return error;
       // Asked of no user in particular: what nobody may execute, root may not either.
-      return (c.op.mode & X_OK) && node->is_file() && !(node->attr.mode & 0111) ? EACCES : 0;
+      return (c.op.mode & X_OK) && !node->is_dir() && !(node->attr.mode & 0111) ? EACCES : 0;
     case OpKind::fsync:
     case OpKind::fsyncdir:
       return subject(c.op, &node);

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "targets/guards.hpp"
 #include "targets/nfs/nfs3_ops.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/posix_acl.hpp"
 
 namespace fsr::nfs {

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "targets/guards.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/posix_acl.hpp"
 #include "targets/rename_flags.hpp"
 
@@ -95,7 +96,7 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
         return Fidelity::approximate;
       return fidelity;
     case OpKind::fallocate:
-      return op.mode == 0 ? Fidelity::approximate : Fidelity::impossible;
+      return lengthening_fidelity(op);
     case OpKind::setxattr:
       return mode_of_minimal_acl(op) ? Fidelity::approximate : Fidelity::impossible;
     case OpKind::getlk:

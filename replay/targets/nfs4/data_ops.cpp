@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "targets/nfs4/ops.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/transfer.hpp"
 
 namespace fsr::nfs4 {
@@ -207,7 +208,7 @@ Task do_fallocate(Call& call) {
   const Op& op = call.op();
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
-  if (call.client().offers().allocate != kOk) co_return co_await lengthen(call, file);
+  if (!op.mode && call.client().offers().allocate != kOk) co_return co_await lengthen(call, file);
   Rpc& rpc = call.ask(file.who);
   rpc.compound.putfh(file.handle);
   op.mode ? rpc.compound.deallocate(file.stateid, op.offset, op.length)

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "targets/plain_fallocate.hpp"
 #include "targets/posix_acl.hpp"
 #include "targets/rename_flags.hpp"
 
@@ -75,7 +76,7 @@ Fidelity setxattr_fidelity(const Op& op, bool offered) {
 
 Fidelity fallocate_fidelity(const Op& op, bool offered) {
   constexpr uint32_t kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  if (!offered) return op.mode == 0 ? Fidelity::approximate : Fidelity::impossible;
+  if (!offered) return lengthening_fidelity(op);
   return op.mode == 0 || op.mode == kPunch ? Fidelity::exact : Fidelity::impossible;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "targets/ninep/ops.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/posix_acl.hpp"
 
 namespace fsr::ninep {

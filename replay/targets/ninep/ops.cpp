@@ -7,6 +7,7 @@
 #include <array>
 
 #include "targets/guards.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/posix_acl.hpp"
 #include "targets/rename_flags.hpp"
 #include "targets/unicode.hpp"
@@ -119,7 +120,7 @@ Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
     case OpKind::write:
       return op.has(kOpAppend) ? approximate : fidelity;  // another client's append may come between
     case OpKind::fallocate:
-      return op.mode == 0 ? fidelity : impossible;
+      return lengthening_fidelity(op);
     case OpKind::setattr:
       if (!op.set) return fidelity;
       if (a.dialect != Dialect::l && wstat_fidelity(*op.set, a.dialect) != exact) return wstat_fidelity(*op.set, a.dialect);

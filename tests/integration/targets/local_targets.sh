@@ -28,9 +28,9 @@ mkdir d
 fsshim capture d -o direct.zst --content full -- sh direct.sh 2>capture.err || not_ok 'capture for direct=1' "$(cat capture.err)"
 check_status 'direct=1: what is not of whole blocks is counted' 0 \
   'target +6[78] reads, writes and copies without O_DIRECT, not of whole blocks' \
-  traced direct.strace openat,pwritev2,fcntl fsreplay direct.zst "file:$disk/replayed?direct=1" --timing asap -q
+  traced direct.strace openat,openat2,pwritev2,fcntl fsreplay direct.zst "file:$disk/replayed?direct=1" --timing asap -q
 check 'direct=1: the content is the same' diff -r --exclude .fsreplay d "$disk/replayed"
-check 'direct=1: files are opened with O_DIRECT' grep -Eq 'openat\([0-9]+, "whole", .*O_DIRECT' direct.strace
+check 'direct=1: files are opened with O_DIRECT' grep -Eq 'openat2?\([0-9]+, "whole", .*O_DIRECT' direct.strace
 check_status 'direct=1 where there is none' 2 'expected file:DIRECTORY' fsreplay direct.zst 'file:?direct=1'
 rm -rf --one-file-system "$disk"
 
@@ -43,7 +43,7 @@ END
 mkdir -p made/named
 fsshim capture made -o made.zst -- sh -c 'cd made && sh ../make.sh' 2>capture.err || not_ok 'capture of creations' "$(cat capture.err)"
 check_status 'creations and listings: as recorded' 0 '100.000 % as recorded' \
-  traced made.strace openat,getdents64,lseek fsreplay made.zst "file:$scratch/remade" --timing asap -q
+  traced made.strace openat,openat2,getdents64,lseek fsreplay made.zst "file:$scratch/remade" --timing asap -q
 check 'a file is created with O_EXCL only where that was recorded' [ "$(grep -c 'O_CREAT.*O_EXCL' made.strace)" = \
   "$(grep -c 'exclusive.*O_CREAT' made.strace)" ]
 check 'a listing never seeks' sh -c '! grep -q "lseek(.*SEEK_SET" made.strace'
