@@ -4,6 +4,7 @@
 #include <linux/falloc.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "plan/name_views.hpp"
 
@@ -65,9 +66,7 @@ void Consequences::not_done(const Op& op) {
   if (unchanged_.size() > before) causes_.push_back(cause);
 }
 
-bool Consequences::follows(const Op& op) {
-  std::lock_guard lock(mutex_);
-  if (unchanged_.empty()) return false;
+std::optional<uint32_t> Consequences::cause_of(const Op& op) {
   collect(op);
   std::optional<uint32_t> cause;
   for (const Access& access : accesses_) {
@@ -75,8 +74,26 @@ bool Consequences::follows(const Op& op) {
     const auto found = unchanged_.find(access.key);
     if (found != unchanged_.end() && (!cause || causes_[found->second].seq < causes_[*cause].seq)) cause = found->second;
   }
+  return cause;
+}
+
+bool Consequences::would_remove(const Op& op) {
+  if (op.error != ENOTEMPTY) return false;
+  std::lock_guard lock(mutex_);
+  return !unchanged_.empty() && cause_of(op);
+}
+
+bool Consequences::follows(const Op& op, bool succeeded) {
+  std::lock_guard lock(mutex_);
+  if (unchanged_.empty()) return false;
+  const std::optional<uint32_t> cause = cause_of(op);
   if (!cause) return false;
   if (!first_ || causes_[*cause].seq < causes_[*first_].seq) first_ = cause;
+  if (op.error && succeeded) {  // what failed in the capture has changed the target's tree
+    Op done = op;
+    done.error = 0;
+    collect(done);
+  }
   spread(*cause);
   return true;
 }

@@ -37,13 +37,17 @@ class Consequences {
   };
 
   void not_done(const Op& op);
-  // Whether an operation whose outcome differs follows; if so, what it was to change counts as not done.
-  bool follows(const Op& op);
+  // Whether an operation whose outcome differs follows; if so, what it was to change counts as not done, and so does what it
+  // changed where it failed in the capture and succeeded on the target.
+  bool follows(const Op& op, bool succeeded);
+  // Whether the operation could remove a directory that was not empty in the capture, because what was in it was not made.
+  bool would_remove(const Op& op);
   std::optional<Cause> first();  // the earliest cause that something followed from
   LeftOut left_out();
 
  private:
   void collect(const Op& op);
+  std::optional<uint32_t> cause_of(const Op& op);
   void spread(uint32_t cause);
 
   std::mutex mutex_;

@@ -160,7 +160,7 @@ bool Worker::issue(Node& node, int64_t now) {
     return true;
   }
   Fidelity fidelity = run_.target.fidelity(op);
-  if (fidelity == Fidelity::impossible) {
+  if (fidelity == Fidelity::impossible || run_.consequences.would_remove(op)) {
     dispose(node, Disposal::impossible);
     return true;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/consequences.hpp"
 
+#include <cerrno>
+
 #include "catch.hpp"
 #include "engine/verify.hpp"
 #include "op_list.hpp"
@@ -11,16 +13,16 @@ TEST_CASE("what a file that was not made is asked for follows, and so does what 
   Consequences c;
   Op mkdir = name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5);
   mkdir.seq = 7;
-  CHECK_FALSE(c.follows(create_op({2, 3, 2}, 5, "a", 10, 3)));
+  CHECK_FALSE(c.follows(create_op({2, 3, 2}, 5, "a", 10, 3), false));
   c.not_done(mkdir);
   CHECK_FALSE(c.first());
-  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::lookup, 1, "e", 6)));  // of the same thread, beside it
-  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::mkdir, 1, "e", 6)));
-  CHECK(c.follows(name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5)));
-  CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3)));
-  CHECK(c.follows(object_op({6, 7, 2}, OpKind::write, 10, 3)));
-  CHECK(c.follows(object_op({6, 7, 2}, OpKind::getattr, 10)));
-  CHECK(c.follows(name_op({8, 9, 2}, OpKind::rmdir, 1, "d", 5)));
+  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::lookup, 1, "e", 6), false));  // of the same thread, beside it
+  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::mkdir, 1, "e", 6), false));
+  CHECK(c.follows(name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5), false));
+  CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::write, 10, 3), false));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::getattr, 10), false));
+  CHECK(c.follows(name_op({8, 9, 2}, OpKind::rmdir, 1, "d", 5), false));
   REQUIRE(c.first());
   CHECK(c.first()->seq == 7);
   CHECK(c.first()->kind == OpKind::mkdir);
@@ -32,14 +34,14 @@ TEST_CASE("only what depends on it follows: attributes, content and names apart"
   Op set = object_op({0, 1, 1}, OpKind::setxattr, 10);
   set.name = "user.x";
   c.not_done(set);
-  CHECK(c.follows(object_op({2, 3, 2}, OpKind::listxattr, 10)));
-  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::read, 10)));
-  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::getattr, 10)));
+  CHECK(c.follows(object_op({2, 3, 2}, OpKind::listxattr, 10), false));
+  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::read, 10), false));
+  CHECK_FALSE(c.follows(object_op({2, 3, 2}, OpKind::getattr, 10), false));
   c.not_done(object_op({4, 5, 1}, OpKind::fallocate, 11));
-  CHECK(c.follows(object_op({6, 7, 2}, OpKind::read, 11)));
-  CHECK_FALSE(c.follows(object_op({6, 7, 2}, OpKind::listxattr, 11)));
+  CHECK(c.follows(object_op({6, 7, 2}, OpKind::read, 11), false));
+  CHECK_FALSE(c.follows(object_op({6, 7, 2}, OpKind::listxattr, 11), false));
   c.not_done(object_op({8, 9, 1}, OpKind::getattr, 12));  // nothing depends on a question
-  CHECK_FALSE(c.follows(object_op({8, 9, 2}, OpKind::getattr, 12)));
+  CHECK_FALSE(c.follows(object_op({8, 9, 2}, OpKind::getattr, 12), false));
 }
 
 TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
@@ -73,4 +75,20 @@ TEST_CASE("what was not done and changed the captured tree is counted, the first
   CHECK(left_out.first.front().seq == 3);
   CHECK(left_out.first.front().name == "l3");
   CHECK(left_out.first.back().seq == 7);
+}
+
+TEST_CASE("a directory whose content was not made is not removed, and what its removal takes along follows") {
+  Consequences c;
+  Op rmdir = name_op({2, 3, 1}, OpKind::rmdir, 1, "d", 5);
+  rmdir.error = ENOTEMPTY;
+  CHECK_FALSE(c.would_remove(rmdir));
+  c.not_done(name_op({0, 1, 1}, OpKind::mknod, 5, "device", 6));
+  CHECK(c.would_remove(rmdir));
+  Op other = name_op({2, 3, 1}, OpKind::rmdir, 1, "e", 7);
+  CHECK_FALSE(c.would_remove(other));
+  other.error = ENOTEMPTY;
+  CHECK_FALSE(c.would_remove(other));
+  CHECK_FALSE(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
+  CHECK(c.follows(rmdir, true));
+  CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
 }
