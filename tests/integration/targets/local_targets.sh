@@ -55,4 +55,4 @@ fsshim capture kept -o kept.zst -- sh -c 'cd kept; mkdir d; mknod d/null c 1 3; 
 check_status 'what was not made is named as what the tree lacks' 1 \
   "^not clean: 1 of what was not issued change the tree, which will differ: operation [0-9]+ mknod 'null'$" \
   fsreplay kept.zst "file:$scratch/rekept" --timing asap -q
-check 'a directory that was not empty in the capture is not removed' cmp kept/d/file rekept/d/file
+check 'a directory that was not empty in the capture is not removed' [ -f rekept/d/file ]
