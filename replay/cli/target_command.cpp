@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "cli/target_actions.hpp"
+#include "targets/file/file_target.hpp"
 #include "targets/operations_table.hpp"
 #include "util/command.hpp"
 
@@ -63,6 +64,7 @@ std::string footer() {
 // 1 from here on: the target is there.
 int perform(const Action& action, const Arguments& arguments) {
   MonotonicClock clock;
+  require_directory(arguments.url);
   std::unique_ptr<Target> target = open_target(arguments.url, {.clock = &clock, .privileged = arguments.privileged});
   TargetActions actions(*target, clock);
   try {

@@ -9,6 +9,7 @@
 #include "targets/ninep/ninep_target.hpp"
 #include "targets/null/null.hpp"
 #include "targets/raw/raw_target.hpp"
+#include "targets/scheme.hpp"
 
 namespace fsr {
 
@@ -19,11 +20,10 @@ static constexpr const TargetPlugin* kPlugins[] = {
 std::span<const TargetPlugin* const> target_plugins() { return kPlugins; }
 
 std::unique_ptr<Target> open_target(const std::string& url, const TargetOptions& options) {
-  size_t letters = url.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+");
-  if (letters != 0 && letters != std::string::npos && url[letters] == ':') {
+  if (const std::string_view scheme = scheme_of(url); !scheme.empty()) {
     std::string known;
     for (const TargetPlugin* plugin : kPlugins) {
-      if (url.compare(0, letters, plugin->scheme) == 0) return plugin->open(url, options);
+      if (scheme == plugin->scheme) return plugin->open(url, options);
       known += std::string(known.empty() ? "" : ", ") + plugin->scheme + ":";
     }
     throw std::runtime_error(url + ": no such kind of target; there are " + known);

@@ -17,6 +17,7 @@
 #include "comparison.hpp"
 #include "existing_target.hpp"
 #include "subcommand.hpp"
+#include "targets/file/file_target.hpp"
 #include "util/output_file.hpp"
 
 namespace fsr::fsbench {
@@ -50,6 +51,7 @@ class Compare {
     comparison_.targets = options.targets;
     comparison_.program = fmt::format("{}", fmt::join(command, " "));
     comparison_.asked = options.rounds;
+    for (const std::string& target : comparison_.targets) require_directory(target);
     for (const std::string& target : comparison_.targets) comparison_.through.push_back(way_to(target));
   }
 

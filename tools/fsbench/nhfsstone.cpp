@@ -24,6 +24,7 @@
 #include "cluster/rank_options.hpp"
 #include "cluster/ranks.hpp"
 #include "cycle/life_cycle.hpp"
+#include "existing_target.hpp"
 #include "inputs/mix/mix_input.hpp"
 #include "mix/mix.hpp"
 #include "report/report.hpp"
@@ -111,7 +112,7 @@ class Nhfsstone {
     if (w.calls == 0) w.calls = 1;
     w.sizes = "nhfsstone";
     Place& place = places_.emplace_back();
-    place.target = open_target(options_.targets[d], {.clock = &clock_});
+    place.target = open_existing(options_.targets[d], clock_);
     place.input = std::make_unique<MixInput>(mix, w);
     place.report.target = place.target->name();
     if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size(), false);

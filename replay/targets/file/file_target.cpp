@@ -15,6 +15,7 @@
 
 #include "mount_requests.hpp"
 #include "session.hpp"
+#include "targets/scheme.hpp"
 #include "util/mountinfo.hpp"
 
 namespace fsr {
@@ -113,7 +114,12 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& options) {
+struct Location {
+  std::string path;
+  bool direct;
+};
+
+Location parse_location(const std::string& url) {
   std::string path = url.substr(strlen("file:"));
   if (path.starts_with("//")) path.erase(0, 2);  // file:///dir
   const bool direct = path.ends_with(kDirectOption);
@@ -122,12 +128,24 @@ std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& o
   if (struct stat st; path.find('?') != path.npos && stat(path.c_str(), &st) != 0)
     throw std::runtime_error(url + ": unknown option '" + path.substr(path.find('?') + 1) + "', expected direct=1");
   if (path.empty()) throw std::runtime_error(url + ": expected file:DIRECTORY or file:DIRECTORY?direct=1");
+  return {std::move(path), direct};
+}
+
+std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& options) {
+  Location location = parse_location(url);
   raise_descriptor_limit();
   umask(0);
-  return std::make_unique<FileTarget>(std::move(path), direct, options);
+  return std::make_unique<FileTarget>(std::move(location.path), location.direct, options);
 }
 
 }  // namespace
+
+void require_directory(const std::string& url) {
+  const std::string_view scheme = scheme_of(url);
+  if (!scheme.empty() && scheme != "file") return;
+  const std::string path = parse_location(scheme.empty() ? "file:" + url : url).path;
+  if (struct stat st; stat(path.c_str(), &st) != 0) throw std::runtime_error(path + ": " + strerror(errno));
+}
 
 const TargetPlugin file_plugin = {"file", "file:DIR[?direct=1]  a directory; DIR alone means the same", open_file, kMappings};
 

@@ -48,6 +48,14 @@ check 'nothing is left of it' bash -c '[ -z "$(ls -A "$1")" ]' - "$scratch/dir"
 check_status 'no such input' 1 '^fsreplay: /no/such: No such file or directory$' fsreplay target put "$scratch/dir" x /no/such
 check_status 'a path that leads out' 1 "'\.\.' is no name" fsreplay target stat "$scratch/dir" ../etc
 check_status 'no such directory' 2 'No such file or directory' fsreplay target stat "$scratch/no/such"
+for url in "$scratch/missing" "file:$scratch/missing" "file:$scratch/missing?direct=1"; do
+  for words in ls stat 'cat x'; do
+    read -r action path <<<"$words"
+    # shellcheck disable=SC2086
+    check_status "$action: no such directory, $url" 2 'No such file or directory|unknown option' fsreplay target $action "$url" $path
+  done
+done
+check 'none was made' test ! -e "$scratch/missing"
 check_status 'no such kind of target' 2 'no such kind of target' fsreplay target stat gopher://x/
 check_status 'no such server' 2 '^fsreplay: nfs: .*refused' fsreplay target stat 'nfs://127.0.0.1/x?nfsport=1&mountport=1'
 check_status 'no action' 2 '^fsreplay target: ' fsreplay target

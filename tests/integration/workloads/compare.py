@@ -112,7 +112,7 @@ def endings():
                               ("no program", ["a", "memory:"], 'fsbench compare: expected a program behind "--"'),
                               ("an unknown program", ["a", "memory:", "--", "fio"], 'fsbench compare: expected a program behind "--"'),
                               ("a target that is not there", ["a", "nowhere", *LITTLE],
-                               "fsbench compare: bonnie on nowhere measured nothing: fsbench bonnie: nowhere: No such file"),
+                               "fsbench compare: nowhere: No such file"),
                               ("wrong options of the program", ["a", "memory:", "--", "bonnie", "--wrong"],
                                "fsbench compare: bonnie on a measured nothing: fsbench: --wrong")):
         done = compare(*words)

@@ -129,4 +129,13 @@ refused "fsbench: an illegal load" 'illegal load value 0' fsbench nhfsstone -l 0
 refused "fsbench: illegal calls" 'illegal calls value x' fsbench nhfsstone -c x one
 refused "fsbench: a missing mixfile" 'nosuch.mix' fsbench nhfsstone -m nosuch.mix one
 refused "fsbench: a missing directory" 'no/such' fsbench nhfsstone no/such/place
+for missing in missing file:missing; do
+  refused "nhfsstone: no such target, $missing" 'missing: No such' fsbench nhfsstone $missing
+  refused "bonnie: no such target, $missing" 'missing: No such' fsbench bonnie -u root -d $missing
+  refused "nfstest: no such target, $missing" 'missing: No such' fsbench nfstest f $missing
+  refused "lantest: no such target, $missing" 'missing: No such' fsbench lantest $missing
+  check_status "postmark: no such target, $missing" 2 'missing: No such' sh -c "printf 'run\nquit\n' | fsbench postmark --location $missing"
+  refused "compare: no such target, $missing" 'missing: No such' fsbench compare memory: $missing -- lantest
+done
+check "none of these made it" test ! -e missing
 refused "fsbench: no personality" 'subcommand' fsbench
