@@ -8,7 +8,7 @@
 #include "fail.hpp"
 #include "latencies.hpp"
 #include "subcommands.hpp"
-#include "util/open_metrics.hpp"
+#include "util/metrics_text.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -43,9 +43,9 @@ void print_json(std::vector<FoundCapture>& captures) {
   puts(all.dump(2).c_str());
 }
 
-// As OpenMetrics text; only what answered has figures.
+// As Prometheus text; only what answered has figures.
 std::string metrics_text(std::vector<FoundCapture>& captures) {
-  using Type = OpenMetrics::Type;
+  using Type = MetricsText::Type;
   constexpr struct {
     const char *name, *field;
     Type type;
@@ -62,7 +62,7 @@ std::string metrics_text(std::vector<FoundCapture>& captures) {
       {"fsshim_ring_ratio", "ring_percent", Type::gauge, 100, "Share of the memory between serving and writing that is in use."},
       {"fsshim_elapsed_seconds", "elapsed", Type::gauge, 1e9, "Since the start of the capture."},
   };
-  OpenMetrics out;
+  MetricsText out;
   for (const auto& metric : kMetrics) {
     out.metric(metric.name, metric.type, metric.help);
     for (FoundCapture& c : captures)

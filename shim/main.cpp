@@ -122,7 +122,7 @@ static int run(int argc, char** argv) {
   Command list_command = program.subcommand("list", "Show running captures");
   list_command.flag("--json", json, "JSON on standard output");
   std::string metrics;
-  list_command.add("--metrics", metrics, "OpenMetrics text into this file, replaced as a whole").stands_for("FILE");
+  list_command.add("--metrics", metrics, "Prometheus text into this file, replaced as a whole").stands_for("FILE");
   std::string rotate_directory;
   Command rotate_command = program.subcommand("rotate", "Go on in a new piece of the trace");
   rotate_command.add("DIR", rotate_directory, "The captured directory").required();

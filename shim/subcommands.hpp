@@ -37,7 +37,7 @@ struct CaptureOptions {
 };
 
 int run_capture(CaptureOptions& options);  // the filter learns
-// `metrics`: a file for OpenMetrics text, in place of what is printed; empty: none.
+// `metrics`: a file for Prometheus text, in place of what is printed; empty: none.
 int run_list(bool json, const std::string& metrics);
 // `calls_only`: prints the ns that a call takes as the directory is now, with processors asleep and awake, and nothing else.
 int run_check(const std::string& directory, bool calls_only);

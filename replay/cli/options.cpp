@@ -49,7 +49,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   results.add("--results", out.results, "add everything measured to this SQLite file").stands_for("FILE");
   results.add("--label", out.label, "what to call this run there").stands_for("TEXT");
   results.add("--csv", out.csv, "write each interval into this file while it runs").stands_for("FILE");
-  results.add("--metrics", out.metrics, "keep OpenMetrics text of the run in this file").stands_for("FILE");
+  results.add("--metrics", out.metrics, "keep Prometheus text of the run in this file").stands_for("FILE");
   results.add_with("--interval", out.interval, parse_time_span, "of what is told over time (default 1s)").stands_for("TIME");
   results.add("--record", out.record, "a trace of what was issued and what came of it").stands_for("FILE");
   results.flag("--json", out.json, "the report as JSON on standard output");

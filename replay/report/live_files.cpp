@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "report/facts.hpp"
-#include "util/open_metrics.hpp"
+#include "util/metrics_text.hpp"
 
 namespace fsr {
 
@@ -58,10 +58,10 @@ MetricsFile::MetricsFile(const std::string& path, const std::string& input, cons
 }
 
 void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
-  using Type = OpenMetrics::Type;
+  using Type = MetricsText::Type;
   sum_.merge(interval.counts);
   differed_ += series.differed;
-  OpenMetrics out;
+  MetricsText out;
   auto each = [&](auto sample) {
     for (Row row = 0; row < kOpKinds; ++row)
       if (const Cell& cell = sum_[row]; cell.count + cell.failed) sample(op_name(OpKind(row)), cell, interval.counts[row]);

@@ -27,7 +27,7 @@ class CsvFile {
   std::string failure_;
 };
 
-// What a run did so far, as OpenMetrics text, for the textfile collector of a Prometheus node exporter. Each state takes the
+// What a run did so far, as Prometheus text, for the textfile collector of a Prometheus node exporter. Each state takes the
 // place of the one before as a whole.
 class MetricsFile {
  public:

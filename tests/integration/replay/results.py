@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a replay leaves for those who look at it later: the results database, CSV and OpenMetrics files that follow the run, the
+"""What a replay leaves for those who look at it later: the results database, CSV and Prometheus files that follow the run, the
 JSON report, and what is seen while it runs."""
 import contextlib
 import csv
@@ -8,11 +8,13 @@ import json
 import os
 import pty
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from lower_fs import Cases, put_on_path  # noqa: E402
@@ -117,6 +119,45 @@ def samples(text):
     return {m[1]: float(m[2]) for m in re.finditer(r"^([a-z_]+(?:\{.*?\})?) (\S+)$", text, re.M)}
 
 
+def node_exporter(text):
+    """What Debian's node exporter makes of the files, and whether the dashboard asks for what is in them."""
+    os.makedirs("collected/app")
+    with open("collected/run.prom", "w", encoding="ascii") as file:
+        file.write(text)
+    subprocess.run(["fsshim", "capture", "collected/app", "-o", "collected.zst", "--", "sh", "-c",
+                    "ls collected/app; fsshim list --metrics collected/capture.prom"], check=True, capture_output=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    with subprocess.Popen(["prometheus-node-exporter", "--collector.disable-defaults", "--collector.textfile",
+                           "--collector.textfile.directory=collected", f"--web.listen-address={address}"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as exporter:
+        page = ""
+
+        def answered():
+            nonlocal page
+            try:
+                with urllib.request.urlopen(f"http://{address}/metrics") as reply:
+                    page = reply.read().decode()
+                return True
+            except OSError:
+                return False
+        until(answered)
+        exporter.terminate()
+        errors = exporter.stderr.read()
+    cases.case("the node exporter takes the files of runs and captures", "\nnode_textfile_scrape_error 0\n" in page, errors[-500:])
+    types = dict(re.findall(r"^# TYPE (fs\S+) (\S+)$", page, re.M))
+    wrong = [name for name, kind in types.items() if (kind == "counter") != name.endswith("_total") or kind == "untyped"]
+    cases.case("with their types", types.get("fsreplay_operations_total") == types.get("fsshim_operations_total") == "counter" and not wrong, types)
+    with open(f"{os.path.dirname(os.path.abspath(__file__))}/../../../docs/grafana-dashboard.json", encoding="ascii") as file:
+        asked = {name for panel in json.load(file)["panels"] for target in panel.get("targets", [])
+                 for name in re.findall(r"\bfs[a-z]+_[a-z_]+", target["expr"])}
+    known = {name + suffix for name, kind in types.items() for suffix in (("", "_sum", "_count") if kind == "summary" else ("",))}
+    cases.case("the dashboard shows what there is", asked and asked <= known, asked - known)
+    bare = {re.sub("_(sum|count)$", "", name) for name in asked}
+    cases.case("all of it", set(types) <= bare, set(types) - bare)
+
+
 def live_files():
     seen, whole = [], True
     with subprocess.Popen(["fsreplay", "a.zst", "memory:", "-q", "--csv", "live.csv", "--metrics", "live.prom", "--interval", "300ms", "--json"],
@@ -134,7 +175,7 @@ def live_files():
         lines = list(csv.DictReader(file))
     cases.case("CSV has the columns of the intervals", set(lines[0]) - {"round"} == set(report["intervals"][0]), set(lines[0]))
     cases.case("and adds up", sum(int(r["operations"]) for r in lines if r["kind"] == "") == report["issued"], report["issued"])
-    cases.case("OpenMetrics text is whole at any moment", whole)
+    cases.case("Prometheus text is whole at any moment", whole)
     with open("live.prom", encoding="ascii") as file:
         last = file.read()
     counts = {k: v for k, v in samples(last).items() if k.startswith("fsreplay_operations_total")}
@@ -142,6 +183,7 @@ def live_files():
     families = re.findall(r"^# TYPE (\S+) (\S+)$", last, re.M)
     strays = [s for s in samples(last) if not any(s.startswith(name) for name, kind in families)]
     cases.case("every sample has its type", not strays and len(families) == len(set(families)), strays)
+    node_exporter(last)
     done = run("fsreplay", "a.zst", "memory:", "-q", "--csv", "live.csv")
     cases.case("an earlier CSV file is not replaced", done.returncode == 2 and "exists already" in done.stderr, done.stderr)
 

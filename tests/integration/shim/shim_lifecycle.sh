@@ -32,7 +32,7 @@ check "umount closes the trace" closing umount.zst unmounted
 
 start d stop.zst
 check_status "list shows a running capture" 0 "$capture +recording .*$scratch/d -> .*stop.zst" fsshim list
-check "list writes OpenMetrics text" fsshim list --metrics captures.prom
+check "list writes Prometheus text" fsshim list --metrics captures.prom
 check "its figures are those of the capture" grep -q "^fsshim_operations_total{directory=\"$scratch/d\",pid=\"[0-9]*\"} [0-9]" captures.prom
 check "it says that it records, and is whole" sh -c 'grep -q "^fsshim_recording{directory=\"$1/d\".*} 1$" captures.prom && tail -n 1 captures.prom | grep -qx "# EOF"' sh "$scratch"
 mkdir d/timed
@@ -40,7 +40,7 @@ listed() { fsshim list --json | python3 -c "import json, sys; print(*(c['latency
 check "latencies by kind of operation" eval 'for i in $(seq 100); do [ "$(listed count)" != 1 ] || break; sleep 0.1; done; [ "$(listed count)" = 1 ]'
 slowest=$(listed max_ns)
 check "as a summary, too" eval 'fsshim list --metrics captures.prom && grep -q "^fsshim_latency_seconds_count{directory=\"$scratch/d\",pid=\"$capture\",kind=\"mkdir\"} 1$" captures.prom'
-check_status "OpenMetrics text that can't be written" 2 'no/such.prom: No such file' fsshim list --metrics no/such.prom
+check_status "Prometheus text that can't be written" 2 'no/such.prom: No such file' fsshim list --metrics no/such.prom
 check_status "a second capture is refused" 2 "already captured" fsshim capture d -o second.zst
 check_status "a capture inside a captured tree is refused" 2 "already captured" fsshim capture d -o second.zst -- true
 check "the refused capture left no file" eval '! ls second.* 2>/dev/null'

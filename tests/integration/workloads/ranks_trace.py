@@ -211,7 +211,7 @@ def followed():
          and [int(row["from_ns"]) for row in rows] == sorted(int(row["from_ns"]) for row in rows), (rows, done.stderr))
     with open("f.prom", encoding="ascii") as file:
         counted = sum(int(float(n)) for n in re.findall(r'^fsreplay_operations_total\{kind="\w+"\} (\S+)$', file.read(), re.M))
-    case("OpenMetrics of all ranks", counted == report["issued"], counted)
+    case("metrics of all ranks", counted == report["issued"], counted)
     checked = run(FSTRACE, "verify", "f.zst")
     compared = run(FSTRACE, "compare", "app.zst", "f.zst")
     case("--record: one trace of all ranks, whole", checked.returncode == 0 and not [name for name in os.listdir() if name.startswith("f.zst.")], checked)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "open_metrics.hpp"
+#include "metrics_text.hpp"
 
 #include <fmt/format.h>
 #include <stdio.h>
@@ -25,22 +25,21 @@ static std::string quoted(std::string_view value) {
   return out + "\"";
 }
 
-void OpenMetrics::metric(std::string_view name, Type type, std::string_view help) {
-  constexpr const char* kNames[] = {"counter", "gauge", "summary", "info"};
-  name_ = name;
-  type_ = type;
-  text_ += fmt::format("# TYPE {0} {1}\n# HELP {0} {2}\n", name, kNames[unsigned(type)], help);
+void MetricsText::metric(std::string_view name, Type type, std::string_view help) {
+  constexpr const char* kNames[] = {"counter", "gauge", "summary", "gauge"};
+  name_ = fmt::format("{}{}", name, type == Type::counter ? "_total" : type == Type::info ? "_info" : "");
+  text_ += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name_, kNames[unsigned(type)], help);
 }
 
-void OpenMetrics::sample(const Labels& labels, double value, std::string_view suffix) {
+void MetricsText::sample(const Labels& labels, double value, std::string_view suffix) {
   text_ += name_;
-  text_ += type_ == Type::counter ? "_total" : type_ == Type::info ? "_info" : suffix;
+  text_ += suffix;
   for (size_t i = 0; i < labels.size(); ++i)
     text_ += fmt::format("{}{}={}", i ? "," : "{", labels[i].first, quoted(labels[i].second));
   text_ += fmt::format("{} {:.9g}\n", labels.empty() ? "" : "}", value);
 }
 
-std::string OpenMetrics::finish() { return text_ + "# EOF\n"; }
+std::string MetricsText::finish() { return text_ + "# EOF\n"; }
 
 // Whether the file at `path` has a name of its own that can be given to another: a device, a pipe, what standard output goes to
 // and what a link names that is not there are written to instead.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenMetrics text, and a file of it that is always whole. One thread.
+// Metrics in the text format of Prometheus, version 0.0.4, which its node exporter's textfile collector takes, and a file of them that
+// is always whole: its last line is the comment "# EOF". One thread.
 #pragma once
 
 #include <string>
@@ -9,20 +10,19 @@
 
 namespace fsr {
 
-class OpenMetrics {
+class MetricsText {
  public:
   using Labels = std::vector<std::pair<std::string_view, std::string_view>>;
   enum class Type { counter, gauge, summary, info };
 
-  // What follows belongs to that metric, until the next.
+  // Begins a metric, to which the samples that follow belong. The names of counters get "_total", those of infos "_info".
   void metric(std::string_view name, Type type, std::string_view help);
-  // `suffix`: "_sum", "_count" of a summary; counters and infos get theirs by themselves.
+  // `suffix`: "_sum", "_count" of a summary.
   void sample(const Labels& labels, double value, std::string_view suffix = "");
   std::string finish();
 
  private:
   std::string name_, text_;
-  Type type_ = Type::gauge;
 };
 
 // Replaces the file at `path`, behind links, at once; appends to what can't be replaced: a device, a pipe, standard output.
