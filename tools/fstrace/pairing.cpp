@@ -109,7 +109,10 @@ void Pairing::list(const Op& op, Side side) {
   l.known &= op.result == op.entries.size();
   l.names += op.result;
   for (const DirEntry& e : op.entries)
-    if (names_) l.sum += hash(e.name);
+    if (e.name == "." || e.name == "..")  // which some servers list, and others don't
+      --l.names;
+    else if (names_)
+      l.sum += hash(e.name);
 }
 
 // Begun again, or over.

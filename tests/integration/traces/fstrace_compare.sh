@@ -15,6 +15,7 @@ done
 ln -s file1 tree/link
 mv tree/file2 tree/renamed
 rm tree/file3
+ls -a tree
 exit 0
 S
 mkdir work
