@@ -89,7 +89,11 @@ CapturedDirectory find_captured(CaptureOptions& options) {
   const std::string directory = absolute(options.directory);
   UniqueFd root(open_directory(directory));
   std::optional<MountEntry> below = mount_of(root.get());
-  if (!below) throw Fail(directory + ": its mount is not in /proc/self/mountinfo");
+  if (!below)
+    throw Fail(
+        directory +
+        ": its mount is not in /proc/self/mountinfo, as in a chroot whose root is no mount point: capture from outside, or "
+        "make the root one (mount --bind ROOT ROOT) before chroot");
   if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
   refuse_needed(directory, root.get(), below->type, !in_namespace);
   if (options.uring)

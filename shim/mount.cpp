@@ -148,9 +148,20 @@ bool restrict_mount(const std::string& path, unsigned long flags) {
          mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | own_flags(own) | flags, nullptr) == 0;
 }
 
+// What helps root that may not mount.
+static const char* const kMountingRoot =
+    "root here lacks CAP_SYS_ADMIN, which mounting takes; give the container --cap-add SYS_ADMIN --device /dev/fuse";
+
 int open_fuse_device() {
   int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-  if (fd >= 0) return fd;
+  if (fd >= 0) {
+    struct stat s;
+    if (fstat(fd, &s) == 0 && S_ISCHR(s.st_mode) && s.st_rdev == makedev(10, 229)) return fd;
+    close(fd);
+    throw Fail(
+        "/dev/fuse is not the kernel's FUSE device: make it (mknod /dev/fuse c 10 229), or give the container --device "
+        "/dev/fuse");
+  }
   if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
     throw Fail("/dev/fuse is missing: load the kernel's fuse module (modprobe fuse)");
   if (errno == EACCES || errno == EPERM)
@@ -175,6 +186,7 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
            unsigned(s.st_mode & S_IFMT), unsigned(getuid()), unsigned(getgid()), kernel_checks ? ",default_permissions" : "");
   std::string point = "/proc/self/fd/" + std::to_string(dir_fd);
   if (mount(source.c_str(), point.c_str(), kMountType, flags, options) != 0) {
+    if (errno == EPERM && geteuid() == 0) throw Fail(source + ": no permission to mount over it: " + kMountingRoot);
     if (errno == EPERM) throw Fail(source + ": no permission to mount over it: run as root, or give a command after --");
     throw failed(source + ": mounting over it", errno);
   }
@@ -187,7 +199,7 @@ void enter_private_namespace(bool user) {
   uid_t uid = getuid();
   gid_t gid = getgid();
   auto refused = [&](const std::string& why) {
-    if (!user) return Fail("private mount namespace: " + why);
+    if (!user) return Fail("private mount namespace: " + why + (errno == EPERM ? std::string("; ") + kMountingRoot : ""));
     return Fail(
         "no private namespace for an unprivileged user (" + why +
         "): run as root, or allow user namespaces (sysctl user.max_user_namespaces=15000, kernel.unprivileged_userns_clone=1, "

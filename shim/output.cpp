@@ -52,6 +52,8 @@ int make_file(int directory, const std::string& path) {
 
 CaptureOutput::CaptureOutput(const std::string& trace, const std::string& directory, int root_fd, bool series, bool log)
     : trace_(trace.empty() ? default_name(directory) : trace), series_(series) {
+  if (trace_ == "-")
+    throw Fail("-o -: expected a file, beside which the mixfile goes; standard output is not possible (a file named -: ./-)");
   if (base_name(trace_).empty()) throw Fail(trace_ + ": expected a file name");
   const std::string stem = trace_.ends_with(".zst") ? trace_.substr(0, trace_.size() - 4) : trace_;
   mix_ = stem + ".mix";

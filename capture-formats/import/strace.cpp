@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "strace_import.hpp"
 #include "strace_times.hpp"
@@ -91,8 +92,20 @@ void Calls::lose(const CallSpec& spec) {
 
 namespace fsr {
 
+// What stands behind the process (-f) and the instruction pointer (-i).
+static std::string_view without_prefixes(std::string_view text) {
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    const bool bracket = text.starts_with('['), digit = !text.empty() && isdigit(static_cast<unsigned char>(text[0]));
+    const size_t end = bracket ? text.find(']') : digit ? text.find(' ') : text.npos;
+    if (end == text.npos) return text;
+    text.remove_prefix(end + 1);
+  }
+}
+
 // A line that has all but a time.
 static bool lacks_time(std::string_view text) {
+  text = without_prefixes(text);
   strace::Call call;
   return strace::parse_call(text, &call) && call.returned && strace::is_call_name(call.name);
 }

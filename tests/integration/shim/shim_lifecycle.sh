@@ -48,6 +48,13 @@ check_status "stop ends the capture" 0 "stopped: [0-9]+ operations" fsshim stop 
 ends_with "stopped ends with status 0" 0
 check "stop closes the trace" closing stop.zst "fsshim stop"
 check "the trace has the same latency" test "$((slowest / 1000))" -le "$(($(fstrace sql --csv stop.zst "select duration from ops where op = 'mkdir'" | tail -n 1) / 1000 + 1))"
+mkdir d2
+check_status "standard output is no trace file" 2 'standard output is not possible' fsshim capture d2 -o - -- true
+check "nothing was made of it" test ! -e ./-
+check_status "root without CAP_SYS_ADMIN is told what it lacks" 2 'lacks CAP_SYS_ADMIN' \
+  setpriv --bounding-set -sys_admin --inh-caps -sys_admin fsshim capture d2 -o e.zst -- true
+check_status "a /dev/fuse that is none" 2 '/dev/fuse is not the kernel.s FUSE device' \
+  unshare -m sh -c 'mount --bind /dev/null /dev/fuse && exec fsshim capture d2 -o e.zst -- true'
 check_status "a command without --" 2 'ls: not expected; a command follows --' fsshim capture d -o second.zst ls
 check_status "stop of nothing" 1 "not captured" fsshim stop d
 # In a /run of its own: others may capture on this machine.

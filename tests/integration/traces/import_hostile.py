@@ -19,6 +19,13 @@ SAMPLES = {
 }
 
 
+# Logs of strace without times: told as such whatever stands before the calls.
+TIMELESS = {"-f": "1234  openat(AT_FDCWD, \"/x\", O_RDONLY) = 3\n",
+            "-i": "[00007f1c9a6ea7b4] openat(AT_FDCWD, \"/x\", O_RDONLY) = 3\n",
+            "-f -i": "1234  [00007f1c9a6ea7b4] openat(AT_FDCWD, \"/x\", O_RDONLY) = 3\n",
+            "-f, on standard error": "[pid  1234] openat(AT_FDCWD, \"/x\", O_RDONLY) = 3\n"}
+
+
 def reversed_times(data):
     """The lines behind the first in reverse order; where calls and replies have lines of their own, pairs of them."""
     first, *others = data.splitlines(keepends=True)
@@ -96,6 +103,11 @@ def main():
             forced = next(s for other, s in SAMPLES.items() if other != name)[0]
             status, said = run("import", f"{DATA}/{forced}", "--format", name, "-o", out, "--force")
             cases.case(f"{forced} forced to be {name}", status == 2 and ("no operation" in said or "expected" in said), said)
+        for options, line in TIMELESS.items():
+            with open(spoilt, "w", encoding="ascii") as file:
+                file.write(line * 3)
+            status, said = run("import", spoilt, "-o", out, "--force")
+            cases.case(f"strace {options}, without times", status == 2 and "a log of strace without times" in said, said)
         status, said = run("import", f"{DATA}/msr.csv", "--format", "nonsense", "-o", out, "--force")
         cases.case("an unknown format", status == 2 and "expected one of" in said, said)
         status, said = run("import", f"{DATA}/../golden-v1.zst", "-o", out, "--force")
