@@ -6,8 +6,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include "cluster/mpi/module.hpp"
 
@@ -18,6 +20,12 @@ namespace {
 unsigned number_in(const char* variable) {
   const char* value = getenv(variable);
   return value ? unsigned(strtoul(value, nullptr, 10)) : 0;
+}
+
+// Returns the directory above the program's, which in a build tree is the build directory.
+std::string build_directory() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path().string();
 }
 
 }  // namespace
@@ -35,6 +43,7 @@ std::unique_ptr<Transport> join_launched(const Launch& launch) {
   const std::string file = fmt::format("fsr-mpi-{}.so", launch.implementation);
   // MPI looks for symbols of its own library when it loads its plugins.
   void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!module) module = dlopen((build_directory() + "/replay/cluster/" + file).c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!module) module = dlopen((FSR_MODULES "/" + file).c_str(), RTLD_NOW | RTLD_GLOBAL);
   const auto fail = [&](const std::string& why) {
     throw std::runtime_error(
@@ -43,7 +52,9 @@ std::unique_ptr<Transport> join_launched(const Launch& launch) {
   if (!module) {
     const std::string why = dlerror();
     const bool missing = why.find(file + ": cannot open shared object file: No such file") != std::string::npos;
-    fail(missing ? "there is no module for it: apt install fsreplay-mpi" : why);
+    fail(missing ? fmt::format("there is no module for it: apt install fsreplay-mpi, or set the build up anew with lib{}-dev",
+                               launch.implementation)
+                 : why);
   }
   const auto open = reinterpret_cast<OpenTransport*>(dlsym(module, kOpenTransport));
   if (!open) fail(file + " is no module of this program");

@@ -58,7 +58,7 @@ class SplitSurvey {
   void begin(const LiveState& before);
   // `op` was handed out by `order` just now.
   void add(const Op& op, const Linearizer& order);
-  // Throws std::runtime_error, one line, when there are fewer groups than ranks.
+  // With fewer groups than ranks, some ranks get nothing.
   Split deal(unsigned ranks, const ImageTree& image);
 
  private:

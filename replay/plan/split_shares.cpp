@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which group of threads goes to which rank.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <climits>
 #include <numeric>
 #include <queue>
-#include <stdexcept>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -123,7 +120,7 @@ class Dealer {
         if (load[rank] + parts_[group].load > Split::kMostLoad * mean_) continue;
         if (best == kNone || waits[rank] > waits[best] || (waits[rank] == waits[best] && load[rank] < load[best])) best = rank;
       }
-      // No rank is left without any.
+      // No rank is left without any, as long as there are groups.
       if (best == kNone || left <= size_t(std::ranges::count(load, 0.0))) best = lightest;
       left -= left > 0;
       shares.rank_of[group] = best;
@@ -158,13 +155,6 @@ std::vector<unsigned> SplitSurvey::share_out(unsigned ranks) {
     groups[found->second].load += threads_[i].load;
     group_of_thread.push_back(found->second);
   }
-  const auto busy = size_t(std::ranges::count_if(groups, [](const Group& group) { return group.operations > 0; }));
-  if (busy < ranks)
-    throw std::runtime_error(
-        fmt::format("its threads form {} {} without a common open file, expected one for each of {} ranks, at least: take fewer "
-                    "ranks, or --clones",
-                    busy, busy == 1 ? "group" : "groups", ranks));
-
   std::unordered_map<uint64_t, uint64_t> waits;
   for (const auto& [key, pair] : pairs_) {
     const uint32_t a = group_of_thread[key >> 32], b = group_of_thread[uint32_t(key)];

@@ -203,12 +203,7 @@ class TraceInput final : public Input {
   bool splits() const { return ranks_ > 1 && options_.clones.all == 1; }
 
   void split(SplitSurvey& survey, Image& image) {
-    Split made;
-    try {
-      made = survey.deal(ranks_, image.impl().tree);
-    } catch (const std::runtime_error& e) {
-      throw std::runtime_error(name_ + ": " + e.what());
-    }
+    Split made = survey.deal(ranks_, image.impl().tree);
     constexpr double kMostCut = 0.25;
     if (made.cut_part() > kMostCut && !force_)
       throw std::runtime_error(fmt::format(

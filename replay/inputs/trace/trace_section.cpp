@@ -24,6 +24,9 @@ static std::string split_text(const Split& split, uint64_t learnt) {
       "largest share {:.0f} % of the load\n",
       split.shares.size(), split.cut_part() * 100, format_count(split.cut), format_count(split.waits), format_count(learnt),
       largest->load * 100);
+  if (const auto idle = std::ranges::count(split.shares, 0u, &Split::Share::operations))
+    text += fmt::format("idle       {} of {} ranks: the trace has no more groups of threads without a common open file\n", idle,
+                        split.shares.size());
   for (const std::string& cut : split.first_cut) text += "cut        " + cut + "\n";
   return text;
 }

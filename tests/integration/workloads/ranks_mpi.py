@@ -5,6 +5,7 @@ process, ranks that are not told the same; ranks that are killed or stopped, wit
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 
@@ -16,8 +17,10 @@ HOST = os.uname().nodename
 LAUNCHER = ["mpirun", "--oversubscribe", "-np", "4"]
 MPICH = ["mpiexec.mpich", "-n", "4"]
 FSREPLAY = os.path.join(BUILD, "replay/fsreplay")
-WITHOUT_MODULE = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "LD_LIBRARY_PATH": ""}
-ENV = {**WITHOUT_MODULE, "LD_LIBRARY_PATH": os.path.join(BUILD, "replay/cluster")}
+# Programs of a build tree find their modules there.
+ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "LD_LIBRARY_PATH": ""}
+WITHOUT_MODULE = "./apart/fsbench"  # a copy that stands in no build tree
+MISSING = "there is no module for it: apt install fsreplay-mpi, or set the build up anew with"
 
 
 def ours(text):
@@ -41,7 +44,7 @@ def results():
          and len(dealt[1]) == 4 and all(48 <= n <= 50 for n in dealt[1]), (done.returncode, dealt, done.stderr))
     done = run(*LAUNCHER, FSBENCH, "vdbench", "-o", "out", "-", "fsd=f,anchor=d,files=40,size=8k", "fwd=w,fsd=f", "rd=r,fwd=w,format=clean", env=ENV)
     case("vdbench: nothing is left", done.returncode == 0 and os.listdir("d") in ([], ["vdb_control.file"]), (done, os.listdir("d")))
-    done = run("mpirun", "-np", "1", FSBENCH, "nfstest", "fd", env=WITHOUT_MODULE)
+    done = run("mpirun", "-np", "1", WITHOUT_MODULE, "nfstest", "fd", env=ENV)
     case("a launcher's only rank needs no module", done.returncode == 0 and "Best" in done.stdout, done)
 
 
@@ -49,8 +52,8 @@ def refused():
     script = f'[ $OMPI_COMM_WORLD_RANK != 2 ] || cd /; exec {FSBENCH} nfstest fd'
     parts = ["-np", "2", FSBENCH, "nfstest", "fd", ":", "-np", "1", FSBENCH, "nfstest", "fd", "m2"]
     for name, command, env, line in (
-            ("no module", [*LAUNCHER, FSBENCH, "nfstest", "fd"], WITHOUT_MODULE,
-             "fsbench nfstest: started as 4 ranks by a launcher of openmpi, but there is no module for it: apt install fsreplay-mpi"),
+            ("no module", [*LAUNCHER, WITHOUT_MODULE, "nfstest", "fd"], ENV,
+             f"fsbench nfstest: started as 4 ranks by a launcher of openmpi, but {MISSING} libopenmpi-dev"),
             ("a program for one process", [*LAUNCHER, FSBENCH, "compare", "a", "b", "--", "postmark"], ENV,
              "fsbench compare: started as 4 ranks by a launcher of openmpi, but it is for one process"),
             ("--ranks as well", [*LAUNCHER, FSBENCH, "nfstest", "--ranks", "2"], ENV,
@@ -119,8 +122,8 @@ def with_mpich():
     result = json.loads(done.stdout or '{"stages": [], "hosts": []}')
     case("MPICH: all bytes of all ranks", done.returncode == 0 and result["hosts"] == [HOST] * 4 and len(result["stages"]) == 4
          and all(sum(r["bytes"] for r in s["ranks"]) == s["total_bytes"] for s in result["stages"]), done)
-    done = run(*MPICH, FSBENCH, "nfstest", "fd", env=WITHOUT_MODULE)
-    why = "started as 4 ranks by a launcher of mpich, but there is no module for it: apt install fsreplay-mpi"
+    done = run(*MPICH, WITHOUT_MODULE, "nfstest", "fd", env=ENV)
+    why = f"started as 4 ranks by a launcher of mpich, but {MISSING} libmpich-dev"
     case("MPICH, no module: status 2 and why", done.returncode == 2 and ours(done.stderr)[:1] == ["fsbench nfstest: " + why], done)
     run_ = Running(*MPICH, FSBENCH, "nfstest", env=ENV)
     ranks = descendants(run_.run.pid, "fsbench")
@@ -139,8 +142,9 @@ def main():
     with scratch(in_memory=True) as place:
         os.mkdir("d")
         os.mkdir("tmp")
-        for env in (ENV, WITHOUT_MODULE):
-            env["TMPDIR"] = os.path.join(place, "tmp")
+        ENV["TMPDIR"] = os.path.join(place, "tmp")
+        os.mkdir("apart")
+        shutil.copy(FSBENCH, WITHOUT_MODULE)
         results()
         programs()
         with_mpich()

@@ -254,10 +254,12 @@ def refused():
     for name, words, pattern in (
             ("fewer clones than ranks", ["app.zst", "m", "--clones", "2", "--ranks", "3"], "--clones 2: expected one for each of 3 ranks, at least"),
             ("memory, which ranks don't share", ["app.zst", "memory:", "--ranks", "2"], "memory:: each process has its own, which ranks can't share"),
-            ("a single thread", ["alone.zst", "m", "--ranks", "2"], "alone.zst: its threads form 1 group without a common open file, expected one for each of 2 ranks, at least: take fewer ranks, or --clones"),
             ("standard input", ["-", "m", "--ranks", "2"], "-: for one process, not for ranks")):
         done = replay(*words)
         case(f"refused: {name}", done.returncode == 2 and done.stderr == f"fsreplay: rank 0 ({HOST}): {pattern}\n", done)
+    done = replay("alone.zst", "m", "--ranks", "3")
+    case("fewer groups of threads than ranks: ranks without work are reported", done.returncode == 0
+         and "idle       2 of 3 ranks: the trace has no more groups" in done.stdout, done)
     done = replay("mixed.zst", "m", "--ranks", "2")
     case("refused: more than a quarter of the waits would be cut", done.returncode == 2 and re.search(
         r"mixed.zst: split over 2 ranks, \d\d % of the waits between its operations would be cut, more than 25 % \(first: .*\): take fewer ranks, or --clones; --force", done.stderr), done)
