@@ -45,6 +45,11 @@ void Replay::open_outputs() {
   input->open_outputs();
 }
 
+// The version that is spoken, which a URL may leave to the default.
+static std::string dialect_text(const Target& target) {
+  return target.mapping() ? fmt::format(" ({})", target.mapping()->name) : "";
+}
+
 void Replay::open_target_for_run() {
   if (command.uid == "recorded") credentials = std::make_unique<CredentialMap>();
   if (command.uid.rfind("map=", 0) == 0)
@@ -55,6 +60,7 @@ void Replay::open_target_for_run() {
   target = open_target(
       url, {.clock = &clock, .privileged = command.privileged, .impersonate = credentials != nullptr, .force = command.force});
   report.target = target->name();
+  if (report.target.find("://") != report.target.npos) report.target += dialect_text(*target);
   if (report.target.starts_with("file:")) report.target_mount = mount_text(report.target.substr(5));
   if (command.cleanup && target->places_files())
     throw std::runtime_error(target->name() + ": has no tree, so there is nothing to clean up");
@@ -77,7 +83,7 @@ TraceHeader Replay::recording_header() const {
   header.program = "fsreplay " FSR_VERSION;
   utsname machine;
   if (uname(&machine) == 0) header.host = machine.nodename, header.kernel = machine.release;
-  header.directory = header.mount_source = report.target;
+  header.directory = header.mount_source = target->name();
   header.visibility = "what the replayer issued";
   header.edits = of.edits;
   header.edits.push_back(fmt::format("fsreplay {} of {}", input->settings(), of.id.empty() ? command.input : "trace " + of.id));

@@ -51,6 +51,12 @@ export -f traced
     echo "not ok - data that a restarted server lost is written again before it is committed: $counted, $(cat errors)"
     failed=1
   fi
+  if grep -q "\"target\": \"nfs://[^\"]* (NFSv3)\"" lossy.json; then
+    echo "ok - the report says which version was spoken"
+  else
+    echo "not ok - the report says which version was spoken: $(grep "\"target\"" lossy.json)"
+    failed=1
+  fi
   "$FSR_SOURCE/tests/integration/harness/catch_cases.sh" "$tests/nfs_target_test" || failed=1
   exit $failed' || failures_=1
 NFS_GRACE=1 "$FSR_SOURCE/tests/servers/ganesha" \
