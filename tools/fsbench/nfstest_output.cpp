@@ -19,6 +19,12 @@ void complain(const std::string& text) {
   fmt::print(stderr, "fsbench nfstest: {}\n", text);
 }
 
+// No READ of any rank reached a server.
+bool is_cached(const StageResult& result) {
+  return !result.writes && std::all_of(result.reports.begin(), result.reports.end(),
+                                       [](const StageReport& report) { return report.counted && report.wire_reads == 0; });
+}
+
 }  // namespace
 
 NfstestPrinter::NfstestPrinter(const Settings& settings, const Cluster& cluster, const NfstestOutput& options)
@@ -59,9 +65,10 @@ void NfstestPrinter::ended(const StageResult& result) {
   print(layout_.stage(result.writes, result.size, result.seconds));
   if (settings_.verbose && !result.writes) print("\n");
   const double rate = layout_.rate(result.size, result.seconds);
-  if (Best& best = best_[result.writes]; rate > best.rate) best = {result.size, rate};
+  const bool cached = is_cached(result);
+  if (Best& best = best_[result.writes]; rate > best.rate && !cached) best = {result.size, rate};
   tell_wrong(result);
-  if (!result.writes) tell_cached(result);
+  if (cached) tell_cached(result);
   if (options_.json) stages_.push_back(json_of(result));
 }
 
@@ -75,10 +82,10 @@ void NfstestPrinter::tell_wrong(const StageResult& result) {
 }
 
 void NfstestPrinter::tell_cached(const StageResult& result) {
-  for (const StageReport& report : result.reports)
-    if (cached_ || !report.counted || report.wire_reads != 0) return;
-  cached_ = true;
-  complain("no READ reached the server: the rates of reading are those of the client's cache");
+  ++cached_;
+  complain(
+      fmt::format("no READ reached the server for files of {}{}: this rate of reading is the client's cache's, and no best one",
+                  result.size, settings_.unit_name()));
 }
 
 nlohmann::json NfstestPrinter::json_of(const StageResult& result) const {
@@ -114,6 +121,7 @@ nlohmann::json NfstestPrinter::json_of(const StageResult& result) const {
           {"file_bytes", result.size * settings_.unit_bytes()},
           {"total_bytes", layout_.total(result.size) * settings_.unit_bytes()},
           {"seconds", result.seconds},
+          {"cached", is_cached(result)},
           {"bytes_per_second", layout_.rate(result.size, result.seconds) * double(settings_.unit_bytes())},
           {"fastest_rank_seconds", fastest},
           {"slowest_rank_seconds", slowest},
@@ -153,6 +161,7 @@ int NfstestPrinter::end(const Ending& ending) {
   if (settings_.verbose && whole) print(layout_.complete(ending.seconds));
   for (bool writes : {true, false})
     if (const Best& best = best_[writes]; best.rate > 0) print(layout_.best(writes, best.size, best.rate));
+  if (cached_ && best_[false].rate == 0) print("--- Best reading rate achieved: none, as the client's cache answered\n");
   if (options_.json) fmt::print(file_ ? file_ : stdout, "{}\n", json_of(ending).dump(2));
   const bool written = !file_ || (fflush(file_) == 0 && !ferror(file_));
   if (!written) complain(settings_.output + ": " + strerror(errno));

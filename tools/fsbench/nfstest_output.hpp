@@ -54,7 +54,7 @@ class NfstestPrinter {
   std::vector<uint64_t> skipped_;
   Best best_[2];  // of reading, of writing
   uint64_t wrong_ = 0, shown_ = 0;
-  bool cached_ = false;  // was told
+  unsigned cached_ = 0;  // stages of reading that the client's cache answered
   nlohmann::json stages_ = nlohmann::json::array();
 };
 

@@ -12,7 +12,7 @@ fi
 mkdir share "$NFS_VFS_DIR/mix"
 cat >job <<E
 #!/bin/sh
-mkdir /mnt/nfs /tmp/local
+mkdir /mnt/nfs /mnt/cached /tmp/local
 # Nothing cached: what is asked for goes over the wire, and some more.
 mount -t nfs -o vers=3,nolock,noac,lookupcache=none,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=$MOUNT_PORT,addr=10.0.2.2 \\
   10.0.2.2:$NFS_VFS_EXPORT/mix /mnt/nfs || { echo "not ok - guest: kernel NFS mount"; exit 1; }
@@ -20,6 +20,10 @@ fsreplay mix:nhfsstone /mnt/nfs --calls 300 --streams 1 -q --json >/share/nfs.js
 echo \$? >/share/nfs.status
 fsreplay mix:nhfsstone /tmp/local --calls 300 --streams 1 -q --json >/share/local.json 2>/share/local.err
 fsbench lantest /mnt/nfs --percent 1 -n 1 --json >/share/lantest.json 2>/share/lantest.err
+mount -t nfs -o vers=3,nolock,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=$MOUNT_PORT,addr=10.0.2.2 \\
+  10.0.2.2:$NFS_VFS_EXPORT/mix /mnt/cached || { echo "not ok - guest: a second NFS mount"; exit 1; }
+fsbench nfstest f/mnt/cached n1 uK m64 M64 >/share/cached.out 2>/share/cached.err
+umount /mnt/cached
 umount /mnt/nfs || { echo "not ok - guest: the NFS mount can be unmounted"; exit 1; }
 echo "ok - guest: the NFS mount can be unmounted"
 E
@@ -35,3 +39,6 @@ check "and so is the status" test "$(cat share/nfs.status)" = \
 check_report "a directory on no NFS is not waited for" share/local.json '"wire" not in r["mix"]' 'r["mix"]["valid"]' \
   'r["exit_status"] == 0'
 check_report "lantest runs on the mount, and names it" share/lantest.json 'len(r["rows"]) == 12' 'all(row["rate"] > 0 for row in r["rows"])' '" nfs " in r["through"]'
+check "nfstest: what the client's cache answered is no best rate of reading" \
+  sh -c 'grep -q "no READ reached the server for files of 64K" share/cached.err && grep -q "Best writing rate achieved: TWR=" share/cached.out &&
+         grep -q "Best reading rate achieved: none" share/cached.out'

@@ -257,7 +257,7 @@ def refused():
             ("standard input", ["-", "m", "--ranks", "2"], "-: for one process, not for ranks")):
         done = replay(*words)
         case(f"refused: {name}", done.returncode == 2 and done.stderr == f"fsreplay: rank 0 ({HOST}): {pattern}\n", done)
-    done = replay("alone.zst", "m", "--ranks", "3")
+    done = replay("alone.zst", "few", "--ranks", "3")
     case("fewer groups of threads than ranks: ranks without work are reported", done.returncode == 0
          and "idle       2 of 3 ranks: the trace has no more groups" in done.stdout, done)
     done = replay("mixed.zst", "m", "--ranks", "2")
