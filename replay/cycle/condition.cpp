@@ -77,6 +77,8 @@ Condition::Term Condition::parse(std::string_view text) {
       term.of = Term::Of::quantile, term.quantile = number(name.substr(1), text) / 100;
     else
       refuse(text);
+    // Whether seconds or milliseconds are meant is not to be guessed.
+    if (limit.empty() || (limit.back() >= '0' && limit.back() <= '9')) refuse(text);
     term.limit = double(parse_duration(limit));
   }
   if (term.limit <= 0 || term.quantile < 0 || term.quantile > 1) refuse(text);

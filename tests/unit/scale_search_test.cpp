@@ -87,6 +87,10 @@ TEST_CASE("a load breaks a condition by what was never answered, failed or diffe
   CHECK(lenient.measured(run) == "p99 > 5.00 ms");
 }
 
+TEST_CASE("conditions without a unit are refused") {
+  for (const char* bad : {"p99 < 10", "mean<1"}) CHECK_THROWS_AS(Condition(bad), std::invalid_argument);
+}
+
 TEST_CASE("a condition says how long a run must be for it") {
   CHECK(Condition("p99 < 10ms").least().operations == 2500);
   CHECK(Condition("p99 < 10ms").least().time == 400'000'000);

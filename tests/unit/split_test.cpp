@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -282,11 +283,17 @@ TEST_CASE("a split trace: what goes together stays together, and waits that are 
   CHECK(split.first_cut == std::vector<std::string>{"lookup f50 of thread 3 waits for create of thread 1"});
 }
 
-TEST_CASE("a split trace: too few groups of threads for the ranks") {
+TEST_CASE("a split trace: ranks beyond the number of groups get nothing") {
   std::vector<Op> ops = {create_op({0, 1, 1}, 1, "a", 10, 5), io_op({2, 3, 2}, OpKind::read, 10, 5),
                          object_op({4, 5, 3}, OpKind::getattr, 1)};
-  CHECK_THROWS_AS(analyze(ops, 3), std::runtime_error);
   CHECK(analyze(ops, 2).split.shares.size() == 2);
+  const Split split = analyze(ops, 3).split;
+  uint64_t operations = 0;
+  for (const Split::Share& share : split.shares) operations += share.operations;
+  CHECK(operations == ops.size());
+  CHECK(split.shares.size() == 3);
+  CHECK(std::ranges::count(split.shares, 0u, &Split::Share::operations) == 1);
+  CHECK(split.cut == 0);
 }
 
 TEST_CASE("a split trace: what another rank made is looked up before its first use, with what is above it") {

@@ -173,7 +173,7 @@ class Nhfsstone {
       s.seconds += double(r.elapsed) / 1e9 / double(places_.size());
       s.services.merge(r.service);
       s.responses.merge(r.response);
-      s.wire = s.wire && m.wire_known;
+      s.wire = s.wire && m.wire_known && m.wire_comparable;
       for (const MixRow& row : m.rows) {
         auto found = std::find_if(s.rows.begin(), s.rows.end(), [&](const MixRow& x) { return x.name == row.name; });
         if (found == s.rows.end()) {
@@ -196,7 +196,7 @@ class Nhfsstone {
   int report() const {
     const Sum s = sum();
     double off = 0;
-    // What the original calls got: the wire's where it can be told.
+    // What the original calls got: the wire's where it is known and has the mix's procedures, otherwise what was issued.
     auto got = [&](const MixRow& row) {
       const double all = s.wire ? s.wire_calls : double(s.calls);
       return all > 0 ? double(s.wire ? row.wire : row.issued) / all : 0;

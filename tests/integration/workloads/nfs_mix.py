@@ -205,6 +205,9 @@ def nhfsstone():
     case("its line has load and response where nhfsnums looks for them",
          len(fields) == 8 and fields[1] == "sec" and fields[3] == "calls" and fields[5] == "calls/sec" and fields[7] == "msec/call"
          and abs(float(fields[4]) - 500) < 50 and 0 < float(fields[6]) < 100, lines[-1])
+    ran = run(os.path.join(BUILD, "tools", "fsbench"), "nhfsstone", "-l", "500", "-c", "500", "-p", "4", os.environ["NFS4_MEM_URL"])
+    case("a mix of version 3 is valid on a server of version 4.1 when every call was issued", ran.returncode == 0 and "INVALID" not in ran.stdout,
+         ran.stdout + ran.stderr)
 
 
 if "NFS_MEM_URL" not in os.environ:
