@@ -22,8 +22,8 @@ namespace fsr {
 
 extern const TargetPlugin file_plugin;
 
-// Throws std::runtime_error if `url`, of any kind of target, is a directory of this machine that does not exist: for programs that,
-// unlike a replay, don't prepare their target.
+// Throws std::runtime_error if `url`, of any kind of target, is a directory of this machine that does not exist: for programs
+// that, unlike a replay, don't prepare their target.
 void require_directory(const std::string& url);
 
 }  // namespace fsr
