@@ -125,7 +125,8 @@ def node_exporter(text):
     with open("collected/run.prom", "w", encoding="ascii") as file:
         file.write(text)
     subprocess.run(["fsshim", "capture", "collected/app", "-o", "collected.zst", "--", "sh", "-c",
-                    "ls collected/app; fsshim list --metrics collected/capture.prom"], check=True, capture_output=True)
+                    "for i in $(seq 100); do ls collected/app; fsshim list --metrics collected/capture.prom; "
+                    "! grep -q ^fsshim_latency_seconds_count collected/capture.prom || break; sleep 0.1; done"], check=True, capture_output=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
