@@ -103,6 +103,7 @@ def programs():
         file.write("set number 50\nset transactions 200\nset location d\nrun\nquit\n")
     for launcher in LAUNCHER, MPICH:
         kind = launcher[0]
+        os.mkdir("fresh." + kind)
         for name, words, row in (("postmark", ["p.pm"], "transactions"),
                                  ("bonnie", ["-d", "d", "-s", "2", "-r", "0", "-n", "1", "-f", "-q", "-u", "0", "-m", "x"], "put_block"),
                                  ("nhfsstone", ["-l", "4000", "-c", "2000", "-p", "8", "fresh." + kind], "calls")):

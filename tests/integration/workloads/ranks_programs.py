@@ -75,6 +75,8 @@ def bonnie():
 
 def nhfsstone():
     options = ["-l", "3000", "-c", "1500", "-p", "8", "--json"]
+    os.mkdir("one")
+    os.mkdir("several")
     one, several = run(FSBENCH, "nhfsstone", *options, "one"), run(FSBENCH, "nhfsstone", *options, "--ranks", "3", "several")
     case("nhfsstone: the same directories", one.returncode == several.returncode == 0 and sorted(os.listdir("one")) == sorted(os.listdir("several")), several)
     ranks = json.loads(several.stdout or '{"ranks": []}')["ranks"]
