@@ -264,7 +264,7 @@ class Beside:
 
     def reclaimed_first(self, trace):
         """A server that remembers nothing, and opens and locks nothing anew before it heard that all is reclaimed."""
-        for _ in range(3):
+        for _ in range(8):
             problem, counters = self.restarted(trace)
             # What the server may or may not have done when it ended can't be told; then the restart is tried at another moment.
             if not counters.get("operations lost with a session"):
