@@ -83,7 +83,7 @@ const fsr_op* fsr_trace_next(fsr_trace* trace, const char** error) {
       return nullptr;
     }
     const Op& op = trace->batch.ops[trace->at++];
-    trace->two_names = op.kind == OpKind::rename || op.kind == OpKind::link;
+    trace->two_names = fsr::has_two_names(op);
     if (!trace->two_names) trace->paths.apply(op);
     describe(*trace, op);
     return &trace->op;

@@ -255,7 +255,7 @@ class OpsRows final : public TraceRows {
       }
       const Op& op = batch_.ops[at_++];
       if (op.seq > bounds_.last_seq || (ordered_ && op.start > bounds_.last_start)) return void(done_ = true);
-      if (op.kind == OpKind::rename)
+      if (has_two_names(op))
         pending_ = &op;
       else if (with_paths_)
         paths_.apply(op);

@@ -38,6 +38,10 @@ void visit_places(const Op& op, Put put, Remove remove) {
   }
 }
 
+// True: the operation gives an object a new name, beside or in place of an old one. Show it with the old name, and apply it to
+// Paths after that.
+inline bool has_two_names(const Op& op) { return op.kind == OpKind::rename || op.kind == OpKind::link; }
+
 // Where objects were last seen. Grows with the number of objects in the trace.
 class Paths {
  public:

@@ -40,7 +40,7 @@ int dump(Options& options) {
       if (!(more = op.start < options.selection.to())) break;
       any = true;
       // An operation is shown with the names as they were before it, and with its own.
-      const bool two_names = op.kind == OpKind::rename || op.kind == OpKind::link;
+      const bool two_names = has_two_names(op);
       if (!two_names) paths.apply(op);
       if (options.selection.matches(op, paths)) (options.json ? op_json : op_text)(out, op, paths);
       if (two_names) paths.apply(op);

@@ -93,7 +93,7 @@ Counts write_all(TraceReader& reader, Options& options, ExportFormat& format, Ou
     for (const Op& op : batch.ops) {
       if (!(more = op.start < options.selection.to())) break;
       // What has an old and a new name is shown by the old one.
-      const bool two_names = op.kind == OpKind::rename || op.kind == OpKind::link;
+      const bool two_names = has_two_names(op);
       if (!two_names) paths.apply(op);
       if (options.selection.matches(op, paths)) {
         ++counts.seen;
