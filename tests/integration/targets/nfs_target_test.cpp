@@ -2,6 +2,8 @@
 // The NFSv3 target on a real server: see nfs_mounted.hpp.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -160,10 +162,13 @@ TEST_CASE("what version 3 can't express is refused") {
   for (OpKind kind : {OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
                       OpKind::removexattr, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
     Op op{.kind = kind, .object = file, .handle = 1};
+    if (kind == OpKind::fallocate) op.mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
     CHECK(m.target->fidelity(op) == Fidelity::impossible);
     CHECK(m.run(op) == EOPNOTSUPP);
   }
-  CHECK(m.target->fidelity({.kind = OpKind::rename, .flags = 1}) == Fidelity::impossible);
+  CHECK(m.target->fidelity({.kind = OpKind::fallocate}) == Fidelity::approximate);
+  CHECK(m.target->fidelity({.kind = OpKind::rename, .flags = RENAME_NOREPLACE}) == Fidelity::approximate);
+  CHECK(m.target->fidelity({.kind = OpKind::rename, .flags = 8}) == Fidelity::impossible);
   CHECK(m.target->fidelity({.kind = OpKind::rename}) == Fidelity::exact);
 }
 
