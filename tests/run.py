@@ -39,6 +39,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 MOST_UNSTEADY = 3
+SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ubsan.supp")
 
 
 def begin_test():
@@ -105,7 +106,7 @@ class TestRun:
         for old in glob.glob(speech + ".*"):
             os.unlink(old)
         env["ASAN_OPTIONS"] = f"detect_stack_use_after_return=0:log_path={speech}"
-        env["UBSAN_OPTIONS"] = f"halt_on_error=1:print_stacktrace=1:log_path={speech}"
+        env["UBSAN_OPTIONS"] = f"halt_on_error=1:print_stacktrace=1:log_path={speech}:suppressions={SUPPRESSIONS}"
         env["TSAN_OPTIONS"] = f"halt_on_error=1:log_path={speech}"
         env["LSAN_OPTIONS"] = f"log_path={speech}"
         scratch = tempfile.mkdtemp(prefix="fsshim-run.")
