@@ -97,9 +97,13 @@ std::string LifeCycle::close() {
   std::unique_ptr<OpSource> closing = input_.closing();
   if (!closing || stop_.load()) return "";
   try {
-    const RunOptions plain{.timing = Timing::asap, .workers = report_.options.workers, .stop = &stop_};
-    const uint64_t failed = fsr::run(*closing, target_, clock_, plain).differed();
-    return failed ? fmt::format("{} open files could not be closed after the run", format_count(failed)) : "";
+    // Ends at the first failure: a server that no longer answers would let each file wait for its timeout, one after another.
+    // Files that stay open are closed with the session.
+    const RunOptions plain{.timing = Timing::asap, .workers = report_.options.workers, .stop_on_error = true, .stop = &stop_};
+    const RunResult closed = fsr::run(*closing, target_, clock_, plain);
+    if (!closed.differed()) return "";
+    return "open files could not be closed after the run: " +
+           (closed.mismatches.empty() ? std::string("no answer") : closed.mismatches.front().got);
   } catch (const std::runtime_error& e) {
     return fmt::format("nothing was closed after the run: {}", e.what());
   }

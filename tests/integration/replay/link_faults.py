@@ -201,6 +201,19 @@ class Beside:
                             f"{play.returncode}, {output[-300:]}")
         between.close()
 
+    def left_open(self):
+        """A mix with many files open, whose server fell silent: they do not wait for their time limit one after another."""
+        between = self.proxy()
+        mix = subprocess.Popen([built("replay/fsreplay"), "mix:sfs97-v3", self.url(self.place(), 1), "--streams", "1", "--load", "max",
+                                "--duration", "2s", "-q", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        between.await_requests(10 * UNDER_WAY, mix)  # far more than its preparation takes
+        between.pause()
+        problem, report = self.ended(mix, 2 + 5 * 1 + SOON + SLACK)
+        between.close()
+        if not problem and not any("could not be closed" in why or "nothing was closed" in why for why in report["not_clean"]):
+            problem = report["not_clean"]
+        self.cases.case(f"{self.kind}: files left open by a server that fell silent hold up nobody", not problem, problem)
+
     def silent(self, trace):
         """No ^C: each operation ends with its time limit, which what it is made of and reconnects share."""
         between = self.proxy()
@@ -336,6 +349,8 @@ def beside_server(kind, runs, work_trace, once_trace):
                          "an extended attribute is not made or removed twice", lost=4)
     target.broken(work_trace)
     target.says_nothing(once_trace)
+    if kind != "nfs3":  # which opens nothing
+        target.left_open()
     target.silent(work_trace)
     target.interrupted(work_trace, runs)
     return cases.status()
