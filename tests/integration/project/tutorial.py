@@ -69,7 +69,9 @@ def main():
             with open(f"{scratch.path}/where", encoding="utf-8") as f:
                 where = f.read().rstrip("\n")
             lost = missing(shown, done.stdout.splitlines())
-            cases.case(command, done.returncode == 0 and lost is None,
+            # A machine may take less than the capture's load within the condition, or more than there is to ask for: status 1.
+            fine = (0, 1) if "--find-scale" in command else (0,)
+            cases.case(command, done.returncode in fine and lost is None,
                        f"status {done.returncode}, not printed: {lost}\n{done.stdout[-2000:]}")
     return cases.status()
 
