@@ -186,7 +186,7 @@ def moved():
     alone = replay("links.zst", "unmoved", "--json")
     case("renamed by others: by one process as recorded", alone.returncode == 0, alone.stderr)
     for ranks in 2, 4:
-        report = document(done := replay("links.zst", f"moved{ranks}", "--ranks", str(ranks), "--force", "--json"))
+        report = document(done := replay("links.zst", f"moved{ranks}", "--scale", "0.5x", "--ranks", str(ranks), "--force", "--json"))
         case(f"renamed by others: by {ranks} ranks as recorded", done.returncode == 0 and report["matched"] == report["issued"] == document(alone)["issued"]
              and report["streams"] == document(alone)["streams"] and report["split"]["looked_up"] > 3, (report.get("not_clean"), report.get("mismatches", [])[:4]))
         alike(f"renamed by others: the tree of one process, by {ranks}", "unmoved", f"moved{ranks}")
@@ -288,7 +288,7 @@ def on_server():
             case(f"{name}: {how}: every outcome as recorded", report["differed"] == 0 and report["matched"] == report["issued"] > 400,
                  (report.get("not_clean"), report.get("mismatches", [])[:4]))
             run("sh", "-c", f"rm -rf {directory}/* {directory}/.fsreplay")
-        report = document(done := replay("plain.zst" if name == "AFP" else "links.zst", url, "--ranks", "3", "--json", "--force"))
+        report = document(done := replay("plain.zst" if name == "AFP" else "links.zst", url, "--scale", "0.5x", "--ranks", "3", "--json", "--force"))
         case(f"{name}: what other ranks rename: every outcome as recorded", done.returncode == 0 and report["matched"] == report["issued"] > 400,
              (report.get("not_clean"), report.get("mismatches", [])[:4]))
         run("sh", "-c", f"rm -rf {directory}/* {directory}/.fsreplay")
