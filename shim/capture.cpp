@@ -251,7 +251,7 @@ int run_capture(CaptureOptions& options) {
     _exit(1);
   };
   StallWatch stalls(options.stall);
-  bool aborted = false, told_end = false, told_mappings = false, told_fills = false;
+  bool aborted = false, told_end = false, told_mappings = false, told_fills = false, told_lost = false;
   auto news = [&](bool trace_closed, int64_t now) {
     // The number is another's from now on.
     if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
@@ -269,6 +269,8 @@ int run_capture(CaptureOptions& options) {
       lines.push_back(
           "sendfile or splice is in use: it may send bytes that were replaced milliseconds ago; of its reads, those that fill "
           "pages are recorded");
+    if (page_drops && page_drops->lost() && !std::exchange(told_lost, true))
+      lines.push_back("pages that sendfile and splice read are kept from now on: what drops them was ended or stopped");
     if (trace_closed) return lines;
     start_times.take([&shim](pid_t tid, uint64_t ticks) { shim.processes.started(tid, ticks); });
     for (std::string& line : watch.look(now)) lines.push_back(std::move(line));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -25,6 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kUse = 1ms;      // for the caller to use the pages
 constexpr auto kPatience = 1s;  // with the kernel, once nobody is left to answer reads
+constexpr int kEndMs = 3000;    // for that process to end, far more than kPatience; somebody may have stopped it
 
 struct Message {
   enum class Kind : uint64_t { connection, filled } kind;
@@ -104,13 +106,19 @@ PageDrops::PageDrops(int fuse_fd) {
     close(pipe_);
     throw failed("fork", error);
   }
-  // Full only while the kernel holds that process up; pages filled meanwhile stay.
+  // Full only while that process is held up; pages that are filled meanwhile stay.
   fcntl(pipe_, F_SETFL, O_NONBLOCK);
 }
 
 PageDrops::~PageDrops() {
   close(pipe_);
-  waitpid(pid_, nullptr, 0);
+  for (int waited = 0; waitpid(pid_, nullptr, WNOHANG) == 0; waited += 10) {
+    if (waited >= kEndMs) {
+      kill(pid_, SIGKILL);
+      return;
+    }
+    usleep(10'000);
+  }
 }
 
 void PageDrops::connection(unsigned number) {
@@ -121,7 +129,7 @@ void PageDrops::connection(unsigned number) {
 void PageDrops::filled(uint64_t node) {
   fills_.fetch_add(1, std::memory_order_relaxed);
   const Message message{Message::Kind::filled, node};
-  (void)!write(pipe_, &message, sizeof message);
+  if (write(pipe_, &message, sizeof message) < 0) lost_.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace fsr::shim

@@ -30,11 +30,14 @@ class PageDrops {
   // A read was answered that filled pages of the kernel's inode `node`. Waits for nobody; any thread.
   void filled(uint64_t node);
   uint64_t fills() const { return fills_.load(std::memory_order_relaxed); }
+  // True: some pages are not dropped, because that process has ended or does not go on.
+  bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
   int pipe_ = -1;
   pid_t pid_ = -1;
   std::atomic<uint64_t> fills_{0};
+  std::atomic<bool> lost_{false};
 };
 
 }  // namespace fsr::shim

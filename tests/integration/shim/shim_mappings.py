@@ -5,6 +5,7 @@ survive a capture that starts and ends while they are in use. What was first ope
 are not the lower file's own, a capture stays mounted after its end for whoever may have some."""
 import mmap
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -260,6 +261,13 @@ def send(path, to):
         os.sendfile(target, fd, 0, 1 << 20)
 
 
+def dropper_of(capture):
+    """The process among the capture's own that has the device open."""
+    with open(f"/proc/{capture}/task/{capture}/children", encoding="ascii") as f:
+        children = f.read().split()
+    return next(int(pid) for pid in children if any(os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/fuse" for fd in os.listdir(f"/proc/{pid}/fd")))
+
+
 def sendfile(cases, scratch, directory):
     with open(f"{directory}/sent", "wb") as f:
         f.write(bytes(64 * PAGE))
@@ -280,6 +288,19 @@ def sendfile(cases, scratch, directory):
     dump = [line for line in run(fstrace_program(), "dump", trace).splitlines() if " read sent" in line]
     cases.case("reads of sendfile are recorded as the kernel's", status == 0 and len(dump) >= 3 and all("kernel" in line for line in dump),
                (status, dump[:3]))
+    for number, how in ((signal.SIGKILL, "killed"), (signal.SIGSTOP, "stopped")):
+        capture = Capture(directory, f"{scratch.path}/helper-{how}.zst")
+        os.kill(dropper_of(capture.process.pid), number)
+        with open(f"{directory}/sent", "r+b") as source, open(f"{scratch.path}/sent", "wb") as target:
+            sends = [os.sendfile(target.fileno(), source.fileno(), 0, PAGE) for _ in range(100)]
+        capture.process.terminate()
+        try:
+            status = capture.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            status = "it does not end"
+            capture.process.kill()
+            capture.process.wait()
+        cases.case(f"the process that drops pages is {how}: nobody waits for it", status == 0 and set(sends) == {PAGE}, status)
     # The kernel is told to drop pages all the time, and waits for those that are being read.
     left = []
     for i in range(8):
