@@ -265,7 +265,7 @@ int run_capture(CaptureOptions& options) {
     if (const int error = shim.backings.refused(); error != 0 && !std::exchange(told_mappings, true))
       lines.push_back(std::string("mappings of some files do not agree with changes by others, because the kernel refuses: ") +
                       strerror(error));
-    if (page_drops && page_drops->fills() != 0 && !std::exchange(told_fills, true))
+    if (page_drops && page_drops->used() && !std::exchange(told_fills, true))
       lines.push_back(
           "sendfile or splice is in use: it may send bytes that were replaced milliseconds ago; of its reads, those that fill "
           "pages are recorded");

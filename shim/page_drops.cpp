@@ -111,6 +111,7 @@ PageDrops::PageDrops(int fuse_fd) {
 }
 
 PageDrops::~PageDrops() {
+  unwritten_.reset();
   close(pipe_);
   for (int waited = 0; waitpid(pid_, nullptr, WNOHANG) == 0; waited += 10) {
     if (waited >= kEndMs) {
@@ -124,10 +125,11 @@ PageDrops::~PageDrops() {
 void PageDrops::connection(unsigned number) {
   const Message message{Message::Kind::connection, number};
   (void)!write(pipe_, &message, sizeof message);
+  unwritten_ = std::make_unique<UnwrittenFiles>([this](uint64_t node) { filled(node); });
 }
 
 void PageDrops::filled(uint64_t node) {
-  fills_.fetch_add(1, std::memory_order_relaxed);
+  used_.store(true, std::memory_order_relaxed);
   const Message message{Message::Kind::filled, node};
   if (write(pipe_, &message, sizeof message) < 0) lost_.store(true, std::memory_order_relaxed);
 }

@@ -3,7 +3,8 @@
 //
 // These calls read through the page cache of the FUSE inode, which nothing updates when the file changes: they would find the old
 // bytes for as long as the kernel keeps the inode. So the kernel is told to drop the pages (FUSE_NOTIFY_INVAL_INODE) one
-// millisecond after each read that filled some, when the caller has used them mostly. Within that time they may be old.
+// millisecond after each read that filled some, when the caller has used them mostly. Within that time they may be old. Pages of
+// a file that nobody has open for writing stay until that changes (see unwritten_files.hpp).
 //
 // The kernel waits uninterruptibly for pages that are being read, and requests of this process answer these reads. Would a thread
 // of this process wait like that when it is killed, the connection would never end. So a process of its own tells the kernel; it
@@ -14,6 +15,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+
+#include "unwritten_files.hpp"
 
 namespace fsr::shim {
 
@@ -25,19 +29,23 @@ class PageDrops {
   PageDrops(const PageDrops&) = delete;
   PageDrops& operator=(const PageDrops&) = delete;
 
-  // The connection's number, once it is known (see abort_connection()).
+  // The connection's number, once it is known (see abort_connection()). Starts a thread.
   void connection(unsigned number);
+  // Before the kernel's inode `node` is read through `fd` to fill pages. False: call filled() after the answer.
+  bool keeps(uint64_t node, int fd) { return unwritten_ && unwritten_->contains(node, fd); }
   // A read was answered that filled pages of the kernel's inode `node`. Waits for nobody; any thread.
   void filled(uint64_t node);
-  uint64_t fills() const { return fills_.load(std::memory_order_relaxed); }
+  // True: sendfile or the like was used.
+  bool used() const { return used_.load(std::memory_order_relaxed); }
   // True: some pages are not dropped, because that process has ended or does not go on.
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
   int pipe_ = -1;
   pid_t pid_ = -1;
-  std::atomic<uint64_t> fills_{0};
+  std::atomic<bool> used_{false};
   std::atomic<bool> lost_{false};
+  std::unique_ptr<UnwrittenFiles> unwritten_;
 };
 
 }  // namespace fsr::shim

@@ -48,12 +48,14 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
   r.begin();
   char* buffer = thread_buffer(size);
   if (!buffer) return r.fail(ENOMEM);
-  ssize_t n = pread(lower_fd(r.shim, h, (fi->flags & O_DIRECT) && !fills_pages), buffer, size, offset);
+  const int fd = lower_fd(r.shim, h, (fi->flags & O_DIRECT) && !fills_pages);
+  PageDrops* drops = fills_pages && r.shim.backings.is_lower(*h->inode) ? r.shim.page_drops : nullptr;
+  if (drops && drops->keeps(ino, fd)) drops = nullptr;
+  ssize_t n = pread(fd, buffer, size, offset);
   if (n < 0) return r.fail(errno);
   r.op.result = uint64_t(n);
   r.content(buffer, size_t(n));
   r.end(0);
-  PageDrops* drops = fills_pages && r.shim.backings.is_lower(*h->inode) ? r.shim.page_drops : nullptr;
   fuse_reply_buf(req, buffer, size_t(n));
   if (drops) drops->filled(ino);
 }

@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from captures import PATIENCE, Capture, connection_of, wait_until  # noqa: E402
+from captures import Capture, connection_of, wait_until  # noqa: E402
 from lower_fs import Cases, Scratch, fstrace_program, run, shim_program  # noqa: E402
 
 ROWS = 150  # of each process, in each of three stretches
@@ -246,87 +246,6 @@ def refused(cases, scratch, directory):
             cases.case("the same where mappings are the lower file's", done.returncode == 0, done.stderr)
 
 
-def sent(fd, to):
-    """The first byte of `fd`, as sendfile(2) reads it."""
-    os.lseek(to, 0, os.SEEK_SET)
-    os.sendfile(to, fd, 0, PAGE)
-    return os.pread(to, 1, 0)
-
-
-def send(path, to):
-    """Sends a file until that fails."""
-    fd, target = os.open(path, os.O_RDWR), os.open(to, os.O_WRONLY)
-    print("sends", flush=True)
-    while True:
-        os.sendfile(target, fd, 0, 1 << 20)
-
-
-def dropper_of(capture):
-    """The process among the capture's own that has the device open."""
-    with open(f"/proc/{capture}/task/{capture}/children", encoding="ascii") as f:
-        children = f.read().split()
-    return next(int(pid) for pid in children if any(os.readlink(f"/proc/{pid}/fd/{fd}") == "/dev/fuse" for fd in os.listdir(f"/proc/{pid}/fd")))
-
-
-def sendfile(cases, scratch, directory):
-    with open(f"{directory}/sent", "wb") as f:
-        f.write(bytes(64 * PAGE))
-    trace = f"{scratch.path}/sendfile.zst"
-    capture = Capture(directory, trace)
-    fd, to = os.open(f"{directory}/sent", os.O_RDWR), os.open(f"{scratch.path}/sent", os.O_RDWR | os.O_CREAT)
-    with mmap.mmap(fd, PAGE) as m:
-        for value in b"\1\2\3":
-            m[0] = value
-            try:
-                wait_until(lambda: sent(fd, to) == bytes([value]))  # pylint: disable=cell-var-from-loop
-                cases.case(f"sendfile sends what was stored through a mapping, {value}", True)
-            except RuntimeError:
-                cases.case(f"sendfile sends what was stored through a mapping, {value}", False, "never")
-    os.close(fd)
-    os.close(to)
-    status = capture.end()
-    dump = [line for line in run(fstrace_program(), "dump", trace).splitlines() if " read sent" in line]
-    cases.case("reads of sendfile are recorded as the kernel's", status == 0 and len(dump) >= 3 and all("kernel" in line for line in dump),
-               (status, dump[:3]))
-    for number, how in ((signal.SIGKILL, "killed"), (signal.SIGSTOP, "stopped")):
-        capture = Capture(directory, f"{scratch.path}/helper-{how}.zst")
-        os.kill(dropper_of(capture.process.pid), number)
-        with open(f"{directory}/sent", "r+b") as source, open(f"{scratch.path}/sent", "wb") as target:
-            sends = [os.sendfile(target.fileno(), source.fileno(), 0, PAGE) for _ in range(100)]
-        capture.process.terminate()
-        try:
-            status = capture.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            status = "it does not end"
-            capture.process.kill()
-            capture.process.wait()
-        cases.case(f"the process that drops pages is {how}: nobody waits for it", status == 0 and set(sends) == {PAGE}, status)
-    # The kernel is told to drop pages all the time, and waits for those that are being read.
-    left = []
-    for i in range(8):
-        capture = Capture(directory, f"{scratch.path}/killed-{i}.zst")
-        senders = [subprocess.Popen([sys.executable, os.path.abspath(__file__), "--send", f"{directory}/sent", "/dev/null"],
-                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(4)]
-        for sender in senders:
-            sender.stdout.readline()
-        time.sleep(0.02 * i)
-        capture.process.kill()
-        capture.process.wait()
-        try:
-            for sender in senders:
-                sender.kill()  # pages that are there can be sent without the capture
-                sender.wait(PATIENCE)
-            wait_until(lambda: connection_of(directory) is None)
-        except (subprocess.TimeoutExpired, RuntimeError) as e:
-            left.append(e)
-            capture.abort()
-            for sender in senders:
-                sender.wait()
-        for sender in senders:
-            sender.stdout.close()
-    cases.case("a capture that is killed amid sendfile leaves nobody waiting", not left, left)
-
-
 def main():
     cases = Cases()
     with Scratch() as scratch:
@@ -341,17 +260,11 @@ def main():
                 refused(cases, scratch, directory)
                 seen_to_the_end(cases, scratch, directory)
                 database_at_the_stop(cases, scratch, directory)
-                sendfile(cases, scratch, directory)
             run("umount", behind)
     return cases.status()
 
 
 if sys.argv[1:2] == ["--insert"]:
     insert(*sys.argv[2:4])
-elif sys.argv[1:2] == ["--send"]:
-    try:
-        send(*sys.argv[2:4])
-    except OSError:
-        pass
 else:
     sys.exit(main())

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Knows underlying files that nobody can change unnoticed, so that the kernel may keep what it has read of them.
+//
+// Stores through a mapping are never reported, and may leave the file's times as they are. But whoever has a file mapped for
+// writing counts as one who has it open for writing, whatever process that is, and the kernel refuses a lease for reading then.
+// So a lease is asked for and given back at once: if it was granted, a change needs an open or a truncation first, and inotify
+// reports both. For that microsecond an open for writing waits, or with O_NONBLOCK is refused; hence a file is asked about only
+// now and then.
+//
+// Opens through an overlay whose layer the file is are not reported. So each file is forgotten after kRound, and asked about
+// again when the next read comes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "util/unique_fd.hpp"
+
+namespace fsr::shim {
+
+class UnwrittenFiles {
+ public:
+  // `over`: called with the node of each file that may change from now on; by a thread of this class.
+  explicit UnwrittenFiles(std::function<void(uint64_t)> over);
+  ~UnwrittenFiles();
+  UnwrittenFiles(const UnwrittenFiles&) = delete;
+  UnwrittenFiles& operator=(const UnwrittenFiles&) = delete;
+
+  // Whether file `node`, which `fd` is open for, can't have changed since the last call for it that said no. Never blocks; any
+  // thread.
+  bool contains(uint64_t node, int fd);
+
+ private:
+  bool add(uint64_t node, int fd);
+  void remove(int watch, bool pause);
+  void watch_events();
+  void read_events();
+
+  const std::function<void(uint64_t)> over_;
+  UniqueFd inotify_, timer_, stop_;
+  std::mutex mutex_;                              // of the rest; callers of contains() do not wait for it
+  std::unordered_map<uint64_t, int> watches_;     // of inotify, by node
+  std::unordered_map<uint64_t, int64_t> paused_;  // node -> coarse_now() from which on it may be asked about
+  std::thread thread_;
+};
+
+}  // namespace fsr::shim
