@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "block_decoder.hpp"
 
-#include <sys/stat.h>
-
 #include <array>
-#include <cerrno>
 
+#include "op_limits.hpp"
 #include "time_code.hpp"
 
 namespace fsr {
-
-constexpr uint64_t kMaxLongName = 4096;  // a name too long for the file system is recorded with the refusal it met
-
-static bool plausible_component(std::string_view name) {
-  if (valid_component(name)) return true;
-  return name.size() > 255 && name.size() <= kMaxLongName && valid_component(name.substr(0, 255)) &&
-         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
-}
 
 struct BlockDecoder::Impl {
   explicit Impl(uint32_t unit) : clock_unit(unit) {}
@@ -38,7 +28,7 @@ struct BlockDecoder::Impl {
   uint32_t mask = 0, attr_mask = 0, attr_valid = 0;
   Arena* arena = nullptr;
   bool ok = false;
-  bool usable = true;
+  bool entries_usable = true;
 
   bool begin(std::string_view record) {
     ok = false;
@@ -192,7 +182,7 @@ struct BlockDecoder::Impl {
     for (uint64_t i = 0; i < count && ok; ++i) {
       uint32_t index = name_reference(kColEntryName);
       const NameContext& n = x.names[index];
-      if (n.text.empty() || (!n.component && n.text != "." && n.text != "..")) usable = false;
+      if (n.text.empty() || (!n.component && n.text != "." && n.text != "..")) entries_usable = false;
       e[i].name = arena->copy(n.text);
       e[i].ino = x.last_ino += uint64_t(get_signed(kColEntryIno));
       e[i].type = uint32_t(get_byte(kColEntryType)) << 12;
@@ -274,7 +264,7 @@ struct BlockDecoder::Impl {
     Shape s;
     if (!ok || rows_left == 0 || !shape(&s)) return false;
     mask = s.mask;
-    usable = true;
+    entries_usable = true;
     op->kind = s.kind;
     row->type = mask & kRowEnd ? RowType::end : mask & kRowStart ? RowType::start : RowType::whole;
     if (row->type == RowType::end) {
@@ -300,23 +290,11 @@ struct BlockDecoder::Impl {
     code_op(*this, x, *op);
     ok &= start_bits.ok() && duration_bits.ok();
     if (!ok) return false;
-    check_names(*op);
+    row->impossible = entries_usable ? impossible_part(*op) : "names";
     op->name = arena->copy(op->name);
     op->name2 = arena->copy(op->name2);
-    row->usable = usable;
     --rows_left;
     return true;
-  }
-
-  void check_names(const Op& op) {
-    const uint16_t traits = kind_traits(op.kind);
-    auto check = [&](std::string_view name) {
-      // Refused operations may carry a name that is too long, and only they.
-      if (!plausible_component(name) || (name.size() > 255 && op.error == 0)) usable = false;
-    };
-    if (traits & kHasName) check(op.name);
-    if (traits & kHasName2) check(op.name2);
-    if (traits & kHasXattr && (op.name.empty() || op.name.find('\0') != std::string_view::npos)) usable = false;
   }
 };
 

@@ -14,7 +14,7 @@ namespace fsr {
 
 struct Row {
   RowType type = RowType::whole;
-  bool usable = true;  // false: with a name that no trace should hold
+  const char* impossible = nullptr;  // what the operation holds that none can (impossible_part); null: usable
 };
 
 class BlockDecoder {

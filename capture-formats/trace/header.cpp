@@ -12,6 +12,7 @@
 #include "../util/units.hpp"
 #include "frame.hpp"
 #include "header_text.hpp"
+#include "op_limits.hpp"
 
 namespace fsr {
 
@@ -171,6 +172,7 @@ bool decode_closing(std::string_view body, TraceClosing* c) {
   get(j, "clean", &c->clean);
   get(j, "reason", &c->reason);
   get(j, "end", &c->end);
+  c->end = std::clamp(c->end, -kMostTime, kMostTime);
   get(j, "operations", &c->operations);
   get(j, "dropped", &c->dropped);
   get(j, "dropped_spans", &c->dropped_spans);

@@ -10,6 +10,7 @@
 
 #include "bytes.hpp"
 #include "live_impl.hpp"
+#include "op_limits.hpp"
 
 namespace fsr {
 
@@ -92,10 +93,12 @@ bool LiveState::Impl::restore(std::string_view serialized) {
   ByteReader in(serialized);
   if (in.varint() != kSerialVersion) return false;
   highest = in.varint();
+  if (highest > kMostId) return false;
   for (uint64_t n = in.varint(); n && in.ok(); --n) {
     ObjectId id = in.varint();
     LiveObject& o = take(id);
     o.attr = get_attr(in);
+    if (id > kMostId || !size_possible(&o.attr)) return false;
     point(o, in.text());
     check_size();
   }
@@ -103,7 +106,7 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     ObjectId parent = in.varint(), object = in.varint();
     uint32_t type = uint32_t(in.varint()) << 12;
     std::string_view name = in.text();
-    if (!in.ok() || !valid_component(name)) return false;
+    if (!in.ok() || !valid_component(name) || parent > kMostId || object > kMostId) return false;
     bind(parent, name, object, type);
     check_size();
   }
@@ -111,6 +114,7 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     Op op;
     op.handle = in.varint();
     op.object = in.varint();
+    if (op.handle > kMostId || op.object > kMostId) return false;
     op.open_flags = uint32_t(in.varint()) & ~uint32_t(O_TRUNC);
     op.thread = ThreadId(in.varint());
     opened(op, in.varint() != 0);
@@ -125,7 +129,7 @@ bool LiveState::Impl::restore(std::string_view serialized) {
     l.length = in.varint();
     l.mode = uint32_t(in.varint());
     l.flock = in.varint() != 0;
-    if (!in.ok()) break;
+    if (!in.ok() || l.object > kMostId || l.handle > kMostId) return false;
     locks[l.object].push_back(l);
     ++lock_count;
     check_size();

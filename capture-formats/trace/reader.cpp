@@ -9,6 +9,7 @@
 #include "frame_codec.hpp"
 #include "layout.hpp"
 #include "live_state.hpp"
+#include "op_limits.hpp"
 #include "series.hpp"
 #include "util/memory.hpp"
 
@@ -51,7 +52,7 @@ struct TraceReader::Impl {
   std::vector<bool> reported;  // blocks whose damage is in the list already
 
   uint32_t unit() const { return layout.header.clock_unit; }
-  int64_t ns(int64_t units) const { return trace_ns(units, unit()); }
+  int64_t ns(int64_t units) const { return std::clamp(trace_ns(units, unit()), -kMostTime, kMostTime); }
 
   void damaged(size_t i, const std::string& what, int64_t from, bool lost = true) {
     if (reported.size() < layout.blocks.size()) reported.resize(layout.blocks.size());
@@ -93,13 +94,19 @@ struct TraceReader::Impl {
     return true;
   }
 
+  static std::string impossible(uint64_t count, const Row& first) {
+    return std::to_string(count) + " or more operations with impossible " + first.impossible;
+  }
+
   void collect_ends(size_t i) {
     if (!open_block(i)) return;
     OpBatch batch;
     for (Row row;;) {
       Op op;
       if (!decoder.next(&op, &row, batch.arena)) break;
-      if (row.type == RowType::end && row.usable) {
+      if (row.impossible) {
+        damaged(i, impossible(1, row), ns(layout.blocks[i].first_start));
+      } else if (row.type == RowType::end) {
         if (ends.size() >= kMaxLongOps) {
           damaged(i, "more long operations than a reader keeps", op.start);
           return;
@@ -135,6 +142,7 @@ struct TraceReader::Impl {
 
   void fill(OpBatch& batch) {
     uint64_t unusable = 0;
+    Row first_unusable;
     const int64_t from = last_start;
     batch.ops.reserve(kBatchOps);
     while (batch.ops.size() < kBatchOps) {
@@ -150,17 +158,17 @@ struct TraceReader::Impl {
         batch.ops.pop_back();
         continue;
       }
-      last_start = op.start;
+      last_start = std::clamp(op.start, -kMostTime, kMostTime);
       if (row.type == RowType::start) join(op, batch.arena);
-      if (!row.usable) ++unusable;
-      if (!row.usable || op.start < skip_before || op.seq < skip_seq) {
+      if (row.impossible && unusable++ == 0) first_unusable = row;
+      if (row.impossible || op.start < skip_before || op.seq < skip_seq) {
         batch.ops.pop_back();
         continue;
       }
       skip_before = INT64_MIN;
       skip_seq = 0;
     }
-    if (unusable) damaged(block - 1, std::to_string(unusable) + " or more operations with impossible names", from);
+    if (unusable) damaged(block - 1, impossible(unusable, first_unusable), from);
   }
 
   void join(Op& op, Arena& arena) {

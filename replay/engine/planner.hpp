@@ -3,6 +3,7 @@
 // it. One thread at a time; everything it hands out goes through the window and Worker::post().
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -51,10 +52,11 @@ class Planner {
   void hand_out(Node& node);
   void flush();
   bool refused(const Op& op) const;
-  int64_t scaled(int64_t ns) const { return int64_t(double(ns) * per_scale_); }
+  int64_t scaled(int64_t ns) const { return int64_t(std::clamp(double(ns) * per_scale_, -kLatest, kLatest)); }
 
   RunState& run_;
   const RunOptions& options_;
+  static constexpr double kLatest = 0x1p62;  // ns, 146 years: the time of the clock can be added to it
   double per_scale_;
   Linearizer linearizer_;
   ObjectSet own_known_, touched_, threads_;

@@ -9,6 +9,7 @@
 #include "catch.hpp"
 #include "trace/frame.hpp"
 #include "trace/live_state.hpp"
+#include "trace/op_limits.hpp"
 #include "trace_samples.hpp"
 
 using namespace fsr;
@@ -177,6 +178,57 @@ TEST_CASE("impossible names are counted, not passed on") {
     CHECK(others == (bad == "." || bad == ".." ? 1 : 0));
     CHECK(reader.damage().size() == 1);
   }
+}
+
+TEST_CASE("operations that hold what none can are counted, not passed on") {
+  constexpr uint64_t kHuge = uint64_t(1) << 60, kBeyond = uint64_t(1) << 63;
+  const Attr too_large{.valid = kAttrSize, .size = kBeyond}, largest{.valid = kAttrSize, .size = kBeyond - 1};
+  struct Case {
+    const char* what;  // null: possible
+    Op op;
+  };
+  const Case cases[] = {
+      {"times", {.start = 9'200'000'000'000'000'000, .kind = OpKind::null}},
+      {"times", {.start = -kMostTime - 1, .kind = OpKind::null}},
+      {"times", {.duration = INT64_MAX, .kind = OpKind::null}},
+      {nullptr, {.start = kMostTime, .duration = kMostTime, .kind = OpKind::null}},
+      {"ids", {.kind = OpKind::getattr, .object = kHuge}},
+      {"ids", {.kind = OpKind::release, .handle = kMostId + 1}},
+      {"texts", {.kind = OpKind::readlink, .object = 2, .data = std::string_view("a\0b", 3)}},
+      {"errors", {.kind = OpKind::getattr, .error = -5, .object = 2}},
+      {"lengths", {.kind = OpKind::write, .object = 2, .length = kHuge, .result = kHuge}},
+      {"lengths", {.kind = OpKind::write, .error = EIO, .object = 2, .length = kHuge}},
+      {"lengths", {.kind = OpKind::read, .object = 2, .length = 10, .result = 11}},
+      {"lengths", {.kind = OpKind::read, .object = 2, .offset = INT64_MAX, .length = 10, .result = 1}},
+      {nullptr, {.kind = OpKind::read, .error = EINVAL, .object = 2, .offset = UINT64_MAX, .length = 10}},
+      {"lengths", {.kind = OpKind::fallocate, .object = 2, .offset = kBeyond - 1, .length = 1}},
+      {nullptr, {.kind = OpKind::fallocate, .error = EFBIG, .object = 2, .offset = kBeyond, .length = 1}},
+      {"lengths", {.kind = OpKind::setxattr, .object = 2, .length = kHuge, .name = "user.x"}},
+      {"sizes", {.kind = OpKind::getattr, .object = 2, .attr = &too_large}},
+      {nullptr, {.kind = OpKind::getattr, .object = 2, .attr = &largest}},
+      {"sizes", {.kind = OpKind::setattr, .object = 2, .set = &too_large}},
+      {nullptr, {.kind = OpKind::setattr, .error = EFBIG, .object = 2, .set = &too_large}},
+  };
+  for (const Case& c : cases)
+    for (bool lasting : {false, true}) {
+      INFO(describe(c.op));
+      int fd = memory_file(), keep = dup(fd);
+      TraceWriter writer(fd, sample_header(1));
+      writer.add({.kind = OpKind::unlink, .parent = 1, .name = "good"});
+      if (lasting)
+        writer.add_end(writer.add_start(c.op), c.op);
+      else
+        writer.add(c.op);
+      writer.finish({.clean = true});
+      TraceReader reader(keep, "hostile");
+      OpBatch batch;
+      size_t others = 0;
+      while (reader.next(batch))
+        for (const Op& op : batch.ops) others += op.kind == c.op.kind && !op.has(kOpUnfinished);
+      CHECK(others == (c.what ? 0 : 1));
+      REQUIRE(reader.damage().size() == (c.what ? 1 : 0));
+      if (c.what) CHECK(reader.damage()[0].what == std::string("block 0: 1 or more operations with impossible ") + c.what);
+    }
 }
 
 TEST_CASE("a name too long for the file system stays with the refusal it met") {

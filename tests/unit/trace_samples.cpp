@@ -11,6 +11,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "trace/op_limits.hpp"
+
 namespace fsr {
 
 TraceHeader sample_header(uint32_t clock_unit) {
@@ -177,7 +179,7 @@ OpBatch random_ops(unsigned seed, size_t count) {
   OpBatch b;
   std::mt19937_64 rng(seed);
   auto chance = [&](unsigned one_in) { return rng() % one_in == 0; };
-  auto number = [&] { return rng() >> (rng() % 64); };
+  auto number = [&] { return rng() >> (16 + rng() % 48); };  // up to kMostId
   auto name = [&] { return b.arena.copy("n" + std::to_string(rng() % 50) + std::string(rng() % 20, 'x')); };
   auto attr = [&] {
     Attr* a = b.arena.make<Attr>();
@@ -244,6 +246,8 @@ OpBatch random_ops(unsigned seed, size_t count) {
       op.set = a;
     }
     if (chance(3)) op.attr = attr();
+    if (op.kind == OpKind::read || op.kind == OpKind::write) op.length %= kMostTransfer;
+    if (impossible_part(op)) op.error = EIO;  // what fails may have asked for anything
     b.ops.push_back(op);
   }
   return b;
