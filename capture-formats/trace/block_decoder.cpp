@@ -290,7 +290,7 @@ struct BlockDecoder::Impl {
     code_op(*this, x, *op);
     ok &= start_bits.ok() && duration_bits.ok();
     if (!ok) return false;
-    row->impossible = entries_usable ? impossible_part(*op) : "names";
+    row->impossible = entries_usable ? impossible_part(*op, row->type != RowType::start) : "names";
     op->name = arena->copy(op->name);
     op->name2 = arena->copy(op->name2);
     --rows_left;

@@ -7,17 +7,17 @@ namespace fsr {
 
 namespace {
 
-constexpr uint64_t kMostLongName = 4096;   // bytes: a name too long for the file system is recorded with the refusal it met
-constexpr uint64_t kMostXattr = 65536;     // bytes: XATTR_SIZE_MAX, XATTR_LIST_MAX
-constexpr uint64_t kMostTarget = 65536;    // bytes of a symbolic link; Linux has 4095, servers may have more
-constexpr uint64_t kMostCommand = 255;     // bytes; names of kernel threads are longer than the 15 of a program
-constexpr int32_t kMostError = 4095;       // MAX_ERRNO
+constexpr uint64_t kMostLongName = 4096;  // bytes: a name too long for the file system is recorded with the refusal it met
+constexpr uint64_t kMostXattr = 65536;    // bytes: XATTR_SIZE_MAX, XATTR_LIST_MAX
+constexpr uint64_t kMostTarget = 65536;   // bytes of a symbolic link; Linux has 4095, servers may have more
+constexpr uint64_t kMostCommand = 255;    // bytes; names of kernel threads are longer than the 15 of a program
+constexpr int32_t kMostError = 4095;      // MAX_ERRNO
 constexpr uint64_t kMostOffset = INT64_MAX;
 
-bool names_possible(const Op& op) {
+bool names_possible(const Op& op, bool done) {
   const uint16_t traits = kind_traits(op.kind);
   // Refused operations may carry a name that is too long, and only they.
-  auto possible = [&](std::string_view name) { return plausible_component(name) && (name.size() <= 255 || op.error != 0); };
+  auto possible = [&](std::string_view name) { return plausible_component(name) && (name.size() <= 255 || !done); };
   if (traits & kHasName && !possible(op.name)) return false;
   if (traits & kHasName2 && !possible(op.name2)) return false;
   return !(traits & kHasXattr) || (!op.name.empty() && op.name.find('\0') == std::string_view::npos);
@@ -32,8 +32,7 @@ bool texts_possible(const Op& op) {
 bool fits_file(uint64_t offset, uint64_t length) { return offset <= kMostOffset && length <= kMostOffset - offset; }
 
 // What fails may have asked for anything, except for a read or write: its data are made before it is known to fail.
-bool lengths_possible(const Op& op) {
-  const bool done = op.error == 0;
+bool lengths_possible(const Op& op, bool done) {
   switch (op.kind) {
     case OpKind::read:
     case OpKind::write:
@@ -75,14 +74,15 @@ bool plausible_component(std::string_view name) {
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-const char* impossible_part(const Op& op) {
+const char* impossible_part(const Op& op, bool outcome_known) {
+  const bool done = outcome_known && op.error == 0;
   if (!time_possible(op.start) || op.duration < 0 || op.duration > kMostTime) return "times";
   if (!ids_possible(op)) return "ids";
-  if (!names_possible(op)) return "names";
+  if (!names_possible(op, done)) return "names";
   if (!texts_possible(op)) return "texts";
   if (op.error < 0 || op.error > kMostError) return "errors";
-  if (!lengths_possible(op)) return "lengths";
-  if (!size_possible(op.attr) || (op.error == 0 && !size_possible(op.set))) return "sizes";
+  if (!lengths_possible(op, done)) return "lengths";
+  if (!size_possible(op.attr) || (done && !size_possible(op.set))) return "sizes";
   return nullptr;
 }
 

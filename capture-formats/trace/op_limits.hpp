@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits on what an operation of a trace may hold. A trace is foreign input: the reader counts an operation beyond these limits as
-// damage, so that no program behind the reader has to expect times that overflow, or lengths and ids that no system has.
+// Limits on what an operation of a trace may hold. A trace is foreign input: the reader counts an operation beyond these limits
+// as damage, so that no program behind the reader has to expect times that overflow, or lengths and ids that no system has.
 //
 // The limits are those of Linux (lengths, offsets, names), or far beyond what a capture can reach (times, ids). Free of threads.
 #pragma once
@@ -12,13 +12,14 @@
 
 namespace fsr {
 
-constexpr int64_t kMostTime = int64_t(1) << 61;       // ns, 73 years: the end of an operation, and sums of a few, stay in 64 bits
-constexpr uint64_t kMostTransfer = uint64_t(1) << 31; // bytes of one read or write: Linux moves no more in one call
-constexpr uint64_t kMostId = uint64_t(1) << 48;       // objects and open instances, which are numbered one after another
+constexpr int64_t kMostTime = int64_t(1) << 61;  // ns, 73 years: the end of an operation, and sums of a few, stay in 64 bits
+constexpr uint64_t kMostTransfer = uint64_t(1) << 31;  // bytes of one read or write: Linux moves no more in one call
+constexpr uint64_t kMostId = uint64_t(1) << 48;        // objects and open instances, which are numbered one after another
 
 // Returns what `op` holds that no operation can: "times", "ids", "names", "texts", "errors", "lengths", "sizes". Null: the
-// operation is possible. Entries are not checked: the decoder does that once for each name of its dictionary.
-const char* impossible_part(const Op& op);
+// operation is possible. `outcome_known`: false for the start of an operation whose end comes later; it may still fail. Entries
+// are not checked: the decoder does that once for each name of its dictionary.
+const char* impossible_part(const Op& op, bool outcome_known = true);
 
 // False: larger than a file can be. `attr` may be null.
 bool size_possible(const Attr* attr);

@@ -227,7 +227,7 @@ TEST_CASE("operations that hold what none can are counted, not passed on") {
         for (const Op& op : batch.ops) others += op.kind == c.op.kind && !op.has(kOpUnfinished);
       CHECK(others == (c.what ? 0 : 1));
       REQUIRE(reader.damage().size() == (c.what ? 1 : 0));
-      if (c.what) CHECK(reader.damage()[0].what == std::string("block 0: 1 or more operations with impossible ") + c.what);
+      if (c.what) CHECK(reader.damage()[0].what == std::string("block 1: 1 or more operations with impossible ") + c.what);
     }
 }
 

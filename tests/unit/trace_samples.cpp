@@ -230,7 +230,7 @@ OpBatch random_ops(unsigned seed, size_t count) {
     if (chance(8)) op.owner = rng();
     op.name = name();
     op.name2 = name();
-    if (chance(6)) op.data = b.arena.copy(std::string(rng() % 100, char(rng())));
+    if (chance(6)) op.data = b.arena.copy(std::string(rng() % 100, char(1 + rng() % 255)));
     if (chance(6)) {
       size_t n = rng() % 9;
       DirEntry* e = b.arena.make<DirEntry>(n);
