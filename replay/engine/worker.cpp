@@ -19,6 +19,7 @@ constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before slee
 constexpr uint32_t kGiveBack = 64;     // completed operations given back together
 constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
 constexpr int64_t kSoonAgain = 200'000, kLateAgain = 20'000'000;  // ns between two looks for what another process makes
+constexpr uint64_t kMostMadeBytes = 256 << 20;  // data made up for writes in flight, of one worker; a single larger write is issued alone
 constexpr int64_t kMostLag = 1'000'000'000;                       // ns that are made up for, at most
 // ns until a run ends without what is still under way: from the stop, and from the end of its duration.
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
@@ -164,6 +165,9 @@ bool Worker::issue(Node& node, int64_t now) {
     dispose(node, Disposal::impossible);
     return true;
   }
+  const bool recorded_data = op.has(kOpData) && op.data.size() == op.length;
+  const bool makes_data = op.kind == OpKind::write && !recorded_data && (!op.blocks.empty() || op.length > Payload::kDirect);
+  if (makes_data && made_bytes_ && made_bytes_ + op.length > kMostMadeBytes) return false;
   Request& r = node.request;
   r.op = &op;
   r.owner = &node;
@@ -171,7 +175,7 @@ bool Worker::issue(Node& node, int64_t now) {
   r.generated = false;
   if (op.kind != OpKind::write) {
     r.payload = {};
-  } else if (op.has(kOpData) && op.data.size() == op.length) {
+  } else if (recorded_data) {
     r.payload = op.data;
   } else if (!op.blocks.empty()) {
     node.scratch.resize(op.length);
@@ -196,6 +200,7 @@ bool Worker::issue(Node& node, int64_t now) {
     if (recorded) run_.options.record->withdraw(node.recorded);
     return false;
   }
+  made_bytes_ += node.scratch.size();
   if (is_learning(op)) {
     result_.auxiliary += !only_forgets(op);
   } else {
@@ -235,6 +240,10 @@ void Worker::finish(Node& node, bool was_queued) {
   int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);
   release(node, node.after_end.close(), node.ended);
   account(node, due);
+  if (!node.scratch.empty()) {
+    made_bytes_ -= node.scratch.size();
+    std::string().swap(node.scratch);
+  }
   node.next = returned_first_;
   returned_first_ = &node;
   if (!returned_last_) returned_last_ = &node;

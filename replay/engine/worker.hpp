@@ -123,6 +123,7 @@ class Worker final : public Completion {
 
   alignas(64) bool busy_ = false;
   uint64_t in_flight_ = 0;
+  uint64_t made_bytes_ = 0;                 // in `scratch` of nodes in flight
   int64_t stopped_at_ = Scheduler::kNever;  // clock: when it was seen that nothing more is to be issued
   Node* returned_first_ = nullptr;          // completed, to be given back together
   Node* returned_last_ = nullptr;

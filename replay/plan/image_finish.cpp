@@ -89,6 +89,13 @@ void ImageBuilder::order_names() {
   tree_.names = std::move(ordered);
 }
 
+// Returns `sum` + `bytes` * `clones`, at most 2^64-1: a trace may tell of files whose sizes no 64 bits hold together.
+static uint64_t add_bytes(uint64_t sum, uint64_t bytes, uint64_t clones) {
+  uint64_t product, total;
+  if (__builtin_mul_overflow(bytes, clones, &product) || __builtin_add_overflow(sum, product, &total)) return UINT64_MAX;
+  return total;
+}
+
 void ImageTree::count() {
   ImageSummary& s = summary;
   uint64_t clones = options.clones.count();
@@ -104,8 +111,8 @@ void ImageTree::count() {
         break;
       case S_IFREG:
         s.files += clones;
-        s.bytes += o.data_length() * clones;
-        s.apparent += o.size() * clones;
+        s.bytes = add_bytes(s.bytes, o.data_length(), clones);
+        s.apparent = add_bytes(s.apparent, o.size(), clones);
         break;
       case S_IFLNK:
         s.symlinks += clones;

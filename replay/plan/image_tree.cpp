@@ -54,8 +54,9 @@ bool ImageObject::directory() const { return type == S_IFDIR; }
 uint64_t ImageObject::size() const { return attr.valid & kAttrSize ? attr.size : read_end; }
 
 uint64_t ImageObject::data_length() const {
-  if (!(attr.valid & kAttrBlocks) || attr.blocks > size() / 512) return size();
-  return std::min(size(), attr.blocks * 512);
+  const bool holes = attr.valid & kAttrBlocks && attr.blocks <= size() / 512;
+  const uint64_t length = holes ? std::min(size(), attr.blocks * 512) : size();
+  return length > kMostData ? 0 : length;
 }
 
 ObjectId ImageTree::object_id(ObjectId id, unsigned clone) const {

@@ -99,6 +99,20 @@ TEST_CASE("a file is as long as it was read where nothing tells its size") {
   CHECK(p.image.summary().bytes == 8292);
 }
 
+TEST_CASE("a file larger than any that holds data is made as a hole") {
+  Attrs a;
+  a.file.size = INT64_MAX;
+  const Op vast = with(name_op({0, 1}, OpKind::lookup, 1, "vast", 20), &a.file);
+  Prepared p;
+  p.analyze({vast, with(name_op({2, 3}, OpKind::lookup, 1, "other", 21), &a.file),
+             with(name_op({4, 5}, OpKind::lookup, 1, "third", 22), &a.file)});
+  CHECK(p.image.summary().bytes == 0);
+  CHECK(p.image.summary().apparent == UINT64_MAX);  // not what is left of an overflow
+  p.target = open_target("null:", {.clock = &p.clock});
+  p.make();
+  CHECK(p.result.failed == 0);
+}
+
 TEST_CASE("what is read beyond all that was written was there before") {
   Prepared p;
   p.analyze({name_op({0, 1}, OpKind::lookup, 1, "f", 20), io_op({2, 3}, OpKind::write, 20, 1, 0, 4096),

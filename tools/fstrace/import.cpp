@@ -14,6 +14,7 @@
 
 #include "import/op_order.hpp"
 #include "subcommand.hpp"
+#include "trace/op_limits.hpp"
 #include "trace_output.hpp"
 #include "util/status_line.hpp"
 #include "util/units.hpp"
@@ -22,7 +23,8 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kWindow = 1 << 16;  // operations that may be out of order
+constexpr size_t kWindow = 1 << 16;           // operations that may be out of order
+constexpr uint64_t kMostMoved = 0x7ffff000;  // bytes of one read or write: Linux cuts what asks for more (MAX_RW_COUNT)
 
 struct Options {
   std::string input, format;
@@ -76,12 +78,18 @@ class TraceSink final : public ImportSink {
 
  private:
   void write(const Op& given) {
+    Op op = given;
+    if (__builtin_sub_overflow(op.start, output_ ? epoch_ : given.start, &op.start)) op.start = INT64_MAX;
+    if (op.kind == OpKind::read || op.kind == OpKind::write) {
+      op.length = std::min(op.length, kMostMoved);
+      op.result = std::min(op.result, op.length);
+    }
+    if (const char* what = impossible_part(op))
+      return note(ImportNotes::lost, fmt::format("operations with impossible {}", what), 1);
     if (!output_) {
       epoch_ = given.start;
       output_ = std::make_unique<TraceOutput>(options_.output, header(), LiveState());
     }
-    Op op = given;
-    op.start -= epoch_;
     output_->add(op);
   }
   TraceHeader header() const {

@@ -150,3 +150,11 @@ check_status 'a hostile trace, privileged' 1 '' timeout 100 fsreplay hostile.zst
 unharmed 'a hostile trace, privileged'
 check_status 'a hostile trace in memory' 1 '' timeout 100 fsreplay hostile.zst memory: --timing asap -q
 unharmed 'a hostile trace in memory'
+check_status 'a hostile trace onto nothing' 1 'impossible' timeout 100 fsreplay hostile.zst null: --timing asap
+for command in 'report -o report.html' stat dump; do
+  check_status "a hostile trace, fstrace $command" 1 'operations with impossible (times|lengths|ids|names)' timeout 60 fstrace $command hostile.zst
+done
+check_status 'a hostile trace, fstrace compare' 1 '' timeout 60 fstrace compare hostile.zst hostile.zst
+"$integration/hostile_trace" --large >large.zst
+check_status 'data made up for large writes in flight take little memory' 0 '' \
+  prlimit --as=$((3 << 30)) timeout 100 fsreplay large.zst null: --timing asap -q

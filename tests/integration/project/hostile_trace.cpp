@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // hostile_trace FILE OUTSIDE: writes a trace that tries to reach the directory OUTSIDE (which holds the file "canary") from
 // wherever it is replayed, and to leave there what only a privileged user may make.
+// hostile_trace --large: prints a trace of writes of 128 MiB by many threads at a time.
 // hostile_trace --newer: prints the header of a trace of the next format version.
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -112,6 +114,51 @@ class Hostile {
     add({.kind = OpKind::lookup, .object = ++last_, .parent = kRootObject, .name = "old-set-id", .attr = &set_id});
   }
 
+  // Times, lengths and ids that no system has: programs overflow, run without end or ask for all memory if the reader passes them
+  // on.
+  void impossible() {
+    constexpr uint64_t kHuge = 1ull << 60;
+    writer_.add({.start = 9'200'000'000'000'000'000, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
+    writer_.add({.duration = INT64_MAX, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
+    const ObjectId file = ++last_;
+    add({.kind = OpKind::create,
+         .mode = 0666,
+         .open_flags = O_RDWR | O_CREAT,
+         .object = file,
+         .parent = kRootObject,
+         .handle = file,
+         .name = "written"});
+    add({.kind = OpKind::write, .object = file, .handle = file, .length = kHuge, .result = kHuge});
+    add({.kind = OpKind::getattr, .object = kHuge});
+    Attr vast{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0666, .size = INT64_MAX};
+    add({.kind = OpKind::lookup, .object = ++last_, .parent = kRootObject, .name = "vast", .attr = &vast});
+  }
+
+  void large() {
+    const ObjectId file = ++last_;
+    add({.kind = OpKind::create,
+         .mode = 0666,
+         .open_flags = O_RDWR | O_CREAT,
+         .object = file,
+         .parent = kRootObject,
+         .handle = file,
+         .name = "large"});
+    ThreadInfo threads[30];
+    for (ThreadId i = 0; i < 30; ++i) {
+      threads[i] = {.id = 2 + i, .tid = int32_t(11 + i), .pid = 10, .ppid = 1, .command = "large"};
+      writer_.add({.start = 1'000'000,
+                   .duration = 500,
+                   .kind = OpKind::write,
+                   .thread = 2 + i,
+                   .object = file,
+                   .offset = uint64_t(i) << 27,
+                   .length = 1 << 27,
+                   .result = 1 << 27,
+                   .handle = file,
+                   .who = &threads[i]});
+    }
+  }
+
   void sizes() {
     constexpr uint64_t kHuge = 1ull << 61;
     ObjectId file = ++last_;
@@ -182,28 +229,39 @@ class Hostile {
   int64_t time_ = 0;
 };
 
+TraceHeader made_up_header() {
+  TraceHeader header;
+  header.id = "00000000-0000-4000-8000-000000000001";
+  header.program = "hostile_trace";
+  header.directory = "/nowhere";
+  return header;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && argv[1] == std::string_view("--large")) {
+    TraceWriter writer(dup(STDOUT_FILENO), made_up_header());
+    Hostile(writer, "").large();
+    writer.finish({.clean = true, .reason = "done"});
+    return 0;
+  }
   if (argc == 2) {
     ByteWriter newer;
     put_section(newer, SectionType::header, "{}", kTraceVersion + 1);
     return fwrite(newer.data(), 1, newer.size(), stdout) == newer.size() ? 0 : 2;
   }
-  if (argc != 3) return fprintf(stderr, "hostile_trace: expected FILE OUTSIDE, or --newer\n"), 2;
+  if (argc != 3) return fprintf(stderr, "hostile_trace: expected FILE OUTSIDE, --large or --newer\n"), 2;
   int fd = open(argv[1], O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (fd < 0) return perror(argv[1]), 2;
   try {
-    TraceHeader header;
-    header.id = "00000000-0000-4000-8000-000000000001";
-    header.program = "hostile_trace";
-    header.directory = "/nowhere";
-    TraceWriter writer(fd, header);
+    TraceWriter writer(fd, made_up_header());
     Hostile hostile(writer, argv[2]);
     hostile.names();
     hostile.through_symlinks();
     hostile.privileges();
     hostile.sizes();
+    hostile.impossible();
     writer.finish({.clean = true, .reason = "done"});
   } catch (const std::exception& e) {
     return fprintf(stderr, "hostile_trace: %s\n", e.what()), 2;
