@@ -14,12 +14,19 @@ namespace fsr::nfs {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr char kAllowPorts[] = "setcap cap_net_bind_service+ep on the program";
 constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 4 << 20;  // bytes, whatever the server says
 
 class Setup {
  public:
   Setup(const wire::Url& url, Clock& clock, int64_t timeout, Identity self)
-      : url_(url), clock_(clock), timeout_(std::min(timeout, 10 * kSecond)), self_(std::move(self)) {}
+      : url_(url),
+        local_(local_port(url)),
+        clock_(clock),
+        timeout_(std::min(timeout, 10 * kSecond)),
+        self_(std::move(self)) {}
+
+  std::vector<wire::Address> at(uint16_t port) const { return wire::resolve(url_.host, port, local_); }
 
   // The port of a program: as the URL says, else as the portmapper says.
   uint16_t port(std::string_view option, uint32_t program, uint32_t version, const char* name) {
@@ -27,7 +34,7 @@ class Setup {
     if (given) return given;
     uint32_t port = 0;
     std::string where = url_.host + ": portmapper (or give " + std::string(option) + "= in the URL)";
-    RpcClient portmapper(where, wire::resolve(url_.host, kPortmapPort), timeout_, clock_);
+    RpcClient portmapper(where, at(kPortmapPort), timeout_, clock_);
     portmapper.call(
         kGetPort, self_, [&](XdrEncoder& out) { encode_getport(out, program, version); },
         [&](XdrDecoder& in) { return decode_getport(in, &port); });
@@ -39,7 +46,7 @@ class Setup {
   std::vector<wire::Address> lock_manager() {
     if (url_.number("nolock", 0, 1, 0)) return {};
     try {
-      return wire::resolve(url_.host, port("nlmport", kNlmProgram, kNlm4, "lock manager"));
+      return at(port("nlmport", kNlmProgram, kNlm4, "lock manager"));
     } catch (const std::runtime_error&) {
       if (url_.option("nlmport")) throw;
       return {};
@@ -47,25 +54,26 @@ class Setup {
   }
 
   FileHandle mount() {
-    uint16_t at = port("mountport", kMountProgram, kMountVersion, "MOUNT version 3");
-    std::string what = url_.host + ":" + std::to_string(at) + ": MOUNT of '" + url_.path + "'";
-    RpcClient client(what, wire::resolve(url_.host, at), timeout_, clock_);
+    const uint16_t mount_port = port("mountport", kMountProgram, kMountVersion, "MOUNT version 3");
+    std::string what = url_.host + ":" + std::to_string(mount_port) + ": MOUNT of '" + url_.path + "'";
+    RpcClient client(what, at(mount_port), timeout_, clock_);
     MountReply reply;
     client.call(
         kMount, self_, [&](XdrEncoder& out) { encode_mount(out, url_.path); },
         [&](XdrDecoder& in) { return decode_mount(in, &reply); });
-    if (reply.status) throw std::runtime_error(what + ": " + mount_message(reply.status));
+    if (reply.status) throw std::runtime_error(what + ": " + mount_message(reply.status) + advice(reply.status));
     return reply.root;
   }
 
-  void limits(NfsOptions* o, uint16_t at) {
-    std::string what = url_.host + ":" + std::to_string(at) + ": NFS version 3";
+  void limits(NfsOptions* o, uint16_t port) {
+    std::string what = url_.host + ":" + std::to_string(port) + ": NFS version 3";
     RpcClient client(what, o->server, timeout_, clock_);
     Reply reply;
     client.call(
         Procedure{kNfsProgram, kNfs3, uint32_t(Proc::fsinfo)}, self_, [&](XdrEncoder& out) { encode_handle(out, o->root); },
         [&](XdrDecoder& in) { return decode_results(Proc::fsinfo, in, &reply); });
-    if (reply.status) throw std::runtime_error(what + ": FSINFO failed with status " + std::to_string(reply.status));
+    if (reply.status) 
+      throw std::runtime_error(what + ": FSINFO failed with status " + std::to_string(reply.status) + advice(reply.status));
     o->root_system = reply.system;
     auto transfer = [&](const char* option, uint32_t server) {
       uint64_t wanted = url_.number(option, kLeastTransfer, kMostTransfer, kMostTransfer);
@@ -77,13 +85,37 @@ class Setup {
   }
 
  private:
+  // Servers answer like this when they want another source port, but not only then.
+  std::string advice(uint32_t status) const {
+    const bool refused = status == 1 || status == 2 || status == 13;
+    return refused ? port_advice(local_) : "";
+  }
+
   const wire::Url& url_;
+  const wire::LocalPort local_;
   Clock& clock_;
   int64_t timeout_;
   Identity self_;
 };
 
 }  // namespace
+
+wire::LocalPort local_port(const wire::Url& url) {
+  if (!url.option("resvport")) return wire::LocalPort::reserved_if_possible;
+  if (!url.number("resvport", 0, 1, 1)) return wire::LocalPort::any;
+  if (!wire::reserved_ports_allowed())
+    throw std::runtime_error("resvport=1: no permission for a port below 1024: run as root, or " + std::string(kAllowPorts));
+  return wire::LocalPort::reserved;
+}
+
+std::string port_advice(wire::LocalPort local) {
+  const std::string open_export = "export with 'insecure' (Ganesha: PrivilegedPort=false)";
+  if (local == wire::LocalPort::any)
+    return "; does the server want a port below 1024, which resvport=0 rules out? Leave resvport out, or " + open_export;
+  if (wire::reserved_ports_allowed()) return "";
+  return "; does the server want a port below 1024, for which this process lacks permission? Run as root, " +
+         std::string(kAllowPorts) + ", or " + open_export;
+}
 
 NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   if (url.path.size() > kLongestMountPath) throw std::runtime_error("bad URL '" + url.text + "': the path is too long");
@@ -103,12 +135,12 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
 
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
   url.allow_options(
-      {"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect", "nlmport", "nolock"});
+      {"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect", "nlmport", "nolock", "resvport"});
   NfsOptions o = common_options(url, options);
   Setup setup(url, *o.clock, o.timeout, o.self);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");
   o.root = setup.mount();
-  o.server = wire::resolve(url.host, port);
+  o.server = setup.at(port);
   setup.limits(&o, port);
   o.lock_manager = setup.lock_manager();
   return o;

@@ -8,8 +8,9 @@
 //     nolock=             1: without locks. nlmport= is the lock manager's port in version 3, else the portmapper is asked
 //     uid=, gid=          whom to act as, where operations are not performed as their recorded user; default: the caller
 //     rsize=, wsize=      bytes of one READ and WRITE, at most; default: what the server wants
-//     nconnect=           connections, 1 to 16; default 1. In version 3 of each session (one a worker), in version 4 of all
-//     together timeout=            seconds until a request has failed; default 60
+//     nconnect=           connections, 1 to 16; default 1. In version 3 of each session (one a worker), in version 4 of all together
+//     timeout=            seconds until a request has failed; default 60
+//     resvport=           1: connect from ports below 1024, 0: from any; default: below 1024 if this process may
 #pragma once
 
 #include "targets/nfs/nfs_state.hpp"
@@ -19,6 +20,9 @@ namespace fsr::nfs {
 
 // What the URL says for every version; the rest is still to be filled in.
 NfsOptions common_options(const wire::Url& url, const TargetOptions& options);
+wire::LocalPort local_port(const wire::Url& url);
+// Returns what to add to the message of a refusal that may be due to the port that the connection came from.
+std::string port_advice(wire::LocalPort local);
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options);
 
 }  // namespace fsr::nfs

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "targets/nfs/nfs_setup.hpp"
 #include "targets/nfs/rpc_protocol.hpp"
 
 namespace fsr::nfs {
@@ -19,13 +20,14 @@ struct Waiting final : wire::Exchange {
   const std::function<bool(XdrDecoder&)>* decode = nullptr;
   bool done = false;
   std::string problem;
+  wire::LocalPort local = wire::LocalPort::any;
 
   void replied(std::span<const uint8_t> message) override {
     done = true;
     XdrDecoder in(message);
     RpcStatus status = decode_reply_head(in);
     if (status != RpcStatus::success)
-      problem = rpc_message(status);
+      problem = rpc_message(status) + (status == RpcStatus::authentication ? port_advice(local) : "");
     else if (!(*decode)(in))
       problem = "the answer can't be understood";
   }
@@ -49,7 +51,7 @@ wire::ChannelOptions channel_options(int64_t timeout) {
 }  // namespace
 
 RpcClient::RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock) try
-    : what_(what), clock_(clock), channel_(std::move(server), kRpcProtocol, channel_options(timeout), clock, counters_) {
+    : what_(what), local_(server.at(0).local), clock_(clock), channel_(std::move(server), kRpcProtocol, channel_options(timeout), clock, counters_) {
 } catch (const std::runtime_error& e) {
   throw std::runtime_error(what + ": " + e.what());
 }
@@ -58,6 +60,7 @@ void RpcClient::call(const Procedure& procedure, const Identity& who, const std:
                      const std::function<bool(XdrDecoder&)>& decode) {
   Waiting x;
   x.decode = &decode;
+  x.local = local_;
   channel_.open(x);
   begin_call(x.head, x.tag(), procedure, who);
   XdrEncoder out(x.head);

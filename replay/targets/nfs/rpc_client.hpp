@@ -22,6 +22,7 @@ class RpcClient {
 
  private:
   std::string what_;
+  const wire::LocalPort local_;
   Clock& clock_;
   wire::ChannelCounters counters_;
   wire::Channel channel_;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "targets/nfs/nfs_setup.hpp"
 #include "targets/nfs/rpc_protocol.hpp"
 #include "targets/nfs4/client.hpp"
 #include "targets/nfs4/session.hpp"
@@ -183,6 +184,8 @@ Task Client::mount(const std::string& path) {
                  : reply.status == kWrongSecurity ? "the server demands other security than AUTH_SYS"
                                                   : strerror(reply.error);
       problem_ = "'" + path + "': " + problem_ + (reply.status ? " (" + status_name(reply.status) + ")" : "");
+      if (reply.error == ENOENT || reply.error == EACCES || reply.error == EPERM)
+        problem_ += nfs::port_advice(options.server[0].local);
       co_return reply.error;
     }
     at = reply.handle;
@@ -251,6 +254,7 @@ Detached Client::set_up(std::string path, bool* done) {
                : error == EPROTO                        ? "the server allows too little in a session"
                : reply_.status                          ? "no session: " + status_name(reply_.status)
                                                         : strerror(error);
+    if (reply_.rpc == nfs::RpcStatus::authentication) problem_ += nfs::port_advice(options.server[0].local);
   } else {
     error = co_await complete_reclaim();
     if (!error) error = co_await mount(path);

@@ -102,13 +102,13 @@ constexpr OpMapping k41Mapping{"NFSv4.1", stated_41, nfs4_requests};
 constexpr OpMapping k42Mapping{"NFSv4.2", stated_42, nfs4_requests};
 
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
-  url.allow_options({"version", "nfsport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect"});
+  url.allow_options({"version", "nfsport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect", "resvport"});
   nfs::NfsOptions o = nfs::common_options(url, options);
   o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.readdir_max = kReaddirSize;
   const uint16_t port = url.port ? url.port : uint16_t(url.number("nfsport", 1, 65535, nfs::kNfsPort));
-  o.server = wire::resolve(url.host, port);
+  o.server = wire::resolve(url.host, port, nfs::local_port(url));
   try {
     return std::make_unique<Nfs4Target>(url.text.substr(0, url.text.find('?')), o, minor_version, url.path);
   } catch (const std::runtime_error& e) {

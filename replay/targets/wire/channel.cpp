@@ -78,16 +78,16 @@ void Channel::reject() {
 void Channel::start_connect(int64_t now) {
   const Address& address = addresses_[address_];
   connect_deadline_ = now + options_.connect_timeout;
-  socket_ = socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  socket_ = start_connection(address, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (socket_ < 0) return connect_failed(errno, now);
+  const bool at_once = errno == 0;
   ++sockets_;
   int on = 1;
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   const timeval receive_for = {0, kReceiveFor / 1000};
   can_wait_in_receive_ = setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &receive_for, sizeof receive_for) == 0;
-  if (connect(socket_, reinterpret_cast<const sockaddr*>(&address.storage), address.length) == 0) return connected();
-  if (errno != EINPROGRESS) return connect_failed(errno, now);
+  if (at_once) return connected();
   state_ = State::connecting;
 }
 

@@ -6,7 +6,8 @@
 export tests=$FSR_BUILD/tests/integration
 export -f traced
 
-"$FSR_SOURCE/tests/servers/ganesha" bash -c '
+# The server accepts only ports below 1024, as exports of Linux do by default.
+NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
   failed=0
   mkdir "$NFS_VFS_DIR/small" "$NFS_VFS_DIR/conformance"
   "$tests/target_conformance" "${NFS4_VFS_URL/vfs/vfs/conformance}" --privileged || failed=1

@@ -5,7 +5,8 @@
 export tests=$FSR_BUILD/tests/integration
 export -f traced
 
-"$FSR_SOURCE/tests/servers/ganesha" bash -c '
+# The server accepts only ports below 1024, as exports of Linux do by default.
+NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
   failed=0
   mkdir "$NFS_VFS_DIR/small" "$NFS_VFS_DIR/conformance"
   "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/conformance}" --privileged || failed=1
@@ -14,7 +15,7 @@ export -f traced
   "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/several}&nconnect=4" || failed=1
   connections() {  # to the port of NFS, of one session
     traced connects connect fsreplay target stat "$NFS_VFS_URL&nconnect=$1" >/dev/null || return 1
-    grep -c "htons($NFS_PORT)" connects
+    grep "htons($NFS_PORT)" connects | grep -vc EADDRNOTAVAIL  # as long as the port of an ended connection rests
   }
   one=$(connections 1) four=$(connections 4)
   if [ -n "$one" ] && [ "$((four - one))" = 3 ]; then
@@ -30,6 +31,30 @@ export -f traced
       echo "not ok - nconnect=$bad is refused: no such message"
       failed=1
     fi
+  done
+  for url in "$NFS_VFS_URL" "$NFS4_VFS_URL"; do
+    if fsreplay target stat "$url&resvport=1" >/dev/null; then
+      echo "ok - a port below 1024 on demand: $url"
+    else
+      echo "not ok - a port below 1024 on demand: $url"
+      failed=1
+    fi
+    # PATTERN NAME COMMAND...
+    told() {
+      local pattern=$1 name=$2
+      shift 2
+      if ! "$@" >/dev/null 2>errors && grep -Eq "$pattern" errors; then
+        echo "ok - $name"
+      else
+        echo "not ok - $name: $(cat errors)"
+        failed=1
+      fi
+    }
+    told "port below 1024, which resvport=0 rules out.*insecure" "resvport=0, $url" fsreplay target stat "$url&resvport=0"
+    unprivileged="setpriv --reuid 65534 --regid 65534 --clear-groups"
+    told "port below 1024, for which .* lacks permission.*setcap.*insecure" "without permission, $url" \
+      $unprivileged fsreplay target stat "$url"
+    told "resvport=1: no permission" "resvport=1 without permission, $url" $unprivileged fsreplay target stat "$url&resvport=1"
   done
   # The server ends between writes and their fsync, and what it had of them is gone.
   mkdir app "$NFS_VFS_DIR/lossy"
