@@ -56,7 +56,7 @@ struct Replay {
 
   void on_all(const std::function<void()>& step) { cluster.on_all(step); }
 
-  // Before anything is done, and before a target changes the umask.
+  // Before anything is done.
   void open_outputs();
   void open_target_for_run();
   int play();  // an exit status

@@ -134,7 +134,6 @@ Location parse_location(const std::string& url) {
 std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& options) {
   Location location = parse_location(url);
   raise_descriptor_limit();
-  umask(0);
   return std::make_unique<FileTarget>(std::move(location.path), location.direct, options);
 }
 

@@ -14,6 +14,7 @@
 
 #include "credentials.hpp"
 #include "direct_io.hpp"
+#include "no_umask.hpp"
 #include "tree.hpp"
 
 namespace fsr {
@@ -89,6 +90,7 @@ int FileTree::create(Context& c) {
   {
     ActAs act(c.who);
     const mode_t mode = allowed_mode(c.op.mode);
+    NoUmask exact(mode);
     fd = open_here(at.fd(), at.name.c_str(), flags | waits, mode);
     if (fd < 0 && errno == EINVAL && (flags & O_DIRECT)) {
       ++direct_left_out_;
@@ -165,7 +167,9 @@ int FileTree::tmpfile(Context& c) {
   int fd;
   {
     ActAs act(c.who);
-    fd = openat(dir->get(), ".", (kept_flags(c.op.open_flags) & ~(O_TRUNC | O_NOFOLLOW)) | O_TMPFILE, allowed_mode(c.op.mode));
+    const mode_t mode = allowed_mode(c.op.mode);
+    NoUmask exact(mode);
+    fd = openat(dir->get(), ".", (kept_flags(c.op.open_flags) & ~(O_TRUNC | O_NOFOLLOW)) | O_TMPFILE, mode);
   }
   if (fd < 0) return errno;
   objects_.teach_unnamed(c.op.object, S_IFREG);
@@ -181,10 +185,14 @@ int FileTree::make(Context& c) {
     int result;
     if (c.op.kind == OpKind::mkdir) {
       type = S_IFDIR;
-      result = mkdirat(at.fd(), at.name.c_str(), allowed_mode(c.op.mode));
+      const mode_t mode = allowed_mode(c.op.mode);
+      NoUmask exact(mode);
+      result = mkdirat(at.fd(), at.name.c_str(), mode);
     } else if (c.op.kind == OpKind::mknod) {
       type = c.op.mode & S_IFMT ? c.op.mode & S_IFMT : S_IFREG;
-      result = mknodat(at.fd(), at.name.c_str(), (c.op.mode & S_IFMT) | allowed_mode(c.op.mode), c.op.flags);
+      const mode_t mode = allowed_mode(c.op.mode);
+      NoUmask exact(mode);
+      result = mknodat(at.fd(), at.name.c_str(), (c.op.mode & S_IFMT) | mode, c.op.flags);
     } else {
       if (c.op.data.find('\0') != std::string_view::npos) return EINVAL;
       type = S_IFLNK;
