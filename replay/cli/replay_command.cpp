@@ -7,6 +7,7 @@
 
 #include "cli/checks.hpp"
 #include "cli/replay.hpp"
+#include "targets/scheme.hpp"
 #include "util/environment.hpp"
 
 namespace fsr {
@@ -33,6 +34,12 @@ CommandLine command_of_rank(const CommandLine& command, const Cluster& cluster) 
   return own;
 }
 
+void refuse_swapped(const CommandLine& c) {
+  if (!names_target(c.input)) return;
+  const std::string right = c.target.empty() ? "" : fmt::format("; did you mean fsreplay {} {}?", c.target, c.input);
+  throw std::runtime_error(fmt::format("{}: is a target; the input, a trace or a mix, comes first{}", c.input, right));
+}
+
 // Collective: all ranks have the root's input under its name.
 void check_input(Replay& replay) {
   const std::string mine = replay.input->identity(), of_root = replay.cluster.tell(mine);
@@ -47,6 +54,7 @@ int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atom
   Replay replay(command, cluster, stop);
   replay.on_all([&] {
     if (cluster.size() > 1) check_for_ranks(command);
+    refuse_swapped(command);
     replay.input = command.open_input();
     if (cluster.size() > 1) replay.input->take_share(cluster.rank(), cluster.size(), command.force);
   });

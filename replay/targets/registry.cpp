@@ -14,12 +14,14 @@
 namespace fsr {
 
 static constexpr const TargetPlugin* kPlugins[] = {
-    &memory_plugin, &file_plugin, &nfs_plugin, &ninep_plugin, &ninep_unix_plugin, &afp_plugin, &raw_plugin, &null_plugin,
+    &memory_plugin,     &file_plugin, &nfs_plugin, &nfs4_plugin, &ninep_plugin,
+    &ninep_unix_plugin, &afp_plugin,  &raw_plugin, &null_plugin,
 };
 
 std::span<const TargetPlugin* const> target_plugins() { return kPlugins; }
 
 std::unique_ptr<Target> open_target(const std::string& url, const TargetOptions& options) {
+  refuse_near_url(url);
   if (const std::string_view scheme = scheme_of(url); !scheme.empty()) {
     std::string known;
     for (const TargetPlugin* plugin : kPlugins) {

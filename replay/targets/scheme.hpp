@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace fsr {
@@ -10,5 +11,12 @@ inline std::string_view scheme_of(std::string_view url) {
   const size_t end = url.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+");
   return end != 0 && end != url.npos && url[end] == ':' ? url.substr(0, end) : std::string_view();
 }
+
+// True: `url` names a kind of target that there is.
+bool names_target(const std::string& url);
+
+// Throws std::runtime_error if `url` is no directory, but what people type for a target's URL: server:/export, as mount(8) takes
+// it, or the name of a kind without its colon.
+void refuse_near_url(const std::string& url);
 
 }  // namespace fsr

@@ -23,7 +23,7 @@ namespace fsr::fstrace {
 
 namespace {
 
-constexpr size_t kWindow = 1 << 16;           // operations that may be out of order
+constexpr size_t kWindow = 1 << 16;          // operations that may be out of order
 constexpr uint64_t kMostMoved = 0x7ffff000;  // bytes of one read or write: Linux cuts what asks for more (MAX_RW_COUNT)
 
 struct Options {

@@ -142,6 +142,7 @@ std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& o
 void require_directory(const std::string& url) {
   const std::string_view scheme = scheme_of(url);
   if (!scheme.empty() && scheme != "file") return;
+  if (scheme.empty()) refuse_near_url(url);
   const std::string path = parse_location(scheme.empty() ? "file:" + url : url).path;
   if (struct stat st; stat(path.c_str(), &st) != 0) throw std::runtime_error(path + ": " + strerror(errno));
 }

@@ -20,11 +20,7 @@ constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 4 << 20;  // bytes, wh
 class Setup {
  public:
   Setup(const wire::Url& url, Clock& clock, int64_t timeout, Identity self)
-      : url_(url),
-        local_(local_port(url)),
-        clock_(clock),
-        timeout_(std::min(timeout, 10 * kSecond)),
-        self_(std::move(self)) {}
+      : url_(url), local_(local_port(url)), clock_(clock), timeout_(std::min(timeout, 10 * kSecond)), self_(std::move(self)) {}
 
   std::vector<wire::Address> at(uint16_t port) const { return wire::resolve(url_.host, port, local_); }
 
@@ -72,7 +68,7 @@ class Setup {
     client.call(
         Procedure{kNfsProgram, kNfs3, uint32_t(Proc::fsinfo)}, self_, [&](XdrEncoder& out) { encode_handle(out, o->root); },
         [&](XdrDecoder& in) { return decode_results(Proc::fsinfo, in, &reply); });
-    if (reply.status) 
+    if (reply.status)
       throw std::runtime_error(what + ": FSINFO failed with status " + std::to_string(reply.status) + advice(reply.status));
     o->root_system = reply.system;
     auto transfer = [&](const char* option, uint32_t server) {
@@ -120,6 +116,9 @@ std::string port_advice(wire::LocalPort local) {
 NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
   if (url.path.size() > kLongestMountPath) throw std::runtime_error("bad URL '" + url.text + "': the path is too long");
   if (!url.user.empty()) throw std::runtime_error("bad URL '" + url.text + "': NFS has no user names, give uid= and gid=");
+  for (const auto& [name, value] : {std::pair("proto", "tcp"), {"sec", "sys"}})
+    if (const std::string* given = url.option(name); given && *given != value)
+      throw std::runtime_error("bad URL '" + url.text + "': only " + name + "=" + value + " is supported");
   NfsOptions o;
   o.clock = options.clock;
   o.privileged = options.privileged;
@@ -134,8 +133,8 @@ NfsOptions common_options(const wire::Url& url, const TargetOptions& options) {
 }
 
 NfsOptions connect_nfs(const wire::Url& url, const TargetOptions& options) {
-  url.allow_options(
-      {"version", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect", "nlmport", "nolock", "resvport"});
+  url.allow_options({"version", "vers", "proto", "sec", "nfsport", "mountport", "uid", "gid", "rsize", "wsize", "timeout",
+                     "nconnect", "nlmport", "nolock", "resvport"});
   NfsOptions o = common_options(url, options);
   Setup setup(url, *o.clock, o.timeout, o.self);
   uint16_t port = url.port ? url.port : setup.port("nfsport", kNfsProgram, kNfs3, "NFS version 3");

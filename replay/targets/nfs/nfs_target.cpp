@@ -156,12 +156,23 @@ class NfsTarget final : public Target {
   std::shared_ptr<NfsState> state_;
 };
 
+// As URL and mount(8) have it: version= or vers=, nfs4:// and 4 mean 4.1.
+std::string version_of(const wire::Url& url) {
+  const bool four = url.scheme == "nfs4";
+  const std::string *version = url.option("version"), *vers = url.option("vers");
+  if (version && vers && *version != *vers)
+    throw std::runtime_error("bad URL '" + url.text + "': version= and vers= contradict each other");
+  const std::string given = version ? *version : vers ? *vers : four ? "4.1" : "3";
+  if (four && !given.starts_with("4")) throw std::runtime_error("bad URL '" + url.text + "': nfs4:// is version 4.1 or 4.2");
+  return given == "4" ? "4.1" : given;
+}
+
 std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& options) {
   wire::Url url = wire::parse_url(text);
-  const std::string* version = url.option("version");
   try {
-    if (!version || *version == "3") return std::make_unique<NfsTarget>(url, connect_nfs(url, options));
-    if (*version == "4.1" || *version == "4.2") return nfs4::open_target(url, uint32_t(version->back() - '0'), options);
+    const std::string version = version_of(url);
+    if (version == "3") return std::make_unique<NfsTarget>(url, connect_nfs(url, options));
+    if (version == "4.1" || version == "4.2") return nfs4::open_target(url, uint32_t(version.back() - '0'), options);
     throw std::runtime_error("bad URL '" + url.text + "': only version=3, version=4.1 and version=4.2 are supported");
   } catch (const std::runtime_error& e) {
     throw std::runtime_error("nfs: " + std::string(e.what()));
@@ -173,6 +184,8 @@ std::unique_ptr<Target> open_nfs(const std::string& text, const TargetOptions& o
 }  // namespace fsr::nfs
 
 namespace fsr {
+
+const TargetPlugin nfs4_plugin{"nfs4", nullptr, nfs::open_nfs};
 
 const TargetPlugin nfs_plugin{"nfs", "nfs://host[:port]/export?version=3    an NFS server (3, 4.1, 4.2), by a client of our own",
                               nfs::open_nfs, nfs::kMappings};

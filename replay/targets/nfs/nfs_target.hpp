@@ -6,6 +6,6 @@
 namespace fsr {
 
 struct TargetPlugin;
-extern const TargetPlugin nfs_plugin;
+extern const TargetPlugin nfs_plugin, nfs4_plugin;
 
 }  // namespace fsr

@@ -51,7 +51,10 @@ wire::ChannelOptions channel_options(int64_t timeout) {
 }  // namespace
 
 RpcClient::RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock) try
-    : what_(what), local_(server.at(0).local), clock_(clock), channel_(std::move(server), kRpcProtocol, channel_options(timeout), clock, counters_) {
+    : what_(what),
+      local_(server.at(0).local),
+      clock_(clock),
+      channel_(std::move(server), kRpcProtocol, channel_options(timeout), clock, counters_) {
 } catch (const std::runtime_error& e) {
   throw std::runtime_error(what + ": " + e.what());
 }

@@ -102,7 +102,8 @@ constexpr OpMapping k41Mapping{"NFSv4.1", stated_41, nfs4_requests};
 constexpr OpMapping k42Mapping{"NFSv4.2", stated_42, nfs4_requests};
 
 std::unique_ptr<Target> open_target(const wire::Url& url, uint32_t minor_version, const TargetOptions& options) {
-  url.allow_options({"version", "nfsport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect", "resvport"});
+  url.allow_options(
+      {"version", "vers", "proto", "sec", "nfsport", "uid", "gid", "rsize", "wsize", "timeout", "nconnect", "resvport"});
   nfs::NfsOptions o = nfs::common_options(url, options);
   o.read_max = uint32_t(url.number("rsize", kLeastTransfer, kMostTransfer, kMostTransfer));
   o.write_max = uint32_t(url.number("wsize", kLeastTransfer, kMostTransfer, kMostTransfer));

@@ -23,8 +23,8 @@ struct Address {
 // std::runtime_error, one line, for a name that has none.
 std::vector<Address> resolve(const std::string& host, uint16_t port, LocalPort local = LocalPort::any);
 
-// Connects a new socket of type `type` (as socket(2)'s) from a local port as `to` says; ports are tried until one is free. Returns
-// the socket, connected or (errno is EINPROGRESS, or 0) on its way there; -1: failed, errno says why.
+// Connects a new socket of type `type` (as socket(2)'s) from a local port as `to` says; ports are tried until one is free.
+// Returns the socket, connected or (errno is EINPROGRESS, or 0) on its way there; -1: failed, errno says why.
 int start_connection(const Address& to, int type);
 
 // True: this process may bind ports below 1024.

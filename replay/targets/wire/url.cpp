@@ -81,8 +81,12 @@ uint64_t Url::number(std::string_view name, uint64_t low, uint64_t high, uint64_
 }
 
 void Url::allow_options(std::initializer_list<std::string_view> names) const {
-  for (const auto& [key, value] : options)
-    if (std::find(names.begin(), names.end(), key) == names.end()) bad(text, "unknown option '" + key + "'");
+  for (const auto& [key, value] : options) {
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    std::string known;
+    for (std::string_view name : names) known += std::string(known.empty() ? "" : ", ") + std::string(name);
+    bad(text, "unknown option '" + key + "'; there are " + known);
+  }
 }
 
 Url parse_url(const std::string& text) {

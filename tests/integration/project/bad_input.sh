@@ -59,6 +59,17 @@ refused 'a range without operations' 'no operations' fsreplay good.zst t --from 
 
 # Targets.
 refused 'an unknown kind of target' 'no such kind' fsreplay good.zst gopher://host/
+for near in null memory; do
+  refused "'$near' without its colon" "$near: no such directory; did you mean $near:\?" fsreplay good.zst $near
+done
+refused "'nfs' without a server" 'nfs: no such directory; did you mean nfs://SERVER/EXPORT\?' fsreplay good.zst nfs
+refused 'a target as mount(8) takes it' 'did you mean nfs://server/export\?' fsreplay good.zst server:/export
+refused 'a target as mount(8) takes it, with a domain' 'did you mean nfs://nas.example.com/vol/a\?' fsreplay good.zst nas.example.com:/vol/a
+refused 'a target where the input belongs' 'null:: is a target; .*did you mean fsreplay good.zst null:\?' fsreplay null: good.zst
+refused 'an unknown option of NFS' "unknown option 'vesr'; there are version, vers, .*resvport" fsreplay good.zst nfs://127.0.0.1/x?vesr=3
+refused 'another transport than TCP' 'only proto=tcp is supported' fsreplay good.zst 'nfs://127.0.0.1/x?proto=udp'
+refused 'other security than AUTH_SYS' 'only sec=sys is supported' fsreplay good.zst 'nfs4://127.0.0.1/x?sec=krb5'
+refused 'two versions' 'version= and vers= contradict' fsreplay good.zst 'nfs://127.0.0.1/x?version=3&vers=4.1'
 refused 'an unknown option of a directory' "unknown option 'direct=2'" fsreplay good.zst file:t?direct=2
 refused 'an unknown option of a directory, with slashes' "unknown option 'x=1'" fsreplay good.zst "file://$PWD/t?x=1"
 refused 'something after null:' 'nothing after it' fsreplay good.zst null:x

@@ -32,6 +32,14 @@ NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
       failed=1
     fi
   done
+  for url in "nfs4://$NFS_HOST:$NFS_PORT/vfs?vers=4.2&proto=tcp&sec=sys" "nfs://$NFS_HOST:$NFS_PORT/vfs?vers=4" "${NFS_VFS_URL/version/vers}"; do
+    if fsreplay target stat "$url" >/dev/null; then
+      echo "ok - $url"
+    else
+      echo "not ok - $url"
+      failed=1
+    fi
+  done
   for url in "$NFS_VFS_URL" "$NFS4_VFS_URL"; do
     if fsreplay target stat "$url&resvport=1" >/dev/null; then
       echo "ok - a port below 1024 on demand: $url"
