@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Foreign traces through what uses them: statistics, report and comparison; image, plan and engine, onto null: and memory:. What
+// the reader lets through must neither crash these nor keep them busy, nor take much memory (libFuzzer's -rss_limit_mb).
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "engine/prepare.hpp"
+#include "engine/run.hpp"
+#include "fstrace/compare_result.hpp"
+#include "fstrace/pairing.hpp"
+#include "fstrace/profile.hpp"
+#include "fstrace/stat_groups.hpp"
+#include "mend_sections.hpp"
+#include "plan/image.hpp"
+#include "trace/live_state.hpp"
+#include "trace/reader.hpp"
+#include "util/object_set.hpp"
+
+using namespace fsr;
+using namespace fsr::fstrace;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace {
+
+constexpr uint64_t kMostMade = 8 << 20;       // bytes of files: more is right, and takes long
+constexpr int64_t kRunFor = 2'000'000;        // ns
+constexpr size_t kAnalyzeMemory = 512 << 20;  // bytes
+
+int file_of(const std::string& bytes) {
+  const int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, bytes.data(), bytes.size()) != ssize_t(bytes.size())) abort();
+  return fd;
+}
+
+void look(const std::string& bytes) {
+  TraceReader reader(file_of(bytes), "fuzz"), other(file_of(bytes), "fuzz");
+  Profile one, two;
+  Pairing pairing(true);
+  StatGroups groups({Dimension::command, Dimension::file});
+  one.read(reader, "fuzz", [&](const OpBatch& batch) {
+    groups.begin_batch();
+    for (const Op& op : batch.ops) {
+      groups.add(op);
+      pairing.add(op, Pairing::first);
+    }
+  });
+  two.read(other, "fuzz", [&](const OpBatch& batch) {
+    for (const Op& op : batch.ops) pairing.add(op, Pairing::second);
+  });
+  pairing.finish();
+  const Comparison same = compare_profiles(one, two, pairing);
+  if (compare_text(one, two, same).empty() || compare_html(one, two, same).empty()) abort();
+}
+
+void replay(const std::string& bytes, const char* url, Timing timing) {
+  MonotonicClock clock;
+  const std::unique_ptr<Target> target = open_target(url, {.clock = &clock});
+  TraceReader survey(file_of(bytes), "fuzz"), source(file_of(bytes), "fuzz");
+  Image image = Image::analyze(survey, LiveState(), {.memory = kAnalyzeMemory});
+  if (image.summary().bytes > kMostMade) return;
+  ObjectSet known;
+  prepare(image, *target, clock, {.trace_id = "fuzz", .workers = 1}, known);
+  run(source, *target, clock, {.timing = timing, .duration = kRunFor, .workers = 1, .known = &known});
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  mend_sections(bytes);
+  // A refusal is an answer.
+  try {
+    look(bytes);
+  } catch (const std::exception&) {
+  }
+  for (const char* url : {"null:", "memory:"}) try {
+      replay(bytes, url, url[0] == 'n' ? Timing::original : Timing::asap);
+    } catch (const std::exception&) {
+    }
+  return 0;
+}
