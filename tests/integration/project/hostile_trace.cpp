@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <string>
 
 #include "trace/bytes.hpp"
@@ -118,8 +119,6 @@ class Hostile {
   // on.
   void impossible() {
     constexpr uint64_t kHuge = 1ull << 60;
-    writer_.add({.start = 9'200'000'000'000'000'000, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
-    writer_.add({.duration = INT64_MAX, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
     const ObjectId file = ++last_;
     add({.kind = OpKind::create,
          .mode = 0666,
@@ -132,9 +131,14 @@ class Hostile {
     add({.kind = OpKind::getattr, .object = kHuge});
     Attr vast{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0666, .size = INT64_MAX};
     add({.kind = OpKind::lookup, .object = ++last_, .parent = kRootObject, .name = "vast", .attr = &vast});
+    const int64_t now = ++time_ * 1000;
+    writer_.add({.start = now, .duration = INT64_MAX, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
+    writer_.add({.start = 9'200'000'000'000'000'000, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
   }
 
   void large() {
+    constexpr uint64_t kLength = 128 << 20;
+    static ThreadInfo threads[30];
     const ObjectId file = ++last_;
     add({.kind = OpKind::create,
          .mode = 0666,
@@ -143,18 +147,17 @@ class Hostile {
          .parent = kRootObject,
          .handle = file,
          .name = "large"});
-    ThreadInfo threads[30];
-    for (ThreadId i = 0; i < 30; ++i) {
+    for (ThreadId i = 0; i < std::size(threads); ++i) {
       threads[i] = {.id = 2 + i, .tid = int32_t(11 + i), .pid = 10, .ppid = 1, .command = "large"};
       writer_.add({.start = 1'000'000,
                    .duration = 500,
                    .kind = OpKind::write,
                    .thread = 2 + i,
                    .object = file,
-                   .offset = uint64_t(i) << 27,
-                   .length = 1 << 27,
-                   .result = 1 << 27,
                    .handle = file,
+                   .offset = i * kLength,
+                   .length = kLength,
+                   .result = kLength,
                    .who = &threads[i]});
     }
   }
