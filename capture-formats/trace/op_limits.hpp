@@ -14,7 +14,9 @@ namespace fsr {
 
 constexpr int64_t kMostTime = int64_t(1) << 61;  // ns, 73 years: the end of an operation, and sums of a few, stay in 64 bits
 constexpr uint64_t kMostTransfer = uint64_t(1) << 31;  // bytes of one read or write: Linux moves no more in one call
-constexpr uint64_t kMostId = uint64_t(1) << 48;        // objects and open instances, which are numbered one after another
+// Objects and open instances, which captures and imports number one after another. A recorded mix numbers them for each stream
+// from 2^40 times its index.
+constexpr uint64_t kMostId = uint64_t(1) << 56;
 
 // Returns what `op` holds that no operation can: "times", "ids", "names", "texts", "errors", "lengths", "sizes". Null: the
 // operation is possible. `outcome_known`: false for the start of an operation whose end comes later; it may still fail. Entries

@@ -19,9 +19,8 @@ constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before slee
 constexpr uint32_t kGiveBack = 64;     // completed operations given back together
 constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
 constexpr int64_t kSoonAgain = 200'000, kLateAgain = 20'000'000;  // ns between two looks for what another process makes
-constexpr uint64_t kMostMadeBytes =
-    256 << 20;  // data made up for writes in flight, of one worker; a single larger write is issued alone
-constexpr int64_t kMostLag = 1'000'000'000;  // ns that are made up for, at most
+constexpr uint64_t kMostMadeBytes = 256 << 20;  // for writes in flight of one worker; a larger write is issued alone
+constexpr int64_t kMostLag = 1'000'000'000;     // ns that are made up for, at most
 // ns until a run ends without what is still under way: from the stop, and from the end of its duration.
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 

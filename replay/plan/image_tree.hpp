@@ -56,8 +56,8 @@ struct ImageObject {
 
   bool directory() const;
   uint64_t size() const;  // as far as known
-  // Bytes to be written: without the hole that the block count shows at the end. A file beyond kMostData becomes a hole as a
-  // whole.
+  // Bytes to be written: without the hole that the block count shows at the end. A file beyond kMostData becomes one
+  // hole.
   uint64_t data_length() const;
   static constexpr uint64_t kMostData = uint64_t(1) << 44;  // bytes, the largest file of ext4; what is larger is sparse
 };

@@ -10,8 +10,9 @@
 //     uid=, gid=          whom to act as, where operations are not performed as their recorded user; default: the caller
 //     rsize=, wsize=      bytes of one READ and WRITE, at most; default: what the server wants
 //     nconnect=           connections, 1 to 16; default 1. In version 3 of each session (one a worker), in version 4 of all
-//     together timeout=            seconds until a request has failed; default 60 resvport=           1: connect from ports below
-//     1024, 0: from any; default: below 1024 if this process may
+//                         together
+//     timeout=            seconds until a request has failed; default 60
+//     resvport=           1: connect from ports below 1024, 0: from any; default: below 1024 if this process may
 #pragma once
 
 #include "targets/nfs/nfs_state.hpp"
