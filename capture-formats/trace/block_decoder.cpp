@@ -284,8 +284,6 @@ struct BlockDecoder::Impl {
       uint8_t c = get_byte(kColDurationClass);
       if (c > kMaxTimeClass) ok = false;
       op->duration = ns(int64_t(get_time(std::min(c, kMaxTimeClass), duration_bits)));
-      int64_t end;
-      if (op->duration < 0 || __builtin_add_overflow(op->start, op->duration, &end)) ok = false;
     }
     code_op(*this, x, *op);
     ok &= start_bits.ok() && duration_bits.ok();

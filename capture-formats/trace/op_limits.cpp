@@ -31,7 +31,7 @@ bool texts_possible(const Op& op) {
 
 bool fits_file(uint64_t offset, uint64_t length) { return offset <= kMostOffset && length <= kMostOffset - offset; }
 
-// What fails may have asked for anything, except for a read or write: its data are made before it is known to fail.
+// A failed operation may have asked for anything, except for a read or write: its data are made before it is known to fail.
 bool lengths_possible(const Op& op, bool done) {
   switch (op.kind) {
     case OpKind::read:

@@ -12,7 +12,7 @@
 // `file:DIR?direct=1` opens regular files with O_DIRECT where the file system has it. Reads and writes that are not of whole
 // blocks, and appends, are done without it and counted.
 //
-// What is made gets its recorded mode whatever the umask (no_umask.hpp): modes are recorded after the umask. DIR is made with the
+// Files get the recorded mode whatever the umask (no_umask.hpp), because modes are recorded after the umask. DIR is made with the
 // first session if it is missing.
 #pragma once
 

@@ -16,24 +16,22 @@ mode_t read_umask() {
   return mask;
 }
 
-struct ThreadMask {
-  const bool own = unshare(CLONE_FS) == 0;
-  mode_t mask = 0;
+// Gives the calling thread a umask of its own; threads that it started since the last call shared it. False: not permitted.
+bool own_umask() { return unshare(CLONE_FS) == 0; }
 
-  ThreadMask() {
-    std::unique_lock lock(process_mutex, std::defer_lock);
-    if (!own) lock.lock();
-    mask = read_umask();
-  }
-};
+mode_t mask_of_process() {
+  std::unique_lock lock(process_mutex, std::defer_lock);
+  if (!own_umask()) lock.lock();
+  return read_umask();
+}
 
 }  // namespace
 
 NoUmask::NoUmask(mode_t mode) {
-  static thread_local const ThreadMask thread;
-  if (!(mode & thread.mask)) return;
-  if (!thread.own) alone_ = std::unique_lock(process_mutex);
-  mask_ = thread.mask;
+  static thread_local const mode_t mask = mask_of_process();
+  if (!(mode & mask)) return;
+  if (!own_umask()) alone_ = std::unique_lock(process_mutex);
+  mask_ = mask;
   umask(0);
 }
 

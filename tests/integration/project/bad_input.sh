@@ -148,6 +148,9 @@ echo canary >outside/canary
 cp -a outside before
 stat -c '%n %f %u %s %Y' outside outside/canary >before.stat
 "$integration/hostile_trace" hostile.zst "$scratch/outside"
+for url in nfs://127.0.0.1/captured nfs4://127.0.0.1:2049/captured; do
+  refused "what was captured, as $url" 'what was captured' fsreplay hostile.zst $url
+done
 unharmed() {
   check "$1: nothing outside the target has changed" sh -c "diff -r outside before && stat -c '%n %f %u %s %Y' outside outside/canary | diff - before.stat &&
     [ ! -e escaped ] && [ ! -e /tmp/escaped ] && [ ! -e '$scratch/canary' ]"

@@ -132,7 +132,8 @@ class Hostile {
     Attr vast{.valid = kAttrMode | kAttrSize, .mode = S_IFREG | 0666, .size = INT64_MAX};
     add({.kind = OpKind::lookup, .object = ++last_, .parent = kRootObject, .name = "vast", .attr = &vast});
     const int64_t now = ++time_ * 1000;
-    writer_.add({.start = now, .duration = INT64_MAX, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
+    const int64_t to_the_end = INT64_MAX - now;
+    writer_.add({.start = now, .duration = to_the_end, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
     writer_.add({.start = 9'200'000'000'000'000'000, .kind = OpKind::statfs, .thread = 1, .object = kRootObject, .who = &who_});
   }
 
@@ -237,6 +238,7 @@ TraceHeader made_up_header() {
   header.id = "00000000-0000-4000-8000-000000000001";
   header.program = "hostile_trace";
   header.directory = "/nowhere";
+  header.mount_source = "127.0.0.1:/captured";
   return header;
 }
 

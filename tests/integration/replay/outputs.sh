@@ -90,10 +90,16 @@ check 'nothing is left beside them' test "$(ls small | tr '\n' ' ')" = 'curve.sv
 umount small
 
 # --- modes
-(umask 027 && fsreplay a.zst modes --timing asap -q --results m.sqlite && fsreplay mix:laddis modes2 --load 50 --duration 1s -q --svg m.svg &&
+(umask 027 && fsreplay a.zst modes --timing asap -q --results m.sqlite --metrics m.prom && fsreplay mix:laddis modes2 --load 50 --duration 1s -q --svg m.svg &&
   fstrace report a.zst -o m.html && fstrace compare a.zst a.zst --html m.compare.html && fstrace export a.zst --format fio-iolog -o m.fio) >/dev/null 2>&1
-check 'results, drawings, pages and exports are as the umask says' \
-  test "$(stat -c %a m.sqlite m.svg m.html m.compare.html m.fio 2>&1 | tr '\n' ' ')" = '640 640 640 640 640 '
+check 'results, metrics, drawings, pages and exports are as the umask says' \
+  test "$(stat -c %a m.sqlite m.prom m.svg m.html m.compare.html m.fio 2>&1 | tr '\n' ' ')" = '640 640 640 640 640 640 '
+mkdir open
+(umask 0 && mkdir open/old && : >open/old/file &&
+  fsshim capture open -o open.zst -- sh -c 'cd open; ls -l old; mkdir new; : >new/file; mkfifo new/pipe') >/dev/null 2>&1
+(umask 077 && fsreplay open.zst replayed --timing asap -q --workers 4) >/dev/null 2>&1
+check 'what is replayed has the modes of the capture' \
+  test "$(cd replayed && stat -c %a old old/file new new/file new/pipe 2>&1 | tr '\n' ' ')" = '777 666 777 666 666 '
 
 # --- ^C
 mkdir many
