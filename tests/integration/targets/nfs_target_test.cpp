@@ -471,7 +471,7 @@ TEST_CASE("ports come from the portmapper, and what can't be opened is one clear
              Catch::Contains("127.0.0.1:9") && Catch::Contains("refused"));
   CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsport=12049&mountport=12049"), Catch::Contains("does not offer that program"));
   CHECK_THAT(refusal("nfs://no-such-host.invalid/vfs?nfsport=12049&mountport=12049"), Catch::Contains("can't find the host"));
-  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?version=4"), Catch::Contains("version=4.1"));
+  CHECK_THAT(refusal("nfs://127.0.0.1/vfs?version=4.3"), Catch::Contains("version=4.1"));
   CHECK_THAT(refusal("nfs://127.0.0.1/vfs?nfsprot=1"), Catch::Contains("nfsprot"));
 }
 
