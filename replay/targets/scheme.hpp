@@ -15,8 +15,8 @@ inline std::string_view scheme_of(std::string_view url) {
 // True: `url` names a kind of target that there is.
 bool names_target(const std::string& url);
 
-// Throws std::runtime_error if `url` only resembles a URL: server:/export, as mount(8) takes it, or the name of a kind without its
-// colon. A directory of that name is accepted.
+// Throws std::runtime_error if `url` only resembles a URL: server:/export, as mount(8) takes it, or the name of a kind without
+// its colon. A directory of that name is accepted.
 void refuse_near_url(const std::string& url);
 
 }  // namespace fsr
