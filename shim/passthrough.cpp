@@ -398,7 +398,7 @@ std::string Shim::processes_keeping_pages() {
   {
     std::lock_guard lock(handles_mutex);
     for (const OpenHandle* handle : handles)
-      if (handle->keeps_pages && handle->opener)
+      if (handle->keeps_pages.load(std::memory_order_relaxed) && handle->opener)
         names.insert(std::string(handle->opener->command) + " (" + std::to_string(handle->opener->pid) + ")");
   }
   if (names.empty()) return {};

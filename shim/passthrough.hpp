@@ -49,12 +49,12 @@ struct OpenHandle {
   int flags = 0;             // O_*, as the application opened it
   bool append_only = false;  // `fd` appends
   bool maps = false;         // counted by Shim::backings
-  bool keeps_pages = false;  // shared mappings of it may change pages that agree with nobody outside the capture
   const ThreadInfo* opener = nullptr;
   uid_t uid = 0;
   gid_t gid = 0;
   std::mutex position;                      // guards the lower file position: appends, SEEK_DATA, readdir
   uint64_t cursor = 0;                      // readdir: where the lower position stands
+  std::atomic<bool> keeps_pages{false};     // its shared mappings may change pages that agree with nobody outside the capture
   std::atomic<bool> locked{false};          // a lock was granted through it
   std::atomic<bool> lock_files{false};      // LockFiles were made through it
   std::atomic<int64_t> flushed{INT64_MIN};  // recorder's time of the last flush: perhaps the close before a release

@@ -43,16 +43,17 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   fi->direct_io = !r.shim.entries.keeps_data() && !needs_cache(r.shim, inode);
   fi->keep_cache = 0;
   h->maps = fi->direct_io;
-  h->keeps_pages = (fi->flags & O_ACCMODE) == O_RDWR && (!fi->direct_io || shared_mappings_allowed());
+  bool keeps_pages = (fi->flags & O_ACCMODE) == O_RDWR && (!fi->direct_io || shared_mappings_allowed());
   if (h->maps)
     if (const int id = r.shim.backings.opened(*inode, fd, (fi->flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY); id != 0) {
-      h->keeps_pages = false;
+      keeps_pages = false;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
       fi->backing_id = id;
 #else
       note_backing(id);
 #endif
     }
+  h->keeps_pages.store(keeps_pages, std::memory_order_relaxed);
   if (!fi->direct_io || !writes_in_parallel(fd, fi->flags)) return;
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 15)
   fi->parallel_direct_writes = 1;

@@ -62,7 +62,7 @@ bool UnwrittenFiles::contains(uint64_t node, int fd) {
   const int64_t now = coarse_now();
   const auto paused = paused_.find(node);
   if (paused != paused_.end() && now < paused->second) return false;
-  if (add(node, fd)) return false;  // what was read before may be old
+  if (add(node, fd)) return false;  // pages that were read before may be old
   if (paused_.size() >= kFiles) paused_.clear();
   paused_[node] = now + kPause;
   return false;

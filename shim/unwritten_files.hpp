@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Knows underlying files that nobody can change unnoticed, so that the kernel may keep what it has read of them.
 //
-// Stores through a mapping are never reported, and may leave the file's times as they are. But whoever has a file mapped for
-// writing counts as one who has it open for writing, whatever process that is, and the kernel refuses a lease for reading then.
-// So a lease is asked for and given back at once: if it was granted, a change needs an open or a truncation first, and inotify
-// reports both. For that microsecond an open for writing waits, or with O_NONBLOCK is refused; hence a file is asked about only
-// now and then.
+// Stores through a mapping are never reported, and may leave the file's times as they are. But a mapping for writing counts as an
+// open for writing, whatever process has it. The kernel refuses a lease for reading while there is such an open. So this class
+// asks for a lease and gives it back at once. If it was granted, a change needs an open or a truncation first, and inotify reports
+// both. For that microsecond an open for writing waits, or is refused with O_NONBLOCK; so a file is asked about only now and then.
 //
 // Opens through an overlay whose layer the file is are not reported. So each file is forgotten after kRound, and asked about
 // again when the next read comes.
