@@ -3,8 +3,9 @@
 //
 // Stores through a mapping are never reported, and may leave the file's times as they are. But a mapping for writing counts as an
 // open for writing, whatever process has it. The kernel refuses a lease for reading while there is such an open. So this class
-// asks for a lease and gives it back at once. If it was granted, a change needs an open or a truncation first, and inotify reports
-// both. For that microsecond an open for writing waits, or is refused with O_NONBLOCK; so a file is asked about only now and then.
+// asks for a lease and gives it back at once. If it was granted, a change needs an open or a truncation first, and inotify
+// reports both. For that microsecond an open for writing waits, or is refused with O_NONBLOCK; so a file is asked about only now
+// and then.
 //
 // Opens through an overlay whose layer the file is are not reported. So each file is forgotten after kRound, and asked about
 // again when the next read comes.
