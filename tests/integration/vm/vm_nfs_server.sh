@@ -40,6 +40,11 @@ conform() {  # in a virtual machine, thousands of entries take long, and tell no
 }
 v3='nfs://127.0.0.1/export/v3'  # its portmapper knows the ports
 v42='nfs://127.0.0.1/v42?version=4.2'
+# The exports are of Linux's default "secure": requests from ports of 1024 and above are refused.
+for url in "$v3?resvport=0" "$v42&resvport=0"; do
+  check_status "a port that the server refuses: $url" 2 'below 1024, which resvport=0 rules out\? Leave resvport out, or export with .insecure' \
+    fsreplay target stat "$url"
+done
 conform "$v3"
 if grep -Eq 'cannot express: (setlk|getlk|flock)$' cases; then not_ok "version 3 has locks" "none"; else ok "version 3 has locks"; fi
 check_status "and none with nolock" 0 'cannot express: flock' "$tests/target_conformance" "${v3/v3/nolock}?nolock=1" \
