@@ -150,6 +150,18 @@ void keep_whole_percents(const Block& block, const std::string& name, Mix& mix) 
   mix.notes.push_back(fmt::format("whole percents, {} in all; {} procedures below 0.5 % are never called", total, dropped));
 }
 
+MixTraits read_traits(const MixText& mix) {
+  MixTraits traits;
+  const Lines lines(mix);
+  for (size_t at = 0; at < lines.size(); ++at)
+    if (lines[at].starts_with(kTraitMark))
+      if (const std::string wrong = add_trait(lines[at], &traits); !wrong.empty()) lines.fail(at, wrong);
+  for (const auto& [name, of] : {std::pair("read", &traits.reads), std::pair("write", &traits.writes)})
+    if (of->sequential > 0 && !of->known())
+      throw MixError(fmt::format("{}: bad mix format: '{} sequential' without '{} sizes'", mix.name, name, name));
+  return traits;
+}
+
 std::string slurp(const std::string& file) {
   const bool standard_input = file == "-";
   const int fd = standard_input ? dup(STDIN_FILENO) : open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -187,7 +199,10 @@ Mix read_mix(const MixText& text, const MixReadOptions& options, const MixText* 
   const auto names = nfs_procedures(block.nfs_version);
   for (size_t i = 0; i < names.size(); ++i)
     mix.procedures.push_back({names[i], double(block.counts[i]) / double(mix.calls), block.counts[i]});
-  if (options.compat) keep_whole_percents(block, text.name, mix);
+  if (options.compat)
+    keep_whole_percents(block, text.name, mix);
+  else
+    mix.traits = read_traits(text);
   return mix;
 }
 

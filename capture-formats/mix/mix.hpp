@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "mix/traits.hpp"
+
 namespace fsr {
 
 struct MixProcedure {
@@ -26,6 +28,7 @@ struct Mix {
   std::vector<MixProcedure> procedures;  // every procedure of the version, in protocol order, each once; weights sum to 1
   uint64_t calls = 0;                    // sum of the counts; 0 for a built-in mix
   std::string dialect;                   // "Linux nfsstat, server, NFSv3", "built-in sfs97-v3": for people
+  MixTraits traits;                      // what the file says beyond that; not with MixReadOptions::compat
   std::vector<std::string> notes;        // what was chosen, ignored, renamed, wrapped: one line each, for people
 
   double weight(std::string_view name) const;  // 0 where the mix has no such procedure

@@ -159,6 +159,7 @@ class Planning {
  public:
   Planning(const Mix& mix, const Target& target) : target_(target) {
     plan_.nfs_version = mix.nfs_version;
+    plan_.traits = mix.traits;
     double load = 0;
     for (const MixProcedure& from : mix.procedures) {
       PlannedProcedure& to = plan_.procedures.emplace_back();

@@ -67,6 +67,7 @@ struct PlannedProcedure {
 struct MixPlan {
   unsigned nfs_version = 3;
   std::vector<PlannedProcedure> procedures;  // in the order of the mix
+  MixTraits traits;                          // as the mix says
   std::vector<std::string> notes;            // one line each: what could not be as asked
   double share(Action action) const;         // planned
 };

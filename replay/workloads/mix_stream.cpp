@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace fsr {
 
@@ -15,15 +16,16 @@ namespace {
 
 constexpr uint64_t kListingBytes = 8192, kPlusBytes = 32768;  // buffer of a listing: one request, where the server allows it
 constexpr uint64_t kLockBytes = 1024, kAllocation = 65536;
-constexpr int64_t kMostExcess = 40;  // names of a kind beyond the usual number
+constexpr uint64_t kReadAtEnd = 4096;  // bytes asked for where there are none
+constexpr int64_t kMostExcess = 40;    // names of a kind beyond the usual number
 
 constexpr size_t kMostOpen = 60;
 constexpr size_t kKeptOpen = 4;  // of what a version 4 load opened: closes leave so many
 
 }  // namespace
 
-MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, bool removes, Random random, ObjectId& next_object,
-                     HandleId& next_handle)
+MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, const MixTraits& traits, bool removes, Random random,
+                     ObjectId& next_object, HandleId& next_handle)
     : files_(files), sizes_(sizes), removes_(removes), random_(random), next_object_(next_object), next_handle_(next_handle) {
   auto stock = [](Shelf& shelf, const std::vector<Spare>& from, uint64_t below) {
     shelf.there.assign(from.begin(), from.end());
@@ -39,6 +41,13 @@ MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, bool remo
   for (uint32_t i = 0; i < by_size_.size(); ++i) by_size_[i] = i;
   std::stable_sort(by_size_.begin(), by_size_.end(),
                    [&](uint32_t a, uint32_t b) { return files.files[a].size < files.files[b].size; });
+  positions_.resize(files.files.size());
+  if (traits.reads.known()) read_places_.emplace(traits.reads, files, by_size_, positions_, Random(random_.next()));
+  if (traits.writes.known()) write_places_.emplace(traits.writes, files, by_size_, positions_, Random(random_.next()));
+  if (traits.failed_lookups) {
+    const double shares[] = {1 - *traits.failed_lookups, *traits.failed_lookups};
+    lookups_.emplace(shares, Random(random_.next()));
+  }
 }
 
 uint64_t MixStream::entries() const {  // of the stream's directory
@@ -130,6 +139,29 @@ void MixStream::transfer(Op& op, Progress& progress, bool writes) {
   op.length = op.result = std::min<uint64_t>(progress.block, progress.end - progress.at);
   progress.at += op.length;
   if (writes) written_ = progress.file;
+}
+
+void MixStream::transfer(Op& op, TransferPlaces& places, bool writes) {
+  const TransferPlaces::Place place = places.next();
+  op.kind = writes ? OpKind::write : OpKind::read;
+  subject(op, files_.files[place.file]);
+  op.offset = place.at;
+  op.length = place.bytes ? place.bytes : kReadAtEnd;
+  op.result = place.bytes;
+  if (writes) written_ = place.file;
+}
+
+// A name that is not there is another one each time, so that no client's cache has it.
+void MixStream::lookup(Op& op, Arena& arena) {
+  op.kind = OpKind::lookup;
+  if (lookups_ && lookups_->deal([](unsigned) { return true; }, 0) == 1) {
+    op.error = ENOENT;
+    name(op, arena, files_.directory, fmt::format("none{:03}", ++missing_));
+    return;
+  }
+  const WorkingFile& file = any_file();
+  op.object = file.object;
+  name(op, arena, file.parent, file.name);
 }
 
 void MixStream::make(Op& op, Arena& arena, OpKind kind, Shelf& shelf, ObjectId parent, std::string_view suffix) {
@@ -246,13 +278,9 @@ void MixStream::play(Action action, Op& op, Arena& arena) {
       op.set = set;
       break;
     }
-    case Action::lookup: {
-      const WorkingFile& file = any_file();
-      op.kind = OpKind::lookup;
-      op.object = file.object;
-      name(op, arena, file.parent, file.name);
+    case Action::lookup:
+      lookup(op, arena);
       break;
-    }
     case Action::access:
       op.kind = OpKind::access;
       op.object = any_file().object;
@@ -264,10 +292,10 @@ void MixStream::play(Action action, Op& op, Arena& arena) {
       op.data = kLinkText;
       break;
     case Action::read:
-      transfer(op, reading_, false);
+      read_places_ ? transfer(op, *read_places_, false) : transfer(op, reading_, false);
       break;
     case Action::write:
-      transfer(op, writing_, true);
+      write_places_ ? transfer(op, *write_places_, true) : transfer(op, writing_, true);
       break;
     case Action::create:
       create(op, arena, false);

@@ -6,21 +6,26 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "op_source.hpp"
+#include "workloads/deck.hpp"
 #include "workloads/mix_plan.hpp"
 #include "workloads/random.hpp"
 #include "workloads/sizes.hpp"
+#include "workloads/transfer_places.hpp"
 #include "workloads/working_set.hpp"
 
 namespace fsr {
 
 class MixStream {
  public:
-  // `files`, `sizes` and the counters of fresh ids, which are shared by the streams, must outlive this.
-  MixStream(const StreamFiles& files, const SizeModel& sizes, bool removes, Random random, ObjectId& next_object,
-            HandleId& next_handle);
+  // `files`, `sizes` and the counters of fresh ids, which are shared by the streams, must outlive this. `traits`: of the mix;
+  // what they say of reads and writes goes before `sizes`.
+  MixStream(const StreamFiles& files, const SizeModel& sizes, const MixTraits& traits, bool removes, Random random,
+            ObjectId& next_object, HandleId& next_handle);
+  MixStream(const MixStream&) = delete;  // its parts refer to each other
 
   bool playable(Action action) const;
   // Fills in everything of `op` but number and time. Strings are copied to `arena`.
@@ -44,6 +49,8 @@ class MixStream {
   const WorkingFile& open_file() { return files_.files[random_.below(kOpenFiles)]; }
   void subject(Op& op, const WorkingFile& file);
   void transfer(Op& op, Progress& progress, bool writes);
+  void transfer(Op& op, TransferPlaces& places, bool writes);
+  void lookup(Op& op, Arena& arena);
   Progress begin(bool writes);
   void name(Op& op, Arena& arena, ObjectId parent, std::string_view text);
   void make(Op& op, Arena& arena, OpKind kind, Shelf& shelf, ObjectId parent, std::string_view suffix);
@@ -68,7 +75,12 @@ class MixStream {
   HandleId& next_handle_;
   std::vector<uint32_t> by_size_;  // of files_.files that may be written, the smallest first
   Progress reading_, writing_;
-  uint32_t written_ = 0;  // file of the latest write
+  // Instead of these, if the mix has traits.
+  TransferPositions positions_;
+  std::optional<TransferPlaces> read_places_, write_places_;
+  std::optional<Deck> lookups_;  // 0: of a name that is there, 1: of another
+  uint64_t missing_ = 0;         // lookups of names that are not there
+  uint32_t written_ = 0;         // file of the latest write
   Shelf spare_files_, links_, symlinks_, pipes_, directories_;
   struct OpenedFile {
     ObjectId object;

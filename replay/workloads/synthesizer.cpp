@@ -9,9 +9,9 @@ Synthesizer::Synthesizer(const SynthesizerOptions& options, const MixPlan& plan,
       next_object_(set.next_object()),
       next_handle_(set.next_handle()),
       dealer_(plan, Random(options.seed, 2)) {
-  streams_.reserve(set.streams().size());
   for (const StreamFiles& files : set.streams())
-    streams_.emplace_back(files, sizes, plan_removes(plan), Random(options.seed, 3 + files.number), next_object_, next_handle_);
+    streams_.emplace_back(files, sizes, plan.traits, plan_removes(plan), Random(options.seed, 3 + files.number), next_object_,
+                          next_handle_);
 }
 
 bool Synthesizer::next(OpBatch& batch) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "op_source.hpp"
@@ -40,7 +41,7 @@ class Synthesizer final : public OpSource {
   Arrivals arrivals_;
   ObjectId next_object_;
   HandleId next_handle_;
-  std::vector<MixStream> streams_;
+  std::deque<MixStream> streams_;
   MixDealer dealer_;
   uint64_t calls_ = 0;
 };

@@ -10,6 +10,7 @@
 
 #include "plan/image_tree.hpp"
 #include "trace/live_state.hpp"
+#include "workloads/transfer_places.hpp"
 
 namespace fsr {
 
@@ -58,7 +59,8 @@ class Filling {
       f.name = fmt::format("{:03}{}", i, kFileSuffix);
       f.size = sizes_.file(random);
       // Calls never change a size; so that the longest transfer finds room, one file has it.
-      if (open && i == 1) f.size = std::max(f.size, sizes_.longest());
+      if (open && i == 1)
+        f.size = std::max({f.size, sizes_.longest(), longest_run(plan_.traits.reads), longest_run(plan_.traits.writes)});
       bytes += f.size;
     }
     return bytes;

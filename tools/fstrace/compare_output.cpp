@@ -40,6 +40,10 @@ std::vector<Row> totals(const Profile& a, const Profile& b) {
   row("in flight, most", [](P p, W) { return format_count(p.concurrency.most()); });
   row("files touched", [](P, W w) { return format_count(w.files); });
   row("blocks touched, about", [](P, W w) { return format_size(w.bytes); });
+  auto percent = [](uint64_t of, double share) { return of ? fmt::format("{:.1f} %", share * 100) : "-"; };
+  row("lookups of no such name", [&](P p, W) { return percent(p.traits.lookups, p.traits.lookup_share()); });
+  row("reads that are sequential", [&](P p, W) { return percent(p.traits.reads.count, p.traits.reads.share()); });
+  row("writes that are sequential", [&](P p, W) { return percent(p.traits.writes.count, p.traits.writes.share()); });
   return rows;
 }
 
@@ -137,6 +141,9 @@ void put_profile(JsonOut& json, const char* which, const Profile& p) {
   json.member("in_flight_most", p.concurrency.most());
   json.member("files_touched", set.files);
   json.member("bytes_touched_about", set.bytes);
+  json.member("failed_lookups_share", p.traits.lookup_share());
+  json.member("sequential_reads_share", p.traits.reads.share());
+  json.member("sequential_writes_share", p.traits.writes.share());
   json.close('}');
 }
 
@@ -145,9 +152,9 @@ void put_profile(JsonOut& json, const char* which, const Profile& p) {
 std::string compare_text(const Profile& a, const Profile& b, const Comparison& c) {
   std::string text;
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "first   {}\nsecond  {}\n\n{:<24} {:>16} {:>16}\n", escape_text(a.name), escape_text(b.name), "", "first",
+  fmt::format_to(out, "first   {}\nsecond  {}\n\n{:<26} {:>16} {:>16}\n", escape_text(a.name), escape_text(b.name), "", "first",
                  "second");
-  for (const Row& r : totals(a, b)) fmt::format_to(out, "{:<24} {:>16} {:>16}\n", r.what, r.a, r.b);
+  for (const Row& r : totals(a, b)) fmt::format_to(out, "{:<26} {:>16} {:>16}\n", r.what, r.a, r.b);
   fmt::format_to(out, "\n{:<12} {:>8}  distance from 0, the same, to 1\n", "", "");
   for (size_t i = 0; i < kAspects; ++i)
     fmt::format_to(out, "{:<12} {:>8.3f}  {}{}\n", aspect_entry(Aspect(i)).name, c.distances[i], aspect_entry(Aspect(i)).what,

@@ -22,6 +22,9 @@ const AspectEntry& aspect_entry(Aspect aspect) {
       {"latency", "latencies of all operations (KS)"},
       {"depth", "operations in flight, over time (KS)"},
       {"working-set", "files and blocks touched: the larger relative difference"},
+      {"lookups", "share of lookups that find no such name"},
+      {"sequential", "share of reads or of writes that are sequential, whichever differs more"},
+      {"sizes", "bytes moved by sequential and other reads and writes (KS, each as its share counts)"},
       {"outcomes", "share of operations with another outcome: pair by pair, else within their kind"},
       {"names", "share of the names at the end that differ"},
   };
@@ -72,6 +75,30 @@ double outcome_distance(const Pairing::Kind& kind, uint64_t operations) {
     for (const auto& [error, n] : side) alone += n;
   const double differing = 2.0 * double(kind.differing) + outcome_distance(kind.alone[0], kind.alone[1]) * double(alone);
   return std::min(1.0, differing / double(operations));
+}
+
+double lookup_distance(const TraitCounts& a, const TraitCounts& b) {
+  return a.lookups && b.lookups ? std::abs(a.lookup_share() - b.lookup_share()) : 0;
+}
+
+double sequential_distance(const TraitCounts& a, const TraitCounts& b) {
+  auto of = [](const TraitCounts::Transfers& x, const TraitCounts::Transfers& y) {
+    return x.count && y.count ? std::abs(x.share() - y.share()) : 0;
+  };
+  return std::max(of(a.reads, b.reads), of(a.writes, b.writes));
+}
+
+// A class that only one of them has counts as a difference of the mix or of the sequential share.
+double size_distance(const TraitCounts& a, const TraitCounts& b) {
+  auto all = [](const TraitCounts& counts) { return double(std::max<uint64_t>(1, counts.reads.count + counts.writes.count)); };
+  double sum = 0;
+  for (const auto& [x, y] : {std::pair(&a.reads, &b.reads), std::pair(&a.writes, &b.writes)})
+    for (size_t sequential : {0, 1}) {
+      const Histogram &of_a = x->sizes[sequential], &of_b = y->sizes[sequential];
+      if (of_a.count() && of_b.count())
+        sum += distance(of_a, of_b) * (double(of_a.count()) / all(a) + double(of_b.count()) / all(b)) / 2;
+    }
+  return sum;
 }
 
 struct Leaf {
@@ -161,6 +188,9 @@ Comparison compare_profiles(const Profile& a, const Profile& b, const Pairing& p
   set(Aspect::latency, distance(a.total.latency, b.total.latency));
   set(Aspect::depth, distance(a.concurrency.time_at(), b.concurrency.time_at()));
   set(Aspect::working_set, std::max(relative(double(x.files), double(y.files)), relative(double(x.bytes), double(y.bytes))));
+  set(Aspect::lookups, lookup_distance(a.traits, b.traits));
+  set(Aspect::sequential, sequential_distance(a.traits, b.traits));
+  set(Aspect::sizes, size_distance(a.traits, b.traits));
   set(Aspect::outcomes, outcomes / weight);
   set(Aspect::names, names ? double(different) / double(names) : 0);
   return c;

@@ -12,8 +12,8 @@
 
 namespace fsr::fstrace {
 
-enum class Aspect : uint8_t { mix, arrivals, gaps, latency, depth, working_set, outcomes, names };
-constexpr size_t kAspects = 8;
+enum class Aspect : uint8_t { mix, arrivals, gaps, latency, depth, working_set, lookups, sequential, sizes, outcomes, names };
+constexpr size_t kAspects = 11;
 struct AspectEntry {
   const char* name;
   const char* what;  // is compared, and how

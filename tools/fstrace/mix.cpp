@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "json_out.hpp"
 #include "mix/linux_client.hpp"
@@ -11,6 +12,7 @@
 #include "mix/nfsstat_writer.hpp"
 #include "mix/op_procedures.hpp"
 #include "mix/procedures.hpp"
+#include "mix/traits.hpp"
 #include "subcommand.hpp"
 #include "util/status_line.hpp"
 #include "util/units.hpp"
@@ -33,6 +35,7 @@ struct Counted {
   uint64_t compounds = 0;
   uint64_t operations = 0;
   uint64_t without = 0;  // operations that the version has no procedure for
+  MixTraits traits;      // without a model
 };
 
 // The requests that the mount below the capture counted meanwhile.
@@ -93,6 +96,7 @@ LinuxClientOptions client_options(const Options& options, unsigned version, cons
 Counted count(TraceReader& reader, unsigned version, const LinuxClientOptions* model) {
   Counted counted;
   std::map<uint32_t, LinuxClient> clients;
+  TraitCounts traits;
   counted.calls.resize(nfs_procedures(version).size());
   StatusLine line(false);
   OpBatch batch;
@@ -103,6 +107,7 @@ Counted count(TraceReader& reader, unsigned version, const LinuxClientOptions* m
         clients.try_emplace(op.who ? op.who->client : 0, *model).first->second.apply(op);
         continue;
       }
+      traits.add(op);
       const int procedure = nfs_procedure_of(version, op);
       if (procedure >= 0)
         ++counted.calls[size_t(procedure)];
@@ -119,6 +124,7 @@ Counted count(TraceReader& reader, unsigned version, const LinuxClientOptions* m
     counted.compounds = sent.compounds();
   } else {
     for (uint64_t n : counted.calls) counted.compounds += n;
+    counted.traits = traits.traits();
   }
   return counted;
 }
@@ -153,6 +159,24 @@ void compare(const Counted& counted, unsigned version, const OfMount& mount) {
              format_count(real), "", off);
 }
 
+void put_traits(JsonOut& json, const MixTraits& traits) {
+  if (traits.failed_lookups) json.member("failed_lookups_share", *traits.failed_lookups);
+  for (const auto& [share, sizes, of] : {std::tuple("sequential_reads_share", "read_sizes", &traits.reads),
+                                         std::tuple("sequential_writes_share", "write_sizes", &traits.writes)}) {
+    if (!of->known()) continue;
+    json.member(share, of->sequential);
+    json.key(sizes);
+    json.open('{');
+    for (const auto& [which, list] : {std::pair("sequential", &of->sequential_sizes), std::pair("other", &of->sizes)}) {
+      json.key(which);
+      json.open('{');
+      for (const SizeWeight& size : *list) json.member(std::to_string(size.bytes), size.weight);
+      json.close('}');
+    }
+    json.close('}');
+  }
+}
+
 void print_json(const Options& options, const Counted& counted, unsigned version, const std::optional<OfMount>& mount) {
   fmt::memory_buffer out;
   JsonOut json(out);
@@ -171,6 +195,7 @@ void print_json(const Options& options, const Counted& counted, unsigned version
   json.open('{');
   for (size_t i = 0; i < names.size(); ++i) json.member(names[i], counted.calls[i]);
   json.close('}');
+  put_traits(json, counted.traits);
   if (mount) {
     json.key("mountstats");
     json.open('{');
@@ -206,8 +231,10 @@ int mix(const Options& options) {
   const Counted counted = count(*reader, version, modelled ? &client : nullptr);
   if (options.json)
     print_json(options, counted, version, mount);
+  else if (sunos)
+    fmt::print("{}", sunos_nfsstat_text(counted.calls));
   else
-    fmt::print("{}", sunos ? sunos_nfsstat_text(counted.calls) : linux_nfsstat_text(version, counted.calls, counted.compounds));
+    fmt::print("{}{}", linux_nfsstat_text(version, counted.calls, counted.compounds), traits_text(counted.traits));
   fflush(stdout);
   if (counted.without > 0)
     fmt::print(stderr, "fstrace: {} of {} operations have no procedure in NFSv{} and are not in the mix\n",

@@ -135,6 +135,7 @@ void Profile::add(const Op& op) {
   kind_last_[kind] = op.start;
   last = std::max(last, op.end());
   groups_.add(op);
+  traits.add(op);
   ++outcomes[kind][unfinished ? -1 : op.error];
   concurrency.add(op);
   if (auto [at, fresh] = thread_end_.try_emplace(op.thread, op.end()); !fresh) {

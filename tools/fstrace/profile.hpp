@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mix/traits.hpp"
 #include "stat_groups.hpp"
 #include "trace/live_state.hpp"
 #include "trace/reader.hpp"
@@ -92,6 +93,7 @@ class Profile {
   Histogram think;                                             // ns from a thread's end to its next start
   Timeline timeline;
   Concurrency concurrency{timeline};
+  TraitCounts traits;
   LiveState tree;  // at the end
 
   double seconds() const { return double(last - first) / 1e9; }

@@ -190,8 +190,8 @@ class ReportPage {
     if (!reads.size.count() && !writes.size.count()) return;
     page_.section("sizes", "Sizes of reads and writes");
     const Measure& all = profile_.total;
-    page_.paragraph(fmt::format("{} of successive reads and writes of an open file are sequential.",
-                                percent_text(all.successive ? double(all.sequential) / double(all.successive) : 0)));
+    page_.paragraph(fmt::format("{} of reads and writes are sequential.",
+                                percent_text(all.transfers ? double(all.sequential) / double(all.transfers) : 0)));
     std::vector<NamedHistogram> lines;
     if (reads.size.count()) lines.push_back({"reads", &reads.size});
     if (writes.size.count()) lines.push_back({"writes", &writes.size});

@@ -48,6 +48,7 @@ void Measure::merge(const Measure& other) {
   writes += other.writes;
   read_bytes += other.read_bytes;
   written_bytes += other.written_bytes;
+  transfers += other.transfers;
   successive += other.successive;
   sequential += other.sequential;
   latency.merge(other.latency);
@@ -142,15 +143,11 @@ void StatGroups::count_data(Measure& m, const Op& op) {
   ++(write ? m.writes : m.reads);
   if (!op.error) (write ? m.written_bytes : m.read_bytes) += op.result;
   m.size.add(int64_t(std::min<uint64_t>(op.length, INT64_MAX)));
-  if (!op.handle || op.kind == OpKind::copy_file_range) return;
-  Position* p = positions_.find(op.handle, [&](const Position& at) { return at.handle == op.handle; });
-  if (p) {
-    ++m.successive;
-    m.sequential += p->next == op.offset;
-  } else {
-    p = &positions_.insert(op.handle, {.handle = op.handle});
-  }
-  p->next = op.offset + (op.error ? 0 : op.result);
+  if (op.kind == OpKind::copy_file_range) return;
+  const Positions::Place place = positions_.move(op);
+  ++m.transfers;
+  m.successive += place != Positions::Place::first;
+  m.sequential += place == Positions::Place::sequential;
 }
 
 void StatGroups::add(const Op& op) {
@@ -169,8 +166,7 @@ void StatGroups::add(const Op& op) {
       count_data(m, op);
       break;
     case OpKind::release:
-      if (Position* p = positions_.find(op.handle, [&](const Position& at) { return at.handle == op.handle; }))
-        positions_.erase(op.handle, *p);
+      positions_.close(op.handle);
       break;
     default:
       break;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "op_text.hpp"
-#include "trace/live_tables.hpp"
+#include "trace/positions.hpp"
 #include "util/histogram.hpp"
 
 namespace fsr::fstrace {
@@ -20,8 +20,9 @@ namespace fsr::fstrace {
 struct Measure {
   uint64_t operations = 0, failed = 0, unfinished = 0;
   uint64_t reads = 0, writes = 0, read_bytes = 0, written_bytes = 0;
-  // Reads and writes that were not the first of their open instance, and those of them that began where the last one ended.
-  uint64_t successive = 0, sequential = 0;
+  // Reads and writes without copies, those that were not the first of their open instance, and those that began where the one
+  // before ended.
+  uint64_t transfers = 0, successive = 0, sequential = 0;
   Histogram latency;  // ns, of what finished
   Histogram size;     // bytes, of reads and writes
   void merge(const Measure& other);
@@ -71,10 +72,6 @@ class StatGroups {
     int32_t tid = 0;
     uint32_t client = 0;
   };
-  struct Position {
-    HandleId handle = 0;
-    uint64_t next = 0;
-  };
 
   Group& group_of(const Op& op);
   uint32_t thread_of(const Op& op);
@@ -94,7 +91,7 @@ class StatGroups {
   std::map<std::string, uint32_t, std::less<>> command_ids_;
   std::vector<ObjectId> files_;
   SlotTable file_table_;
-  LiveSlab<Position> positions_;
+  Positions positions_;
 };
 
 }  // namespace fsr::fstrace

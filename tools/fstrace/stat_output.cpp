@@ -73,11 +73,11 @@ class Text final : public StatOutput {
     if (data)
       fmt::format_to(std::back_inserter(out_),
                      "{} of reads and writes are reads, {} of their bytes are read; sizes mean {}, p50 {}, p90 {}, largest {}\n"
-                     "{} of successive reads and writes of an open file are sequential\n",
+                     "{} of reads and writes are sequential\n",
                      share(total.reads, data), share(total.read_bytes, total.read_bytes + total.written_bytes),
                      format_size(uint64_t(total.size.mean())), format_size(uint64_t(total.size.quantile_low(0.5))),
                      format_size(uint64_t(total.size.quantile_low(0.9))), format_size(uint64_t(total.size.max())),
-                     share(total.sequential, total.successive));
+                     share(total.sequential, total.transfers));
     print(out_);
   }
 
@@ -112,7 +112,7 @@ class Text final : public StatOutput {
             time(0.99),
             time(1),
             m.size.count() ? format_size(uint64_t(m.size.quantile_low(0.5))) : "-",
-            share(m.sequential, m.successive)};
+            share(m.sequential, m.transfers)};
   }
 
   void align(const Lines& lines) {

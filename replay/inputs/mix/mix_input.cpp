@@ -69,6 +69,8 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   if (target.places_files()) throw std::runtime_error(target.name() + ": has no names, which every mix needs");
   target_ = &target;
   plan_ = plan_mix(mix_, target);
+  if (!options_.sizes.empty()) plan_.traits.reads = plan_.traits.writes = {};
+  if (const std::string traits = traits_words(plan_.traits); !traits.empty()) plan_.notes.push_back("asked: " + traits);
   WorkingSetOptions wanted{.bytes = options_.working_set, .seed = options_.seed};
   wanted.numbers = options_.numbers;
   for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);

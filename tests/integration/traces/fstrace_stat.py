@@ -57,11 +57,12 @@ def count(ops, by, interval=0):
             g[what] += 1
             g[moved] += o.get("result", 0)
             g["size"].append(o.get("length", 0))
-            if handle and kind != "copy_file_range":
-                if handle in position:
+            if kind != "copy_file_range":
+                through = handle or ("file", o["object"])
+                if through in position:
                     g["successive"] += 1
-                    g["sequential"] += position[handle] == o["offset"]
-                position[handle] = o["offset"] + o.get("result", 0)
+                    g["sequential"] += position[through] == o["offset"]
+                position[through] = o["offset"] + o.get("result", 0)
         elif kind == "release":
             position.pop(handle, None)
     return groups

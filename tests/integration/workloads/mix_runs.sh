@@ -101,6 +101,46 @@ check_status "fsbench nhfsstone: its line" 0 '^[01] sec 1000 calls [0-9]+\.[0-9]
 check "its directories: one for each process, in turn" test "$(echo one/* two/*)" = "one/testdir0 one/testdir2 one/testdir4 two/testdir1 two/testdir3"
 check_status "its table" 0 '^lookup     34%    3[34]\.[0-9]{2}%  ' fsbench nhfsstone -vl 2000 -t 1 one two
 
+# What a mix carries beyond its shares: of a database and files that are read to their ends, through a mixfile and back.
+cat >database.py <<'P'
+import os, sqlite3
+db = sqlite3.connect("work/data.db")
+db.execute("create table t (k integer primary key, v blob)")
+for i in range(20):
+    db.executemany("insert into t (v) values (?)", [(os.urandom(200 + 37 * i),) for _ in range(40)])
+    db.commit()
+for i in range(150):
+    db.execute("select length(v) from t where k = ?", (i * 5 + 1,)).fetchone()
+    os.path.exists(f"work/{'data.db' if i % 3 else f'none{i}'}")
+db.close()
+for i in range(40):
+    with open(f"work/log{i}", "wb", buffering=0) as f:
+        for j in range(6):
+            f.write(b"x" * 1500)
+    with open(f"work/log{i}", "rb", buffering=0) as f:
+        while f.read(4096):
+            pass
+P
+mkdir work
+check "a database is captured" fsshim capture work -o database.zst -- python3 database.py
+fstrace mix database.zst >database.mix 2>mix.err
+check "its mix says what lookups, reads and writes are like" test "$(grep -cE '^# fsreplay: (lookup failed|(read|write) sequential) ' database.mix)" = 3
+near=lookups=0.02,sequential=0.02,sizes=0.02
+check "as fast as possible" fsreplay database.mix memory: --calls 10000 -q --record fast.zst
+check "lookups, sequential shares and sizes are within 2 points" fstrace compare database.zst fast.zst --tolerance $near
+check "at a rate, into a directory" fsreplay database.mix paced-tree --calls 4000 --load 4000 -q --record paced.zst
+check "there too" fstrace compare database.zst paced.zst --tolerance $near
+fstrace mix fast.zst >fast.mix 2>mix.err
+check_status "the mix of that run has the same sizes again" 0 '^# fsreplay: write sizes sequential .*1488:' cat fast.mix
+grep -v '^# fsreplay:' database.mix >plain.mix
+check "a mix without these lines is run as before" fsreplay plain.mix memory: --calls 10000 -q --record plain.zst
+check_status "and is far from its trace" 1 'sequential +0\.[1-9].*MORE THAN' fstrace compare database.zst plain.zst --tolerance $near
+check_status "--sizes goes before what the mix says" 1 'sizes +0\.[1-9].*MORE THAN' sh -c \
+  'fsreplay database.mix memory: --calls 4000 --sizes sfs -q --record sfs.zst && fstrace compare database.zst sfs.zst --tolerance sizes=0.02'
+check_status "a model of the client has none of them" 1 '' grep fsreplay <(fstrace mix --client-model linux database.zst 2>mix.err)
+check_status "a damaged line is named" 2 "database.mix:[0-9]+: bad mix format: expected 'lookup failed' and a share" \
+  sh -c "sed -i 's/lookup failed .*/lookup failed many/' database.mix && fsreplay database.mix memory:"
+
 # What must be refused: one line, status 2.
 refused() {  # NAME PATTERN COMMAND...
   local name=$1 pattern=$2 status=0
