@@ -87,8 +87,8 @@ Op copy() {
   op.handle2 = kShapeOtherHandle;
   return op;
 }
-Op allocate(uint32_t mode) {
-  Op op = on_file(OpKind::fallocate);
+Op allocate(uint32_t mode, uint64_t length = 4096) {
+  Op op = on_file(OpKind::fallocate, length);
   op.mode = mode;
   return op;
 }
@@ -140,6 +140,8 @@ std::vector<OpShape> shapes() {
       {"copy_file_range", copy()},
       {"fallocate", allocate(0)},
       {"fallocate, punch a hole", allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)},
+      {"fallocate, punch a hole of 1 MiB", allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 1 << 20)},
+      {"fallocate, zeros", allocate(FALLOC_FL_ZERO_RANGE)},
       {"lseek, SEEK_DATA", with_mode(on_file(OpKind::lseek), SEEK_DATA)},
       {"fsync", on_file(OpKind::fsync)},
       {"flush", on_file(OpKind::flush)},

@@ -120,7 +120,7 @@ Task do_setattr(Call& call) {
   co_return co_await set_parms(call, place, set);
 }
 
-// No command reserves space: the file becomes as long as fallocate(2) would make it.
+// No command reserves or clears space: the file becomes as long as fallocate(2) would make it, or gets zeros.
 Task do_fallocate(Call& call) {
   const Op& op = call.op();
   Place place;
@@ -130,6 +130,7 @@ Task do_fallocate(Call& call) {
   call.auxiliary();
   if (int error = co_await stat(call, place, kFileStat, kDirStat, &now)) co_return error;
   if (now.is_dir) co_return EISDIR;
+  if (clears_range(op)) co_return co_await write_zeros(call, zeros_to_write(op, now.attr.size));
   if (now.attr.size >= op.offset + op.length) co_return 0;
   co_return co_await resize(call, place, op.offset + op.length);
 }

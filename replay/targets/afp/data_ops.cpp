@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "targets/afp/ops.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/transfer.hpp"
 
 namespace fsr::afp {
@@ -116,6 +118,17 @@ Task do_write(Call& call) {
   if (op.has(kOpAppend) || (open.flags & O_APPEND))
     co_return co_await append(call, open, call.request->payload.substr(0, size_t(length)));
   co_return co_await transfer(call, open.fork, true, op.offset, length);
+}
+
+Task write_zeros(Call& call, uint64_t length) {
+  Open open;
+  if (int error = co_await call.tree().find_or_open(call, call.op().handle, call.op().object, kAccessWrite, &open))
+    co_return error;
+  if (length == 0) co_return 0;
+  call.request->payload = zeros(length);
+  const int error = co_await transfer(call, open.fork, true, call.op().offset, length);
+  const uint64_t done = std::exchange(call.request->outcome.result, 0);
+  co_return error || done == length ? error : EIO;
 }
 
 // The server copies whole files only: the data comes here and goes back.

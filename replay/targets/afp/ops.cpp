@@ -45,7 +45,8 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::read, exact, do_read, "FPReadExt, as many as the quantum asks for");
   set(OpKind::write, exact, do_write, "FPWriteExt, as many as the quantum asks for");
   set(OpKind::copy_file_range, approximate, do_copy, "FPReadExt and FPWriteExt");
-  set(OpKind::fallocate, approximate, do_fallocate, "FPGetFileDirParms; where it grows FPOpenFork, FPSetForkParms");
+  set(OpKind::fallocate, approximate, do_fallocate,
+      "FPGetFileDirParms; where it grows FPOpenFork, FPSetForkParms; of a cleared range below 1 MiB: FPWriteExt of zeros");
   set(OpKind::fsync, exact, do_fsync, "FPSyncFork, before AFP 3.1 FPFlushFork");
   set(OpKind::flush, exact, do_flush, "FPByteRangeLockExt if the owner has locks, else nothing");
   set(OpKind::release, exact, do_release, "FPCloseFork");
@@ -113,7 +114,7 @@ Fidelity afp_fidelity(const Op& op, const Abilities& a) {
       if (!S_ISREG(op.mode) && (op.mode & S_IFMT) != 0) return impossible;
       break;
     case OpKind::fallocate:
-      return lengthening_fidelity(op);
+      return plain_fallocate_fidelity(op);
     case OpKind::setattr:
       return op.set ? setattr_fidelity(*op.set) : fidelity;
     case OpKind::setxattr:

@@ -63,6 +63,8 @@ Task make_file(Call& call, const Place& place);  // the operation's own: once
 Task open_at(Call& call, const Place& place, uint16_t access, ForkRef* fork);
 Task remove_place(Call& call, const Place& place);
 Task write_all(Call& call, ForkRef fork, std::string_view bytes);
+// From the operation's offset on, in its file.
+Task write_zeros(Call& call, uint64_t length);
 Task remove_hidden(Call& call, const std::string& name);  // a failure is counted
 // The server's side of locks that ended here.
 Task settle_locks(Call& call, ObjectId object);

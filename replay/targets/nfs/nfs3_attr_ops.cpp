@@ -58,9 +58,36 @@ void after_mode_before_acl(Call& call, const Rpc&, const Reply& reply, int error
   send_setattr(call, {.valid = kAttrMode, .mode = mode});
 }
 
-// No request reserves space: the file becomes as long as fallocate(2) would make it.
+void write_zeros(Call& call);
+
+void after_zeros(Call& call, const Rpc& rpc, const Reply& reply, int error) {
+  if (!error && (reply.count > rpc.count || reply.count == 0)) error = reply.count ? EBADMSG : EIO;
+  if (error) return call.session->finish(call, error);
+  call.state().settled(call.op().object, rpc.offset, rpc.offset + reply.count);
+  call.next += reply.count;
+  write_zeros(call);
+}
+
+// Piece by piece from `next` to `end`. They are safe at once, because a restarted server does not get them again.
+void write_zeros(Call& call) {
+  if (call.next >= call.end) return call.session->finish(call, 0);
+  ++call.auxiliary;
+  Rpc& rpc = call.session->begin(call, Proc::write, after_zeros);
+  rpc.offset = call.next;
+  rpc.count = uint32_t(std::min<uint64_t>(call.state().options.write_max, call.end - call.next));
+  XdrEncoder out(rpc.head);
+  encode_write(out, call.handle, rpc.offset, rpc.count, Stable::file);
+  call.session->send(rpc, zeros(rpc.count));
+}
+
+// No request reserves or clears space: the file becomes as long as fallocate(2) would make it, or gets zeros.
 void after_size_before_fallocate(Call& call, const Rpc&, const Reply& reply, int error) {
   const Op& op = call.op();
+  if (!error && clears_range(op)) {
+    call.next = op.offset;
+    call.end = op.offset + zeros_to_write(op, reply.attr.size);
+    return write_zeros(call);
+  }
   if (error || reply.attr.size >= op.offset + op.length) return call.session->finish(call, error);
   send_setattr(call, {.valid = kAttrSize, .size = op.offset + op.length});
 }

@@ -41,7 +41,8 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::read, start_read, "READ, as many as the server's limit asks for");
   set(OpKind::write, start_write, "WRITE, as many as the limit asks for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
   set(OpKind::copy_file_range, start_copy, "READ and WRITE in turn, FILE_SYNC");
-  set(OpKind::fallocate, start_fallocate, "GETATTR, SETATTR of the size where it grows");
+  set(OpKind::fallocate, start_fallocate,
+      "GETATTR, SETATTR of the size where it grows; of a cleared range below 1 MiB: WRITE of zeros");
   set(OpKind::fsync, start_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
   set(OpKind::flush, start_flush, "NLM4 UNLOCK if the owner has locks, else nothing: fsyncs were recorded");
   set(OpKind::release, start_release, "nothing; REMOVE of hidden names, UNLOCK of a flock (auxiliary)");
@@ -96,7 +97,7 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
         return Fidelity::approximate;
       return fidelity;
     case OpKind::fallocate:
-      return lengthening_fidelity(op);
+      return plain_fallocate_fidelity(op);
     case OpKind::setxattr:
       return mode_of_minimal_acl(op) ? Fidelity::approximate : Fidelity::impossible;
     case OpKind::getlk:

@@ -189,14 +189,34 @@ Task do_copy(Call& call) {
   co_return done > 0 && !again ? 0 : error;
 }
 
-// A server that reserves no space: the file becomes as long as fallocate(2) would make it.
-static Task lengthen(Call& call, const File& file) {
+// They are safe at once, because a restarted server does not get them again.
+static Task write_zeros(Call& call, const File& file, uint64_t length) {
+  const uint64_t offset = call.op().offset;
+  for (uint64_t done = 0; done < length;) {
+    Written written;
+    const uint64_t stamp = call.files().rewriting_stamp();
+    const std::string_view bytes = zeros(std::min<uint64_t>(call.client().options.write_max, length - done));
+    if (int error = co_await write_bytes(call, file, offset + done, bytes, Stable::file, &written)) co_return error;
+    if (keep_track(call, file, offset + done, written, {}, stamp)) lose(call, file, offset + done, written.count);
+    done += written.count;
+  }
+  co_return 0;
+}
+
+// A server that reserves and clears no space: the file becomes as long as fallocate(2) would make it, or gets zeros.
+static Task plain_fallocate(Call& call, const File& file) {
   const Op& op = call.op();
   if (int error = range_error(op)) co_return error;
   call.auxiliary();
   Rpc& ask = call.ask();
   ask.compound.putfh(file.handle).getattr();
   const Reply& now = co_await call.send(ask);
+  if (!now.error && clears_range(op)) {
+    call.restarted = false;
+    const int error = co_await write_zeros(call, file, zeros_to_write(op, now.attr.size));
+    if (call.restarted) co_await write_lost_again(call, file);
+    co_return error;
+  }
   if (now.error || now.attr.size >= op.offset + op.length) co_return now.error;
   Rpc& rpc = call.ask(file.who);
   rpc.compound.putfh(file.handle).setattr(file.stateid, {.valid = kAttrSize, .size = op.offset + op.length}).getattr();
@@ -208,7 +228,7 @@ Task do_fallocate(Call& call) {
   const Op& op = call.op();
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
-  if (!op.mode && call.client().offers().allocate != kOk) co_return co_await lengthen(call, file);
+  if (call.client().offers().allocate != kOk || (op.mode & FALLOC_FL_ZERO_RANGE)) co_return co_await plain_fallocate(call, file);
   Rpc& rpc = call.ask(file.who);
   rpc.compound.putfh(file.handle);
   op.mode ? rpc.compound.deallocate(file.stateid, op.offset, op.length)

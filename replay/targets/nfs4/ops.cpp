@@ -38,7 +38,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::read, do_read, "READ, as many as the session's and the server's limits ask for");
   set(OpKind::write, do_write, "WRITE, as many as the limits ask for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
   set(OpKind::copy_file_range, do_copy, "COPY; where the server has none: READ, WRITE");
-  set(OpKind::fallocate, do_fallocate, "ALLOCATE, DEALLOCATE; 4.1: GETATTR, SETATTR of the size where it grows");
+  set(OpKind::fallocate, do_fallocate, "ALLOCATE, DEALLOCATE; 4.1: GETATTR, SETATTR of the size where it grows, WRITE of zeros");
   set(OpKind::lseek, do_lseek, "SEEK");
   set(OpKind::fsync, do_fsync, "COMMIT if there are UNSTABLE writes or no open file, else nothing");
   set(OpKind::flush, do_flush, "LOCKU if the owner has locks, else nothing: fsyncs were recorded");
@@ -76,8 +76,7 @@ Fidelity setxattr_fidelity(const Op& op, bool offered) {
 
 Fidelity fallocate_fidelity(const Op& op, bool offered) {
   constexpr uint32_t kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  if (!offered) return lengthening_fidelity(op);
-  return op.mode == 0 || op.mode == kPunch ? Fidelity::exact : Fidelity::impossible;
+  return offered && (op.mode == 0 || op.mode == kPunch) ? Fidelity::exact : plain_fallocate_fidelity(op);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ Task do_setattr(Call& call) {
   co_return co_await setattr_plain(call, fid, set);
 }
 
-// No request reserves space: the file becomes as long as fallocate(2) would make it.
+// No request reserves or clears space: the file becomes as long as fallocate(2) would make it, or gets zeros.
 Task do_fallocate(Call& call) {
   const Op& op = call.op();
   FidRef fid;
@@ -130,6 +130,7 @@ Task do_fallocate(Call& call) {
   if (int error = co_await find_object(call, &fid)) co_return error;
   call.auxiliary();
   if (int error = co_await stat(call, fid, &now)) co_return error;
+  if (clears_range(op)) co_return co_await write_zeros(call, zeros_to_write(op, now.size));
   if (now.size >= op.offset + op.length) co_return 0;
   const Attr set{.valid = kAttrSize, .size = op.offset + op.length};
   if (call.client().linux()) co_return co_await setattr_linux(call, fid, set);

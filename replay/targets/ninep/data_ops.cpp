@@ -4,8 +4,10 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "targets/ninep/ops.hpp"
+#include "targets/plain_fallocate.hpp"
 #include "targets/transfer.hpp"
 
 namespace fsr::ninep {
@@ -99,6 +101,16 @@ Task do_write(Call& call) {
   const uint64_t length = std::min<uint64_t>(op.length, call.request->payload.size());
   if (op.has(kOpAppend) || (open.flags & O_APPEND)) co_return co_await append(call, open, length);
   co_return co_await transfer(call, open.fid, true, op.offset, length);
+}
+
+Task write_zeros(Call& call, uint64_t length) {
+  Open open;
+  if (int error = co_await find_file(call, call.op().handle, call.op().object, O_WRONLY, &open)) co_return error;
+  if (length == 0) co_return 0;
+  call.request->payload = zeros(length);
+  const int error = co_await transfer(call, open.fid, true, call.op().offset, length);
+  const uint64_t done = std::exchange(call.request->outcome.result, 0);
+  co_return error || done == length ? error : EIO;
 }
 
 // The protocol copies nothing on the server: the data comes here and goes back.

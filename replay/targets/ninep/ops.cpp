@@ -44,7 +44,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::write, exact, exact, exact, do_write, "Twrite, as many as msize asks for");
   set(OpKind::copy_file_range, approximate, approximate, approximate, do_copy, "Tread and Twrite");
   set(OpKind::fallocate, approximate, approximate, approximate, do_fallocate,
-      "Tgetattr or Tstat, Tsetattr or Twstat of the size where it grows");
+      "Tgetattr or Tstat; Tsetattr or Twstat of the size where it grows; of a cleared range below 1 MiB: Twrite of zeros");
   set(OpKind::fsync, exact, exact, exact, do_fsync, "Tfsync; else a Twstat that changes nothing");
   set(OpKind::flush, exact, exact, exact, do_flush, "Tlock if the owner has locks, else nothing");
   set(OpKind::release, exact, exact, exact, do_release, "Tclunk");
@@ -120,7 +120,7 @@ Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
     case OpKind::write:
       return op.has(kOpAppend) ? approximate : fidelity;  // another client's append may come between
     case OpKind::fallocate:
-      return lengthening_fidelity(op);
+      return plain_fallocate_fidelity(op);
     case OpKind::setattr:
       if (!op.set) return fidelity;
       if (a.dialect != Dialect::l && wstat_fidelity(*op.set, a.dialect) != exact) return wstat_fidelity(*op.set, a.dialect);

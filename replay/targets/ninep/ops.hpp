@@ -56,6 +56,8 @@ uint32_t plan9_permissions(const Call& call, uint32_t mode);
 // object has no fid of its own any more. Not otherwise: servers that keep paths lose an open file that was renamed.
 Task find_object(Call& call, FidRef* fid);
 Task stat(Call& call, FidRef fid, Attr* attr);
+// From the operation's offset on, in its file.
+Task write_zeros(Call& call, uint64_t length);
 // Tcreate in a copy of the directory's fid, which becomes that of what was made, open (9P2000 and .u).
 Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
                FidRef* made);

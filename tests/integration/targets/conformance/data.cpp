@@ -241,6 +241,32 @@ void whole_file_locks(Case& c) {
   c.close({f.object, other});
 }
 
+// Where a target can't make holes, it writes zeros, and neither the size nor what is around them changes.
+void cleared_ranges(Case& c, const Case::File& f) {
+  constexpr uint32_t kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  constexpr uint32_t kZero = FALLOC_FL_ZERO_RANGE, kZeroKept = FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
+  constexpr uint64_t kLong = 600'000;  // more than one request moves
+  c.write(f, 0, pattern(kLong, 3));
+  const std::string before = c.read(f, 0, kLong);
+  auto clear = [&](uint32_t mode, uint64_t offset, uint64_t length) {
+    Op op{.kind = OpKind::fallocate, .mode = mode, .object = f.object, .handle = f.handle, .offset = offset, .length = length};
+    return c.d.can(op) && c.expect(op, {0, EOPNOTSUPP}).error == 0;  // a file system beneath may be without
+  };
+  auto holds = [&](uint64_t from, uint64_t to, uint64_t size) {
+    std::string expected = before;
+    expected.resize(std::max<size_t>(expected.size(), size));
+    std::fill(expected.begin() + ptrdiff_t(from), expected.begin() + ptrdiff_t(to), '\0');
+    require(c.getattr(f.object).size == size, "a cleared range has changed the size");
+    require(c.read(f, 0, size + 100) == expected, "a cleared range is not zeros, or more than that was cleared");
+    c.write(f, 0, before);
+  };
+  if (clear(kPunch, 1000, 500'001)) holds(1000, 501'001, kLong);
+  if (clear(kPunch, kLong - 10, 8192)) holds(kLong - 10, kLong, kLong);
+  if (clear(kPunch, kLong + 10, 8192)) holds(kLong, kLong, kLong);
+  if (clear(kZeroKept, kLong - 5, 4096)) holds(kLong - 5, kLong, kLong);
+  if (clear(kZero, kLong - 3, 4096)) holds(kLong - 3, kLong + 4093, kLong + 4093);
+}
+
 void ranges(Case& c) {
   auto f = c.create(c.top, "file"), g = c.create(c.top, "copy");
   c.write(f, 0, pattern(16384, 7));
@@ -268,6 +294,7 @@ void ranges(Case& c) {
       c.expect(seek, {ENXIO});
     }
   }
+  cleared_ranges(c, f);
   Op copy{.kind = OpKind::copy_file_range,
           .object = f.object,
           .object2 = g.object,
