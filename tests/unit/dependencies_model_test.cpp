@@ -118,9 +118,9 @@ unsigned seeds(unsigned usual) {
   return asked ? unsigned(strtoul(asked, nullptr, 10)) : usual;
 }
 
-void check(const ModelShape& shape) {
+void check(const ModelShape& shape, unsigned usual = 300) {
   unsigned orderless = 0, wrong = 0;
-  const unsigned count = seeds(300);
+  const unsigned count = seeds(usual);
   for (unsigned seed = 0; seed < count; ++seed) {
     ModelTraces generator(shape, seed);
     const ModelTrace trace = generator.run(10 + seed % (kMostModelOps - 10));
@@ -141,10 +141,10 @@ void check(const ModelShape& shape) {
 }
 
 // memory: asks nobody for permission, so its traces are root's.
-void check_in_memory_too(ModelShape shape) {
-  check(shape);
+void check_in_memory_too(ModelShape shape, unsigned usual = 300) {
+  check(shape, usual);
   shape.root = true;
-  check(shape);
+  check(shape, usual);
 }
 
 using K = OpKind;
@@ -165,11 +165,11 @@ TEST_CASE("a model's traces replay with their outcomes: names") {
 }
 
 TEST_CASE("a model's traces replay with their outcomes: files without a name") {
-  const std::vector<K> kinds = {K::tmpfile, K::tmpfile, K::create,  K::create, K::lookup, K::open,
-                                K::open,    K::release, K::release, K::unlink, K::rename, K::link,
-                                K::link,    K::access,  K::mkdir,   K::statfs, K::rmdir};
-  check_in_memory_too({"one call at a time", 3, false, false, kinds});
-  check({"two threads", 2, true, false, kinds});
+  const std::vector<K> kinds = {K::tmpfile, K::tmpfile, K::create, K::create, K::lookup, K::open, K::open,
+                                K::release, K::release, K::unlink, K::rename, K::link,   K::link, K::access,
+                                K::mkdir,   K::statfs,  K::rmdir,  K::flush,  K::setlk};
+  check_in_memory_too({"one call at a time", 3, false, false, kinds}, 1000);
+  check({"two threads", 2, true, false, kinds}, 1000);
 }
 
 TEST_CASE("a model's traces replay with their outcomes: permissions") {
