@@ -23,6 +23,12 @@ void check(const Mix& mix) {
     calls += p.count;
   }
   if (std::abs(weights - 1) > 1e-9 || calls != mix.calls) abort();
+  for (const TransferTraits* traits : {&mix.traits.reads, &mix.traits.writes}) {
+    if (!(traits->sequential >= 0 && traits->sequential <= 1) || (traits->sequential > 0 && !traits->known())) abort();
+    for (const auto* sizes : {&traits->sequential_sizes, &traits->sizes})
+      for (const SizeWeight& size : *sizes)
+        if (size.bytes > kMostTransfer || !(size.weight > 0)) abort();
+  }
 }
 
 }  // namespace
