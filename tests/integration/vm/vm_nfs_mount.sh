@@ -77,7 +77,7 @@ check_status "the trace names the NFS mount as its source" 0 "10\.0\.2\.2:$NFS_V
 mix=$(ls share/*.mix 2>/dev/null)
 check_status "the mixfile counts the operations" 0 'Server nfs v3:' cat "$mix"
 fstrace mix share/t.zst >again.mix 2>errors
-check "a mixfile made from the trace equals the capture's own" cmp "$mix" again.mix
+check "a mixfile made from the trace equals the capture's own" cmp "$mix" <(grep -v '^# fsreplay:' again.mix)
 
 # How far shares of procedures are apart, summed.
 check_status "model and mount are shown side by side" 0 '^total .* shares differ by [0-9.]+ % in all$' \
