@@ -32,6 +32,9 @@ int backing_open(int fd);
 void backing_close(int id);
 
 // How requests arrive: unknown until then.
+constexpr unsigned kRingEntries =
+    32;  // requests that each queue of io_uring holds until they are answered, one queue a processor
+
 enum class Transport : uint8_t { unknown, device, uring };
 Transport transport();
 // Whether the kernel can be told that all directory entries it keeps are out of date (Linux 6.16). Known like the above.

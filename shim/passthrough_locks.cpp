@@ -28,7 +28,32 @@ namespace fsr::shim {
 namespace {
 
 constexpr int kWakeSignal = SIGUSR2;
+// Lock requests that wait for one queue of io_uring. Each keeps an entry until it has its answer; others must be left for the
+// requests that give locks up.
+constexpr unsigned kWaitingInQueue = kRingEntries * 3 / 4;
 constexpr int64_t kGoing = 50'000'000;  // ns: how long after a flush the release may be on its way
+
+// Counts a request that waits among those of its queue. Each queue's requests come to a thread of its own.
+class RingPlace {
+ public:
+  RingPlace() = default;
+  ~RingPlace() {
+    if (taken_) taken_->fetch_sub(1);
+  }
+  RingPlace(const RingPlace&) = delete;
+  RingPlace& operator=(const RingPlace&) = delete;
+  // On the thread that the request came to. False: no more may wait there.
+  bool take() {
+    thread_local const auto queue = std::make_shared<std::atomic<unsigned>>(0);
+    if (queue->load() >= kWaitingInQueue) return false;  // only this thread adds to it
+    queue->fetch_add(1);
+    taken_ = queue;
+    return true;
+  }
+
+ private:
+  std::shared_ptr<std::atomic<unsigned>> taken_;
+};
 
 // A lock request that waits. `request` lives here because its FUSE call has returned.
 struct Waiting {
@@ -36,6 +61,7 @@ struct Waiting {
   Request request;
   Ring* ring = nullptr;
   bool counted = false;  // in Shim::waits
+  RingPlace place;       // over io_uring
   std::atomic<bool> interrupted{false};
   pthread_t thread{};
 };
@@ -108,15 +134,16 @@ Desk& desk() {
   return desk;
 }
 
-// `take` gets the lock, however long it takes; 0 or errno.
-void answer_from_thread(std::unique_ptr<Waiting> waiting, std::function<int(Waiting&)> take) {
+// `take` gets the lock, however long it takes; 0 or errno. `refusal`: the answer when no further request may wait.
+void answer_from_thread(std::unique_ptr<Waiting> waiting, int refusal, std::function<int(Waiting&)> take) {
   Waiting* raw = waiting.get();
+  if (transport() == Transport::uring && !raw->place.take()) return answer(std::move(waiting), refusal);
   {
     Shim& shim = raw->request.shim;
     std::lock_guard counting(shim.shares_mutex);
     raw->counted = shim.waits.try_take(raw->request.caller.uid);
   }
-  if (!raw->counted) return answer(std::move(waiting), ENOLCK);
+  if (!raw->counted) return answer(std::move(waiting), refusal);
   fuse_req_interrupt_func(raw->request.req(), on_interrupt, raw);
   g_unanswered.fetch_add(1);
   try {
@@ -142,7 +169,7 @@ void answer_from_thread(std::unique_ptr<Waiting> waiting, std::function<int(Wait
     (void)waiting.release();
   } catch (const std::system_error&) {
     fuse_req_interrupt_func(raw->request.req(), nullptr, nullptr);
-    answer(std::move(waiting), ENOLCK);
+    answer(std::move(waiting), refusal);
     g_unanswered.fetch_sub(1);
   }
 }
@@ -205,11 +232,11 @@ void take_lock(fuse_req_t req, const fuse_file_info* fi, OpKind kind, bool may_w
   r.begin_in(waiting->ring);
   int error = attempt(false);
   if (error == EAGAIN && may_wait)
-    return answer_from_thread(std::move(waiting), [attempt](Waiting& w) { return wait_for(w, attempt); });
+    return answer_from_thread(std::move(waiting), ENOLCK, [attempt](Waiting& w) { return wait_for(w, attempt); });
   if (error == EAGAIN) {
     // Not here: over io_uring the news of the end may come to this very thread.
     if (is_going(r.shim, h))
-      return answer_from_thread(std::move(waiting),
+      return answer_from_thread(std::move(waiting), EAGAIN,
                                 [&shim = r.shim, h, attempt](Waiting&) { return wait_a_moment(shim, h, attempt); });
     error = attempt(false);  // it may have gone between the attempt and the look
   }

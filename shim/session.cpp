@@ -44,8 +44,8 @@ const fuse_lowlevel_ops& operations() {
 }  // namespace
 
 Session::Session(Shim& shim, int fuse_fd, bool uring) {
-  char name[] = "fsshim", option[] = "-oio_uring";
-  char* argv[] = {name, option, nullptr};
+  std::string name = "fsshim", option = "-oio_uring,io_uring_q_depth=" + std::to_string(kRingEntries);
+  char* argv[] = {name.data(), option.data(), nullptr};
   fuse_args args = FUSE_ARGS_INIT(uring ? 2 : 1, argv);
   session_ = fuse_session_new(&args, &operations(), sizeof(fuse_lowlevel_ops), &shim);
   fuse_opt_free_args(&args);

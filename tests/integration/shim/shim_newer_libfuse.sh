@@ -62,6 +62,11 @@ if [ -f "$switch" ]; then
   fi
   answers uring io_uring
   check 'fsshim check tells what io_uring costs' grep -Eq -- '--transport uring: .* in a capture' <(build/shim/fsshim check d)
+  for count in 8 200; do
+    check "io_uring: $count lock requests that wait hold up nothing" \
+      timeout -s KILL 100 build/shim/fsshim capture d -o "locks$count.zst" --transport uring -- \
+      timeout 90 python3 "$FSR_SOURCE/tests/integration/shim/probes/waiting_locks.py" d/lock $count
+  done
   mkdir ram
   mount -t tmpfs -o size=8M none ram
   check 'a tmpfs is captured, without a transport named' build/shim/fsshim capture ram -o ram.zst -- true
