@@ -52,7 +52,7 @@ def files(directory, number):
 
     def turn():
         with open(name, "w+b") as f:
-            f.write(os.urandom(20000))
+            f.write(os.urandom(6000))
             f.flush()
             with mmap.mmap(f.fileno(), 4096) as m:
                 m[0] = m[1]
@@ -64,6 +64,7 @@ def files(directory, number):
         os.rename(name, f"{name}-renamed")
         os.listdir(directory)
         os.unlink(f"{name}-renamed")
+        time.sleep(0.005)  # traces with content fit into their file system
 
     at_once_on_all(turn)
 
@@ -123,13 +124,12 @@ def rotate_and_stop(_process, directory, _traces):
 
 
 def fill_disk(process, _directory, traces):
-    with open(f"{traces}/filler", "wb") as f:
-        try:
-            while True:
-                f.write(bytes(1 << 16))
-                f.flush()
-        except OSError:
-            pass
+    try:
+        with open(f"{traces}/filler", "wb", buffering=0) as f:
+            while f.write(bytes(1 << 16)):
+                pass
+    except OSError:
+        pass
     time.sleep(WORK)
     process.terminate()
 
@@ -205,7 +205,7 @@ def main():
             directory, traces = f"{tmpfs}/{number}", f"{scratch.path}/traces-{number}"
             os.mkdir(directory)
             os.mkdir(traces)
-            run("mount", "-t", "tmpfs", "-o", "size=16M", "none", traces)
+            run("mount", "-t", "tmpfs", "-o", "size=64M", "none", traces)
             os.mkdir(f"{traces}/t")
             act(cases, directory, traces, argument)
 
