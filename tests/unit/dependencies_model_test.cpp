@@ -130,7 +130,8 @@ void check(const ModelShape& shape, unsigned usual = 300) {
     }
     const size_t window = seed % 3 ? 64 : 8;
     int64_t differing = replay(trace, shape.root, seed, window);
-    if (differing < 0 && shape.root) differing = replay_in_memory(trace, seed, window);
+    const bool gone = std::ranges::any_of(trace.results, [](const auto& result) { return result.error == ESTALE; });
+    if (differing < 0 && shape.root && !gone) differing = replay_in_memory(trace, seed, window);
     if (differing < 0) continue;
     if (wrong++) continue;
     UNSCOPED_INFO(shape.name << ", seed " << seed << ", the first that differs:\n" << text(trace, differing));
@@ -140,7 +141,8 @@ void check(const ModelShape& shape, unsigned usual = 300) {
   CHECK(orderless <= (shape.overlap ? count * shape.orderless : 0));
 }
 
-// memory: asks nobody for permission, so its traces are root's.
+// memory: asks nobody for permission, so its traces are root's. It keeps what an id means, so traces that use one after its end
+// are left out there.
 void check_in_memory_too(ModelShape shape, unsigned usual = 300) {
   check(shape, usual);
   shape.root = true;
@@ -169,7 +171,7 @@ TEST_CASE("a model's traces replay with their outcomes: files without a name") {
                                 K::release, K::release, K::unlink, K::rename, K::link,   K::link, K::access,
                                 K::mkdir,   K::statfs,  K::rmdir,  K::flush,  K::setlk};
   check_in_memory_too({"one call at a time", 3, false, false, kinds}, 1000);
-  check({"two threads", 2, true, false, kinds}, 1000);
+  check_in_memory_too({"two threads", 2, true, false, kinds}, 1000);
 }
 
 TEST_CASE("a model's traces replay with their outcomes: permissions") {
