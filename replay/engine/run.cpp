@@ -20,6 +20,17 @@
 
 namespace fsr {
 
+void Mismatch::keep_first(std::vector<Mismatch>& list, size_t most) {
+  std::stable_sort(list.begin(), list.end(), earlier);
+  if (list.size() > most) list.resize(most);
+}
+
+void RunResult::add_due(int64_t at, int64_t interval) {
+  const auto number = size_t(std::max<int64_t>(0, at) / interval);
+  if (number >= due.size()) due.resize(number + 1);
+  ++due[number];
+}
+
 uint64_t RunResult::issued() const {
   uint64_t n = 0;
   for (const KindResult& k : kinds) n += k.issued;
@@ -245,6 +256,7 @@ void Runner::settle(RunResult& r) {
       ++r.unfinished;
       r.open.add(now - (scheduled ? run_.start + node.due : node.issued));
       r.planned = std::max(r.planned, node.due);
+      if (scheduled) r.add_due(node.due, run_.options.interval);
     } else if (stopped && scheduled && !node.refused) {
       run_.add_overdue(r, node.copy.op(), node.due);
     }
@@ -273,8 +285,7 @@ RunResult Runner::result() {
   r.cause = run_.consequences.first();
   r.left_out = run_.consequences.left_out();
   settle(r);
-  std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
-  if (r.mismatches.size() > run_.options.mismatches) r.mismatches.resize(run_.options.mismatches);
+  Mismatch::keep_first(r.mismatches, run_.options.mismatches);
   r.cancelled = r.operations;
   for (const KindResult& k : r.kinds) {
     r.unrecorded += k.uncompared;

@@ -94,6 +94,10 @@ struct KindResult {
 };
 
 struct Mismatch {
+  static constexpr auto earlier = [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; };
+  // The first `most` of a list, by their numbers and in their order.
+  static void keep_first(std::vector<Mismatch>& list, size_t most);
+
   uint64_t seq = 0;
   OpKind kind = OpKind::null;
   std::string name;  // the operation's own name, empty if it has none
@@ -165,6 +169,7 @@ struct RunResult {
   Limit limit = Limit::none;
   std::string limit_text;  // the same in one sentence
 
+  void add_due(int64_t at, int64_t interval);  // an operation that was due `at` ns after the start
   uint64_t issued() const;
   uint64_t matched() const;
   uint64_t differed() const;

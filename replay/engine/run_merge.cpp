@@ -59,6 +59,20 @@ Mismatch load_mismatch(ByteReader& in) {
   return m;
 }
 
+void save_cause(ByteWriter& out, const Consequences::Cause& cause) {
+  out.varint(cause.seq);
+  out.u8(uint8_t(cause.kind));
+  out.text(cause.name);
+}
+
+Consequences::Cause load_cause(ByteReader& in) {
+  Consequences::Cause cause;
+  cause.seq = in.varint();
+  cause.kind = load_kind(in);
+  cause.name = in.text();
+  return cause;
+}
+
 void save_slow(ByteWriter& out, const SlowOperation& s) {
   out.varint(uint64_t(s.service));
   out.varint(uint64_t(s.recorded));
@@ -133,6 +147,8 @@ void save_result(ByteWriter& out, const RunResult& r) {
   out.varint(r.mismatches.size());
   for (const Mismatch& mismatch : r.mismatches) save_mismatch(out, mismatch);
   save_left_out(out, r.left_out);
+  out.u8(r.cause.has_value());
+  if (r.cause) save_cause(out, *r.cause);
 }
 
 RunResult load_result(ByteReader& in) {
@@ -152,6 +168,7 @@ RunResult load_result(ByteReader& in) {
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.slowest.add(load_slow(in));
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) r.mismatches.push_back(load_mismatch(in));
   r.left_out = load_left_out(in);
+  if (in.u8()) r.cause = load_cause(in);
   return r;
 }
 
@@ -172,7 +189,8 @@ void merge_result(RunResult& into, const RunResult& part, const RunOptions& opti
   into.slowest.merge(part.slowest);
   into.left_out.merge(part.left_out);
   into.mismatches.insert(into.mismatches.end(), part.mismatches.begin(), part.mismatches.end());
-  if (into.mismatches.size() > options.mismatches) into.mismatches.resize(options.mismatches);
+  Mismatch::keep_first(into.mismatches, options.mismatches);
+  if (part.cause && (!into.cause || part.cause->seq < into.cause->seq)) into.cause = part.cause;
   find_limit(options, into);
 }
 

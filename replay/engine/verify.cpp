@@ -3,6 +3,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -120,7 +121,7 @@ Match Verifier::check(const Op& op, const Outcome& got, bool other_user) {
   if (same(op, got)) return Match::matched;
   if (consequences_ && consequences_->follows(op, got.error == 0)) return Match::followed;
   ++total_;
-  if (mismatches_.size() < keep_) note(op, got);
+  note(op, got);
   auto denied = [](int error) { return error == EACCES || error == EPERM; };
   return other_user && denied(op.error) != denied(got.error) ? Match::permission : Match::differed;
 }
@@ -134,7 +135,13 @@ static std::string text(const Op& op, int error, uint64_t result) {
   return "ok";
 }
 
+// Keeps the mismatch if it is one of the first by number; operations may come in another order.
 void Verifier::note(const Op& op, const Outcome& got) {
+  if (mismatches_.size() >= keep_) {
+    if (keep_ == 0 || op.seq >= mismatches_.front().seq) return;
+    std::pop_heap(mismatches_.begin(), mismatches_.end(), Mismatch::earlier);
+    mismatches_.pop_back();
+  }
   Mismatch m{.seq = op.seq, .kind = op.kind, .name = std::string(op.name), .object = op.object, .thread = op.thread};
   if (m.name.empty()) m.name = op.name2;
   m.expected = text(op, op.error, op.result);
@@ -150,6 +157,7 @@ void Verifier::note(const Op& op, const Outcome& got) {
     }
   }
   mismatches_.push_back(std::move(m));
+  std::push_heap(mismatches_.begin(), mismatches_.end(), Mismatch::earlier);
 }
 
 }  // namespace fsr

@@ -50,7 +50,7 @@ class Verifier {
   Consequences* consequences_;
   uint64_t total_ = 0;
   ContentCompared content_;
-  std::vector<Mismatch> mismatches_;
+  std::vector<Mismatch> mismatches_;                // a heap: the last of them by number comes first
   std::unordered_map<HandleId, Listing> listings_;  // of open directories: a target may cut a listing elsewhere
   Listing listing_;                                 // the latest one compared
 };

@@ -30,6 +30,7 @@ void RunState::add_overdue(RunResult& result, const Op& op, int64_t due) const {
   result.planned = std::max(result.planned, std::min(due, stopped));
   if (due >= stopped) return;
   ++result.overdue;
+  result.add_due(due, options.interval);
   result.open.add(stopped - due);
 }
 
@@ -295,11 +296,7 @@ void Worker::account(Node& node, int64_t due) {
       add(counters_.bytes, outcome.result);
     }
   }
-  if (run_.options.timing == Timing::original) {
-    const auto interval = size_t(std::max<int64_t>(0, due - run_.start) / run_.options.interval);
-    if (interval >= result_.due.size()) result_.due.resize(interval + 1);
-    ++result_.due[interval];
-  }
+  if (run_.options.timing == Timing::original) result_.add_due(due - run_.start, run_.options.interval);
   const bool failed = compare(node, kind);
   // A timeout is no answer: the response is that long at least.
   if (outcome.error != op.error && is_no_answer(outcome.error)) result_.open.add(node.ended - due);

@@ -33,6 +33,7 @@ RunResult part(uint64_t n) {
   r.mismatches_total = n;
   r.mismatches.push_back(
       {.seq = n, .kind = OpKind::read, .name = "name", .object = n, .thread = 4, .expected = "ok", .got = "EIO"});
+  if (n > 2) r.cause = {20 + n, OpKind::mkdir, "cause"};
   return r;
 }
 
@@ -61,7 +62,9 @@ TEST_CASE("the results of several processes are one") {
   RunOptions options;
   options.mismatches = 3;
   RunResult all = part(1);
-  for (uint64_t n = 2; n <= 8; ++n) merge_result(all, part(n), options);
+  all.mismatches[0].seq = 9;
+  CHECK_FALSE(all.cause);
+  for (uint64_t n = 8; n >= 2; --n) merge_result(all, part(n), options);
   const KindResult& reads = all.kinds[unsigned(OpKind::read)];
   CHECK((reads.issued == 360 && reads.ok == 324 && reads.differed == 36 && reads.bytes == uint64_t(36) << 40));
   CHECK((all.service.count() == 324 && all.service.max() == 8000 && reads.service.count() == 8 && all.lateness.min() == 1));
@@ -70,5 +73,7 @@ TEST_CASE("the results of several processes are one") {
   CHECK((all.stopped && !all.stopped_on_error && all.mismatches_total == 36 && all.mismatches.size() == 3));
   CHECK((all.left_out.count == 36 && all.left_out.first.size() == Consequences::LeftOut::kNamed));
   CHECK((all.left_out.first[4].seq == 5 && all.left_out.first[4].name == "left out"));
+  CHECK((all.mismatches[0].seq == 2 && all.mismatches[1].seq == 3 && all.mismatches[2].seq == 4));
+  CHECK((all.cause && all.cause->seq == 23 && all.cause->name == "cause"));
   CHECK((all.slowest.list().size() == Slowest::kKept && all.slowest.list()[0].service == 8007));
 }

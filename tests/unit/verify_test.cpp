@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/verify.hpp"
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,17 @@ Match read(Verifier& verifier, uint64_t offset, std::string_view expected, std::
 }
 
 }  // namespace
+
+TEST_CASE("the mismatches that are kept are the first by number, in whatever order operations end") {
+  Verifier verifier(false, 2);
+  for (uint64_t seq : {7, 3, 9, 1, 5}) verifier.check({.kind = OpKind::fsync, .seq = seq}, Outcome{.error = EIO}, false);
+  std::vector<Mismatch> kept = verifier.mismatches();
+  Mismatch::keep_first(kept, 2);
+  CHECK((kept.size() == 2 && kept[0].seq == 1 && kept[1].seq == 3 && verifier.total() == 5));
+  Verifier none(false, 0);
+  none.check({.kind = OpKind::fsync}, Outcome{.error = EIO}, false);
+  CHECK((none.mismatches().empty() && none.total() == 1));
+}
 
 TEST_CASE("a listing of as many but other names differs") {
   Listings l;

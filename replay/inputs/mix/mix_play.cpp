@@ -213,8 +213,7 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
       for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += player->dealt()[i][kind];
   }
   r.response.merge(r.open);
-  std::sort(r.mismatches.begin(), r.mismatches.end(), [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; });
-  if (r.mismatches.size() > options.mismatches) r.mismatches.resize(options.mismatches);
+  Mismatch::keep_first(r.mismatches, options.mismatches);
   find_limit(options, r);
   return r;
 }
