@@ -12,6 +12,7 @@
 
 #include "engine/run_merge.hpp"
 #include "inputs/input.hpp"
+#include "measure/bound.hpp"
 #include "trace/bytes.hpp"
 #include "util/units.hpp"
 
@@ -148,7 +149,7 @@ std::string RanksSection::text() const {
     const RunResult& r = row.result;
     text += fmt::format("{:<10} {} {}, {} failed, {:.1f}/s, response p99 {}, late by up to {}; {}\n",
                         fmt::format("rank {}", row.rank), format_count(r.issued()), issued_, format_count(r.failed()),
-                        r.achieved(), format_duration(r.response.quantile(0.99)), format_duration(r.lateness.max()), row.host);
+                        r.achieved(), quantile_text(r.response, r.open, 0.99), format_duration(r.lateness.max()), row.host);
   }
   return text;
 }

@@ -39,6 +39,11 @@ struct Figure {
   const char* name;  // as in the results
   double (*of)(const RunResult& run);
   std::string (*text)(double value);
+  double quantile = 0;  // of the response; 0: none
+
+  bool is_lower_bound(const RunResult& run) const {
+    return quantile > 0 && fsr::is_lower_bound(run.response, run.open, quantile);
+  }
 };
 
 std::string time_text(double ns) { return format_duration(int64_t(ns)); }
@@ -46,10 +51,10 @@ std::string rate_text(double per_second) { return fmt::format("{:.1f}", per_seco
 
 constexpr Figure kFigures[] = {
     {"achieved_per_s", [](const RunResult& r) { return r.achieved(); }, rate_text},
-    {"response_p50_ns", [](const RunResult& r) { return double(r.response.quantile(0.5)); }, time_text},
-    {"response_p99_ns", [](const RunResult& r) { return double(r.response.quantile(0.99)); }, time_text},
-    {"response_p999_ns", [](const RunResult& r) { return double(r.response.quantile(0.999)); }, time_text},
-    {"response_max_ns", [](const RunResult& r) { return double(r.response.max()); }, time_text},
+    {"response_p50_ns", [](const RunResult& r) { return double(r.response.quantile(0.5)); }, time_text, 0.5},
+    {"response_p99_ns", [](const RunResult& r) { return double(r.response.quantile(0.99)); }, time_text, 0.99},
+    {"response_p999_ns", [](const RunResult& r) { return double(r.response.quantile(0.999)); }, time_text, 0.999},
+    {"response_max_ns", [](const RunResult& r) { return double(r.response.max()); }, time_text, 1},
 };
 constexpr size_t kFigureCount = std::size(kFigures);
 using Figures = std::array<double, kFigureCount>;
@@ -129,6 +134,7 @@ void Replay::print(const std::string& text) const {
 int Replay::play_repeats() {
   print(row("run", {"achieved/s", "p50", "p99", "p99.9", "max"}));
   std::vector<Figures> runs;
+  std::array<unsigned, kFigureCount> lower_bounds{};  // how many of them
   int status = 0;
   for (unsigned i = 0; i < command.repeat; ++i) {
     try {
@@ -140,7 +146,11 @@ int Replay::play_repeats() {
     status = std::max(status, verdict(report).status);
     Figures& figures = runs.emplace_back();
     std::array<std::string, kFigureCount> cells;
-    for (size_t f = 0; f < kFigureCount; ++f) cells[f] = kFigures[f].text(figures[f] = kFigures[f].of(report.result));
+    for (size_t f = 0; f < kFigureCount; ++f) {
+      const bool bound = kFigures[f].is_lower_bound(report.result);
+      lower_bounds[f] += bound;
+      cells[f] = (bound ? "> " : "") + kFigures[f].text(figures[f] = kFigures[f].of(report.result));
+    }
     print(row(std::to_string(i + 1), cells));
     for (const std::string& reason : verdict(report).reasons) print(fmt::format("{:8} not clean: {}\n", "", reason));
     if (over(false)) break;
@@ -152,8 +162,9 @@ int Replay::play_repeats() {
     for (const Figures& figures : runs) values.push_back(figures[f]);
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
     const double middle = median(values), spread = middle > 0 ? (*most - *least) / middle : 0;
-    document[kFigures[f].name] = {{"median", middle}, {"least", *least}, {"most", *most}, {"spread", spread}};
-    medians[f] = kFigures[f].text(middle);
+    document[kFigures[f].name] = {
+        {"median", middle}, {"least", *least}, {"most", *most}, {"spread", spread}, {"lower_bounds", lower_bounds[f]}};
+    medians[f] = (lower_bounds[f] ? "> " : "") + kFigures[f].text(middle);
     spreads[f] = fmt::format("{:.1f} %", spread * 100);
   }
   look_at_files();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "measure/bound.hpp"
 #include "util/histogram_chart.hpp"
 #include "util/html_page.hpp"
 #include "util/units.hpp"
@@ -28,6 +29,27 @@ std::string title_of(const ResultRow& run) {
   return text;
 }
 
+// Response times of a run, of which those without an answer are lower bounds.
+class Responses {
+ public:
+  Responses(ResultsReader& file, int64_t run)
+      : all_(file.histogram(run, "", "response")), open_(file.histogram(run, "", "open")) {}
+  // Of the share `q` of all; `ns`: as the results have it.
+  Cell cell(double q, int64_t ns) const { return marked(is_lower_bound(all_, open_, q), ns); }
+  Cell mean(double ns) const { return marked(is_lower_bound_of_mean(all_, open_), int64_t(ns)); }
+
+ private:
+  static Cell marked(bool bound, int64_t ns) { return {(bound ? "> " : "") + format_duration(ns), std::to_string(ns)}; }
+  const Histogram all_, open_;
+};
+
+struct Quantile {
+  const char *name, *column;
+  double share;
+};
+constexpr Quantile kQuantiles[] = {{"p50", "p50_ns", 0.5},      {"p90", "p90_ns", 0.9},         {"p99", "p99_ns", 0.99},
+                                   {"p99.9", "p999_ns", 0.999}, {"p99.99", "p9999_ns", 0.9999}, {"max", "max_ns", 1}};
+
 // Of one kind of a distribution, or of all (""); null where there is none.
 const ResultRow* distribution(const std::vector<ResultRow>& rows, std::string_view kind, std::string_view what) {
   auto it = std::find_if(rows.begin(), rows.end(),
@@ -46,7 +68,8 @@ class RunPart {
         prefix_(several ? fmt::format("r{}-", id_) : ""),
         suffix_(several ? fmt::format(" of run {}", id_) : ""),
         replayed_(!run_.text("ordering").empty()),
-        distributions_(file_.rows("distributions", id_)) {}
+        distributions_(file_.rows("distributions", id_)),
+        responses_(file_, id_) {}
 
   void write() {
     summary();
@@ -83,13 +106,13 @@ class RunPart {
     tiles.push_back({"operations", count(run_.number("issued"))});
     if (replayed_) tiles.push_back({"differed", count(run_.number("differed"))});
     tiles.push_back({"failed", count(run_.number("failed"))});
+    if (const ResultRow* open = distribution(distributions_, "", "open"))
+      tiles.push_back({"without an answer", count(open->number("count"))});
     tiles.push_back({"time", duration(run_.number("elapsed_ns"))});
     if (response)
-      for (const auto& [name, column] : {std::pair("response, p50", "p50_ns"),
-                                         {"response, p99", "p99_ns"},
-                                         {"response, p99.9", "p999_ns"},
-                                         {"response, max", "max_ns"}})
-        tiles.push_back({name, duration(response->number(column))});
+      for (const Quantile& q : kQuantiles)
+        if (q.share != 0.9 && q.share != 0.9999)
+          tiles.push_back({std::string("response, ") + q.name, responses_.cell(q.share, response->number(q.column))});
     if (lateness) tiles.push_back({"lateness, p99", duration(lateness->number("p99_ns"))});
     tiles.push_back({"read", {format_size(uint64_t(run_.number("bytes_read"))), std::to_string(run_.number("bytes_read"))}});
     tiles.push_back(
@@ -112,7 +135,7 @@ class RunPart {
   }
   static double per_second(const ResultRow& row) {
     const int64_t span = row.number("to_ns") - row.number("from_ns");
-    return span > 0 ? double(row.number("operations") + row.number("failed")) * 1e9 / double(span) : 0;
+    return span > 0 ? double(row.number("operations")) * 1e9 / double(span) : 0;
   }
   static Chart over_time(const std::string& title, const std::string& label) {
     Chart chart{.title = title, .x_label = "time since the start of the run", .y_label = label, .style = ChartStyle::areas};
@@ -155,8 +178,9 @@ class RunPart {
     section("distributions", "Where the time went");
     if (replayed_) page_.paragraph("Lateness is the replayer's own; waiting, that what an operation depends on was not done.");
     page_.paragraph(
-        "Service is from issue to completion; response, from when it was due to completion. The share of operations that took no "
-        "longer than a time.");
+        "Service is from issue to completion; response, from when it was due to completion, or so far if no answer came (\"> \": "
+        "at "
+        "least that long). The share of operations that took no longer than a time.");
     HtmlPage::Table t{.caption = "Distributions",
                       .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"}};
     t.id = id("distribution-table");
@@ -166,9 +190,12 @@ class RunPart {
     for (const char* what : {"lateness", "waiting", "service", "response"}) {
       const ResultRow* row = distribution(distributions_, "", what);
       if (!row) continue;
-      t.rows.push_back({what, count(row->number("count")), duration(row->number("p50_ns")), duration(row->number("p90_ns")),
-                        duration(row->number("p99_ns")), duration(row->number("p999_ns")), duration(row->number("p9999_ns")),
-                        duration(row->number("max_ns")), duration(int64_t(row->real("mean_ns")))});
+      std::vector<Cell> cells = {what, count(row->number("count"))};
+      const bool bounds = what == std::string_view("response");
+      for (const Quantile& q : kQuantiles)
+        cells.push_back(bounds ? responses_.cell(q.share, row->number(q.column)) : duration(row->number(q.column)));
+      cells.push_back(bounds ? responses_.mean(row->real("mean_ns")) : duration(int64_t(row->real("mean_ns"))));
+      t.rows.push_back(std::move(cells));
       histograms_.push_back(file_.histogram(id_, "", what));
       lines.push_back({what, &histograms_.back()});
     }
@@ -306,6 +333,7 @@ class RunPart {
   const std::string prefix_, suffix_;
   const bool replayed_;  // otherwise a program's
   const std::vector<ResultRow> distributions_;
+  const Responses responses_;
   std::vector<ResultRow> intervals_;  // of all kinds together
   std::vector<Histogram> histograms_;
 };
@@ -321,9 +349,10 @@ void overview(HtmlPage& page, const std::vector<ChosenRun>& runs) {
     const ResultRow& run = chosen.run;
     const std::vector<ResultRow> rows = chosen.file->rows("distributions", run.number("id"));
     const ResultRow* response = distribution(rows, "", "response");
-    auto time = [&](const char* column) { return response ? duration(response->number(column)) : Cell(""); };
+    const Responses responses(*chosen.file, run.number("id"));
+    auto time = [&](double q, const char* column) { return response ? responses.cell(q, response->number(column)) : Cell(""); };
     t.rows.push_back({title_of(run), run.text("target"), rate(run.real("offered_per_s")), rate(run.real("achieved_per_s")),
-                      time("p50_ns"), time("p99_ns"), time("p999_ns"), count(run.number("differed")),
+                      time(0.5, "p50_ns"), time(0.99, "p99_ns"), time(0.999, "p999_ns"), count(run.number("differed")),
                       run.text("not_clean").empty() ? "clean" : "not clean"});
     if (!response) continue;
     p50.points.push_back({run.real("achieved_per_s"), double(response->number("p50_ns"))});

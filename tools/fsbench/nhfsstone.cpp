@@ -26,6 +26,7 @@
 #include "cycle/life_cycle.hpp"
 #include "existing_target.hpp"
 #include "inputs/mix/mix_input.hpp"
+#include "measure/bound.hpp"
 #include "mix/mix.hpp"
 #include "report/report.hpp"
 #include "subcommand.hpp"
@@ -157,7 +158,7 @@ class Nhfsstone {
     uint64_t calls = 0, done = 0, failed = 0;  // failed: or answered otherwise than expected
     double seconds = 0, service = 0;           // s, ms
     std::vector<MixRow> rows;
-    Histogram services, responses;
+    Histogram services, responses, open;
     double wire_calls = 0;
     bool wire = true;
   };
@@ -168,11 +169,12 @@ class Nhfsstone {
       const MixResult& m = place.input->result();
       const RunResult& r = place.report.result;
       s.calls += m.calls;
-      s.done += m.calls - r.failed();
+      s.done += m.calls - r.failed() - r.unfinished;
       s.failed += r.differed();
       s.seconds += double(r.elapsed) / 1e9 / double(places_.size());
       s.services.merge(r.service);
       s.responses.merge(r.response);
+      s.open.merge(r.open);
       s.wire = s.wire && m.wire_known && m.wire_comparable;
       for (const MixRow& row : m.rows) {
         auto found = std::find_if(s.rows.begin(), s.rows.end(), [&](const MixRow& x) { return x.name == row.name; });
@@ -217,8 +219,8 @@ class Nhfsstone {
                    std::lround(row.asked * 100), got(row) * 100, row.issued, row.service / 1e9, per_call,
                    s.service > 0 ? row.service / 1e4 / s.service : 0);
       }
-      percentiles("service", s.services);
-      percentiles("response", s.responses);
+      percentiles("service", s.services, {});
+      percentiles("response", s.responses, s.open);
       for (const Place& place : places_) {
         for (const std::string& note : place.input->result().notes) fmt::print("mix: {}\n", note);
         fmt::print("{}: {}\n", place.target->name(), place.report.result.limit_text);
@@ -262,10 +264,12 @@ class Nhfsstone {
     fmt::print("{}\n", document.dump(2));
   }
 
-  static void percentiles(const char* what, const Histogram& h) {
-    auto ms = [&](double q) { return double(h.quantile(q)) / 1e6; };
-    fmt::print("{:<10}p50 {:.3f} p90 {:.3f} p99 {:.3f} p99.9 {:.3f} max {:.3f} msec\n", what, ms(0.5), ms(0.9), ms(0.99),
-               ms(0.999), double(h.max()) / 1e6);
+  // `open`: values of `h` that are lower bounds.
+  static void percentiles(const char* what, const Histogram& h, const Histogram& open) {
+    auto ms = [&](double q) {
+      return fmt::format("{}{:.3f}", is_lower_bound(h, open, q) ? "> " : "", double(h.quantile(q)) / 1e6);
+    };
+    fmt::print("{:<10}p50 {} p90 {} p99 {} p99.9 {} max {} msec\n", what, ms(0.5), ms(0.9), ms(0.99), ms(0.999), ms(1));
   }
 
   // False when anything went wrong.

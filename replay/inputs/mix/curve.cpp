@@ -22,6 +22,7 @@ CurvePoint curve_point(const Report& report, const MixResult& mix) {
   p.p50 = r.response.quantile(0.5);
   p.p90 = r.response.quantile(0.9);
   p.p99 = r.response.quantile(0.99);
+  p.mean_text = mean_text(r.response, r.open);
   p.p50_text = quantile_text(r.response, r.open, 0.5);
   p.p90_text = quantile_text(r.response, r.open, 0.9);
   p.p99_text = quantile_text(r.response, r.open, 0.99);
@@ -39,8 +40,8 @@ std::string curve_text(const CurvePoint& p, bool headings) {
     fmt::format_to(out, "{:>10} {:>10} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7}\n", "asked/s", "achieved/s", "calls", "mean",
                    "p50", "p90", "p99", "mix off");
   fmt::format_to(out, "{:>10} {:>10.1f} {:>11} {:>11} {:>11} {:>11} {:>11} {:>5.2f} %\n",
-                 p.asked > 0 ? fmt::format("{:.1f}", p.asked) : "max", p.achieved, format_count(p.calls), format_duration(p.mean),
-                 p.p50_text, p.p90_text, p.p99_text, p.deviation);
+                 p.asked > 0 ? fmt::format("{:.1f}", p.asked) : "max", p.achieved, format_count(p.calls), p.mean_text, p.p50_text,
+                 p.p90_text, p.p99_text, p.deviation);
   return text;
 }
 

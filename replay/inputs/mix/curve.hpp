@@ -14,11 +14,11 @@ struct Report;
 struct CurvePoint {
   double asked = 0, achieved = 0;  // calls a second; asked 0: as fast as possible
   uint64_t calls = 0;
-  int64_t mean = 0, p50 = 0, p90 = 0, p99 = 0;  // response, ns: from the planned time
-  std::string p50_text, p90_text, p99_text;     // the same for people: "> 8 ms" if it is a lower bound
-  double deviation = 0;                         // of the mix, percent in total
-  std::string limit;                            // in words
-  int status = 0;                               // as an exit status
+  int64_t mean = 0, p50 = 0, p90 = 0, p99 = 0;          // response, ns: from the planned time
+  std::string mean_text, p50_text, p90_text, p99_text;  // the same for people: "> 8 ms" if it is a lower bound
+  double deviation = 0;                                 // of the mix, percent in total
+  std::string limit;                                    // in words
+  int status = 0;                                       // as an exit status
 };
 
 CurvePoint curve_point(const Report& report, const MixResult& mix);
