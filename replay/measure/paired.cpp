@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace fsr {
 
@@ -13,19 +14,40 @@ namespace {
 
 constexpr unsigned kMostMore = 1000;
 
+constexpr double kLevel = 0.05;  // probability of a difference that is none
+
 // Two-sided quantiles of Student's distribution with 1 to 30 degrees of freedom; above, Cornish and Fisher's expansion of the
 // normal one is right to three places.
 constexpr std::array<double, 30> k95 = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                                         2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
                                         2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-constexpr std::array<double, 30> k99 = {63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169,
-                                        3.106,  3.055, 3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845,
-                                        2.831,  2.819, 2.807, 2.797, 2.787, 2.779, 2.771, 2.763, 2.756, 2.750};
 
-double student(unsigned freedom, Confidence confidence) {
-  if (freedom <= k95.size()) return (confidence == Confidence::p95 ? k95 : k99)[freedom - 1];
-  const double z = confidence == Confidence::p95 ? 1.95996 : 2.57583;
+double student(unsigned freedom) {
+  if (freedom <= k95.size()) return k95[freedom - 1];
+  const double z = 1.95996;
   return z + (z * z * z + z) / (4.0 * freedom);
+}
+
+// The regularized incomplete beta function of a, b and x, by its continued fraction (Numerical Recipes, 6.4).
+double beta_share(double a, double b, double x) {
+  if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
+  if (x > (a + 1) / (a + b + 2)) return 1 - beta_share(b, a, 1 - x);
+  constexpr double kTiny = 1e-300;
+  constexpr int kMostTerms = 500;
+  auto off_zero = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
+  double c = 1, d = 1 / off_zero(1 - (a + b) * x / (a + 1)), fraction = d;
+  for (int m = 1; m <= kMostTerms; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / off_zero(1 + even * d);
+    c = off_zero(1 + even / c);
+    fraction *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / off_zero(1 + odd * d);
+    c = off_zero(1 + odd / c);
+    fraction *= d * c;
+    if (std::abs(d * c - 1) < 1e-12) break;
+  }
+  return fraction * std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x)) / a;
 }
 
 struct Logarithms {
@@ -39,6 +61,13 @@ Logarithms logarithms(std::span<const RatePair> rounds) {
   for (const RatePair& r : rounds) squares += std::pow(std::log(r.second / r.first) - l.mean, 2);
   if (rounds.size() > 1) l.deviation = std::sqrt(squares / double(rounds.size() - 1));
   return l;
+}
+
+// Of Student's t of `rounds` logarithms, two-sided.
+double p_of(const Logarithms& l, unsigned rounds) {
+  if (l.mean == 0) return 1;
+  const double freedom = rounds - 1, t = std::abs(l.mean) / l.deviation * std::sqrt(rounds);
+  return std::isfinite(t) ? beta_share(freedom / 2, 0.5, freedom / (freedom + t * t)) : 0;
 }
 
 double sign_test(std::span<const RatePair> rounds) {
@@ -56,38 +85,52 @@ double sign_test(std::span<const RatePair> rounds) {
 
 }  // namespace
 
-PairedRatio paired_ratio(std::span<const RatePair> rounds, Confidence confidence) {
+PairedRatio paired_ratio(std::span<const RatePair> rounds) {
   PairedRatio paired{.rounds = unsigned(rounds.size())};
   if (rounds.empty()) return paired;
   const Logarithms l = logarithms(rounds);
   paired.ratio = std::exp(l.mean);
   paired.sign_p = sign_test(rounds);
   if (rounds.size() < 2) return paired;
-  const double width = student(paired.rounds - 1, confidence) * l.deviation / std::sqrt(paired.rounds);
+  const double width = student(paired.rounds - 1) * l.deviation / std::sqrt(paired.rounds);
   paired.low = std::exp(l.mean - width);
   paired.high = std::exp(l.mean + width);
+  paired.p = p_of(l, paired.rounds);
   return paired;
 }
 
 std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds) {
   if (rounds.size() < 2) return std::nullopt;
-  if (paired_ratio(rounds).decided()) return 0;
   const Logarithms l = logarithms(rounds);
   const unsigned have = unsigned(rounds.size());
   for (unsigned n = have + 1; n <= have + kMostMore; ++n)
-    if (std::abs(l.mean) > student(n - 1, Confidence::p95) * l.deviation / std::sqrt(n)) return n - have;
+    if (p_of(l, n) <= kLevel) return n - have;
   return std::nullopt;
 }
 
-std::string verdict_words(std::span<const RatePair> rounds) {
-  const PairedRatio paired = paired_ratio(rounds);
-  if (paired.faster()) return "faster";
-  if (paired.slower()) return "slower";
+std::string verdict_words(std::span<const RatePair> rounds, bool decided) {
+  if (decided) return paired_ratio(rounds).ratio > 1 ? "faster" : "slower";
   const std::string unknown = "no difference that could be shown";
   if (rounds.size() < 2) return unknown + " (two rounds are the least)";
   const std::optional<unsigned> more = rounds_to_decide(rounds);
   if (!more) return unknown + " (nor with a thousand more rounds)";
   return unknown + fmt::format(" ({} more round{} might)", *more, *more == 1 ? "" : "s");
+}
+
+std::vector<bool> decided(const std::vector<double>& p, double level) {
+  std::vector<size_t> order(p.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p[a] < p[b]; });
+  std::vector<bool> shown(p.size());
+  for (size_t i = 0; i < order.size() && p[order[i]] <= level / double(order.size() - i); ++i) shown[order[i]] = true;
+  return shown;
+}
+
+double level_of_look(unsigned round, bool last) {
+  // 1/2, 1/6, 1/12, ... add up to 1, and up to the look number n to n / (n + 1).
+  const double look = double(round) - kFirstLook + 1, early = kLevel / 2;
+  if (last) return look > 1 ? kLevel - early * (look - 1) / look : kLevel;
+  return look > 0 ? early / (look * (look + 1)) : 0;
 }
 
 double median(std::vector<double> values) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/paired.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "catch.hpp"
@@ -24,21 +26,64 @@ TEST_CASE("A paired ratio has the interval that Student's distribution gives") {
   CHECK(std::log(paired.low) == Approx(0.3 - 2.776 * std::sqrt(0.025 / 5)));
   CHECK(std::log(paired.high) == Approx(0.3 + 2.776 * std::sqrt(0.025 / 5)));
   CHECK(paired.sign_p == Approx(2.0 / 32));
-  CHECK(verdict_words(rounds) == "faster");
-  CHECK_FALSE(paired_ratio(rounds, Confidence::p99).decided());  // t 4.604
+  CHECK(paired.p == Approx(0.01324).epsilon(0.001));  // of t 4.243
+  CHECK(verdict_words(rounds, true) == "faster");
+  const auto two = rounds_of({std::exp(0.1), std::exp(0.2)});
+  CHECK(paired_ratio(two).p == Approx(0.20483).epsilon(0.001));  // t 3, Cauchy's distribution
+  CHECK(paired_ratio(rounds_of({2, 2, 2})).p == 0);
 }
 
 TEST_CASE("What can't be told is said to be so, with how many rounds might tell it") {
-  CHECK(verdict_words(rounds_of({0.5, 0.51, 0.49})) == "slower");
-  CHECK(verdict_words(rounds_of({2})) == "no difference that could be shown (two rounds are the least)");
+  CHECK(verdict_words(rounds_of({0.5, 0.51, 0.49}), true) == "slower");
+  CHECK(verdict_words(rounds_of({2}), false) == "no difference that could be shown (two rounds are the least)");
   const auto near = rounds_of({1.02, 0.99, 1.03, 0.99, 1.02});
   const std::optional<unsigned> more = rounds_to_decide(near);
   REQUIRE(more);
   CHECK(*more > 0);
-  CHECK(verdict_words(near).find(std::to_string(*more) + " more rounds might") != std::string::npos);
-  CHECK(verdict_words(rounds_of({1.1, 1 / 1.1, 1})) == "no difference that could be shown (nor with a thousand more rounds)");
-  CHECK(verdict_words(rounds_of({1, 1, 1})) == "no difference that could be shown (nor with a thousand more rounds)");
+  CHECK(verdict_words(near, false).find(std::to_string(*more) + " more rounds might") != std::string::npos);
+  CHECK(verdict_words(rounds_of({1.1, 1 / 1.1, 1}), false) ==
+        "no difference that could be shown (nor with a thousand more rounds)");
+  CHECK(verdict_words(rounds_of({1, 1, 1}), false) == "no difference that could be shown (nor with a thousand more rounds)");
   CHECK(paired_ratio(rounds_of({1, 1, 1})).sign_p == 1);
+}
+
+TEST_CASE("Of many comparisons each must be the surer") {
+  CHECK(decided({0.04}, 0.05) == std::vector<bool>{true});
+  CHECK(decided({0.04, 0.04}, 0.05) == std::vector<bool>{false, false});
+  CHECK(decided({0.04, 0.02, 0.001}, 0.05) == std::vector<bool>{true, true, true});
+  CHECK(decided({0.03, 0.02, 0.5}, 0.05) == std::vector<bool>{false, false, false});
+  CHECK(decided({}, 0.05).empty());
+  double all = level_of_look(12, true);
+  for (unsigned round = 1; round < 12; ++round) all += level_of_look(round, false);
+  CHECK(all == Approx(0.05));
+  CHECK(level_of_look(2, true) == 0.05);
+  CHECK(level_of_look(3, true) == 0.05);
+}
+
+TEST_CASE("Targets that do not differ are seldom told apart, however often one looks and at however many rows") {
+  for (const size_t rows : {1, 10}) {
+    constexpr unsigned kTries = 2000, kRounds = 10;
+    std::mt19937_64 random(7);
+    std::normal_distribution<double> noise(0, 0.1);
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < kTries; ++i) {
+      std::vector<std::vector<RatePair>> measured(rows);
+      for (unsigned round = 1; round <= kRounds; ++round) {
+        std::vector<double> p;
+        for (auto& row : measured) {
+          row.push_back({1, std::exp(noise(random))});
+          p.push_back(paired_ratio(row).p);
+        }
+        if (round < kFirstLook) continue;
+        const std::vector<bool> shown = decided(p, level_of_look(round, round == kRounds));
+        const auto count = std::count(shown.begin(), shown.end(), true);
+        if (round < kRounds && size_t(count) < rows) continue;
+        wrong += count != 0;
+        break;
+      }
+    }
+    CHECK(double(wrong) / kTries <= 0.05);
+  }
 }
 
 TEST_CASE("Medians") {

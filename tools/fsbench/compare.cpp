@@ -31,8 +31,6 @@ struct Options {
   bool keeps_caches = false, runs_all = false, json = false, quiet = false;
 };
 
-constexpr unsigned kLeastRounds = 3;  // before an early end
-
 // Of this machine: its page cache and what it knows of names.
 bool drop_caches() {
   sync();
@@ -52,6 +50,7 @@ class Compare {
     comparison_.program = fmt::format("{}", fmt::join(command, " "));
     comparison_.asked = options.rounds;
     for (const std::string& target : comparison_.targets) require_directory(target);
+    comparison_.may_end_early = !options.runs_all;
     for (const std::string& target : comparison_.targets) comparison_.through.push_back(way_to(target));
   }
 
@@ -61,7 +60,7 @@ class Compare {
     if (!options_.html.empty()) page = std::make_unique<OutputFile>(options_.html, false, Readers::by_umask);
     if (!options_.results.empty()) results = std::make_unique<ResultsDatabase>(options_.results);
     while (comparison_.rounds < options_.rounds && round()) {
-      if (!options_.runs_all && comparison_.rounds >= kLeastRounds && comparison_.all_decided()) break;
+      if (!options_.runs_all && comparison_.rounds >= kFirstLook && comparison_.all_decided()) break;
     }
     comparison_.interrupted = stop_.load() != 0;
     tell_caches();

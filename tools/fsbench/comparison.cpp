@@ -30,14 +30,27 @@ void Comparison::add(size_t target, const ProgramRun& run) {
   }
 }
 
+std::vector<std::vector<bool>> Comparison::decisions() const {
+  std::vector<double> p;
+  for (const ComparedRow& row : rows)
+    for (size_t target = 1; target < targets.size(); ++target)
+      if (const std::vector<RatePair> pairs = row.pairs(target); !pairs.empty()) p.push_back(paired_ratio(pairs).p);
+  const std::vector<bool> shown = decided(p, may_end_early ? level_of_look(rounds, rounds == asked) : level_of_look(0, true));
+  std::vector<std::vector<bool>> decisions;
+  auto next = shown.begin();
+  for (const ComparedRow& row : rows) {
+    std::vector<bool>& of_row = decisions.emplace_back();
+    for (size_t target = 1; target < targets.size(); ++target) of_row.push_back(!row.pairs(target).empty() && *next++);
+  }
+  return decisions;
+}
+
 bool Comparison::all_decided() const {
-  return std::all_of(rows.begin(), rows.end(), [this](const ComparedRow& row) {
-    for (size_t target = 1; target < targets.size(); ++target) {
-      const std::vector<RatePair> pairs = row.pairs(target);
-      if (!pairs.empty() && !paired_ratio(pairs, Confidence::p99).decided()) return false;
-    }
-    return true;
-  });
+  const std::vector<std::vector<bool>> shown = decisions();
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (size_t target = 1; target < targets.size(); ++target)
+      if (!shown[i][target - 1] && !rows[i].pairs(target).empty()) return false;
+  return true;
 }
 
 }  // namespace fsr::fsbench

@@ -28,11 +28,13 @@ struct Comparison {
   unsigned asked = 0, rounds = 0;
   std::vector<ComparedRow> rows;
   std::vector<std::string> complaints;  // runs that did not end well, one line each
-  bool interrupted = false;
+  bool may_end_early = false, interrupted = false;
   std::string broken;  // a run that measured nothing, which ended all
 
   void add(size_t target, const ProgramRun& run);  // of the current round, number `rounds`
-  // Every row of every target is decided, with the greater confidence that looking repeatedly takes.
+  // For each row, and in it for each target but the first: whether a difference is shown. Sure together with 95 %, also if the
+  // comparison ends as soon as all are shown.
+  std::vector<std::vector<bool>> decisions() const;
   bool all_decided() const;
 
   // Whole lines.
