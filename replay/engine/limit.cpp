@@ -23,6 +23,9 @@ class Judge {
       : options_(options), r_(r), slower_(r.recorded_service > 0 ? served_ / r.recorded_service : 0) {}
 
   void judge() {
+    if (r_.stood_still > r_.silent && double(r_.stood_still) > double(r_.elapsed) * kKeptTime &&
+        (options_.timing != Timing::original || !kept()))
+      return set(Limit::replayer, stood_still_text(r_.stood_still));
     if (r_.silent && (r_.unanswered || silence_limits()))
       return set(Limit::target, fmt::format("the target did not answer for {}", format_duration(r_.silent)));
     if (double(r_.unanswered) > double(r_.issued()) * kKeptShare)
@@ -112,11 +115,19 @@ class Judge {
 
   const RunOptions& options_;
   RunResult& r_;
-  const double late_ = r_.lateness.sum(), waited_ = r_.waiting.sum(), served_ = r_.service.sum();
+  const double served_ = r_.service.sum();
+  // Delays: the replayer's, and what others caused. With a schedule, lateness makes what follows wait.
+  const double late_ = options_.timing == Timing::original ? r_.own_delay : r_.lateness.sum(),
+               waited_ = r_.lateness.sum() + r_.waiting.sum() - late_;
   const double slower_;
 };
 
 }  // namespace
+
+std::string stood_still_text(int64_t ns) {
+  return fmt::format("the load generator itself stood still for {}: stopped, or its processor was taken away",
+                     format_duration(ns));
+}
 
 void find_limit(const RunOptions& options, RunResult& result) { Judge(options, result).judge(); }
 

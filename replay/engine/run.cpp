@@ -78,6 +78,8 @@ class Runner {
     else
       run_threads();
     if (failure_) std::rethrow_exception(failure_);
+    run_.heartbeat.beat(run_.clock.now());
+    run_.heartbeat.stop();
     report(true);
     return result();
   }
@@ -88,6 +90,7 @@ class Runner {
       std::this_thread::sleep_for(std::chrono::nanoseconds(early));
     run_.start = run_.clock.now();
     silence_ = Silence(run_.start);
+    if (!run_.options.inline_workers) run_.heartbeat.start(run_.clock);
     if (run_.options.record) run_.options.record->set_origin(run_.start);
   }
   void run_inline() {
@@ -215,10 +218,12 @@ void Runner::report(bool last) {
     p.position = std::max(p.position, c.position.load(std::memory_order_relaxed));
     p.lateness = std::max(p.lateness, c.lateness.exchange(0, std::memory_order_relaxed));
   }
-  p.elapsed = run_.clock.now() - run_.start;
+  const int64_t now = run_.clock.now();
+  run_.heartbeat.beat(now);
+  p.elapsed = now - run_.start;
   p.last = last;
   if (10 * (behind - behind_) > p.done - reported_.done) behind_time_ += p.elapsed - reported_.elapsed;
-  silence_.look(run_.start + p.elapsed, p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);
+  silence_.look(now - run_.heartbeat.total(), p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);
   behind_ = behind;
   reported_ = p;
   if (run_.options.progress) run_.options.progress(p);
@@ -295,6 +300,8 @@ RunResult Runner::result() {
   r.behind_time = behind_time_;
   r.silent = silence_.total();
   r.longest_silence = silence_.longest();
+  r.stood_still = run_.heartbeat.total();
+  r.longest_stand = run_.heartbeat.longest();
   r.stopped = r.cancelled || r.unfinished || r.stopped_on_error;
   find_limit(run_.options, r);
   return r;

@@ -94,7 +94,7 @@ struct KindResult {
 };
 
 struct Mismatch {
-  static constexpr auto earlier = [](const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; };
+  static bool earlier(const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; }
   // The first `most` of a list, by their numbers and in their order.
   static void keep_first(std::vector<Mismatch>& list, size_t most);
 
@@ -137,6 +137,7 @@ struct RunResult {
   int64_t planned = 0;          // length of the schedule, at most until the run was stopped (timing original)
   double recorded_service = 0;  // sum of the recorded durations of what was issued, ns
   double think = 0;             // sum of the think times that were kept, ns (timing think)
+  double own_delay = 0;  // ns of `lateness` and `waiting` that the replayer caused, no target without room (timing original)
   unsigned workers = 0;
   uint64_t streams = 0;  // threads seen
   uint64_t objects = 0;  // distinct objects touched
@@ -152,6 +153,8 @@ struct RunResult {
   uint64_t waited_own = 0;  // of those: for one of their own thread
   int64_t silent = 0;       // ns in which the target answered nothing although it was asked, in stretches of a second or more
   int64_t longest_silence = 0;
+  int64_t stood_still = 0;  // ns in which no thread of this program ran
+  int64_t longest_stand = 0;
   uint64_t unrecorded = 0;   // the capture has no outcome for them (all kinds)
   uint64_t edges = 0;        // waits for a completion or a start
   uint64_t free_pairs = 0;   // overlapped in the capture, no outcome orders them

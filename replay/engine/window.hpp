@@ -86,7 +86,8 @@ struct alignas(64) Node {
 
   OpCopy copy;
   int64_t issued = -1;  // clock; -1: not yet
-  int64_t lag = 0;      // Timing::think: ns by which it was issued later than if the replayer had never been late
+  int64_t lag = 0;      // ns by which it was issued later than if the replayer had never been late; not known with Timing::asap
+  int64_t room = 0;     // Worker::no_room_ when it came to the worker
   int64_t ended = -1;   // clock; -1: not yet
   Request request;
   std::string scratch;  // payload of an oversized write

@@ -89,6 +89,7 @@ int64_t Worker::due_of(const Node& node) const {
 }
 
 void Worker::place(Node& node) {
+  node.room = no_room_;
   node.each_edge([&](const Edge& e) { node.ready = std::max(node.ready, e.satisfied); });
   if (run_.options.timing == Timing::asap) {
     if (!node.ready) node.ready = run_.clock.now();
@@ -145,13 +146,26 @@ int64_t Worker::give_up_at() const {
   return duration && stopped_at_ >= run_.start + duration ? stopped_at_ + kGraceOver : Scheduler::kNever;
 }
 
-// Think times go on from when operations would have ended: what the replayer is late is made up for, and does not add up.
+// Think times go on from when operations would have ended: what the replayer is late is made up for, and does not add up. Of a
+// schedule, the lag tells how much of a wait the replayer caused.
 void Worker::mark_issued(Node& node, int64_t now) {
   node.issued = now;
-  if (run_.options.timing != Timing::think) return;
+  if (run_.options.timing == Timing::asap) return;
   int64_t due = due_of(node);
   node.each_edge([&](const Edge& e) { due = std::max(due, e.satisfied - e.lag); });
-  node.lag = std::clamp<int64_t>(now - due, 0, kMostLag);
+  if (run_.options.timing == Timing::think) {
+    node.lag = std::clamp<int64_t>(now - due, 0, kMostLag);
+    return;
+  }
+  // While the target has no room, the replayer is not late.
+  const int64_t late = std::max<int64_t>(0, now - due);
+  node.lag = late - std::min(late, no_room_ - node.room);
+}
+
+void Worker::count_no_room(int64_t now) {
+  if (!busy_since_) return;
+  no_room_ += now - busy_since_;
+  busy_since_ = now;
 }
 
 // False: the target had no room.
@@ -193,14 +207,17 @@ bool Worker::issue(Node& node, int64_t now) {
   r.want_attr = run_.options.record != nullptr;
   r.want_data = run_.options.compare_data && op.kind == OpKind::read && (op.has(kOpData) || !op.blocks.empty());
   r.outcome = Outcome{};
+  count_no_room(now);
   mark_issued(node, now);
   const bool recorded = run_.options.record && !is_learning(op);
   if (recorded) node.recorded = run_.options.record->begin(op, now);
   const Submit submitted = only_forgets(op) ? Submit::completed : session_->submit(r);
   if (submitted == Submit::busy) {
     if (recorded) run_.options.record->withdraw(node.recorded);
+    if (!busy_since_) busy_since_ = now;
     return false;
   }
+  busy_since_ = 0;
   made_bytes_ += node.scratch.size();
   if (is_learning(op)) {
     result_.auxiliary += !only_forgets(op);
@@ -239,8 +256,11 @@ void Worker::finish(Node& node, bool was_queued) {
   if (run_.options.record && !is_learning(node.copy.op()))
     run_.options.record->end(node.recorded, node.copy.op(), node.request.outcome, node.ended);
   int64_t due = run_.options.timing == Timing::asap ? node.ready : due_of(node);
+  run_.heartbeat.beat(node.ended);
+  const int64_t stalled = run_.heartbeat.within(node.issued, node.ended);
+  if (run_.options.timing == Timing::original) node.lag += stalled;
   release(node, node.after_end.close(), node.ended);
-  account(node, due);
+  account(node, due, stalled);
   if (!node.scratch.empty()) {
     made_bytes_ -= node.scratch.size();
     std::string().swap(node.scratch);
@@ -262,7 +282,8 @@ bool Worker::try_again(Node& node) {
   return true;
 }
 
-void Worker::account(Node& node, int64_t due) {
+// `stalled`: ns of the service in which this program stood still.
+void Worker::account(Node& node, int64_t due, int64_t stalled) {
   const Op& op = node.copy.op();
   const Outcome& outcome = node.request.outcome;
   if (is_learning(op)) {
@@ -275,6 +296,7 @@ void Worker::account(Node& node, int64_t due) {
   result_.lateness.add(lateness);
   const int64_t ready = run_.options.timing == Timing::think ? node.issued - node.lag : node.ready;
   if (ready > due) result_.waiting.add(ready - due);
+  if (run_.options.timing == Timing::original) result_.own_delay += double(node.lag - stalled);
   if (node.issued - due > kBehind) add(counters_.behind, 1);
   if (ready - due > kBehind) account_wait(node);
   if (node.anchored) result_.think += double(node.due);
@@ -300,13 +322,13 @@ void Worker::account(Node& node, int64_t due) {
   const bool failed = compare(node, kind);
   // A timeout is no answer: the response is that long at least.
   if (outcome.error != op.error && is_no_answer(outcome.error)) result_.open.add(node.ended - due);
-  tally_.at(Row(op.kind)).add({.due = due, .from = node.issued, .to = node.ended, .bytes = bytes, .failed = failed});
+  tally_.at(Row(op.kind)).add({.due = due, .from = node.issued + stalled, .to = node.ended, .bytes = bytes, .failed = failed});
   if (failed) {
     ++kind.failed;
-    result_.failing.add(node.ended - node.issued);
+    result_.failing.add(node.ended - node.issued - stalled);
   } else {
     if (op.duration) kind.recorded.add(op.duration);
-    result_.slowest.offer(op, node.issued - run_.start, node.ended - node.issued);
+    result_.slowest.offer(op, node.issued - run_.start, node.ended - node.issued - stalled);
     recorded_service_ += double(op.duration);
   }
   add(counters_.done, 1);
@@ -408,6 +430,7 @@ void Worker::give_back() {
 bool Worker::issue_due() {
   for (unsigned i = 0; i < kBurst; ++i) {
     int64_t now = run_.clock.now();
+    run_.heartbeat.beat(now);
     bool stop = stop_requested(now);
     if (busy_ && !stop) return false;
     Node* node = scheduler_.take(stop ? Scheduler::kNever : now);
@@ -486,6 +509,7 @@ void Worker::merge_into(RunResult& r) {
   r.recorded = std::max(r.recorded, result_.recorded);
   r.recorded_service += recorded_service_;
   r.think += result_.think;
+  r.own_delay += result_.own_delay;
   r.overdue += result_.overdue;
   r.unanswered += result_.unanswered;
   r.behind += counters_.behind.load(std::memory_order_relaxed);

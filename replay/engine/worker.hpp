@@ -16,6 +16,7 @@
 #include "engine/scheduler.hpp"
 #include "engine/verify.hpp"
 #include "engine/window.hpp"
+#include "measure/heartbeat.hpp"
 #include "measure/tally.hpp"
 
 namespace fsr {
@@ -39,6 +40,7 @@ struct RunState {
   Clock& clock;
   Window window;
   Consequences consequences;
+  Heartbeat heartbeat;
   std::vector<std::unique_ptr<Worker>> workers;
   int64_t start = 0;                // clock; set before workers run
   std::atomic<bool> cancel{false};  // issue nothing more
@@ -99,11 +101,12 @@ class Worker final : public Completion {
   bool issue_due();
   bool issue(Node& node, int64_t now);
   void mark_issued(Node& node, int64_t now);
+  void count_no_room(int64_t now);
   void finish(Node& node, bool was_queued);
   bool try_again(Node& node);
   void dispose(Node& node, Disposal why);
   void release(const Node& node, Edge* list, int64_t when);
-  void account(Node& node, int64_t due);
+  void account(Node& node, int64_t due, int64_t stalled);
   bool compare(const Node& node, KindResult& kind);
   void account_wait(const Node& node);
   void give_back();
@@ -122,6 +125,8 @@ class Worker final : public Completion {
   alignas(64) std::atomic<Node*> inbox_{nullptr};
 
   alignas(64) bool busy_ = false;
+  int64_t busy_since_ = 0;  // clock: the target has had no room since then; 0: it has
+  int64_t no_room_ = 0;     // ns that it had none, so far
   uint64_t in_flight_ = 0;
   uint64_t made_bytes_ = 0;                 // in `scratch` of nodes in flight
   int64_t stopped_at_ = Scheduler::kNever;  // clock: when it was seen that nothing more is to be issued

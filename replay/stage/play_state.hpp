@@ -14,6 +14,7 @@ namespace fsr {
 
 class Barrier;
 class Clock;
+class Heartbeat;
 class Pool;
 class Recording;
 class StageWorker;
@@ -24,6 +25,7 @@ struct PlayState {
   Pool& pool;
   std::atomic<uint64_t>& next_id;  // of objects and handles
   Recording* record = nullptr;
+  Heartbeat* heartbeat = nullptr;
   int64_t start = 0, end = INT64_MAX;    // clock; set before players begin. They are told to end at `end`
   std::atomic<bool> ended{false};        // they are told to end now
   std::atomic<bool> abandoned{false};    // nothing under way is waited for

@@ -85,6 +85,7 @@ class Stage::Performance {
 Stage::Performance::Performance(Stage& stage, const std::vector<Part>& parts, const PlayOptions& options)
     : stage_(stage), options_(options), play_{stage.clock_, stage.places_, *stage.pool_, stage.next_id_} {
   play_.record = options.record;
+  play_.heartbeat = options.heartbeat;
   play_.playing = unsigned(parts.size());
   std::map<unsigned, unsigned> order;  // of groups, by their first part: they are dealt to a place's workers in turn
   for (const Part& part : parts) {

@@ -19,6 +19,7 @@
 namespace fsr {
 
 class Clock;
+class Heartbeat;
 class Pool;
 class Recording;
 class StageWorker;
@@ -39,6 +40,7 @@ struct PlayOptions {
   int64_t interval = 0;                              // ns; 0: no intervals are told
   std::function<void(const Interval&)> on_interval;  // on play()'s thread, in order; what is left at the end is the last
   Recording* record = nullptr;                       // started already
+  Heartbeat* heartbeat = nullptr;                    // tells what part of a service time is this program's; started already
   // 1: players are told to end, and left alone when nothing they do ends for 1.5 s; 2: what is under way is not waited for.
   const std::atomic<int>* stop = nullptr;
   const std::atomic<bool>* over = nullptr;  // true: players are told to end, as when the duration is over

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/clock.hpp"
+#include "measure/heartbeat.hpp"
 #include "stage/play_state.hpp"
 #include "stage/seat.hpp"
 
@@ -167,6 +168,7 @@ bool StageWorker::submit(Seat& seat) {
   const Op& op = *r.op;
   r.outcome = {};
   seat.issued_ = latest_ = clock_.now();
+  if (play_->heartbeat) play_->heartbeat->beat(latest_);
   if (target_.fidelity(op) == Fidelity::impossible) {
     r.outcome.error = EOPNOTSUPP;
     r.outcome.completed = seat.issued_;
@@ -207,9 +209,14 @@ void StageWorker::account(Seat& seat) {
   latest_ = std::max(latest_, outcome.completed);
   if (seat.recorded_) play_->record->end(std::exchange(seat.recorded_, nullptr), op, outcome, outcome.completed);
   if (seat.row_ == kUncounted) return;
+  int64_t stalled = 0;
+  if (play_->heartbeat) {
+    play_->heartbeat->beat(outcome.completed);
+    stalled = play_->heartbeat->within(seat.issued_, outcome.completed);
+  }
   const bool moves = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::copy_file_range;
-  tally_.at(seat.row_).add({.due = seat.due_ ? seat.due_ : seat.issued_,
-                            .from = seat.issued_,
+  tally_.at(seat.row_).add({.due = seat.due_ ? seat.due_ : seat.issued_ + stalled,
+                            .from = seat.issued_ + stalled,
                             .to = outcome.completed,
                             .bytes = moves ? outcome.result : 0,
                             .failed = outcome.error != 0});

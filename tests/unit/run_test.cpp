@@ -36,6 +36,21 @@ std::vector<Op> every_100us(int count) {
   return ops;
 }
 
+// One stream, of which operation `at` is read half a second late.
+class LateSource final : public OpSource {
+ public:
+  LateSource(VirtualClock& clock, std::vector<Op> ops, unsigned at) : clock_(clock), list_(std::move(ops), 1), at_(at) {}
+  bool next(OpBatch& batch) override {
+    if (read_++ == at_) clock_.advance_to(clock_.now() + 500'000'000);
+    return list_.next(batch);
+  }
+
+ private:
+  VirtualClock& clock_;
+  OpList list_;
+  unsigned at_, read_ = 0;
+};
+
 }  // namespace
 
 TEST_CASE("original timing issues at the recorded times, divided by the scale") {
@@ -510,4 +525,27 @@ TEST_CASE("a source that is longer than the window is read on for what was due")
   CHECK(b.result.elapsed == 5'000'000);
   CHECK(b.result.achieved() == 0);
   CHECK(b.result.offered() == Approx(10'000));
+}
+
+TEST_CASE("what waits for operations that the replayer issued late is not held up by the target") {
+  std::vector<Op> ops;
+  for (int i = 0; i < 20'000; ++i) ops.push_back(object_op({i * 100, i * 100 + 10, 1}, OpKind::statfs, 1));
+  Bench b;
+  b.options.window_ops = 8;
+  b.target.latency = [](const Op&) { return 80'000; };
+  LateSource late(b.clock, ops, 1000);
+  b.result = fsr::run(late, b.target, b.clock, b.options);
+  CHECK(b.result.limit == Limit::replayer);
+  Bench other;
+  other.target.latency = [](const Op& op) { return op.seq == 1000 ? 500'000'000 : 80'000; };
+  other.run(ops);
+  CHECK(other.result.limit == Limit::target);
+}
+
+TEST_CASE("a target without room is not a replayer that is late") {
+  Bench b;
+  b.target.limit = 1;
+  b.target.latency = [](const Op&) { return 400'000; };
+  b.run(every_100us(2000));
+  CHECK(b.result.limit == Limit::target);
 }

@@ -11,6 +11,7 @@
 #include "engine/limit.hpp"
 #include "engine/silence.hpp"
 #include "engine/verify.hpp"
+#include "measure/heartbeat.hpp"
 #include "op_source.hpp"
 #include "stage/seat.hpp"
 #include "stage/stage.hpp"
@@ -167,6 +168,8 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
       std::this_thread::sleep_for(std::chrono::nanoseconds(early));
   const int64_t start = clock.now();
   Silence silence(start);
+  Heartbeat heartbeat;
+  if (!options.inline_workers) heartbeat.start(clock);
   Progress progress;
   Tally counts;  // of the interval that is to be told next
   int64_t counts_from = 0;
@@ -182,7 +185,9 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
     progress.differed = shared.differed;
     progress.elapsed = interval.to;
     progress.last = interval.last;
-    silence.look(start + interval.to, progress.done - shared.unanswered, shared.unanswered, progress.in_flight);
+    const int64_t now = clock.now();
+    heartbeat.beat(now);
+    silence.look(now - heartbeat.total(), progress.done - shared.unanswered, shared.unanswered, progress.in_flight);
     if (options.progress) options.progress(progress);
     counts.merge(interval.counts);
     if (!interval.last && interval.to - counts_from < options.interval) return;
@@ -194,8 +199,10 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
                                            .interval = options.progress_every,
                                            .on_interval = told,
                                            .record = options.record,
+                                           .heartbeat = &heartbeat,
                                            .stop = options.stop});
   silence.end();
+  heartbeat.stop();
 
   RunResult r = result_of(played);
   r.began = played.started;
@@ -204,6 +211,8 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
   r.unanswered = shared.unanswered;
   r.silent = silence.total();
   r.longest_silence = silence.longest();
+  r.stood_still = heartbeat.total();
+  r.longest_stand = heartbeat.longest();
   r.stopped_on_error = shared.failed;
   r.stopped = played.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
   dealt_.resize(plan_.procedures.size());

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/heartbeat.hpp"
+
+#include "catch.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+}  // namespace
+
+TEST_CASE("time in which no thread ran is known, and what part of a stretch it was") {
+  Heartbeat heartbeat;
+  heartbeat.beat(5000 * kMs);
+  CHECK(heartbeat.total() == 0);  // not begun
+  heartbeat.begin(0);
+  for (int64_t t = 0; t <= 1000; t += 10) heartbeat.beat(t * kMs);
+  heartbeat.beat(1150 * kMs);  // each thread had to wait for its turn
+  CHECK(heartbeat.total() == 0);
+  CHECK(heartbeat.within(0, 1150 * kMs) == 0);
+  heartbeat.beat(3150 * kMs);
+  heartbeat.beat(3149 * kMs);  // of another thread that looked at the clock before
+  heartbeat.beat(3150 * kMs);
+  CHECK(heartbeat.total() == 2000 * kMs);
+  for (int64_t t = 3150; t <= 4000; t += 10) heartbeat.beat(t * kMs);
+  heartbeat.beat(4500 * kMs);
+  CHECK(heartbeat.total() == 2500 * kMs);
+  CHECK(heartbeat.longest() == 2000 * kMs);
+  CHECK(heartbeat.within(1000 * kMs, 3200 * kMs) == 2000 * kMs);
+  CHECK(heartbeat.within(2150 * kMs, 4100 * kMs) == 1100 * kMs);
+  CHECK(heartbeat.within(3150 * kMs, 4000 * kMs) == 0);
+  CHECK(heartbeat.within(4500 * kMs, 9000 * kMs) == 0);
+}
