@@ -20,7 +20,8 @@ create table run(
   violations int, edges int, free_pairs int, window_full int, auxiliary int, blocks_compared int, bytes_compared int, blocks_unknown int,
   streams int, objects int, bytes_read int, bytes_written int,
   limited_by text, behind int, behind_ns int, waited int, waited_own_thread int, silent_ns int, longest_silence_ns int,
-  not_clean text, exit_status int);
+  stood_still_ns int, longest_stand_ns int,
+  not_clean text, requirements_missed text, exit_status int);
 create table kinds(run int, kind text, issued int, ok int, matched int, differed int, followed int, permission int, uncompared int,
   failed int, awaited int, approximate int, impossible int, refused int, bytes int);
 create table distributions(run int, kind text, what text, count int, min_ns int, mean_ns real, p50_ns int, p90_ns int, p99_ns int,

@@ -7,6 +7,7 @@
 #include "cluster/rank_options.hpp"
 #include "cycle/condition.hpp"
 #include "inputs/input_kind.hpp"
+#include "report/requirement.hpp"
 #include "util/command.hpp"
 #include "util/environment.hpp"
 #include "util/units.hpp"
@@ -15,6 +16,25 @@ namespace fsr {
 
 // Only looked at.
 static std::string condition(const std::string& text) { return Condition(text).text(); }
+
+// "inexpressible", or "inexpressible=ioctl,getxattr".
+static void allow(const std::string& text, std::array<bool, kOpKinds>& kinds) {
+  constexpr std::string_view kWhat = "inexpressible";
+  std::string_view rest = text;
+  if (!rest.starts_with(kWhat) || (rest.size() > kWhat.size() && rest[kWhat.size()] != '='))
+    throw std::invalid_argument(fmt::format("'{}': expected inexpressible, or inexpressible=KIND,KIND", escape_text(text)));
+  if (rest.size() == kWhat.size()) return kinds.fill(true);
+  for (rest.remove_prefix(kWhat.size() + 1);;) {
+    const size_t comma = rest.find(',');
+    OpKind kind;
+    if (!op_from_name(rest.substr(0, comma), &kind))
+      throw std::invalid_argument(
+          fmt::format("'{}': expected kinds of operations, such as ioctl", escape_text(rest.substr(0, comma))));
+    kinds[unsigned(kind)] = true;
+    if (comma == rest.npos) return;
+    rest.remove_prefix(comma + 1);
+  }
+}
 
 std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   auto owner =
@@ -38,6 +58,13 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
   run.flag("--dry-run", out.dry_run, "say what would be done and change nothing");
   run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
+
+  auto require = [&out](const std::string& text) { out.requirements.push_back(Requirement(text).text()); };
+  run.add_each("--require", require, "exit status 3 unless 'p99 < 10ms', 'achieved >= 99%', 'differed == 0', ...")
+      .stands_for("CONDITION");
+  run.add_each(
+         "--allow", [&out](const std::string& text) { allow(text, out.allowed); }, "clean without what the target can't express")
+      .stands_for("inexpressible[=KINDS]");
 
   Command tree = program.group("The target's tree");
   tree.flag("--prepare-only", out.prepare_only, "make the initial image and stop");
@@ -63,7 +90,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
                  "  report    runs that --results kept, as a page (report --help)\n"
                  "  target    the kinds of targets, and one driven by hand (target --help)\n"
                  "Exit status: 0 everything as recorded; 1 it ran and something differed, failed or was left out; 2 it could not "
-                 "start.");
+                 "start; 3 a requirement is missed.");
 
   try {
     if (auto status = program.parse(argc, argv)) return status;

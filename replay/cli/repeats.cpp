@@ -152,7 +152,9 @@ int Replay::play_repeats() {
       cells[f] = (bound ? "> " : "") + kFigures[f].text(figures[f] = kFigures[f].of(report.result));
     }
     print(row(std::to_string(i + 1), cells));
-    for (const std::string& reason : verdict(report).reasons) print(fmt::format("{:8} not clean: {}\n", "", reason));
+    const Verdict v = verdict(report);
+    for (const std::string& reason : v.reasons) print(fmt::format("{:8} not clean: {}\n", "", reason));
+    for (const std::string& missed : v.missed) print(fmt::format("{:8} {}\n", "", missed));
     if (over(false)) break;
   }
   nlohmann::json document = nlohmann::json::object();

@@ -143,6 +143,7 @@ int Replay::end_round() {
   if (!command.json) {
     fputs(told.c_str(), stdout);
     for (const std::string& reason : v.reasons) fmt::print("{:>10} not clean: {}\n", "", reason);
+    for (const std::string& missed : v.missed) fmt::print("{:>10} {}\n", "", missed);
     fflush(stdout);
   }
   return v.status;

@@ -70,11 +70,16 @@ int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atom
     report.program = fmt::format("fsreplay {}{}{}", FSR_VERSION, *kCommit ? " " : "", kCommit);
     report.command = command.text;
     report.environment = environment();
+    report.allowed = command.allowed;
+    if (cluster.root())  // on what all ranks came to
+      for (const std::string& text : command.requirements) report.requirements.emplace_back(text);
     const bool several = command.repeat > 1 || !command.find_scale.empty();
     if (!command.record.empty() && (several || replay.input->rounds() > 1))
       throw std::runtime_error("--record: expected one load, not several");
     if (several && (command.dry_run || command.prepare_only || replay.input->rounds() > 1))
       throw std::runtime_error("--repeat and --find-scale: expected one load that is run");
+    if (!command.find_scale.empty() && !command.requirements.empty())
+      throw std::runtime_error("--require: expected without --find-scale, which has its own condition");
     if (!command.find_scale.empty()) replay.input->load_unit();
     replay.open_outputs();
     replay.open_target_for_run();

@@ -295,6 +295,7 @@ class RunPart {
         {"of those, for their own thread", count(run_.number("waited_own_thread"))},
         {"time in which a tenth began late", duration(run_.number("behind_ns"))},
         {"time in which the target was silent", duration(run_.number("silent_ns"))},
+        {"time in which the load generator stood still", duration(run_.number("stood_still_ns"))},
         {"dependencies kept", count(run_.number("edges"))},
         {"dependencies violated", count(run_.number("violations"))},
         {"times that the look-ahead was full", count(run_.number("window_full"))},

@@ -86,7 +86,10 @@ Facts run_facts(const Report& report) {
       {"waited_own_thread", number(r.waited_own)},
       {"silent_ns", r.silent},
       {"longest_silence_ns", r.longest_silence},
+      {"stood_still_ns", r.stood_still},
+      {"longest_stand_ns", r.longest_stand},
       {"not_clean", lines(v.reasons)},
+      {"requirements_missed", lines(v.missed)},
       {"exit_status", int64_t(v.status)},
   };
   facts.insert(facts.end(), further.begin(), further.end());

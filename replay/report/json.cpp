@@ -89,6 +89,7 @@ static json document(const Report& report) {
       {"mismatches", list_of(r.mismatches, mismatch_facts)},
       {"counters", counters},
       {"not_clean", verdict(report).reasons},
+      {"requirements_missed", verdict(report).missed},
   });
   for (const auto& section : report.sections) section->json(out);
   return out;

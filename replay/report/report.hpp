@@ -2,6 +2,7 @@
 // Everything that is to be said about one run, and the forms in which it is said: text for people, JSON, a database.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "engine/prepare.hpp"
 #include "engine/run.hpp"
 #include "plan/image.hpp"
+#include "report/requirement.hpp"
 #include "report/section.hpp"
 #include "report/time_series.hpp"
 #include "util/environment.hpp"
@@ -26,8 +28,10 @@ struct Report {
   std::string program, command;  // with version and commit; the whole command line
   std::string target_mount;      // what a directory lies on
   Environment environment;
-  std::string acting_as = "self";     // --uid
-  const char* expected = "recorded";  // the outcomes that are right are as "recorded", or as "expected" of what was made up
+  std::string acting_as = "self";  // --uid
+  std::vector<Requirement> requirements;
+  std::array<bool, kOpKinds> allowed{};  // kinds of which operations may be left out, as the target can't express them
+  const char* expected = "recorded";     // the outcomes that are right are as "recorded", or as "expected" of what was made up
   const char *issued = "operations", *planned = "of the trace";  // what is issued, and what there is of it to issue
   uint64_t whole = 0;    // how many of those there are; 0: not known, as many as there is time for
   uint64_t streams = 0;  // and of how many streams; 0: not known
@@ -47,11 +51,12 @@ const char* timing_name(Timing timing);
 const char* order_name(Order order);
 
 struct Verdict {
-  int status = 0;                    // exit status: 0 or 1
-  std::vector<std::string> reasons;  // why 1, one line each
+  int status = 0;                    // exit status: 0, 1 or 3
+  std::vector<std::string> reasons;  // why not 0, one line each
+  std::vector<std::string> missed;   // of the requirements, one line each
 };
-// Status 1 for: any outcome that differed, operations skipped, left under way or never read, violations, a failed image, an
-// interrupted run, trouble after it, what a section says.
+// Status 3 where a requirement is missed, otherwise 1 for: any outcome that differed, operations skipped, left under way or never
+// read, violations, a failed image, an interrupted run, trouble after it, what a section says.
 Verdict verdict(const Report& report);
 
 std::string report_text(const Report& report);

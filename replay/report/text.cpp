@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "engine/limit.hpp"
 #include "measure/bound.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
@@ -101,6 +102,8 @@ void load_lines(Out out, const Report& report) {
   if (r.silent)
     fmt::format_to(out, "silence    {} in which no request was answered, {} at a stretch\n", format_duration(r.silent),
                    format_duration(r.longest_silence));
+  if (r.stood_still)
+    fmt::format_to(out, "generator  {}; {} at a stretch\n", stood_still_text(r.stood_still), format_duration(r.longest_stand));
 }
 
 }  // namespace
@@ -160,10 +163,13 @@ std::string report_text(const Report& report) {
     fmt::format_to(out, "ended early: {} {} {} were not issued\n",
                    format_count(r.cancelled + (report.whole > r.operations ? report.whole - r.operations : 0)), report.issued,
                    report.planned);
+  const bool all = std::none_of(r.kinds.begin(), r.kinds.end(), [](const KindResult& k) { return k.impossible != 0; });
   if (v.reasons.empty() && r.stopped)
     fmt::format_to(out, "clean as far as it went: every outcome was {}\n", as);
   else if (v.reasons.empty())
-    fmt::format_to(out, "clean: every operation was issued and its outcome was {}\n", as);
+    fmt::format_to(out, "clean: every operation {}was issued and its outcome was {}\n", all ? "" : "that the target can express ",
+                   as);
+  for (const std::string& missed : v.missed) fmt::format_to(out, "{}\n", missed);
   return text;
 }
 

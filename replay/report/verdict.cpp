@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/lost_locks.hpp"
+#include "engine/limit.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
 
@@ -31,7 +32,9 @@ const char* order_name(Order order) {
   return "?";
 }
 
-constexpr double kMissed = 0.01;  // share of a schedule that may be missed
+constexpr int kRequirementMissed = 3;
+constexpr double kMissed = 0.01;      // share of a schedule that may be missed
+constexpr double kStoodStill = 0.05;  // share of the time in which the load generator may stand still
 
 // The first ones by name.
 static std::string left_out_text(const Consequences::LeftOut& left_out) {
@@ -44,10 +47,10 @@ static std::string left_out_text(const Consequences::LeftOut& left_out) {
 
 Verdict verdict(const Report& report) {
   const RunResult& r = report.result;
-  uint64_t impossible = 0, refused = 0;
-  for (const KindResult& k : r.kinds) {
-    impossible += k.impossible;
-    refused += k.refused;
+  uint64_t impossible = 0, allowed = 0, refused = 0;
+  for (size_t i = 0; i < kOpKinds; ++i) {
+    (report.allowed[i] ? allowed : impossible) += r.kinds[i].impossible;
+    refused += r.kinds[i].refused;
   }
   Verdict v;
   auto when = [&](uint64_t n, const char* what) {
@@ -61,7 +64,8 @@ Verdict verdict(const Report& report) {
   when(report.image.stripped_bits, "set-id bits of the initial image left out (see --privileged)");
   when(report.image.refused_xattrs, "extended attributes of the initial image refused (see --privileged)");
   when(r.differed(), "outcomes differed");
-  when(r.followed(), "outcomes differed as a consequence of operations that were not issued");
+  if (!allowed || impossible || refused)
+    when(r.followed(), "outcomes differed as a consequence of operations that were not issued");
   if (r.unanswered)
     v.reasons.push_back(format_count(r.unanswered) + " operations got no answer" +
                         (r.silent ? fmt::format("; the target was silent for {}", format_duration(r.silent)) : ""));
@@ -73,12 +77,20 @@ Verdict verdict(const Report& report) {
   if (const double due = double(r.due_in_all()); due > 0 && double(r.overdue) > due * kMissed)
     v.reasons.push_back(fmt::format("{} of {} operations that were due were never issued", format_count(r.overdue),
                                     format_count(r.due_in_all())));
+  if (double(r.stood_still) > double(r.elapsed) * kStoodStill) v.reasons.push_back(stood_still_text(r.stood_still));
   for (const auto& [name, count] : report.counters)
     if (count && (name == kLocksLost || name == kFilesWithoutLocks)) v.reasons.push_back(name + ": " + format_count(count));
   if (r.stopped_on_error) v.reasons.push_back("ended at the first operation that failed (--on-error stop)");
   if (report.interrupted) v.reasons.push_back("interrupted before the end");
   if (!report.aftermath.empty()) v.reasons.push_back(report.aftermath);
   v.status = v.reasons.empty() ? 0 : 1;
+  if (r.elapsed == 0) return v;  // it did not run
+  for (const Requirement& requirement : report.requirements) {
+    const std::string is = requirement.missed(r);
+    if (is.empty()) continue;
+    v.missed.push_back(fmt::format("required {}: {}", requirement.text(), is));
+    v.status = kRequirementMissed;
+  }
   return v;
 }
 

@@ -46,7 +46,7 @@ Match read(Verifier& verifier, uint64_t offset, std::string_view expected, std::
 
 TEST_CASE("the mismatches that are kept are the first by number, in whatever order operations end") {
   Verifier verifier(false, 2);
-  for (uint64_t seq : {7, 3, 9, 1, 5}) verifier.check({.kind = OpKind::fsync, .seq = seq}, Outcome{.error = EIO}, false);
+  for (uint64_t seq : {7, 3, 9, 1, 5}) verifier.check({.seq = seq, .kind = OpKind::fsync}, Outcome{.error = EIO}, false);
   std::vector<Mismatch> kept = verifier.mismatches();
   Mismatch::keep_first(kept, 2);
   CHECK((kept.size() == 2 && kept[0].seq == 1 && kept[1].seq == 3 && verifier.total() == 5));

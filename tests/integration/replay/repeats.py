@@ -71,6 +71,31 @@ def find_scale():
         cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
 
 
+def requirements():
+    met = ("--require", "p99 < 100s", "--require", "differed == 0")
+    done = replay("a.zst", "memory:", *met)
+    cases.case("a run that meets what is required", done.returncode == 0 and "required" not in done.stdout, done.stdout + done.stderr)
+    done = replay("a.zst", "memory:", *met, "--require", "achieved > 1000000/s")
+    last = done.stdout.splitlines()[-1]
+    cases.case("one that does not: status 3, and which it is comes last",
+               done.returncode == 3 and re.fullmatch(r"required achieved > 1000000/s: achieved is [\d.]+/s", last), done.stdout + done.stderr)
+    report = json.loads(replay("a.zst", "memory:", "--require", "max < 1ns", "--json").stdout)
+    cases.case("JSON has it, too", report["exit_status"] == 3 and len(report["requirements_missed"]) == 1 and not report["not_clean"], report["not_clean"])
+    done = replay("a.zst", "memory:", "--repeat", "2", "--require", "max < 1ns")
+    cases.case("of each run", done.returncode == 3 and done.stdout.count("required max < 1ns") == 2, done.stdout)
+    with open("disk", "wb") as file:
+        file.truncate(64 << 20)
+    status = [replay("a.zst", "raw:disk", "--force", *allow).returncode
+              for allow in ((), ("--allow", "inexpressible=create"), ("--allow", "inexpressible"))]
+    cases.case("what the target can't express may be allowed", status == [1, 1, 0], status)
+    for name, pattern, options in (("a requirement that is none", "such as 'p99 < 10ms'", ("--require", "fast")),
+                                   ("with --find-scale", "its own condition", ("--require", "p99 < 1s", "--find-scale", "p99 < 1s")),
+                                   ("an allowance of something else", "expected inexpressible", ("--allow", "errors")),
+                                   ("of no kind", "kinds of operations", ("--allow", "inexpressible=read,fly"))):
+        done = replay("a.zst", "memory:", *options)
+        cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+
+
 def config():
     with open("options", "w", encoding="ascii") as file:
         file.write("# of every run\nscale=8x\nduration=10s\njson=true\n")
@@ -90,6 +115,7 @@ with tempfile.TemporaryDirectory(prefix="fsshim-test.") as scratch:
     capture()
     repeat()
     find_scale()
+    requirements()
     config()
     os.chdir("/")
 sys.exit(cases.status())
