@@ -40,6 +40,7 @@ MixResult mix_result(const MixPlan& plan, const std::vector<Dealt>& dealt, const
                      const ProcedureCounts& after) {
   MixResult r;
   r.notes = plan.notes;
+  r.calls = run.issued();  // the rows of a run that was ended early are rounded
   Dealt all{};
   for (const auto& own : dealt)
     for (unsigned kind = 0; kind < kOpKinds; ++kind) all[kind] += own[kind];
@@ -50,7 +51,6 @@ MixResult mix_result(const MixPlan& plan, const std::vector<Dealt>& dealt, const
     row.issued = uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.issued); })));
     row.failed = uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.failed); })));
     row.service = part_of(dealt[i], all, run, [](const KindResult& k) { return k.service.sum(); });
-    r.calls += row.issued;
     r.rows.push_back(row);
   }
   r.wire_known = !after.empty();
