@@ -60,16 +60,16 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
 
   auto require = [&out](const std::string& text) { out.requirements.push_back(Requirement(text).text()); };
-  run.add_each("--require", require, "exit status 3 unless 'p99 < 10ms', 'achieved >= 99%', 'differed == 0', ...")
-      .stands_for("CONDITION");
+  run.add_each("--require", require, "or exit status 3: 'p99 < 10ms', 'differed == 0'").stands_for("CONDITION");
   run.add_each(
-         "--allow", [&out](const std::string& text) { allow(text, out.allowed); }, "clean without what the target can't express")
-      .stands_for("inexpressible[=KINDS]");
+         "--allow", [&out](const std::string& text) { allow(text, out.allowed); },
+         "inexpressible[=KINDS] is no reason for status 4")
+      .stands_for("WHAT");
 
   Command tree = program.group("The target's tree");
   tree.flag("--prepare-only", out.prepare_only, "make the initial image and stop");
   tree.flag("--reuse", out.reuse, "keep what an earlier run left, mend what differs");
-  tree.flag("--force", out.force, "accept a target that isn't empty or was captured; replace outputs");
+  tree.flag("--force", out.force, "use a target with files; replace --csv");
   tree.flag("--cleanup", out.cleanup, "remove the tree afterwards (only one that we made)");
 
   Command results = program.group("Results");
@@ -89,8 +89,8 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
                  "\nSubcommands:\n"
                  "  report    runs that --results kept, as a page (report --help)\n"
                  "  target    the kinds of targets, and one driven by hand (target --help)\n"
-                 "Exit status: 0 everything as recorded; 1 it ran and something differed, failed or was left out; 2 it could not "
-                 "start; 3 a requirement is missed.");
+                 "Exit status: 0 as recorded, 1 not so, 2 could not start, 3 misses a --require, "
+                 "4 lacks only what the target can't express.");
 
   try {
     if (auto status = program.parse(argc, argv)) return status;

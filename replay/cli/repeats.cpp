@@ -143,7 +143,7 @@ int Replay::play_repeats() {
       lost_between(e);
       break;
     }
-    status = std::max(status, verdict(report).status);
+    status = worse_status(status, verdict(report).status);
     Figures& figures = runs.emplace_back();
     std::array<std::string, kFigureCount> cells;
     for (size_t f = 0; f < kFigureCount; ++f) {
@@ -172,10 +172,10 @@ int Replay::play_repeats() {
   look_at_files();
   if (command.json) {
     report.sections.push_back(std::make_shared<Member>("repeat", document));
-    return std::max(status, finish());
+    return worse_status(status, finish());
   }
   print(row("median", medians) + row("spread", spreads));
-  return std::max(status, int(failed_afterwards));
+  return worse_status(status, int(failed_afterwards));
 }
 
 int Replay::play_search() {
@@ -240,7 +240,7 @@ int Replay::play_search() {
                        condition.text(), seen[answer->breaks].measured);
   const std::string& doubt = seen[answer->holds > 0 ? answer->holds : answer->breaks].doubt;
   if (!doubt.empty()) text += "; " + doubt;
-  const int status = std::max({between ? seen[answer->holds].status : 1, int(failed_afterwards)});
+  const int status = worse_status(between ? seen[answer->holds].status : 1, int(failed_afterwards));
   print(text + "\n");
   if (!command.json) return status;
   report.sections.push_back(

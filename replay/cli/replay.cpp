@@ -125,7 +125,7 @@ int Replay::finish() {
     print_whole(report_json(report, rounds));
   else if (input->rounds() == 1 || report.result.elapsed == 0)
     print_whole(report_text(report));
-  return std::max(verdict(report).status, int(failed_afterwards));
+  return worse_status(verdict(report).status, int(failed_afterwards));
 }
 
 void Replay::keep_results() {
@@ -316,14 +316,14 @@ int Replay::play_rounds() {
     }
     gather();
     if (results) afterwards([&] { life.name_slowest(); });
-    status = std::max(status, end_round());
+    status = worse_status(status, end_round());
     if (cluster.size() > 1 && input->rounds() > 1) latest_ = report;
     if (over(report.result.stopped_on_error || !report.aftermath.empty())) break;
   }
   if (recording) finish_recording();
   afterwards([&] { input->finish_outputs(report); });
   look_at_files();
-  return std::max(status, finish());
+  return worse_status(status, finish());
 }
 
 int Replay::play() {

@@ -137,7 +137,8 @@ struct RunResult {
   int64_t planned = 0;          // length of the schedule, at most until the run was stopped (timing original)
   double recorded_service = 0;  // sum of the recorded durations of what was issued, ns
   double think = 0;             // sum of the think times that were kept, ns (timing think)
-  double own_delay = 0;  // ns of `lateness` and `waiting` that the replayer caused, no target without room (timing original)
+  double own_delay =
+      0;  // ns of `lateness` and `waiting` that the replayer caused, rather than a target without room (timing original)
   unsigned workers = 0;
   uint64_t streams = 0;  // threads seen
   uint64_t objects = 0;  // distinct objects touched

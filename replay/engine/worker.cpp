@@ -146,7 +146,7 @@ int64_t Worker::give_up_at() const {
   return duration && stopped_at_ >= run_.start + duration ? stopped_at_ + kGraceOver : Scheduler::kNever;
 }
 
-// Think times go on from when operations would have ended: what the replayer is late is made up for, and does not add up. Of a
+// Think times go on from when operations would have ended: what the replayer is late is made up for, and does not add up. With a
 // schedule, the lag tells how much of a wait the replayer caused.
 void Worker::mark_issued(Node& node, int64_t now) {
   node.issued = now;

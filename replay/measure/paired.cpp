@@ -63,7 +63,7 @@ Logarithms logarithms(std::span<const RatePair> rounds) {
   return l;
 }
 
-// Of Student's t of `rounds` logarithms, two-sided.
+// The p of Student's t of `rounds` logarithms, two-sided.
 double p_of(const Logarithms& l, unsigned rounds) {
   if (l.mean == 0) return 1;
   const double freedom = rounds - 1, t = std::abs(l.mean) / l.deviation * std::sqrt(rounds);

@@ -31,8 +31,8 @@ std::optional<unsigned> rounds_to_decide(std::span<const RatePair> rounds);
 // "faster", "slower", "no difference that could be shown (12 more rounds might)". `decided`: a difference is shown.
 std::string verdict_words(std::span<const RatePair> rounds, bool decided);
 
-// Of several comparisons, which show a difference, so that with the probability 1 - `level` none of them is by chance (Holm's
-// method). `p`: of each.
+// Which of several comparisons show a difference, so that with the probability 1 - `level` none does by chance (Holm's method).
+// `p`: of each.
 std::vector<bool> decided(const std::vector<double>& p, double level);
 // The level for decided() after `round` rounds, where the comparison may end after each, from round kFirstLook on, but for the
 // last. The levels of all looks add up to 5 %, of which the last has half and the first ones most of the rest.

@@ -34,7 +34,7 @@ class Responses {
  public:
   Responses(ResultsReader& file, int64_t run)
       : all_(file.histogram(run, "", "response")), open_(file.histogram(run, "", "open")) {}
-  // Of the share `q` of all; `ns`: as the results have it.
+  // The bound of the share `q` of all; `ns`: as the results have it.
   Cell cell(double q, int64_t ns) const { return marked(is_lower_bound(all_, open_, q), ns); }
   Cell mean(double ns) const { return marked(is_lower_bound_of_mean(all_, open_), int64_t(ns)); }
 

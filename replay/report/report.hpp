@@ -50,14 +50,19 @@ struct Report {
 const char* timing_name(Timing timing);
 const char* order_name(Order order);
 
+constexpr int kRequirementMissed = 3;  // an exit status
+
 struct Verdict {
-  int status = 0;                    // exit status: 0, 1 or 3
+  int status = 0;                    // exit status: 0, 1, 3 or 4
   std::vector<std::string> reasons;  // why not 0, one line each
   std::vector<std::string> missed;   // of the requirements, one line each
 };
 // Status 3 where a requirement is missed, otherwise 1 for: any outcome that differed, operations skipped, left under way or never
-// read, violations, a failed image, an interrupted run, trouble after it, what a section says.
+// read, violations, a failed image, an interrupted run, trouble after it, what a section says. Status 4 where all that is wrong
+// is that the target can't express some operations, with what follows.
 Verdict verdict(const Report& report);
+// The exit status where two runs or steps ended with these: 0, 4, 1, 2, 3 in the order of their weight.
+int worse_status(int a, int b);
 
 std::string report_text(const Report& report);
 // One document, ends in a newline. `runs`: all of them where there were several, `report` being the last.

@@ -40,7 +40,7 @@ uint64_t sum(const RunResult& run, Of of) {
   return n;
 }
 
-// Nothing was asked for whose response or share could be told.
+// True where the run issued nothing that has a response.
 bool nothing_measured(const RunResult& run) { return run.response.count() == 0; }
 
 }  // namespace

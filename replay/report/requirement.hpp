@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run must come to: "p99 < 10ms", "achieved >= 99%", "differed == 0". No state.
+// A condition on a run: "p99 < 10ms", "achieved >= 99%", "differed == 0". No state.
 #pragma once
 
 #include <cstdint>

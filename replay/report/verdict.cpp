@@ -32,7 +32,7 @@ const char* order_name(Order order) {
   return "?";
 }
 
-constexpr int kRequirementMissed = 3;
+constexpr int kInexpressible = 4;
 constexpr double kMissed = 0.01;      // share of a schedule that may be missed
 constexpr double kStoodStill = 0.05;  // share of the time in which the load generator may stand still
 
@@ -47,7 +47,7 @@ static std::string left_out_text(const Consequences::LeftOut& left_out) {
 
 Verdict verdict(const Report& report) {
   const RunResult& r = report.result;
-  uint64_t impossible = 0, allowed = 0, refused = 0;
+  uint64_t impossible = 0, allowed = 0, refused = 0;  // operations that were not issued, by why
   for (size_t i = 0; i < kOpKinds; ++i) {
     (report.allowed[i] ? allowed : impossible) += r.kinds[i].impossible;
     refused += r.kinds[i].refused;
@@ -64,14 +64,10 @@ Verdict verdict(const Report& report) {
   when(report.image.stripped_bits, "set-id bits of the initial image left out (see --privileged)");
   when(report.image.refused_xattrs, "extended attributes of the initial image refused (see --privileged)");
   when(r.differed(), "outcomes differed");
-  if (!allowed || impossible || refused)
-    when(r.followed(), "outcomes differed as a consequence of operations that were not issued");
   if (r.unanswered)
     v.reasons.push_back(format_count(r.unanswered) + " operations got no answer" +
                         (r.silent ? fmt::format("; the target was silent for {}", format_duration(r.silent)) : ""));
-  when(impossible, "operations that the target can't express were not issued");
   when(refused, "operations were refused as unsafe");
-  if (r.left_out.count) v.reasons.push_back(left_out_text(r.left_out));
   when(r.violations, "dependency violations");
   when(r.unfinished, "operations were under way at the end");
   if (const double due = double(r.due_in_all()); due > 0 && double(r.overdue) > due * kMissed)
@@ -84,6 +80,12 @@ Verdict verdict(const Report& report) {
   if (report.interrupted) v.reasons.push_back("interrupted before the end");
   if (!report.aftermath.empty()) v.reasons.push_back(report.aftermath);
   v.status = v.reasons.empty() ? 0 : 1;
+  when(impossible, "operations that the target can't express were not issued");
+  if (!allowed || impossible || refused) {
+    when(r.followed(), "outcomes differed as a consequence of operations that were not issued");
+    if (r.left_out.count) v.reasons.push_back(left_out_text(r.left_out));
+  }
+  if (v.status == 0 && !v.reasons.empty()) v.status = refused || !impossible ? 1 : kInexpressible;
   if (r.elapsed == 0) return v;  // it did not run
   for (const Requirement& requirement : report.requirements) {
     const std::string is = requirement.missed(r);
@@ -92,6 +94,11 @@ Verdict verdict(const Report& report) {
     v.status = kRequirementMissed;
   }
   return v;
+}
+
+int worse_status(int a, int b) {
+  auto weight = [](int status) { return status == kInexpressible ? 0.5 : status; };
+  return weight(a) < weight(b) ? b : a;
 }
 
 }  // namespace fsr

@@ -35,7 +35,7 @@ TEST_CASE("a requirement is met, or says what the run came to") {
     CAPTURE(met);
     CHECK(missed(met) == "");
   }
-  CHECK(missed("p50 < 1us") == "p50 is 1.00 ms");
+  CHECK(missed("p50 < 1us") == "p50 is 1.01 ms");
   CHECK(missed("p99.9 < 1h") == "p99.9 is at least 5.00 ms");
   CHECK(missed("max <= 1h") == "max is at least 5.00 ms");
   CHECK(missed("achieved >= 99%") == "achieved is 98.5 %");
@@ -63,11 +63,17 @@ TEST_CASE("a missed requirement has a status of its own, and what can't be expre
   CHECK(verdict(report).status == 1);
   report.result = {};
   report.result.kinds[unsigned(OpKind::ioctl)].impossible = 2;
-  CHECK(verdict(report).status == 1);
+  CHECK(verdict(report).status == 4);
   report.allowed[unsigned(OpKind::ioctl)] = true;
   CHECK(verdict(report).status == 0);
   report.result.kinds[unsigned(OpKind::read)].followed = 1;
   CHECK(verdict(report).status == 0);
   report.result.kinds[unsigned(OpKind::getxattr)].impossible = 1;
   CHECK(verdict(report).reasons.size() == 2);
+  CHECK(verdict(report).status == 4);
+  report.result.kinds[unsigned(OpKind::mknod)].refused = 1;
+  CHECK(verdict(report).status == 1);
+  CHECK(worse_status(4, 1) == 1);
+  CHECK(worse_status(0, 4) == 4);
+  CHECK(worse_status(3, 1) == 3);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same program on two or more targets, in rounds that alternate, and what can be said of the difference.
+// The same program on several targets, in rounds that alternate, and what can be said of the difference.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -16,6 +16,8 @@
 #include "compare_runs.hpp"
 #include "comparison.hpp"
 #include "existing_target.hpp"
+#include "report/report.hpp"
+#include "row_requirement.hpp"
 #include "subcommand.hpp"
 #include "targets/file/file_target.hpp"
 #include "util/output_file.hpp"
@@ -28,6 +30,7 @@ struct Options {
   std::vector<std::string> targets;
   unsigned rounds = 5, seed = 1;
   std::string html, results;
+  std::vector<RowRequirement> requirements;
   bool keeps_caches = false, runs_all = false, json = false, quiet = false;
 };
 
@@ -72,6 +75,13 @@ class Compare {
     if (results) comparison_.database(*results);
     const std::string why = comparison_.interrupted ? "interrupted" : comparison_.broken;
     if (!why.empty()) fmt::print(stderr, "fsbench compare: {} in round {}\n", why, comparison_.rounds + 1);
+    bool all_met = true;
+    for (const RowRequirement& requirement : options_.requirements)
+      for (const std::string& line : requirement.missed(comparison_)) {
+        fmt::print(stderr, "{}\n", line);
+        all_met = false;
+      }
+    if (!all_met) return kRequirementMissed;
     return !why.empty() || !comparison_.complaints.empty() ? 1 : 0;
   }
 
@@ -120,7 +130,7 @@ Run add_compare(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command.add("TARGET", options->targets, "directories or URLs; the others are compared with the first")
       .required()
-      .count_within(2, 26);
+      .count_within(1, 26);
   command.footer(
       "After the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is bonnie, lantest, nhfsstone, postmark, vdbench or "
       "fsreplay.");
@@ -129,6 +139,11 @@ Run add_compare(Command& command, const std::atomic<int>& stop) {
       .stands_for("N");
   command.flag("--all-rounds", options->runs_all, "do not end early when every row is decided");
   command.flag("--keep-caches", options->keeps_caches, "do not drop this machine's caches before each run");
+  command
+      .add_each(
+          "--require", [options](const std::string& text) { options->requirements.emplace_back(text); },
+          "or exit status 3: 'ROW >= RATE', 'every row >= 95%' of the first target")
+      .stands_for("CONDITION");
   command.flag("--json", options->json, "the comparison as JSON on standard output");
   command.add("--html", options->html, "write a page into this file").stands_for("FILE");
   command.add("--results", options->results, "add everything measured to this SQLite file").stands_for("FILE");

@@ -48,6 +48,12 @@ Line line_of(const ComparedRow& row, size_t target, bool decided) {
   return line;
 }
 
+// The cells of a row where there is one target: name, unit, median, lowest and highest.
+std::vector<std::string> cells_of(const ComparedRow& row) {
+  const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
+  return {row.name, row.unit, rate_text(median_of(row, 0)), rate_text(*low), rate_text(*high)};
+}
+
 std::vector<std::string> facts_of(const Comparison& c) {
   std::vector<std::string> lines;
   for (size_t i = 0; i < c.targets.size(); ++i)
@@ -56,9 +62,10 @@ std::vector<std::string> facts_of(const Comparison& c) {
   std::string order;
   for (size_t i = 0; i < c.targets.size(); ++i) order += letter(i);
   lines.push_back(fmt::format(
-      "Rounds: {}{}, {} and {} in turn; {}", c.rounds,
+      "Rounds: {}{}{}; {}", c.rounds,
       c.rounds < c.asked && !c.interrupted && c.broken.empty() ? fmt::format(" of {}, as every row is decided", c.asked) : "",
-      order, std::string(order.rbegin(), order.rend()), c.caches));
+      order.size() > 1 ? fmt::format(", {} and {} in turn", order, std::string(order.rbegin(), order.rend())) : "", c.caches));
+  if (c.targets.size() == 1) return lines;
   lines.push_back("Rates are medians; a ratio is the mean of the rounds' own, with its 95 % interval and the sign test's p.");
   lines.push_back(
       "Where there is no difference, a verdict says otherwise in at most 5 % of all comparisons, whatever their rows and "
@@ -73,6 +80,13 @@ std::string Comparison::text() const {
   for (const std::string& fact : facts_of(*this)) all += fact + "\n";
   size_t widest = 14;
   for (const ComparedRow& row : rows) widest = std::max(widest, row.name.size());
+  if (targets.size() == 1) {
+    all += fmt::format("\n{:<{}}  {:<16}{:>12}{:>12}{:>12}\n", "", widest, "unit", "median", "lowest", "highest");
+    for (const ComparedRow& row : rows) {
+      const std::vector<std::string> cells = cells_of(row);
+      all += fmt::format("{:<{}}  {:<16}{:>12}{:>12}{:>12}\n", cells[0], widest, cells[1], cells[2], cells[3], cells[4]);
+    }
+  }
   const std::vector<std::vector<bool>> shown = decisions();
   for (size_t target = 1; target < targets.size(); ++target) {
     const std::string a(1, letter(0)), b(1, letter(target));
@@ -92,6 +106,16 @@ std::string Comparison::text() const {
 std::string Comparison::html() const {
   HtmlPage page("Comparison of targets");
   for (const std::string& fact : facts_of(*this)) page.paragraph(fact);
+  if (targets.size() == 1) {
+    HtmlPage::Table table;
+    table.headings = {"What", "Unit", "Median", "Lowest", "Highest"};
+    table.text_columns = true;
+    for (const ComparedRow& row : rows) {
+      const std::vector<std::string> cells = cells_of(row);
+      table.rows.emplace_back(cells.begin(), cells.end());
+    }
+    page.table(table);
+  }
   const std::vector<std::vector<bool>> shown = decisions();
   for (size_t target = 1; target < targets.size(); ++target) {
     const std::string a(1, letter(0)), b(1, letter(target));

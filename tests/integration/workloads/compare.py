@@ -80,6 +80,18 @@ def every_program():
         shutil.rmtree("b")
 
 
+def requirements():
+    targets, least = ["memory:", "memory:"], "every row >= 1"
+    for name, words, met in (("of one target", ["memory:", "--require", least], True),
+                             ("too high a rate", ["memory:", "--require", least, "--require", "seq_create > 9e12"], False),
+                             ("a row that there is not", ["memory:", "--require", "speed >= 1"], False),
+                             ("a ratio", [*targets, "--require", "every row >= 0.1%"], True),
+                             ("too high a ratio", [*targets, "--require", "seq_create >= 10000%"], False)):
+        done = compare(*words, "--rounds", "2", *LITTLE)
+        case(f"a requirement, {name}: {'met' if met else 'status 3, and what was missed is the last line'}",
+             done.returncode == (0 if met else 3) and (met or done.stderr.splitlines()[-1].startswith("required ")), done)
+
+
 def endings():
     # What takes no time at all is faster in everything.
     done = compare("null:", "a", "--rounds", "200", "--", "fsreplay", "mix:nhfsstone", "--calls", "500", timeout=250, env=ENVIRONMENT)
@@ -109,7 +121,8 @@ def endings():
          and re.match("fsbench compare: bonnie on goes measured nothing: .*No such file or directory in round [0-9]+\n", err)
          and "seq_create" in out, (running.returncode, err, out))
     os.chmod(".", 0o755)
-    for name, words, line in (("one target", ["a", *LITTLE], "fsbench: TARGET: At least 2"),
+    for name, words, line in (("no target", LITTLE, "fsbench: TARGET is required"),
+                              ("a requirement without a row", ["a", "--require", "fast", *LITTLE], "fsbench: --require fast: expected a row"),
                               ("no program", ["a", "memory:"], 'fsbench compare: expected a program behind "--"'),
                               ("an unknown program", ["a", "memory:", "--", "fio"], 'fsbench compare: expected a program behind "--"'),
                               ("a target that is not there", ["a", "nowhere", *LITTLE],
@@ -126,6 +139,7 @@ def main():
         outputs()
         no_difference()
         every_program()
+        requirements()
         endings()
     sys.exit(1 if failed else 0)
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "row_requirement.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+
+#include "util/units.hpp"
+
+namespace fsr::fsbench {
+
+static std::string_view trimmed(std::string_view text) {
+  const size_t from = text.find_first_not_of(' ');
+  return from == text.npos ? std::string_view() : text.substr(from, text.find_last_not_of(' ') - from + 1);
+}
+
+RowRequirement::RowRequirement(std::string_view text) : text_(trimmed(text)) {
+  const std::string_view all = text_;
+  const size_t at = all.find('>');
+  std::string_view value;
+  if (at != all.npos) {
+    row_ = trimmed(all.substr(0, at));
+    value = all.substr(at + 1);
+    or_equal_ = value.starts_with('=');
+    value = trimmed(value.substr(or_equal_));
+  }
+  is_ratio_ = value.ends_with('%');
+  if (is_ratio_) value = trimmed(value.substr(0, value.size() - 1));
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), limit_);
+  if (row_.empty() || value.empty() || error != std::errc() || end != value.data() + value.size() || !(limit_ >= 0))
+    throw std::invalid_argument(fmt::format(
+        "'{}': expected a row and its least rate or ratio, such as 'all >= 500' or 'every row >= 95%'", escape_text(text)));
+  if (is_ratio_) limit_ /= 100;
+  if (row_ == "every row") row_.clear();
+}
+
+std::string RowRequirement::missed_rate(const Comparison& comparison, const ComparedRow& row, size_t target) const {
+  const double rate = median(row.rates[target]);
+  return meets(rate) ? "" : fmt::format("{} on {} is {:.6g} {}", row.name, comparison.targets[target], rate, row.unit);
+}
+
+std::string RowRequirement::missed_ratio(const Comparison& comparison, const ComparedRow& row, size_t target) const {
+  const std::string what = fmt::format("{}, {} to {}", row.name, comparison.targets[target], comparison.targets[0]);
+  const std::vector<RatePair> pairs = row.pairs(target);
+  if (pairs.size() < 2) return what + ": two rounds are needed";
+  const PairedRatio ratio = paired_ratio(pairs);
+  return meets(ratio.low) ? "" : fmt::format("{}, is {:.1f} % to {:.1f} %", what, ratio.low * 100, ratio.high * 100);
+}
+
+std::vector<std::string> RowRequirement::missed(const Comparison& comparison) const {
+  std::vector<std::string> lines;
+  bool found = false;
+  for (const ComparedRow& row : comparison.rows) {
+    if (!row_.empty() && row.name != row_) continue;
+    found = true;
+    for (size_t target = is_ratio_; target < comparison.targets.size(); ++target) {
+      const std::string what = is_ratio_ ? missed_ratio(comparison, row, target) : missed_rate(comparison, row, target);
+      if (!what.empty()) lines.push_back(fmt::format("required {}: {}", text_, what));
+    }
+  }
+  if (!found) lines.push_back(fmt::format("required {}: no such row was measured", text_));
+  return lines;
+}
+
+}  // namespace fsr::fsbench
