@@ -21,12 +21,13 @@ namespace {
 
 struct Survey {
   std::array<uint64_t, kOpKinds> impossible{}, approximate{};
-  uint64_t all_impossible = 0, bytes_read = 0, bytes_written = 0;
+  uint64_t not_allowed = 0;  // of those that are impossible
+  uint64_t bytes_read = 0, bytes_written = 0;
   // With the service times of the capture no schedule can be faster than its busiest stream.
   double feasible_scale = 0;
 };
 
-Survey survey(Input& input, Target& target) {
+Survey survey(Input& input, Target& target, const std::array<bool, kOpKinds>& allowed) {
   Survey s;
   RunOptions range;
   OpSource* source = input.survey(range);
@@ -46,7 +47,7 @@ Survey survey(Input& input, Target& target) {
       if (f == Fidelity::approximate) ++s.approximate[unsigned(op.kind)];
       if (f == Fidelity::impossible) {
         ++s.impossible[unsigned(op.kind)];
-        ++s.all_impossible;
+        s.not_allowed += !allowed[unsigned(op.kind)];
       }
     }
   int64_t busiest = 0;
@@ -59,10 +60,10 @@ Survey survey(Input& input, Target& target) {
 
 int dry_run(Input& input, Target& target, const Report& report, bool json) {
   const ImageSummary& image = report.image;
-  const Survey s = survey(input, target);
+  const Survey s = survey(input, target, report.allowed);
   Space space = target.space();
   bool fits = !space.total || image.bytes <= space.free;
-  int status = s.all_impossible || !fits ? 1 : 0;
+  const int status = !fits ? 1 : s.not_allowed ? kInexpressible : 0;
   if (json) {
     nlohmann::json impossible = nlohmann::json::object(), approximate = nlohmann::json::object();
     for (unsigned i = 0; i < kOpKinds; ++i) {

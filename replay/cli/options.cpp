@@ -49,9 +49,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
   run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  run.add("--on-error", on_error, "when an operation fails that had not: count or stop (default count)")
-      .stands_for("WHAT")
-      .one_of({"count", "stop"});
+  run.add("--on-error", on_error, "on new errors: count or stop (default count)").stands_for("WHAT").one_of({"count", "stop"});
   add_rank_options(run, out.cluster);
   run.add("--repeat", out.repeat, "this many runs, with their median and spread").stands_for("N").within(1, 1000);
   run.add_with("--find-scale", out.find_scale, condition, "the highest load within 'p99 < 10ms'").stands_for("CONDITION");

@@ -50,7 +50,7 @@ struct Report {
 const char* timing_name(Timing timing);
 const char* order_name(Order order);
 
-constexpr int kRequirementMissed = 3;  // an exit status
+constexpr int kRequirementMissed = 3, kInexpressible = 4;  // exit statuses
 
 struct Verdict {
   int status = 0;                    // exit status: 0, 1, 3 or 4

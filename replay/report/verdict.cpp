@@ -32,7 +32,6 @@ const char* order_name(Order order) {
   return "?";
 }
 
-constexpr int kInexpressible = 4;
 constexpr double kMissed = 0.01;      // share of a schedule that may be missed
 constexpr double kStoodStill = 0.05;  // share of the time in which the load generator may stand still
 

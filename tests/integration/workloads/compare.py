@@ -85,9 +85,9 @@ def requirements():
     for name, words, met in (("of one target", ["memory:", "--require", least], True),
                              ("too high a rate", ["memory:", "--require", least, "--require", "seq_create > 9e12"], False),
                              ("a row that there is not", ["memory:", "--require", "speed >= 1"], False),
-                             ("a ratio", [*targets, "--require", "every row >= 0.1%"], True),
+                             ("a ratio", [*targets, "--require", "every row >= 0.0001%"], True),
                              ("too high a ratio", [*targets, "--require", "seq_create >= 10000%"], False)):
-        done = compare(*words, "--rounds", "2", *LITTLE)
+        done = compare(*words, "--rounds", "3", *LITTLE)
         case(f"a requirement, {name}: {'met' if met else 'status 3, and what was missed is the last line'}",
              done.returncode == (0 if met else 3) and (met or done.stderr.splitlines()[-1].startswith("required ")), done)
 
