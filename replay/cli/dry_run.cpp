@@ -21,7 +21,7 @@ namespace {
 
 struct Survey {
   std::array<uint64_t, kOpKinds> impossible{}, approximate{};
-  uint64_t not_allowed = 0;  // of those that are impossible
+  uint64_t not_allowed = 0;  // operations that --allow does not name, of the impossible
   uint64_t bytes_read = 0, bytes_written = 0;
   // With the service times of the capture no schedule can be faster than its busiest stream.
   double feasible_scale = 0;
