@@ -48,7 +48,9 @@ class Compare {
     if (command.empty() || !ComparedProgram::is_known(command[0]))
       throw std::runtime_error(
           "expected a program behind \"--\": bonnie, lantest, nhfsstone, postmark, vdbench or fsreplay, with its options");
-    program_ = std::make_unique<ComparedProgram>(command[0], std::vector<std::string>(command.begin() + 1, command.end()));
+    program_ = std::make_unique<ComparedProgram>(command[0], std::vector<std::string>(command.begin() + 1, command.end()),
+                                                 options.targets);
+    comparison_.added = program_->added();
     comparison_.targets = options.targets;
     comparison_.program = fmt::format("{}", fmt::join(command, " "));
     comparison_.asked = options.rounds;
@@ -137,7 +139,7 @@ Run add_compare(Command& command, const std::atomic<int>& stop) {
   command.add("--rounds", options->rounds, "runs on each target (default 5)").within(1, 10'000).stands_for("N");
   command.add("--seed", options->seed, "of the first round, where the program takes one; each round has the next (default 1)")
       .stands_for("N");
-  command.flag("--all-rounds", options->runs_all, "do not end early when every row is decided");
+  command.flag("--all-rounds", options->runs_all, "do not end early when every rate is decided");
   command.flag("--keep-caches", options->keeps_caches, "do not drop this machine's caches before each run");
   command
       .add_each(

@@ -15,7 +15,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "trace/reader.hpp"
 
@@ -40,6 +43,20 @@ std::string path_of_fsreplay() {
 
 bool has(const std::vector<std::string>& arguments, const std::string& option) {
   return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& a) { return a.starts_with(option); });
+}
+
+constexpr std::string_view kPostmarkFlags[] = {"--detail", "--json"};
+constexpr std::string_view kNhfsstoneFlags[] = {"-v", "--json"};
+
+// Returns the first argument that is neither an option nor the value of one, or nothing. `flags`: the options without a value.
+std::string first_word(const std::vector<std::string>& arguments, std::span<const std::string_view> flags) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    if (!a.starts_with("-")) return a;
+    const bool has_value = a.starts_with("--") ? a.find('=') != std::string::npos : a.size() > 2;
+    if (!has_value && std::find(flags.begin(), flags.end(), a) == flags.end()) ++i;
+  }
+  return "";
 }
 
 bool is_trace(const std::string& name) {
@@ -124,9 +141,20 @@ class Child {
   std::string text_[2];
 };
 
-// What fsreplay reports: how much it got done, and how long each kind of operation took.
+constexpr std::pair<const char*, const char*> kPercentiles[] = {{"p50", "p50_ns"}, {"p99", "p99_ns"}, {"p99.9", "p999_ns"}};
+
+// Response times of `what` as rows, where a report has them.
+void add_response(std::vector<RunRow>& rows, const std::string& what, const json& report) {
+  if (!report.contains("response")) return;
+  for (const auto& [words, key] : kPercentiles)
+    rows.push_back({what + " response " + words, "ms", report.at("response").at(key).get<double>() / 1e6, true});
+}
+
+// Rows of what fsreplay reports: how much it got done, and how long each kind of operation took.
 std::vector<RunRow> rows_of_replay(const json& document) {
-  std::vector<RunRow> rows = {{"all", "op/s", document.at("achieved_per_s")}};
+  std::vector<RunRow> rows = {
+      {.name = "all", .unit = "op/s", .rate = document.at("achieved_per_s"), .offered = document.at("offered_per_s")}};
+  add_response(rows, "all", document);
   for (const auto& [kind, measured] : document.at("kinds").items())
     if (const double mean = measured.at("service").at("mean_ns"); mean > 0) rows.push_back({kind, "op/s of service", 1e9 / mean});
   return rows;
@@ -135,7 +163,11 @@ std::vector<RunRow> rows_of_replay(const json& document) {
 std::vector<RunRow> rows_of(const json& document) {
   if (!document.contains("rows")) return rows_of_replay(document);
   std::vector<RunRow> rows;
-  for (const json& row : document.at("rows")) rows.push_back({row.at("name"), row.at("unit"), row.at("rate")});
+  for (const json& row : document.at("rows")) {
+    rows.push_back(
+        {.name = row.at("name"), .unit = row.at("unit"), .rate = row.at("rate"), .offered = row.value("offered_per_s", 0.0)});
+    add_response(rows, row.at("name"), row);
+  }
   return rows;
 }
 
@@ -146,10 +178,22 @@ bool ComparedProgram::is_known(const std::string& name) {
          name == "fsreplay";
 }
 
-ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> arguments)
+ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> arguments, const std::vector<std::string>& targets)
     : name_(std::move(name)), arguments_(std::move(arguments)) {
   if (name_ == "fsreplay" && (arguments_.empty() || arguments_[0].starts_with("-")))
     throw std::runtime_error("expected a trace or a mix directly after fsreplay");
+  if (name_ == "postmark" && first_word(arguments_, kPostmarkFlags).empty())
+    throw std::runtime_error("postmark: expected CONFIG, the file of its commands");
+  if (name_ == "nhfsstone")
+    if (const std::string named = first_word(arguments_, kNhfsstoneFlags); !named.empty())
+      throw std::runtime_error(named +
+                               ": targets stand before \"--\" only; otherwise nhfsstone would share its load between them");
+  auto speaks_afp = [](const std::string& target) { return target.starts_with("afp://"); };
+  if (name_ == "lantest" && !has(arguments_, "--operations") && std::any_of(targets.begin(), targets.end(), speaks_afp) &&
+      !std::all_of(targets.begin(), targets.end(), speaks_afp)) {
+    arguments_.push_back("--operations");
+    added_ = "--operations, because not all targets speak AFP";
+  }
 }
 
 std::vector<std::string> ComparedProgram::command(const std::string& target, unsigned seed) const {

@@ -19,9 +19,11 @@ struct ProgramRun {
 // A program of fsbench ("bonnie") or fsreplay, and its arguments but for the target.
 class ComparedProgram {
  public:
-  // `name` is known. Throws std::runtime_error for arguments that can't be right.
-  ComparedProgram(std::string name, std::vector<std::string> arguments);
+  // `name` is known. Throws std::runtime_error for arguments that can't be right with these targets.
+  ComparedProgram(std::string name, std::vector<std::string> arguments, const std::vector<std::string>& targets);
   static bool is_known(const std::string& name);
+  // Options that the program gets beside those that were given, and why; empty: none.
+  const std::string& added() const { return added_; }
 
   // The command line that runs it on `target`; `seed` of programs that otherwise take one of the moment.
   std::vector<std::string> command(const std::string& target, unsigned seed) const;
@@ -31,7 +33,8 @@ class ComparedProgram {
 
  private:
   const std::string name_;
-  const std::vector<std::string> arguments_;
+  std::vector<std::string> arguments_;
+  std::string added_;
 };
 
 }  // namespace fsr::fsbench

@@ -4,15 +4,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace fsr::fsbench {
+
+namespace {
+
+constexpr double kKept = 0.98;  // of an offered load; what is missing is within what a run's last operations take
+
+}  // namespace
 
 std::vector<RatePair> ComparedRow::pairs(size_t target) const {
   std::vector<RatePair> pairs;
   const size_t rounds = std::min(rates[0].size(), rates[target].size());
   for (size_t i = 0; i < rounds; ++i)
-    if (rates[0][i] > 0 && rates[target][i] > 0) pairs.push_back({rates[0][i], rates[target][i]});
+    if (rates[0][i] > 0 && rates[target][i] > 0)
+      pairs.push_back(is_time ? RatePair{1 / rates[0][i], 1 / rates[target][i]} : RatePair{rates[0][i], rates[target][i]});
   return pairs;
+}
+
+bool ComparedRow::is_judged(size_t target) const { return !has_offered_load(target) && !pairs(target).empty(); }
+
+PairedRatio ComparedRow::ratio_of_values(size_t target) const {
+  PairedRatio paired = paired_ratio(pairs(target));
+  if (!is_time || paired.rounds == 0) return paired;
+  paired.ratio = 1 / paired.ratio;
+  if (paired.rounds > 1) std::tie(paired.low, paired.high) = std::pair(1 / paired.high, 1 / paired.low);
+  return paired;
 }
 
 void Comparison::add(size_t target, const ProgramRun& run) {
@@ -22,35 +41,49 @@ void Comparison::add(size_t target, const ProgramRun& run) {
   for (const RunRow& measured : run.rows) {
     auto row = std::find_if(rows.begin(), rows.end(), [&](const ComparedRow& r) { return r.name == measured.name; });
     if (row == rows.end()) {
-      rows.push_back({measured.name, measured.unit, std::vector<std::vector<double>>(targets.size())});
+      rows.push_back({measured.name, measured.unit, measured.is_time, std::vector<std::vector<double>>(targets.size()),
+                      std::vector<bool>(targets.size(), true)});
       row = rows.end() - 1;
     }
+    if (measured.offered <= 0 || measured.rate < kKept * measured.offered) row->kept[target] = false;
     row->rates[target].resize(rounds);
     row->rates[target].push_back(measured.rate);
   }
 }
 
 std::vector<std::vector<bool>> Comparison::decisions() const {
-  std::vector<double> p;
-  for (const ComparedRow& row : rows)
-    for (size_t target = 1; target < targets.size(); ++target)
-      if (const std::vector<RatePair> pairs = row.pairs(target); !pairs.empty()) p.push_back(paired_ratio(pairs).p);
-  const std::vector<bool> shown = decided(p, may_end_early ? level_of_look(rounds, rounds == asked) : level_of_look(0, true));
-  std::vector<std::vector<bool>> decisions;
-  auto next = shown.begin();
-  for (const ComparedRow& row : rows) {
-    std::vector<bool>& of_row = decisions.emplace_back();
-    for (size_t target = 1; target < targets.size(); ++target) of_row.push_back(!row.pairs(target).empty() && *next++);
+  const double level = may_end_early ? level_of_look(rounds, rounds == asked) : level_of_look(0, true);
+  const auto times = std::count_if(rows.begin(), rows.end(), [](const ComparedRow& row) { return row.is_time; });
+  const bool has_both = times && size_t(times) < rows.size();
+  std::vector<std::vector<bool>> decisions(rows.size(), std::vector<bool>(targets.size() - 1));
+  // Rates and times have half of the level each: otherwise many percentiles would make rates hard to decide.
+  for (const bool of_times : {false, true}) {
+    std::vector<double> p;
+    std::vector<std::pair<size_t, size_t>> places;
+    for (size_t i = 0; i < rows.size(); ++i)
+      for (size_t target = 1; target < targets.size(); ++target) {
+        if (rows[i].is_time != of_times || !rows[i].is_judged(target)) continue;
+        p.push_back(paired_ratio(rows[i].pairs(target)).p);
+        places.emplace_back(i, target - 1);
+      }
+    const std::vector<bool> shown = decided(p, has_both ? level / 2 : level);
+    for (size_t k = 0; k < places.size(); ++k) decisions[places[k].first][places[k].second] = shown[k];
   }
   return decisions;
 }
 
 bool Comparison::all_decided() const {
   const std::vector<std::vector<bool>> shown = decisions();
-  for (size_t i = 0; i < rows.size(); ++i)
-    for (size_t target = 1; target < targets.size(); ++target)
-      if (!shown[i][target - 1] && !rows[i].pairs(target).empty()) return false;
-  return true;
+  bool any = false;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].is_time) continue;  // percentiles, most of all p99.9, scatter so much that hardly any comparison would end
+    for (size_t target = 1; target < targets.size(); ++target) {
+      if (!rows[i].is_judged(target)) continue;
+      if (!shown[i][target - 1]) return false;
+      any = true;
+    }
+  }
+  return any;
 }
 
 }  // namespace fsr::fsbench

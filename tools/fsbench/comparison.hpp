@@ -14,10 +14,18 @@ namespace fsr::fsbench {
 
 struct ComparedRow {
   std::string name, unit;
+  bool is_time = false;
   std::vector<std::vector<double>> rates;  // by target, then by round; 0: not measured in that round
+  std::vector<bool> kept;                  // by target: each round had the load that was offered
 
-  // Of the rounds that measured the thing on both; the first target against another.
+  // Speeds in the rounds that measured the thing on both; the first target against another. The speed of a time is its inverse.
   std::vector<RatePair> pairs(size_t target) const;
+  // Returns true if both targets kept an offered load: their rates are equal by request, and say nothing of the targets.
+  bool has_offered_load(size_t target) const { return kept[0] && kept[target]; }
+  // True: the row has a verdict for this target, because both measured the thing, and not at a load that both kept.
+  bool is_judged(size_t target) const;
+  // What paired_ratio() found of pairs(), as a ratio of the values that were measured.
+  PairedRatio ratio_of_values(size_t target) const;
 };
 
 struct Comparison {
@@ -25,6 +33,7 @@ struct Comparison {
   std::vector<std::string> targets;
   std::vector<std::string> through;  // for each: whose client, and through what cache
   std::string caches;                // what was dropped between runs, in words
+  std::string added;                 // options that the program got beside those that were given, and why; empty: none
   unsigned asked = 0, rounds = 0;
   std::vector<ComparedRow> rows;
   std::vector<std::string> complaints;  // runs that did not end well, one line each
@@ -33,8 +42,9 @@ struct Comparison {
 
   void add(size_t target, const ProgramRun& run);  // of the current round, number `rounds`
   // For each row, and in it for each target but the first: whether a difference is shown. Sure together with 95 %, also if the
-  // comparison ends as soon as all are shown.
+  // comparison ends as soon as all rates are decided.
   std::vector<std::vector<bool>> decisions() const;
+  // True: every rate of every target has a verdict, except for loads that were kept.
   bool all_decided() const;
 
   // Whole lines.

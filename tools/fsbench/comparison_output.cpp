@@ -35,7 +35,7 @@ struct Line {
 
 Line line_of(const ComparedRow& row, size_t target, bool decided) {
   const std::vector<RatePair> pairs = row.pairs(target);
-  const PairedRatio paired = paired_ratio(pairs);
+  const PairedRatio paired = row.ratio_of_values(target);
   Line line{row.name, row.unit, rate_text(median_of(row, 0)), rate_text(median_of(row, target)), "-", "-", "-", ""};
   if (pairs.empty()) {
     line.verdict = fmt::format("measured on {} alone", letter(row.rates[0].empty() ? target : 0));
@@ -44,7 +44,10 @@ Line line_of(const ComparedRow& row, size_t target, bool decided) {
   line.ratio = fmt::format("{:.3f}", paired.ratio);
   line.interval = interval_text(paired);
   line.sign = fmt::format("{:.3f}", paired.sign_p);
-  line.verdict = (decided ? fmt::format("{} is ", letter(target)) : "") + verdict_words(pairs, decided);
+  if (row.has_offered_load(target))
+    line.verdict = "offered load, kept by both";
+  else
+    line.verdict = (decided ? fmt::format("{} is ", letter(target)) : "") + verdict_words(pairs, decided);
   return line;
 }
 
@@ -59,14 +62,16 @@ std::vector<std::string> facts_of(const Comparison& c) {
   for (size_t i = 0; i < c.targets.size(); ++i)
     lines.push_back(fmt::format("{}: {} ({})", letter(i), c.targets[i], c.through[i]));
   lines.push_back("Program: " + c.program);
+  if (!c.added.empty()) lines.push_back("Added: " + c.added);
   std::string order;
   for (size_t i = 0; i < c.targets.size(); ++i) order += letter(i);
   lines.push_back(fmt::format(
       "Rounds: {}{}{}; {}", c.rounds,
-      c.rounds < c.asked && !c.interrupted && c.broken.empty() ? fmt::format(" of {}, as every row is decided", c.asked) : "",
+      c.rounds < c.asked && !c.interrupted && c.broken.empty() ? fmt::format(" of {}, as every rate is decided", c.asked) : "",
       order.size() > 1 ? fmt::format(", {} and {} in turn", order, std::string(order.rbegin(), order.rend())) : "", c.caches));
   if (c.targets.size() == 1) return lines;
-  lines.push_back("Rates are medians; a ratio is the mean of the rounds' own, with its 95 % interval and the sign test's p.");
+  lines.push_back("Values are medians; a ratio is the mean of the rounds' own, with its 95 % interval and the sign test's p.");
+  lines.push_back("Of times (ms) less is faster.");
   lines.push_back(
       "Where there is no difference, a verdict says otherwise in at most 5 % of all comparisons, whatever their rows and "
       "rounds.");
@@ -140,10 +145,13 @@ nlohmann::json Comparison::json() const {
   const std::vector<std::vector<bool>> shown = decisions();
   for (size_t i = 0; i < rows.size(); ++i) {
     const ComparedRow& row = rows[i];
-    nlohmann::json entry = {{"name", row.name}, {"unit", row.unit}, {"rates", row.rates}, {"against", nlohmann::json::array()}};
+    nlohmann::json entry = {{"name", row.name},
+                            {"unit", row.unit},
+                            {"rates", row.rates},
+                            {"less_is_better", row.is_time},
+                            {"against", nlohmann::json::array()}};
     for (size_t target = 1; target < targets.size(); ++target) {
-      const std::vector<RatePair> pairs = row.pairs(target);
-      const PairedRatio paired = paired_ratio(pairs);
+      const PairedRatio paired = row.ratio_of_values(target);
       entry["against"].push_back({{"target", targets[target]},
                                   {"rounds", paired.rounds},
                                   {"ratio", paired.ratio},
@@ -156,9 +164,9 @@ nlohmann::json Comparison::json() const {
     }
     list.push_back(entry);
   }
-  return {{"program", program},         {"targets", targets}, {"through", through}, {"caches", caches},
-          {"rounds", rounds},           {"asked", asked},     {"rows", list},       {"complaints", complaints},
-          {"interrupted", interrupted}, {"broken", broken}};
+  return {{"program", program},       {"targets", targets},         {"through", through}, {"caches", caches},
+          {"added", added},           {"rounds", rounds},           {"asked", asked},     {"rows", list},
+          {"complaints", complaints}, {"interrupted", interrupted}, {"broken", broken}};
 }
 
 void Comparison::database(ResultsDatabase& results) const {
@@ -179,7 +187,7 @@ void Comparison::database(ResultsDatabase& results) const {
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t target = 1; target < targets.size(); ++target) {
       const ComparedRow& row = rows[i];
-      const PairedRatio paired = paired_ratio(row.pairs(target));
+      const PairedRatio paired = row.ratio_of_values(target);
       results.add("compared", {{"name", row.name},
                                {"unit", row.unit},
                                {"first", targets[0]},

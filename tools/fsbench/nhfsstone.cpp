@@ -29,6 +29,7 @@
 #include "measure/bound.hpp"
 #include "mix/mix.hpp"
 #include "report/report.hpp"
+#include "response_json.hpp"
 #include "subcommand.hpp"
 
 namespace fsr::fsbench {
@@ -254,7 +255,12 @@ class Nhfsstone {
 
   void print_json(const Sum& s, bool valid) const {
     nlohmann::json rows = nlohmann::json::array();
-    if (s.done > 0) rows.push_back({{"name", "calls"}, {"unit", "calls/s"}, {"rate", double(s.done) / s.seconds}});
+    if (s.done > 0)
+      rows.push_back({{"name", "calls"},
+                      {"unit", "calls/s"},
+                      {"rate", double(s.done) / s.seconds},
+                      {"offered_per_s", options_.load},
+                      {"response", response_json(s.responses)}});
     for (const MixRow& row : s.rows)
       if (row.service > 0)
         rows.push_back(

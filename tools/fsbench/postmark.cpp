@@ -20,6 +20,7 @@
 #include "cluster/ranks.hpp"
 #include "existing_target.hpp"
 #include "rank_table.hpp"
+#include "response_json.hpp"
 #include "stage/stage.hpp"
 #include "subcommand.hpp"
 #include "workloads/postmark/commands.hpp"
@@ -167,7 +168,11 @@ class Postmark {
   }
 
   static std::string json(const CopiesResult& all, const std::vector<RankRow>& ranks) {
-    nlohmann::json document = {{"program", "postmark"}, {"seconds", double(all.elapsed) / 1e9}, {"rows", json_of(rates(all))}};
+    nlohmann::json rows = json_of(rates(all));
+    for (nlohmann::json& row : rows)
+      for (Row kind = kFileCreated; kind <= kFileDeleted; ++kind)
+        if (row["name"] == kRowNames[kind]) row["response"] = response_json(all.tally[kind].service);
+    nlohmann::json document = {{"program", "postmark"}, {"seconds", double(all.elapsed) / 1e9}, {"rows", rows}};
     add_ranks(document, ranks);
     return document.dump(2) + "\n";
   }

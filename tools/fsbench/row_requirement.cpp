@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -17,9 +18,10 @@ static std::string_view trimmed(std::string_view text) {
 
 RowRequirement::RowRequirement(std::string_view text) : text_(trimmed(text)) {
   const std::string_view all = text_;
-  const size_t at = all.find('>');
+  const size_t at = all.find_first_of("<>");
   std::string_view value;
   if (at != all.npos) {
+    of_times_ = all[at] == '<';
     row_ = trimmed(all.substr(0, at));
     value = all.substr(at + 1);
     or_equal_ = value.starts_with('=');
@@ -29,33 +31,44 @@ RowRequirement::RowRequirement(std::string_view text) : text_(trimmed(text)) {
   if (is_ratio_) value = trimmed(value.substr(0, value.size() - 1));
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), limit_);
   if (row_.empty() || value.empty() || error != std::errc() || end != value.data() + value.size() || !(limit_ >= 0))
-    throw std::invalid_argument(fmt::format(
-        "'{}': expected a row and its least rate or ratio, such as 'all >= 500' or 'every row >= 95%'", escape_text(text)));
+    throw std::invalid_argument(
+        fmt::format("'{}': expected a row and its least rate or longest time, such as 'all >= 500' or 'every row >= 95%'",
+                    escape_text(text)));
   if (is_ratio_) limit_ /= 100;
   if (row_ == "every row") row_.clear();
 }
 
-std::string RowRequirement::missed_rate(const Comparison& comparison, const ComparedRow& row, size_t target) const {
-  const double rate = median(row.rates[target]);
-  return meets(rate) ? "" : fmt::format("{} on {} is {:.6g} {}", row.name, comparison.targets[target], rate, row.unit);
+std::string RowRequirement::missed_value(const Comparison& comparison, const ComparedRow& row, size_t target) const {
+  const std::vector<double>& values = row.rates[target];
+  const std::string what = fmt::format("{} on {}", row.name, comparison.targets[target]);
+  // A time of 0 is one that was not measured.
+  if (of_times_ && (values.size() < comparison.rounds || std::count(values.begin(), values.end(), 0.0)))
+    return what + " was not measured in every round";
+  const double value = median(values);
+  return meets(value) ? "" : fmt::format("{} is {:.6g} {}", what, value, row.unit);
 }
 
 std::string RowRequirement::missed_ratio(const Comparison& comparison, const ComparedRow& row, size_t target) const {
   const std::string what = fmt::format("{}, {} to {}", row.name, comparison.targets[target], comparison.targets[0]);
-  const std::vector<RatePair> pairs = row.pairs(target);
-  if (pairs.size() < 2) return what + ": two rounds are needed";
-  const PairedRatio ratio = paired_ratio(pairs);
-  return meets(ratio.low) ? "" : fmt::format("{}, is {:.1f} % to {:.1f} %", what, ratio.low * 100, ratio.high * 100);
+  const PairedRatio ratio = row.ratio_of_values(target);
+  if (ratio.rounds < 2) return what + ": two rounds are needed";
+  return meets(of_times_ ? ratio.high : ratio.low)
+             ? ""
+             : fmt::format("{}, is {:.1f} % to {:.1f} %", what, ratio.low * 100, ratio.high * 100);
 }
 
 std::vector<std::string> RowRequirement::missed(const Comparison& comparison) const {
   std::vector<std::string> lines;
   bool found = false;
   for (const ComparedRow& row : comparison.rows) {
-    if (!row_.empty() && row.name != row_) continue;
+    if (row_.empty() ? row.is_time != of_times_ : row.name != row_) continue;
     found = true;
+    if (row.is_time != of_times_) {
+      lines.push_back(fmt::format("required {}: {} is a {}", text_, row.name, row.is_time ? "time, give <=" : "rate, give >="));
+      continue;
+    }
     for (size_t target = is_ratio_; target < comparison.targets.size(); ++target) {
-      const std::string what = is_ratio_ ? missed_ratio(comparison, row, target) : missed_rate(comparison, row, target);
+      const std::string what = is_ratio_ ? missed_ratio(comparison, row, target) : missed_value(comparison, row, target);
       if (!what.empty()) lines.push_back(fmt::format("required {}: {}", text_, what));
     }
   }

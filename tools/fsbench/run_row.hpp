@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of any program measured of one thing, always so that more is better.
+// A row of results of a run: one thing that a program measured.
 #pragma once
 
 #include <string>
@@ -8,7 +8,9 @@ namespace fsr::fsbench {
 
 struct RunRow {
   std::string name, unit;
-  double rate;  // above 0
+  double rate;           // above 0
+  bool is_time = false;  // less is better; otherwise more is
+  double offered = 0;    // rate that the program was to keep; 0: as fast as possible
 };
 
 }  // namespace fsr::fsbench

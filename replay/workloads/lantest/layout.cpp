@@ -226,6 +226,11 @@ nlohmann::json json_rows(const Settings& settings, const Results& results) {
                              {"afpd_writes", summarize(runs, kServerWrites).mean},
                              {"cnid_dbd_reads", summarize(runs, kIdReads).mean},
                              {"cnid_dbd_writes", summarize(runs, kIdWrites).mean}};
+    Histogram all_commands;
+    for (const auto& [command, times] : results.commands[test]) all_commands.merge(times);
+    row["response"] = {{"p50_ns", all_commands.quantile(0.5)},
+                       {"p99_ns", all_commands.quantile(0.99)},
+                       {"p999_ns", all_commands.quantile(0.999)}};
     for (const auto& [command, times] : results.commands[test]) {
       auto us = [&times = times](double q) { return double(times.quantile(q)) / 1e3; };
       row["commands"][command] = {{"count", times.count()},

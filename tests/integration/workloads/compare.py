@@ -37,7 +37,8 @@ def outputs():
         logs = [math.log(b / a) for a, b in zip(*row["rates"])]
         width = STUDENT[len(logs)] * statistics.stdev(logs) / math.sqrt(len(logs))
         low, high = math.exp(statistics.fmean(logs) - width), math.exp(statistics.fmean(logs) + width)
-        right = "no difference that could be shown (" if not against["decided"] else "B is faster" if low > 1 else "B is slower"
+        more, less = ("slower", "faster") if row["less_is_better"] else ("faster", "slower")
+        right = "no difference that could be shown (" if not against["decided"] else f"B is {more}" if low > 1 else f"B is {less}"
         case(f"{row['name']}: ratio, interval and verdict follow from the rounds",
              math.isclose(against["ratio"], math.exp(statistics.fmean(logs))) and math.isclose(against["low"], low)
              and math.isclose(against["high"], high) and against["verdict"].startswith(right)
@@ -86,17 +87,50 @@ def requirements():
                              ("too high a rate", ["memory:", "--require", least, "--require", "seq_create > 9e12"], False),
                              ("a row that there is not", ["memory:", "--require", "speed >= 1"], False),
                              ("a ratio", [*targets, "--require", "every row >= 0.0001%"], True),
-                             ("too high a ratio", [*targets, "--require", "seq_create >= 10000%"], False)):
+                             ("too high a ratio", [*targets, "--require", "seq_create >= 10000%"], False),
+                             ("a time where rates are", ["memory:", "--require", "seq_create <= 1"], False)):
         done = compare(*words, "--rounds", "3", *LITTLE)
         case(f"a requirement, {name}: {'met' if met else 'status 3, and what was missed is the last line'}",
              done.returncode == (0 if met else 3) and (met or done.stderr.splitlines()[-1].startswith("required ")), done)
+
+
+def percentiles_and_loads():
+    """A load that both kept is no result; the response times at that load are."""
+    for program, row in ((["nhfsstone", "-l", "500", "-c", "750"], "calls"),
+                         (["fsreplay", "mix:nhfsstone", "--load", "500", "--calls", "750"], "all")):
+        done = compare("memory:", "a", "--rounds", "1", "--json", "--", *program, env=ENVIRONMENT)
+        rows = {r["name"]: r for r in json.loads(done.stdout)["rows"]}
+        case(f"{program[0]}: an offered load gets no verdict", rows[row]["against"][0]["verdict"] == "offered load, kept by both", rows[row])
+        case(f"{program[0]}: response times are compared", all(rows[f"{row} response {p}"]["less_is_better"] and rows[f"{row} response {p}"]["unit"] == "ms"
+             for p in ("p50", "p99", "p99.9")), list(rows))
+        shutil.rmtree("a")
+        os.mkdir("a")
+    mix = ["--rounds", "2", "--", "fsreplay", "mix:nhfsstone", "--load", "500", "--calls", "500"]
+    for words, met in (("every row <= 1000", True), ("all response p50 <= 1000000%", True), ("all response p99 < 0.000001", False),
+                       ("all response p99 <= 0.0001%", False), ("all response p99 >= 1", False)):
+        done = compare("memory:", "memory:", "--require", words, *mix, env=ENVIRONMENT)
+        case(f"required '{words}': {'met' if met else 'status 3, and what was missed is the last line'}",
+             done.returncode == (0 if met else 3) and (met or done.stderr.splitlines()[-1].startswith("required all response p99")), done)
+
+
+def refusals():
+    for name, targets, program, line in (
+            ("a target of the program's own", ["memory:", "a"], ["nhfsstone", "-l", "100", "-c", "100", "a/x"], 'a/x: targets stand before "--" only'),
+            ("postmark without CONFIG", ["memory:", "a"], ["postmark", "--streams", "2"], "postmark: expected CONFIG, the file of its commands")):
+        done = compare(*targets, "--", *program)
+        case(f"{name}: refused before anything is measured", done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+             and done.stderr.startswith(f"fsbench compare: {line}"), done)
+    for words, line in ((["postmrk", "--detail", "x"], "fsbench: postmrk: no such subcommand; did you mean postmark?"),
+                        (["--detail", "postmrk"], "fsbench: --detail: no such option")):
+        done = run(FSBENCH, *words)
+        case(f"{' '.join(words)}: what is wrong is named", done.returncode == 2 and done.stderr.startswith(line), done)
 
 
 def endings():
     # What takes no time at all is faster in everything.
     done = compare("null:", "a", "--rounds", "200", "--", "fsreplay", "mix:nhfsstone", "--calls", "500", timeout=250, env=ENVIRONMENT)
     said = [line for line in done.stdout.splitlines() if line.startswith("Rounds: ")]
-    case("it ends early when every row is decided, and says so", " of 200, as every row is decided" in said[0], done.stdout)
+    case("it ends early when every rate is decided, and says so", " of 200, as every rate is decided" in said[0], done.stdout)
     os.mkdir("c")
     running = subprocess.Popen([FSBENCH, "compare", "--keep-caches", "c", "memory:", "--rounds", "100", "--all-rounds", *LITTLE],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -140,6 +174,8 @@ def main():
         no_difference()
         every_program()
         requirements()
+        percentiles_and_loads()
+        refusals()
         endings()
     sys.exit(1 if failed else 0)
 

@@ -70,7 +70,9 @@ void JsonRuns::end(const RunRecord& record) {
   if (run.formats) return;
   rows_.push_back({{"name", run.loops == "None" ? run.name : run.name + " " + run.loops},
                    {"unit", "op/s"},
-                   {"rate", rate(record.average.all.requested, record.average.seconds)}});
+                   {"rate", rate(record.average.all.requested, record.average.seconds)},
+                   {"offered_per_s", run.rate.kind == Rate::fixed ? run.rate.value : 0.0},
+                   {"response", times(record.average.all.requested.response)}});
 }
 
 json JsonRuns::document() const { return {{"program", "vdbench"}, {"rows", rows_}, {"runs", runs_}}; }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Response times in a program's JSON, under the keys that fsreplay --json has for them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "util/histogram.hpp"
+
+namespace fsr::fsbench {
+
+inline nlohmann::json response_json(const Histogram& ns) {
+  return {{"mean_ns", ns.mean()},
+          {"p50_ns", ns.quantile(0.5)},
+          {"p99_ns", ns.quantile(0.99)},
+          {"p999_ns", ns.quantile(0.999)},
+          {"max_ns", ns.max()}};
+}
+
+}  // namespace fsr::fsbench
