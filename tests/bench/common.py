@@ -45,7 +45,7 @@ class Run:
         self.seconds = time.monotonic() - start
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
         self.peak_mib = usage.ru_maxrss / 1024  # at least what this process had at the fork, some 14 MiB
-        if self.status not in (0, 1):
+        if self.status not in (0, 1, 4):
             sys.exit(f"{' '.join(command)} ended with {self.status}")
 
     def json(self):

@@ -108,7 +108,7 @@ class Beside:
             replay.kill()
             replay.communicate()
             return f"still runs after {within} s", {}
-        if replay.returncode not in (0, 1):
+        if replay.returncode not in (0, 1, 4):
             return f"status {replay.returncode}: {errors[-300:]}", {}
         try:
             report = json.loads(output)
