@@ -3,15 +3,15 @@
 """Runs the tests of one build directory and counts real cases.
 
 usage: tests/run.py BUILD [--suite NAME]... [--not-suite NAME]... [--filter CATCH] [--tally FILE] [--jobs N]
-                          [NAME...]
+                          [--write-times] [NAME...]
 
 Tests are the ones that meson knows (meson introspect --tests). Those of suite "unit" are Catch2 programs and each of their test
 cases counts; every other test is a program that prints one line per case, "ok - name" or "not ok - name: why", and exits with 1
 when a case failed. A test counts as one failed case more when it reports nothing, dies, runs into its time limit, leaves a mount
 behind or makes a sanitizer speak. Output of each test is kept in BUILD/test-logs.
 
-Tests run side by side, the ones with the longest time limit first: each has its own directories, servers and network namespace, and
-most of them wait more than they compute. Those of suite "alone" measure time or change the machine; they run one by one at the end.
+Tests run side by side, the longest first, so that none is left over at the end: tests/times.txt says how long each took once. Each
+has its own directories, servers and network namespace, and most of them wait more than they compute. Those of suite "alone" measure time or change the machine; they run one by one at the end.
 Each has a mount namespace of its own too: a test that makes one would copy the mounts of all others, and keep their captures alive.
 
 A script that failed is run twice more at the end, with the machine to itself. Only when it holds both times is it named UNSTEADY
@@ -39,7 +39,9 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 MOST_UNSTEADY = 3
-SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ubsan.supp")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SUPPRESSIONS = os.path.join(HERE, "ubsan.supp")
+TIMES = os.path.join(HERE, "times.txt")
 
 
 def begin_test():
@@ -91,6 +93,7 @@ class TestRun:
         self.logs = os.path.join(build, "test-logs")
         self.passed = 0
         self.failed = 0
+        self.seconds = None  # how long it took; None: it has not ended
         self.steady = "unit" in suites_of(test) or "static" in suites_of(test)  # what fails once fails always
         self.lines = []
         self.child = None
@@ -219,8 +222,9 @@ class TestRun:
                 self.run_script()
         except Exception as error:
             self.case_failed(f"could not be run: {error!r}")
+        self.seconds = time.monotonic() - start
         word = "FAILED" if self.failed else "ok    "
-        self.lines.append(f"{word} {self.name}: {self.passed} passed, {self.failed} failed, {time.monotonic() - start:.1f} s")
+        self.lines.append(f"{word} {self.name}: {self.passed} passed, {self.failed} failed, {self.seconds:.1f} s")
         print("\n".join(self.lines), flush=True)
 
     def interrupt(self):
@@ -228,10 +232,24 @@ class TestRun:
             os.killpg(self.child.pid, signal.SIGTERM)  # lets a script clean up
 
 
+def known_times():
+    """Seconds by test, as kept in tests/times.txt."""
+    with open(TIMES, encoding="utf-8") as text:
+        return {name: int(seconds) for name, seconds in (line.split() for line in text)}
+
+
+def write_times(runs):
+    """Keeps how long the tests of this run took; tests that did not run keep their lines."""
+    times = known_times() | {run.name: round(run.seconds) for run in runs if run.seconds is not None}
+    with open(TIMES, "w", encoding="utf-8") as text:
+        text.writelines(f"{name} {seconds}\n" for name, seconds in sorted(times.items()))
+
+
 def run_all(runs, jobs):
     alone = [run for run in runs if "alone" in suites_of(run.test)]
     together = [run for run in runs if run not in alone]
-    together.sort(key=lambda run: -run.test["timeout"])
+    times = known_times()
+    together.sort(key=lambda run: -times.get(run.name, run.test["timeout"]))
     pool = concurrent.futures.ThreadPoolExecutor(jobs)
     try:
         for done in [pool.submit(run.run) for run in together]:
@@ -259,6 +277,7 @@ def main():
     parser.add_argument("--filter", help="Catch2 test specification for the unit tests")
     parser.add_argument("--tally", help="append 'passed failed' to this file")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1, help="so many tests at once")
+    parser.add_argument("--write-times", action="store_true", help="keep in tests/times.txt how long each took")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     os.makedirs(os.path.join(build, "test-logs"), exist_ok=True)
@@ -272,6 +291,8 @@ def main():
             continue
         runs.append(TestRun(test, build, options.filter))
     run_all(runs, options.jobs)
+    if options.write_times:
+        write_times(runs)
     passed, failed = sum(run.passed for run in runs), sum(run.failed for run in runs)
     if not runs:
         failed = 1
