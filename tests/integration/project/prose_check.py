@@ -67,7 +67,8 @@ def paragraphs(lines):
         text = line.strip()
         fenced ^= text.startswith("```")
         item = re.match(r"(- |\* |\d+\. )", text)
-        ends = fenced or not text or text.startswith(("|", ":-", "#", "```")) or line.startswith("    ") or re.match(r"\tfs\w+ ", line)
+        ends = (fenced or not text or text.startswith(("|", ":-", ":<", "#", "```")) or line.startswith("    ") or
+                re.match(r"\tfs\w+ ", line) or text.endswith("++"))
         if (ends or item) and paragraph:
             yield first, " ".join(paragraph), False
             paragraph, first = [], 0
