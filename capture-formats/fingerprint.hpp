@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// --content fingerprint: what was read or written, as a hash per block and how well it compresses.
+// --content fingerprint: describes data that is read or written by a hash of each block and by how well it compresses.
 //
-// The request path hashes (XXH3, 128 bits, of which SipHash makes 64 under a key that no trace holds: who has a trace can't find
-// short content by trying all; tests/bench/cost shows what that costs) and keeps a copy of one block in sixteen, and
-// of each file's first one. The writer thread compresses those samples and tells the other blocks' levels from them. Which blocks
-// are sampled depends on their hash alone otherwise, so that equal blocks are sampled or not wherever they turn up.
+// The request path hashes each block and keeps a copy of one block in sixteen and of each file's first one. The hash is XXH3 with
+// 128 bits, of which SipHash makes 64 under a key that no trace holds. So a reader of the trace can't find short content by
+// trying all (tests/bench/cost shows the cost). The writer thread compresses these samples and derives the levels of the other
+// blocks. Apart from first blocks, only the hash decides whether a block is sampled, so that equal blocks are treated alike in
+// every file.
 #pragma once
 
 #include <array>
@@ -41,7 +42,7 @@ class Fingerprinter {
   std::string samples_;
 };
 
-// The writer thread's part.
+// Finds the compression levels of blocks, in the writer thread.
 class CompressionMeter {
  public:
   CompressionMeter();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operation model: one file-system request with its timing, subject and result.
 //
-// Everything in this project exchanges operations in this form and in no other. An Op is a flat view: its strings, attributes
-// and entries point into memory owned by whoever produced it (an OpBatch, a ring, a test) and stay valid as long as that owner
-// says. Plain data, no invariants of its own; free of threads. Field meanings follow SNIA "I/O Traces Common Semantics" where it
-// has them, and the FUSE low-level protocol elsewhere.
+// Everything in this project exchanges operations in this form and in no other. An Op is a flat view. Its strings, attributes and
+// entries point into memory of its producer (an OpBatch, a ring, a test), and stay valid as long as the producer says. Plain
+// data, no invariants of its own; free of threads. Field meanings follow SNIA "I/O Traces Common Semantics" where it has them,
+// and the FUSE low-level protocol elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -88,8 +88,8 @@ enum AttrField : uint32_t {
   kAttrMtimeNow = 1u << 12,
 };
 
-// File attributes, of a reply (what it taught about the object) or of a setattr (what to change). Times are nanoseconds since
-// the Unix epoch, sizes bytes, blocks 512-byte units, mode as in <sys/stat.h> (S_IFMT | permissions).
+// File attributes, in a reply (the object's) or in a setattr (the new ones). Times are nanoseconds since the Unix epoch, sizes
+// bytes, blocks 512-byte units, mode as in <sys/stat.h> (S_IFMT | permissions).
 struct Attr {
   uint32_t valid = 0;  // AttrField bits
   uint32_t mode = 0;
@@ -112,14 +112,14 @@ struct DirEntry {
   uint32_t type = 0;
 };
 
-// Content of which only this is known: one 4 KiB block of a file, or what a read or write touched of it.
+// Fingerprint of the content of one 4 KiB block of a file, or of the part of it that a read or write transferred.
 struct BlockPrint {
   uint64_t hash = 0;  // XXH3, 64 bits, of the bytes; 0 for zeros
   uint8_t level = 0;  // 0: all bytes are zero; 1..8: compresses to about so many eighths
 };
 constexpr uint64_t kPrintBlock = 4096;
 
-// Who issued an operation. pid 0: the kernel itself, on behalf of no process that could be named.
+// The thread that issued an operation. pid 0: the kernel itself, for no known process.
 struct ThreadInfo {
   ThreadId id = 0;
   uint32_t client = 0;  // 0 unless traces were merged
@@ -140,7 +140,7 @@ enum OpFlag : uint16_t {
   kOpInferred = 1u << 6,    // an importer inferred part of it
 };
 
-// What a statfs asks for: NFS has a request for each. 0: how much room there is.
+// Information that a statfs requests; NFS has a request for each. 0: free space.
 enum StatfsFlag : uint32_t {
   kStatfsInfo = 1,   // limits of the file system (FSINFO)
   kStatfsNames = 2,  // limits of names (PATHCONF)
@@ -210,8 +210,8 @@ struct Op {
   std::span<const DirEntry> entries;
   std::span<const BlockPrint> blocks;  // read, write: in place of `data`, one for each block of the file that was touched
   const Attr* set = nullptr;           // setattr: what to change
-  const Attr* attr = nullptr;          // what the reply taught about `object`
-  const ThreadInfo* who = nullptr;     // where the producer knows it
+  const Attr* attr = nullptr;          // attributes of `object` in the reply
+  const ThreadInfo* who = nullptr;     // null: not known to the producer
 
   int64_t end() const { return start + duration; }
   bool has(OpFlag flag) const { return (op_flags & flag) != 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What yields operations: a trace, a mixfile synthesizer, a workload, an initial image.
+// Sources of operations: a trace, a mixfile synthesizer, a workload, an initial image.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class Arena {
   size_t chunk_ = 0, used_ = 0;
 };
 
-// A run of operations and the memory they point into: valid until clear() or the next fill of the same batch, whatever the source
-// fills meanwhile.
+// A sequence of operations and the memory that they point into. Both are valid until clear() or the next fill of the same batch,
+// even if the source fills others.
 struct OpBatch {
   std::vector<Op> ops;
   Arena arena;
@@ -47,7 +47,7 @@ class OpSource {
  public:
   virtual ~OpSource() = default;
   // Replaces `batch` by the next operations. False at the end, with `batch` empty. Throws std::runtime_error on input it can't
-  // read at all; damage that can be passed over is counted by the source and passed over.
+  // read at all; the source skips and counts damage that it can skip.
   virtual bool next(OpBatch& batch) = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace under pseudonyms, and back: names, targets of symlinks, attributes, users, processes, commands, hosts, fingerprints.
 //
-// Content that was captured whole becomes fingerprints first: equal blocks stay equal, and no byte of them leaves. Kept are
-// kinds, times, sizes, modes, errors, the number of the kernel's version, the kind of file system where it is a common one, and
-// the recorder's own words about itself. Not thread-safe.
+// Content that was captured whole becomes fingerprints first: equal blocks stay equal, and no byte of them leaves. Kinds, times,
+// sizes, modes and errors stay as they are. So do the number of the kernel's version, the type of a common file system, and what
+// the recorder says of itself. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@
 
 namespace fsr {
 
-// Whether a mount option says how a file system works and not whose it is: such stay.
+// True for a mount option that says how a file system works, and nothing about its owner. Such options stay as they are.
 bool plain_mount_option(std::string_view option);
-// How many bytes stay of what `uname -r` says, its number, and of a kind of file system: all of those that many know.
+// Bytes at the front that stay as they are: of `uname -r` its number, of a common file system's type all.
 size_t plain_kernel(std::string_view release);
 size_t plain_mount_type(std::string_view type);
 
@@ -28,10 +28,11 @@ class Anonymizer {
  public:
   Anonymizer(std::string_view key, bool back) : pseudonyms_(key, back), back_(back) {}
 
-  // What it points to is in `arena`, or was already in the operation.
+  // Returns the operation under pseudonyms. Its pointers lead into `arena`, or where those of `op` lead.
   Op map(const Op& op, Arena& arena);
   LiveState map(const LiveState& state);
-  // Without what can't be told under pseudonyms: counters of an NFS mount, mounts inside, processes not seen, earlier edits.
+  // Leaves out counters of an NFS mount, mounts inside the directory, processes that were not seen and earlier edits, because
+  // they have no pseudonyms.
   TraceHeader map(const TraceHeader& header);
 
   uint64_t hashed() const { return pseudonyms_.hashed(); }   // names without a way back

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encryption that keeps the format: strings of digits become other strings of as many digits, numbers other numbers of as many
-// bits, one to one, as a secret key says.
+// Encryption that keeps the format, under a secret key. A string of digits becomes another string of as many digits, and a number
+// becomes another number of as many bits, one to one.
 //
-// FFX (Bellare, Rogaway, Spies: The FFX Mode of Operation for Format-Preserving Encryption, 2010) with its addition by
-// character, alternating halves, ten rounds and HMAC-SHA-256 (libgcrypt) as the round function. What is equal stays equal:
-// whoever sees many values sees which are the same. Not thread-safe.
+// FFX (Bellare, Rogaway, Spies: The FFX Mode of Operation for Format-Preserving Encryption, 2010) with its addition by character,
+// alternating halves, ten rounds and HMAC-SHA-256 (libgcrypt) as the round function. Equal values stay equal, so a reader of many
+// values sees which are the same. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ class KeyedPermutation {
   explicit KeyedPermutation(std::string_view key);
   ~KeyedPermutation();
 
-  // `digits`: at least two, each below `radix` (2 to 256). What is permuted under one `tweak` is unrelated to another.
+  // `digits`: at least two, each below `radix` (2 to 256). `tweak`: selects the permutation; permutations of different tweaks are
+  // unrelated.
   void encrypt(std::span<uint8_t> digits, unsigned radix, std::string_view tweak);
   void decrypt(std::span<uint8_t> digits, unsigned radix, std::string_view tweak);
-  // The low `bits` of a number, an even count from 2 to 64.
+  // Encrypts the low `bits` of a number, an even count from 2 to 64.
   uint64_t encrypt_number(uint64_t value, unsigned bits, std::string_view tweak);
   uint64_t decrypt_number(uint64_t value, unsigned bits, std::string_view tweak);
-  // As many bytes as wanted that only the key can foretell.
+  // Fills `out` with bytes that only a holder of the key can compute.
   void derive(std::span<uint8_t> out, std::string_view tweak, std::string_view from);
 
  private:

@@ -30,7 +30,7 @@ constexpr Alphabet kAlphabets[] = {
 };
 constexpr const Alphabet& kWord = kAlphabets[2];
 
-// Those that say what a file is for and not whose it is.
+// Extensions that say what a file is for, and nothing about its owner.
 constexpr std::string_view kExtensions[] = {
     "7z",   "a",    "avi",  "awk",   "bak",  "bash", "bin",  "bmp",  "bz2",    "c",   "cc",   "cfg",  "class", "cmake",
     "conf", "cpp",  "crt",  "css",   "csv",  "cxx",  "d",    "dat",  "db",     "deb", "diff", "dll",  "doc",   "docx",
@@ -42,7 +42,7 @@ constexpr std::string_view kExtensions[] = {
     "svg",  "swp",  "tar",  "tex",   "tgz",  "tif",  "tiff", "tmp",  "toml",   "ts",  "txt",  "wal",  "wav",   "webm",
     "webp", "xls",  "xlsx", "xml",   "xz",   "yaml", "yml",  "zip",  "zst"};
 
-// Attributes that the kernel gives a meaning to, and its namespaces (xattr(7)); whatever else has a dot in front is anybody's.
+// Attributes that the kernel gives a meaning to, and its namespaces (xattr(7)); other names with a dot are not the kernel's.
 constexpr std::string_view kSystemXattrs[] = {
     "security.capability",     "security.evm", "security.ima", "security.selinux", "system.posix_acl_access",
     "system.posix_acl_default"};

@@ -28,16 +28,16 @@ class Pseudonyms {
   // One path component; "." and ".." stay. At most `limit` bytes come out.
   std::string name(std::string_view name, size_t limit = 255);
   std::string path(std::string_view path);    // component by component
-  std::string words(std::string_view text);   // what is parted by spaces, slashes, colons, commas and the like
-  std::string xattr(std::string_view name);   // as long as it was where it can be, so that lists of them are; plain_xattr() stays
+  std::string words(std::string_view text);   // word by word: between spaces, slashes, colons, commas and the like
+  std::string xattr(std::string_view name);   // of the same length if possible, so that lists have theirs; plain_xattr() stays
   std::string value(std::string_view bytes);  // as many bytes
   uint32_t user(uint32_t id);                 // 0, 65534 and "none" stay
   int32_t process(int32_t pid);               // 0 stays
   uint64_t print(uint64_t hash);              // of a block; 0 stays
 
-  // Names that can't be turned back. Text that was no pseudonym, on the way back.
+  // Names that can't be turned back into the original; on the way back: texts that were no pseudonyms.
   uint64_t hashed() const { return hashed_; }
-  // What tells the right key from others, without telling anything about it.
+  // A mark by which the right key is recognised, and which says nothing else about the key.
   std::string key_mark();
 
  private:
@@ -56,7 +56,7 @@ class Pseudonyms {
   std::unordered_map<int32_t, int32_t> processes_;
 };
 
-// Whether an extension stays as it is.
+// True for an extension that stays as it is.
 bool common_extension(std::string_view extension);
 // How many bytes of an attribute's name stay: the kernel's namespace in front, or all of a name that the kernel itself
 // interprets.

@@ -3,9 +3,9 @@
 // import.cpp.
 //
 // An importer reads its input once, from the front, and hands each operation to the sink, roughly in order of start; the sink
-// sorts within a window. Memory follows what is live (files, descriptors, requests under way), not the length. What is foreign is
-// never trusted: nothing that an input says makes an importer throw but ImportError, and names are valid components or the
-// operation is counted as lost.
+// sorts within a window. Memory follows what is live (files, descriptors, requests under way), not the length. Input is never
+// trusted: an importer throws nothing but ImportError, and an operation with a name that is no valid component is counted as
+// lost.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ImportOptions {
   std::string directory = "/";  // absolute: operations on what lies below it are imported, it becomes the root
 };
 
-// What became of the input that did not become operations just so, by reason.
+// Counts, by reason, of input that did not become operations exactly.
 struct ImportNotes {
   enum Kind {
     lost,     // an operation that the trace lacks
@@ -38,7 +38,7 @@ struct ImportNotes {
   uint64_t total(Kind kind) const;
 };
 
-// Where importers put operations. Times are ns since the Unix epoch, or since anything where the input has no wall clock.
+// Receives the operations of an importer. Times are ns since the Unix epoch; if the input has no wall clock, since any moment.
 class ImportSink {
  public:
   virtual ~ImportSink() = default;
@@ -55,7 +55,7 @@ class ImportSink {
 struct Importer {
   const char* name;   // "strace"
   const char* what;   // "strace -f -ttt -T, with or without -y"
-  const char* clock;  // which clock its times are in, and how fine
+  const char* clock;  // clock and resolution of its times
   const char* cannot_know;
   bool (*sniff)(std::string_view head);  // the input's first bytes
   void (*run)(ImportInput& input, const ImportOptions& options, ImportSink& sink);

@@ -10,7 +10,7 @@
 
 namespace fsr {
 
-// What an importer can't go on from; one line, with the place in front: "strace.log:12: expected ...".
+// Error after which an importer can't go on. what() is one line that begins with the place: "strace.log:12: expected ...".
 struct ImportError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -21,7 +21,7 @@ class ImportInput {
   static constexpr size_t kLongestLine = 32 << 20;  // bytes; what is longer is read in parts of this size
 
   ImportInput(int fd, std::string name);         // takes over `fd`; `name` is for messages
-  explicit ImportInput(std::string_view bytes);  // of the caller's, which must stay
+  explicit ImportInput(std::string_view bytes);  // reads the caller's bytes, which must stay valid
   ~ImportInput();
   ImportInput(const ImportInput&) = delete;
   ImportInput& operator=(const ImportInput&) = delete;

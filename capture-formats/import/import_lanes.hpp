@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What importers share whose input tells neither threads nor opens: block traces, job logs.
+// Shared by importers of input without threads and opens, such as block traces and job logs.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace fsr {
 
-// Threads for operations of which nobody knows the thread: operations that overlapped get different ones, since operations of one
-// thread wait for each other. At most 4096 for one owner; then the one that is free first is taken.
+// Assigns threads to operations whose thread is unknown. Operations that overlapped get different threads, because operations of
+// one thread wait for each other. One owner has at most 4096 threads; beyond that, the one that is free first is used.
 class ImportLanes {
  public:
   explicit ImportLanes(ImportSink& sink) : sink_(sink) {}

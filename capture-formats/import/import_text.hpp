@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers, times and fields as the logs of other tools write them. Nothing here throws; what does not fit is false.
+// Numbers, times and fields as the logs of other tools write them. The functions never throw; they return false for text that
+// does not fit.
 #pragma once
 
 #include <charconv>

@@ -46,7 +46,7 @@ NodeId ImportTree::make(NodeId parent, std::string_view name, uint32_t type) {
 
 void ImportTree::bind(NodeId parent, std::string_view name, NodeId id) {
   ImportNode& n = node(id);
-  ++n.names;  // first: it may be what had the name
+  ++n.names;  // before unbind(): `id` may have had this name already
   unbind(parent, name);
   node(parent).entries.insert_or_assign(std::string(name), id);
   n.parent = parent;
@@ -76,7 +76,7 @@ void ImportTree::forget_unused(NodeId id) {
   if (it->second.names || it->second.holds) return;
   const auto entries = std::move(it->second.entries);
   nodes_.erase(it);
-  // Of a directory that was removed with names that the log did not show to be removed.
+  // The log may show that a directory was removed, but not that its entries were.
   for (const auto& [name, child] : entries)
     if (child && --node(child).names == 0) forget_unused(child);
 }
@@ -133,7 +133,7 @@ void ImportTree::teach(NodeId id, const Op& like, ImportSink& sink) {
     op.who = like.who;
     op.parent = node(n.parent).object;
     op.name = n.name;
-    // What is used as a directory shows by itself what it is; its permissions nobody knows.
+    // An object with entries must be a directory; its permissions are unknown.
     Attr attr{.valid = kAttrMode, .mode = S_IFDIR | 0755};
     if (n.type == S_IFDIR) op.attr = &attr;
     sink.add(op);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of files as the paths of a log show it: which file a path leads to, what identity it has in the trace, and what the
-// trace has to be taught of it first. One thread. Memory follows the files and names seen and not removed.
+// The tree of files as the paths of a log show it: the file that a path leads to, and its identity in the trace. Also adds the
+// lookups by which the trace learns of a file before its first use. One thread. Memory follows the files and names seen and not
+// removed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct ImportNode {
   uint64_t size = 0;
   bool size_known = false;
   bool whole = false;   // directory: made in the log, so all its names are known
-  bool taught = false;  // the trace has shown its name
+  bool taught = false;  // the trace contains its name
   uint32_t names = 0, holds = 0;
   std::string target;                                  // symlink, where known
   std::map<std::string, NodeId, std::less<>> entries;  // directory; 0: known to be absent

@@ -185,7 +185,8 @@ void Log::names(OpKind kind, std::string_view from, std::string_view to) {
   tree_.drop(id);
 }
 
-// What failed, nobody knows why: but for what asks whether a file is there, where it is not.
+// Adds a failed call that asks for a file as a lookup that found no file, because the log does not contain errors. Other failed
+// calls are counted as lost.
 bool Log::failed(std::string_view text) {
   for (std::string_view verb : {"getattr ", "access ", "readlink "}) {
     ImportTree::Found found;

@@ -15,7 +15,7 @@ namespace fsr {
 class OpOrder {
  public:
   using Next = std::function<void(const Op& op)>;
-  // `next` gets them in order. At most `window` operations are held back.
+  // `next` receives the operations in order. `window`: operations that are held back at most.
   OpOrder(size_t window, Next next) : window_(window), next_(std::move(next)) {}
 
   // Copies what `op` points to, except `op.who`. False: it started before one that had to be passed on already; its start is
@@ -35,7 +35,7 @@ class OpOrder {
 
   const size_t window_;
   const Next next_;
-  std::multimap<int64_t, Held> held_;  // those of one start in the order in which they came
+  std::multimap<int64_t, Held> held_;  // by start; operations of one start in the order of arrival
   int64_t last_ = INT64_MIN;
 };
 

@@ -75,7 +75,7 @@ bool Calls::names_file() {
   return false;
 }
 
-// A call that the table lacks: of a newer kernel, say.
+// Counts a call that is not in the table, for example of a newer kernel.
 void Calls::unknown() {
   if (concerns_no_file(call_.name) || !names_file()) return note(ImportNotes::ignored, "system calls that concern no file");
   constexpr size_t kTold = 50, kLongest = 40;
@@ -92,7 +92,7 @@ void Calls::lose(const CallSpec& spec) {
 
 namespace fsr {
 
-// What stands behind the process (-f) and the instruction pointer (-i).
+// The text without the process (-f) and the instruction pointer (-i) in front.
 static std::string_view without_prefixes(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -103,7 +103,7 @@ static std::string_view without_prefixes(std::string_view text) {
   }
 }
 
-// A line that has all but a time.
+// True for a line of strace that lacks only the time.
 static bool lacks_time(std::string_view text) {
   text = without_prefixes(text);
   strace::Call call;
@@ -129,7 +129,7 @@ static void run(ImportInput& input, const ImportOptions& options, ImportSink& si
   while (next_text_line(input, sink, &text)) {
     strace::Line line;
     if (text.starts_with("% time ")) break;  // the table of -C is the end
-    // What strace says of itself, and the callers that -k shows.
+    // Skip messages of strace itself, and the callers that -k prints.
     if (text.starts_with("strace: ") || text.starts_with(" > ") || text.starts_with("[ Process PID=")) continue;
     if (!strace::parse_line(text, &line)) {
       if (!begun && lacks_time(text))

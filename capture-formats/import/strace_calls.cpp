@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all handlers use: from arguments to files and open files.
+// Functions that all handlers use, to find files and open files from arguments.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -73,7 +73,7 @@ bool Calls::base_of(int dir, NodeId* base) {
     *base = it->second.open->node;
     return true;
   }
-  // strace -y tells: of the working directory, it is right where we had to guess.
+  // The path that strace -y prints is certain; our working directory may be a guess.
   ImportTree::Found found = tree_.find(kTopNode, path, false, true);
   if (found.bad) return false;
   if (!found.node) found.node = tree_.make(found.parent, found.name, S_IFDIR);
@@ -89,7 +89,7 @@ bool Calls::locate(int dir, int path_arg, bool follow, ImportTree::Found* found)
   NodeId base;
   if (!parse_string(arg(path_arg), &path, &cut) || cut)
     return note(Notes::lost, "paths that the log does not show or does not show whole"), false;
-  // What a descriptor stands for, with or without a file system to ask.
+  // A path below /proc/self/fd stands for the file behind that descriptor.
   constexpr std::string_view kSelf = "/proc/self/fd/";
   int fd;
   if (path.starts_with(kSelf) && parse_whole(std::string_view(path).substr(kSelf.size()), &fd)) {
@@ -204,7 +204,7 @@ void Calls::release(const std::shared_ptr<Description>& open, const Op& like) {
   tree_.drop(open->node);
 }
 
-// A descriptor that goes without a call of its own. A close that is one adds its flush itself.
+// Closes a descriptor for which the log has no close(2), as at an exec. The handler of close(2) adds the flush itself.
 void Calls::close_descriptor(Descriptors& files, int fd, const Op& like) {
   auto it = files.find(fd);
   if (it == files.end()) return;

@@ -14,7 +14,7 @@ namespace fsr::strace {
 
 using Notes = ImportNotes;
 
-// Of an iovec, the sum of its lengths; false where strace has cut it short.
+// Adds up the lengths of an iovec. False: strace has truncated the list.
 static bool vector_length(std::string_view vector, uint64_t* sum) {
   *sum = 0;
   for (std::string_view part : list(vector)) {
@@ -25,7 +25,7 @@ static bool vector_length(std::string_view vector, uint64_t* sum) {
   return true;
 }
 
-// Where the transfer began, from the argument or the descriptor's position.
+// Sets the offset of a transfer, from the argument or the descriptor's position.
 void Calls::range_of(const CallSpec& spec, Description& open, Op* op) {
   ImportNode& n = tree_.node(open.node);
   const bool append = op->kind == OpKind::write && open.flags & O_APPEND;
@@ -135,7 +135,7 @@ void Calls::list_directory(const CallSpec& spec) {
     parse_number(shown.substr(at + 3), &told);
     count = uint64_t(std::max<int64_t>(told, 0));
     dots = open->entries == 0 ? std::min<uint64_t>(count, 2) : 0;
-    // That "." and ".." come first, as they do almost everywhere. Two alone are these.
+    // This assumes that "." and ".." come first, as on almost all file systems. A listing of only two entries has just these.
     if (dots && count > dots) op.op_flags |= kOpInferred;
   }
   open->entries += count;
@@ -144,7 +144,8 @@ void Calls::list_directory(const CallSpec& spec) {
   add(op, open->node);
 }
 
-// To a file system it is a read of one file and a write of the other, where the two do not both lie in it.
+// Adds a transfer between two files as a read of one and a write of the other. A file outside the imported directory has no
+// operation.
 void Calls::split_transfer(int in_arg, int in_offset, int out_arg, int out_offset, uint64_t length) {
   const auto in = opened(in_arg), out = opened(out_arg);
   for (const auto& open : {in, out}) {

@@ -76,7 +76,7 @@ void Calls::open(const CallSpec& spec) {
     found.node = tree_.make(found.parent, found.name, S_IFREG);
   } else if (!nameless) {
     if (!call_.error && call_.path.starts_with('/') && !(flags & O_NOFOLLOW)) {
-      // What strace -y calls the file is where links that the log did not show have led.
+      // strace -y prints the real path, behind links that the log did not show.
       std::string real;
       unescape_c(call_.path, &real);
       const ImportTree::Found there = tree_.find(kTopNode, real, false, true);
@@ -117,7 +117,7 @@ void Calls::close(const CallSpec& spec) {
   int fd;
   std::string path;
   if (!parse_descriptor(arg(spec.at.fd), &fd, &path)) return note(Notes::lost, kNotUnderstood);
-  // To close what was opened before the log began is no loss where nothing is known of it.
+  // A close of an unknown descriptor that was opened before the log began is no loss.
   if (!thread_->files->contains(fd) && path.empty()) return note(Notes::ignored, "closing descriptors of unknown origin");
   const auto open = opened(spec.at.fd).get();
   Op op = begin(OpKind::flush);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From system calls in a strace log to operations. What maps to what is in docs/import.md.
+// Turns the system calls of a strace log into operations. docs/import.md has the mapping.
 #pragma once
 
 #include <set>
@@ -11,7 +11,7 @@ namespace fsr::strace {
 
 class Calls;
 
-// Where a call's arguments are; -1: it has none such.
+// Positions of a call's arguments; -1: the call has no such argument.
 struct Places {
   int dir = -1;  // descriptor that `path` is relative to
   int path = -1;
@@ -36,7 +36,7 @@ class Calls {
 
  private:
   friend struct CallTable;
-  // What a call's path leads to. False: there is nothing to import, and it is accounted for.
+  // Finds the file that a call's path leads to. False: there is nothing to import; the call is counted.
   bool locate(const CallSpec& spec, bool follow, ImportTree::Found* found) {
     return locate(spec.at.dir, spec.at.path, follow, found);
   }
@@ -48,7 +48,7 @@ class Calls {
   // The file itself, which the trace gets to know if it did not; 0: as locate().
   NodeId file_at(const CallSpec& spec, bool follow);
   NodeId file(ImportTree::Found& found, uint32_t type = 0);
-  // The open file behind an argument. Null: none that is imported, and it is accounted for.
+  // The open file behind an argument. Null: the file is not imported; the call is counted.
   std::shared_ptr<Description> opened(int arg);
   bool refused_by_kernel();  // before a file system was asked; accounted for
 
@@ -113,7 +113,7 @@ class Calls {
   // strace_processes
   void execute(const CallSpec& spec);
   void clone(const CallSpec& spec);
-  void lose(const CallSpec& spec);  // what concerns files and can't be expressed
+  void lose(const CallSpec& spec);  // counts a call on files that can't be expressed
   void unknown();
   bool names_file();  // an argument is a path to, or a descriptor of, a file that is imported
 
@@ -126,10 +126,10 @@ class Calls {
   Call call_;
   Thread* thread_ = nullptr;
   int64_t start_ = 0, end_ = 0;
-  std::set<std::string, std::less<>> unknown_;  // names that were told
+  std::set<std::string, std::less<>> unknown_;  // names that were reported
 };
 
-// Whatever its arguments are. strace_no_files.cpp
+// True for a system call that never concerns a file, whatever its arguments are. In strace_no_files.cpp.
 bool concerns_no_file(std::string_view name);
 
 }  // namespace fsr::strace

@@ -25,7 +25,7 @@ size_t string_end(std::string_view text, size_t at) {
   return std::string_view::npos;
 }
 
-// What strace -y puts behind a descriptor: <...>, which may hold others. The end behind it, or npos.
+// Returns the end of the <...> that strace -y prints behind a descriptor, and that may contain others; npos: there is no end.
 size_t angle_end(std::string_view text, size_t at) {
   unsigned depth = 0;
   for (; at < text.size(); ++at) {

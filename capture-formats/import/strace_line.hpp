@@ -15,7 +15,7 @@ namespace fsr::strace {
 struct Line {
   enum Kind { call, unfinished, resumed, ended, other } kind = other;
   int32_t tid = 0;  // 0: the log does not tell
-  // What stands in front: seconds (-ttt since the Unix epoch, -r since the line before) or the time of day (-tt, -t).
+  // Kind of the time in front: seconds (-ttt: since the Unix epoch, -r: since the line before) or the time of day (-tt, -t).
   enum Stamp { seconds, of_day } stamp = seconds;
   bool padded = false;         // with blanks, to a width
   bool whole_seconds = false;  // without a fraction
@@ -38,7 +38,7 @@ struct Call {
 bool is_call_name(std::string_view name);
 bool parse_call(std::string_view text, Call* out);  // "name(args) = result <duration>"
 
-// Parts of arguments. What is not there or not such a thing: false, or 0 where it is said.
+// Functions for parts of arguments. They return false, or what the comment says, if the part is missing or something else.
 bool parse_string(std::string_view arg, std::string* out, bool* cut = nullptr);  // "…" with escapes; cut: by strace -s
 bool parse_number(std::string_view arg, int64_t* out);  // decimal, 0x, octal; what follows is passed over
 uint64_t parse_flags(std::string_view arg);             // O_RDWR|O_CREAT|0x4, names of open, *at, locks, modes and others

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// System calls that concern no file, whatever their arguments look like: with any other that is not in the table of calls, a path
-// or a descriptor in the log tells that something is missing. Advice on a file and watches of it are no operations either.
+// System calls that concern no file, whatever their arguments look like. For any other call that is not in the table, a path or a
+// descriptor in the log shows that an operation is missing. Advice on a file and watches of it are listed here, too.
 #include <algorithm>
 #include <iterator>
 
@@ -121,7 +121,7 @@ static constexpr std::string_view kNoFile[] = {"_newselect",
                                                "waitid",
                                                "waitpid"};
 
-// Those that begin so: getpid, getuid32, setgroups, semop, msgrcv, shmat, sigaction.
+// Prefixes of such calls: getpid, getuid32, setgroups, semop, msgrcv, shmat, sigaction.
 static constexpr std::string_view kFamilies[] = {
     "clock_", "epoll_", "futex_",   "get", "ioprio_", "kexec_", "landlock_", "memfd_", "mq_", "msg",    "perf_",
     "pidfd_", "pkey_",  "process_", "rt_", "sched_",  "sem",    "set",       "shm",    "sig", "timer_", "timerfd_"};

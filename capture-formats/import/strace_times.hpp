@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the lines of a strace log were written: from what -ttt, -tt, -t and -r put in front of them to one clock. One log each;
-// what a log lacks is invented: of -r the epoch, of -t and -tt the day, which is the Unix epoch's, and the next at midnight.
+// Translates the times that -ttt, -tt, -t and -r print into one clock. One object for each log. Missing parts are invented: -r
+// has no epoch; -t and -tt have no day, so they begin on the day of the Unix epoch and go on to the next at midnight.
 #pragma once
 
 #include "strace_line.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// nfsstat of FreeBSD: "Server Info:" or "Client Info:" and rows of capitalised names above rows of counts, in cells of 9
-// characters up to release 10 and of 13 since, more of them with -e and -E; and the same through --libxo json. NetBSD, OpenBSD,
-// DragonFly and macOS print the same names. What was pasted often begins below the first head.
+// nfsstat of FreeBSD: "Server Info:" or "Client Info:", then rows of capitalised names above rows of counts. Cells have 9
+// characters up to release 10 and 13 since; -e and -E print more of them. --libxo json prints the same names, and so do NetBSD,
+// OpenBSD, DragonFly and macOS. Pasted text often begins below the first head.
 //
-// Their kernels count a procedure and the version 4 operation of the same name in one counter: one row of numbers is read once as
-// version 3 and, where there are operations that only version 4 has, once as version 4.
+// These kernels count a procedure and the version 4 operation of the same name in one counter. So one row of numbers is read as
+// version 3 and, if there are operations that only version 4 has, again as version 4.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ std::vector<Block> parse(const Lines& lines) {
     while (at < lines.size() && (words(lines[at]).empty() || any_line_begins(lines[at], kRpcHeads))) ++at;
     if (at >= lines.size()) lines.fail(head, "unexpected EOF after 'nfs:'");
     std::vector<Counter> counters;
-    // What follows the procedures are rows of other things: open files, caches.
+    // Rows of other things follow the procedures: open files, caches.
     while (at < lines.size() && is_name_row(lines[at])) {
       const std::string_view first = words(lines[at])[0];
       if (first == "OpenOwner" || first == "Server" || first == "TimedOut") break;

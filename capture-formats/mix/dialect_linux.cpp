@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// nfsstat of nfs-utils: "Server nfs v3:" and rows of names above rows of counts, 5 to a row in 17 columns each since 1.1, 6 to a
-// row in 11 or 13 before; and --list, one counter to a line.
+// nfsstat of nfs-utils: "Server nfs v3:", then rows of names above rows of counts. A row has 5 cells of 17 columns since version
+// 1.1, and 6 cells of 11 or 13 before. --list prints one counter a line.
 #include <fmt/format.h>
 
 #include "mix/dialect.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// nfsstat of SunOS 4 and 4.3BSD, which nhfsstone was made for: "Server nfs:", a line of names and one of numbers that begins with
-// the number of calls, then 7, 7 and 4 procedures of version 2. IRIX and others print a version as well: "Server NFS V3:".
+// nfsstat of SunOS 4 and 4.3BSD, for which nhfsstone was made. "Server nfs:" is followed by a line of names, and by one of
+// numbers that begins with the number of calls. Then come 7, 7 and 4 procedures of version 2. IRIX and others print a version as
+// well: "Server NFS V3:".
 #include <fmt/format.h>
 
 #include "mix/dialect.hpp"

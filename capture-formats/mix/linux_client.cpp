@@ -207,7 +207,7 @@ void LinuxClient::create(const Op& op) {
   if (op.error) return;
   if ((op.open_flags & O_EXCL) && options_.nfs_version == 3) request(Wire::exclusive);
   enter(op.parent, op.name, op.object);
-  // A name that was made without a LOOKUP has no verifier: it is looked up when it is used next.
+  // An exclusively created name has no verifier, so its next use needs a LOOKUP.
   if (op.open_flags & O_EXCL) --inode(op.parent).names[std::string(op.name)].version;
   changed_entries(op.parent, op.start);
   Inode& i = inode(op.object);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model of the Linux NFS client: which requests it would have sent for what applications did.
+// A model of the Linux NFS client: the requests that it would have sent for the operations of applications.
 //
 // Follows the client of Linux 5.18 to 6.x (fs/nfs/dir.c, inode.c, file.c, write.c, mm/readahead.c and nfs(5)); docs/mixfile.md
-// says what is modelled, what is not, and how far it is from a real mount. It sees one client's operations in start order, by way
-// of their requests and outcomes, and assumes that this client's changes are the only ones unless a reply shows another's.
+// says what is modelled, what is not, and how far it is from a real mount. The model takes one client's operations in start
+// order. It assumes that only this client changes files, unless a reply shows another change.
 //
 // One thread. Memory grows with the number of objects and names that exist, and with the pieces of files that are cached.
 #pragma once
@@ -54,8 +54,8 @@ class LinuxClient {
     uint64_t size = 0;
     int64_t mtime = 0;
     int64_t mine_until = 0;  // a new mtime until then is this client's doing
-    // The change time has moved in ways that a reply has not told yet: with the next attributes the cached data go, and where not
-    // only a SETATTR did it, the access cache and the names with them.
+    // The change time has moved, but no reply has shown it yet. With data_doubtful, the next attributes invalidate the cached
+    // data. With all_doubtful, they also invalidate the access cache and the names, because not only a SETATTR moved it.
     bool data_doubtful = false, all_doubtful = false;
     std::set<uint32_t> accessible;  // users with an entry in the access cache
     bool access_invalid = false;    // the entries go with the next use
@@ -85,15 +85,14 @@ class LinuxClient {
     uint64_t reply_bytes = UINT64_MAX;
   };
   struct Thread {
-    // The last operation was a LOOKUP that the client may have been spared, depending on what it was for: known with the next
-    // one.
+    // The last operation was a LOOKUP that the client may not have needed; the next operation decides.
     bool looked_up = false;
     ObjectId parent = kNoObject, object = kNoObject;  // object: none = no such file
     std::string name;
   };
 
-  // So long after a change by this client another modification time is put down to it: what is written, and names of files that
-  // were open when they were removed, come to the server later. ns.
+  // Time, in ns, after a change by this client during which a new modification time counts as its own. Written data, and the
+  // names of files that were removed while open, reach the server later.
   static constexpr int64_t kSettling = 2'000'000'000;
 
   // Names and attributes (linux_client.cpp).

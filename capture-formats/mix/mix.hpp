@@ -29,7 +29,7 @@ struct Mix {
   uint64_t calls = 0;                    // sum of the counts; 0 for a built-in mix
   std::string dialect;                   // "Linux nfsstat, server, NFSv3", "built-in sfs97-v3": for people
   MixTraits traits;                      // what the file says beyond that; not with MixReadOptions::compat
-  std::vector<std::string> notes;        // what was chosen, ignored, renamed, wrapped: one line each, for people
+  std::vector<std::string> notes;        // remarks for people, one line each: choices, and what was ignored, renamed, wrapped
 
   double weight(std::string_view name) const;  // 0 where the mix has no such procedure
 };
@@ -58,10 +58,10 @@ Mix read_mix(const MixText& mix, const MixReadOptions& options = {}, const MixTe
 // The same of files: FILE, "-" for standard input, or, where there is no such file, the name of a built-in mix.
 Mix load_mix(const std::string& file, const MixReadOptions& options = {}, const std::string& since = {});
 
-// Whether this is a mixfile at all (and not, say, a trace), from its first 4 KiB or all of it. Damaged ones may be told apart
-// only by read_mix().
+// True if the first 4 KiB (or all) look like a mixfile and not like, for example, a trace. Only read_mix() recognises damaged
+// ones.
 bool sniff_mix(std::string_view first_bytes);
-// Whether it is text, so that what is wrong with it as a mixfile can be told; never of a trace.
+// True for text, for which read_mix() can say what is wrong as a mixfile. False for a trace.
 bool may_be_mix(std::string_view first_bytes);
 
 // "nhfsstone", "laddis" (v2), "sfs97-v2", "sfs97-v3", "sfs2008-v3". Null: no such mix.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mixfile from counts of procedures, in a layout that others read: that of Linux `nfsstat -s -2|-3|-4` (nfs-utils 1.1 to 2.6),
-// or that of SunOS 4, the only one that the original nhfsstone reads. Free of state and threads.
+// Writes a mixfile from counts of procedures. The layout is that of Linux `nfsstat -s -2|-3|-4` (nfs-utils 1.1 to 2.6), or that
+// of SunOS 4, the only one that the original nhfsstone reads. Free of state and threads.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ std::string linux_nfsstat_text(unsigned version, std::span<const uint64_t> calls
 // calls: as nfs_procedures(2); SunOS had no other version.
 std::string sunos_nfsstat_text(std::span<const uint64_t> calls);
 
-// What `fsshim capture` writes: counts[kind] operations as the NFSv3 procedures that carry them, in the Linux layout.
+// Returns the mixfile that `fsshim capture` writes: the NFSv3 procedures for counts[kind] operations, in the Linux layout.
 std::string nfsstat_text(const std::array<uint64_t, kOpKinds>& counts);
 
 }  // namespace fsr

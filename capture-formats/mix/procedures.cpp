@@ -43,7 +43,7 @@ constexpr Alias kAliases3[] = {
     {"writecache", "wrcache"},
 };
 
-// What nfs-utils prints of a server.
+// Names that nfs-utils prints for a server.
 constexpr Alias kLinuxAliases4[] = {
     {"lookup_root", "lookupp"},           {"open_conf", "open_confirm"},           {"open_dgrd", "open_downgrade"},
     {"setcltid", "setclientid"},          {"setcltidconf", "setclientid_confirm"}, {"rellockowner", "release_lockowner"},

@@ -18,12 +18,12 @@ constexpr unsigned kNfs4FirstOperation = 3;
 // Index into nfs_procedures(version), -1 where it has no procedure of that name.
 int nfs_procedure_index(unsigned version, std::string_view name);
 
-// The same for the names that the various nfsstat print: "rdirplus", "SetClIdCf", "open_noat", "lookup_root" (of a server: what
-// nfs-utils calls LOOKUPP). Case does not matter. Of a version 4 client, whose counters are whole COMPOUNDs, the operation that
-// the COMPOUND is about: "server_caps" is getattr.
+// Index of the procedure with this name in the output of any nfsstat: "rdirplus", "SetClIdCf", "open_noat", "lookup_root" (for a
+// server, nfs-utils calls LOOKUPP so). Case does not matter. A version 4 client counts complete COMPOUNDs; the result is then the
+// operation that the COMPOUND is about: "server_caps" is getattr.
 int nfs_procedure_alias(unsigned version, bool client, std::string_view name);
 
-// What nfs-utils prints for nfs_procedures(4)[operation].
+// The name that nfs-utils prints for nfs_procedures(4)[operation].
 std::string_view nfs4_linux_name(size_t operation);
 
 }  // namespace fsr

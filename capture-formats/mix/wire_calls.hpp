@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client sent, counted once for all versions of NFS: the same request is a procedure of version 2 or 3, or a COMPOUND of
-// several operations of version 4. Plain data.
+// Counts of a client's requests, for all versions of NFS. A request is a procedure of version 2 or 3, or a COMPOUND of several
+// operations of version 4. Plain data.
 #pragma once
 
 #include <array>
@@ -50,7 +50,8 @@ class WireCalls {
   void take_back(Wire wire) { --counts_[unsigned(wire)]; }
   uint64_t operator[](Wire wire) const { return counts_[unsigned(wire)]; }
 
-  // As nfs_procedures(version). Of version 4 the operations of Linux' COMPOUNDs of minor version 1 (fs/nfs/nfs4xdr.c).
+  // Counts in the order of nfs_procedures(version). For version 4, counts the operations in Linux's COMPOUNDs of minor version 1
+  // (fs/nfs/nfs4xdr.c).
   std::vector<uint64_t> calls(unsigned version) const;
   uint64_t compounds() const;  // of version 4
 

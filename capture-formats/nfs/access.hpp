@@ -18,7 +18,7 @@ enum AccessBit : uint32_t {
   kAccessExecute = 0x20,
 };
 
-// What ACCESS must grant for R_OK | W_OK | X_OK, as bits to ask for.
+// Bits of an ACCESS request for a mask of R_OK | W_OK | X_OK.
 inline uint32_t access_request(uint32_t mask) {
   uint32_t bits = 0;
   if (mask & R_OK) bits |= kAccessRead;
@@ -27,7 +27,7 @@ inline uint32_t access_request(uint32_t mask) {
   return bits;
 }
 
-// Whether what was granted is enough.
+// True if the granted bits allow `mask`.
 inline bool access_granted(uint32_t mask, uint32_t granted) {
   auto any = [&](uint32_t bits) { return (granted & bits) != 0; };
   if ((mask & R_OK) && !any(kAccessRead)) return false;
@@ -37,7 +37,7 @@ inline bool access_granted(uint32_t mask, uint32_t granted) {
   return true;
 }
 
-// What opening with these O_* needs, as R_OK | W_OK.
+// Permissions that an open with these O_* flags needs, as R_OK | W_OK.
 inline uint32_t open_mask(uint32_t open_flags) {
   switch (open_flags & O_ACCMODE) {
     case O_RDONLY:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NFS version 3 (RFC 1813): arguments out, results in.
+// NFS version 3 (RFC 1813): encodes arguments, decodes results.
 //
 // Encoders append a procedure's arguments to a call that begin_call() began. The decoder reads any procedure's results into one
 // struct, into the same model of attributes that operations use. It trusts no length, count or enumeration; names and data are
@@ -71,8 +71,8 @@ struct Entry {
   uint32_t type = 0;  // S_IFMT bits, 0 = not told
 };
 
-// What a procedure returned; members that it has no use for stay as they were constructed.
-// An fsid: on a server, what lies behind a mount point has another one, unless the same file system is mounted there again.
+// Results of a procedure. Members that it does not return keep their initial values. An fsid. On a server, a file system behind a
+// mount point has another one, unless the same file system is mounted there again.
 struct FileSystemId {
   uint64_t major = 0, minor = 0;
   bool operator==(const FileSystemId&) const = default;

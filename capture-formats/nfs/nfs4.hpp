@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NFS version 4.1 (RFC 8881, its XDR in RFC 5662), of 4.2 what RFC 7862 and RFC 8276 add for holes, copies and extended
-// attributes. Requests are built by compound.hpp; here is what replies are read into.
+// attributes. compound.hpp builds requests; this file reads replies.
 //
 // The decoder trusts no length, count or enumeration; names and data are views into the reply.
 #pragma once
@@ -105,7 +105,7 @@ enum Status : uint32_t {
 int status_errno(uint32_t status);         // 0 for kOk
 std::string status_name(uint32_t status);  // "NFS4ERR_NOTSUPP"
 
-// What an errno stands for that only this client's own operations see: the server no longer knows an open file or a lock.
+// An errno inside this client: the server no longer knows an open file or a lock.
 constexpr int kStateLost = EKEYEXPIRED;
 
 struct Stateid {
@@ -113,7 +113,7 @@ struct Stateid {
   std::array<char, 12> other{};
   bool operator==(const Stateid&) const = default;
 };
-constexpr Stateid kAnonymous{};     // of nobody's open
+constexpr Stateid kAnonymous{};     // the special state id without an open
 constexpr Stateid kCurrent{1, {}};  // what the COMPOUND's last OPEN or LOCK returned
 using SessionId = std::array<char, 16>;
 
@@ -170,12 +170,13 @@ inline constexpr AttrMask kServerAttributes{kType, kFileSystem, kLeaseTime, kMax
 inline constexpr AttrMask kSpaceAttributes{kSpaceAvailable, kSpaceTotal};
 
 void encode_mask(XdrEncoder& out, const AttrMask& mask);
-// What SETATTR, CREATE and OPEN set: mode, owner, size, times. Numbers are sent as owners, as AUTH_SYS servers take them.
+// Encodes the attributes that SETATTR, CREATE and OPEN set: mode, owner, size, times. Numbers are sent as owners, as AUTH_SYS
+// servers take them.
 void encode_set(XdrEncoder& out, const Attr& set);
 void encode_type(XdrEncoder& out, uint32_t mode);  // the attribute "type" alone, to VERIFY
 uint32_t file_type(uint32_t mode);                 // nfs_ftype4
 
-// What GETATTR told beside the attributes of operations.
+// Attributes of GETATTR that operations of a trace do not have.
 struct ServerAttr {
   std::optional<nfs::FileSystemId> system;
   uint64_t fileid = 0;
@@ -192,7 +193,7 @@ struct ChannelAttr {
   uint32_t max_request = 0, max_response = 0, max_cached = 0, max_operations = 0, max_slots = 0;
 };
 
-// What a COMPOUND returned; what several of its operations return, the last one's.
+// Results of a COMPOUND. If several of its operations return a member, the last one's value.
 struct Reply {
   nfs::RpcStatus rpc = nfs::RpcStatus::success;
   uint32_t status = kOk;  // of its last operation
@@ -226,8 +227,8 @@ struct Reply {
 bool decode_result(uint32_t op, XdrDecoder& in, Reply* reply);
 Stateid decode_stateid(XdrDecoder& in);
 
-// Reads the reply to a COMPOUND of these operations, the RPC head included. False: malformed. Else status, done and error say
-// whether and how far it succeeded.
+// Reads the reply to a COMPOUND of these operations, the RPC head included. False: malformed. True: status, done and error say
+// whether and how far the COMPOUND succeeded.
 bool decode_reply(std::span<const uint8_t> message, std::span<const OpNum> ops, Reply* reply);
 
 }  // namespace fsr::nfs4

@@ -161,7 +161,7 @@ void decode_sequence(XdrDecoder& in, Reply* r) {
 void decode_known(OpNum op, XdrDecoder& in, Reply* r) {
   switch (op) {
     case OpNum::access:
-      in.u32();  // what it can tell
+      in.u32();  // bits that the server supports
       r->access = in.u32();
       return;
     case OpNum::close:

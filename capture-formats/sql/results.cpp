@@ -94,7 +94,7 @@ struct ResultsDatabase::Impl {
     sqlite3_busy_timeout(db.get(), kPatience);
   }
 
-  // Makes the tables of a new file, or sees whether those of an old one are ours.
+  // Creates the tables of a new file, or checks that those of an existing one are a results database's.
   void look_at_tables() {
     if (sqlite3_exec(db.get(), "begin immediate", nullptr, nullptr, nullptr) == SQLITE_NOTADB)
       fail("exists and is no results database (name another file)");
@@ -114,7 +114,7 @@ struct ResultsDatabase::Impl {
     }
   }
 
-  // So that a disk that gets full during the run has room for what the run measured.
+  // Reserves disk space, so that the results of the run fit even if the disk gets full during the run.
   void take_room() {
     std::string name = path + ".room-XXXXXX";
     room = mkostemp(name.data(), O_CLOEXEC);
@@ -170,7 +170,7 @@ struct ResultsDatabase::Impl {
     if (rc != SQLITE_DONE) roll_back();
   }
 
-  // What is committed already stays.
+  // Drops what was added since the last commit, and throws.
   [[noreturn]] void roll_back() {
     const std::string why = sqlite3_errmsg(db.get());
     sqlite3_exec(db.get(), "rollback", nullptr, nullptr, nullptr);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results database: what runs measured, one behind the other, as a SQLite file that other tools can query. docs/results.md
-// describes its tables for users.
+// The results database: the results of runs, one after the other, in a SQLite file that other tools can query. Its tables are
+// described in docs/results.md.
 //
 //   ResultsDatabase db("r.sqlite");            // before the run: refuses what is no results database, and takes room
 //   db.begin_run(facts);                       // a row of the table `run`; those begun by one object are a series
 //   db.add("kinds", {{"kind", "read"}, ...});  // of that run
 //   db.commit();                               // keeps what was added since the last commit
 //
-// What was not committed is not in the file, whatever ends the program; a file that was made here and got no run is removed
-// again. Several programs may add to the same file. One thread. Every member throws std::runtime_error "FILE: why".
+// The file contains only rows that were committed, however the program ends. A new file without a run is removed again. Several
+// programs may add to the same file. One thread. Every member throws std::runtime_error "FILE: why".
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,14 @@
 namespace fsr {
 
 using SqlValue = std::variant<int64_t, double, std::string>;
-// What is known of something, by the names that it has in SQL, JSON and CSV alike.
+// Values by name. A name is the same in SQL, JSON and CSV.
 using Facts = std::vector<std::pair<std::string, SqlValue>>;
 
-// When, where and by what a run was made, as the columns of the table `run`. `started`: ns since the Unix epoch.
+// The columns of the table `run` that say when, where and by which command a run was made. `started`: ns since the Unix epoch.
 Facts origin_facts(const std::string& program, const std::string& command, int64_t started, const Environment& where);
 
-// Of this process, now; its command line as ps(1) shows it, so that a password is not in it. `name`: "fsbench".
+// The same columns for this process and the present time. The command line is that of ps(1), in which passwords are hidden.
+// `name`: "fsbench".
 Facts own_origin(const std::string& name);
 
 class ResultsDatabase {

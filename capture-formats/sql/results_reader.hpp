@@ -12,7 +12,7 @@
 
 namespace fsr {
 
-// A row, by the names of its columns. What is null or not there is 0 or empty.
+// A row, by the names of its columns. A value that is null or missing is 0 or empty.
 class ResultRow {
  public:
   explicit ResultRow(Facts facts) : facts_(std::move(facts)) {}
@@ -32,9 +32,9 @@ class ResultsReader {
 
   const std::string& path() const;
   std::vector<ResultRow> runs();  // in their order
-  // Of one table, those of a run, in the order in which they were written.
+  // The rows of a run in one table, in the order in which they were written.
   std::vector<ResultRow> rows(std::string_view table, int64_t run);
-  // Of a kind, or of all ("").
+  // The distribution `what` of a kind of operation, or of all kinds (`kind` empty).
   Histogram histogram(int64_t run, std::string_view kind, std::string_view what);
 
  private:

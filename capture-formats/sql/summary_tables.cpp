@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables `blocks`, from the index alone, and `files`, `processes`, `names`, `opens`, each summed up in one pass over the
-// trace when it is asked for. Memory follows the number of their rows.
+// The table `blocks` is made from the index. `files`, `processes`, `names` and `opens` are each summed up in one pass over the
+// trace when they are queried. Memory grows with the number of their rows.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -49,7 +49,7 @@ class SummaryRows final : public TraceRows {
   bool filled_ = false;
 };
 
-// What is summed up for files, processes and open instances alike.
+// Sums of a file, process or open instance.
 struct Sum {
   uint64_t operations = 0, failed = 0, reads = 0, writes = 0, read_bytes = 0, written_bytes = 0;
   int64_t busy = 0, first = INT64_MAX, last = INT64_MIN;

@@ -63,7 +63,7 @@ int connect(sqlite3* db, void*, int argc, const char* const* argv, sqlite3_vtab*
       auto table = std::make_unique<Table>();
       table->kind = &kind;
       table->file = unquoted(argv[4]);
-      kind.scan(table->file);  // that it can be opened
+      kind.scan(table->file);  // throws if the trace can't be opened
       *out = table.release();
       return SQLITE_OK;
     }

@@ -12,9 +12,9 @@
 //   tar        4.45  1.89   1.60      0.27   0.18    0.14  0.03  0.16     0.06     0.20   | 0.82
 //   sqlite     4.05  2.04   1.71      0.03   0.11    0.08  0.06  0.00     0.04     0.05   | 0.24
 //
-// Three quarters are the noise of the clock (at 100 ns: 2.4 to 3.0 in all), names most of the rest: so times get columns of bits
-// and of classes, and every other field an expectation that makes its usual value free. Memory is reused from block to block.
-// Not thread-safe.
+// Three quarters are noise of the clock (at 100 ns the total is 2.4 to 3.0), and names are most of the rest. So times have
+// columns of bits and of classes. Every other field has an expectation, and costs nothing if its value is the expected one.
+// Memory is reused from block to block. Not thread-safe.
 #pragma once
 
 #include <memory>

@@ -6,8 +6,8 @@
 //   H header (JSON), B block header, I index, E closing statement
 //   block    = section B, then one ordinary zstd frame (content size and checksum present) of the stated length
 //
-// The letters and the checksum make a section recognisable at any byte offset, which is what recovery leans on: a damaged file
-// is searched for the next one. No state; free of threads.
+// The letters and the checksum make a section recognisable at any byte offset. Recovery of a damaged file depends on that: it
+// searches for the next section. No state; free of threads.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace says about itself: the header frame in front and the recorder's closing statement at the end.
+// The header of a trace, and the recorder's closing statement at its end.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace fsr {
 
 constexpr uint32_t kTraceVersion = 1;
 
-// What the kernel's NFS client has counted; empty where the captured directory is no NFS mount.
+// Counters of the kernel's NFS client; empty if the captured directory is no NFS mount.
 struct NfsCounters {
   std::string mountstats;  // the mount's section of /proc/self/mountstats
   std::string rpc;         // /proc/net/rpc/nfs: all NFS mounts of the machine together
@@ -32,15 +32,15 @@ struct TraceHeader {
   std::string mount_source;  // /proc/self/mountinfo of the file system below
   std::string mount_type;
   std::string mount_options;
-  std::string command;                    // of `-- COMMAND`, empty otherwise
+  std::string command;                    // the captured command; empty: none
   std::string content = "none";           // none | fingerprint | full
-  std::string filter;                     // which operations were to be recorded, as given; empty: all
+  std::string filter;                     // --only and --exclude as given; empty: all operations are recorded
   std::string visibility;                 // what the capture can't see, in words ("every call" = nothing hidden)
   std::string transport;                  // how requests reached the recorder: "/dev/fuse, libfuse 3.14.0"
   NfsCounters nfs;                        // at the start
   std::vector<std::string> mounts_below;  // file systems mounted inside the directory: "usb: vfat from /dev/sdb1 on 8:17 (rw)"
   std::vector<std::string> not_seen;      // processes that bypassed the capture: "1234 postgres"
-  std::vector<std::string> edits;  // what was done to it since, in order: "cut --from 10s of trace 5e3f…"; empty: as captured
+  std::vector<std::string> edits;         // changes since the capture, in order: "cut --from 10s of trace 5e3f…"
 };
 
 // Operations that were seen and not recorded: they started at `from` or later and ended by `to`, ns since the epoch of the trace.
@@ -61,9 +61,9 @@ struct TraceClosing {
   int64_t ring_time = -1;     // ns for which the rings would have bridged a halt of the writer at the highest load; -1: unknown
   uint64_t out_of_order = 0;  // operations that started before the one in front of them
   std::array<uint64_t, kOpKinds> by_kind{};
-  std::array<uint64_t, kOpKinds> filtered{};        // seen, and left out as the filter says
+  std::array<uint64_t, kOpKinds> filtered{};        // seen, and left out because of the filter
   NfsCounters nfs;                                  // at the end
-  std::vector<std::string> mounts_below, not_seen;  // as in the header, what has come since the start of the capture
+  std::vector<std::string> mounts_below, not_seen;  // as in the header; those since the start of the capture
 };
 
 std::string random_trace_id();  // a UUID; throws std::system_error

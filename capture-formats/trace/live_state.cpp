@@ -107,8 +107,8 @@ void LiveState::Impl::unbind(ObjectId parent, std::string_view name) {
   drop_name_of(id);
 }
 
-// A hand goes round the names and takes away those that were not used since it came by last; ways to what is known and to what is
-// open stay.
+// A pointer goes round the names and removes those that were not used since its last visit. The directories above known and open
+// objects stay.
 void LiveState::Impl::forget_unused(size_t bytes, size_t steps) {
   for (; steps && objects.in_use() + names.in_use() + text + children.size() * kDirectory > bytes; --steps) {
     LiveName* n = names.next(hand);
@@ -144,7 +144,7 @@ uint32_t LiveState::Impl::type_of(const Op& op, ObjectId id) {
   return o && o->attr.valid & kAttrMode ? o->attr.mode & S_IFMT : 0;
 }
 
-// A name that the operation found: new to us unless something in the sequence made it or it was found before.
+// Enters a name that the operation found. The name is new unless the sequence created it or found it before.
 void LiveState::Impl::found(ObjectId parent, std::string_view name, ObjectId id, const Op& op, uint32_t type) {
   if (!parent || name.empty()) return;
   LiveName* n = find_name(parent, name);
@@ -155,7 +155,7 @@ void LiveState::Impl::found(ObjectId parent, std::string_view name, ObjectId id,
   if (news) discover(parent, name, id, type);
 }
 
-// An object that is spoken of without a name. One with a number below the highest seen has been known, and was forgotten.
+// Enters an object that is used without a name. An object with a number below the highest was known before and forgotten.
 void LiveState::Impl::met(ObjectId id, const Attr* attr, uint32_t type) {
   const bool news = id > highest;
   if (news) take(id);
@@ -196,7 +196,7 @@ void LiveState::Impl::closed(const Op& op) {
   if (!h) return;
   const ObjectId id = h->object;
   opens.erase(op.handle, *h);
-  // Those of open file descriptions end here, too; a process gave up its own at a close before.
+  // Locks of the open file description end here, too. Locks of a process ended with an earlier close.
   if (auto it = locks.find(id); it != locks.end()) {
     lock_count -= std::erase_if(it->second, [&](const LiveLock& l) { return l.handle == op.handle; });
     if (it->second.empty()) locks.erase(it);
@@ -225,7 +225,7 @@ void LiveState::Impl::locked(const Op& op, bool flock) {
   std::vector<LiveLock>& held = locks[op.object];
   const uint64_t from = flock ? 0 : op.offset;
   const uint64_t end = flock || op.length == 0 || from + op.length < from ? UINT64_MAX : from + op.length;
-  // What the new lock covers of the owner's old ones goes; what stands out on either side stays.
+  // The new lock replaces the owner's old locks in its range; parts of them on either side stay.
   std::vector<LiveLock> kept;
   for (const LiveLock& l : held) {
     const uint64_t l_end = l.length ? l.offset + l.length : UINT64_MAX;
@@ -326,7 +326,7 @@ void LiveState::Impl::refused(const Op& op) {
     case OpKind::lookup:
     case OpKind::unlink:
     case OpKind::rmdir:
-      // Gone without an operation that we saw: somebody else's doing.
+      // Another process removed the name, and the trace does not show it.
       if (op.error == ENOENT) unbind(op.parent, op.name);
       if (op.error == EISDIR && !find_name(op.parent, op.name)) found(op.parent, op.name, kNoObject, op, S_IFDIR);
       if (op.error == ENOTDIR && op.kind == OpKind::rmdir && !find_name(op.parent, op.name))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sequence of operations teaches about the tree they work on: names, objects, open instances, locks, sizes.
+// State of the tree that a sequence of operations works on: names, objects, open instances, locks, sizes.
 //
-// Shared by the writer (checkpoints), by replay (initial image, --from) and by tests. Memory follows the number of live objects:
-// an object that has neither a name nor an open instance is forgotten, and with forget_unused() so is what was not used for long.
-// Not thread-safe.
+// Shared by the writer (checkpoints), by replay (initial image, --from) and by tests. Memory grows with the number of live
+// objects. An object that has neither a name nor an open instance is forgotten. forget_unused() also forgets objects that were
+// not used for long. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +47,10 @@ class LiveState {
   LiveState(LiveState&&) noexcept;
   LiveState& operator=(LiveState&&) noexcept;
 
-  // Called when an operation shows that something existed before anything in the sequence made it. `object` may be kNoObject
-  // (a name from a readdir or a refusal whose object was never seen; `type` then holds its S_IFMT bits, 0 = not told): then the
-  // call comes again once the object is known. `parent` is kNoObject and `name` empty for an object that is used without any
-  // name having been seen. What the operation teaches about the object is in object(object)->attr already.
+  // Called when an operation shows that something existed before anything in the sequence made it. `object` may be kNoObject (a
+  // name from a readdir or a refusal whose object was never seen; `type` then holds its S_IFMT bits, 0 = not told): then the call
+  // comes again once the object is known. `parent` is kNoObject and `name` empty for an object whose name was never seen. The
+  // attributes of the operation's reply are in object(object)->attr already.
   using Discovered = std::function<void(ObjectId parent, std::string_view name, ObjectId object, uint32_t type)>;
   void on_discovered(Discovered callback);
 
@@ -79,11 +79,11 @@ class LiveState {
   size_t objects() const;
 
   size_t memory() const;  // bytes, about
-  // From now on apply() and restore() throw std::length_error rather than grow beyond that. For what comes from foreign input: a
+  // Makes apply() and restore() throw std::length_error before memory grows beyond `bytes`. Use it for untrusted input, because a
   // few bytes of a trace may stand for a file.
   void limit(size_t bytes);
-  // Where the sequence may be larger than memory: forgets names, and with the last one the object, that were not used for long,
-  // until the rest takes no more than that. What is open stays known, and so do its directories. Looks at `steps` names at most.
+  // Forgets names that were not used for long, and objects with their last name, until the rest takes at most `bytes`. Use it if
+  // the sequence may be larger than memory. Open objects and the directories above them stay. Visits `steps` names at most.
   void forget_unused(size_t bytes, size_t steps);
 
  private:

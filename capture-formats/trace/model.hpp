@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one operation becomes column values: what is expected of each field, and what has to be stored when it comes otherwise.
+// Translates an operation into column values: the expectation of each field, and what is stored if the value differs.
 //
-// code_op() is the codec, once for both directions: the encoder's Coder compares each field with its expectation, sets a bit in
-// the row's mask and appends to the field's column where they differ; the decoder's Coder takes the expectation or the next
-// column value as the mask says. Both update the same Context, so they agree by construction. Everything in a Context starts
+// code_op() is the codec of both directions. The encoder's Coder compares each field with its expectation; if they differ, it
+// sets a bit in the row's mask and appends to the field's column. The decoder's Coder takes the expectation or, if the bit is
+// set, the next value of the column. Both update the same Context, so they agree by construction. Everything in a Context starts
 // empty in each block: a block needs no other block. Columns and expectations are specified in docs/trace-format.md; change one
 // and change the other.
 #pragma once
@@ -258,7 +258,7 @@ constexpr uint16_t kind_traits(OpKind kind) {
   return 0;
 }
 
-// What a setattr has set is expected in its reply.
+// The reply of a setattr is expected to contain the attributes that it set.
 inline Attr expected_attr(Attr base, const Attr* set) {
   if (!set) return base;
   if (set->valid & kAttrMode) base.mode = (base.mode & ~07777u) | (set->mode & 07777);
@@ -281,7 +281,7 @@ void code_attr(Coder& c, Context& x, ObjectContext& object, const Attr* set, Any
   c.attr_delta(kAttrNlink, kColAttrNlink, a.nlink, base.nlink);
   c.attr_delta(kAttrBlocks, kColAttrBlocks, a.blocks, base.blocks);
   c.attr_delta(kAttrRdev, kColAttrRdev, a.rdev, base.rdev);
-  // One clock tick of the server stamps many files: a changed time is told as the distance from the last time told.
+  // One clock tick of the server stamps many files: a changed time is stored as the distance from the last stored time.
   c.attr_time(kAttrMtime, a.mtime, base.mtime, &x.last_time);
   c.attr_time(kAttrCtime, a.ctime, object.has_attr && a.mtime == base.mtime ? base.ctime : a.mtime, &x.last_time);
   c.attr_time(kAttrAtime, a.atime, object.has_attr ? base.atime : a.mtime, &x.last_time);

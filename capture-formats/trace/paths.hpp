@@ -50,7 +50,7 @@ class Paths {
   // "dir/file", "." for the captured directory, "#12" where no name is known.
   std::string path(ObjectId object) const;
   std::string path(ObjectId parent, std::string_view name) const;
-  // Of what the operation works on: its name below its parent, or its object. Empty where it has neither.
+  // Path of the operation's subject: its name below its parent, or its object. Empty if it has neither.
   std::string of(const Op& op) const;
   bool place(ObjectId object, ObjectId* parent, std::string* name) const;  // false: never seen
 

@@ -3,8 +3,8 @@
 // docs/trace-format.md.
 //
 // One thread at a time. Memory is bounded by one block, the index (56 bytes a block) and the operations that outlived their
-// block. A trace is foreign input: every length is checked before it is believed, names are valid components or the operation is
-// counted as damaged, and decompressed sizes are bounded before memory is taken.
+// block. A trace is untrusted input. Lengths and decompressed sizes are checked before memory is allocated. An operation with a
+// name that is no valid component is counted as damaged.
 #pragma once
 
 #include <memory>
@@ -53,9 +53,9 @@ class TraceReader final : public OpSource {
   // The next batch begins with the first operation that started at or after `start`, or with number `seq`.
   void seek_time(int64_t start);
   void seek_op(uint64_t seq);
-  // What is known of the tree just before operation `seek`ed to: read from the nearest checkpoint and rolled forward.
-  // After the call the reader stands where seek_time(start) would put it. Throws std::runtime_error when the state would take
-  // more than 2 GiB or memory_budget(), and limits it to that (LiveState::limit).
+  // Loads the state of the tree just before `start`, from the nearest checkpoint and the operations behind it. Then the reader is
+  // at the position of seek_time(start). Throws std::runtime_error when the state would take more than 2 GiB or memory_budget(),
+  // and limits it to that (LiveState::limit).
   void load_state(int64_t start, LiveState& state);
   // Reads every checkpoint; what is wrong with them goes to damage().
   void check_checkpoints();

@@ -67,7 +67,7 @@ void add_closing(TraceClosing& sum, const TraceClosing& next) {
   }
 }
 
-// What lies between two pieces that should follow each other.
+// Checks that nothing is missing between two consecutive pieces.
 void check_joint(const Piece& before, const Piece& after, TraceLayout& all) {
   const uint64_t seq = all.blocks.empty() ? 0 : all.blocks.back().first_seq + all.blocks.back().ops;
   const uint64_t next = after.layout.blocks.empty() ? seq : after.layout.blocks.front().first_seq;

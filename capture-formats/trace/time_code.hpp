@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start distances and durations: a class byte and the bits below the class, in two columns.
 //
-// The low bits of a time at 1 ns are noise. Kept in a column of bits of their own they cost exactly their number, and the class
-// column beside it (value below 8, or its length in bits and the next two) is skewed enough for zstd's entropy coder to matter.
+// The low bits of a time at 1 ns are noise. In a column of bits of their own, they cost exactly their number. The class column
+// beside it has the value if it is below 8, else its length in bits and the next two. Its values are distributed so unevenly that
+// zstd's entropy coder shrinks them.
 #pragma once
 
 #include "bytes.hpp"

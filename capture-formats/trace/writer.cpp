@@ -34,15 +34,15 @@ struct TraceWriter::Impl {
   int64_t block_since = 0, last_start = 0;
   uint64_t out_of_order = 0;
   std::array<uint64_t, kOpKinds> by_kind{};
-  // What is in blocks that are in the file.
+  // Operations in blocks that are in the file.
   uint64_t stored = 0;
   std::array<uint64_t, kOpKinds> stored_by_kind{};
-  // What was in the pieces before.
+  // Operations in earlier pieces.
   uint64_t before = 0, out_of_order_before = 0;
   std::array<uint64_t, kOpKinds> before_by_kind{};
   bool dead = false;
 
-  // One write(2) where the kernel takes it all. What could not be written whole is cut off again: half a block helps nobody.
+  // One write(2) where the kernel takes it all. A partly written block is truncated again, because a reader can't use it.
   void put(std::string_view bytes) {
     size_t done = 0;
     while (done < bytes.size()) {
@@ -139,7 +139,7 @@ struct TraceWriter::Impl {
     } catch (const std::system_error&) {
       close(std::exchange(fd, -1));
       if (!failed) throw;
-      return;  // it was told already
+      return;  // the error was thrown already
     }
     int sync = fsync(fd), error = errno;
     bool regular = sync == 0 || error == EINVAL || error == EROFS;  // pipes and some special files can't be synced

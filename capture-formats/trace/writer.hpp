@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a trace file. Layout: docs/trace-format.md.
 //
-// One thread at a time. Memory is bounded by the open block plus the live state kept for checkpoints, which is bounded too.
-// Failures to write throw std::system_error once; after that the writer is dead and every call but finish() is a no-op, while the
-// file on disk stays readable. finish() then says in the closing statement what is missing, if there is room for that.
+// One thread at a time. Memory is bounded by the open block plus the live state kept for checkpoints, which is bounded too. A
+// failed write throws std::system_error once. After that every call but finish() does nothing, and the file on disk stays
+// readable. A closing statement with what is missing is then written by finish(), if there is space for it.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ class TraceWriter {
   TraceWriter(int fd, const TraceHeader& header, const WriterOptions& options, LiveState initial);
   ~TraceWriter();  // closes the file without a closing statement if finish() was not called
 
-  // Operations must come in order of start; `seq` is assigned by the writer and returned. What `op` points to is copied.
+  // Operations must come in order of start; `seq` is assigned by the writer and returned. Copies the memory that `op` points to.
   uint64_t add(const Op& op);
-  // An operation that is still under way while later ones must be written: its start, and its end when it came.
-  // add_start takes the place in the order, add_end takes the whole operation again with its outcome.
+  // Writes an operation that is still in flight while later ones must be written: its start, and later its end. The position in
+  // the order is that of add_start(); add_end() takes the complete operation again with its outcome.
   uint64_t add_start(const Op& op);
   void add_end(uint64_t seq, const Op& op);
 
@@ -45,12 +45,12 @@ class TraceWriter {
   void flush();  // closes the open block
   // Writes the index and the closing statement, syncs and closes. `closing.operations` and `by_kind` are filled in here.
   void finish(TraceClosing closing);
-  // Finishes the file as a piece of a series and goes on in `fd`, which is taken over: the new file begins with `header` and a
-  // checkpoint; operation numbers go on. Returns the old file's descriptor, for the caller to sync and close.
+  // Finishes the file as a piece of a series and goes on in `fd`, which the writer takes over. The new file begins with `header`
+  // and a checkpoint; operation numbers go on. Returns the old file's descriptor, for the caller to sync and close.
   int rotate(int fd, const TraceHeader& header, TraceClosing closing);
 
   uint64_t operations() const;
-  uint64_t lost() const;           // of these, how many are not in the file because it could not be written
+  uint64_t lost() const;           // operations that are not in the file because writing failed
   uint64_t bytes_written() const;  // compressed, so far, to the file in hand
 
  private:
@@ -58,7 +58,7 @@ class TraceWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// `op` without what was not known yet when it began: for add_start().
+// `op` with only the members that were known at its start: for add_start().
 Op begun(Op op);
 
 }  // namespace fsr

@@ -119,7 +119,7 @@ Program::~Program() { delete app_; }
 
 void Program::require_subcommand() { app_->require_subcommand(1); }
 
-// What is wrong, and what may have been meant.
+// The error message, with a suggestion of what may have been meant.
 std::string Program::complaint(const CLI::Error& error) const {
   const std::string what = error.what();
   const CLI::App* at = app_;

@@ -2,7 +2,7 @@
 // A program's command line: its subcommands and their options. CLI11 does the work; only command.cpp and help_text.cpp include
 // it, because that takes the compiler several seconds a file.
 //
-// Whatever an option writes to must live until parse() has returned. One thread.
+// The variables that options write to must live until parse() has returned. One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Option;
 
 namespace fsr {
 
-// What is wrong with a command line, one line.
+// Error in a command line. what() is one line.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -75,7 +75,7 @@ class Command {
   // Names a file of lines "option=value", which the command line overrides.
   void config_option(const std::string& name, const std::string& help);
   void footer(const std::string& text);
-  // What arguments that nobody expects may have been meant as: "a command follows --".
+  // Sets the hint that is printed for unexpected arguments, for example "a command follows --".
   void explain_extras(const std::string& hint);
 
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where something ran, for those who read its results later. Never throws: what can't be found out is empty or 0.
+// The machine of a run, for readers of its results. Never throws: unknown values are empty or 0.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct Environment {
   std::string directory;  // the current one
 };
 
-// Of the sources that this was built from, short; empty where they were not under git.
+// Short hash of the commit that this was built from; empty if the sources were not under git.
 extern const char* const kCommit;
 
 Environment environment();
-// What a directory, or the nearest of its parents that exists, is mounted from: "server:/export nfs4 rw,vers=4.2".
+// The mount of a directory, or of the nearest parent that exists: "server:/export nfs4 rw,vers=4.2".
 std::string mount_text(const std::string& directory);
 // A command line as a shell would read it again.
 std::string command_text(const std::vector<std::string>& words);

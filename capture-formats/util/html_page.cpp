@@ -76,7 +76,7 @@ void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) {
 
 void HtmlPage::table(const Table& t) {
   auto out = std::back_inserter(body_);
-  // What scrolls must be reachable by keyboard.
+  // A scrolling element must be reachable by keyboard.
   fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}>\n",
                  xml_text(t.caption), t.text_columns ? " class=\"t\"" : "", t.id.empty() ? "" : " id=\"" + t.id + "\"");
   fmt::format_to(out, "<caption>{}</caption>\n<thead><tr>", xml_text(t.caption));

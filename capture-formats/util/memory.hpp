@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory may go into what foreign input makes a program remember.
+// Limit of the memory for state that untrusted input creates.
 #pragma once
 
 #include <cstddef>
 
 namespace fsr {
 
-// Bytes: half of the machine's memory, or of what this process may have if that is less: address space (RLIMIT_AS), or the memory
-// of its control group.
+// Returns half of the memory, in bytes, that this process may have: the machine's, its address space (RLIMIT_AS) or its control
+// group's, whichever is least.
 size_t memory_budget();
 
 }  // namespace fsr

@@ -41,8 +41,8 @@ void MetricsText::sample(const Labels& labels, double value, std::string_view su
 
 std::string MetricsText::finish() { return text_ + "# EOF\n"; }
 
-// Whether the file at `path` has a name of its own that can be given to another: a device, a pipe, what standard output goes to
-// and what a link names that is not there are written to instead.
+// True if another file can take the name of the file at `path`. False for a device, a pipe, the file behind standard output, and
+// a link to a missing file: these are written to.
 static bool is_replaceable(const char* path) {
   struct stat s, out;
   if (stat(path, &s) != 0) return lstat(path, &s) != 0;

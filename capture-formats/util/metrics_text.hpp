@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics in the text format of Prometheus, version 0.0.4, which its node exporter's textfile collector takes, and a file of them
-// that is always whole: its last line is the comment "# EOF". One thread.
+// Metrics in the text format of Prometheus, version 0.0.4, for the textfile collector of its node exporter. A file of them is
+// always complete: its last line is the comment "# EOF". One thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is mounted where, as /proc/self/mountinfo tells it. Functions never throw: where nothing can be read, there is nothing.
+// The mounts in /proc/self/mountinfo. Functions never throw: the result is empty if nothing can be read.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody may have meant who mistyped a word.
+// Suggests a word for a mistyped one.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kEndings[] = {SIGINT, SIGTERM, SIGHUP};
 
-// What a signal handler removes. Set while a temporary file exists.
+// The file that the signal handler removes. Null: no temporary file exists.
 const char* volatile unfinished = nullptr;
 
 void remove_and_end(int signal) {
@@ -34,7 +34,7 @@ void guard(const char* path) {
     struct sigaction action = {}, old;
     action.sa_handler = path ? remove_and_end : SIG_DFL;
     action.sa_flags = int(SA_RESETHAND);
-    // What is ignored (nohup) stays ignored, and what the program handles is its own.
+    // A signal that is ignored (nohup) stays ignored, and one that the program handles keeps its handler.
     if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler == (path ? SIG_DFL : remove_and_end))
       sigaction(signal, &action, nullptr);
   }

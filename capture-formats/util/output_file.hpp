@@ -21,9 +21,9 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   const std::string& temporary() const { return temporary_; }  // exists, empty
-  int take_fd();                                               // of it, open for reading and writing; the caller closes it
-  void finish(std::string_view content);                       // writes all of it and commits
-  void commit();                                               // refuses again what came to exist meanwhile
+  int take_fd();                          // its descriptor, open for reading and writing; the caller closes it
+  void finish(std::string_view content);  // writes all of it and commits
+  void commit();                          // refuses again if the file has been created meanwhile
 
  private:
   const std::string path_;

@@ -11,7 +11,7 @@
 namespace fsr {
 namespace {
 
-// What stands in front of the unit, and the unit. `number` is finite and >= 0.
+// A number and its unit. `number` is finite and >= 0.
 struct Quantity {
   double number = 0;
   uint64_t whole = 0;     // the number, where it is an integer that fits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts fragments of IP packets together (RFC 791, section 3.2; RFC 8200, section 4.5), in whatever order they come. What is never
-// whole is counted. Foreign bytes: offsets are checked, and memory is bounded. One thread.
+// Puts fragments of IP packets together (RFC 791, section 3.2; RFC 8200, section 4.5), in whatever order they come. Packets that
+// never become complete are counted. Foreign bytes: offsets are checked, and memory is bounded. One thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Fragments {
     bool more = false;  // others follow
     std::string_view bytes;
   };
-  // True: with this piece the packet is whole, and `whole` what is in it.
+  // True: this piece completes the packet, and `whole` is its content.
   bool add(const Piece& piece, std::string* whole);
   void finish();
 

@@ -11,7 +11,7 @@
 
 namespace fsr::capture {
 
-// Operations that replays have no use for, and so no nfs4::OpNum.
+// Operations that a replay never sends, and that therefore have no nfs4::OpNum.
 enum Nfs4Number : uint32_t {
   kDelegPurge = 7,
   kLookupParent = 16,
@@ -50,7 +50,7 @@ struct Nfs4Arguments {
   bool creates = false;            // OPEN
   bool exclusive = false;          // OPEN: GUARDED or EXCLUSIVE
   bool reclaims = false;           // LOCK
-  bool first_lock = false;         // LOCK: of its owner, `stateid` is the open's
+  bool first_lock = false;         // LOCK: the first one of its owner; `stateid` is then that of the open
   Claim claim = Claim::name;       // OPEN
   std::string_view owner;          // LOCK, LOCKT: client id and name
   std::array<uint32_t, 3> mask{};  // GETATTR, READDIR
@@ -60,8 +60,8 @@ struct Nfs4Arguments {
 // ones).
 bool decode_arguments(nfs4::XdrDecoder& in, Nfs4Arguments* out);
 
-// Those that name, read or change no file, but keep sessions, leases and state; nothing that touches files follows them in a
-// COMPOUND.
+// True for operations that keep sessions, leases and state, and name, read or change no file. No operation on files follows them
+// in a COMPOUND.
 bool keeps_state(uint32_t number);
 
 }  // namespace fsr::capture

@@ -22,7 +22,7 @@ constexpr size_t kLongestTag = 1024;
 constexpr uint32_t kMostOperations = 256;
 constexpr std::string_view kDamaged = "NFS calls or replies that are damaged";
 
-// The client asks again by itself.
+// True for a status after which the client sends the request again by itself.
 bool to_be_repeated(uint32_t status) { return status == nfs4::kDelay || status == nfs4::kGrace; }
 
 }  // namespace
@@ -97,7 +97,7 @@ bool Nfs4Compound::step(uint32_t next) {
   return !failed_;
 }
 
-// What moves among files, or looks whether they are what they should be. False: it is something else.
+// Handles operations that select a file or verify its attributes. False: `next` is another operation.
 bool Nfs4Compound::prepare(uint32_t next) {
   const bool checked = next == uint32_t(OpNum::verify) || next == uint32_t(OpNum::nverify);
   switch (asked_.number) {
@@ -142,7 +142,7 @@ bool Nfs4Compound::prepare(uint32_t next) {
   }
 }
 
-// What belongs to the operation before: its file's handle and attributes.
+// Handles GETFH and GETATTR, whose results belong to the operation before them.
 void Nfs4Compound::more(OpNum number) {
   switch (number) {
     case OpNum::getfh:
@@ -162,7 +162,7 @@ void Nfs4Compound::more(OpNum number) {
   }
 }
 
-// The file that was found or made has no handle of its own in the reply, or this one.
+// Gives the file that was found or created this handle; empty: the reply has no handle.
 void Nfs4Compound::resolve(std::string_view handle) {
   const Finds finds = std::exchange(finds_, Finds::nothing);
   if (finds == Finds::nothing) return;

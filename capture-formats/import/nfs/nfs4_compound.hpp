@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One COMPOUND of NFSv4 and its reply into operations (RFC 8881, section 2.3 and 16.2).
 //
-// Most are one operation: what places the file handles goes before, GETFH and GETATTR behind it are what its reply tells. Where
-// there are more (a walk along a path), the others follow the first at its end. What fails before the operation it prepares fails
-// that one.
+// Most COMPOUNDs are one operation: others in front of it select file handles, and GETFH and GETATTR behind it contain its
+// results. If there are several (a walk along a path), each later one starts when the first ends. An error in front of an
+// operation counts as the error of that operation.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ class Nfs4Compound {
   void run(nfs4::XdrDecoder& results);
 
  private:
-  bool step(uint32_t next);  // false: no more of it is of use
+  bool step(uint32_t next);  // false: ignore the rest of the COMPOUND
   bool prepare(uint32_t next);
   void more(nfs4::OpNum number);
   void begin();
@@ -56,7 +56,7 @@ class Nfs4Compound {
   ObjectId current_ = kNoObject, saved_ = kNoObject;
   bool root_ = false;              // current_ is the server's root, whose handle was not seen yet
   nfs4::Stateid state_;            // the current one
-  OpKind removes_ = OpKind::null;  // as a VERIFY tells
+  OpKind removes_ = OpKind::null;  // as a VERIFY has shown
   unsigned done_ = 0;              // operations
 
   // The operation that is being put together.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each operation of NFSv4 is among ours. Failed ones have arguments only.
+// Translates each operation of NFSv4 into an operation of a trace. Failed ones have only arguments.
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace fsr::capture {
 
 using nfs4::OpNum;
 
-// False: it becomes none.
+// Fills op_ from the NFSv4 operation. False: there is no operation of a trace for it.
 bool Nfs4Compound::describe() {
   const OpNum number = OpNum(asked_.number);
   return describe_name(number) || describe_data(number) || describe_state(number);

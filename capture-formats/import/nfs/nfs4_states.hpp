@@ -18,11 +18,11 @@ class Nfs4States {
   void opened(const nfs4::Stateid& state, ObjectId object, HandleId handle);
   void delegated(const nfs4::Stateid& delegation, ObjectId object, HandleId handle);  // reads and writes may come by its id
   void locked(const nfs4::Stateid& lock, const nfs4::Stateid& open, uint64_t owner);  // the first lock of `owner`
-  // All that it was, the oldest first; empty where its opening was not seen.
+  // Ends this state. Returns its open instances, the oldest first; empty if no OPEN of it was seen.
   std::vector<HandleId> closed(const nfs4::Stateid& state);
   void forget(const nfs4::Stateid& state) { states_.erase(state.other); }
 
-  HandleId handle(const nfs4::Stateid& state) const;  // the latest; 0: of nobody's open, or not known
+  HandleId handle(const nfs4::Stateid& state) const;  // the latest open instance; 0: a special state id, or an unknown one
   uint64_t lock_owner(const nfs4::Stateid& state) const;
   uint64_t owner(int32_t client, std::string_view name);  // a number for each, from 1
   template <class Each>

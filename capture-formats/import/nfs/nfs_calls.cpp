@@ -90,7 +90,7 @@ void NfsCalls::compound(const PendingCall& call, int64_t end, XdrDecoder& in) {
   Nfs4Compound(sink_, files_, nfs4_, reply4_, call, end).run(in);
 }
 
-// What was mounted is the root.
+// The handle that MOUNT returned is that of the root.
 void NfsCalls::mounted(XdrDecoder& in) {
   nfs::FileHandle handle;
   if (in.u32() != 0 || !nfs::decode_handle(in, &handle)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RPC calls and replies, as they were seen on the wire, into operations. One thread. Memory follows the calls under way and the
+// Turns RPC calls and replies, as seen on the wire, into operations. One thread. Memory grows with the calls in flight and the
 // files seen.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace fsr::capture {
 class NfsCalls {
  public:
   explicit NfsCalls(ImportSink& sink) : sink_(sink), pending_(sink), files_(sink), nfs3_(sink, files_) {}
-  // A whole RPC message. `begin` and `end`: when its first and last bytes were seen.
+  // Takes a complete RPC message. `begin` and `end`: times of its first and last bytes.
   void message(const FlowKey& flow, int64_t begin, int64_t end, std::string_view bytes);
-  // Whether such a message may begin here, in a stream whose beginning was not seen. Of kPlausible bytes, a reply that refuses
-  // the call may have less.
+  // True if a message may begin with these kPlausible bytes, in a stream whose beginning was not seen. A reply that refuses the
+  // call may be shorter.
   static constexpr size_t kPlausible = 24;
   bool plausible(const FlowKey& flow, std::string_view bytes) const;
   void finish();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What importers of NFS traffic share: which file a handle stands for, which names the traffic has shown, and how its requests
-// become operations of a trace. One thread. Memory follows the files and names seen.
+// Shared by importers of NFS traffic. Knows the file that a handle stands for and the names that the traffic has shown, and turns
+// requests into operations. One thread. Memory grows with the files and names seen.
 #pragma once
 
 #include <map>
@@ -17,21 +17,22 @@ class NfsFiles {
   explicit NfsFiles(ImportSink& sink) : sink_(sink), lanes_(sink) {}
 
   ObjectId object(std::string_view handle);  // kNoObject for none
-  // What a request found or made at a name; where its reply has no handle, the next one that finds it tells which it was.
+  // Returns the object that a request found or created at a name. `handle` empty: the handle is bound by the next reply that
+  // finds the name.
   ObjectId found(std::string_view handle, ObjectId parent, std::string_view name);
   ObjectId made(std::string_view handle);
-  void root(std::string_view handle);  // unless it is known as another file
+  void root(std::string_view handle);  // binds the root, unless the handle belongs to another file
   ObjectId named(ObjectId parent, std::string_view name) const;
-  // What versions 2 and 3 do not tell of a request that succeeded: what was removed, moved or replaced, and whether a CREATE that
-  // need not make its file did.
+  // Completes `op`, which succeeded, with what replies of versions 2 and 3 do not contain: the object that was removed, moved or
+  // replaced. Also marks a CREATE that accepts an existing file as one that created a file.
   void infer(Op* op) const;
 
   bool directory(ObjectId object) const { return directories_.contains(object); }  // known to be one
   HandleId new_handle() { return next_handle_++; }
-  // What is open when the input ends ends with it.
+  // Notes an open instance that is still open at the end of the input; it is released there.
   void end_open(ObjectId object, HandleId handle);
 
-  // A request that was answered: checks its names, puts it on a thread of `client`, adds it and remembers what it did to names.
+  // Adds a request that was answered: checks its names, assigns a thread of `client`, and remembers what it did to names.
   // `listing_ends`: a listing's last part.
   void add(int32_t client, Op op, bool listing_ends = false);
   void finish();

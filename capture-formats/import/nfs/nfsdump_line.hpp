@@ -5,7 +5,7 @@
 //   = 78
 // Time, source, destination (address.port), transport, direction and version, xid, procedure by number and by name, of replies
 // the status, then fields by name; numbers are hexadecimal but for times, whose fraction counts microseconds also where it lacks
-// leading zeros. What follows "con" or "status=" was for its author.
+// leading zeros. The fields behind "con" and "status=" are ignored.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ constexpr std::string_view kCut = "calls or replies in packets that were not cap
 class NfsdumpFields {
  public:
   void parse(std::string_view text);
-  bool cut() const { return cut_; }  // of a packet that was not captured whole
+  bool cut() const { return cut_; }  // the packet was not captured completely
   struct Field {
     std::string_view name, value;
   };

@@ -25,7 +25,7 @@ struct Packet {
 
 class PacketReader {
  public:
-  // Throws ImportError where it is no capture file.
+  // Throws ImportError if the input is no capture file.
   PacketReader(ImportInput& input, ImportSink& sink);
   bool next(Packet* out);  // valid until the next call
 
@@ -51,8 +51,8 @@ class PacketReader {
 };
 bool looks_like_pcap(std::string_view head);
 
-// Puts fragments of IP together and segments of TCP into order; what is missing for good is a gap. Datagrams of UDP are handed on
-// as they come.
+// Joins fragments of IP and orders segments of TCP; segments that never come become a gap. Passes on datagrams of UDP as they
+// come.
 class Streams {
  public:
   // Bytes in order; `gap`: some before these were lost, or this is the first that was seen of the flow.
@@ -78,7 +78,7 @@ class Streams {
     uint32_t acked = 0;  // the receiver has all before this
   };
   void ip(const Packet& packet, std::string_view bytes);
-  // What is in an IP packet; `missing`: bytes of it that were not captured.
+  // Handles the content of an IP packet. `missing`: bytes of the packet that were not captured.
   void inner(const FlowKey& addresses, unsigned protocol, int64_t time, std::string_view bytes, size_t missing);
   void tcp(const FlowKey& addresses, int64_t time, std::string_view bytes, size_t missing);
   void udp(const FlowKey& addresses, int64_t time, std::string_view bytes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The RPC messages of one direction of a TCP connection (RFC 5531, section 11: fragments, each behind a mark of four bytes).
 //
-// Where bytes are missing, or at the first that are seen of a connection, the next message is looked for byte by byte: a mark of
-// a possible size, and behind it the head of a call, or of a reply to a call that is under way. What is passed over is counted.
-// One thread.
+// At the start of a connection, and after missing bytes, the next message is searched byte by byte. A message is a mark of a
+// possible size, and behind it the head of a call, or of the reply to a call in flight. Bytes that are skipped are counted. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Records {
 
   // The next bytes; `gap`: some before these were lost.
   void bytes(int64_t time, std::string_view fresh, bool gap);
-  void finish();  // counts what was not used
+  void finish();  // counts the bytes that were not used
 
  private:
   bool find_step();
@@ -34,7 +34,7 @@ class Records {
   ImportSink& sink_;
   const FlowKey flow_;
   bool in_step_ = false, ever_ = false;
-  int64_t time_ = 0;              // of the latest bytes
+  int64_t time_ = 0;              // time of the latest bytes
   int64_t begin_ = 0;             // when the message under way began
   uint64_t passed_ = 0;           // bytes, before the connection was known to be one of NFS
   std::string buffer_, message_;  // not used yet; fragments before those

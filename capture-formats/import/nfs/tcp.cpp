@@ -15,7 +15,7 @@ unsigned byte(std::string_view bytes, size_t at) { return uint8_t(bytes[at]); }
 uint16_t net16(std::string_view bytes, size_t at) { return uint16_t(byte(bytes, at) << 8 | byte(bytes, at + 1)); }
 uint32_t net32(std::string_view bytes, size_t at) { return uint32_t(net16(bytes, at)) << 16 | net16(bytes, at + 2); }
 
-// Bytes of the link layer's header in front of IP; SIZE_MAX: no IP, or of a kind that we do not read.
+// Bytes of the link layer's header in front of IP; SIZE_MAX: no IP, or a link layer that is not supported.
 size_t link_header(uint32_t link, std::string_view data) {
   constexpr uint16_t kIp4 = 0x0800, kIp6 = 0x86dd, kVlan = 0x8100, kVlans = 0x88a8;
   auto is_ip = [&](size_t at) { return at + 2 <= data.size() && (net16(data, at) == kIp4 || net16(data, at) == kIp6); };
@@ -136,7 +136,7 @@ void Streams::tcp(const FlowKey& addresses, int64_t time, std::string_view bytes
   skip_acked(back->first, back->second);
 }
 
-// What the receiver has acknowledged will not be sent again: where it was not captured it never will be.
+// Skips bytes that the receiver has acknowledged and that were not captured: they will not be sent again.
 void Streams::skip_acked(const FlowKey& key, Flow& flow) {
   while (flow.has_ack && !flow.waiting.empty() &&
          int32_t(flow.acked - (flow.next + uint32_t(flow.waiting.begin()->first - flow.at))) >= 0)
