@@ -27,7 +27,7 @@ namespace fsr {
 // Main thread, but for meet() and tell().
 class Ranks {
  public:
-  // Both outlive it. `stop`: as PlayOptions has it.
+  // Both outlive it. `stop`: as RunnerOptions has it.
   Ranks(Cluster& cluster, const std::atomic<int>& stop) : cluster_(cluster), stop_(stop) {}
 
   Cluster& cluster() const { return cluster_; }

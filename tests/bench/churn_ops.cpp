@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// churn_ops DIR [ROUNDS]: what a player costs where files come and go. In each round two loops make a file, write 4 KiB to it
-// twice, close it, open it, read 4 KiB, close it and remove it, half a second each: a player on a stage, which times every
+// churn_ops DIR [ROUNDS]: what a thread costs where files come and go. In each round two loops make a file, write 4 KiB to it
+// twice, close it, open it, read 4 KiB, close it and remove it, half a second each: a thread on a runner, which times every
 // request, and the bare system calls, which nobody times. Prints the medians of the rounds in operations a second, and the
 // interval of their ratios.
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
-#include "stage/seat.hpp"
-#include "stage/stage.hpp"
+#include "threads/sim_context.hpp"
+#include "threads/thread_runner.hpp"
 
 using namespace fsr;
 
@@ -30,51 +30,51 @@ constexpr int64_t kTurn = 500'000'000;  // ns
 constexpr unsigned kCalls = 8;          // of each file
 const std::string kContent(kBlock, 'x');
 
-class Churner final : public Player {
+class Churner final : public SimThread {
  public:
-  Actor play(Seat& seat) override {
-    for (uint64_t number = 0; !seat.ended(); ++number) {
+  SimTask run(SimContext& sim) override {
+    for (uint64_t number = 0; !sim.ended(); ++number) {
       const std::string name = std::to_string(number);
-      const ObjectId object = seat.new_object();
+      const ObjectId object = sim.new_object();
       Op made{.kind = OpKind::create, .mode = 0600, .open_flags = O_RDWR, .object = object, .parent = kRootObject};
-      made.handle = seat.new_handle();
+      made.handle = sim.new_handle();
       made.name = name;
-      co_await seat.perform(made, 0);
+      co_await sim.perform(made, 0);
       Op request{.object = object, .handle = made.handle, .length = kBlock};
       request.kind = OpKind::write;
-      co_await seat.perform(request, 0, {.payload = kContent});
+      co_await sim.perform(request, 0, {.payload = kContent});
       request.offset = kBlock;
-      co_await seat.perform(request, 0, {.payload = kContent});
+      co_await sim.perform(request, 0, {.payload = kContent});
       request.offset = request.length = 0;
       request.kind = OpKind::release;
-      co_await seat.perform(request, 0);
+      co_await sim.perform(request, 0);
       request.kind = OpKind::open;
       request.open_flags = O_RDONLY;
-      request.handle = seat.new_handle();
-      co_await seat.perform(request, 0);
+      request.handle = sim.new_handle();
+      co_await sim.perform(request, 0);
       request.kind = OpKind::read;
       request.open_flags = 0;
       request.length = kBlock;
-      co_await seat.perform(request, 0);
+      co_await sim.perform(request, 0);
       request.kind = OpKind::release;
       request.length = 0;
-      co_await seat.perform(request, 0);
+      co_await sim.perform(request, 0);
       made.kind = OpKind::unlink;
       made.open_flags = made.mode = 0;
       made.handle = 0;
-      co_await seat.perform(made, 0);
+      co_await sim.perform(made, 0);
     }
   }
 };
 
-double by_player(Target& target, Clock& clock) {
-  Stage stage(clock);
-  stage.add(target, 1);
-  std::vector<Part> parts;
+double by_thread(Target& target, Clock& clock) {
+  ThreadRunner runner(clock);
+  runner.add(target, 1);
+  std::vector<SimThreadSpec> parts;
   parts.push_back({std::make_unique<Churner>()});
-  const Played played = stage.play(parts, {.duration = kTurn});
-  if (played.counts[0].failed) throw std::runtime_error("operations failed");
-  return double(played.counts[0].count) / double(played.ended - played.started) * 1e9;
+  const RunnerResult measured = runner.run(parts, {.duration = kTurn});
+  if (measured.counts[0].failed) throw std::runtime_error("operations failed");
+  return double(measured.counts[0].count) / double(measured.ended - measured.started) * 1e9;
 }
 
 int checked(ssize_t result) {
@@ -116,14 +116,14 @@ int main(int argc, char** argv) try {
   const unsigned rounds = argc > 2 ? unsigned(std::max(1, atoi(argv[2]))) : 9;
   MonotonicClock clock;
   std::unique_ptr<Target> target = open_target("file:" + directory, {.clock = &clock});
-  std::vector<double> played, bare, ratios;
+  std::vector<double> measured, bare, ratios;
   for (unsigned i = 0; i < rounds; ++i) {
-    played.push_back(by_player(*target, clock));
+    measured.push_back(by_thread(*target, clock));
     bare.push_back(by_bare_calls(directory, clock));
-    ratios.push_back(played.back() / bare.back());
+    ratios.push_back(measured.back() / bare.back());
   }
   const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-  printf("%s: %.0f/s by a player, %.2f (%.2f to %.2f) of the bare calls (%.0f/s)\n", directory.c_str(), median(played),
+  printf("%s: %.0f/s by a thread, %.2f (%.2f to %.2f) of the bare calls (%.0f/s)\n", directory.c_str(), median(measured),
          median(ratios), *least, *most, median(bare));
   return 0;
 } catch (const std::exception& e) {

@@ -8,7 +8,7 @@
 #include "workloads/bonnie/copies_result.hpp"
 #include "workloads/bonnie/layout.hpp"
 #include "workloads/postmark/copies_result.hpp"
-#include "workloads/postmark/player.hpp"
+#include "workloads/postmark/postmark_thread.hpp"
 #include "workloads/postmark/settings.hpp"
 
 using namespace fsr;

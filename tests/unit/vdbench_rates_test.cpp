@@ -8,9 +8,9 @@
 #include "base/clock.hpp"
 #include "catch.hpp"
 #include "slow_target.hpp"
-#include "stage/stage.hpp"
+#include "threads/thread_runner.hpp"
 #include "workloads/vdbench/files/file_context.hpp"
-#include "workloads/vdbench/raw/raw_player.hpp"
+#include "workloads/vdbench/raw/raw_thread.hpp"
 
 using namespace fsr;
 using namespace fsr::vdbench;
@@ -31,8 +31,8 @@ std::vector<double> achieved(const std::vector<Asked>& asked, const PaceOptions&
   SlowTarget target(clock);
   target.answer = [](Request& request) { request.outcome.result = request.op->length; };
   target.latency = [&](const Op& op) { return asked[op.object].takes; };
-  Stage stage(clock, true);
-  stage.add(target);
+  ThreadRunner runner(clock, true);
+  runner.add(target);
   std::vector<PaceShare> shares;
   for (const Asked& one : asked) shares.push_back({.share = one.share});
   Pace pace(shares, options);
@@ -46,7 +46,7 @@ std::vector<double> achieved(const std::vector<Asked>& asked, const PaceOptions&
   std::vector<RawWork> works(asked.size());
   std::vector<OpenStorage> storages(asked.size());
   std::vector<std::unique_ptr<RawContext>> contexts;
-  std::vector<Part> parts;
+  std::vector<SimThreadSpec> parts;
   for (unsigned w = 0; w < asked.size(); ++w) {
     works[w].workload.transfers.shares = {{4096, 100}};
     storages[w].settings = &settings;
@@ -55,12 +55,12 @@ std::vector<double> achieved(const std::vector<Asked>& asked, const PaceOptions&
     storages[w].removed = &removed;
     contexts.push_back(std::make_unique<RawContext>(works[w], w, storages[w], pace, log, counts, 1));
     for (unsigned i = 0; i < asked[w].threads; ++i)
-      parts.push_back({std::make_unique<RawPlayer>(*contexts[w], pattern, validation, i, w + 1), 0, unsigned(parts.size())});
+      parts.push_back({std::make_unique<RawThread>(*contexts[w], pattern, validation, i, w + 1), 0, unsigned(parts.size())});
   }
-  const Played played = stage.play(parts, {.duration = 10 * kSecond, .over = &over});
+  const RunnerResult measured = runner.run(parts, {.duration = 10 * kSecond, .over = &over});
   CHECK(errors == 0);
   std::vector<double> rates;
-  for (unsigned w = 0; w < asked.size(); ++w) rates.push_back(double(played.counts[row_of(w, Operation::read)].count) / 10);
+  for (unsigned w = 0; w < asked.size(); ++w) rates.push_back(double(measured.counts[row_of(w, Operation::read)].count) / 10);
   return rates;
 }
 

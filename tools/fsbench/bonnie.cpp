@@ -24,15 +24,15 @@
 #include "cluster/ranks.hpp"
 #include "existing_target.hpp"
 #include "rank_table.hpp"
-#include "stage/stage.hpp"
 #include "subcommand.hpp"
+#include "threads/thread_runner.hpp"
 #include "trace/bytes.hpp"
 #include "workloads/bonnie/copies_result.hpp"
 #include "workloads/bonnie/course.hpp"
-#include "workloads/bonnie/data_player.hpp"
-#include "workloads/bonnie/files_player.hpp"
+#include "workloads/bonnie/data_thread.hpp"
+#include "workloads/bonnie/files_thread.hpp"
 #include "workloads/bonnie/layout.hpp"
-#include "workloads/bonnie/seek_player.hpp"
+#include "workloads/bonnie/seek_thread.hpp"
 
 namespace fsr::fsbench {
 
@@ -87,8 +87,8 @@ class Bonnie {
                                              : std::make_unique<Numbers>(options_.random_file);
       if (!options_.meeting.empty()) meeting_ = make_meeting(options_.meeting);
       target_ = open_existing(options_.location, clock_);
-      stage_ = std::make_unique<Stage>(clock_);
-      stage_->add(*target_);
+      runner_ = std::make_unique<ThreadRunner>(clock_);
+      runner_->add(*target_);
     });
     if (cluster_.root() && options_.rounds > 1 && !options_.json && !old_layout()) puts(kCsvHeader);
     for (uint64_t round = 0; round == 0 || round < options_.rounds; ++round) {
@@ -152,7 +152,7 @@ class Bonnie {
     if (ranks_.several()) course.meet = [this](Phase) { return ranks_.meet(); };
     ranks_.work_and_meet([&] {
       if (settings_.size > 0) data_tests(course);
-      if (settings_.files > 0 && going_on(course)) play(course, part(std::make_unique<FilesPlayer>(course)));
+      if (settings_.files > 0 && going_on(course)) play(course, part(std::make_unique<FilesThread>(course)));
     });
     const CopiesResult mine{course.results, course.failure, course.left, stop_.load() != 0};
     const auto all = ranks_.gather(mine);
@@ -164,27 +164,27 @@ class Bonnie {
   bool going_on(const Course& course) const { return course.failure.empty() && stop_.load() == 0 && !lost_; }
 
   void data_tests(Course& course) {
-    play(course, part(std::make_unique<DataPlayer>(course)));
+    play(course, part(std::make_unique<DataThread>(course)));
     if (going_on(course) && settings_.seeks > 0) {
       Tickets tickets(course);
-      std::vector<Part> seekers;
+      std::vector<SimThreadSpec> seekers;
       for (unsigned i = 0; i < unsigned(settings_.seekers); ++i)
-        seekers.push_back({std::make_unique<SeekPlayer>(course, tickets, i == 0), 0, i});
+        seekers.push_back({std::make_unique<SeekThread>(course, tickets, i == 0), 0, i});
       play(course, seekers);
       if (going_on(course)) course.end(kSeeks, tickets.measured());
     }
     if (!lost_) play(course, part(std::make_unique<BigFileRemover>(course)));
   }
 
-  static std::vector<Part> part(std::unique_ptr<Player> player) {
-    std::vector<Part> parts;
-    parts.push_back({std::move(player), 0, 0});
+  static std::vector<SimThreadSpec> part(std::unique_ptr<SimThread> thread) {
+    std::vector<SimThreadSpec> parts;
+    parts.push_back({std::move(thread), 0, 0});
     return parts;
   }
 
-  void play(Course& course, const std::vector<Part>& parts) {
-    const Played played = stage_->play(parts, {.stop = &stop_});
-    if (played.abandoned == 0) return;
+  void play(Course& course, const std::vector<SimThreadSpec>& parts) {
+    const RunnerResult measured = runner_->run(parts, {.stop = &stop_});
+    if (measured.abandoned == 0) return;
     lost_ = true;
     course.left = fmt::format("what was under way did not end: {} may be left behind", course.name);
   }
@@ -258,10 +258,10 @@ class Bonnie {
   MonotonicClock clock_;
   std::unique_ptr<Meeting> meeting_;
   std::unique_ptr<Target> target_;
-  std::unique_ptr<Stage> stage_;        // of all rounds: what is made anew is another object to the target
-  std::string name_;                    // of what is made
-  bool lost_ = false;                   // players were left behind
-  std::atomic<bool> line_ended_{true};  // of the progress
+  std::unique_ptr<ThreadRunner> runner_;  // of all rounds: what is made anew is another object to the target
+  std::string name_;                      // of what is made
+  bool lost_ = false;                     // threads were left behind
+  std::atomic<bool> line_ended_{true};    // of the progress
 };
 
 int run(Options options, const std::atomic<int>& stop) {

@@ -22,11 +22,11 @@
 #include "cluster/ranks.hpp"
 #include "existing_target.hpp"
 #include "lantest_report.hpp"
-#include "stage/stage.hpp"
 #include "subcommand.hpp"
 #include "targets/afp/commands.hpp"
 #include "targets/afp/settings.hpp"
 #include "targets/wire/url.hpp"
+#include "threads/thread_runner.hpp"
 #include "workloads/lantest/afp_run.hpp"
 #include "workloads/lantest/dircache.hpp"
 #include "workloads/lantest/op_tests.hpp"
@@ -262,29 +262,29 @@ class Lantest {
     CommonStart with_ranks(count(), meeting());
     std::vector<std::unique_ptr<Target>> targets;
     std::vector<const OpTests*> tests;
-    std::vector<Part> parts;
-    Stage stage(clock_);
+    std::vector<SimThreadSpec> parts;
+    ThreadRunner runner(clock_);
     cluster_.on_all([&] {
       for (unsigned i = 0; i < count(); ++i) {
         targets.push_back(open_existing(options_.url, clock_));
-        stage.add(*targets.back(), 1);
+        runner.add(*targets.back(), 1);
       }
     });
     for (unsigned i = 0; i < count(); ++i) {
-      auto player = std::make_unique<OpTests>(settings, number(i), clock_, count() > 1 ? &start : nullptr,
+      auto thread = std::make_unique<OpTests>(settings, number(i), clock_, count() > 1 ? &start : nullptr,
                                               ranks_.several() ? &with_ranks : nullptr,
                                               [this, i](unsigned iteration, unsigned test, const Measures& measures) {
                                                 report_.test_ended(session(i), iteration, test, measures, false);
                                               });
-      tests.push_back(player.get());
-      parts.push_back({std::move(player), i, i});
+      tests.push_back(thread.get());
+      parts.push_back({std::move(thread), i, i});
     }
     report_.say(fmt::format("Working on {}, by operations ({})\n\n", targets[0]->name(), way_to(targets[0]->name())));
-    Played played;
-    ranks_.work_and_meet([&] { played = stage.play(parts, {.stop = &stop_}); });
+    RunnerResult measured;
+    ranks_.work_and_meet([&] { measured = runner.run(parts, {.stop = &stop_}); });
     std::vector<SessionEnd> ends;
     for (const OpTests* t : tests)
-      ends.push_back({t->results(), t->failure(), t->directory(), t->made(), t->removed() && !played.abandoned});
+      ends.push_back({t->results(), t->failure(), t->directory(), t->made(), t->removed() && !measured.abandoned});
     const int status = finish(ends, targets[0]->name());
     if (status == 0 && cluster_.root() && !tests[0]->impossible().empty())
       fmt::print(stderr, "fsbench lantest: test {} is not possible on this target\n", tests[0]->impossible());

@@ -15,8 +15,8 @@
 #include "cluster/rank_options.hpp"
 #include "existing_target.hpp"
 #include "nfstest_output.hpp"
-#include "stage/stage.hpp"
 #include "subcommand.hpp"
+#include "threads/thread_runner.hpp"
 #include "workloads/nfstest/nfstest.hpp"
 
 namespace fsr::fsbench {
@@ -61,7 +61,7 @@ class Test {
       listener.starting = [this](uint64_t iteration, uint64_t size) { printer_->starting(iteration, size); };
       listener.ended = [this](const StageResult& result) { printer_->ended(result); };
     }
-    const Ending ending = Nfstest(cluster_, *stage_, *target_, clock_, settings_, stop_).run(sizes, role, listener);
+    const Ending ending = Nfstest(cluster_, *runner_, *target_, clock_, settings_, stop_).run(sizes, role, listener);
     return printer_ ? printer_->end(ending) : 0;
   }
 
@@ -71,8 +71,8 @@ class Test {
   void open() {
     if (cluster_.root()) printer_.emplace(settings_, cluster_, options_.output);
     target_ = open_existing(settings_.folder, clock_);
-    stage_ = std::make_unique<Stage>(clock_);
-    stage_->add(*target_, 1);
+    runner_ = std::make_unique<ThreadRunner>(clock_);
+    runner_->add(*target_, 1);
   }
 
   const Options& options_;
@@ -81,7 +81,7 @@ class Test {
   const Settings settings_;
   MonotonicClock clock_;
   std::unique_ptr<Target> target_;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<ThreadRunner> runner_;
   std::optional<NfstestPrinter> printer_;  // on the root
 };
 

@@ -21,12 +21,12 @@
 #include "existing_target.hpp"
 #include "rank_table.hpp"
 #include "response_json.hpp"
-#include "stage/stage.hpp"
 #include "subcommand.hpp"
+#include "threads/thread_runner.hpp"
 #include "workloads/postmark/commands.hpp"
 #include "workloads/postmark/copies_result.hpp"
 #include "workloads/postmark/counts.hpp"
-#include "workloads/postmark/player.hpp"
+#include "workloads/postmark/postmark_thread.hpp"
 
 namespace fsr::fsbench {
 
@@ -88,41 +88,41 @@ class Postmark {
     MonotonicClock clock;
     clock.heed(stop_);
     std::vector<std::unique_ptr<Target>> targets;
-    Stage stage(clock);
+    ThreadRunner runner(clock);
     cluster_.on_all([&] {
       std::vector<Location> locations = settings.locations;
       if (locations.empty()) locations.push_back({"."});
       for (const Location& location : locations) {
         targets.push_back(open_existing(location.name, clock));
-        stage.add(*targets.back(), options_.streams == 1 ? 1 : 0);
+        runner.add(*targets.back(), options_.streams == 1 ? 1 : 0);
       }
     });
     CopiesResult mine;
-    ranks_.work([&] { mine = play_copies(settings, stage); });
+    ranks_.work([&] { mine = play_copies(settings, runner); });
     const auto all = ranks_.gather(mine);
     return cluster_.root() ? summary(settings, all) : "";
   }
 
-  CopiesResult play_copies(const Settings& settings, Stage& stage) {
+  CopiesResult play_copies(const Settings& settings, ThreadRunner& runner) {
     const unsigned copies = options_.streams * cluster_.size(), first = options_.streams * cluster_.rank();
-    std::vector<Part> parts;
-    std::vector<const PostmarkPlayer*> players;
+    std::vector<SimThreadSpec> parts;
+    std::vector<const PostmarkThread*> threads;
     for (unsigned i = 0; i < options_.streams; ++i) {
-      auto player = std::make_unique<PostmarkPlayer>(settings, copies == 1 ? 0 : first + i + 1, umask_,
+      auto thread = std::make_unique<PostmarkThread>(settings, copies == 1 ? 0 : first + i + 1, umask_,
                                                      cluster_.root() && i == 0 && !options_.json);
-      players.push_back(player.get());
-      parts.push_back({std::move(player), 0, i});
+      threads.push_back(thread.get());
+      parts.push_back({std::move(thread), 0, i});
     }
-    Played played = stage.play(parts, {.stop = &stop_});
+    RunnerResult measured = runner.run(parts, {.stop = &stop_});
     CopiesResult result;
-    result.tally = std::move(played.counts);
-    result.elapsed = played.ended - played.started;
-    result.transactions = settings.transactions * int64_t(players.size());
+    result.tally = std::move(measured.counts);
+    result.elapsed = measured.ended - measured.started;
+    result.transactions = settings.transactions * int64_t(threads.size());
     result.stopped = stop_.load() != 0;
-    for (const PostmarkPlayer* player : players) {
-      result.counts.add(player->counts());
-      result.out_of_files += player->out_of_files();
-      result.add_errors(player->errors(), player->error_count());
+    for (const PostmarkThread* thread : threads) {
+      result.counts.add(thread->counts());
+      result.out_of_files += thread->out_of_files();
+      result.add_errors(thread->errors(), thread->error_count());
     }
     return result;
   }

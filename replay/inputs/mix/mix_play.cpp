@@ -13,8 +13,8 @@
 #include "engine/verify.hpp"
 #include "measure/heartbeat.hpp"
 #include "op_source.hpp"
-#include "stage/seat.hpp"
-#include "stage/stage.hpp"
+#include "threads/sim_context.hpp"
+#include "threads/thread_runner.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
@@ -31,10 +31,10 @@ struct Shared {
   std::atomic<bool> failed{false};  // and that ends the play
 };
 
-class MixPlayer final : public Player {
+class MixThread final : public SimThread {
  public:
   // The stream number `index` of several; `calls`: of its own.
-  MixPlayer(const MixPlan& plan, const StreamFiles& files, const SizeModel& sizes, uint64_t seed, uint64_t index,
+  MixThread(const MixPlan& plan, const StreamFiles& files, const SizeModel& sizes, uint64_t seed, uint64_t index,
             uint64_t streams, uint64_t calls, const RunOptions& options, Shared& shared)
       : options_(options),
         shared_(shared),
@@ -47,19 +47,19 @@ class MixPlayer final : public Player {
         dealer_(plan, Random(seed, kDeckOfStream + files.number)),
         verifier_(false, options.mismatches) {}
 
-  Actor play(Seat& seat) override {
+  SimTask run(SimContext& sim) override {
     OpBatch batch;
-    for (uint64_t call = 0; call < calls_ && !seat.ended() && !shared_.failed.load(std::memory_order_relaxed); ++call) {
+    for (uint64_t call = 0; call < calls_ && !sim.ended() && !shared_.failed.load(std::memory_order_relaxed); ++call) {
       batch.clear();
       Op& op = batch.ops.emplace_back();
       op.seq = streams_ * call + index_;
       dealer_.deal(stream_, op, batch.arena);
-      How how;
+      PerformOptions how;
       if (op.kind == OpKind::write)
         how = {.payload = Payload::shared().get(op.object, op.offset, op.length, scratch_), .generated = true};
-      kinds_[unsigned(op.kind)].approximate += seat.target().fidelity(op) == Fidelity::approximate;
-      const Outcome& outcome = co_await seat.perform(op, Row(op.kind), how);
-      look_at(seat, op, outcome);
+      kinds_[unsigned(op.kind)].approximate += sim.target().fidelity(op) == Fidelity::approximate;
+      const Outcome& outcome = co_await sim.perform(op, Row(op.kind), how);
+      look_at(sim, op, outcome);
     }
   }
 
@@ -82,15 +82,15 @@ class MixPlayer final : public Player {
     uint64_t matched = 0, differed = 0, approximate = 0;
   };
 
-  void look_at(Seat& seat, const Op& op, const Outcome& outcome) {
+  void look_at(SimContext& sim, const Op& op, const Outcome& outcome) {
     Kind& kind = kinds_[unsigned(op.kind)];
     auxiliary_ += outcome.auxiliary;
     objects_.insert(op.object);
     if (outcome.error != 0) {
-      seat.count(kFailing, {.due = seat.issued(), .from = seat.issued(), .to = outcome.completed});
+      sim.count(kFailing, {.due = sim.issued(), .from = sim.issued(), .to = outcome.completed});
       if (is_no_answer(outcome.error)) {
         ++shared_.unanswered;
-        unanswered_.add(outcome.completed - seat.issued());
+        unanswered_.add(outcome.completed - sim.issued());
       }
     }
     if (verifier_.check(op, outcome, false) == Match::matched) {
@@ -118,12 +118,12 @@ class MixPlayer final : public Player {
 };
 
 // What a play's counts are in the words of a run.
-RunResult result_of(const Played& played) {
+RunResult result_of(const RunnerResult& measured) {
   RunResult r;
-  r.elapsed = played.ended - played.started;
-  r.failing = played.counts[kFailing].service;
+  r.elapsed = measured.ended - measured.started;
+  r.failing = measured.counts[kFailing].service;
   for (unsigned i = 0; i < kOpKinds; ++i) {
-    const Cell& cell = played.counts[i];
+    const Cell& cell = measured.counts[i];
     KindResult& kind = r.kinds[i];
     kind.issued = cell.count + cell.failed;
     kind.ok = cell.count;
@@ -136,12 +136,12 @@ RunResult result_of(const Played& played) {
     if (OpKind(i) != OpKind::write) r.bytes_read += cell.bytes;
     if (OpKind(i) != OpKind::read) r.bytes_written += cell.bytes;
   }
-  for (const Unfinished& call : played.unfinished) {
+  for (const Unfinished& call : measured.unfinished) {
     ++r.kinds[call.row].issued;
     ++r.operations;
     r.open.add(call.lasts);
   }
-  r.unfinished = played.unfinished.size();
+  r.unfinished = measured.unfinished.size();
   return r;
 }
 
@@ -152,15 +152,15 @@ MixPlay::MixPlay(const MixPlan& plan, const WorkingSet& set, const SizeModel& si
 
 RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) {
   Shared shared;
-  Stage stage(clock, options.inline_workers);
-  const unsigned workers = stage.add(target, options.workers), streams = unsigned(set_.streams().size());
-  std::vector<Part> parts;
-  std::vector<MixPlayer*> players;
+  ThreadRunner runner(clock, options.inline_workers);
+  const unsigned workers = runner.add(target, options.workers), streams = unsigned(set_.streams().size());
+  std::vector<SimThreadSpec> parts;
+  std::vector<MixThread*> threads;
   for (const StreamFiles& files : set_.streams()) {
-    const uint64_t index = players.size(), calls = calls_ ? calls_ / streams + (index < calls_ % streams) : UINT64_MAX;
-    auto player = std::make_unique<MixPlayer>(plan_, files, sizes_, seed_, index, streams, calls, options, shared);
-    players.push_back(player.get());
-    parts.push_back({std::move(player), 0, unsigned(parts.size())});
+    const uint64_t index = threads.size(), calls = calls_ ? calls_ / streams + (index < calls_ % streams) : UINT64_MAX;
+    auto thread = std::make_unique<MixThread>(plan_, files, sizes_, seed_, index, streams, calls, options, shared);
+    threads.push_back(thread.get());
+    parts.push_back({std::move(thread), 0, unsigned(parts.size())});
   }
 
   if (options.meet)
@@ -195,18 +195,18 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
     counts = {};
     counts_from = interval.to;
   };
-  const Played played = stage.play(parts, {.duration = options.duration,
-                                           .interval = options.progress_every,
-                                           .on_interval = told,
-                                           .record = options.record,
-                                           .heartbeat = &heartbeat,
-                                           .stop = options.stop});
+  const RunnerResult measured = runner.run(parts, {.duration = options.duration,
+                                                   .interval = options.progress_every,
+                                                   .on_interval = told,
+                                                   .record = options.record,
+                                                   .heartbeat = &heartbeat,
+                                                   .stop = options.stop});
   silence.end();
   heartbeat.stop();
 
-  RunResult r = result_of(played);
-  r.began = played.started;
-  r.workers = stage.workers(workers);
+  RunResult r = result_of(measured);
+  r.began = measured.started;
+  r.workers = runner.workers(workers);
   r.streams = streams;
   r.unanswered = shared.unanswered;
   r.silent = silence.total();
@@ -214,12 +214,12 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
   r.stood_still = heartbeat.total();
   r.longest_stand = heartbeat.longest();
   r.stopped_on_error = shared.failed;
-  r.stopped = played.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
+  r.stopped = measured.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
   dealt_.resize(plan_.procedures.size());
-  for (MixPlayer* player : players) {
-    player->merge_into(r);
+  for (MixThread* thread : threads) {
+    thread->merge_into(r);
     for (size_t i = 0; i < dealt_.size(); ++i)
-      for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += player->dealt()[i][kind];
+      for (unsigned kind = 0; kind < kOpKinds; ++kind) dealt_[i][kind] += thread->dealt()[i][kind];
   }
   r.response.merge(r.open);
   Mismatch::keep_first(r.mismatches, options.mismatches);

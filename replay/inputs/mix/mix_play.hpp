@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mix as fast as possible: each stream is a player, whose next call is made when the one before was answered. Streams go at
+// A mix as fast as possible: each stream is a thread, whose next call is made when the one before was answered. Streams go at
 // speeds of their own, so that a slow one holds back no other.
 //
 // The same seed gives each stream the same calls, however many of them it comes to in a given time. A number of calls is shared

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "stage/seat.hpp"
+#include "threads/sim_context.hpp"
 
 namespace fsr::bonnie {
 
@@ -19,10 +19,10 @@ static uint32_t flags_for(Phase phase, const Settings& settings) {
 
 Task BigFile::make(Phase phase) {
   Op gone{.kind = OpKind::unlink, .object = course_.file, .parent = kRootObject, .name = course_.name};
-  co_await seat_.perform(gone);  // which it may be already
+  co_await sim_.perform(gone);  // which it may be already
   course_.file = kNoObject;
-  const ObjectId object = seat_.new_object();
-  handle_ = seat_.new_handle();
+  const ObjectId object = sim_.new_object();
+  handle_ = sim_.new_handle();
   const Op op{.kind = OpKind::create,
               .mode = 0600 & ~course_.umask,
               .open_flags = flags_for(phase, course_.settings) | O_CREAT | O_EXCL,
@@ -30,15 +30,15 @@ Task BigFile::make(Phase phase) {
               .parent = kRootObject,
               .handle = handle_,
               .name = course_.name};
-  if (int error = (co_await seat_.perform(op)).error) co_return course_.fail(phase, "can't create " + course_.name, error);
+  if (int error = (co_await sim_.perform(op)).error) co_return course_.fail(phase, "can't create " + course_.name, error);
   course_.file = object;
   co_return 0;
 }
 
 Task BigFile::open(Phase phase) {
-  handle_ = seat_.new_handle();
+  handle_ = sim_.new_handle();
   const Op op{.kind = OpKind::open, .open_flags = flags_for(phase, course_.settings), .object = course_.file, .handle = handle_};
-  const int error = (co_await seat_.perform(op)).error;
+  const int error = (co_await sim_.perform(op)).error;
   co_return error ? course_.fail(phase, "can't open " + course_.name, error) : 0;
 }
 
@@ -51,7 +51,7 @@ int BigFile::fail(Phase phase, const Op& op, const Outcome& outcome) {
 Task BigFile::read(Phase phase, char* to, uint64_t length, uint64_t offset) {
   for (uint64_t done = 0; done < length;) {
     const Op op = reading(offset + done, length - done);
-    const Outcome& outcome = co_await seat_.perform(op, kUncounted, {.want_data = true});
+    const Outcome& outcome = co_await sim_.perform(op, kUncounted, {.want_data = true});
     if (outcome.error != 0 || outcome.result == 0) co_return fail(phase, op, outcome);
     memcpy(to + done, outcome.data.data(), outcome.data.size());
     done += outcome.result;
@@ -61,14 +61,14 @@ Task BigFile::read(Phase phase, char* to, uint64_t length, uint64_t offset) {
 
 Task BigFile::sync(Phase phase) {
   const Op op{.kind = OpKind::fsync, .object = course_.file, .handle = handle_};
-  const int error = (co_await seat_.perform(op)).error;
+  const int error = (co_await sim_.perform(op)).error;
   co_return error ? course_.fail(phase, "can't sync " + course_.name, error) : 0;
 }
 
 Task BigFile::sync_and_close(Phase phase) {
   const int unsynced = co_await sync(phase);
   const Op op{.kind = OpKind::release, .object = course_.file, .handle = handle_};
-  const int error = (co_await seat_.perform(op)).error;
+  const int error = (co_await sim_.perform(op)).error;
   co_return unsynced ? unsynced : error ? course_.fail(phase, "can't close " + course_.name, error) : 0;
 }
 

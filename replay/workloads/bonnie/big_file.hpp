@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The big file while a player has it open.
+// The big file while a thread has it open.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 #include "workloads/bonnie/course.hpp"
 
 namespace fsr {
-class Seat;
+class SimContext;
 }
 
 namespace fsr::bonnie {
 
-// Every Task yields 0 or an errno, which the course then knows of. Lives no longer than the course and the seat.
+// Every Task yields 0 or an errno, which the course then knows of. Lives no longer than the course and the sim.
 class BigFile {
  public:
-  BigFile(Course& course, Seat& seat) : course_(course), seat_(seat) {}
+  BigFile(Course& course, SimContext& sim) : course_(course), sim_(sim) {}
 
   Task make(Phase phase);  // anew
   Task open(Phase phase);
@@ -41,7 +41,7 @@ class BigFile {
   int fail(Phase phase, const Op& op, const Outcome& outcome);
 
   Course& course_;
-  Seat& seat_;
+  SimContext& sim_;
   HandleId handle_ = 0;
 };
 

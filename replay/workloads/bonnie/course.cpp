@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "stage/seat.hpp"
+#include "threads/sim_context.hpp"
 
 namespace fsr::bonnie {
 
@@ -28,10 +28,10 @@ const char* words(Phase phase, bool old) {
 
 }  // namespace
 
-Task Course::begin(Seat& seat, Phase phase) {
+Task Course::begin(SimContext& sim, Phase phase) {
   if (meet) {
     std::string why;
-    co_await seat.blocking([&] { why = meet(phase); });
+    co_await sim.blocking([&] { why = meet(phase); });
     if (!why.empty()) {
       wrong(why);
       co_return ECANCELED;

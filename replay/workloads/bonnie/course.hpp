@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the players of one course through the tests share. They play one after the other; of seekers, which play at the same time,
+// What the threads of one course through the tests share. They play one after the other; of seekers, which play at the same time,
 // the first alone calls begin(). fail() is thread-safe, and so must `say` be.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "workloads/bonnie/settings.hpp"
 
 namespace fsr {
-class Seat;
+class SimContext;
 }
 
 namespace fsr::bonnie {
@@ -38,7 +38,7 @@ class Course {
   std::string left;           // what could not be removed, one line
   ObjectId file = kNoObject;  // the big file, while it exists
 
-  Task begin(Seat& seat, Phase phase);  // meets and tells; 0 or an errno
+  Task begin(SimContext& sim, Phase phase);  // meets and tells; 0 or an errno
   void end(Phase phase, const Measured& measured);
   // Keeps the first failure. Returns `error`.
   int fail(Phase phase, const std::string& what, int error);

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "base/target.hpp"
-#include "stage/seat.hpp"
+#include "threads/sim_context.hpp"
 
 namespace fsr::bonnie {
 
@@ -18,15 +18,15 @@ int SmallFiles::fail(const char* what, const std::string& name, int error) {
 }
 
 Task SmallFiles::make_directory(ObjectId parent, const std::string& name, ObjectId* made) {
-  const Op op{.kind = OpKind::mkdir, .mode = 0700 & ~course_.umask, .object = seat_.new_object(), .parent = parent, .name = name};
-  if (int error = (co_await seat_.perform(op)).error) co_return fail("make directory", name, error);
+  const Op op{.kind = OpKind::mkdir, .mode = 0700 & ~course_.umask, .object = sim_.new_object(), .parent = parent, .name = name};
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("make directory", name, error);
   *made = op.object;
   co_return 0;
 }
 
 Task SmallFiles::open_directory(ObjectId directory, HandleId* handle) {
-  const Op op{.kind = OpKind::opendir, .open_flags = O_RDONLY | O_DIRECTORY, .object = directory, .handle = seat_.new_handle()};
-  if (int error = (co_await seat_.perform(op)).error) co_return fail("open", "a directory", error);
+  const Op op{.kind = OpKind::opendir, .open_flags = O_RDONLY | O_DIRECTORY, .object = directory, .handle = sim_.new_handle()};
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("open", "a directory", error);
   *handle = op.handle;
   co_return 0;
 }
@@ -35,7 +35,7 @@ Task SmallFiles::close_directory(ObjectId directory, HandleId* handle) {
   if (*handle == 0) co_return 0;
   const Op op{.kind = OpKind::releasedir, .object = directory, .handle = *handle};
   *handle = 0;
-  const int error = (co_await seat_.perform(op)).error;
+  const int error = (co_await sim_.perform(op)).error;
   co_return error ? fail("close", "a directory", error) : 0;
 }
 
@@ -59,7 +59,7 @@ Task SmallFiles::remove_directory(unsigned number) {
   int error = co_await close_directory(directory.object, &directory.to_sync);
   if (error || directory.object == top_ || directory.object == kNoObject) co_return error;
   const Op op{.kind = OpKind::rmdir, .object = directory.object, .parent = top_, .name = directory.name};
-  error = (co_await seat_.perform(op)).error;
+  error = (co_await sim_.perform(op)).error;
   if (error) co_return fail("remove directory", directory.name, error);
   directory.object = kNoObject;
   co_return 0;
@@ -67,7 +67,7 @@ Task SmallFiles::remove_directory(unsigned number) {
 
 Task SmallFiles::remove_top() {
   const Op op{.kind = OpKind::rmdir, .object = top_, .parent = kRootObject, .name = course_.name};
-  if (int error = (co_await seat_.perform(op)).error) co_return fail("remove directory", course_.name, error);
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("remove directory", course_.name, error);
   top_ = kNoObject;
   directories_.clear();
   co_return 0;
@@ -76,7 +76,7 @@ Task SmallFiles::remove_top() {
 // Targets that have no such request are as far as they can be.
 Task SmallFiles::sync_everything() {
   const Op op{.kind = OpKind::syncfs, .object = kRootObject};
-  const int error = (co_await seat_.perform(op)).error;
+  const int error = (co_await sim_.perform(op)).error;
   co_return error&& error != EOPNOTSUPP ? fail("sync", "the file system", error) : 0;
 }
 
@@ -84,7 +84,7 @@ Task SmallFiles::sync_directory(unsigned directory) {
   if (!course_.settings.syncs) co_return 0;
   const Directory& d = directories_[directory];
   const Op op{.kind = OpKind::fsyncdir, .object = d.object, .handle = d.to_sync};
-  const int error = (co_await seat_.perform(op)).error;
+  const int error = (co_await sim_.perform(op)).error;
   co_return error ? fail("sync directory", d.name, error) : 0;
 }
 
@@ -92,33 +92,33 @@ Task SmallFiles::create(unsigned directory, const std::string& name, int64_t siz
   Op op{.kind = OpKind::create,
         .mode = 0600 & ~course_.umask,
         .open_flags = O_CREAT | O_EXCL | O_WRONLY,
-        .object = made ? seat_.new_object() : kNoObject,
+        .object = made ? sim_.new_object() : kNoObject,
         .parent = directories_[directory].object,
-        .handle = seat_.new_handle(),
+        .handle = sim_.new_handle(),
         .name = name};
-  if (int error = (co_await seat_.perform(op)).error) co_return fail("create file", name, error);
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("create file", name, error);
   if (made) *made = op.object;
   int error = 0;
   for (int64_t at = 0; at < size && error == 0; at += int64_t(buffer_.size())) {
     const uint64_t length = std::min(uint64_t(size - at), uint64_t(buffer_.size()));
     const Op write{.kind = OpKind::write, .object = op.object, .handle = op.handle, .offset = uint64_t(at), .length = length};
-    const Outcome& outcome = co_await seat_.perform(write, kUncounted, {.payload = {buffer_.data(), length}});
+    const Outcome& outcome = co_await sim_.perform(write, kUncounted, {.payload = {buffer_.data(), length}});
     error = outcome.error ? outcome.error : outcome.result != length ? ENOSPC : 0;
   }
   if (error == 0 && course_.settings.syncs) {
     const Op sync{.kind = OpKind::fsync, .object = op.object, .handle = op.handle};
-    error = (co_await seat_.perform(sync)).error;
+    error = (co_await sim_.perform(sync)).error;
     if (error == 0) error = co_await sync_directory(directory);
   }
   const Op close{.kind = OpKind::release, .object = op.object, .handle = op.handle};
-  const int closed = (co_await seat_.perform(close)).error;
+  const int closed = (co_await sim_.perform(close)).error;
   if (error == 0) error = closed;
   co_return error ? fail("write file", name, error) : 0;
 }
 
 Task SmallFiles::link(ObjectId file, unsigned directory, const std::string& name) {
   const Op op{.kind = OpKind::link, .object = file, .parent2 = directories_[directory].object, .name2 = name};
-  if (int error = (co_await seat_.perform(op)).error) co_return fail("create link", name, error);
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("create link", name, error);
   co_return co_await sync_directory(directory);
 }
 
@@ -126,12 +126,9 @@ Task SmallFiles::symlink(const std::string& target, unsigned directory, const st
   first_ = target;
   // The original leaves the directory out, so that symlinks in others lead nowhere and its next test fails.
   const std::string path = directory == first_directory_ ? target : "../" + directories_[first_directory_].name + "/" + target;
-  const Op op{.kind = OpKind::symlink,
-              .object = seat_.new_object(),
-              .parent = directories_[directory].object,
-              .name = name,
-              .data = path};
-  if (int error = (co_await seat_.perform(op)).error) co_return fail("create symlink", name, error);
+  const Op op{
+      .kind = OpKind::symlink, .object = sim_.new_object(), .parent = directories_[directory].object, .name = name, .data = path};
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("create symlink", name, error);
   *made = op.object;
   co_return co_await sync_directory(directory);
 }
@@ -139,22 +136,22 @@ Task SmallFiles::symlink(const std::string& target, unsigned directory, const st
 // As the kernel does for stat(2) of a symlink.
 Task SmallFiles::follow(ObjectId symlink, uint64_t* size) {
   const Op read{.kind = OpKind::readlink, .object = symlink};
-  if (int error = (co_await seat_.perform(read)).error) co_return error;
+  if (int error = (co_await sim_.perform(read)).error) co_return error;
   const Op lookup{
-      .kind = OpKind::lookup, .object = seat_.new_object(), .parent = directories_[first_directory_].object, .name = first_};
-  const Outcome& outcome = co_await seat_.perform(lookup, kUncounted, {.want_attr = true});
+      .kind = OpKind::lookup, .object = sim_.new_object(), .parent = directories_[first_directory_].object, .name = first_};
+  const Outcome& outcome = co_await sim_.perform(lookup, kUncounted, {.want_attr = true});
   *size = outcome.attr.size;
   co_return outcome.error;
 }
 
 Task SmallFiles::look_at(unsigned directory, const std::string& name, ObjectId known) {
   const Op op{.kind = OpKind::lookup, .object = known, .parent = directories_[directory].object, .name = name};
-  Outcome seen = co_await seat_.perform(op, kUncounted, {.want_attr = true});
+  Outcome seen = co_await sim_.perform(op, kUncounted, {.want_attr = true});
   const bool empty = (seen.attr.valid & kAttrSize) && seen.attr.size == 0;
-  if (seen.error == 0 && !empty && !known) co_return co_await look_at(directory, name, seat_.new_object());
+  if (seen.error == 0 && !empty && !known) co_return co_await look_at(directory, name, sim_.new_object());
   if (seen.error == 0 && !(seen.attr.valid & kAttrSize)) {
     const Op getattr{.kind = OpKind::getattr, .object = op.object};
-    seen = co_await seat_.perform(getattr);
+    seen = co_await sim_.perform(getattr);
   }
   uint64_t size = seen.attr.size;
   if (seen.error == 0 && S_ISLNK(seen.attr.mode)) seen.error = co_await follow(op.object, &size);
@@ -164,24 +161,24 @@ Task SmallFiles::look_at(unsigned directory, const std::string& name, ObjectId k
 }
 
 Task SmallFiles::read(const std::string& name, ObjectId object, uint64_t size) {
-  const Op open{.kind = OpKind::open, .open_flags = O_RDONLY, .object = object, .handle = seat_.new_handle()};
-  if (int error = (co_await seat_.perform(open)).error) co_return fail("open file", name, error);
+  const Op open{.kind = OpKind::open, .open_flags = O_RDONLY, .object = object, .handle = sim_.new_handle()};
+  if (int error = (co_await sim_.perform(open)).error) co_return fail("open file", name, error);
   int error = 0;
   for (uint64_t at = 0; at < size && error == 0; at += buffer_.size()) {
     const uint64_t length = std::min<uint64_t>(size - at, buffer_.size());
     const Op op{.kind = OpKind::read, .object = object, .handle = open.handle, .offset = at, .length = length};
-    const Outcome& outcome = co_await seat_.perform(op, kUncounted, {.want_data = true});
+    const Outcome& outcome = co_await sim_.perform(op, kUncounted, {.want_data = true});
     error = outcome.error ? outcome.error : outcome.result != length ? ENODATA : 0;
   }
   const Op close{.kind = OpKind::release, .object = object, .handle = open.handle};
-  const int closed = (co_await seat_.perform(close)).error;
+  const int closed = (co_await sim_.perform(close)).error;
   if (error == 0) error = closed;
   co_return error ? fail("read file", name, error) : 0;
 }
 
 Task SmallFiles::remove(unsigned directory, const std::string& name, ObjectId known) {
   const Op op{.kind = OpKind::unlink, .object = known, .parent = directories_[directory].object, .name = name};
-  if (int error = (co_await seat_.perform(op)).error) co_return fail("delete file", name, error);
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("delete file", name, error);
   co_return co_await sync_directory(directory);
 }
 
@@ -194,7 +191,7 @@ Task SmallFiles::list(unsigned directory, std::vector<std::string>* names) {
   constexpr uint64_t kBuffer = 32768;  // readdir(3)'s
   Directory& d = directories_[directory];
   const Op op{.kind = OpKind::readdir, .object = d.object, .handle = d.to_list, .offset = d.listed, .length = kBuffer};
-  const Outcome& outcome = co_await seat_.perform(op);
+  const Outcome& outcome = co_await sim_.perform(op);
   names->clear();
   if (outcome.error) co_return fail("list directory", d.name, outcome.error);
   d.listed += outcome.entries.size();

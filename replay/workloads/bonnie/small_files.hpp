@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A directory of small files, perhaps spread over subdirectories, and what bonnie++ does to one of them at a time.
 //
-// Every Task yields 0 or an errno, which the course then knows of. One seat uses it.
+// Every Task yields 0 or an errno, which the course then knows of. One sim uses it.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 #include "workloads/bonnie/course.hpp"
 
 namespace fsr {
-class Seat;
+class SimContext;
 }
 
 namespace fsr::bonnie {
 
 class SmallFiles {
  public:
-  SmallFiles(Course& course, Seat& seat) : course_(course), seat_(seat), buffer_(size_t(course.settings.file_chunk)) {}
+  SmallFiles(Course& course, SimContext& sim) : course_(course), sim_(sim), buffer_(size_t(course.settings.file_chunk)) {}
 
   void enter(Phase phase) { phase_ = phase; }  // for messages
   unsigned directories() const { return unsigned(directories_.size()); }
@@ -61,7 +61,7 @@ class SmallFiles {
   int fail(const char* what, const std::string& name, int error);
 
   Course& course_;
-  Seat& seat_;
+  SimContext& sim_;
   PageBuffer buffer_;  // zeros
   Phase phase_ = kCreateSequential;
   ObjectId top_ = kNoObject;

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "base/task.hpp"
-#include "stage/barrier.hpp"
-#include "stage/seat.hpp"
+#include "threads/barrier.hpp"
+#include "threads/sim_context.hpp"
 #include "workloads/lantest/settings.hpp"
 #include "workloads/lantest/stopwatch.hpp"
 #include "workloads/lantest/zeros.hpp"
 
 namespace fsr::lantest {
 
-class OpTests final : public Player {
+class OpTests final : public SimThread {
  public:
   // At the end of each test, on the thread of the stage's worker; iterations count from 1.
   using Told = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
@@ -25,7 +25,7 @@ class OpTests final : public Player {
   // `session` as for test_directory(). `start`: where several sessions meet before the measured part of each test. `common`:
   // where one that has its worker for itself does.
   OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, CommonStart* common, Told told);
-  Actor play(Seat& seat) override;
+  SimTask run(SimContext& sim) override;
 
   const Results& results() const { return results_; }
   const std::string& failure() const { return failure_; }        // "iteration 1, test 2: create of 'File.big': File exists"
@@ -41,36 +41,36 @@ class OpTests final : public Player {
     bool is_directory;
   };
 
-  Task run_all(Seat& seat);
-  Task clear(Seat& seat);
-  Task perform(Seat& seat, Test test);
-  bool possible(Seat& seat, Test test);
-  Task begin(Seat& seat);  // the measured part
+  Task run_all(SimContext& sim);
+  Task clear(SimContext& sim);
+  Task perform(SimContext& sim, Test test);
+  bool possible(SimContext& sim, Test test);
+  Task begin(SimContext& sim);  // the measured part
 
   // One operation, counted by its kind where it is measured. 0 or what it failed with.
-  Task step(Seat& seat, const Op& op, const std::string& about, const How& how = {});
-  Task look(Seat& seat, ObjectId parent, const std::string& name, ObjectId known);
-  Task create(Seat& seat, ObjectId parent, const std::string& name, ObjectId* made, uint64_t bytes = 0);
-  Task make_dir(Seat& seat, ObjectId parent, const std::string& name, ObjectId* made);
-  Task remove(Seat& seat, ObjectId object);
-  Task open(Seat& seat, ObjectId object, uint32_t flags);  // open_ and handle_
-  Task close(Seat& seat);
-  Task move_bytes(Seat& seat, OpKind kind, uint64_t bytes);  // of the open file, from its beginning
+  Task step(SimContext& sim, const Op& op, const std::string& about, const PerformOptions& how = {});
+  Task look(SimContext& sim, ObjectId parent, const std::string& name, ObjectId known);
+  Task create(SimContext& sim, ObjectId parent, const std::string& name, ObjectId* made, uint64_t bytes = 0);
+  Task make_dir(SimContext& sim, ObjectId parent, const std::string& name, ObjectId* made);
+  Task remove(SimContext& sim, ObjectId object);
+  Task open(SimContext& sim, ObjectId object, uint32_t flags);  // open_ and handle_
+  Task close(SimContext& sim);
+  Task move_bytes(SimContext& sim, OpKind kind, uint64_t bytes);  // of the open file, from its beginning
 
-  Task read_small(Seat& seat);
-  Task write_big(Seat& seat);
-  Task read_big(Seat& seat);
-  Task lock_and_unlock(Seat& seat);
-  Task create_files(Seat& seat);
-  Task list(Seat& seat);
-  Task list_files(Seat& seat);
-  Task remove_files(Seat& seat);
-  Task make_tree(Seat& seat);
-  Task make_dirs(Seat& seat, ObjectId parent, unsigned count, unsigned depth);
-  Task hit_cache(Seat& seat);
-  Task mix(Seat& seat);
-  Task walk_deep(Seat& seat);
-  Task validate(Seat& seat);
+  Task read_small(SimContext& sim);
+  Task write_big(SimContext& sim);
+  Task read_big(SimContext& sim);
+  Task lock_and_unlock(SimContext& sim);
+  Task create_files(SimContext& sim);
+  Task list(SimContext& sim);
+  Task list_files(SimContext& sim);
+  Task remove_files(SimContext& sim);
+  Task make_tree(SimContext& sim);
+  Task make_dirs(SimContext& sim, ObjectId parent, unsigned count, unsigned depth);
+  Task hit_cache(SimContext& sim);
+  Task mix(SimContext& sim);
+  Task walk_deep(SimContext& sim);
+  Task validate(SimContext& sim);
 
   const Settings& settings_;
   Barrier* const start_;

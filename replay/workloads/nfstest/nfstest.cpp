@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
-#include "stage/stage.hpp"
+#include "threads/thread_runner.hpp"
 
 namespace fsr::nfstest {
 
@@ -26,10 +26,10 @@ void Nfstest::take_reads(StageReport* report) {
   report->wire_reads = wire_reads_ - before;
 }
 
-StageReport Nfstest::play(RankWork& work, WorkPlayer::Stage stage, const std::atomic<int>* stop) {
-  std::vector<Part> parts;
-  parts.push_back({std::make_unique<WorkPlayer>(work, stage), 0, 0});
-  PlayOptions options;
+StageReport Nfstest::play(RankWork& work, WorkThread::Stage stage, const std::atomic<int>* stop) {
+  std::vector<SimThreadSpec> parts;
+  parts.push_back({std::make_unique<WorkThread>(work, stage), 0, 0});
+  RunnerOptions options;
   options.interval = cluster_.beat();
   std::optional<LostRank> lost;
   std::atomic<bool> over = false;
@@ -45,12 +45,12 @@ StageReport Nfstest::play(RankWork& work, WorkPlayer::Stage stage, const std::at
   };
   options.stop = stop;
   options.over = &over;
-  Played played = stage_.play(parts, options);
-  left_ = left_ || played.abandoned != 0;
+  RunnerResult measured = runner_.run(parts, options);
+  left_ = left_ || measured.abandoned != 0;
   if (lost) throw *lost;
   StageReport report = work.take_report();
   report.interrupted = stop && stop->load() != 0;  // the stage looks too seldom for short plays
-  report.counts = std::move(played.counts);
+  report.counts = std::move(measured.counts);
   return report;
 }
 

@@ -15,7 +15,7 @@
 
 namespace fsr {
 class Clock;
-class Stage;
+class ThreadRunner;
 class Target;
 }  // namespace fsr
 
@@ -45,9 +45,10 @@ struct Listener {
 
 class Nfstest {
  public:
-  // All outlive it. `stop`: as PlayOptions has it.
-  Nfstest(Cluster& cluster, Stage& stage, Target& target, Clock& clock, const Settings& settings, const std::atomic<int>& stop)
-      : cluster_(cluster), stage_(stage), target_(target), clock_(clock), settings_(settings), stop_(stop) {}
+  // All outlive it. `stop`: as RunnerOptions has it.
+  Nfstest(Cluster& cluster, ThreadRunner& stage, Target& target, Clock& clock, const Settings& settings,
+          const std::atomic<int>& stop)
+      : cluster_(cluster), runner_(stage), target_(target), clock_(clock), settings_(settings), stop_(stop) {}
 
   // Once, on all ranks; the ending is of use on the root. `sizes`: of files, units. The files are removed in any case.
   Ending run(const std::vector<uint64_t>& sizes, const Role& role, const Listener& listener);
@@ -56,19 +57,19 @@ class Nfstest {
   void take_turns(RankWork& work, const std::vector<uint64_t>& sizes, const Listener& listener);
   bool perform(RankWork& work, StageResult result, const Listener& listener);
   bool judge(const StageResult& result);
-  StageReport play(RankWork& work, WorkPlayer::Stage stage, const std::atomic<int>* stop);
+  StageReport play(RankWork& work, WorkThread::Stage stage, const std::atomic<int>* stop);
   void clean_up(RankWork& work);
   void take_reads(StageReport* report);
   void note_failure(unsigned rank, const std::string& what);
 
   Cluster& cluster_;
-  Stage& stage_;
+  ThreadRunner& runner_;
   Target& target_;
   Clock& clock_;
   const Settings& settings_;
   const std::atomic<int>& stop_;
   uint64_t wire_reads_ = 0;  // READ requests so far
-  bool left_ = false;        // a player that did not end
+  bool left_ = false;        // a thread that did not end
   int lost_ = -1;            // a rank
   Ending ending_;
 };

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <map>
 
-#include "stage/seat.hpp"
+#include "threads/sim_context.hpp"
 #include "workloads/stdio.hpp"
 
 namespace fsr::nfstest {
@@ -62,12 +62,12 @@ int RankWork::fail(const char* what, const Stream& stream, int error) {
   return error;
 }
 
-Task RankWork::look(Seat& seat, const Stream& stream) {
+Task RankWork::look(SimContext& sim, const Stream& stream) {
   const Op op{.kind = OpKind::getattr, .object = stream.object, .handle = stream.handle};
-  co_return (co_await seat.perform(op, kOthers)).error;
+  co_return (co_await sim.perform(op, kOthers)).error;
 }
 
-Task RankWork::put(Seat& seat, Stream& stream, uint64_t length) {
+Task RankWork::put(SimContext& sim, Stream& stream, uint64_t length) {
   for (uint64_t done = 0; done < length;) {
     const Op op{.kind = OpKind::write,
                 .object = stream.object,
@@ -75,8 +75,8 @@ Task RankWork::put(Seat& seat, Stream& stream, uint64_t length) {
                 .offset = stream.offset,
                 .length = length - done,
                 .result = length - done};  // what null: answers
-    const How how{.payload = {buffer_.data(), size_t(op.length)}};
-    const Outcome& outcome = co_await seat.perform(op, kWrites, how);
+    const PerformOptions how{.payload = {buffer_.data(), size_t(op.length)}};
+    const Outcome& outcome = co_await sim.perform(op, kWrites, how);
     if (outcome.error != 0) co_return fail("write", stream, outcome.error);
     if (outcome.result == 0) co_return fail("write", stream, ENOSPC);
     done += outcome.result;
@@ -86,7 +86,7 @@ Task RankWork::put(Seat& seat, Stream& stream, uint64_t length) {
   co_return 0;
 }
 
-Task RankWork::write_file(Seat& seat, uint64_t file) {
+Task RankWork::write_file(SimContext& sim, uint64_t file) {
   if (role_.overdue && role_.overdue()) {
     report_.error = "stopped meanwhile, for so long that the other ranks may have given it up";
     co_return ETIMEDOUT;
@@ -94,9 +94,9 @@ Task RankWork::write_file(Seat& seat, uint64_t file) {
   Stream stream;
   stream.name = name_of(role_.rank, file);
   ObjectId& object = objects_[{role_.rank, file}];
-  if (object == kNoObject) object = seat.new_object();
+  if (object == kNoObject) object = sim.new_object();
   stream.object = object;
-  stream.handle = seat.new_handle();
+  stream.handle = sim.new_handle();
   written_ = std::max(written_, file + 1);
   const Op create{.kind = OpKind::create,
                   .mode = 0666 & ~role_.umask,
@@ -105,42 +105,42 @@ Task RankWork::write_file(Seat& seat, uint64_t file) {
                   .parent = kRootObject,
                   .handle = stream.handle,
                   .name = stream.name};
-  int error = (co_await seat.perform(create, kCreates)).error;
+  int error = (co_await sim.perform(create, kCreates)).error;
   if (error) co_return fail("create", stream, error);
   Stdio stdio;
   for (uint64_t given = 0; given < size_ && error == 0;) {
     const uint64_t part = std::min(buffer_size_, size_ - given);
     given += part;
-    if (seat.ended()) {
+    if (sim.ended()) {
       error = ECANCELED;
       break;
     }
     if (settings_.direct) {
-      error = co_await put(seat, stream, part);
+      error = co_await put(sim, stream, part);
       continue;
     }
     const Stdio::Writes writes = stdio.write(int64_t(part));
-    if (writes.looks) error = co_await look(seat, stream);
-    if (error == 0) error = co_await put(seat, stream, uint64_t(writes.held));
-    if (error == 0) error = co_await put(seat, stream, uint64_t(writes.direct));
+    if (writes.looks) error = co_await look(sim, stream);
+    if (error == 0) error = co_await put(sim, stream, uint64_t(writes.held));
+    if (error == 0) error = co_await put(sim, stream, uint64_t(writes.direct));
   }
-  if (error == 0 && stdio.held() > 0) error = co_await put(seat, stream, uint64_t(stdio.held()));
+  if (error == 0 && stdio.held() > 0) error = co_await put(sim, stream, uint64_t(stdio.held()));
   if (error == 0 && role_.sync) {
     const Op sync{.kind = OpKind::fsync, .object = stream.object, .handle = stream.handle};
-    error = (co_await seat.perform(sync, kSyncs)).error;
+    error = (co_await sim.perform(sync, kSyncs)).error;
     if (error) fail("sync", stream, error);
   }
   const Op close{.kind = OpKind::release, .object = stream.object, .handle = stream.handle};
-  const int unclosed = (co_await seat.perform(close, kWriteCloses)).error;
+  const int unclosed = (co_await sim.perform(close, kWriteCloses)).error;
   if (error == 0 && unclosed) error = fail("close", stream, unclosed);
   co_return error;
 }
 
-Task RankWork::write(Seat& seat) {
-  const int64_t from = seat.now();
+Task RankWork::write(SimContext& sim) {
+  const int64_t from = sim.now();
   int error = 0;
-  for (uint64_t file = 0; file < settings_.files && error == 0 && !seat.ended(); ++file) error = co_await write_file(seat, file);
-  report_.took = seat.now() - from;
+  for (uint64_t file = 0; file < settings_.files && error == 0 && !sim.ended(); ++file) error = co_await write_file(sim, file);
+  report_.took = sim.now() - from;
   co_return error;
 }
 
@@ -155,7 +155,7 @@ void RankWork::compare(const Stream& stream, std::string_view data, unsigned wri
 }
 
 // `done`: bytes that came, fewer than `length` at the end of the file.
-Task RankWork::take(Seat& seat, Stream& stream, uint64_t length, uint64_t* done, unsigned writer) {
+Task RankWork::take(SimContext& sim, Stream& stream, uint64_t length, uint64_t* done, unsigned writer) {
   for (*done = 0; *done < length;) {
     const Op op{.kind = OpKind::read,
                 .object = stream.object,
@@ -163,8 +163,8 @@ Task RankWork::take(Seat& seat, Stream& stream, uint64_t length, uint64_t* done,
                 .offset = stream.offset,
                 .length = length - *done,
                 .result = length - *done};
-    const How how{.want_data = settings_.check};
-    const Outcome& outcome = co_await seat.perform(op, kReads, how);
+    const PerformOptions how{.want_data = settings_.check};
+    const Outcome& outcome = co_await sim.perform(op, kReads, how);
     if (outcome.error != 0) co_return fail("read", stream, outcome.error);
     if (outcome.result == 0) break;
     if (settings_.check) compare(stream, outcome.data, writer);
@@ -176,34 +176,34 @@ Task RankWork::take(Seat& seat, Stream& stream, uint64_t length, uint64_t* done,
   co_return 0;
 }
 
-Task RankWork::read_file(Seat& seat, unsigned writer, uint64_t file) {
+Task RankWork::read_file(SimContext& sim, unsigned writer, uint64_t file) {
   Stream stream;
   stream.name = name_of(writer, file);
   ObjectId& object = objects_[{writer, file}];
-  if (object == kNoObject) object = seat.new_object();
+  if (object == kNoObject) object = sim.new_object();
   stream.object = object;
-  stream.handle = seat.new_handle();
+  stream.handle = sim.new_handle();
   const Op lookup{.kind = OpKind::lookup, .object = stream.object, .parent = kRootObject, .name = stream.name};
-  if (int error = (co_await seat.perform(lookup, kLookups)).error) co_return fail("find", stream, error);
+  if (int error = (co_await sim.perform(lookup, kLookups)).error) co_return fail("find", stream, error);
   const Op open{.kind = OpKind::open, .open_flags = O_RDONLY, .object = stream.object, .handle = stream.handle};
-  int error = (co_await seat.perform(open, kOpens)).error;
+  int error = (co_await sim.perform(open, kOpens)).error;
   if (error) co_return fail("open", stream, error);
   Stdio stdio;
   uint64_t done = 0;
   for (uint64_t asked = 0; asked < size_ && error == 0;) {
     int64_t part = int64_t(std::min(buffer_size_, size_ - asked));
     asked += uint64_t(part);
-    if (seat.ended()) {
+    if (sim.ended()) {
       error = ECANCELED;
       break;
     }
     if (settings_.direct) {
-      error = co_await take(seat, stream, uint64_t(part), &done, writer);
+      error = co_await take(sim, stream, uint64_t(part), &done, writer);
       continue;
     }
     for (Stdio::Read next = stdio.read(part); next.length > 0 && error == 0; next = stdio.read(part)) {
-      if (next.looks) error = co_await look(seat, stream);
-      if (error == 0) error = co_await take(seat, stream, uint64_t(next.length), &done, writer);
+      if (next.looks) error = co_await look(sim, stream);
+      if (error == 0) error = co_await take(sim, stream, uint64_t(next.length), &done, writer);
       if (done == 0) break;
       stdio.came(int64_t(done), part);
     }
@@ -213,35 +213,35 @@ Task RankWork::read_file(Seat& seat, unsigned writer, uint64_t file) {
     if (report_.error.empty()) report_.error = fmt::format("{} has {} bytes, not {}", stream.name, stream.offset, size_);
   }
   const Op close{.kind = OpKind::release, .object = stream.object, .handle = stream.handle};
-  const int unclosed = (co_await seat.perform(close, kReadCloses)).error;
+  const int unclosed = (co_await sim.perform(close, kReadCloses)).error;
   if (error == 0 && unclosed) error = fail("close", stream, unclosed);
   co_return error;
 }
 
-Task RankWork::read(Seat& seat) {
-  const int64_t from = seat.now();
+Task RankWork::read(SimContext& sim) {
+  const int64_t from = sim.now();
   int error = 0;
-  for (uint64_t file = 0; file < settings_.files && error == 0 && !seat.ended(); ++file)
-    error = co_await read_file(seat, writer_for(role_.rank, file, role_.ranks, role_.shift), file);
-  report_.took = seat.now() - from;
+  for (uint64_t file = 0; file < settings_.files && error == 0 && !sim.ended(); ++file)
+    error = co_await read_file(sim, writer_for(role_.rank, file, role_.ranks, role_.shift), file);
+  report_.took = sim.now() - from;
   co_return error;
 }
 
-Task RankWork::remove_files(Seat& seat, unsigned rank) {
+Task RankWork::remove_files(SimContext& sim, unsigned rank) {
   for (uint64_t file = 0; file < (rank == role_.rank ? written_ : settings_.files); ++file) {
     Stream stream;
     stream.name = name_of(rank, file);
     const Op op{.kind = OpKind::unlink, .object = objects_[{rank, file}], .parent = kRootObject, .name = stream.name};
-    const int error = (co_await seat.perform(op, kUncounted)).error;
+    const int error = (co_await sim.perform(op, kUncounted)).error;
     if (error && error != ENOENT) fail("remove", stream, error);
   }
   co_return 0;
 }
 
-Task RankWork::remove(Seat& seat) { return remove_files(seat, role_.rank); }
+Task RankWork::remove(SimContext& sim) { return remove_files(sim, role_.rank); }
 
-Task RankWork::remove_lost(Seat& seat) { return remove_files(seat, lost_); }
+Task RankWork::remove_lost(SimContext& sim) { return remove_files(sim, lost_); }
 
-Actor WorkPlayer::play(Seat& seat) { co_await (work_.*stage_)(seat); }
+SimTask WorkThread::run(SimContext& sim) { co_await (work_.*stage_)(sim); }
 
 }  // namespace fsr::nfstest

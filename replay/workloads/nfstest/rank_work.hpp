@@ -12,12 +12,12 @@
 #include "base/page_buffer.hpp"
 #include "base/task.hpp"
 #include "op.hpp"
-#include "stage/actor.hpp"
+#include "threads/sim_thread.hpp"
 #include "workloads/nfstest/settings.hpp"
 #include "workloads/nfstest/stage_report.hpp"
 
 namespace fsr {
-class Seat;
+class SimContext;
 }
 
 namespace fsr::nfstest {
@@ -42,11 +42,11 @@ class RankWork {
   RankWork(const Settings& settings, const Role& role);
 
   void set_size(uint64_t units);  // of the files, for the stages that follow
-  Task write(Seat& seat);
-  Task read(Seat& seat);
-  Task remove(Seat& seat);  // its own
+  Task write(SimContext& sim);
+  Task read(SimContext& sim);
+  Task remove(SimContext& sim);  // its own
   // Those of a rank that was lost.
-  Task remove_lost(Seat& seat);
+  Task remove_lost(SimContext& sim);
   void set_lost(unsigned rank) { lost_ = rank; }
 
   // Of the last stage; starts an empty one.
@@ -61,12 +61,12 @@ class RankWork {
   };
 
   static std::string name_of(unsigned rank, uint64_t file);
-  Task write_file(Seat& seat, uint64_t file);
-  Task read_file(Seat& seat, unsigned writer, uint64_t file);
-  Task put(Seat& seat, Stream& stream, uint64_t length);
-  Task take(Seat& seat, Stream& stream, uint64_t length, uint64_t* done, unsigned writer);
-  Task look(Seat& seat, const Stream& stream);
-  Task remove_files(Seat& seat, unsigned rank);
+  Task write_file(SimContext& sim, uint64_t file);
+  Task read_file(SimContext& sim, unsigned writer, uint64_t file);
+  Task put(SimContext& sim, Stream& stream, uint64_t length);
+  Task take(SimContext& sim, Stream& stream, uint64_t length, uint64_t* done, unsigned writer);
+  Task look(SimContext& sim, const Stream& stream);
+  Task remove_files(SimContext& sim, unsigned rank);
   void compare(const Stream& stream, std::string_view data, unsigned writer);
   int fail(const char* what, const Stream& stream, int error);
 
@@ -81,11 +81,11 @@ class RankWork {
 };
 
 // Has one stage played.
-class WorkPlayer final : public Player {
+class WorkThread final : public SimThread {
  public:
-  using Stage = Task (RankWork::*)(Seat&);
-  WorkPlayer(RankWork& work, Stage stage) : work_(work), stage_(stage) {}
-  Actor play(Seat& seat) override;
+  using Stage = Task (RankWork::*)(SimContext&);
+  WorkThread(RankWork& work, Stage stage) : work_(work), stage_(stage) {}
+  SimTask run(SimContext& sim) override;
 
  private:
   RankWork& work_;

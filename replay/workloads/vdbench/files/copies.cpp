@@ -6,31 +6,31 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "workloads/vdbench/files/file_player.hpp"
+#include "workloads/vdbench/files/file_thread.hpp"
 
 namespace fsr::vdbench {
 
 // The content goes through this process, as the original's does.
-Task FilePlayer::copy_content(Seat& seat, uint32_t from, uint32_t to) {
+Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
   Anchor& target = *context_.target;
   Open in, out;
-  if (int error = co_await open(seat, *anchor_, from, true, false, &in)) {
+  if (int error = co_await open(sim, *anchor_, from, true, false, &in)) {
     anchor_->release(from);
     target.release(to);
     co_return error;
   }
-  co_await seat.move_to(target.place());
+  co_await sim.move_to(target.place());
   int error = 0;
-  if (target.file(to).exists) error = co_await unlink(seat, target, to, 0);
-  if (error == 0) error = co_await open(seat, target, to, false, false, &out);
+  if (target.file(to).exists) error = co_await unlink(sim, target, to, 0);
+  if (error == 0) error = co_await open(sim, target, to, false, false, &out);
   const bool opened = error == 0;
-  co_await seat.move_to(anchor_->place());
+  co_await sim.move_to(anchor_->place());
   const uint64_t size = anchor_->file(from).current;
   for (uint64_t offset = 0; error == 0 && offset < size;) {
     const uint64_t length = std::min(draw_size(), size - offset);
     const Op read{
         .kind = OpKind::read, .object = anchor_->file(from).object, .handle = in.handle, .offset = offset, .length = length};
-    const Outcome& got = co_await seat.perform(read, row(Operation::read), {.want_data = true});
+    const Outcome& got = co_await sim.perform(read, row(Operation::read), {.want_data = true});
     error = got.error ? got.error : got.result != length ? EIO : 0;
     if (error == 0) scratch_.assign(got.data);
     if (error) {
@@ -38,32 +38,32 @@ Task FilePlayer::copy_content(Seat& seat, uint32_t from, uint32_t to) {
              length);
       break;
     }
-    co_await seat.move_to(target.place());
+    co_await sim.move_to(target.place());
     const Op write{
         .kind = OpKind::write, .object = target.file(to).object, .handle = out.handle, .offset = offset, .length = length};
-    const Outcome& put = co_await seat.perform(write, row(Operation::write), {.payload = scratch_});
+    const Outcome& put = co_await sim.perform(write, row(Operation::write), {.payload = scratch_});
     error = put.error ? put.error : put.result != length ? EIO : 0;
     if (error)
       failed(fmt::format("write lba={} size={}", offset, length), target, target.structure().file_path(to), error, offset,
              length);
-    co_await seat.move_to(anchor_->place());
+    co_await sim.move_to(anchor_->place());
     offset += length;
   }
-  co_await close(seat, *anchor_, in);
+  co_await close(sim, *anchor_, in);
   if (opened) {
-    co_await seat.move_to(target.place());
+    co_await sim.move_to(target.place());
     if (error == 0) target.resized(to, size);
-    co_await close(seat, target, out);
-    co_await seat.move_to(anchor_->place());
+    co_await close(sim, target, out);
+    co_await sim.move_to(anchor_->place());
   } else {
     target.release(to);
   }
   co_return error;
 }
 
-Task FilePlayer::copy(Seat& seat) {
+Task FileThread::copy(SimContext& sim) {
   for (;;) {
-    if (co_await find(seat, Wanted::with_data, true)) co_return kOver;
+    if (co_await find(sim, Wanted::with_data, true)) co_return kOver;
     const uint32_t file = found_;
     File& source = anchor_->file(file);
     // Files that are chosen in turn are copied once.
@@ -74,18 +74,18 @@ Task FilePlayer::copy(Seat& seat) {
     if (file >= context_.target->structure().files() ||
         !context_.target->exists(context_.target->structure().directory_of(file))) {
       anchor_->release(file);
-      if (co_await blocked(seat, kMissingParent)) co_return kOver;
+      if (co_await blocked(sim, kMissingParent)) co_return kOver;
       continue;
     }
     if (!context_.target->claim(file, true)) {
       anchor_->release(file);
-      if (co_await blocked(seat, kFileBusy)) co_return kOver;
+      if (co_await blocked(sim, kFileBusy)) co_return kOver;
       continue;
     }
-    const int64_t from = seat.now();
-    if (co_await copy_content(seat, file, file) == 0) {
+    const int64_t from = sim.now();
+    if (co_await copy_content(sim, file, file) == 0) {
       source.copied = true;
-      seat.count(row(Operation::copy), {.due = due_ ? due_ : from, .from = from, .to = seat.now(), .bytes = source.current});
+      sim.count(row(Operation::copy), {.due = due_ ? due_ : from, .from = from, .to = sim.now(), .bytes = source.current});
       ++events_[kFilesCopied];
     }
     co_return 0;

@@ -5,13 +5,13 @@
 #include <cstdint>
 
 #include "base/task.hpp"
-#include "stage/seat.hpp"
+#include "threads/sim_context.hpp"
 #include "workloads/vdbench/files/anchor.hpp"
 
 namespace fsr::vdbench {
 
 // The target knows the directory or file, and the directories above it, when this yields 0; otherwise it yields an errno.
-Task look_up_directory(Seat& seat, Anchor& anchor, uint64_t directory);
-Task look_up_file(Seat& seat, Anchor& anchor, uint32_t file);
+Task look_up_directory(SimContext& sim, Anchor& anchor, uint64_t directory);
+Task look_up_file(SimContext& sim, Anchor& anchor, uint32_t file);
 
 }  // namespace fsr::vdbench

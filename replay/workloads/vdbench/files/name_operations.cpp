@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "workloads/vdbench/files/file_player.hpp"
+#include "workloads/vdbench/files/file_thread.hpp"
 #include "workloads/vdbench/files/lookups.hpp"
 
 namespace fsr::vdbench {
@@ -16,29 +16,29 @@ constexpr int64_t kYear = int64_t(365) * 24 * 3600 * 1'000'000'000;
 
 }  // namespace
 
-Task FilePlayer::create(Seat& seat) {
-  if (co_await find(seat, Wanted::missing, true)) co_return kOver;
+Task FileThread::create(SimContext& sim) {
+  if (co_await find(sim, Wanted::missing, true)) co_return kOver;
   const uint32_t file = found_;
-  const int64_t from = seat.now();
+  const int64_t from = sim.now();
   Open opened;
-  if (co_await open(seat, *anchor_, file, false, true, &opened)) {
+  if (co_await open(sim, *anchor_, file, false, true, &opened)) {
     anchor_->release(file);
     co_return 0;
   }
-  co_await close(seat, *anchor_, opened);
-  seat.count(row(Operation::create), {.due = due_ ? due_ : from, .from = from, .to = seat.now()});
+  co_await close(sim, *anchor_, opened);
+  sim.count(row(Operation::create), {.due = due_ ? due_ : from, .from = from, .to = sim.now()});
   co_return 0;
 }
 
-Task FilePlayer::unlink(Seat& seat, Anchor& anchor, uint32_t file, int64_t due) {
+Task FileThread::unlink(SimContext& sim, Anchor& anchor, uint32_t file, int64_t due) {
   const uint64_t directory = anchor.structure().directory_of(file);
-  int error = co_await look_up_directory(seat, anchor, directory);
+  int error = co_await look_up_directory(sim, anchor, directory);
   const std::string name = anchor.structure().file_name(file);
   Op op{
       .kind = OpKind::unlink, .object = anchor.file(file).object, .parent = anchor.object_of_directory(directory), .name = name};
   const uint64_t begin = validator_ ? anchor.place_of(file) : 0, length = validator_ ? anchor.row().end_of(file) - begin : 0;
-  if (error == 0 && validator_) error = co_await validator_->removes(seat, begin, length);
-  if (error == 0) error = (co_await seat.perform(op, row(Operation::remove), {.due = due})).error;
+  if (error == 0 && validator_) error = co_await validator_->removes(sim, begin, length);
+  if (error == 0) error = (co_await sim.perform(op, row(Operation::remove), {.due = due})).error;
   if (error) {
     failed("delete", anchor, anchor.structure().file_path(file), error);
     co_return error;
@@ -50,24 +50,24 @@ Task FilePlayer::unlink(Seat& seat, Anchor& anchor, uint32_t file, int64_t due) 
   co_return 0;
 }
 
-Task FilePlayer::remove(Seat& seat) {
-  if (co_await find(seat, Wanted::existing, true)) co_return kOver;
+Task FileThread::remove(SimContext& sim) {
+  if (co_await find(sim, Wanted::existing, true)) co_return kOver;
   const uint32_t file = found_;
-  co_await unlink(seat, *anchor_, file, due_);
+  co_await unlink(sim, *anchor_, file, due_);
   anchor_->release(file);
   co_return 0;
 }
 
-Task FilePlayer::make_directory(Seat& seat) {
+Task FileThread::make_directory(SimContext& sim) {
   const Structure& structure = anchor_->structure();
   for (;;) {
-    if (seat.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
+    if (sim.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
     const std::optional<uint64_t> chosen = anchor_->choose_directory(settings().random_files);
     if (!chosen) co_return kOver;
     const uint64_t directory = *chosen, parent = structure.parent_of(directory);
     Event why = kEvents;
     if (!anchor_->claim_directory(directory)) {
-      if (co_await blocked(seat, kDirBusyMkdir)) co_return kOver;
+      if (co_await blocked(sim, kDirBusyMkdir)) co_return kOver;
       continue;
     }
     if (anchor_->exists(directory)) {
@@ -76,7 +76,7 @@ Task FilePlayer::make_directory(Seat& seat) {
         context_.over = true;
         co_return kOver;
       }
-      if (co_await blocked(seat, kDirExists)) co_return kOver;
+      if (co_await blocked(sim, kDirExists)) co_return kOver;
       continue;
     }
     if (!anchor_->claim_directory(parent)) {
@@ -87,16 +87,16 @@ Task FilePlayer::make_directory(Seat& seat) {
     }
     if (why != kEvents) {
       anchor_->release_directory(directory);
-      if (co_await blocked(seat, why)) co_return kOver;
+      if (co_await blocked(sim, why)) co_return kOver;
       continue;
     }
-    int error = co_await look_up_directory(seat, *anchor_, parent);
+    int error = co_await look_up_directory(sim, *anchor_, parent);
     const std::string name = structure.directory_name(directory);
     Op op{.kind = OpKind::mkdir, .mode = 0777 & ~context_.run.umask};
-    op.object = seat.new_object();
+    op.object = sim.new_object();
     op.parent = anchor_->object_of_directory(parent);
     op.name = name;
-    if (error == 0) error = (co_await seat.perform(op, row(Operation::mkdir), {.due = due_})).error;
+    if (error == 0) error = (co_await sim.perform(op, row(Operation::mkdir), {.due = due_})).error;
     if (error) {
       failed("mkdir", *anchor_, structure.directory_path(directory), error);
     } else {
@@ -109,16 +109,16 @@ Task FilePlayer::make_directory(Seat& seat) {
   }
 }
 
-Task FilePlayer::remove_directory(Seat& seat) {
+Task FileThread::remove_directory(SimContext& sim) {
   const Structure& structure = anchor_->structure();
   for (;;) {
-    if (seat.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
+    if (sim.ended() || context_.over.load(std::memory_order_relaxed)) co_return kOver;
     const std::optional<uint64_t> chosen = anchor_->choose_directory(settings().random_files);
     if (!chosen) co_return kOver;
     const uint64_t directory = *chosen;
     const Expectations& expects = context_.run.expects;
     if (!anchor_->claim_directory(directory)) {
-      if (co_await blocked(seat, kDirBusyRmdir)) co_return kOver;
+      if (co_await blocked(sim, kDirBusyRmdir)) co_return kOver;
       continue;
     }
     Event why = kEvents;
@@ -138,15 +138,15 @@ Task FilePlayer::remove_directory(Seat& seat) {
         context_.over = true;
         co_return kOver;
       }
-      if (co_await blocked(seat, why)) co_return kOver;
+      if (co_await blocked(sim, why)) co_return kOver;
       continue;
     }
-    int error = co_await look_up_directory(seat, *anchor_, directory);
+    int error = co_await look_up_directory(sim, *anchor_, directory);
     const std::string name = structure.directory_name(directory);
     Op op{.kind = OpKind::rmdir, .object = anchor_->directory(directory).object};
     op.parent = anchor_->object_of_directory(structure.parent_of(directory));
     op.name = name;
-    if (error == 0) error = (co_await seat.perform(op, row(Operation::rmdir), {.due = due_})).error;
+    if (error == 0) error = (co_await sim.perform(op, row(Operation::rmdir), {.due = due_})).error;
     if (error) {
       failed("rmdir", *anchor_, structure.directory_path(directory), error);
     } else {
@@ -158,20 +158,20 @@ Task FilePlayer::remove_directory(Seat& seat) {
   }
 }
 
-Task FilePlayer::inspect(Seat& seat) {
+Task FileThread::inspect(SimContext& sim) {
   const Operation operation = settings().operation;
-  if (co_await find(seat, Wanted::existing, false)) co_return kOver;
+  if (co_await find(sim, Wanted::existing, false)) co_return kOver;
   const uint32_t file = found_;
   if (operation == Operation::open || operation == Operation::close) {
     Open opened;
-    if (co_await open(seat, *anchor_, file, operation == Operation::open, false, &opened)) {
+    if (co_await open(sim, *anchor_, file, operation == Operation::open, false, &opened)) {
       anchor_->release(file);
       co_return 0;
     }
-    co_await close(seat, *anchor_, opened);
+    co_await close(sim, *anchor_, opened);
     co_return 0;
   }
-  int error = co_await look_up_file(seat, *anchor_, file);
+  int error = co_await look_up_file(sim, *anchor_, file);
   Op op{.kind = operation == Operation::getattr  ? OpKind::getattr
                 : operation == Operation::access ? OpKind::access
                                                  : OpKind::setattr};
@@ -185,7 +185,7 @@ Task FilePlayer::inspect(Seat& seat) {
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count() + kYear;
     op.set = &times;
   }
-  if (error == 0) error = (co_await seat.perform(op, row(operation), {.due = due_})).error;
+  if (error == 0) error = (co_await sim.perform(op, row(operation), {.due = due_})).error;
   if (error)
     failed(kOperationNames[unsigned(operation)], *anchor_, anchor_->structure().file_path(file), error);
   else

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes of a player's open file.
+// Reads and writes of a thread's open file.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "workloads/vdbench/files/file_player.hpp"
+#include "workloads/vdbench/files/file_thread.hpp"
 
 namespace fsr::vdbench {
 
-uint64_t FilePlayer::draw_size() {
+uint64_t FileThread::draw_size() {
   const auto& shares = settings().transfers.shares;
   if (shares.size() == 1) return shares[0].first;
   double at = random_.unit() * 100;
@@ -21,7 +21,7 @@ uint64_t FilePlayer::draw_size() {
 }
 
 // The thread has done what it came to this file for.
-bool FilePlayer::enough(const Open& open) const {
+bool FileThread::enough(const Open& open) const {
   const FileWorkload& s = settings();
   const uint64_t size = anchor_->structure().size_of(open.file);
   if (s.stop_after_percent) return open.bytes >= size * s.stop_after / 100;
@@ -30,7 +30,7 @@ bool FilePlayer::enough(const Open& open) const {
 }
 
 // False: the file has no more.
-bool FilePlayer::place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length) {
+bool FileThread::place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length) {
   const File& file = anchor_->file(open.file);
   const uint64_t end = reads ? file.current : anchor_->structure().size_of(open.file);
   *length = draw_size();
@@ -46,22 +46,22 @@ bool FilePlayer::place_transfer(const Open& open, bool reads, uint64_t* offset, 
 }
 
 // Yields an errno, EIO for a short transfer, or kOver.
-Task FilePlayer::transfer_some(Seat& seat, const Op& op) {
+Task FileThread::transfer_some(SimContext& sim, const Op& op) {
   const bool reads = op.kind == OpKind::read;
   const Row its_row = row(reads ? Operation::read : Operation::write);
-  if (validator_) return validator_->perform(seat, op, its_row, due_, anchor_->place_of(open_->file));
-  return transfer_unchecked(seat, op, its_row);
+  if (validator_) return validator_->perform(sim, op, its_row, due_, anchor_->place_of(open_->file));
+  return transfer_unchecked(sim, op, its_row);
 }
 
-Task FilePlayer::transfer_unchecked(Seat& seat, const Op& op, Row its_row) {
-  How how{.due = due_};
+Task FileThread::transfer_unchecked(SimContext& sim, const Op& op, Row its_row) {
+  PerformOptions how{.due = due_};
   if (op.kind == OpKind::write) how.payload = payload(open_->file, op.offset, op.length);
-  const Outcome& outcome = co_await seat.perform(op, its_row, how);
+  const Outcome& outcome = co_await sim.perform(op, its_row, how);
   if (outcome.error) co_return outcome.error;
   co_return outcome.result == op.length ? 0 : EIO;
 }
 
-Task FilePlayer::transfer(Seat& seat, bool reads) {
+Task FileThread::transfer(SimContext& sim, bool reads) {
   const FileWorkload& s = settings();
   uint64_t offset = 0, length = 0;
   if (open_ && (enough(*open_) || !place_transfer(*open_, reads, &offset, &length))) {
@@ -70,19 +70,19 @@ Task FilePlayer::transfer(Seat& seat, bool reads) {
     anchor_->file(open_->file).position = s.stop_after && !s.random_io && open_->next < size ? open_->next : 0;
     Open done = *open_;
     open_.reset();
-    co_await close(seat, *anchor_, done);
+    co_await close(sim, *anchor_, done);
   }
   while (!open_) {
     const bool mixes = s.read_percent && *s.read_percent != 100;
     const bool for_read = reads && !mixes;
     const Wanted wanted = reads ? Wanted::with_data : s.random_io ? Wanted::existing : Wanted::either;
-    if (co_await find(seat, wanted, !s.shared)) co_return kOver;
+    if (co_await find(sim, wanted, !s.shared)) co_return kOver;
     File& file = anchor_->file(found_);
     const uint32_t chosen = found_;
     if (!reads && s.deletes_first && file.exists && (s.stop_after == 0 || file.current == anchor_->structure().size_of(chosen)))
-      co_await unlink(seat, *anchor_, chosen, 0);
+      co_await unlink(sim, *anchor_, chosen, 0);
     Open opened;
-    if (co_await open(seat, *anchor_, chosen, for_read, false, &opened)) {
+    if (co_await open(sim, *anchor_, chosen, for_read, false, &opened)) {
       anchor_->release(chosen);
       co_return 0;
     }
@@ -96,8 +96,8 @@ Task FilePlayer::transfer(Seat& seat, bool reads) {
       file.position = 0;
       opened.next = 0;
       if (!place_transfer(opened, reads, &offset, &length)) {  // it is empty
-        co_await close(seat, *anchor_, opened);
-        if (co_await blocked(seat, kFileIsFull)) co_return kOver;
+        co_await close(sim, *anchor_, opened);
+        if (co_await blocked(sim, kFileIsFull)) co_return kOver;
         continue;
       }
     }
@@ -110,7 +110,7 @@ Task FilePlayer::transfer(Seat& seat, bool reads) {
   op.offset = offset;
   op.length = length;
   op.result = length;
-  const int error = co_await transfer_some(seat, op);
+  const int error = co_await transfer_some(sim, op);
   if (error == kOver) co_return kOver;
   if (error)
     failed(fmt::format("{} lba={} size={}", reads ? "read" : "write", offset, length), *anchor_,

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "util/units.hpp"
-#include "workloads/vdbench/files/file_player.hpp"
+#include "workloads/vdbench/files/file_thread.hpp"
 #include "workloads/vdbench/language/checks.hpp"
 
 namespace fsr::vdbench {
@@ -42,7 +42,7 @@ FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atom
       reports_(reports),
       ranks_(ranks),
       umask_(current_umask()),
-      stage_(clock) {}
+      runner_(clock) {}
 
 FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankTalk& talk) {
   Cast cast;
@@ -65,21 +65,21 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const 
       std::function<void()> tell_made;
       if (talk.makes_directories()) tell_made = [&talk, w] { talk.made_directories(w); };
       cast.formats.push_back(
-          std::make_unique<FormatPlayer::Shared>(own, tell_made, [&talk, w] { return talk.directories_made(w); }));
+          std::make_unique<FormatThread::Shared>(own, tell_made, [&talk, w] { return talk.directories_made(w); }));
     }
     for (unsigned i = 0; i < threads; ++i, ++number) {
       if (!dealt.has(i)) continue;
-      std::unique_ptr<Player> player;
+      std::unique_ptr<SimThread> thread;
       if (run.formats) {
-        auto one = std::make_unique<FormatPlayer>(*cast.works.back(), *cast.formats.back(), run.format, number, turn++);
+        auto one = std::make_unique<FormatThread>(*cast.works.back(), *cast.formats.back(), run.format, number, turn++);
         cast.events.push_back(&one->events());
-        player = std::move(one);
+        thread = std::move(one);
       } else {
-        auto one = std::make_unique<FilePlayer>(*cast.works.back(), number);
+        auto one = std::make_unique<FileThread>(*cast.works.back(), number);
         cast.events.push_back(&one->events());
-        player = std::move(one);
+        thread = std::move(one);
       }
-      cast.parts.push_back({std::move(player), anchor.place(), number});
+      cast.parts.push_back({std::move(thread), anchor.place(), number});
     }
   }
   return cast;
@@ -117,7 +117,7 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   RunContext context{pace, errors, expectations(run), umask_, runs_, definitions_.general.validation, checks};
   Cast cast = this->cast(run, context, dealt, talk);
   Performed performed =
-      vdbench::perform(stage_, cast.parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors});
+      vdbench::perform(runner_, cast.parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors});
   for (const Events* its : cast.events)
     for (size_t i = 0; i < kEvents; ++i) performed.own.events[i] += (*its)[i];
   talk.gather(performed.own, performed.record);

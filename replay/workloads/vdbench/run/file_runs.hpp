@@ -12,9 +12,9 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
-#include "stage/stage.hpp"
+#include "threads/thread_runner.hpp"
 #include "workloads/vdbench/files/file_context.hpp"
-#include "workloads/vdbench/files/tree_players.hpp"
+#include "workloads/vdbench/files/tree_threads.hpp"
 #include "workloads/vdbench/run/performance.hpp"
 #include "workloads/vdbench/run/runs.hpp"
 
@@ -48,8 +48,8 @@ class FileRuns final : public Runs {
     std::vector<std::unique_ptr<const FileRow>> rows;
     std::vector<std::unique_ptr<const Content>> contents;
     std::vector<std::unique_ptr<WorkContext>> works;
-    std::vector<std::unique_ptr<FormatPlayer::Shared>> formats;
-    std::vector<Part> parts;
+    std::vector<std::unique_ptr<FormatThread::Shared>> formats;
+    std::vector<SimThreadSpec> parts;
     std::vector<const Events*> events;
   };
 
@@ -66,7 +66,7 @@ class FileRuns final : public Runs {
   Dealt deal(const PlannedRun& run);
   void forget_unmade(const PlannedRun& run);
   Cast cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankTalk& talk);
-  void play(const std::vector<Part>& parts);
+  void play(const std::vector<SimThreadSpec>& parts);
 
   const Definitions& definitions_;
   Clock& clock_;
@@ -75,7 +75,7 @@ class FileRuns final : public Runs {
   Ranks& ranks_;
   const uint32_t umask_;
   std::map<std::string, Opened> targets_;  // by anchor
-  Stage stage_;                            // after the targets that it works on
+  ThreadRunner runner_;                    // after the targets that it works on
   std::map<std::string, Tree> trees_;
   std::map<std::string, uint64_t> units_;       // of transfers, by anchor; with data validation
   std::map<std::string, Recovered> recovered_;  // by anchor, until they were checked

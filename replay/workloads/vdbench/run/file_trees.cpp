@@ -20,7 +20,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr unsigned kTreePlayers = 8;  // that look at or remove a tree
+constexpr unsigned kTreeThreads = 8;  // that look at or remove a tree
 
 bool is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
 
@@ -132,7 +132,7 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
     Opened& opened = targets_[system.anchor];
     try {
       opened.target = open_target(system.anchor, {.clock = &clock_});
-      opened.place = stage_.add(*opened.target);
+      opened.place = runner_.add(*opened.target);
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(
           fmt::format("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes makes its parents too)" : ""));
@@ -164,9 +164,9 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   return tree;
 }
 
-void FileRuns::play(const std::vector<Part>& parts) {
-  const Played played = stage_.play(parts, {.stop = &stop_});
-  if (played.abandoned) throw std::runtime_error("what was under way did not end");
+void FileRuns::play(const std::vector<SimThreadSpec>& parts) {
+  const RunnerResult measured = runner_.run(parts, {.stop = &stop_});
+  if (measured.abandoned) throw std::runtime_error("what was under way did not end");
 }
 
 void FileRuns::survey(Tree& tree, const Dealt& files) {
@@ -174,9 +174,9 @@ void FileRuns::survey(Tree& tree, const Dealt& files) {
   if (tree.known) tree.anchor->forget();
   tree.known.reset();
   if (files.step == 0) return;
-  SurveyPlayer::Shared shared(*tree.anchor, files, kTreePlayers);
-  std::vector<Part> parts;
-  for (unsigned i = 0; i < kTreePlayers; ++i) parts.push_back({std::make_unique<SurveyPlayer>(shared), tree.anchor->place(), i});
+  SurveyThread::Shared shared(*tree.anchor, files, kTreeThreads);
+  std::vector<SimThreadSpec> parts;
+  for (unsigned i = 0; i < kTreeThreads; ++i) parts.push_back({std::make_unique<SurveyThread>(shared), tree.anchor->place(), i});
   play(parts);
   if (const int error = shared.error) throw std::runtime_error(fmt::format("{}: {}", tree.anchor->name(), strerror(error)));
   tree.known = files;
@@ -188,19 +188,19 @@ void FileRuns::clean(Tree& tree, const Dealt& dealt) {
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
   tree.anchor->forget();
   begin_journal(tree);  // whatever of the tree is still there when that ends early is not looked at
-  std::vector<Part> parts;
-  std::vector<const CleanPlayer*> players;
-  for (unsigned i = 0; i < kTreePlayers; ++i) {
-    auto player = std::make_unique<CleanPlayer>(*tree.anchor, i, kTreePlayers);
-    players.push_back(player.get());
-    parts.push_back({std::move(player), tree.anchor->place(), i});
+  std::vector<SimThreadSpec> parts;
+  std::vector<const CleanThread*> threads;
+  for (unsigned i = 0; i < kTreeThreads; ++i) {
+    auto thread = std::make_unique<CleanThread>(*tree.anchor, i, kTreeThreads);
+    threads.push_back(thread.get());
+    parts.push_back({std::move(thread), tree.anchor->place(), i});
   }
   play(parts);
   uint64_t files = 0, directories = 0;
-  for (const CleanPlayer* player : players) {
-    if (!player->failure.empty()) throw std::runtime_error(player->failure);
-    files += player->files;
-    directories += player->directories;
+  for (const CleanThread* thread : threads) {
+    if (!thread->failure.empty()) throw std::runtime_error(thread->failure);
+    files += thread->files;
+    directories += thread->directories;
   }
   if (files + directories)
     reports_.note(fmt::format("localhost-0: Cleanup complete: {} files and {} directories removed", format_count(files),

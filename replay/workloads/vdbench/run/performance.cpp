@@ -121,11 +121,11 @@ class Teller {
 
 }  // namespace
 
-Performed perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports, RankTalk& talk,
-                  const PerformanceOptions& options) {
+Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
+                  RankTalk& talk, const PerformanceOptions& options) {
   const int64_t duration = run.formats ? 0 : (run.run->elapsed + run.run->warmup) * kSecond;
   Teller teller(run, reports, options, duration);
-  PlayOptions play;
+  RunnerOptions play;
   play.duration = duration;
   play.interval = run.run->interval * kSecond;
   Tally counts;    // of this rank
@@ -140,8 +140,8 @@ Performed perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun
   std::string failure;
   auto act = [&] {
     try {
-      const Played played = stage.play(parts, play);
-      if (played.abandoned) failure = fmt::format("rd={}: {} threads did not end", run.name, played.abandoned);
+      const RunnerResult measured = runner.run(parts, play);
+      if (measured.abandoned) failure = fmt::format("rd={}: {} threads did not end", run.name, measured.abandoned);
     } catch (const std::exception& e) {
       failure = fmt::format("rd={}: {}", run.name, e.what());
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run's play: its intervals, limits and reports, whatever its players do.
+// One run's play: its intervals, limits and reports, whatever its threads do.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <vector>
 
-#include "stage/stage.hpp"
+#include "threads/thread_runner.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/pages/reports.hpp"
 #include "workloads/vdbench/run/rank_talk.hpp"
@@ -15,7 +15,7 @@ namespace fsr::vdbench {
 
 struct PerformanceOptions {
   const std::atomic<int>* stop = nullptr;
-  std::atomic<bool>* over = nullptr;  // the players' own wish to end; limits raise it too
+  std::atomic<bool>* over = nullptr;  // the threads' own wish to end; limits raise it too
   std::string monitor;                // a file in which "end_rd" and "end_vdbench" are looked for
   ErrorLog* errors = nullptr;         // not null
   double size = 0;                    // bytes of all SDs of the run, in which maxdata= may count
@@ -28,11 +28,11 @@ struct Performed {
   RunRecord record;  // of all ranks, on the root
   RankPart own;
   bool ends_all = false;  // the monitor's file asks for an end to all runs; on the root
-  std::string failure;    // nothing can be run after it: what a player threw, or threads that did not end
+  std::string failure;    // nothing can be run after it: what a thread threw, or threads that did not end
 };
 // Plays the run, on all ranks together, and tells the root's reports.
-Performed perform(Stage& stage, const std::vector<Part>& parts, const PlannedRun& run, Reports& reports, RankTalk& talk,
-                  const PerformanceOptions& options);
+Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
+                  RankTalk& talk, const PerformanceOptions& options);
 // Commands of a run or of all: by the shell, one after another, with $output replaced. What they print goes to the log. Throws
 // std::runtime_error for one that fails.
 void run_commands(const Commands& commands, Reports& reports);

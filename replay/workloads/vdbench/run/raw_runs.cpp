@@ -34,7 +34,7 @@ uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
 
 RawRuns::RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks,
                  bool force)
-    : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), ranks_(ranks), force_(force), stage_(clock) {}
+    : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), ranks_(ranks), force_(force), runner_(clock) {}
 
 void RawRuns::open(const std::vector<PlannedRun>& runs) {
   for (size_t i = 0; i < definitions_.storages.size(); ++i) {
@@ -192,7 +192,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   const Pattern pattern(largest);
   std::vector<std::unique_ptr<OpenStorage>> joined;
   std::vector<std::unique_ptr<RawContext>> works;
-  std::vector<Part> parts;
+  std::vector<SimThreadSpec> parts;
   for (unsigned w = 0; w < run.raw_works.size(); ++w) {
     const RawWork& work = run.raw_works[w];
     const Storage& settings = run.storages[work.storage];
@@ -205,11 +205,11 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
     for (unsigned i = 0; i < work.threads; ++i)
       if (dealt[w].has(i))
         parts.push_back(
-            {std::make_unique<RawPlayer>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
+            {std::make_unique<RawThread>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
              storage.place, unsigned(parts.size())});
   }
   Performed performed =
-      vdbench::perform(stage_, parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
+      vdbench::perform(runner_, parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
   sync(run, errors);
   performed.own.errors = errors.count();
   for (OpenStorage& storage : storages_)

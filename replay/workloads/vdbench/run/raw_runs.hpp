@@ -10,8 +10,8 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
-#include "stage/stage.hpp"
-#include "workloads/vdbench/raw/raw_player.hpp"
+#include "threads/thread_runner.hpp"
+#include "workloads/vdbench/raw/raw_thread.hpp"
 #include "workloads/vdbench/run/performance.hpp"
 #include "workloads/vdbench/run/runs.hpp"
 
@@ -43,7 +43,7 @@ class RawRuns final : public Runs {
   Ranks& ranks_;
   const bool force_;
   std::vector<std::unique_ptr<Target>> targets_;
-  Stage stage_;  // after the targets that it works on
+  ThreadRunner runner_;  // after the targets that it works on
   std::vector<OpenStorage> storages_;
   std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each of them, or none
   std::deque<std::atomic<bool>> removed_;                     // of each of them, after an error and with data_errors=remove

@@ -94,7 +94,7 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     }
   }
   if (storage.size) opened.size = storage.size;
-  opened.place = stage_.add(*targets_.back());
+  opened.place = runner_.add(*targets_.back());
 }
 
 // A run has the flags of its RD, of its WDs and of their SDs. A device has them with each write.

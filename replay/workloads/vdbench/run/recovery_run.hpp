@@ -9,7 +9,7 @@
 #include "base/target.hpp"
 #include "workloads/vdbench/files/anchor.hpp"
 #include "workloads/vdbench/pages/reports.hpp"
-#include "workloads/vdbench/raw/raw_player.hpp"
+#include "workloads/vdbench/raw/raw_thread.hpp"
 #include "workloads/vdbench/validate/recovery.hpp"
 
 namespace fsr::vdbench {

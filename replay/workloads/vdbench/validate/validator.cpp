@@ -45,43 +45,43 @@ Validator::Validator(ValidatedStorage& storage, const Validation& how, Validatio
                      uint64_t largest)
     : storage_(storage), how_(how), counts_(counts), errors_(errors), buffer_(largest) {}
 
-Task Validator::perform(Seat& seat, Op op, Row row, int64_t due, uint64_t place) {
+Task Validator::perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t place) {
   place_ = place;
   while (!storage_.keys.claim(place + op.offset, op.length)) {
-    co_await seat.until(seat.now() + kRetry);
-    if (seat.ended()) co_return kOver;
+    co_await sim.until(sim.now() + kRetry);
+    if (sim.ended()) co_return kOver;
   }
   int error = 0;
   if (op.kind == OpKind::read)
-    error = co_await read(seat, op, row, due);
+    error = co_await read(sim, op, row, due);
   else
-    error = co_await write(seat, op, row, due);
+    error = co_await write(sim, op, row, due);
   storage_.keys.release(place + op.offset, op.length);
   co_return error;
 }
 
-Task Validator::transfer(Seat& seat, const Op& op, Row row, const How& how) {
-  const Outcome& outcome = co_await seat.perform(op, row, how);
+Task Validator::transfer(SimContext& sim, const Op& op, Row row, const PerformOptions& how) {
+  const Outcome& outcome = co_await sim.perform(op, row, how);
   if (outcome.error) co_return outcome.error;
   if (outcome.result != op.length) co_return EIO;
   if (how.want_data && outcome.data.data() != buffer_.data()) memcpy(buffer_.data(), outcome.data.data(), op.length);
   co_return 0;
 }
 
-Task Validator::read(Seat& seat, Op op, Row row, int64_t due) {
-  const int error = co_await transfer(seat, op, row, {.due = due, .want_data = true, .room = buffer_.data()});
+Task Validator::read(SimContext& sim, Op op, Row row, int64_t due) {
+  const int error = co_await transfer(sim, op, row, {.due = due, .want_data = true, .room = buffer_.data()});
   if (error == 0) check(place_ + op.offset, {buffer_.data(), op.length}, "read");
   co_return error;
 }
 
-Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
+Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
   BlockKeys& keys = storage_.keys;
   Op look = op;
   look.kind = OpKind::read;
   const uint64_t known = how_.reads_before ? known_length(place_ + op.offset, op.length) : 0;
   if (known) {
     look.length = look.result = known;  // a file may end behind it
-    const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true, .room = buffer_.data()});
+    const int unread = co_await transfer(sim, look, kUncounted, {.want_data = true, .room = buffer_.data()});
     if (unread) co_return unread;
     check(place_ + look.offset, {buffer_.data(), known}, "read before a write");
     look.length = look.result = op.length;
@@ -94,9 +94,9 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
     entries_.push_back({offset / keys.unit(), key});
     write_sectors(buffer_.data() + at, keys.unit(), {.offset = offset, .time = time, .key = key, .owner = storage_.name});
   }
-  const int unpromised = co_await promise(seat, Journal::kWrites);
+  const int unpromised = co_await promise(sim, Journal::kWrites);
   if (unpromised) co_return unpromised;
-  const int error = co_await transfer(seat, op, row, {.payload = {buffer_.data(), op.length}, .due = due});
+  const int error = co_await transfer(sim, op, row, {.payload = {buffer_.data(), op.length}, .due = due});
   for (Journal::Entry& entry : entries_) {
     if (error) entry.key = BlockKeys::kUnknown;  // what a write that failed has left
     keys.set(entry.block * keys.unit(), entry.key);
@@ -104,24 +104,24 @@ Task Validator::write(Seat& seat, Op op, Row row, int64_t due) {
   }
   if (storage_.journal && !storage_.journal->add(Journal::kWritten, entries_)) co_return errno;
   if (error || !how_.reads_after) co_return error;
-  const int unread = co_await transfer(seat, look, kUncounted, {.want_data = true, .room = buffer_.data()});
+  const int unread = co_await transfer(sim, look, kUncounted, {.want_data = true, .room = buffer_.data()});
   if (unread == 0) check(place_ + look.offset, {buffer_.data(), op.length}, "read after a write");
   co_return unread;
 }
 
 // The journal knows of the entries, whatever happens next.
-Task Validator::promise(Seat& seat, Journal::Kind kind) {
+Task Validator::promise(SimContext& sim, Journal::Kind kind) {
   if (!storage_.journal) co_return 0;
   if (!storage_.journal->add(kind, entries_)) co_return errno;
   if (!storage_.journal->flushes()) co_return 0;
   int error = 0;
-  co_await seat.blocking([&] { error = storage_.journal->flush() ? 0 : errno; });
+  co_await sim.blocking([&] { error = storage_.journal->flush() ? 0 : errno; });
   co_return error;
 }
 
-Task Validator::removes(Seat& seat, uint64_t offset, uint64_t length) {
+Task Validator::removes(SimContext& sim, uint64_t offset, uint64_t length) {
   entries_ = {{offset / storage_.keys.unit(), BlockKeys::kUnknown, length / storage_.keys.unit()}};
-  return promise(seat, Journal::kRemoves);
+  return promise(sim, Journal::kRemoves);
 }
 
 int Validator::removed(uint64_t offset, uint64_t length) {

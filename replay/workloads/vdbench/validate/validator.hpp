@@ -12,7 +12,7 @@
 
 #include "base/page_buffer.hpp"
 #include "base/task.hpp"
-#include "stage/seat.hpp"
+#include "threads/sim_context.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/language/settings.hpp"
 #include "workloads/vdbench/raw/area.hpp"
@@ -49,7 +49,7 @@ class Validator {
   // counted. Yields the operation's errno, EIO for a short transfer; kOver where the play ended before it could begin. What was
   // found wrong is told to the errors, and does not fail the operation. `place`: where the file begins in the row of all.
   static constexpr int kOver = -1;
-  Task perform(Seat& seat, Op op, Row row, int64_t due, uint64_t place = 0);
+  Task perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t place = 0);
 
   // Of blocks that nobody else uses.
   uint64_t known_length(uint64_t offset, uint64_t length) const;  // up to the end of the last block whose key is known
@@ -58,14 +58,14 @@ class Validator {
   void missing(uint64_t offset, uint64_t length, const char* when);
 
   // The file whose bytes these are is to be removed, and was removed, by the only one that uses it. Both yield an errno.
-  Task removes(Seat& seat, uint64_t offset, uint64_t length);
+  Task removes(SimContext& sim, uint64_t offset, uint64_t length);
   int removed(uint64_t offset, uint64_t length);
 
  private:
-  Task read(Seat& seat, Op op, Row row, int64_t due);
-  Task write(Seat& seat, Op op, Row row, int64_t due);
-  Task transfer(Seat& seat, const Op& op, Row row, const How& how);
-  Task promise(Seat& seat, Journal::Kind kind);
+  Task read(SimContext& sim, Op op, Row row, int64_t due);
+  Task write(SimContext& sim, Op op, Row row, int64_t due);
+  Task transfer(SimContext& sim, const Op& op, Row row, const PerformOptions& how);
+  Task promise(SimContext& sim, Journal::Kind kind);
   void tell(uint64_t offset, uint64_t size, const char* when, const std::string& wrong);
   // Empty: the block is as written.
   std::string wrong_of(uint64_t offset, std::string_view block, uint8_t key) const;

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "threads/thread_runner.hpp"
+
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "engine/recording.hpp"
+#include "targets/pool.hpp"
+#include "threads/runner_state.hpp"
+#include "threads/runner_worker.hpp"
+#include "threads/sim_context.hpp"
+
+namespace fsr {
+
+constexpr unsigned kPoolThreads = 32;
+constexpr int64_t kLook = 50'000'000;  // ns between looks at `stop`
+// ns without a completion after which threads that were told to end are left alone: by `stop`, and because the time was over.
+constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
+constexpr auto kHandOver = std::chrono::microseconds(100);
+
+namespace {
+
+// Gives the calling thread a table of descriptors of its own, with the standard streams and this one. Before Linux 5.9 it goes on
+// sharing the process's.
+void keep_only(int descriptor) {
+  if (close_range(unsigned(descriptor) + 1, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0) return;
+  if (descriptor > 3) close_range(3, unsigned(descriptor) - 1, 0);
+}
+
+}  // namespace
+
+// One run, from the caller's thread.
+class ThreadRunner::RunnerPass {
+ public:
+  RunnerPass(ThreadRunner& runner, const std::vector<SimThreadSpec>& specs, const RunnerOptions& options);
+  RunnerResult run();
+
+ private:
+  int64_t now() { return runner_.clock_.now(); }
+  template <class Act>
+  void each_worker(Act act) {
+    for (RunnerWorker* worker : workers_) act(*worker);
+  }
+  void run_inline();
+  void run_alone(RunnerWorker& worker);
+  void run_threads();
+  void supervise();
+  void perform(RunnerWorker& worker);
+  int64_t next_event() const;
+  void look();
+  bool no_progress(int64_t t, int64_t grace);
+  void collect(bool last);
+
+  ThreadRunner& runner_;
+  const RunnerOptions& options_;
+  RunnerState state_;
+  std::vector<std::unique_ptr<SimContext>> sims_;
+  std::vector<RunnerWorker*> workers_;  // on which threads are, or may come to be
+  RunnerResult result_;
+  unsigned interval_ = 0;      // told
+  int64_t interval_from_ = 0;  // clock
+  bool warm_ = true;
+  uint64_t completions_ = 0;
+  int64_t progress_at_ = 0;  // clock: when that was last seen to grow, since threads were told to end
+  int64_t give_up_at_ = INT64_MAX;
+  unsigned stuck_ = 0;  // looks at which all threads waited for each other
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool started_ = false;
+  unsigned running_ = 0;
+};
+
+ThreadRunner::RunnerPass::RunnerPass(ThreadRunner& runner, const std::vector<SimThreadSpec>& specs, const RunnerOptions& options)
+    : runner_(runner), options_(options), state_{runner.clock_, runner.worker_sets_, *runner.pool_, runner.next_id_} {
+  state_.record = options.record;
+  state_.heartbeat = options.heartbeat;
+  state_.running = unsigned(specs.size());
+  std::map<unsigned, unsigned> order;  // of groups, by their first part: they are dealt to a place's workers in turn
+  for (const SimThreadSpec& spec : specs) {
+    auto& workers = runner.worker_sets_.at(spec.target);
+    const unsigned turn = order.try_emplace(spec.group, unsigned(order.size())).first->second;
+    sims_.push_back(std::make_unique<SimContext>(state_, *workers[turn % workers.size()], unsigned(sims_.size())));
+    SimContext& sim = *sims_.back();
+    sim.request_.alone = specs.size() == 1;
+    sim.task_ = spec.thread->run(sim);
+    sim.waiting_ = sim.task_.begin(state_);
+  }
+  if (sims_.size() == 1 && runner.worker_sets_.size() == 1) {
+    workers_ = {sims_[0]->worker_};
+    return;
+  }
+  for (auto& workers : runner.worker_sets_)
+    for (auto& worker : workers) workers_.push_back(worker.get());
+}
+
+int64_t ThreadRunner::RunnerPass::next_event() const {
+  int64_t next = state_.ended.load() ? INT64_MAX : state_.end;
+  if (!warm_) next = std::min(next, state_.start + options_.warmup);
+  if (options_.interval) next = std::min(next, interval_from_ + options_.interval);
+  if (!state_.abandoned.load()) next = std::min(next, give_up_at_);
+  return next;
+}
+
+// Nothing has been completed for a while.
+bool ThreadRunner::RunnerPass::no_progress(int64_t t, int64_t grace) {
+  uint64_t completions = 0;
+  each_worker([&](RunnerWorker& worker) { completions += worker.completions(); });
+  if (completions != std::exchange(completions_, completions) || progress_at_ == 0) progress_at_ = t;
+  give_up_at_ = progress_at_ + grace;
+  return t >= give_up_at_;
+}
+
+// What is due for the run as a whole.
+void ThreadRunner::RunnerPass::look() {
+  const int64_t t = now();
+  if (!warm_ && t >= state_.start + options_.warmup) collect(false);
+  if (options_.interval && t >= interval_from_ + options_.interval) collect(false);
+  const int stop = options_.stop ? options_.stop->load(std::memory_order_relaxed) : 0;
+  if (stop != 0) result_.stopped = true;
+  const bool over = t >= state_.end || (options_.over && options_.over->load(std::memory_order_relaxed));
+  if (!state_.ended.load() && (stop != 0 || over)) state_.end_all();
+  const bool told = stop != 0 || over;
+  if ((stop >= 2 || (told && no_progress(t, stop != 0 ? kGrace : kGraceOver))) && !state_.abandoned.exchange(true))
+    each_worker([](RunnerWorker& worker) { worker.wake(); });
+  const unsigned running = state_.running.load();
+  stuck_ = running != 0 && state_.at_barriers.load() == running ? stuck_ + 1 : 0;
+  if (stuck_ >= 2) {
+    state_.failure = std::make_exception_ptr(std::logic_error("threads wait at a barrier that not all parties can reach"));
+    state_.end_all();
+  }
+}
+
+// Takes over what was counted since the last time.
+void ThreadRunner::RunnerPass::collect(bool last) {
+  Tally counts;
+  if (last) {
+    each_worker([&](RunnerWorker& worker) {
+      counts.merge(worker.taken());
+      counts.merge(worker.take_rest());
+    });
+  } else {
+    each_worker([](RunnerWorker& worker) { worker.hand_over(); });
+    each_worker([&](RunnerWorker& worker) {
+      if (runner_.inline_) worker.step();
+      while (!worker.handed_over() && state_.running.load() != 0 && !state_.abandoned.load())
+        std::this_thread::sleep_for(kHandOver);
+      counts.merge(worker.taken());
+    });
+  }
+  const int64_t t = now();
+  if (!warm_) {
+    warm_ = true;
+    result_.started = interval_from_ = t;
+    if (!last) return;
+    counts = {};
+  }
+  // An interval ends where it should, however late it is told.
+  const int64_t to = last ? t : interval_from_ + options_.interval;
+  if (options_.interval && options_.on_interval)
+    options_.on_interval({++interval_, interval_from_ - state_.start, to - state_.start, counts, last});
+  interval_from_ = to;
+  result_.counts.merge(counts);
+}
+
+void ThreadRunner::RunnerPass::perform(RunnerWorker& worker) {
+  while (state_.running.load(std::memory_order_relaxed) != 0 && !state_.abandoned.load(std::memory_order_relaxed))
+    if (!worker.step()) worker.rest(INT64_MAX);
+}
+
+void ThreadRunner::RunnerPass::run_inline() {
+  while (state_.running.load() != 0 && !state_.abandoned.load()) {
+    look();
+    if (state_.abandoned.load()) return;
+    bool busy = false;
+    int64_t next = next_event();
+    each_worker([&](RunnerWorker& worker) {
+      busy |= worker.step();
+      next = std::min(next, worker.next_due());
+    });
+    if (busy) continue;
+    RunnerWorker* waits = nullptr;
+    each_worker([&](RunnerWorker& worker) {
+      if (!waits || worker.in_flight()) waits = &worker;
+    });
+    waits->rest(next);
+  }
+}
+
+// Until all workers have ended.
+void ThreadRunner::RunnerPass::supervise() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const int64_t pause = std::clamp<int64_t>(next_event() - now(), 0, kLook);
+    if (changed_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return running_ == 0; })) break;
+    lock.unlock();
+    look();
+    lock.lock();
+  }
+}
+
+// A single worker runs on the caller's thread and has the table of descriptors to itself: Linux charges every call on a
+// descriptor for a table that threads share, a tenth of a cached read of a byte. The other thread keeps none of them: what the
+// thread closes is closed. It gets the signals, for they would interrupt requests, but for those of a thread's own faults.
+void ThreadRunner::RunnerPass::run_alone(RunnerWorker& worker) {
+  running_ = 1;
+  std::thread supervisor([this, wake = worker.wake_descriptor()] {
+    keep_only(wake);
+    supervise();
+  });
+  sigset_t most, before;
+  sigfillset(&most);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&most, fault);
+  pthread_sigmask(SIG_SETMASK, &most, &before);
+  prctl(PR_SET_TIMERSLACK, 1);
+  perform(worker);
+  prctl(PR_SET_TIMERSLACK, 0);  // as it was
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    std::lock_guard lock(mutex_);
+    running_ = 0;
+    changed_.notify_all();
+  }
+  supervisor.join();
+}
+
+void ThreadRunner::RunnerPass::run_threads() {
+  std::vector<std::thread> threads;
+  each_worker([&](RunnerWorker& worker) {
+    ++running_;
+    threads.emplace_back([this, &worker] {
+      prctl(PR_SET_TIMERSLACK, 1);  // the default lets the kernel wake us 50 us late
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return started_; });
+      }
+      perform(worker);
+      std::lock_guard lock(mutex_);
+      --running_;
+      changed_.notify_all();
+    });
+  });
+  {
+    std::lock_guard lock(mutex_);
+    started_ = true;
+    changed_.notify_all();
+  }
+  supervise();
+  for (std::thread& thread : threads) thread.join();
+}
+
+RunnerResult ThreadRunner::RunnerPass::run() {
+  each_worker([&](RunnerWorker& worker) { worker.begin(state_); });
+  for (auto& sim : sims_) sim->worker_->post(*sim);
+  state_.start = interval_from_ = result_.started = now();
+  if (options_.duration) state_.end = state_.start + options_.duration;
+  warm_ = options_.warmup == 0;
+  if (options_.record) options_.record->set_origin(state_.start);
+  if (runner_.inline_)
+    run_inline();
+  else if (workers_.size() == 1 && !options_.on_interval)
+    run_alone(*workers_[0]);
+  else
+    run_threads();
+  collect(true);
+  result_.ended = now();
+  result_.abandoned = state_.running.load();
+  if (result_.abandoned) {
+    for (const auto& sim : sims_)
+      if (sim->in_flight()) result_.unfinished.push_back({sim->row_, result_.ended - (sim->due_ ? sim->due_ : sim->issued_)});
+    each_worker([](RunnerWorker& worker) { worker.abandon(); });
+  }
+  if (state_.failure) std::rethrow_exception(state_.failure);
+  return std::move(result_);
+}
+
+ThreadRunner::ThreadRunner(Clock& clock, bool inline_workers)
+    : clock_(clock), inline_(inline_workers), pool_(new Pool(kPoolThreads)) {}
+
+// Jobs end before the workers that they wake go.
+ThreadRunner::~ThreadRunner() { pool_.reset(); }
+
+unsigned ThreadRunner::add(Target& target, unsigned workers) {
+  if (inline_) workers = 1;
+  if (workers == 0) workers = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::unique_ptr<RunnerWorker>> set;
+  for (unsigned i = 0; i < workers; ++i) set.push_back(std::make_unique<RunnerWorker>(target, clock_, inline_));
+  worker_sets_.push_back(std::move(set));
+  return unsigned(worker_sets_.size()) - 1;
+}
+
+RunnerResult ThreadRunner::run(const std::vector<SimThreadSpec>& specs, const RunnerOptions& options) {
+  return RunnerPass(*this, specs, options).run();
+}
+
+}  // namespace fsr

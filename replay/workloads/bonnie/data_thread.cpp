@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/bonnie/data_thread.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "threads/sim_context.hpp"
+#include "workloads/bonnie/meter.hpp"
+
+namespace fsr::bonnie {
+
+namespace {
+
+bool by_bytes(Phase phase) { return phase == kByteWrite || phase == kByteRead; }
+
+}  // namespace
+
+// One chunk, a byte at a time. Here and below each request is made in the loop itself: a coroutine for each would cost as much as
+// a cached byte. Where that costs no more than a system call, the loop is the target's own.
+Task DataThread::bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk) {
+  constexpr char kValues = 127;
+  for (size_t i = 0; i < buffer_.size(); ++i) buffer_[i] = char(i) & kValues;
+  const uint64_t offset = chunk * buffer_.size(), length = buffer_.size();
+  Op op = phase == kByteWrite ? file.writing(offset, length) : file.reading(offset, length);
+  const uint64_t done = sim.perform_bytes(op, {buffer_.data(), length});
+  op.offset += done;
+  op.length = 1;
+  for (uint64_t i = done; i < length; ++i, ++op.offset) {
+    const PerformOptions how{.payload = {&buffer_[i], 1}, .want_data = true};
+    const Outcome& outcome = co_await sim.perform(op, kUncounted, how);
+    if (int error = file.judge(phase, op, outcome)) co_return error;
+  }
+  co_return 0;
+}
+
+Task DataThread::block(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk) {
+  const uint64_t length = buffer_.size(), offset = chunk * length;
+  if (phase != kBlockWrite) {
+    const Op op = file.reading(offset, length);
+    const Outcome& outcome = co_await sim.perform(op, kUncounted, {.want_data = true, .room = buffer_.data()});
+    if (outcome.error == 0 && outcome.result > 0 && outcome.result < length) {
+      if (int error = co_await file.read(phase, buffer_.data(), length, offset)) co_return error;
+    } else if (int error = file.judge(phase, op, outcome)) {
+      co_return error;
+    } else if (phase == kRewrite && outcome.data.data() != buffer_.data()) {
+      memcpy(buffer_.data(), outcome.data.data(), length);
+    }
+    if (phase == kBlockRead) co_return 0;
+  }
+  ++buffer_[chunk % length];
+  const Op op = file.writing(offset, length);
+  const Outcome& outcome = co_await sim.perform(op, kUncounted, {.payload = {buffer_.data(), length}});
+  co_return file.judge(phase, op, outcome);
+}
+
+Task DataThread::test(SimContext& sim, Phase phase) {
+  BigFile file(course_, sim);
+  int error;
+  if (phase == kByteWrite || phase == kBlockWrite)
+    error = co_await file.make(phase);
+  else
+    error = co_await file.open(phase);
+  if (error) co_return error;
+  error = co_await course_.begin(sim, phase);
+  if (error) co_return error;
+  std::fill(buffer_.begin(), buffer_.end(), 0);
+  const Settings& settings = course_.settings;
+  const int64_t mebibytes = by_bytes(phase) ? std::min(settings.bytes_size, settings.size) : settings.size;
+  const uint64_t chunks = uint64_t(mebibytes * (kMiB / settings.chunk));
+  int64_t from = sim.now();
+  Meter meter(from);
+  for (uint64_t chunk = 0; chunk < chunks && error == 0; ++chunk) {
+    if (sim.ended()) error = ECANCELED;
+    if (error == 0 && by_bytes(phase))
+      error = co_await bytes(sim, file, phase, chunk);
+    else if (error == 0)
+      error = co_await block(sim, file, phase, chunk);
+    const int64_t now = sim.now();
+    meter.step(from, now);
+    from = now;
+  }
+  const int closed = co_await file.sync_and_close(phase);
+  if (error == 0) error = closed;
+  if (error == 0) course_.end(phase, meter.stop(sim.now()));
+  co_return error;
+}
+
+SimTask DataThread::run(SimContext& sim) {
+  for (Phase phase : {kByteWrite, kBlockWrite, kRewrite, kByteRead, kBlockRead}) {
+    if (by_bytes(phase) && course_.settings.bytes_size <= 0) continue;
+    if (co_await test(sim, phase)) co_return;
+  }
+}
+
+SimTask BigFileRemover::run(SimContext& sim) {
+  if (course_.file == kNoObject) co_return;
+  const Op op{.kind = OpKind::unlink, .object = course_.file, .parent = kRootObject, .name = course_.name};
+  if (int error = (co_await sim.perform(op)).error)
+    course_.left = fmt::format("can't remove {}: {}", course_.name, strerror(error));
+  course_.file = kNoObject;
+}
+
+}  // namespace fsr::bonnie

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// bonnie++'s tests of a big file but for the seeks: written, rewritten and read, by single bytes and by chunks, each from open to
+// fsync and close.
+#pragma once
+
+#include "base/page_buffer.hpp"
+#include "threads/sim_thread.hpp"
+#include "workloads/bonnie/big_file.hpp"
+#include "workloads/bonnie/course.hpp"
+
+namespace fsr::bonnie {
+
+class DataThread final : public SimThread {
+ public:
+  // `course` outlives it. The file stays.
+  explicit DataThread(Course& course) : course_(course), buffer_(size_t(course.settings.chunk)) {}
+  SimTask run(SimContext& sim) override;
+
+ private:
+  Task test(SimContext& sim, Phase phase);
+  Task bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk);
+  Task block(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk);
+
+  Course& course_;
+  PageBuffer buffer_;
+};
+
+// Removes the big file if there is one.
+class BigFileRemover final : public SimThread {
+ public:
+  explicit BigFileRemover(Course& course) : course_(course) {}
+  SimTask run(SimContext& sim) override;
+
+ private:
+  Course& course_;
+};
+
+}  // namespace fsr::bonnie

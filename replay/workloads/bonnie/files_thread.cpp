@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/bonnie/files_thread.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "threads/sim_context.hpp"
+
+namespace fsr::bonnie {
+
+Task FilesThread::create(SmallFiles& files, NamedFile& file) {
+  const Settings& s = course_.settings;
+  file.made = true;
+  if (s.largest < 0 && file.number > 0) {
+    if (s.largest == kSymlinks) co_return co_await files.symlink(files_[0].name, file.directory, file.name, &file.object);
+    file.object = files_[0].object;
+    co_return co_await files.link(file.object, file.directory, file.name);
+  }
+  int64_t size = std::max<int64_t>(s.largest, 0);
+  if (s.largest > s.smallest) size = s.smallest + course_.numbers.draw() % (s.largest - s.smallest + 1);
+  const bool by_name = size == 0 && s.largest >= 0 && !s.syncs;
+  co_return co_await files.create(file.directory, file.name, size, by_name ? nullptr : &file.object);
+}
+
+Task FilesThread::create_all(SimContext& sim, SmallFiles& files, Phase phase) {
+  files_ = make_names(course_.numbers, course_.settings.file_count(), course_.settings.directories, phase == kCreateRandom);
+  files.enter(phase);
+  if (int error = co_await files.make_directories()) co_return error;
+  Meter meter(sim.now());
+  int64_t from = sim.now();
+  for (NamedFile& file : files_) {
+    if (sim.ended()) co_return ECANCELED;
+    if (int error = co_await create(files, file)) co_return error;
+    from = meter.step(from, sim.now());
+  }
+  if (int error = co_await files.sync_everything()) co_return error;
+  course_.end(phase, meter.stop(sim.now()));
+  co_return 0;
+}
+
+NamedFile* FilesThread::file_of(const std::string& name) {
+  const int64_t number = number_in(name);
+  return number >= 0 && number < int64_t(files_.size()) && files_[size_t(number)].name == name ? &files_[size_t(number)]
+                                                                                               : nullptr;
+}
+
+Task FilesThread::one(SmallFiles& files, unsigned directory, const std::string& name, NamedFile* made, Act act) {
+  const ObjectId object = made ? made->object : kNoObject;
+  if (act == Act::look) co_return co_await files.look_at(directory, name, object);
+  if (int error = co_await files.remove(directory, name, object)) co_return error;
+  if (made) made->made = false;
+  co_return 0;
+}
+
+Task FilesThread::each_in_directory(SimContext& sim, SmallFiles& files, unsigned directory, Act act, Meter& meter,
+                                    int64_t* found) {
+  if (int error = co_await files.begin_list(directory)) co_return error;
+  std::vector<std::string> names;
+  do {
+    int64_t from = sim.now();  // the first name of a part bears the time of reading it
+    if (int error = co_await files.list(directory, &names)) co_return error;
+    for (const std::string& name : names) {
+      if (sim.ended()) co_return ECANCELED;
+      if (name[0] == '.') continue;
+      if (int error = co_await one(files, directory, name, file_of(name), act)) co_return error;
+      ++*found;
+      from = meter.step(from, sim.now());
+    }
+  } while (!names.empty());
+  co_return co_await files.end_list(directory);
+}
+
+Task FilesThread::each_listed(SimContext& sim, SmallFiles& files, Phase phase, Act act) {
+  files.enter(phase);
+  Meter meter(sim.now());
+  int64_t found = 0;
+  for (unsigned i = 0; i < files.directories(); ++i) {
+    if (int error = co_await each_in_directory(sim, files, i, act, meter, &found)) co_return error;
+    if (act == Act::remove)
+      if (int error = co_await files.remove_directory(i)) co_return error;
+  }
+  if (found != int64_t(files_.size())) {
+    course_.wrong(fmt::format("Expected {} files but only got {}", files_.size(), found));
+    co_return EIO;
+  }
+  if (act == Act::remove) {
+    if (int error = co_await files.remove_top()) co_return error;
+    if (int error = co_await files.sync_everything()) co_return error;
+  }
+  course_.end(phase, meter.stop(sim.now()));
+  co_return 0;
+}
+
+Task FilesThread::each_named(SimContext& sim, SmallFiles& files, Phase phase, Act act) {
+  files.enter(phase);
+  shuffle(course_.numbers, files_);
+  Meter meter(sim.now());
+  int64_t from = sim.now();
+  for (NamedFile& file : files_) {
+    if (sim.ended()) co_return ECANCELED;
+    if (int error = co_await one(files, file.directory, file.name, &file, act)) co_return error;
+    from = meter.step(from, sim.now());
+  }
+  if (act == Act::remove) {
+    for (unsigned i = 0; i < files.directories(); ++i)
+      if (int error = co_await files.remove_directory(i)) co_return error;
+    if (int error = co_await files.remove_top()) co_return error;
+    if (int error = co_await files.sync_everything()) co_return error;
+  }
+  course_.end(phase, meter.stop(sim.now()));
+  co_return 0;
+}
+
+// The Task is chosen, and then awaited: gcc 12 gets an awaiting ?: wrong.
+Task FilesThread::each(SimContext& sim, SmallFiles& files, Phase phase, Act act, bool random) {
+  return random ? each_named(sim, files, phase, act) : each_listed(sim, files, phase, act);
+}
+
+Task FilesThread::round(SimContext& sim, SmallFiles& files, bool random) {
+  const Phase create = random ? kCreateRandom : kCreateSequential, look = random ? kStatRandom : kStatSequential;
+  const Phase remove = random ? kDeleteRandom : kDeleteSequential;
+  if (int error = co_await course_.begin(sim, create)) co_return error;
+  if (int error = co_await create_all(sim, files, create)) co_return error;
+  if (int error = co_await course_.begin(sim, look)) co_return error;
+  if (int error = co_await each(sim, files, look, Act::look, random)) co_return error;
+  if (int error = co_await course_.begin(sim, remove)) co_return error;
+  co_return co_await each(sim, files, remove, Act::remove, random);
+}
+
+// By names that are known, not by listings: these may be what is wrong.
+Task FilesThread::clean_up(SmallFiles& files) {
+  for (const NamedFile& file : files_)
+    if (file.made)
+      if (int error = co_await files.remove(file.directory, file.name, file.object); error && error != ENOENT) co_return error;
+  for (unsigned i = 0; i < files.directories(); ++i)
+    if (int error = co_await files.remove_directory(i)) co_return error;
+  co_return co_await files.remove_top();
+}
+
+SimTask FilesThread::run(SimContext& sim) {
+  SmallFiles files(course_, sim);
+  int error = co_await round(sim, files, false);
+  if (error == 0) error = co_await round(sim, files, true);
+  if (error == 0 || !files.exist()) co_return;
+  course_.cleans_up();
+  if (int in_vain = co_await clean_up(files))
+    course_.left = fmt::format("can't remove all of {}: {}", course_.name, strerror(in_vain));
+}
+
+}  // namespace fsr::bonnie

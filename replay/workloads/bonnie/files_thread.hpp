@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// bonnie++'s tests of many small files: made, looked at and deleted, first in sequence and as a directory lists them, then in
+// random order. What it made is removed also when it fails or is interrupted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "op.hpp"
+#include "threads/sim_thread.hpp"
+#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/file_names.hpp"
+#include "workloads/bonnie/meter.hpp"
+#include "workloads/bonnie/small_files.hpp"
+
+namespace fsr::bonnie {
+
+class FilesThread final : public SimThread {
+ public:
+  // `course` outlives it.
+  explicit FilesThread(Course& course) : course_(course) {}
+  SimTask run(SimContext& sim) override;
+
+ private:
+  // Every Task yields 0 or an errno, which the course then knows of.
+  Task round(SimContext& sim, SmallFiles& files, bool random);
+  Task create_all(SimContext& sim, SmallFiles& files, Phase phase);
+  Task create(SmallFiles& files, NamedFile& file);
+  // Of each file: what the sequential tests do in the order of listings, and the random ones in that of files_.
+  enum class Act { look, remove };
+  Task each(SimContext& sim, SmallFiles& files, Phase phase, Act act, bool random);
+  Task each_listed(SimContext& sim, SmallFiles& files, Phase phase, Act act);
+  Task each_in_directory(SimContext& sim, SmallFiles& files, unsigned directory, Act act, Meter& meter, int64_t* found);
+  Task each_named(SimContext& sim, SmallFiles& files, Phase phase, Act act);
+  Task one(SmallFiles& files, unsigned directory, const std::string& name, NamedFile* made, Act act);
+  Task clean_up(SmallFiles& files);
+  // The file that a listing names; nullptr: it was not made here.
+  NamedFile* file_of(const std::string& name);
+
+  Course& course_;
+  std::vector<NamedFile> files_;
+};
+
+}  // namespace fsr::bonnie

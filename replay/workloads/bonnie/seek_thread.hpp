@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// bonnie++'s random seeks: several seekers take tickets from one heap; each ticket is a chunk to read, and one in ten to write
+// back changed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "base/page_buffer.hpp"
+#include "base/task.hpp"
+#include "threads/barrier.hpp"
+#include "threads/sim_thread.hpp"
+#include "workloads/bonnie/big_file.hpp"
+#include "workloads/bonnie/course.hpp"
+
+namespace fsr::bonnie {
+
+struct Ticket {
+  uint64_t chunk;
+  bool updates;
+};
+
+// What the seekers of a course share. Thread-safe.
+class Tickets {
+ public:
+  explicit Tickets(Course& course);
+  bool take(Ticket* ticket);  // false: there are no more
+  void none_left() { next_ = numbers_.size(); }
+  Barrier& start() { return start_; }
+  // A seeker began, and ended; ns.
+  void began(int64_t at);
+  void ended(int64_t at, int64_t longest);
+  // From the first beginning to the last end.
+  Measured measured() const;
+
+ private:
+  const uint64_t chunks_;
+  std::vector<int32_t> numbers_;
+  std::atomic<size_t> next_{0};
+  Barrier start_;
+  std::mutex mutex_;
+  int64_t began_ = INT64_MAX, ended_ = 0, longest_ = 0;
+  double cpu_at_start_ = 0, cpu_at_end_ = 0;
+};
+
+class SeekThread final : public SimThread {
+ public:
+  // Both outlive it. `first`: it begins the test for all.
+  SeekThread(Course& course, Tickets& tickets, bool first)
+      : course_(course), tickets_(tickets), first_(first), buffer_(size_t(course.settings.chunk)) {}
+  SimTask run(SimContext& sim) override;
+
+ private:
+  Task seek(SimContext& sim, BigFile& file, Ticket ticket);
+
+  Course& course_;
+  Tickets& tickets_;
+  const bool first_;
+  PageBuffer buffer_;
+};
+
+}  // namespace fsr::bonnie

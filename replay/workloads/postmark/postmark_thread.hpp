@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// One copy of PostMark: J. Katcher, "PostMark: A New File System Benchmark", Network Appliance TR3022 (1997), as version 1.53
+// does it, with the same operations in the same order for the same seed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "op.hpp"
+#include "threads/sim_context.hpp"
+#include "workloads/postmark/counts.hpp"
+#include "workloads/postmark/mt19937.hpp"
+#include "workloads/postmark/settings.hpp"
+#include "workloads/stdio.hpp"
+
+namespace fsr::postmark {
+
+// Rows of the tally: requests, then what is made of them.
+enum Rows : Row { kOpens, kReads, kWrites, kCloses, kUnlinks, kOthers, kFileCreated, kFileRead, kFileAppended, kFileDeleted };
+extern const char* const kRowNames[kFileDeleted + 1];
+
+class PostmarkThread final : public SimThread {
+ public:
+  // `settings` outlives it. Each location is a place of the stage, in their order. `copy`: 0 is the only one; others work in
+  // directories of their own below each location. `umask`: of the files that it makes. `talks`: says on standard output what it
+  // does.
+  PostmarkThread(const Settings& settings, unsigned copy, uint32_t umask, bool talks);
+  SimTask run(SimContext& sim) override;
+
+  const Counts& counts() const { return counts_; }
+  // Each as the original says it, the first ones.
+  const std::vector<std::string>& errors() const { return errors_; }
+  uint64_t error_count() const { return error_count_; }
+  bool out_of_files() const { return out_of_files_; }
+
+ private:
+  struct File {
+    int64_t size = 0;  // 0: the slot is free
+    int64_t number = 0;
+    int32_t subdirectory = -1;
+    uint32_t location = 0;
+    ObjectId object = kNoObject;
+  };
+  struct Directory {
+    ObjectId root = kNoObject;
+    std::vector<ObjectId> subdirectories;
+  };
+  // A file that is open, with glibc's buffer where there is one.
+  struct Stream {
+    Op op;  // the request under way
+    bool appends = false;
+    int64_t offset = 0;  // of the next transfer
+    int64_t junk = 0;    // what it writes begins there
+    Stdio stdio;
+  };
+
+  Task enter(SimContext& sim, uint32_t location);
+  Task make_directories(SimContext& sim);
+  Task remove_directories(SimContext& sim);
+  Task make_directory(SimContext& sim, ObjectId parent, const std::string& name, ObjectId* made);
+  Task transact(SimContext& sim);
+  Task create(SimContext& sim);
+  Task read(SimContext& sim, File& file);
+  Task append(SimContext& sim, File& file);
+  Task remove(SimContext& sim, File& file);
+  Task open(SimContext& sim, Stream& stream, const File& file, int flags);
+  // All of what is written or read between open and close, block by block; 0 or the first error.
+  Task put(SimContext& sim, Stream& stream, int64_t bytes);
+  Task take(SimContext& sim, Stream& stream, int64_t bytes);
+  Task take_buffered(SimContext& sim, Stream& stream, int64_t block);
+  // A request of an open file, to be awaited at once; came() takes what came of a transfer, and yields its error.
+  SimContext::PerformAwaiter ask(SimContext& sim, Stream& stream, OpKind kind);
+  SimContext::PerformAwaiter transfer(SimContext& sim, Stream& stream, OpKind kind, int64_t bytes);
+  static int came(Stream& stream, const Outcome& outcome);
+
+  File* free_slot();
+  File& any_file();
+  ObjectId directory_of(const File& file) const;
+  std::string path_of(const File& file) const;
+  void failed(const std::string& what);
+  void say(const char* text) const;
+
+  const Settings& settings_;
+  const unsigned copy_;
+  const uint32_t umask_;
+  const bool talks_;
+  Mt19937 random_;
+  std::string junk_;
+  std::vector<File> files_;
+  size_t next_slot_ = 0;
+  size_t lowest_free_ = 0;  // no slot below it is free
+  int64_t number_ = 0;
+  std::vector<uint32_t> weighted_;  // locations by weight
+  std::vector<Directory> directories_;
+  uint32_t location_ = UINT32_MAX;  // where the thread is
+  bool in_transactions_ = false, out_of_files_ = false;
+  Counts counts_;
+  std::vector<std::string> errors_;
+  uint64_t error_count_ = 0;
+};
+
+}  // namespace fsr::postmark

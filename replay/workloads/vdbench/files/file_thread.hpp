@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread of an FWD on an FSD: chooses a file or directory that its operation can be done to, does it, and so on until the run
+// ends. What each operation needs, and what it counts, is vdbench 5.04's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "threads/sim_context.hpp"
+#include "workloads/random.hpp"
+#include "workloads/vdbench/files/blocked.hpp"
+#include "workloads/vdbench/files/file_context.hpp"
+
+namespace fsr::vdbench {
+
+class FileThread final : public SimThread {
+ public:
+  // `context` outlives it. `number`: among the threads of the run.
+  FileThread(WorkContext& context, unsigned number);
+  SimTask run(SimContext& sim) override;
+
+  const Events& events() const { return events_; }
+
+ private:
+  using File = Anchor::File;
+  struct Open {
+    uint32_t file = 0;
+    HandleId handle = 0;
+    bool for_read = false;
+    uint64_t next = 0;               // of sequential transfers
+    uint64_t bytes = 0, blocks = 0;  // done since it was opened
+  };
+  enum class Wanted : uint8_t { existing, missing, either, with_data };
+
+  // Each Task yields 0, or that the thread can't go on (kOver). Errors of the target are told and counted, and the thread goes
+  // on.
+  static constexpr int kOver = -1;
+  Task work(SimContext& sim);
+  Task turn(SimContext& sim);
+  Task transfer(SimContext& sim, bool reads);
+  Task transfer_some(SimContext& sim, const Op& op);
+  Task transfer_unchecked(SimContext& sim, const Op& op, Row its_row);
+  Task create(SimContext& sim);
+  Task remove(SimContext& sim);
+  Task make_directory(SimContext& sim);
+  Task remove_directory(SimContext& sim);
+  Task inspect(SimContext& sim);  // access, getattr, setattr, open, close
+  Task copy(SimContext& sim);
+  Task copy_content(SimContext& sim, uint32_t from, uint32_t to);
+
+  // A file for the operation, claimed.
+  Task find(SimContext& sim, Wanted wanted, bool alone);
+  Task open(SimContext& sim, Anchor& anchor, uint32_t file, bool for_read, bool creates, Open* open);
+  Task close(SimContext& sim, Anchor& anchor, Open& open);
+  Task unlink(SimContext& sim, Anchor& anchor, uint32_t file, int64_t due);
+  Task blocked(SimContext& sim, Event event);
+  bool place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length);
+  bool enough(const Open& open) const;
+  bool more_files(bool to_exist) const;
+
+  Row row(Operation operation) const { return row_of(context_.number, operation); }
+  const FileWorkload& settings() const { return context_.work.workload; }
+  uint64_t draw_size();
+  void failed(const std::string& what, Anchor& anchor, const std::string& path, int error, uint64_t lba = 0, uint64_t size = 0);
+  std::string_view payload(uint32_t file, uint64_t offset, uint64_t length);
+
+  WorkContext& context_;
+  const unsigned number_;
+  Anchor* const anchor_;
+  Random random_;
+  Events events_{};
+  uint32_t found_ = 0;  // by find()
+  int64_t due_ = 0;     // of the operation at hand; 0: its issue
+  unsigned blocked_in_a_row_ = 0;
+  std::string gave_up_;       // why; empty: it did not
+  std::optional<Open> open_;  // of reads and writes
+  std::string scratch_;
+  ContentWriter writer_;
+  const std::unique_ptr<Validator> validator_;  // may be null
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads for whole trees: what is there is looked at, what an earlier run made is removed, and all of it is made anew. Several
+// of a kind share an anchor's work.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/task.hpp"
+#include "threads/barrier.hpp"
+#include "threads/sim_context.hpp"
+#include "workloads/vdbench/files/blocked.hpp"
+#include "workloads/vdbench/files/file_context.hpp"
+
+namespace fsr::vdbench {
+
+// Teaches the anchor which of its directories and files exist, of those with some numbers, and how large they are.
+class SurveyThread final : public SimThread {
+ public:
+  struct Shared {
+    Anchor& anchor;
+    const Dealt files;
+    Barrier levels;
+    std::atomic<uint64_t> next{0};
+    std::atomic<int> error{0};  // the first errno but ENOENT
+    Shared(Anchor& a, const Dealt& f, unsigned threads) : anchor(a), files(f), levels(threads) {}
+  };
+  explicit SurveyThread(Shared& shared) : shared_(shared) {}
+  SimTask run(SimContext& sim) override;
+
+ private:
+  Shared& shared_;
+};
+
+// Removes from the anchor what has vdbench's names, with what has them below. Other names stay.
+class CleanThread final : public SimThread {
+ public:
+  // `number` of so many threads.
+  CleanThread(Anchor& anchor, unsigned number, unsigned threads) : anchor_(anchor), number_(number), threads_(threads) {}
+  SimTask run(SimContext& sim) override;
+
+  uint64_t files = 0, directories = 0;
+  std::string failure;  // the first, one line
+
+ private:
+  Task empty(SimContext& sim, ObjectId directory, const std::string& path, bool share);
+  Task remove(SimContext& sim, ObjectId parent, const std::string& name, const std::string& path);
+  void failed(const std::string& path, int error);
+
+  Anchor& anchor_;
+  const unsigned number_, threads_;
+};
+
+// One thread of a format: directories by depth, then files with their content. Of several ranks, one makes the directories.
+class FormatThread final : public SimThread {
+ public:
+  struct Shared {
+    const unsigned threads;  // on this rank
+    // All directories are there: told by the rank that makes them, asked by the others. Any thread.
+    const std::function<void()> tell_made;  // null: another rank makes them
+    const std::function<bool()> made;
+    Barrier levels;
+    std::atomic<uint64_t> next{0};  // of the anchor's chosen()
+    Shared(unsigned p, std::function<void()> tell, std::function<bool()> m)
+        : threads(p), tell_made(std::move(tell)), made(std::move(m)), levels(p) {}
+  };
+  // `number`: among the threads of all ranks; `turn`: among those of this one.
+  FormatThread(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned turn)
+      : context_(context), shared_(shared), format_(format), turn_(turn), writer_(number), validator_(context.validator()) {}
+  SimTask run(SimContext& sim) override;
+
+  const Events& events() const { return events_; }
+
+ private:
+  Task make_directories(SimContext& sim);  // yields 0, or ECANCELED where the run ends before
+  Task make_directory(SimContext& sim, uint64_t directory);
+  Task make_file(SimContext& sim, uint32_t file);
+  Task write(SimContext& sim, const Op& op, uint32_t file);
+  void failed(const std::string& what, const std::string& path, int error, uint64_t lba = 0, uint64_t size = 0);
+
+  WorkContext& context_;
+  Shared& shared_;
+  const Format& format_;
+  const unsigned turn_;
+  Events events_{};
+  std::string scratch_;
+  ContentWriter writer_;
+  const std::unique_ptr<Validator> validator_;  // may be null
+};
+
+}  // namespace fsr::vdbench

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread of a WD on an SD: reads and writes its blocks until the run ends.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "threads/sim_context.hpp"
+#include "workloads/vdbench/content/content.hpp"
+#include "workloads/vdbench/error_log.hpp"
+#include "workloads/vdbench/pace/pace.hpp"
+#include "workloads/vdbench/raw/area.hpp"
+#include "workloads/vdbench/raw/pattern.hpp"
+#include "workloads/vdbench/validate/validator.hpp"
+
+namespace fsr::vdbench {
+
+// An SD that is open. Constant while threads use it.
+struct OpenStorage {
+  const Storage* settings = nullptr;
+  ObjectId object = kNoObject;
+  HandleId handle = 0;
+  uint64_t size = 0;  // bytes
+  unsigned place = 0;
+  bool device = false;
+  uint32_t access = 0, flags = 0;              // of a file: O_*, with which it is open
+  ValidatedStorage* validated = nullptr;       // where what is written is checked
+  const std::atomic<bool>* removed = nullptr;  // true: nothing more is done to it
+  // Of one that is made of others: where each begins in it, and from which byte of its own it is used.
+  struct Part {
+    const OpenStorage* storage;
+    uint64_t begin, from, length;
+  };
+  std::vector<Part> parts{};
+};
+
+// What the threads of one work share.
+struct RawContext {
+  const RawWork& work;
+  unsigned number;  // of the run's works
+  const OpenStorage& storage;
+  Areas areas;
+  Cursors cursors;
+  Pace& pace;
+  ErrorLog& errors;
+  ValidationCounts& validation;
+  std::unique_ptr<const Content> content{};  // null: of Pattern
+  std::atomic<unsigned> threads{0};
+  RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidationCounts& v,
+             uint64_t seed);  // throws as Areas does
+};
+
+class RawThread final : public SimThread {
+ public:
+  RawThread(RawContext& context, const Pattern& pattern, const Validation& validation, unsigned thread, uint64_t seed);
+  SimTask run(SimContext& sim) override;
+
+ private:
+  void failed(const OpenStorage& storage, const Chooser::Next& what, int error);
+  // What a transfer is done to: one that reaches over the end of a part is cut there.
+  const OpenStorage& locate(Chooser::Next& next) const;
+
+  RawContext& context_;
+  Chooser chooser_;
+  const Pattern& pattern_;
+  std::unique_ptr<Validator> validator_;  // may be null
+  std::optional<ContentWriter> writer_;   // where the work has a content
+};
+
+}  // namespace fsr::vdbench

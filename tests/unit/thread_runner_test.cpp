@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "threads/thread_runner.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/target.hpp"
+#include "catch.hpp"
+#include "slow_target.hpp"
+#include "threads/barrier.hpp"
+#include "threads/sim_context.hpp"
+
+using namespace fsr;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+// A thread whose body is a function. (Catch's macros evaluate an expression with a co_await in it more than once.)
+class Does final : public SimThread {
+ public:
+  explicit Does(std::function<SimTask(SimContext&)> body) : body_(std::move(body)) {}
+  SimTask run(SimContext& sim) override { return body_(sim); }
+
+ private:
+  std::function<SimTask(SimContext&)> body_;
+};
+
+SimThreadSpec part(std::function<SimTask(SimContext&)> body, unsigned place = 0, unsigned group = 0) {
+  return {std::make_unique<Does>(std::move(body)), place, group};
+}
+
+template <class... P>
+std::vector<SimThreadSpec> parts(P... part) {
+  std::vector<SimThreadSpec> all;
+  (all.push_back(std::move(part)), ...);
+  return all;
+}
+
+Op read_of(uint64_t stream) {
+  Op op;
+  op.kind = OpKind::read;
+  op.thread = ThreadId(stream);
+  op.length = op.result = 100;
+  return op;
+}
+
+// A runner in virtual time, on a target whose operations take as long as it says.
+struct Slow {
+  VirtualClock clock;
+  SlowTarget target{clock};
+  ThreadRunner runner{clock, true};
+  Slow() { runner.add(target); }
+};
+
+SimTask closed_loop(SimContext& sim, Row row, uint64_t stream, int times) {
+  for (int i = 0; (times == 0 || i < times) && !sim.ended(); ++i) co_await sim.perform(read_of(stream), row);
+}
+
+}  // namespace
+
+TEST_CASE("Threads go on at their own speeds") {
+  Slow slow;
+  slow.target.latency = [](const Op& op) { return op.thread == 1 ? 100 * kMs : kMs; };
+  RunnerResult measured = slow.runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 0); }),
+                                                part([](SimContext& s) { return closed_loop(s, 1, 2, 0); })),
+                                          {.duration = 1000 * kMs});
+  CHECK(measured.counts[0].count == 10);
+  CHECK(measured.counts[1].count == 1000);
+  CHECK(measured.counts[1].bytes == 100'000);
+  CHECK(measured.ended - measured.started == 1000 * kMs);
+  CHECK_FALSE(measured.stopped);
+  CHECK(measured.abandoned == 0);
+}
+
+TEST_CASE("A response counts from the due time, a service time from the issue") {
+  Slow slow;
+  slow.target.latency = [](const Op&) { return 3 * kMs; };
+  auto every_millisecond = [](SimContext& sim) -> SimTask {
+    for (int i = 0; i < 4; ++i) {
+      const int64_t due = sim.started() + i * kMs;
+      const int64_t now = co_await sim.until(due);
+      CHECK(now >= due);
+      co_await sim.perform(read_of(1), 0, {.due = due});
+    }
+  };
+  RunnerResult measured = slow.runner.run(parts(part(every_millisecond)), {});
+  CHECK(measured.counts[0].service.max() == 3 * kMs);
+  CHECK(measured.counts[0].response.min() == 3 * kMs);
+  CHECK(measured.counts[0].response.max() == (3 + 3 * 2) * kMs);  // each begins two ms later than the one before it
+}
+
+TEST_CASE("Phases begin when the slowest thread has come, and at the end nobody waits for good") {
+  Slow slow;
+  slow.target.latency = [](const Op& op) { return int64_t(op.thread) * 10 * kMs; };
+  Barrier barrier(2);
+  std::vector<std::string> order;
+  auto phases = [&](uint64_t stream) {
+    return [&, stream](SimContext& sim) -> SimTask {
+      co_await sim.perform(read_of(stream), 0);
+      const bool met = co_await sim.arrive(barrier);
+      CHECK(met);
+      order.push_back("second " + std::to_string(sim.now() / kMs));
+      co_await sim.perform(read_of(stream), 0);
+      // One of them comes only after the play has been told to end.
+      if (stream == 2) co_await sim.until(1000 * kMs);
+      const bool again = co_await sim.arrive(barrier);
+      CHECK_FALSE(again);
+      order.push_back("told to end");
+    };
+  };
+  slow.runner.run(parts(part(phases(1)), part(phases(2))), {.duration = 100 * kMs});
+  CHECK(order == std::vector<std::string>{"second 20", "second 20", "told to end", "told to end"});
+}
+
+TEST_CASE("A party that has left a barrier is waited for no longer") {
+  Slow slow;
+  slow.target.latency = [](const Op& op) { return int64_t(op.thread) * 10 * kMs; };
+  Barrier barrier(2);
+  std::vector<int64_t> met;
+  auto meets = [&](SimContext& sim) -> SimTask {
+    for (int i = 0; i < 3; ++i) {
+      const bool together = co_await sim.arrive(barrier);
+      CHECK(together);
+      met.push_back(sim.now() / kMs);
+    }
+  };
+  auto leaves = [&](SimContext& sim) -> SimTask {
+    co_await sim.perform(read_of(2), 0);
+    sim.leave(barrier);
+  };
+  slow.runner.run(parts(part(meets), part(leaves)), {});
+  CHECK(met == std::vector<int64_t>{20, 20, 20});
+}
+
+TEST_CASE("A barrier that not all parties can reach is an error, not a hang") {
+  Slow slow;
+  Barrier barrier(3);
+  auto arrive = [&](SimContext& sim) -> SimTask { co_await sim.arrive(barrier); };
+  CHECK_THROWS_AS(slow.runner.run(parts(part(arrive), part(arrive)), {}), std::logic_error);
+}
+
+TEST_CASE("Intervals add up to the whole, and a warm-up is in neither") {
+  Slow slow;
+  slow.target.latency = [](const Op&) { return kMs; };
+  std::vector<uint64_t> counts;
+  std::vector<int64_t> ends;
+  RunnerResult measured =
+      slow.runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 0); })),
+                      {.duration = 500 * kMs, .warmup = 100 * kMs, .interval = 150 * kMs, .on_interval = [&](const Interval& i) {
+                         CHECK(i.number == counts.size() + 1);
+                         counts.push_back(i.counts[0].count);
+                         ends.push_back(i.to);
+                         CHECK(i.last == (i.to == 500 * kMs));
+                       }});
+  CHECK(ends == std::vector<int64_t>{250 * kMs, 400 * kMs, 500 * kMs});
+  CHECK(measured.counts[0].count == 400);
+  CHECK(counts[0] + counts[1] + counts[2] == 400);
+}
+
+TEST_CASE("What a thread throws ends the play and comes out of it") {
+  Slow slow;
+  slow.target.latency = [](const Op&) { return kMs; };
+  int rounds = 0;
+  auto fails = [](SimContext& sim) -> SimTask {
+    co_await sim.perform(read_of(1), 0);
+    throw std::runtime_error("no more");
+  };
+  auto goes_on = [&](SimContext& sim) -> SimTask {
+    for (; !sim.ended(); ++rounds) co_await sim.perform(read_of(2), 0);
+  };
+  CHECK_THROWS_WITH(slow.runner.run(parts(part(fails), part(goes_on)), {}), "no more");
+  CHECK(rounds < 5);
+  // The runner is as good as new.
+  CHECK(slow.runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 3); })), {}).counts[0].count == 3);
+}
+
+TEST_CASE("What a target can't express, has no room for, or fails, is an outcome") {
+  Slow slow;
+  slow.target.limit = 1;
+  slow.target.latency = [](const Op&) { return kMs; };
+  slow.target.answer = [](Request& r) {
+    if (r.op->kind == OpKind::getattr) r.outcome.error = EIO;
+  };
+  auto body = [](SimContext& sim) -> SimTask {
+    Op op;
+    op.kind = OpKind::ioctl;
+    const int inexpressible = (co_await sim.perform(op, 0)).error;
+    CHECK(inexpressible == EOPNOTSUPP);
+    op.kind = OpKind::getattr;
+    const int failing = (co_await sim.perform(op, 1)).error;
+    CHECK(failing == EIO);
+    const int fine = (co_await sim.perform(read_of(1), 2)).error;
+    CHECK(fine == 0);
+  };
+  RunnerResult measured = slow.runner.run(parts(part(body), part(body), part(body)), {});
+  CHECK(measured.counts[0].failed == 3);
+  CHECK(measured.counts[1].failed == 3);
+  CHECK(measured.counts[1].count == 0);
+  CHECK(measured.counts[2].count == 3);
+  CHECK(measured.ended - measured.started == 6 * kMs);
+}
+
+TEST_CASE("A thread moves between targets and has its files on both") {
+  VirtualClock clock;
+  auto first = open_target("memory:", {.clock = &clock}), second = open_target("memory:", {.clock = &clock});
+  ThreadRunner runner(clock, true);
+  runner.add(*first);
+  runner.add(*second);
+  auto writes = [](SimContext& sim) -> SimTask {
+    for (unsigned place : {1u, 0u}) {
+      co_await sim.move_to(place);
+      Op op;
+      op.kind = OpKind::create;
+      op.parent = kRootObject;
+      op.name = "f";
+      op.mode = 0644;
+      op.open_flags = O_RDWR;
+      op.object = sim.new_object();
+      op.handle = sim.new_handle();
+      const int error = (co_await sim.perform(op, place)).error;
+      CHECK(error == 0);
+    }
+  };
+  RunnerResult measured = runner.run(parts(part(writes)), {});
+  CHECK(measured.counts[0].count == 1);
+  CHECK(measured.counts[1].count == 1);
+}
+
+TEST_CASE("Single bytes are transferred within the call on a directory, as far as there are any") {
+  std::string directory = std::filesystem::temp_directory_path() / "fsreplay-test.XXXXXX";
+  REQUIRE(mkdtemp(directory.data()));
+  VirtualClock clock;
+  auto in_directory = open_target(directory, {.clock = &clock}), in_memory = open_target("memory:", {.clock = &clock});
+  ThreadRunner runner(clock, true);
+  runner.add(*in_directory);
+  runner.add(*in_memory);
+  std::vector<uint64_t> done;
+  auto plays = [&](SimContext& sim) -> SimTask {
+    for (unsigned place : {0u, 1u}) {
+      co_await sim.move_to(place);
+      const Op make{.kind = OpKind::create,
+                    .mode = 0644,
+                    .open_flags = O_RDWR,
+                    .object = sim.new_object(),
+                    .parent = kRootObject,
+                    .handle = sim.new_handle(),
+                    .name = "f"};
+      const int error = (co_await sim.perform(make)).error;
+      CHECK(error == 0);
+      Op op{.kind = OpKind::write, .object = make.object, .handle = make.handle, .offset = 3, .length = 5};
+      done.push_back(sim.perform_bytes(op, "bytes"));
+      op.kind = OpKind::read;
+      op.length = 100;
+      done.push_back(sim.perform_bytes(op));
+      op.handle = kMarkerObject;  // that nobody opened
+      done.push_back(sim.perform_bytes(op));
+    }
+  };
+  runner.run(parts(part(plays)), {});
+  CHECK(done == std::vector<uint64_t>{5, 5, 0, 0, 0, 0});  // submit() tells the rest
+  std::ifstream file(directory + "/f");
+  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == std::string("\0\0\0bytes", 8));
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("Many threads on real workers: barriers, jobs of the pool, moves, counts", "[threads]") {
+  MonotonicClock clock;
+  auto target = open_target("null:", {.clock = &clock});
+  ThreadRunner runner(clock);
+  runner.add(*target, 2);
+  runner.add(*target, 2);
+  constexpr unsigned kThreads = 100, kRounds = 50;
+  Barrier barrier(kThreads);
+  std::atomic<unsigned> jobs{0}, meetings{0};
+  std::vector<SimThreadSpec> all;
+  for (unsigned i = 0; i < kThreads; ++i)
+    all.push_back(part(
+        [&](SimContext& sim) -> SimTask {
+          for (unsigned round = 0; round < kRounds; ++round) {
+            for (int n = 0; n < 20; ++n) co_await sim.perform(read_of(1), 0);
+            if (co_await sim.arrive(barrier)) ++meetings;
+            co_await sim.move_to(round % 2);
+            if (round % 10 == 0) co_await sim.blocking([&] { ++jobs; });
+          }
+        },
+        i % 2, i));
+  uint64_t told = 0;
+  RunnerResult measured =
+      runner.run(all, {.interval = 5 * kMs, .on_interval = [&](const Interval& i) { told += i.counts[0].count; }});
+  CHECK(measured.counts[0].count == kThreads * kRounds * 20);
+  CHECK(told == measured.counts[0].count);
+  CHECK(jobs == kThreads * kRounds / 10);
+  CHECK(meetings == kThreads * kRounds);
+}
+
+TEST_CASE("What a single thread closes is closed, and signals are as they were before", "[threads]") {
+  MonotonicClock clock;
+  int early[2], late[2];  // pipes that are there before the runner, and before the play
+  REQUIRE(pipe2(early, O_CLOEXEC) == 0);
+  auto target = open_target("memory:", {.clock = &clock});
+  ThreadRunner runner(clock);
+  runner.add(*target, 1);
+  REQUIRE(pipe2(late, O_CLOEXEC) == 0);
+  int ended = 0;
+  auto close_them = [&](SimContext& sim) -> SimTask {
+    co_await sim.until(sim.started() + 50 * kMs);
+    for (const int* pipe : {early, late}) {
+      close(pipe[1]);
+      pollfd end = {pipe[0], POLLIN, 0};
+      ended += poll(&end, 1, 2000) == 1 && (end.revents & POLLHUP);
+    }
+  };
+  sigset_t before, after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  CHECK(runner.run(parts(part(close_them)), {}).abandoned == 0);
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  CHECK(ended == 2);
+  for (int number : {SIGINT, SIGTERM, SIGSEGV, SIGUSR1}) CHECK(sigismember(&before, number) == sigismember(&after, number));
+  close(early[0]);
+  close(late[0]);
+}
+
+TEST_CASE("A play on a target that falls silent ends soon after its time, one that goes on is waited for") {
+  for (const bool silent : {true, false}) {
+    Slow slow;
+    slow.target.latency = [&](const Op& op) {
+      return op.thread == 2 && silent && slow.clock.now() > 500 * kMs ? -1 : 9'000 * kMs;
+    };
+    RunnerResult measured = slow.runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 0); }),
+                                                  part([](SimContext& s) { return closed_loop(s, 1, 2, 0); })),
+                                            {.duration = 10'000 * kMs});
+    CHECK(measured.abandoned == (silent ? 1 : 0));
+    CHECK(measured.ended - measured.started <= 29'000 * kMs);
+    CHECK(measured.ended - measured.started >= 18'000 * kMs);
+  }
+}
+
+TEST_CASE("A play that is stopped ends, and a second stop waits for nothing", "[threads]") {
+  MonotonicClock clock;
+  auto target = open_target("null:", {.clock = &clock});
+  ThreadRunner runner(clock);
+  runner.add(*target, 2);
+  for (int stop : {1, 2}) {
+    std::atomic<int> asked{0};
+    bool stubborn = stop == 2;
+    auto body = [&, stubborn](SimContext& sim) -> SimTask {
+      while (stubborn || !sim.ended()) {
+        co_await sim.perform(read_of(1), 0);
+        asked = stop;
+      }
+    };
+    RunnerResult measured = runner.run(parts(part(body), part(body, 0, 1)), {.stop = &asked});
+    CHECK(measured.stopped);
+    CHECK(measured.abandoned == (stubborn ? 2 : 0));
+  }
+}
