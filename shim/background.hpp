@@ -27,7 +27,8 @@ class Background {
   std::unique_ptr<MessageLog> messages_;
 };
 
-// Tells systemd (sd_notify(3), Type=notify) or whoever gave us $NOTIFY_SOCKET. Nothing without one.
+// Sends `state` to systemd (sd_notify(3), Type=notify), or to another owner of $NOTIFY_SOCKET. Without that variable it does
+// nothing.
 void notify_service_manager(const std::string& state);
 
 }  // namespace fsr::shim

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides, open by open, whether the mappings of a file are the lower file's own, or go through the FUSE inode's page cache.
 //
-// From Linux 6.9 an open may be answered with FOPEN_DIRECT_IO and FOPEN_PASSTHROUGH: reads and writes arrive as requests, and a
-// mapping is one of the lower file, so that it agrees with every other way to that file, outside the capture too. The kernel
-// sends no request for its page faults and for what is stored through it. A mapping of the FUSE inode is seen, but keeps pages
-// that it later writes back over what others have written meanwhile.
+// From Linux 6.9 an open may be answered with FOPEN_DIRECT_IO and FOPEN_PASSTHROUGH. Reads and writes then arrive as requests,
+// and a mapping is one of the lower file. The mapping agrees with every other access to that file, also outside the capture. The
+// kernel sends no request for its page faults and for what is stored through it. A mapping of the FUSE inode is seen, but keeps
+// pages that it later writes back over what others have written meanwhile.
 //
 // All open instances of an inode must be of one kind (the kernel answers EIO otherwise), those with passthrough with one backing
-// id. The kernel lets go of an inode's kind before it sends the last RELEASE, and a new id may be given out once that has
-// arrived. A mapping of the lower file outlives the RELEASE, and keeps the kernel from forgetting the inode: the kind `lower` is
-// kept for as long as the inode is.
+// id. The kernel forgets an inode's kind before it sends the last RELEASE; a new id may be used once the RELEASE has arrived. A
+// mapping of the lower file outlives the RELEASE, and the kernel keeps the inode meanwhile. So the kind `lower` stays as long as
+// the inode.
 //
 // Thread-safe.
 #pragma once
@@ -49,12 +49,12 @@ class Backings {
   std::array<std::mutex, 64> mutexes_;  // by inode; nothing but the connection is asked under one
 };
 
-// What to do about mappings in this capture. Throws Fail where the user asked for what can't be. `fs_type`: of the directory, as
-// in mountinfo. `why`: why mappings are not the lower files' own; empty: they are.
+// Chooses the mappings of this capture. Throws Fail if the requested ones are not possible. `fs_type`: of the directory, as in
+// mountinfo. `why`: why mappings are not the lower files' own; empty: they are.
 Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_type, std::string* why);
-// What the trace's header says about it.
+// Text for the trace's header.
 std::string mappings_text(Mappings mappings, const std::string& why);
-// How deep below the capture file systems may be stacked: 2 for an overlay, which then can't be had above it.
+// Depth of the file systems stacked below the capture: 2 for an overlay, above which no further overlay is possible.
 uint32_t stack_depth(const std::string& fs_type);
 
 }  // namespace fsr::shim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --mappings means, and what is remembered about each inode for it (see backing.hpp).
+// The values of --mappings, and the state that each inode has for them (see backing.hpp).
 #pragma once
 
 #include <cstdint>

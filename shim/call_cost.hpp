@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call costs in a directory, and what it will cost once that is captured: found by making calls.
+// Measures the cost of a call in a directory, and its cost in a capture of that directory.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct CapturedCost {
   CallCost cost;
   std::string transport;  // as the trace's header names it
 };
-// The same in a capture of the directory with that `--transport`, which only this process's child sees and which leaves nothing.
-// Takes less than a second. Throws Fail with the line of a capture that can't start.
+// Measures the same in a capture of the directory with this `--transport`. Only a child process sees the capture, and nothing of
+// it remains. Takes less than a second. Throws Fail with the line of a capture that can't start.
 CapturedCost time_captured_calls(const std::string& directory, const std::string& transport);
 
 }  // namespace fsr::shim

@@ -32,14 +32,14 @@ Namespace namespace_of(pid_t tid) {
   static const std::string own_uids = read_proc("self", ProcFile::uid_map), own_gids = read_proc("self", ProcFile::gid_map);
   const std::string process = std::to_string(tid);
   const std::string uids = read_proc(process, ProcFile::uid_map), gids = read_proc(process, ProcFile::gid_map);
-  // A namespace below that has an id for every id differs in nothing that is asked here.
+  // A namespace below that maps every id gives the same answers as the own one.
   if (uids == own_uids && gids == own_gids) return nullptr;
   return std::make_shared<UserNamespace>(UserNamespace{IdRanges::parse(uids), IdRanges::parse(gids)});
 }
 
 constexpr int64_t kRootTrust = 4'000'000;  // ns for which root keeps what it had before it entered a namespace of its own
 
-// For user 0 alone: others are always looked at, for they get capabilities by entering a namespace.
+// Only for user 0. The namespace of other users is read each time, because they get capabilities by entering one.
 Namespace namespace_of_root(pid_t tid) {
   thread_local ThreadCache<Namespace> known(kRootTrust);
   const Namespace* space = known.find(tid);
@@ -76,8 +76,8 @@ uint64_t Capabilities::over(std::initializer_list<Subject> files) const {
   if (files.size() == 0) return 0;
   constexpr uint64_t kOfSystem =
       capability(CAP_LINUX_IMMUTABLE) | capability(CAP_MKNOD) | capability(CAP_SYS_ADMIN) | capability(CAP_SYS_RESOURCE);
-  // To act as an owner takes an id for the owner, to remove another's name from a sticky directory one for the group too, and
-  // being able to make a name in a directory does not depend on it.
+  // CAP_FOWNER has rules of its own. Acting as an owner needs an id for the owner in the namespace. Removing another user's name
+  // from a sticky directory needs one for the group, too. Making a name in a directory needs neither.
   constexpr uint64_t kOwner = capability(CAP_FOWNER);
   uint64_t counting = effective & ~kOfSystem;
   for (const Subject& file : files) {

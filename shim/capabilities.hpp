@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which capabilities count when a caller does something to a file.
 //
-// capget(2) tells a thread's effective set under RCU alone (kernel/capability.c): it waits for nobody. What it tells holds in the
-// thread's own user namespace. One below this process's counts only for files whose owner and group it has ids for, as
-// capable_wrt_inode_uidgid() of Linux does, and never where the kernel asks for rights over the whole system.
+// capget(2) tells a thread's effective set under RCU alone (kernel/capability.c): it never blocks. The set holds in the thread's
+// own user namespace. In a namespace below this process's, it counts only for files whose owner and group have ids there, as in
+// capable_wrt_inode_uidgid() of Linux. It never counts if the kernel asks for rights over the whole system.
 #pragma once
 
 #include <linux/capability.h>
@@ -21,7 +21,7 @@ struct Caller;
 
 constexpr uint64_t capability(int number) { return uint64_t(1) << number; }
 
-// What decides about files; the rest never matters here.
+// Capabilities that concern files; others are ignored here.
 constexpr uint64_t kFileCapabilities = capability(CAP_CHOWN) | capability(CAP_DAC_OVERRIDE) | capability(CAP_DAC_READ_SEARCH) |
                                        capability(CAP_FOWNER) | capability(CAP_FSETID) | capability(CAP_LINUX_IMMUTABLE) |
                                        capability(CAP_MKNOD) | capability(CAP_SYS_ADMIN) | capability(CAP_SETFCAP) |
@@ -51,8 +51,9 @@ struct UserNamespace {
   bool contains(uid_t uid, gid_t gid) const { return uids.contains(uid) && gids.contains(gid); }
 };
 
-// What a capability is wanted for: a file by a descriptor, O_PATH included; or a directory in which a name is made, or one goes
-// that has an owner and group. Where that is the name of a directory that gets another parent, it is written to as well.
+// The file or directory that a capability is needed for. A file is given by a descriptor, which may be O_PATH. A directory is one
+// in which a name is made, or removed from a file with an owner and group. A directory that gets another parent is written to as
+// well.
 struct Subject {
   enum Role { kFile, kNewName, kOldName, kMovedDirectory };
   Subject(int fd_arg, Role role_arg = kFile) : fd(fd_arg), role(role_arg) {}
@@ -67,14 +68,15 @@ struct Subject {
 struct Capabilities {
   uint64_t effective = 0;
   std::shared_ptr<const UserNamespace> below;  // the namespace where they hold; null: that of this process
-  // Those that count for all of the files.
+  // Returns the capabilities that count for all of the files.
   uint64_t over(std::initializer_list<Subject> files) const;
   uint64_t over_system() const { return below ? 0 : effective; }
   bool belong_to_root(uid_t uid) const { return below ? below->uids.is_root(uid) : uid == 0; }
 };
 
-// At this moment. Where the request's ids are not those of the thread (a personality of io_uring, the kernel's NFS server, a file
-// system on top of this one) nobody tells what its maker may: then nothing, or for user 0 what the thread is bounded by.
+// Returns the capabilities of a caller at this moment. The ids of a request may differ from those of its thread. Examples: a
+// personality of io_uring, the kernel's NFS server, a file system on top of this one. The capabilities are then unknown: none, or
+// for user 0 the thread's bounding set.
 Capabilities capabilities_of(const Caller& caller);
 
 }  // namespace fsr::shim

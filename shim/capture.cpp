@@ -42,7 +42,7 @@ namespace fsr::shim {
 
 namespace {
 
-// Of the rings, before a load is known: 100,000 operations a second, more than two processors serve.
+// Bytes of the rings before a load is known: for 100,000 operations a second, more than two processors serve.
 constexpr size_t kExpectedLoad = 32 << 20;
 constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
 
@@ -78,7 +78,7 @@ RingSize ring_size(const CaptureOptions& options) {
 EntryCache::Settings cache_settings(const CaptureOptions& options, const std::string& directory, const CapturedCommand* command) {
   EntryCache::Settings settings;
   settings.mode = options.cache;
-  // Others see the directory itself and may well change it while the command runs.
+  // Other processes see the directory itself and may change it while the command runs.
   if (command) settings.keep_ns /= 10;
   std::string process = command ? std::to_string(command->pid()) : "self";
   settings.mounted_inside = [directory, process] { return is_mounted_on(directory, process); };
@@ -165,7 +165,8 @@ int run_capture(CaptureOptions& options) {
   }
   if (in_namespace)
     command = std::make_unique<CapturedCommand>(options.command, original, [&] {
-      // Its own also without root, where this process is in a private one already: the mount ends with the last process there.
+      // The command has a namespace of its own even without root, where this process is in a private one already. So the mount
+      // ends with the last process in it.
       enter_private_namespace(false);
       UniqueFd here(open_directory(directory));
       same_directory_or_fail(here.get(), captured.root.get(), directory);
@@ -244,7 +245,8 @@ int run_capture(CaptureOptions& options) {
     }
     summary(sink, recorder, output, options.verbose);
   };
-  // A thread that waits for a dead disk keeps the process from ending: nobody else shall wait for it.
+  // A thread that waits for a dead disk keeps the process from ending, so the connection is aborted first, and no application
+  // waits for this process.
   auto give_up = [&] {
     if (!session.ended()) abort_connection(connection);
     forget_capture(getpid());
@@ -253,7 +255,7 @@ int run_capture(CaptureOptions& options) {
   StallWatch stalls(options.stall);
   bool aborted = false, told_end = false, told_mappings = false, told_fills = false, told_lost = false;
   auto news = [&](bool trace_closed, int64_t now) {
-    // The number is another's from now on.
+    // The kernel may reuse the connection's number from now on.
     if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
     std::vector<std::string> lines = stalls.look(coarse_now());
     if (options.abort_stalled && stalls.own_fault() && !std::exchange(aborted, true)) {

@@ -21,9 +21,9 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr int kGraceMs = 500;        // for releases that follow the last close
-constexpr int kLeftBehindMs = 5000;  // for processes that a command left in the background
-constexpr int kCloseMs = 5000;       // for the trace's disk, before the user is told
+constexpr int kGraceMs = 500;        // ms for releases that follow the last close
+constexpr int kLeftBehindMs = 5000;  // ms for processes that a command left in the background
+constexpr int kCloseMs = 5000;       // ms for the trace's disk, before the user gets a message
 
 std::string signal_name(uint32_t number) { return std::string("SIG") + sigabbrev_np(int(number)); }
 
@@ -123,7 +123,7 @@ void CaptureLoop::on_signal() {
     if (info.ssi_signo == SIGCHLD) {
       if (parts_.command && parts_.command->ended(&status_)) command_ended_ = true;
     } else if (parts_.command && !command_ended_) {
-      // What the terminal sends, the command gets from the terminal; but a hangup is told to the session's leader alone.
+      // The terminal sends its signals to the command as well, except a hangup, which only the session's leader gets.
       if (info.ssi_code != SI_KERNEL || (info.ssi_signo == SIGHUP && getsid(0) == getpid()))
         parts_.command->send(int(info.ssi_signo));
     } else if (stop_reason_.empty()) {
@@ -232,8 +232,8 @@ void CaptureLoop::end_over_mount(const std::string& reason) {
   serve_leftovers();
 }
 
-// Leaves the mount in place while mappings beneath it differ from those of the directory: what a process that opens a file anew
-// writes would be lost if its mappings and those of processes beneath the mount were not the same.
+// Leaves the mount in place while mappings beneath it differ from those of the directory. Otherwise a process that opens a file
+// anew would have another mapping than processes beneath the mount, and its data would be lost.
 void CaptureLoop::serve_mapped(const std::string& reason) {
   if (parts_.session.ended() || cut_off_ || (served_ = parts_.shim.processes_keeping_pages()).empty()) return;
   close_trace(reason);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running capture reacts to: signals, its command, its control socket, the end of its connection.
+// The event loop of a running capture. Events are signals, the end of its command, its control socket, and the end of its
+// connection.
 //
 // One thread, the process's main one. Signals must be blocked in the whole process before any thread starts.
 #pragma once

@@ -28,7 +28,7 @@ namespace fsr::shim {
 
 namespace {
 
-// What FUSE refuses in kernels older than that (docs/kernels.md).
+// Requests that FUSE refuses in kernels older than these (docs/kernels.md).
 constexpr struct {
   unsigned major, minor;
   const char* what;
@@ -81,7 +81,7 @@ void say_refused() {
   line(heading, kRefusedAlways);
 }
 
-// As of a capture with default options. Empty: mappings are the lower files' own.
+// The reason why mappings differ in a capture with default options. Empty: mappings are the lower files' own.
 std::string why_mappings_differ(const std::string& directory) {
   const UniqueFd root(open_directory(directory));
   const std::optional<MountEntry> mount = mount_of(root.get());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that rings are made of: chunks of equal size, handed out to whichever thread runs out of room and given back by the
-// writer.
+// The memory of the rings: chunks of equal size. A thread whose ring is full takes one, and the writer gives it back.
 //
-// take() is for any thread and neither locks nor allocates nor enters the kernel. The chunk given back last is the first to be
+// Any thread may call take(), which uses no lock, no allocation and no system call. The chunk given back last is the first to be
 // taken, so that a writer that keeps up leaves the rest untouched by caches. Chunks live as long as the pool.
 //
 // The free chunks are a stack (R. K. Treiber, 1986), whose top carries a count of its changes against the ABA problem.

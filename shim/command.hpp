@@ -13,7 +13,7 @@
 
 namespace fsr::shim {
 
-// What this process changed for itself and a command must not inherit.
+// Settings that this process changed for itself, with their earlier values for a command.
 struct Surroundings {
   rlimit files{};
   rlimit file_size{};

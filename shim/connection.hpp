@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The FUSE connection, and what its two sides agree on in the first exchange.
 //
-// libfuse 3.14 leaves out of its answer what the kernel offers and a faithful pass-through needs (set-id bits cleared below,
-// parallel directory operations, shared mappings of direct-I/O files from Linux 6.6 on): there the connection is read and written
-// here, and the answer completed. Newer versions know these flags, and Debian builds them without calls of one's own.
+// The answer of libfuse 3.14 lacks flags that a faithful pass-through needs: for set-id bits cleared below, parallel directory
+// operations, and shared mappings of direct-I/O files (Linux 6.6). With that version, this file reads and writes the connection
+// itself and completes the answer. Newer versions know these flags, and Debian builds them without support for own read and write
+// calls.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ void negotiate(fuse_conn_info* conn, bool keeps_data, bool kernel_checks);
 // Whether shared mappings work beside direct I/O. Known once the kernel's first request has been answered.
 bool shared_mappings_allowed();
 
-// Asks for mappings of backing files (Linux 6.9), whose file systems may be stacked that deep (see stack_depth()). Before the
-// session starts; 0, as without a call: doesn't ask.
+// Requests mappings of backing files (Linux 6.9), whose file systems may be stacked that deep (see stack_depth()). 0, or no call:
+// no request. Call before the session starts.
 void want_backing_files(uint32_t stack_depth);
 // Makes the lower file behind `fd` a backing file of the connection. Returns its id, or a negative errno.
 int backing_open(int fd);

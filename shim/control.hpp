@@ -29,15 +29,14 @@ UniqueFd lock_starts();
 
 class ControlServer {
  public:
-  // What captures of the same directory that died have left is forgotten. Throws Fail.
+  // Removes the files of captures of the same directory that died. Throws Fail.
   explicit ControlServer(const ControlFields& info);
   ~ControlServer();
-  // Completes what is found of this capture without asking it.
+  // Adds a field to the file by which this capture is found.
   void tell(const std::string& key, const std::string& value);
   // Readable when a client has come, or one that came has asked.
   int fd() const { return events_.get(); }
-  // The next request ("status", "rotate", "stop"), or empty when none has come: it waits for nobody. `*client` then awaits
-  // reply().
+  // The next request ("status", "rotate", "stop"). Empty: none has come. Never blocks. `*client` then awaits reply().
   std::string next(int* client);
   static void reply(int client, const ControlFields& fields);  // closes it
 
@@ -60,12 +59,13 @@ struct FoundCapture {
   bool answered = false;
 };
 
-// Each is given so many seconds to answer; 0: is not asked.
+// Finds the captures of this user. `patience`: seconds for the answer of each; 0: none is asked.
 std::vector<FoundCapture> find_captures(int patience = 5);
-// Whether the mount is the one of a capture that told these fields. Its device alone does not tell: the kernel gives the number
-// to another mount while a capture whose own is gone still ends.
+// True if `mount` is that of the capture with these fields. Its device is not enough, because the kernel reuses the number while
+// a capture without its mount is still ending.
 bool is_mount_of(const ControlFields& capture, const MountEntry& mount);
-// Those of a directory, by its mount if there is one at that path, else by the name that it had when they began.
+// Finds the captures of a directory: by the mount at that path, or without one by the name that the directory had when they
+// began.
 std::vector<FoundCapture> find_captures_of(const std::string& directory);
 // Asks a running capture; false when it doesn't answer. Waits until it has done what was asked.
 bool ask_capture(pid_t pid, const std::string& request, ControlFields* answer);

@@ -18,10 +18,10 @@ namespace {
 
 bool g_may_switch = false;
 
-// Of this process. Threads that serve requests act with all it has but the right to go beyond limits.
+// Capabilities of this process. Threads that serve requests have all of them except the right to go beyond limits.
 struct Own {
   uint64_t permitted = 0, inheritable = 0;
-  // Without other identities to take on, its capabilities are those over a user namespace of its own, which its user has not.
+  // A process that can't change its identity has capabilities only in its own user namespace; its user does not have them.
   uint64_t serving() const { return g_may_switch ? permitted & ~capability(CAP_SYS_RESOURCE) : 0; }
 } g_own;
 
@@ -42,7 +42,7 @@ void take_groups(const Caller& caller) {
   thread_local ThreadStatus status;
   thread_local std::vector<gid_t> active;
   thread_local bool taken = false;  // until then the thread has the process's own
-  // A caller that is gone, or that acts as somebody else, has no groups to read: it then has none here either.
+  // The groups of a caller that has ended, or that acts as another user, are unknown, so it gets none here.
   if (!read_status(requester_of(caller.tid), status) || status.uid[3] != caller.uid || status.gid[3] != caller.gid)
     status.groups.clear();
   if (taken && status.groups == active) return;
@@ -97,7 +97,7 @@ CallerScope::CallerScope(const Caller& caller, Extent extent, std::initializer_l
                        : extent == kWriteBack ? capability(CAP_FSETID)
                                               : 0;
   effective &= beyond_limits ? g_own.permitted : g_own.serving();
-  // Another user's file access drops what matters by itself.
+  // Changing fsuid to another user clears these capabilities already.
   if (caller.uid != 0 && effective == 0) return;
   capabilities_changed_ = true;
   thread_capabilities(effective);

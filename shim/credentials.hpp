@@ -37,7 +37,7 @@ bool may_switch();
 // Again, once the process has entered a user namespace: it has other capabilities there.
 void note_own_capabilities();
 
-// Whether what this caller may do to files is what the process itself may do while it serves.
+// True if this caller may do the same to files as the process itself while it serves.
 bool acts_as_root(const Caller& caller);
 
 // While it lives, the calling thread has the caller's groups, fsgid, fsuid and capabilities. Does nothing for root, unless it
@@ -62,8 +62,8 @@ class CallerScope {
   bool switched_ = false, capabilities_changed_ = false;
 };
 
-// While it lives, the calling thread may open what an application has open already, whatever the file's mode is by now. Without
-// it, a process that may not switch has no capability while it serves: its user has none either.
+// While it lives, the calling thread may open what an application has open already, whatever the file's mode is by now. Outside
+// this scope, a process that may not switch serves with no capability, as its user.
 class ReopenScope {
  public:
   ReopenScope();

@@ -24,7 +24,7 @@ int64_t coarse_now() {
 // An answer's time counts from when the kernel gets it, and in ticks.
 static constexpr int64_t kOnItsWay = 100'000'000;
 
-// What is known of a directory while one request asks about it.
+// State of a directory during one request.
 struct EntryCache::Look {
   Inode& dir;
   int fd;
@@ -76,7 +76,7 @@ EntryCache::Way EntryCache::search(Inode& dir, int fd, const Caller& caller) {
     if (state.public_until.load() != 0) return {double(settings_.keep_ns) / 1e9, as_caller};
   }
   if (acts_as_root(caller)) return {0, false};
-  // A change may be under way: the file system answers for what it is at this moment.
+  // A change may be in progress, so the file system decides by the present state.
   return {0, !(local && plainly_owned(caller, look.stat(), X_OK))};
 }
 
@@ -105,7 +105,7 @@ void EntryCache::Change::applied() {
 
 void EntryCache::moved(Inode& from, int from_fd, Inode& to, int to_fd, bool exchanged) {
   if (&from == &to) return;
-  // What the kernel keeps of a name it keeps when the name moves.
+  // When a name moves, the kernel keeps its entry.
   bool there, back;
   {
     std::lock_guard lock(mutex_);

@@ -7,27 +7,27 @@
 // any other directory each walk sends a LOOKUP, which is answered with the caller's rights. No ancestor is ever looked at again:
 // who holds a descriptor below a private directory may use it, as on any file system.
 //
-// When a directory stops being public, and when a name moves from a public directory to one that is not, kept entries must be
-// dead before the caller gets its answer. The kernel counts an epoch for each connection (Linux 6.16): it stamps an entry with
-// the epoch that it read before it sent the request, and an entry of an older epoch is looked up again. Older kernels keep no
-// entries. A mount inside the capture's mount would not survive that; where there is one, nothing is kept from then on, and the
-// first such change waits until what is kept has expired.
+// A directory may stop being public, or a name may move from a public directory to a private one. Kept entries must be invalid
+// then before the caller gets its answer. The kernel counts an epoch for each connection (Linux 6.16). It stamps an entry with
+// the epoch that it read before it sent the request, and looks up entries of older epochs again. Older kernels keep no entries. A
+// mount inside the capture's mount would not survive that; where there is one, nothing is kept from then on, and the first such
+// change waits until what is kept has expired.
 //
 // No request waits for another here, because each of two racing threads first stores and then loads (all sequentially
-// consistent): a lookup marks the directory as one whose entries were kept (handed), then makes sure that it is public still,
-// then looks below; a change takes the public mark away, changes the lower directory, then looks whether entries were kept, and
-// if so raises the epoch. Either the lookup sees the mark gone or the change sees the entry kept. A lookup that is answered only
-// after the epoch was raised was sent before, so that what the kernel makes of it is dead from the start.
+// consistent). A lookup marks the directory as one whose entries were kept (handed), then checks that it is still public, then
+// looks below. A change removes the public mark, changes the lower directory, then checks whether entries were kept, and if so
+// raises the epoch. Either the lookup sees that the mark is gone, or the change sees that an entry was kept. A lookup that is
+// answered after the epoch was raised had been sent before, so its entry is invalid from the start.
 //
 // A directory that is reached through several mounts is several inodes here, of which a change knows one. So on a file system
-// with several mounts nothing is kept from then on, and each change raises the epoch because of what was kept before.
+// with several mounts nothing is kept from then on. Entries that were kept before make each change raise the epoch.
 //
-// There is a gap in the kernel: a directory has one entry only, which a new lookup takes out again, and it is stamped with the
-// new epoch a moment before its old expiry time is replaced. So while that may lie ahead, a lookup that is not to be kept raises
-// the epoch once more, and its own stamp is out of date on arrival.
+// There is a gap in the kernel: a directory has only one entry, and a new lookup reuses it. The entry gets the new epoch a moment
+// before its old expiry time is replaced. While the old expiry time may lie ahead, a lookup that must not be kept raises the
+// epoch once more. Its own stamp is then out of date on arrival.
 //
-// Changes behind the capture go unnoticed while an entry is kept, hence for at most twice that time (once for the public mark,
-// once for the entry); file systems that are changed by other machines keep none unless they are told to. ENOENT is never kept.
+// Changes behind the capture are missed while an entry is kept. That is at most twice the time: once for the public mark, once
+// for the entry. No entry is kept on file systems that other machines change, except on request. ENOENT is never kept.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stops a capture from starting, as the one line that the user sees. Messages go out by dprintf(3):
-// a line is one write, and waits for no lock that a cancelled thread of libfuse may hold.
+// Error that prevents a capture from starting. what() is the line that the user sees. Messages go out by dprintf(3): a line is
+// one write, and waits for no lock that a cancelled thread of libfuse may hold.
 #pragma once
 
 #include <cstring>

@@ -9,9 +9,8 @@
 
 namespace fsr::shim {
 
-// Forks a child that calls `work` and ends. Of this process's descriptors it keeps `kept` alone (-1: none), so that nobody who
-// waits for the end of a pipe or a socket waits for it, and it may outlive its parent. Signals are as usual there. -1 and errno:
-// no process.
+// Forks a child that calls `work` and ends. The child keeps only the descriptors `kept` (-1: none), so that a reader of a pipe or
+// socket never waits for it. It may outlive its parent. Signals are as usual there. -1 and errno: no process.
 pid_t start_helper(std::initializer_list<int> kept, const std::function<void()>& work);
 
 }  // namespace fsr::shim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number that each file has in the trace, kept for as long as the capture lasts in 12 bytes for a file, 15 to 30 with the
-// room between: a table of marks (64 bits of a hash of what makes the file that file) in 256 parts that grow one by one, so that
-// nobody waits for the whole to be copied. Two files of 50 million have the same mark once in 10,000 captures. Not thread-safe.
+// The number that each file has in the trace, for as long as the capture lasts. A file takes 12 bytes, with free slots 15 to 30.
+// The table has marks: 64 bits of a hash of the file's identity. Its 256 parts grow one by one, so that growing copies only a
+// small part at a time. Two files of 50 million have the same mark once in 10,000 captures. Not thread-safe.
 #pragma once
 
 #include <array>

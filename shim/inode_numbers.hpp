@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inode numbers as a capture shows them. One FUSE mount has one device number: what lies on other devices than the captured
-// directory (file systems mounted inside, btrfs subvolumes) has a number of the device in the upper 16 bits of its inode numbers,
-// so that no two files look like hard links of one. Thread-safe.
+// Inode numbers as a capture shows them. One FUSE mount has one device number. Files on other devices than the captured
+// directory's (file systems mounted inside, btrfs subvolumes) have a number of the device in the upper 16 bits of their inode
+// numbers. So no two files look like hard links of one. Thread-safe.
 #pragma once
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 // The files of the lower directory that the kernel knows, their identities in the trace, and O_PATH descriptors to reach them.
 //
 // Thread-safe: one mutex, held for table work and never over a system call on the lower file system. A descriptor is opened when
-// it is needed, for many files never. Descriptors are bounded: the least recently used are closed and opened again when needed,
-// by file handle where the file system can be trusted with that, else by parent and name with a check of the identity. ESTALE
-// when another file has taken the name, which somebody must have done behind the capture: the kernel then looks the path up anew.
-// What is about to lose a name is pinned: its descriptor stays until the kernel forgets it.
+// it is needed, for many files never. The number of descriptors is limited: the least recently used are closed, and opened again
+// when needed. They are opened by file handle if the file system can be trusted with it, else by parent and name. The identity is
+// checked then. If another file has taken the name behind the capture, the result is ESTALE, and the kernel looks the path up
+// anew. A file that is about to lose a name is pinned: its descriptor stays until the kernel forgets the inode.
 #pragma once
 
 #include <sys/stat.h>
@@ -33,7 +33,7 @@
 
 namespace fsr::shim {
 
-// What makes a file that file: survives rename, tells a reused inode number apart where the file system knows birth times.
+// Identity of a file: survives rename, and differs for a reused inode number if the file system has birth times.
 struct FileKey {
   uint64_t dev = 0;
   uint64_t ino = 0;
@@ -117,8 +117,8 @@ class InodeTable {
   FileKey key_at(const struct statx& s, int fd, const Inode* parent, std::string_view name);
   void linked(const Inode* parent, int dirfd, const char* name);  // a new name of a file that was there
   uint64_t shown_ino(uint64_t device, uint64_t ino) { return numbers_.shown(device, ino); }
-  // What the kernel means by a number. By one that it should not have: an inode whose file is not to be had (ESTALE). Waits for
-  // nobody.
+  // Returns the inode with this number of the kernel's. For an invalid number: an inode whose file can't be opened (ESTALE).
+  // Never blocks.
   Inode* by_node(uint64_t node);
   // The inode of that identity with one more lookup, or null. Remembers where it was found.
   Inode* find(const FileKey& key, Inode* parent, std::string_view name);
@@ -151,7 +151,7 @@ class InodeTable {
     }
   };
 
-  // Holds the mutex. What goes meanwhile is closed when the mutex is free again.
+  // Holds the mutex. Descriptors that are dropped meanwhile are closed after the mutex is released.
   class Guard {
    public:
     explicit Guard(InodeTable& table) : table_(table) { lock(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long requests took, by kind, for whoever asks while a capture goes on.
+// Latencies of requests by kind, for status replies during a capture.
 //
 // The writer's thread adds and publishes; any thread may ask for what was published.
 #pragma once
@@ -17,7 +17,7 @@ namespace fsr::shim {
 class Latencies {
  public:
   void add(const Op& op);     // one that was answered
-  void publish(int64_t now);  // what was added so far; costs something twice a second only. `now`: ns, as in tick()
+  void publish(int64_t now);  // makes what was added so far visible; does work only twice a second. `now`: ns, as in tick()
   // "latency_read" and so on, with the numbers of LatencyNumbers in their order, for each kind that occurred.
   std::map<std::string, std::string> fields() const;
 
@@ -34,7 +34,7 @@ struct LatencyNumbers {
   uint64_t count = 0;
   int64_t min = 0, mean = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
-// Of the fields that a capture answered with: by name of the kind.
+// Reads the latencies, by name of the kind, from the fields of a capture's reply.
 std::map<std::string, LatencyNumbers> latencies_of(const std::map<std::string, std::string>& fields);
 
 }  // namespace fsr::shim

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings the operations of all rings into one stream in order of start.
 //
-// Used by the writer thread only. An operation is written once no earlier one can appear: the watermark is the start of the
-// oldest request still under way, or the time when the round began. A request that holds the watermark for longer than kLate, or
-// while the rings' memory runs out, is written as a start record and loses its hold; its end follows when it comes.
+// Used by the writer thread only. An operation is written once no earlier one can appear. The watermark is the start of the
+// oldest request in flight, or the time when the round began. A request may hold the watermark for longer than kLate, or while
+// the rings' memory runs out. It is then written as a start record and holds the watermark no longer; its end is written when it
+// comes.
 #pragma once
 
 #include <cstdint>

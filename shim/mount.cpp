@@ -148,7 +148,7 @@ bool restrict_mount(const std::string& path, unsigned long flags) {
          mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | own_flags(own) | flags, nullptr) == 0;
 }
 
-// What helps root that may not mount.
+// Advice for a root that may not mount.
 static const char* const kMountingRoot =
     "root here lacks CAP_SYS_ADMIN, which mounting takes; give the container --cap-add SYS_ADMIN --device /dev/fuse";
 
@@ -240,7 +240,8 @@ WayTo::~WayTo() {
 
 int WayTo::open_top() const { return openat(above_, name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
 
-// Of the mount behind a descriptor (O_PATH), which is closed. Why not, if it is not the one.
+// Detaches `mount` if it is the mount behind the descriptor `top` (O_PATH), and closes the descriptor. Returns the reason of a
+// failure; empty: detached.
 static std::string detach(int top, const OwnMount& mount) {
   if (top < 0) return strerror(errno);
   std::string why;

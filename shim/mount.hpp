@@ -23,8 +23,8 @@ constexpr const char* kMountType = "fuse.fsshim";
 std::vector<MountEntry> mounts(const std::string& process = "self");
 // Our mount of that source that is visible in the namespace of that process.
 std::optional<MountEntry> mount_of_source(const std::string& source, const std::string& process = "self");
-// A mount of ours, by whatever path it is found now. The kernel uses id and device again at once when a mount is gone, perhaps
-// for the capture of another directory: its source tells that one.
+// A mount of ours, by whatever path it is found now. The kernel reuses id and device at once when a mount is gone, perhaps for
+// the capture of another directory. That one has another source.
 struct OwnMount {
   uint64_t id = 0, dev = 0;  // 0, 0: none
   uint64_t source = 0;       // a hash
@@ -42,11 +42,11 @@ std::optional<MountEntry> mount_at(const std::string& path);
 std::vector<MountEntry> mounts_inside(const std::string& directory);
 // As headers of traces name it: "usb: vfat from /dev/sdb1 on 8:17 (rw)".
 std::string mount_text(const MountEntry& mount, const std::string& directory);
-// Of MS_NOSUID, MS_NODEV, MS_NOEXEC and MS_RDONLY, those that it has.
+// Those flags of MS_NOSUID, MS_NODEV, MS_NOEXEC and MS_RDONLY that the mount has.
 unsigned long flags_of(const MountEntry& mount);
 
-// What the one FUSE mount must not allow, given the directory's own mount and those inside it: MS_NOSUID and MS_NODEV where any
-// has them; MS_RDONLY and MS_NOEXEC where all have them (elsewhere the lower file system, or the open to execute, refuses).
+// Flags that the one FUSE mount must have, given the directory's own mount and those inside it. MS_NOSUID and MS_NODEV: if any of
+// them has the flag. MS_RDONLY and MS_NOEXEC: if all have it; otherwise the lower file system, or the open to execute, refuses.
 unsigned long restrictions(int dir_fd, const std::string& directory);
 
 int open_fuse_device();
@@ -81,8 +81,8 @@ class WayTo {
   std::string name_;
 };
 
-// Takes our mount away, lazily if it is in use; without a way to it by the path that it has now. Empty: it is not there (any
-// more). Else why it still is.
+// Unmounts our mount, lazily if it is in use. `way` null: finds it by its present path. Returns the reason why it is still
+// mounted; empty: it is gone.
 std::string take_away(const OwnMount& mount, const WayTo* way = nullptr);
 
 // A child process that outlives a crash of this one and then takes the mount away. Started before any descriptor of the FUSE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices file systems that are mounted inside the captured directory while it is captured: beneath the capture, where they are
-// crossed and recorded like those that were there before, and over it, where what is done in them is not seen.
+// Notices file systems that are mounted inside the captured directory during the capture. Those beneath the capture are captured
+// like those that were there before; those over it are not seen.
 //
 // look() belongs to one thread, told() to any.
 #pragma once
@@ -50,8 +50,8 @@ class MountWatch {
   const std::string directory_;
   const std::function<bool(unsigned long)> restrict_;
   std::vector<Place> places_;
-  // Of the mounts in this process's namespace: a kept one of the command's would keep that alive. The kernel tells each
-  // descriptor of a change once: one is for look(), one for who waits.
+  // Descriptors of mountinfo in this process's namespace; an open one of the command's would keep that namespace alive. The
+  // kernel reports a change once to each descriptor: one is for look(), one for changes_fd().
   int looked_fd_, told_fd_;
   int64_t looked_at_ = 0;
   mutable std::mutex mutex_;

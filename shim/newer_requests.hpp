@@ -22,13 +22,13 @@ constexpr char kNoName[] = "/";
 
 // Changes a request of `n` bytes in place; its new size.
 ssize_t translate_request(char* message, ssize_t n);
-// Whether the request that this thread is serving was a FUSE_STATX.
+// True if the request that this thread is serving was a FUSE_STATX.
 bool serving_statx();
-// What the reply to it shall say beyond stat(2).
+// Sets what the reply to a FUSE_STATX contains beyond stat(2).
 void note_statx(const struct statx& s);
-// Writes through the file that is being opened need not take turns.
+// Allows parallel writes through the file that is being opened.
 void note_parallel_writes();
-// Mappings of the file that is being opened are those of this backing file.
+// Makes mappings of the file that is being opened map this backing file.
 void note_backing(int id);
 // Puts the noted reply in place of libfuse's, if this is the one to a FUSE_STATX; completes the one to an open. `parts` are
 // header and body.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers by which the kernel names inodes, and with it every process that asks for a file handle: they tell nothing about
-// this process, and none comes twice.
+// The numbers by which the kernel names inodes, also in file handles, which any process may read. So they reveal nothing about
+// this process, and no number is used twice.
 //
-// find() may be called by any thread at any time, and waits for nobody; the others one at a time.
+// find() may be called by any thread at any time, and never blocks; the others by one thread at a time.
 #pragma once
 
 #include <array>

@@ -25,7 +25,7 @@ namespace {
 // How long a process may keep the one that looks at it; how long all of them together.
 constexpr int kPatienceMs = 1000, kPatienceInAllMs = 5000;
 
-// What a looking process says of each process: it begins, then one of the others.
+// Reports of a child process about each process that it examines: begins, then one of the others.
 enum class Look : char { begins, maps, holds, holds_nothing };
 struct Report {
   pid_t pid;

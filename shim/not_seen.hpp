@@ -10,7 +10,7 @@ namespace fsr::shim {
 // "PID command" each.
 struct Holders {
   std::vector<std::string> processes;
-  std::vector<std::string> mapping;        // those of them that have a file mapped shared and writable
+  std::vector<std::string> mapping;        // the processes among these that have a file mapped shared and writable
   std::vector<std::string> not_looked_at;  // each held up the look at it for a second: they wait for something themselves
 };
 

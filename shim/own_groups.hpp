@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says what a capture without root can't pass through: the kernel changes no file whose owner or group has no id in the capture's
-// user namespace, and that has the user's own id and primary group only.
+// Describes the limits of a capture without root. The capture's user namespace has only the user's own id and primary group. The
+// kernel changes only files whose owner and group have ids there.
 #pragma once
 
 #include <string>

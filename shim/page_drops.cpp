@@ -77,7 +77,7 @@ class Dropper {
     }
   }
 
-  // All pages of it. One that the kernel has forgotten has none.
+  // Drops all pages of the inode. An inode that the kernel has forgotten has no pages.
   void invalidate(uint64_t node) {
     struct {
       fuse_out_header header;

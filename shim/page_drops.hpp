@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drops the pages that sendfile(2), splice(2) and readahead(2) leave behind with an inode whose mappings are the lower file's.
 //
-// These calls read through the page cache of the FUSE inode, which nothing updates when the file changes: they would find the old
+// These calls read through the page cache of the FUSE inode, which is not updated when the file changes. They would find the old
 // bytes for as long as the kernel keeps the inode. So the kernel is told to drop the pages (FUSE_NOTIFY_INVAL_INODE) one
 // millisecond after each read that filled some, when the caller has used them mostly. Within that time they may be old. Pages of
 // a file that nobody has open for writing stay until that changes (see unwritten_files.hpp).

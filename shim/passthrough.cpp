@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every area of the pass-through uses, and the session's own requests (init, forget).
+// Functions that every area of the pass-through uses, and the session's own requests (init, forget).
 #include "passthrough.hpp"
 
 #include "permission.hpp"
@@ -41,7 +41,7 @@ void init(void* userdata, fuse_conn_info* conn) {
 
 Shim& shim_of(fuse_req_t req) { return *static_cast<Shim*>(fuse_req_userdata(req)); }
 
-// A file and its stand-in are one to everybody but the kernel.
+// The number without the mark of a stand-in: only the kernel distinguishes a file from its stand-in.
 Inode* inode_of(Shim& shim, fuse_ino_t ino) { return shim.inodes.by_node(ino & ~kStandIn); }
 
 void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups) {
@@ -209,7 +209,7 @@ static void inherit_file_system(const Inode& parent, Inode& inode) {
   inode.search.lower.store(parent.search.lower.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-// Makes sure that the inode stays reachable though its name may be going away. False: the name stands for something else by now.
+// Makes sure that the inode stays reachable even if its name is removed. False: the name stands for another file by now.
 static bool hold_on(Request& r, const Inode& inode, int parent_fd, const char* name) {
   int fd = open_at(r.shim, parent_fd, name, O_PATH | O_NOFOLLOW, 0);
   if (fd < 0) return fd != -ENOENT;
@@ -379,8 +379,8 @@ int lower_fd(Shim& shim, OpenHandle* handle, bool direct) {
 int Shim::open_by_instance(const Inode* inode) {
   int copy = -1;
   {
-    // The handle may be released as soon as the mutex is, so that its descriptor is copied here, and looked up on the file
-    // system only afterwards.
+    // The handle may be released as soon as the mutex is. So its descriptor is copied here, and used on the file system only
+    // afterwards.
     std::lock_guard lock(handles_mutex);
     auto at = std::find_if(handles.begin(), handles.end(), [inode](const OpenHandle* handle) { return handle->inode == inode; });
     if (at == handles.end()) return -ESTALE;

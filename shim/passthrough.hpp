@@ -2,9 +2,9 @@
 // FUSE requests answered from the lower directory, each recorded as one operation.
 //
 // Many threads. A request finds its inode's descriptor first (with the process's own rights), then acts as the caller; everything
-// is relative to descriptors, no symlink is followed, and no path of an application is ever used. What the kernel may keep is
-// decided by EntryCache; unless asked otherwise neither attributes nor data, so that every system call arrives. Errors are the
-// lower file system's own.
+// is relative to descriptors, no symlink is followed, and no path of an application is ever used. EntryCache decides what the
+// kernel may keep. By default it keeps neither attributes nor data, so that every system call arrives. Errors are the lower file
+// system's own.
 #pragma once
 
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 14)
@@ -79,8 +79,8 @@ class DescriptorShare {
   uid_t uid_ = 0;
 };
 
-// One lower descriptor for all POSIX (or OFD) locks that one owner has on one file: as an open-file-description lock it conflicts
-// with other owners and other programs, never with the owner itself.
+// One lower descriptor for all POSIX (or OFD) locks that one owner has on one file. Its locks are open-file-description locks,
+// which conflict with other owners and programs, but never with the owner itself.
 struct LockFile {
   int fd = -1;
   bool writable = false, readable = false;
@@ -96,7 +96,7 @@ struct LockKey {
   auto operator<=>(const LockKey&) const = default;
 };
 
-// What all requests share. Set up before the session starts, alive until it has ended.
+// State that all requests share. Set up before the session starts, and alive until the session has ended.
 struct Shim {
   Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, Content content_arg, EntryCache::Settings cache,
        bool kernel_checks_arg, Mappings mappings, UserShares::Limits descriptor_limits, UserShares::Limits thread_limits)
@@ -138,8 +138,8 @@ struct Shim {
   std::multimap<uint64_t, std::pair<ObjectId, LockRange>> lock_waits;  // by owner
 };
 
-// One request from arrival to reply: carries the operation, and records it between begin() and end(). What `op` points to at
-// begin() stays as it is until end().
+// One request from arrival to reply: carries the operation, and records it between begin() and end(). Memory that `op` points to
+// at begin() must stay unchanged until end().
 class Request {
  public:
   Request(fuse_req_t req, OpKind kind);
@@ -164,13 +164,13 @@ class Request {
   fuse_req_t req() const { return req_; }
   bool replied() const { return replied_; }  // by fail() or ok()
 
-  // What the reply taught: points op.attr at attr_.
+  // Sets the attributes of the reply: points op.attr at attr_.
   void learned(const struct statx& s);
-  // Before a file is truncated or written: no capability of a namespace below this process's keeps its set-id bits, but for
-  // S_ISGID where its group may not execute it.
+  // Call before a file is truncated or written. Clears set-id bits that a capability of a namespace below this process's would
+  // keep, except S_ISGID of a file that its group may not execute.
   void changes_content(int fd);
   void set_attr(const Attr& set);
-  // What was read or written, as far as the capture wants it. Before end(), while `data` lives.
+  // Records the data that was read or written, according to --content. Call before end(), while `data` is valid.
   void content(const char* data, size_t bytes);
 
  private:
@@ -214,7 +214,7 @@ void note_flush(Shim& shim, OpenHandle* handle);
 // Interrupted lock requests whose thread missed the signal are told again. Called a few times per second.
 void remind_interrupted_locks();
 void interrupt_all_locks();
-// Interrupts every lock request that waits, and returns when all have been answered: no thread of theirs uses the session, the
+// Interrupts every lock request that waits, and returns when all have been answered. Their threads do not use the session, the
 // Shim or the Recorder afterwards. No request may arrive any more. False: not all were answered within `seconds`.
 bool finish_all_locks(int seconds);
 

@@ -59,7 +59,7 @@ void statx(fuse_req_t req, fuse_ino_t ino, int, int, fuse_file_info* fi) {
 }
 #endif
 
-// What the caller asked to change, in the trace's words.
+// Returns the requested changes in the form of a trace.
 Attr requested(const struct stat& want, int to_set) {
   Attr set;
   if (to_set & FUSE_SET_ATTR_MODE) set.valid |= kAttrMode, set.mode = want.st_mode & 07777;
@@ -81,8 +81,8 @@ timespec time_to_set(int to_set, int explicit_bit, int now_bit, const timespec& 
 
 // As the caller. Ownership first: it clears set-id bits, which a mode given beside it then decides.
 int change(Shim& shim, int fd, OpenHandle* h, const struct stat& want, int to_set) {
-  // chown(path, -1, -1) asks for nothing, and takes set-id bits away. Before fallocate(2) by somebody who may write the kernel
-  // asks for the same, in the same words; that call will take them away itself.
+  // chown(path, -1, -1) changes nothing, but clears set-id bits. The kernel sends the same request before fallocate(2) by a
+  // caller who may write; that call clears them itself.
   if (to_set == 0) (void)fchownat(fd, "", uid_t(-1), gid_t(-1), AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
   if (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
     uid_t uid = to_set & FUSE_SET_ATTR_UID ? want.st_uid : uid_t(-1);
@@ -144,7 +144,7 @@ void access(fuse_req_t req, fuse_ino_t ino, int mask) {
   Inode* inode = r.inode(ino);
   r.op.object = inode->id;
   r.op.mode = uint32_t(mask) & 7;
-  // access(2) asks what the real user may, who has no capabilities unless it is root; chdir(2), what the caller may.
+  // access(2) is about the real user, who has capabilities only as root; chdir(2) is about the caller.
   const bool enters = S_ISDIR(inode->type) && (mask & 7) == X_OK;
   if (r.caller.uid != 0 && !enters && !r.caller.capabilities().belong_to_root(r.caller.uid)) r.caller.lose(~uint64_t(0));
   r.begin();

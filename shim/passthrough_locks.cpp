@@ -67,7 +67,7 @@ struct Waiting {
 };
 
 std::mutex g_waiting_mutex;
-std::set<Waiting*> g_waiting;         // whose thread may be asleep in the kernel
+std::set<Waiting*> g_waiting;         // requests whose thread may be asleep in the kernel
 std::atomic<size_t> g_unanswered{0};  // of requests whose threads may use the Shim
 
 void install_wake_signal() {
@@ -95,8 +95,8 @@ void answer(std::unique_ptr<Waiting> waiting, int error) {
   fuse_reply_err(waiting->request.req(), error);
 }
 
-// Answers for the threads that waited: over io_uring the thread that sends a reply owns the ring entry's next request, which the
-// kernel cancels when that thread ends. So this one never does.
+// Sends the replies for the threads that waited. Over io_uring, the thread that sends a reply owns the next request of the ring
+// entry. The kernel cancels that request when the thread ends, so this thread never does.
 class Desk {
  public:
   Desk() {
@@ -174,8 +174,8 @@ void answer_from_thread(std::unique_ptr<Waiting> waiting, int refusal, std::func
   }
 }
 
-// Whether a lock on the file is about to go: the kernel has told of a close through which it was held, and tells of the end of
-// that open instance, which gives up flock(2)'s and open-file-description locks, a moment later, after close(2) has returned.
+// True if a lock on the file is about to be released. The kernel has sent the FLUSH of a close through which the lock was held.
+// The RELEASE, which ends locks of flock(2) and of open file descriptions, comes a moment later, after close(2) has returned.
 bool is_going(Shim& shim, const OpenHandle* asking) {
   const int64_t recently = shim.recorder.now() - kGoing;
   const ObjectId file = asking->inode->id;
@@ -279,7 +279,7 @@ std::shared_ptr<LockFile> lock_file(Shim& shim, OpenHandle* h, uint64_t owner, s
   file->readable = mode != O_WRONLY;
   file->writable = mode != O_RDONLY;
   h->lock_files.store(true);
-  // Another thread of the owner may have been faster. What is not used is closed when the mutex is free again.
+  // Another thread of the owner may have been faster. The file that is not used is closed after the mutex is released.
   std::lock_guard lock(shim.locks_mutex);
   auto& slot = shim.locks[key];
   if (!slot || !suits(*slot)) std::swap(slot, file);

@@ -107,7 +107,8 @@ void link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent_ino, const char*
   answer_entry(r, entry);
 }
 
-// What a name stands for just before it moves or goes away: named in the trace, and kept reachable while it is in use.
+// The file that a name stands for just before it moves or is removed. It is named in the trace, and kept reachable while it is in
+// use.
 struct Target {
   bool known = false;
   FileKey key;

@@ -39,8 +39,8 @@ bool local_type(int fd) {
   }
 }
 
-// In a directory that ignores case a file has many names, and what happens under one leaves the kernel's others as they were: as
-// if another machine had done it.
+// True for a directory that ignores case. A file has many names there. A change under one of them leaves the kernel's entries of
+// the others as they were, as if another machine had made it.
 bool ignores_case(int fd) {
   int dir = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return false;

@@ -19,8 +19,8 @@ namespace fsr::shim {
 
 namespace {
 
-// An open /proc/TID/status keeps the kernel's identity of its thread, not the number: once the thread has ended it reads ESRCH,
-// also when the number has been given to another.
+// An open /proc/TID/status belongs to the kernel's identity of its thread, not to the number. Once the thread has ended, reading
+// it fails with ESRCH, even if another thread has the number.
 struct OpenStatus {
   OpenStatus(pid_t tid_arg, int fd_arg, uint64_t instance_arg) : tid(tid_arg), fd(fd_arg), instance(instance_arg) {}
   ~OpenStatus() { close(fd); }
@@ -31,7 +31,7 @@ struct OpenStatus {
   const uint64_t instance;
 };
 
-// Those that were used last.
+// The open status files that were used last.
 class OpenStatuses {
  public:
   OpenStatuses() {

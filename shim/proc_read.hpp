@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only place where a capture reads what /proc says of other processes.
+// The only file of a capture that reads about other processes in /proc.
 //
-// Nothing here ever waits for another process. A process may itself be waiting for an answer of this capture while it holds locks
-// of its own: execve(2) holds the exec lock (signal->exec_update_lock) while it closes files marked close-on-exec, each with a
-// FLUSH that it waits for, and a page fault holds the memory lock (mm->mmap_lock) while the page is read. What takes one of them
-// in /proc (stat, exe, cwd, root, fd/, maps, environ, ns/, ...) is read by child processes only that nobody waits for
-// (StartTimes, processes_below). tests/integration/project/source_checks.py holds other files to that; docs/design.md says why
-// the files below are safe.
+// The functions never wait for another process. A process may be waiting for an answer of this capture while it holds locks of
+// its own. An execve(2) holds the exec lock (signal->exec_update_lock) while it closes files marked close-on-exec, and waits for
+// the FLUSH of each. A page fault holds the memory lock (mm->mmap_lock) while the page is read. Some files in /proc take one of
+// these locks (stat, exe, cwd, root, fd/, maps, environ, ns/, ...). Only child processes read them, and this process never waits
+// for those (StartTimes, processes_below). tests/integration/project/source_checks.py holds other files to that; docs/design.md
+// says why the files below are safe.
 //
 // Any thread may call these.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace fsr::shim {
 
-// What a thread's status told at one moment.
+// The status of a thread at one moment.
 struct ThreadStatus {
   char name[16] = "";  // as after an exec or prctl(PR_SET_NAME)
   pid_t pid = 0, ppid = 0;
@@ -32,8 +32,8 @@ struct ThreadStatus {
   uint64_t instance = 0;                              // equal to that of another status: surely of the same thread
 };
 
-// Of the thread that has this id now. False: there is none. The file stays open for a while, so that it is opened once for many
-// calls, and means the same thread each time.
+// Reads the status of thread `tid`. False: there is no such thread. The file stays open for a while, so that one open serves many
+// calls, all for the same thread.
 bool read_status(pid_t tid, ThreadStatus& status);
 // Fields that the text lacks stay as they are. `instance` is left alone.
 void parse_status(std::string_view text, ThreadStatus& status);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the capturing process changes for itself: signals, umask, limits. Main thread.
+// Settings that the capturing process changes for itself: signals, umask, limits. Main thread.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace fsr::shim {
 // Signals blocked, no umask, no limits of its own. Returns what was, which a captured command gets back.
 Surroundings leave_surroundings();
 
-// Others wait for this process to write their data back, and for all else: it must neither wait for that in turn to get memory,
-// nor be the first to be killed for it. For threads made from now on; a command has been started already. Where it is not
-// permitted, not.
+// Protects this process when memory is short. Other processes wait for it to write their data back. So it must not wait for that
+// itself, and must not be the first to be killed. Takes effect for threads made from now on; a command has been started already.
+// If that is not permitted, it has no effect.
 void resist_memory_pressure();
 
 // Descriptors that open files and locks of users may occupy: one user half of them, all users but root three quarters. The rest

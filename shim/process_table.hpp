@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who issues requests: thread, process, parent and command of every thread id that FUSE names.
+// The threads that issue requests: process, parent and command of every thread id that FUSE names.
 //
-// find() may be called by any thread. A known thread costs one look into a small table of the calling thread; its status is read
-// when it is not there, then after 4 ms, and each time after twice as long up to a second: it tells whether the id was reused,
-// and by the name whether the thread has executed another program, which most do soon after they are made. What find() returns
-// lives as long as the table and never changes: a thread with a new name, or whose start time became known, keeps its id and gets
+// find() may be called by any thread. A known thread costs one lookup in a small table of the calling thread. Its status is read
+// at first, then after 4 ms, and each time after twice as long, up to a second. The status shows whether the id was reused. Its
+// name shows whether the thread has executed another program, which most do soon after they are made. The result of find() lives
+// as long as the table and never changes. A thread with a new name, or whose start time became known, keeps its id and gets
 // another ThreadInfo.
 #pragma once
 

@@ -60,7 +60,7 @@ void Recorder::give_back(Ring* ring) {
   free_.push_back(ring);
 }
 
-// The time first, so that the writer never finds one without a time that it could know.
+// Sets the time before the count, so that each drop that the writer sees has a time.
 void Recorder::note_dropped(int64_t start) {
   for (int64_t first = first_dropped_.load(); start < first && !first_dropped_.compare_exchange_weak(first, start);) continue;
   dropped_.fetch_add(1);
@@ -187,7 +187,7 @@ void Recorder::run() {
   try {
     write_all();
     recording_.store(false, std::memory_order_relaxed);
-    // What is being answered at this moment belongs to the trace; what blocks does not end.
+    // Requests that are being answered at this moment belong to the trace; a request that blocks is not waited for.
     for (int i = 0; i < 50 && merger_.any_open(); ++i) {
       merger_.round(now());
       std::this_thread::sleep_for(2ms);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes operations from the threads that serve requests and hands them, in order of start, to a sink.
 //
-// begin() and end() are called by many threads, each with its own ring; they neither lock nor allocate nor enter the kernel
-// unless the rings' memory is full, and then wait or drop the operation (both counted). One writer thread empties the rings, and
-// adds memory to them as the load grows, so that they last for a certain time when it is held up. When the sink
-// fails or asks to stop, recording ends while serving goes on: begin() then answers false. Rings live as long as the recorder;
-// the recorder must outlive every thread that used it.
+// begin() and end() are called by many threads, each with its own ring; they use no lock, no allocation and no system call. If
+// the rings' memory is full, they wait or drop the operation (both counted). One writer thread empties the rings. It adds memory
+// as the load grows, so that the rings last for a certain time when the writer is held up. When the sink fails or asks to stop,
+// recording ends while serving goes on: begin() then answers false. Rings live as long as the recorder; the recorder must outlive
+// every thread that used it.
 #pragma once
 
 #include <atomic>

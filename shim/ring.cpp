@@ -47,7 +47,7 @@ bool Ring::room(size_t bytes) {
   return reserved_ != nullptr;
 }
 
-// What room() has reserved follows, if it had to reserve anything; then the chunk before can be given back.
+// Goes on to the chunk that room() has reserved, if there is one; the writer can then give back the chunk before.
 void Ring::use_reserved() {
   if (!reserved_) return;
   head_.store(total() + largest() - at_, std::memory_order_relaxed);

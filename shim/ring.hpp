@@ -31,7 +31,7 @@ class Ring {
     Op op;
     size_t bytes;  // whole record
   };
-  // What the writer's view of a record points to besides the ring.
+  // Memory, besides the ring's, that the writer's view of a record points to.
   struct View {
     Op op;
     std::vector<DirEntry> entries;
@@ -42,9 +42,9 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  // Producer. enter() announces, then the caller reads the clock and calls start(); what that operation points to stays as it is
-  // until the end. finish() takes the operation again with its outcome, for which room(need(op)) must have answered true.
-  // abandon() instead of it leaves no trace of the operation, unless the writer has seen that it was under way.
+  // Producer. First comes enter(), which announces; then the caller reads the clock and calls start(). Memory that the operation
+  // points to must stay unchanged until the end. Last, finish() takes the operation again with its outcome; room(need(op)) must
+  // have returned true before. Instead of it, abandon() drops the operation, unless the writer has seen it in flight.
   static size_t need(const Op& op);
   size_t largest() const { return pool_.chunk_bytes(); }  // there is never room for more
   bool room(size_t bytes);

@@ -16,12 +16,12 @@ namespace fsr::shim {
 
 namespace {
 
-constexpr int64_t kBelieved = 100'000'000;  // ns
-constexpr uint64_t kComfortable = 1 << 30;  // bytes, more than is written meanwhile
+constexpr int64_t kBelieved = 100'000'000;  // ns for which the answer for a device is reused
+constexpr uint64_t kComfortable = 1 << 30;  // bytes free above the reserve; more than can be written within kBelieved
 
 bool near_reserve(int fd) {
   struct statfs fs;
-  // What btrfs shows there is an estimate of another kind.
+  // The free space of btrfs is an estimate, which does not show reserved blocks.
   if (fstatfs(fd, &fs) != 0 || fs.f_type == BTRFS_SUPER_MAGIC || fs.f_bfree == fs.f_bavail) return false;
   return uint64_t(fs.f_bavail) * uint64_t(fs.f_bsize) < kComfortable;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room on a file system that not everybody may take: what is kept for the superuser (ext4's reserved blocks), and quotas.
-// Whatever allocates there has to be done as the caller.
+// Decides whether an operation that allocates space must run as its caller. It must if the file system has quotas, or is nearly
+// down to the blocks reserved for root (ext4).
 //
-// Nobody comes near the reserve of a file system while there is a gigabyte beside it; it is looked at ten times a second. Any
-// thread.
+// A file system with a gigabyte of free space above its reserve is not near it; this is checked ten times a second. Any thread.
 #pragma once
 
 #include "credentials.hpp"
@@ -12,7 +11,7 @@ namespace fsr::shim {
 
 struct Inode;
 
-// `needed` for other reasons, or more where the room is limited. `fd`: the inode's.
+// Returns how much of the caller's identity is needed: `needed`, or more if the space is limited. `fd`: the inode's.
 CallerScope::Extent within_limits(Inode& inode, int fd, CallerScope::Extent needed);
 
 }  // namespace fsr::shim

@@ -80,7 +80,8 @@ void Session::start() {
   struct sigaction action = {};
   action.sa_handler = [](int) {};  // interrupts the loop's wait, so that it sees that it should exit
   sigaction(SIGUSR1, &action, nullptr);
-  // libfuse cancels its workers. One that is just complaining would keep the lock of stderr, for which exit(3) waits.
+  // libfuse cancels its workers. A worker that is cancelled while it prints a message would keep the lock of stderr, and exit(3)
+  // would wait for it.
   __fsetlocking(stderr, FSETLOCKING_BYCALLER);
   loop_ = std::thread([this] {
     sigset_t wake;

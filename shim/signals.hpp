@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signals that end a capture, and how a command gets back those that were there before.
 //
-// A signal that was ignored when the program started stays ignored, in the capture and in its command: nohup and background jobs
-// of a shell are meant so. One thread.
+// A signal that was ignored when the program started stays ignored, in the capture and in its command. This is what nohup and
+// background jobs of a shell depend on. One thread.
 #pragma once
 
 #include <csignal>

@@ -20,7 +20,7 @@ int asked_below(const Request& r, int fd, int want) {
 
 int all_that_can_be_done(uint32_t mode) { return S_ISSOCK(mode) ? W_OK : R_OK | W_OK; }
 
-// What overlayfs leaves in place of a name that is gone. There is no device behind it for anybody to open.
+// True for the mark that overlayfs leaves in place of a removed name. No device is behind it.
 bool is_whiteout(const struct stat& s) { return S_ISCHR(s.st_mode) && s.st_rdev == 0; }
 
 }  // namespace

@@ -2,10 +2,10 @@
 // FIFOs, devices and sockets: the kernel opens them, or connects to them, by itself. No request arrives, and nobody checks
 // whether the caller may.
 //
-// So every walk to one sends a LOOKUP (its entry is never kept), which is answered as its caller: with the file itself if the
-// caller may do all that can be done with it, else with a stand-in. That is a second inode of the same file: its attributes
-// are the file's, but a FIFO or a device shows as a regular file, so that opening it does send a request, and a socket is one
-// that nobody listens on. A stand-in is never opened: who may do something but not all is refused, too.
+// So every walk to such a file sends a LOOKUP, because its entry is never kept. The answer depends on the caller: the file itself
+// if the caller may do everything with it, else a stand-in. A stand-in is a second inode with the attributes of the file. But a
+// FIFO or a device shows as a regular file, so that opening it sends a request, and a socket has no listener. A stand-in can't be
+// opened, so a caller who may do only a part is refused, too.
 //
 // Where the kernel checks permissions (--permissions kernel) nothing of this is needed.
 #pragma once

@@ -77,7 +77,8 @@ struct Where {
   std::string text;
 };
 
-// What a thread of ours does. These files of our own process wait for nobody: none of us is ever in an exec.
+// Describes what a thread of this process does. Reading these files never blocks, because no thread of this process is ever in an
+// exec.
 Where where_is(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
   std::string word, first;
@@ -88,7 +89,7 @@ Where where_is(pid_t thread) {
   if (call == SYS_futex) return {false, "waits inside fsshim"};
   const auto name = calls().find(call);
   if (name == calls().end()) return {false, "waits in system call " + word};
-  // What /proc tells of another process would be that one's to give.
+  // Reading a file in /proc can block on the process that the file describes, not on the lower file system.
   struct statfs fs;
   const auto fd = int(strtoull(first.c_str(), nullptr, 16));
   if ((call == SYS_read || call == SYS_pread64) && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC)

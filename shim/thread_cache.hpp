@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a serving thread knows of callers, by their thread ids: believed for a time that grows each time it is learnt again, since
-// the id may be another thread's by then. One thread.
+// A serving thread's knowledge of callers, by their thread ids. An entry is trusted for a limited time, because the id may be
+// reused. The time grows each time the entry is confirmed. One thread.
 #pragma once
 
 #include <sys/types.h>

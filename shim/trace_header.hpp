@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace says of the capture that it comes from.
+// Fills the header of a trace with the properties of its capture.
 #pragma once
 
 #include <string>

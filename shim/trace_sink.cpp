@@ -156,7 +156,7 @@ void TraceSink::rotate(int64_t now, const RecorderState& recorder) {
     if (!options_.pieces) throw std::runtime_error("this trace is a single file");
     fd = options_.pieces->open_piece(number + 1);
   } catch (const std::exception& e) {
-    // Nothing is lost: the piece in hand grows on.
+    // No operation is lost, because the current piece goes on growing.
     rotation_failed(e.what());
     rotate_at_ += options_.rotate_bytes;
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes recorded operations into a trace file or a series of them, leaves out and counts what the filter does not want, keeps to
-// the limits, and watches the room that is left on the trace's file system.
+// Writes recorded operations into a trace file or a series of them. Counts operations that the filter leaves out, keeps to the
+// limits, and watches the free space on the trace's file system.
 //
 // The writer thread calls the OpSink part; the counters may be read by any thread.
 #pragma once

@@ -23,7 +23,7 @@ struct UnderWay {
 void note_request(OpKind kind, pid_t caller);
 void note_answered();
 
-// Those that arrived before that time, the oldest first.
+// Returns the requests that arrived before that time, the oldest first.
 std::vector<UnderWay> under_way_since(int64_t before);
 
 }  // namespace fsr::shim

@@ -2,8 +2,8 @@
 // A trace under pseudonyms, and back: names, targets of symlinks, attributes, users, processes, commands, hosts, fingerprints.
 //
 // Content that was captured whole becomes fingerprints first: equal blocks stay equal, and no byte of them leaves. Kinds, times,
-// sizes, modes and errors stay as they are. So do the number of the kernel's version, the type of a common file system, and what
-// the recorder says of itself. Not thread-safe.
+// sizes, modes and errors stay as they are. The same holds for the number of the kernel's version, the type of a common file
+// system, and what the recorder says of itself. Not thread-safe.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the readers of nfsstat's dialects: lines of a mixfile, rows of names above rows of numbers, blocks of counters, and
-// the table of dialects. The grammars are in docs/mixfile.md.
+// Shared by the readers of nfsstat's dialects: lines of a mixfile, rows of names and numbers, blocks of counters, the table of
+// dialects. The grammars are in docs/mixfile.md.
 //
 // A dialect is one file with a constant Dialect and one line in the table of mix.cpp.
 #pragma once

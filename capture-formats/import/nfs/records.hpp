@@ -2,8 +2,7 @@
 // The RPC messages of one direction of a TCP connection (RFC 5531, section 11: fragments, each behind a mark of four bytes).
 //
 // At the start of a connection, and after missing bytes, the next message is searched byte by byte. A message is a mark of a
-// possible size, and behind it the head of a call, or of the reply to a call in flight. Bytes that are skipped are counted. One
-// thread.
+// possible size, and the head of a call or of the reply to a call in flight. Bytes that are skipped are counted. One thread.
 #pragma once
 
 #include <cstdint>
