@@ -245,7 +245,7 @@ int run_capture(CaptureOptions& options) {
     }
     summary(sink, recorder, output, options.verbose);
   };
-  // A thread that waits for a dead disk keeps the process from ending, so the connection is aborted first, and no application
+  // A thread that waits for a dead disk keeps the process from ending. So the connection is aborted first; no application then
   // waits for this process.
   auto give_up = [&] {
     if (!session.ended()) abort_connection(connection);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The FUSE connection, and what its two sides agree on in the first exchange.
 //
-// The answer of libfuse 3.14 lacks flags that a faithful pass-through needs: for set-id bits cleared below, parallel directory
-// operations, and shared mappings of direct-I/O files (Linux 6.6). With that version, this file reads and writes the connection
-// itself and completes the answer. Newer versions know these flags, and Debian builds them without support for own read and write
-// calls.
+// The answer of libfuse 3.14 lacks flags that a faithful pass-through needs. They are for set-id bits cleared below, parallel
+// directory operations, and shared mappings of direct-I/O files (Linux 6.6). With that version, this file reads and writes the
+// connection itself and completes the answer. Newer versions know these flags, and Debian builds them without support for own
+// read and write calls.
 #pragma once
 
 #include <cstdint>

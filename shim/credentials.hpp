@@ -63,7 +63,7 @@ class CallerScope {
 };
 
 // While it lives, the calling thread may open what an application has open already, whatever the file's mode is by now. Outside
-// this scope, a process that may not switch serves with no capability, as its user.
+// this scope, a process that can't change its identity acts with the capabilities of its user: none.
 class ReopenScope {
  public:
   ReopenScope();

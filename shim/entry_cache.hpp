@@ -26,7 +26,7 @@
 // before its old expiry time is replaced. While the old expiry time may lie ahead, a lookup that must not be kept raises the
 // epoch once more. Its own stamp is then out of date on arrival.
 //
-// Changes behind the capture are missed while an entry is kept. That is at most twice the time: once for the public mark, once
+// Changes behind the capture are missed while an entry is kept. This takes at most twice the time: once for the public mark, once
 // for the entry. No entry is kept on file systems that other machines change, except on request. ENOENT is never kept.
 #pragma once
 

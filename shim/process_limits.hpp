@@ -12,9 +12,9 @@ namespace fsr::shim {
 // Signals blocked, no umask, no limits of its own. Returns what was, which a captured command gets back.
 Surroundings leave_surroundings();
 
-// Protects this process when memory is short. Other processes wait for it to write their data back. So it must not wait for that
-// itself, and must not be the first to be killed. Takes effect for threads made from now on; a command has been started already.
-// If that is not permitted, it has no effect.
+// Protects this process when memory is short. Other processes wait for it to write their data back. Therefore it must not wait
+// for that itself, and must not be the first to be killed. Takes effect for threads made from now on; a command has been started
+// already. If that is not permitted, it has no effect.
 void resist_memory_pressure();
 
 // Descriptors that open files and locks of users may occupy: one user half of them, all users but root three quarters. The rest

@@ -102,7 +102,7 @@ class Bonnie {
  private:
   bool old_layout() const { return options_.layout == "1.03"; }
 
-  // What all have of the root: the seed, which it may have taken from the time, and a name that no other process has.
+  // Takes over from the root: the seed, which may come from the time, and a name that no other process uses.
   void take_roots() {
     if (ranks_.several() && !options_.meeting.empty()) throw std::runtime_error("-y: ranks meet before each test anyway");
     ByteWriter mine;
@@ -138,7 +138,7 @@ class Bonnie {
     if (!options_.quiet) fmt::print(stderr, "Using uid:{}, gid:{}.\n", getuid(), getgid());
   }
 
-  // One round of all tests; an exit status, on the root.
+  // Runs one round of all tests. Returns an exit status, on the root.
   int perform(Numbers& numbers) {
     Course course(settings_, numbers, name_);
     course.umask = current_umask();

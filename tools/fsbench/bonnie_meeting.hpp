@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How several bonnie++ begin each test together: at a prompt, or by semaphores that the original shares.
+// Lets several bonnie++ begin each test together: at a prompt, or by semaphores that the original shares.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace fsr::fsbench {
 class Meeting {
  public:
   virtual ~Meeting() = default;
-  // Waits until the others are there too. What it returns is why that failed.
+  // Waits until the others have arrived, too. Returns why that failed; empty: it succeeded.
   virtual std::string meet(bonnie::Phase phase) = 0;
 };
 

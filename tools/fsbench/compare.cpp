@@ -34,7 +34,7 @@ struct Options {
   bool keeps_caches = false, runs_all = false, json = false, quiet = false;
 };
 
-// Of this machine: its page cache and what it knows of names.
+// Drops this machine's page cache and its caches of names and attributes.
 bool drop_caches() {
   sync();
   std::ofstream control("/proc/sys/vm/drop_caches");
@@ -88,7 +88,7 @@ class Compare {
   }
 
  private:
-  // A run on each target, backwards in every other round: what drifts favours nobody. False: interrupted or broken, and the
+  // A run on each target, backwards in every other round: so that drift favours no target. False: interrupted or broken, and the
   // round does not count.
   bool round() {
     std::vector<size_t> order;

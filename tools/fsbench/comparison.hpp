@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fsbench compare found: each thing that the program measured, on each target, round by round. Constant once it is reported.
+// The results of fsbench compare: each value that the program measured, on each target, round by round. Constant once it is
+// reported.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,7 +25,7 @@ struct ComparedRow {
   bool has_offered_load(size_t target) const { return kept[0] && kept[target]; }
   // True: the row has a verdict for this target, because both measured the thing, and not at a load that both kept.
   bool is_judged(size_t target) const;
-  // What paired_ratio() found of pairs(), as a ratio of the values that were measured.
+  // Result of paired_ratio() for pairs(), as a ratio of the measured values.
   PairedRatio ratio_of_values(size_t target) const;
 };
 
@@ -32,7 +33,7 @@ struct Comparison {
   std::string program;  // the command line, without the target
   std::vector<std::string> targets;
   std::vector<std::string> through;  // for each: whose client, and through what cache
-  std::string caches;                // what was dropped between runs, in words
+  std::string caches;                // text that says which caches were dropped between runs
   std::string added;                 // options that the program got beside those that were given, and why; empty: none
   unsigned asked = 0, rounds = 0;
   std::vector<ComparedRow> rows;

@@ -28,7 +28,7 @@ double median_of(const ComparedRow& row, size_t target) {
   return median(rates);
 }
 
-// Of a target against the first, for people.
+// A printed line that compares a target with the first.
 struct Line {
   std::string name, unit, first, second, ratio, interval, sign, verdict;
 };

@@ -81,7 +81,7 @@ wire::Url server_of(const Options& o) {
   return url;
 }
 
-// What the original ends with when it can't start.
+// Exit statuses of the original when it can't start.
 enum OriginalStatus { kUsage = 1, kNotConnected = 2, kNoVolume = 9, kNoLogin = 10 };
 
 // AFP's commands, or operations.
@@ -163,7 +163,7 @@ class Lantest {
     return status;
   }
 
-  // Of several ranks, whose sessions begin each test together.
+  // Returns the function that lets the sessions of several ranks begin each test together. Empty: there is one rank.
   std::function<void()> meeting() {
     if (!ranks_.several()) return {};
     return [this] { (void)ranks_.meet(); };  // if one is lost, the others' tests go on
@@ -248,7 +248,7 @@ class Lantest {
     return host == "localhost" || host == "127.0.0.1" || host.find("::1") != std::string::npos;
   }
 
-  // The server writes it at the end of the session.
+  // Prints the cache statistics, which the server writes at the end of the session.
   void say_cache() const {
     if (options_.report.json || !std::filesystem::exists(kServerSettings)) return;
     sleep(1);

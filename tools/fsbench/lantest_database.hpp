@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fsbench lantest measured, as rows of a results database.
+// Writes the results of fsbench lantest as rows of a results database.
 #pragma once
 
 #include <string>

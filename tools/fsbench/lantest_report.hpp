@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fsbench lantest tells and keeps of a run, and how it ends.
+// The report of a run of fsbench lantest: prints and stores results, and determines the exit status.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace fsr::fsbench {
 
-// What became of a session.
+// The end of a session, with its results.
 struct SessionEnd {
   lantest::Results results;
   std::string failure;  // empty: it came to its end
   std::string directory;
   bool made = false, removed = false;  // the test directory
-  int original_status = 1;             // what the original ends with after that failure
+  int original_status = 1;             // exit status of the original after this failure
 
   // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
   std::string save() const;
@@ -45,7 +45,7 @@ class LantestReport {
   void test_ended(unsigned session, unsigned iteration, unsigned test, const lantest::Measures& measures, bool calls) const;
   // "session 3: " where there are several.
   std::string name_of(unsigned session) const;
-  // All sessions have ended: tells their results and failures, and keeps the results. The exit status.
+  // Prints the results and failures of all sessions, which have ended, and stores the results. Returns the exit status.
   int ended(const std::vector<SessionEnd>& ends, const std::string& target, bool interrupted, int64_t now);
 
  private:

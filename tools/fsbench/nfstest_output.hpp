@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the root of an NFSTEST prints: the original's lines, or JSON.
+// Prints the results of NFSTEST on the root: the original's lines, or JSON.
 #pragma once
 
 #include <cstdint>

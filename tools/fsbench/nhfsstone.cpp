@@ -154,7 +154,7 @@ class Nhfsstone {
     lost_ = !gather_results(cluster_, *place.input, place.report, {}, clock);
   }
 
-  // Of all targets together.
+  // Sums over all targets.
   struct Sum {
     uint64_t calls = 0, done = 0, failed = 0;  // failed: or answered otherwise than expected
     double seconds = 0, service = 0;           // s, ms
@@ -199,7 +199,8 @@ class Nhfsstone {
   int report() const {
     const Sum s = sum();
     double off = 0;
-    // What the original calls got: the wire's where it is known and has the mix's procedures, otherwise what was issued.
+    // The share that the original calls "got": of the calls on the wire, if these are known and have the mix's procedures, else
+    // of the issued calls.
     auto got = [&](const MixRow& row) {
       const double all = s.wire ? s.wire_calls : double(s.calls);
       return all > 0 ? double(s.wire ? row.wire : row.issued) / all : 0;

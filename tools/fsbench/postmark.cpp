@@ -75,7 +75,7 @@ class Postmark {
     }
   }
 
-  // A command "run". What it throws is told as an error of that command.
+  // Executes the command "run". Its exceptions are reported as errors of that command.
   std::string perform(const Settings& settings) {
     if (!ranks_.lost().empty()) throw std::runtime_error("nothing more is run without them all: " + ranks_.lost());
     cluster_.tell(settings.save());
@@ -155,7 +155,7 @@ class Postmark {
       fmt::print(stderr, "Error: {}{} copies ran out of files\n", who, result.out_of_files);
   }
 
-  // Those that need no whole seconds: of what is done to a file, by the time that it took.
+  // Rates by the exact time that each kind of action on a file took, instead of whole seconds.
   static std::vector<RunRow> rates(const CopiesResult& result) {
     std::vector<RunRow> rows;
     if (result.elapsed > 0)
@@ -177,7 +177,7 @@ class Postmark {
     return document.dump(2) + "\n";
   }
 
-  // What the original does not tell.
+  // Text with details that the original does not print.
   static std::string detail(const CopiesResult& all) {
     std::string text =
         fmt::format("\nTook {:.3f} seconds\n\nLatency in microseconds:\n{:<14}{:>10}{:>8}{:>9}{:>9}{:>9}{:>9}{:>10}\n",

@@ -10,7 +10,7 @@
 
 namespace fsr::fsbench {
 
-// What one rank measured, as every program tells it.
+// The results of one rank, in a form that all programs share.
 struct RankRow {
   unsigned rank = 0;
   std::string host;
@@ -18,7 +18,7 @@ struct RankRow {
   std::vector<RunRow> rates;
 };
 nlohmann::json json_of(const std::vector<RunRow>& rates);
-// A table, with its headings, and the same as an array. Of one rank nothing: its results are those of the run.
+// A table, with its headings, and the same as an array. Empty if there is one rank, whose results are those of the run.
 std::string rank_table(const std::vector<RankRow>& rows);
 void add_ranks(nlohmann::json& document, const std::vector<RankRow>& rows);
 

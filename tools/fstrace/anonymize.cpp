@@ -42,7 +42,7 @@ std::string read_key(const std::string& file) {
   return key;
 }
 
-// Before anything is written: what the header says of the key.
+// Checks the key against the header's mark, before anything is written.
 void check_key(const TraceHeader& header, const std::string& mark, const Options& options) {
   const std::string& last = header.edits.empty() ? std::string() : header.edits.back();
   const bool anonymous = last.rfind(kEdit, 0) == 0;
@@ -72,7 +72,7 @@ int rename_all(const Options& options) {
     line.bar("anonymize", reader->position_bytes(), reader->file_bytes());
   }
   line.clear();
-  // What a recorder says of why it ended may hold names.
+  // The recorder's reason for ending may contain names.
   TraceClosing closing = closing_after(*reader, "anonymize");
   if (!closing.clean) closing.reason = "fstrace anonymize; the original was not complete";
   if (reader->closing()) closing.end = reader->closing()->end;

@@ -62,13 +62,13 @@ double outcome_distance(const std::map<int32_t, uint64_t>& a, const std::map<int
   double whole_a = 0, whole_b = 0, common = 0;
   for (const auto& [error, n] : a) whole_a += double(n);
   for (const auto& [error, n] : b) whole_b += double(n);
-  if (whole_a == 0 || whole_b == 0) return 0;  // that is a matter of the mix
+  if (whole_a == 0 || whole_b == 0) return 0;  // the aspect "mix" covers this case
   for (const auto& [error, n] : a)
     if (auto found = b.find(error); found != b.end()) common += std::min(double(n) / whole_a, double(found->second) / whole_b);
   return std::max(0.0, 1 - common);
 }
 
-// Of all `operations` of both traces.
+// The share of this kind's differences in all `operations` of both traces.
 double outcome_distance(const Pairing::Kind& kind, uint64_t operations) {
   uint64_t alone = 0;
   for (const auto& side : kind.alone)

@@ -37,7 +37,7 @@ struct NamesComparison {
   std::vector<std::string> examples;                                  // the first of each of these, "only in a.zst: dir/file"
 };
 
-// What is allowed for one kind: its latency, gaps or outcomes.
+// Tolerance for an aspect of one kind: latency, gaps or outcomes.
 struct KindTolerance {
   OpKind kind = OpKind::null;
   Aspect aspect = Aspect::latency;
@@ -48,7 +48,7 @@ struct Comparison {
   std::array<double, kAspects> distances{};
   std::array<std::optional<double>, kAspects> tolerances;
   std::vector<KindTolerance> kind_tolerances;
-  std::vector<KindComparison> kinds;  // those that either has, the most frequent first
+  std::vector<KindComparison> kinds;  // kinds that at least one trace has, the most frequent first
   PairsComparison pairs;
   NamesComparison names;
   bool exceeded(size_t aspect) const { return tolerances[aspect] && distances[aspect] > *tolerances[aspect]; }

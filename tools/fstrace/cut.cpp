@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fstrace cut: the operations of a stretch of time, with what was known of the tree when it began.
-// fstrace convert: all of them, compressed in another way.
+// fstrace cut writes the operations of a stretch of time, and the known tree at its start. All operations, compressed in another
+// way, are written by fstrace convert.
 #include <algorithm>
 
 #include "selection.hpp"

@@ -92,7 +92,7 @@ Counts write_all(TraceReader& reader, Options& options, ExportFormat& format, Ou
   for (bool more = true; more && reader.next(batch);) {
     for (const Op& op : batch.ops) {
       if (!(more = op.start < options.selection.to())) break;
-      // What has an old and a new name is shown by the old one.
+      // An object with an old and a new name is shown under the old one.
       const bool two_names = has_two_names(op);
       if (!two_names) paths.apply(op);
       if (options.selection.matches(op, paths)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that applications looked for in vain, by the directory where they looked. One thread. Memory follows the directories.
+// Failed lookups by directory. One thread. Memory grows with the number of directories.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ class FailedLookups {
     std::string example;  // the name that was looked for last in vain
   };
   void add(const Op& op);
-  // Those with the most failed look-ups, at most so many.
+  // The directories with the most failed lookups, `limit` at most.
   std::vector<Directory> most(size_t limit) const;
   uint64_t failed() const { return failed_; }  // in all directories
 

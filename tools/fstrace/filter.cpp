@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // fstrace filter: the operations of some kinds, processes, users or paths, in a trace that replays by itself.
 //
-// What makes, moves or removes the files that the selected operations work on is kept too, what writes those that they read, and
-// what opens and closes the open instances that they use. Three passes: which those are; what else must be there at the start,
-// for the checkpoint; the writing. Memory follows the number of objects and of renames, but for one bit an operation.
+// Other operations are kept, too. They make, move or remove the files of the selected operations, write the files that these
+// read, or open and close their open instances. The first pass finds these operations, the second one the files that must exist
+// at the start (for the checkpoint), and the third one writes. Memory grows with the number of objects and renames, and by one
+// bit an operation.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
@@ -39,7 +40,7 @@ bool changes_data(const Op& op) {
          (op.kind == OpKind::setattr && op.set && op.set->valid & kAttrSize);
 }
 
-// What must be there at the start for the operations that are kept.
+// The files that must exist at the start for the operations that are kept.
 class Needs {
  public:
   // `before`: what is known of the tree just before the first operation.
@@ -145,7 +146,7 @@ class Filter {
     if (matching == 0) throw std::runtime_error(options_.files.front() + ": no operation matches " + selection.words());
     pass("reading", [&](const Op& op, bool matches) {
       kept_.push_back(matches || is_used(op));
-      if (kept_.back()) handles_.insert(op.handle);  // what is opened will be closed
+      if (kept_.back()) handles_.insert(op.handle);  // keeps the later close of this open instance
       return bool(kept_.back());
     });
     LiveState initial = needs_->take();
@@ -179,7 +180,7 @@ class Filter {
       }
     }
   }
-  // What replaces a used object by a rename must have been there, and so must what was replaced.
+  // A rename that replaces a used object needs both objects: the one that it moves and the one that it replaces.
   void use_replaced() {
     bool more = true;
     auto join = [&](const std::pair<ObjectId, ObjectId>& both) {
@@ -232,7 +233,7 @@ class Filter {
   Options& options_;
   std::unique_ptr<TraceReader> reader_;
   std::unique_ptr<Needs> needs_;
-  // What selected operations use: open instances, objects, objects that they read.
+  // Open instances and objects that selected operations use, and objects that they read.
   ObjectSet handles_, objects_, data_;
   std::vector<std::pair<ObjectId, ObjectId>> renames_;  // of one object over another
   std::vector<bool> kept_;

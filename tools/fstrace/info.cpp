@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, uint64_t>> kinds_of(const Totals& t) {
   return largest(kinds);
 }
 
-// What the NFS mount below sent meanwhile, everything that used it included; empty without its statistics.
+// Requests that the NFS mount below sent during the capture, for all its users. Empty: its statistics are missing.
 std::vector<std::pair<std::string, uint64_t>> wire_of(const TraceReader& reader) {
   Mountstats start, end;
   if (!reader.closing() || !parse_mountstats(reader.header().nfs.mountstats, &start) ||

@@ -35,7 +35,7 @@ class JsonOut {
   }
   // Bytes, as docs/trace-format.md describes: what is not UTF-8 becomes U+F700 + byte.
   void text(std::string_view bytes) { utf8(json_text(bytes)); }
-  // What is valid UTF-8 already.
+  // Appends text that is valid UTF-8 already.
   void utf8(std::string_view valid) {
     separate();
     out_.push_back('"');

@@ -51,8 +51,8 @@ void each_part(std::string_view text, char border, Visit visit) {
   }
 }
 
-// What a header says of the captured machine. The other texts are the recorder's own words, or what a kernel and its file
-// systems call themselves.
+// Visits the texts of a header that describe the captured machine. Other texts are the recorder's own words, or names of kernels
+// and file systems.
 template <class Visit>
 void each_private_text(const TraceHeader& h, Visit visit) {
   for (const std::string* s : {&h.host, &h.directory, &h.mount_source, &h.command, &h.filter}) visit(*s);
@@ -99,8 +99,8 @@ void LeakCheck::learn_words(std::string_view text) {
 void LeakCheck::learn_op(const Op& op) {
   each_name(op, [&](std::string_view name) { learn_secret(name); });
   if (op.who) learn_words(op.who->command);
-  // What a value of an attribute holds may be short and common; from here on it is telling. Values that the kernel interprets may
-  // hold nothing but modes.
+  // Short values of attributes may be common; only values of this length are secrets. Values that the kernel interprets are left
+  // out, because they may contain only modes.
   if (kind_traits(op.kind) & kHasXattr && op.data.size() >= kAnywhere && plain_xattr(op.name) < op.name.size())
     learn_secret(op.data);
 }
@@ -175,7 +175,7 @@ void LeakCheck::check_bytes(const std::string& file) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw std::runtime_error(file + ": " + strerror(errno));
   std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> zstd(ZSTD_createDCtx(), ZSTD_freeDCtx);
-  // What may be the beginning of a secret stays for the next round.
+  // Bytes at the end that may begin a secret stay for the next round.
   auto scan = [&](std::string& window, const char* where, bool last) {
     const size_t keep = last ? 0 : std::min(window.size(), kLongest);
     search(window, window.size() - keep, kAnywhere, where);

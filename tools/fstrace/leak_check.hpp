@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether anything of a trace survives in another one that was made of it: names, commands, hosts, attributes.
+// Finds names, commands, hosts and attributes of a trace in another one that was made of it.
 //
-// Secrets are learned from the original; each may be found in the strings of the other trace (whole, or within them from 8 bytes
-// on) and, from 12 bytes on, in the bytes of its file as they are and as they decompress. Memory follows the number of
-// different secrets. One thread.
+// Secrets are learned from the original. Each is searched in the strings of the other trace: as a complete string, or from 8
+// bytes on within one. Secrets of 12 bytes and more are also searched in the bytes of the file, as they are and decompressed.
+// Memory follows the number of different secrets. One thread.
 #pragma once
 
 #include <cstdint>

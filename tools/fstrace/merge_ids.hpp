@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One set of identities for several traces: objects, open instances and threads of each get numbers of their own, but objects
-// that clients know under the same name are one. Memory follows the number of objects that the traces tell of. One thread.
+// One set of identities for several traces. Objects, open instances and threads of each trace get numbers of their own. Objects
+// that clients know under the same name get one number. Memory follows the number of objects that the traces tell of. One thread.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ class MergedIds {
   // `apart`: each client's tree is a directory client-N of the merged one, and nothing is shared.
   MergedIds(size_t clients, bool apart);
 
-  // What client `i` (from 0) knew before its first operation becomes part of the merged state. Before the first map().
+  // Adds the state of client `i` (from 0) before its first operation to the merged state. Call before the first map().
   void add_state(size_t i, const LiveState& state);
-  // The same operation in merged numbers. What it points to other than `who` stays where it is; `who` points into `arena`.
+  // Returns the operation with merged numbers. Its `who` points into `arena`, other pointers lead where those of `op` lead.
   Op map(size_t i, const Op& op, Arena& arena);
   const LiveState& state() const { return state_; }  // as of the operations mapped so far
 

@@ -29,7 +29,7 @@ struct Options {
   bool json = false;
 };
 
-// What is printed.
+// The counts to print.
 struct Counted {
   std::vector<uint64_t> calls;  // as nfs_procedures(version)
   uint64_t compounds = 0;

@@ -16,7 +16,7 @@ constexpr size_t kExamples = 5;
 
 static uint64_t hash(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
-// What the operation asks for, and not what came of it.
+// Hash of the operation's arguments, without its outcome.
 uint64_t Pairing::key(const Op& op) const {
   const uint16_t traits = kind_traits(op.kind);
   const bool by_name = op.parent != kNoObject;

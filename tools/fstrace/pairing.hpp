@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each operation of a trace with the same one of another, as that of a replay is, which has the ids of its source: the n-th of a
-// thread that asks for the same is the n-th there. Outcomes are compared pair by pair, listings by the names that they tell: a
-// server may cut them elsewhere. One thread.
+// Pairs the operations of two traces that share their ids, as a capture and its replay do. The n-th operation of a thread with
+// certain arguments belongs to the n-th such operation of the other trace. Outcomes are compared pair by pair. Listings are
+// compared by their names, because servers may split them differently. One thread.
 //
-// The traces are read side by side; memory follows how far apart their pairs are, up to a bound, from which on operations stay
-// alone.
+// The traces are read side by side. Memory grows with the distance of pairs up to a limit; beyond it, operations stay alone.
 #pragma once
 
 #include <array>
@@ -31,7 +30,7 @@ class Pairing {
   explicit Pairing(bool names) : names_(names) {}
 
   void add(const Op& op, Side side);
-  void finish();  // what has no pair by now is alone
+  void finish();  // operations without a pair by now are alone
 
   const Kind& kind(OpKind kind) const { return kinds_[size_t(kind)]; }
   uint64_t pairs() const;

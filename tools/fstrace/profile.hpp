@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace is like, in numbers: mix, arrivals, latencies, sizes, concurrency, think times, working set, outcomes and the
+// The numbers that describe a trace: mix, arrivals, latencies, sizes, concurrency, think times, working set, outcomes and the
 // names at its end. One pass, one thread. Memory follows live files, open instances and concurrency, not the number of
 // operations.
 #pragma once
@@ -23,11 +23,11 @@
 
 namespace fsr::fstrace {
 
-// Of one stretch of time; operations belong to where they started.
+// Sums of one stretch of time; an operation counts where it started.
 struct TimeBin {
   uint64_t operations = 0, failed = 0, read_bytes = 0, written_bytes = 0;
   double latency_ns = 0;  // sum
-  double busy_ns = 0;     // sum over operations of the time that they were under way in it
+  double busy_ns = 0;     // sum over operations of the time in it that they were in flight
 };
 
 // Equal stretches of time from a start on, at most 480: made twice as long when more would be needed.
@@ -47,7 +47,7 @@ class Timeline {
   std::vector<TimeBin> bins_;
 };
 
-// How long how many operations were under way.
+// The time at each number of operations in flight.
 class Concurrency {
  public:
   explicit Concurrency(Timeline& timeline) : timeline_(timeline) {}
@@ -102,7 +102,7 @@ class Profile {
   int status = 0;  // 1: part of it could not be read, which stderr says
 
  private:
-  // What changes the tree waits for its end: what began meanwhile may have seen it before.
+  // A change of the tree takes effect at its end, because operations that began before may have seen the earlier state.
   struct Change {
     int64_t end = 0;
     uint64_t number = 0;  // equal ends stay in order

@@ -28,7 +28,7 @@ class Selection {
 
   // All but the time. `paths` as they were when the operation began, or with its own names; used with --path only.
   bool matches(const Op& op, const Paths& paths) const;
-  // What was asked for, as options: "--from 10s --op read".
+  // The selection as options: "--from 10s --op read".
   std::string words() const;
 
  private:

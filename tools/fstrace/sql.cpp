@@ -50,7 +50,7 @@ std::string lasting_name(const std::string& file) {
   return "/proc/self/fd/" + std::to_string(spooled);
 }
 
-// What SQLite logs of damaged traces, each once.
+// Collects the messages that SQLite logs about damaged traces, each once.
 void collect_damage(void* seen, int code, const char* message) {
   if (code == SQLITE_WARNING && std::string_view(message).starts_with(kDamageMark))
     static_cast<std::set<std::string>*>(seen)->insert(message + kDamageMark.size());

@@ -16,7 +16,7 @@
 
 namespace fsr::fstrace {
 
-// What is told of each group. Bytes are those that were moved; sizes those that were asked for.
+// The numbers of a group. Bytes are those that were moved, sizes those that were requested.
 struct Measure {
   uint64_t operations = 0, failed = 0, unfinished = 0;
   uint64_t reads = 0, writes = 0, read_bytes = 0, written_bytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where subcommands that make traces write them: the options for it, and a writer whose file appears whole or not at all.
+// The output of subcommands that make traces: its options, and a writer whose file appears complete or not at all.
 #pragma once
 
 #include <memory>
@@ -57,7 +57,7 @@ class TraceOutput {
 
 // The header of a trace made out of another one: a new id, and a word about what was done.
 TraceHeader edited(const TraceHeader& original, const std::string& what);
-// Of a trace made out of this one, which was read to its end.
+// The closing statement of a trace made of this one, which was read to its end.
 TraceClosing closing_after(const TraceReader& reader, const std::string& subcommand);
 // Prints what is wrong with `reader` on stderr; the exit status that follows from it.
 int report_damage(const std::string& file, const TraceReader& reader);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data operations as blkparse prints block requests: each file is a device of its own, 259 and its number, a line when a request
-// was queued and one when it completed, in order of time. Sectors of 512 bytes: what begins or ends within one is widened.
+// Writes data operations as blkparse prints block requests. Each file is a device of its own, with major number 259. A request
+// has a line when it was queued and one when it completed, in order of time. Requests are widened to sectors of 512 bytes.
 #include <queue>
 
 #include "format.hpp"

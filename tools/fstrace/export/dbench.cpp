@@ -116,7 +116,7 @@ class LoadFile final : public ExportFormat {
     const uint32_t status = nfs_status(op.error);
     if (!name || op.has(kOpUnfinished) || (op.error && !status)) return Exported::no;
     if ((op.kind == OpKind::read || op.kind == OpKind::write) && op.offset + op.length > INT32_MAX) return Exported::no;
-    // What a link makes comes first, in dbench's own load files, and the new name of a rename second.
+    // In dbench's own load files, the new name of a link comes first, and that of a rename second.
     std::string path = paths.of(op), path2;
     if (op.kind == OpKind::rename) path2 = paths.path(op.parent2, op.name2);
     if (op.kind == OpKind::link) path2 = std::exchange(path, paths.path(op.parent2, op.name2));

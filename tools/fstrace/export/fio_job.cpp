@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job file of fio with the shape of a trace: how many reads and writes, of what sizes, how many of them in sequence, how fast,
-// by how many at once, on how many files of what size. Which file, which offset, which order and all names are lost; syncs too:
-// with fsync=, fio 3.33 does not keep to the shares of reads and writes.
+// Writes a job file of fio with the shape of a trace. It has number, sizes, sequential share and rate of reads and writes,
+// operations in flight, and number and sizes of files. The file, offset and order of each operation and all names are lost. Syncs
+// are lost, too, because with fsync= fio 3.33 does not keep to the shares of reads and writes.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -14,7 +14,7 @@
 
 namespace fsr::fstrace {
 
-// What became of an operation.
+// How the format expresses an operation.
 enum class Exported {
   whole,
   partly,    // the format has no word for some of it

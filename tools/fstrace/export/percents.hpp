@@ -10,7 +10,8 @@
 
 namespace fsr::fstrace {
 
-// `counts`: what, and how many of it; not all of them 0. Those that round to nothing are left out. The largest first.
+// `counts`: kinds and their numbers, not all of them 0. Returns their shares, the largest first; shares that round to 0 are left
+// out.
 template <class What>
 std::vector<std::pair<What, unsigned>> whole_percents(const std::vector<std::pair<What, uint64_t>>& counts) {
   struct Share {
@@ -27,7 +28,7 @@ std::vector<std::pair<What, unsigned>> whole_percents(const std::vector<std::pai
     shares.push_back({what, unsigned(exact), exact - std::floor(exact)});
     given += unsigned(exact);
   }
-  // What is left goes to those that lost most by rounding.
+  // The remaining percents go to the shares that lost most by rounding.
   std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.rest > b.rest; });
   for (size_t i = 0; given < 100; ++i, ++given) ++shares[i % shares.size()].percent;
   std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.percent > b.percent; });

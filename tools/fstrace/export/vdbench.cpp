@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parameter file of vdbench with the shape of a trace: the shares of its operations, the sizes of requests and files, sequence,
-// rate and threads. Its rules are those of the Vdbench Users Guide 5.04.07: a FSD, a FWD for each operation, one RD.
+// Writes a parameter file of vdbench with the shape of a trace: shares of operations, sizes of requests and files, sequential
+// share, rate and threads. Its rules are those of the Vdbench Users Guide 5.04.07: a FSD, a FWD for each operation, one RD.
 #include <algorithm>
 #include <array>
 #include <cmath>
