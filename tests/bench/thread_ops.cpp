@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stage_ops URL THREADS [ROUNDS]: what a thread costs. In each round three loops read 4 KiB from anywhere in a file, a fifth of a
+// thread_ops URL THREADS [ROUNDS]: what a thread costs. In each round three loops read 4 KiB from anywhere in a file, a fifth of a
 // second each, and count and time every read: THREADS threads on one worker of a runner; the same requests submitted to a session
 // by hand; on file: also pread(2), and preadv2(2) with RWF_NOWAIT. Prints the median of the rounds in operations a second, and of
 // their ratios.
@@ -164,7 +164,7 @@ std::vector<double> ratios(const std::vector<double>& a, const std::vector<doubl
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 3 && argc != 4) throw std::runtime_error("usage: stage_ops URL THREADS [ROUNDS]");
+  if (argc != 3 && argc != 4) throw std::runtime_error("usage: thread_ops URL THREADS [ROUNDS]");
   const std::string url = argv[1];
   const unsigned threads = unsigned(std::max(1, atoi(argv[2])));
   const unsigned rounds = argc > 3 ? unsigned(std::max(1, atoi(argv[3]))) : 9;
@@ -188,5 +188,5 @@ int main(int argc, char** argv) try {
   puts("");
   return 0;
 } catch (const std::exception& e) {
-  return fprintf(stderr, "stage_ops: %s\n", e.what()), 2;
+  return fprintf(stderr, "thread_ops: %s\n", e.what()), 2;
 }
