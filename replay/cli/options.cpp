@@ -96,6 +96,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
       throw UsageError(out.input + ": a parameter file of vdbench comes before all options: fsreplay " + out.input + " ...");
     if (out.uid != "self" && out.uid != "recorded" && out.uid.rfind("map=", 0) != 0)
       throw UsageError("--uid " + out.uid + ": expected self, recorded or map=FILE");
+    if (out.interval < 1'000'000) throw UsageError("--interval: expected at least 1ms");
   } catch (const UsageError& e) {
     const bool no_input = std::string_view(e.what()) == "INPUT is required";
     fmt::print(stderr, "fsreplay: {}{}\n", e.what(), no_input ? ": a trace, a mixfile, mix:NAME, or - for standard input" : "");

@@ -89,6 +89,7 @@ class Runner {
     if (const int64_t early = start_at_ - run_.clock.now(); start_at_ && early > 0)
       std::this_thread::sleep_for(std::chrono::nanoseconds(early));
     run_.start = run_.clock.now();
+    interval_end_ = run_.options.interval;
     silence_ = Silence(run_.start);
     if (!run_.options.inline_workers) run_.heartbeat.start(run_.clock);
     if (run_.options.record) run_.options.record->set_origin(run_.start);
@@ -105,6 +106,7 @@ class Runner {
   }
   void run_threads();
   void plan();
+  std::chrono::nanoseconds until_report() const;
   void report(bool last);
   void tell_interval(int64_t now, bool last);
   void settle(RunResult& r);
@@ -120,8 +122,9 @@ class Runner {
   uint64_t behind_ = 0;  // until then
   int64_t behind_time_ = 0;
   Silence silence_{0};
-  Tally counts_;  // that the workers handed over
-  int64_t interval_from_ = 0;
+  Tally counts_;               // that the workers handed over
+  int64_t interval_from_ = 0;  // ns since the start, as interval_end_
+  int64_t interval_end_ = 0;   // a multiple of options.interval, so that a late end shifts no other
   unsigned intervals_ = 0;
   bool started_ = false, primed_ = false;
   unsigned running_ = 0;
@@ -186,8 +189,7 @@ void Runner::run_threads() {
     begin();
     started_ = true;
     changed_.notify_all();
-    auto period = std::chrono::nanoseconds(std::max<int64_t>(run_.options.progress_every, 1'000'000));
-    while (!changed_.wait_for(lock, period, [this] { return running_ == 0; })) {
+    while (!changed_.wait_for(lock, until_report(), [this] { return running_ == 0; })) {
       lock.unlock();
       if (run_.options.stop && run_.options.stop->load(std::memory_order_relaxed))
         for (auto& worker : run_.workers) worker->wake();
@@ -199,6 +201,13 @@ void Runner::run_threads() {
   // Left early: the planner must not wait for room that never comes.
   run_.cancel.store(true);
   planner.join();
+}
+
+// Returns the time until progress is due or the current interval ends, whichever is earlier.
+std::chrono::nanoseconds Runner::until_report() const {
+  int64_t wait = run_.options.progress_every;
+  if (run_.options.on_interval) wait = std::min(wait, run_.start + interval_end_ - run_.clock.now());
+  return std::chrono::nanoseconds(std::max<int64_t>(wait, 1'000'000));
 }
 
 void Runner::report(bool last) {
@@ -227,7 +236,7 @@ void Runner::report(bool last) {
   behind_ = behind;
   reported_ = p;
   if (run_.options.progress) run_.options.progress(p);
-  if (last || (run_.options.on_interval && p.elapsed - interval_from_ >= run_.options.interval)) tell_interval(p.elapsed, last);
+  if (last || (run_.options.on_interval && p.elapsed >= interval_end_)) tell_interval(p.elapsed, last);
 }
 
 // Takes over what was counted since the last time. A worker within a call that takes long tells its part later.
@@ -247,6 +256,7 @@ void Runner::tell_interval(int64_t now, bool last) {
   }
   if (run_.options.on_interval) run_.options.on_interval({++intervals_, interval_from_, now, counts, last});
   interval_from_ = now;
+  interval_end_ = (now / run_.options.interval + 1) * run_.options.interval;
   counts_.merge(counts);
 }
 

@@ -69,7 +69,7 @@ struct RunOptions {
   int64_t progress_every = 200'000'000;
   std::function<void(const Interval&)>
       on_interval;                   // its rows are the kinds of operations; from the calling thread; may be empty
-  int64_t interval = 1'000'000'000;  // ns; told when progress is, so no shorter than that
+  int64_t interval = 1'000'000'000;  // ns; at least 1 ms
   // Planner and one worker take turns on the calling thread: for virtual time. The target's sessions move the clock.
   bool inline_workers = false;
 };

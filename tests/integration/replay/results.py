@@ -175,6 +175,10 @@ def live_files():
     with open("live.csv", encoding="ascii", newline="") as file:
         lines = list(csv.DictReader(file))
     cases.case("CSV has the columns of the intervals", set(lines[0]) - {"round"} == set(report["intervals"][0]), set(lines[0]))
+    starts = [int(r["from_ns"]) for r in lines if r["kind"] == ""]
+    late = [s for s in starts[1:-1] if s % 300_000_000 > 150_000_000]
+    cases.case("intervals begin at multiples of their length, one at each", len(starts) * 300_000_000 >= report["elapsed_ns"] - 900_000_000
+               and len(late) <= len(starts) // 4, starts)
     cases.case("and adds up", sum(int(r["operations"]) for r in lines if r["kind"] == "") == report["issued"], report["issued"])
     cases.case("Prometheus text is whole at any moment", whole)
     with open("live.prom", encoding="ascii") as file:
