@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the calls of an open loop are due: at a rate of their own, whatever the server does. Not thread-safe.
+// The due times of an open loop's calls, which do not depend on the server. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ enum class Arrival : uint8_t {
   deterministic,  // equal gaps
 };
 
-// `calls` calls in `span` ns. Random ones come out as exactly so many, too: given their number, the calls of a Poisson process
-// are that many points anywhere in the span, here in order, one from the other (Bentley and Saxe, ACM TOMS 6, 1980); uniform gaps
-// follow the mean of what is left.
+// `calls` calls in `span` ns. Random arrivals have exactly this number, too. Given their number, the calls of a Poisson process
+// are that many random points in the span; they are drawn in order (Bentley and Saxe, ACM TOMS 6, 1980). Uniform gaps follow the
+// mean of the remaining span.
 class Arrivals {
  public:
   Arrivals(Arrival kind, uint64_t calls, int64_t span, uint64_t seed)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deals what to do next, so that the shares come out as asked after few calls already, and yet in no regular order.
+// Chooses the next action, so that the requested shares are met after few calls already, but in no regular order.
 //
 // Cards come in rounds of kRound. A round holds each card as often as its share says; what is lost by rounding counts for the
 // next round. Within a round the n cards of one kind fall each at random into one of n equal stretches. All streams draw from one
@@ -34,7 +34,7 @@ class Deck {
       for (size_t i = at_; i < cards_.size(); ++i) {
         const unsigned card = cards_[i];
         if (!playable(card)) continue;
-        // What was passed over comes next.
+        // Cards that were skipped come next.
         std::rotate(cards_.begin() + ptrdiff_t(at_), cards_.begin() + ptrdiff_t(i), cards_.begin() + ptrdiff_t(i) + 1);
         ++at_;
         return card;

@@ -22,7 +22,7 @@ struct Rule {
   Action action;
 };
 
-// Versions 2 and 3. What is not here can't be asked for by any client: root and wrcache.
+// Versions 2 and 3. Procedures that are missing here can't be requested by any client: root and wrcache.
 constexpr Rule kRules3[] = {
     {"null", Action::null},       {"getattr", Action::getattr}, {"setattr", Action::setattr},
     {"lookup", Action::lookup},   {"access", Action::access},   {"readlink", Action::readlink},
@@ -33,7 +33,7 @@ constexpr Rule kRules3[] = {
     {"fsstat", Action::fsstat},   {"fsinfo", Action::fsinfo},   {"pathconf", Action::pathconf},
     {"commit", Action::commit},
 };
-// Version 4. What is not here is a client's own business.
+// Version 4. Operations that are missing here are added by clients themselves.
 constexpr Rule kRules4[] = {
     {"access", Action::access},     {"close", Action::close},
     {"commit", Action::commit},     {"create", Action::make},

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a mix to shares that can be kept up: which action stands for each procedure, and how much of it.
+// Turns a mix into shares that can be kept up: the action that stands for each procedure, and its share.
 //
-// A load that goes on for ever must remove what it makes and make what it removes. Where a mix asks for more of one than of the
-// other, the larger share is cut to the smaller; so is what the target can't express. What is lost goes to the other procedures
-// in proportion, and is told. Procedures that a client of version 4 adds by itself (PUTFH, GETFH, SEQUENCE, ...) have no share.
-// Made once, then constant.
+// A load that goes on for ever must remove what it makes and make what it removes. If a mix has more of one than of the other,
+// the larger share is reduced to the smaller one. Inexpressible procedures get the share 0. The difference goes to the other
+// procedures in proportion, and is reported. Procedures that a client of version 4 adds by itself (PUTFH, GETFH, SEQUENCE, ...)
+// have no share. Made once, then constant.
 #pragma once
 
 #include <cstdint>

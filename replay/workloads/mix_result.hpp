@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a mix: asked, issued, and seen on the wire, procedure by procedure. Plain data.
+// The result of a mix, procedure by procedure: requested, issued, and seen on the wire. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct MixRow {
   std::string name;
   double asked = 0;  // share, 0..1
   uint64_t issued = 0;
-  uint64_t failed = 0;  // of those
+  uint64_t failed = 0;  // of the issued ones
   uint64_t wire = 0;
   double service = 0;                       // sum of its service times, of those that did not fail, ns
   double issued_share = 0, wire_share = 0;  // 0..1

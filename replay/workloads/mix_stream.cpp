@@ -57,7 +57,8 @@ uint64_t MixStream::entries() const {  // of the stream's directory
 // Names beyond their usual number, of all that a remove may take.
 int64_t MixStream::all_excess() const { return spare_files_.excess() + links_.excess() + symlinks_.excess() + pipes_.excess(); }
 
-// What has grown most beyond its usual number, null when nothing may be removed. One symlink always stays, to be read.
+// The kind of names that has grown most beyond its usual number. Null: nothing may be removed. One symlink always stays, to be
+// read.
 MixStream::Shelf* MixStream::fullest(bool directories) {
   Shelf* most = nullptr;
   auto look = [&](Shelf& shelf, size_t least) {

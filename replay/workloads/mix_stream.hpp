@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream of synthesized calls: what exists in its directory, and the next operation for an action. Not thread-safe.
 //
-// Each call is one operation and, over NFS, one request. Names come and go, but their number stays about as it was: an action
-// that has nothing to work on is not playable, and waits for its counterpart.
+// Each call is one operation and, over NFS, one request. Names are made and removed, but their number stays about the same. An
+// action without anything to work on waits for its counterpart (see playable()).
 #pragma once
 
 #include <deque>

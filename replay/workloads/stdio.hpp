@@ -41,7 +41,7 @@ class Stdio {
     if (bytes == 0) return {};
     return {.looks = make(), .length = bytes < kBuffer ? kBuffer : bytes - bytes % kBuffer};
   }
-  // What came of that; `bytes` as before.
+  // Takes the result of that read: `done` bytes. `bytes`: as for read().
   void came(int64_t done, int64_t& bytes) {
     if (bytes < kBuffer)
       held_ = done;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mix of calls at a rate, as a source of operations: every stream works in its own directory, its calls one after the other.
 //
-// Listens to no outcome: each call is one operation and meets a state that the stream itself has made, so shares and outcomes are
-// known beforehand, and the same seed gives the same operations, byte for byte, on whatever target. What came of them is seen
+// It does not depend on outcomes. Each call is one operation on a state that the stream itself has made, so shares and outcomes
+// are known beforehand. The same seed gives the same operations, byte for byte, on every target. Outcomes are evaluated
 // afterwards (mix_result.hpp). One thread; memory follows the working set.
 #pragma once
 

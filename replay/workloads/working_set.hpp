@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that synthesized calls work on, before the first of them: for each stream a directory `testdir<n>` of its own, with
-// names and content as nhfsstone makes them, and what our own calls need beside that.
+// The files that synthesized calls work on, as they are before the first call. Each stream has a directory `testdir<n>` of its
+// own, with the names and content of nhfsstone, and files that only our own calls need.
 //
 //   testdir<n>/001abcdefghijklmn .. 040   the files that are read and written, kept open
 //   testdir<n>/041abcdefghijklmn ..       files to be removed; new ones get the following numbers

@@ -199,8 +199,8 @@ class Nhfsstone {
   int report() const {
     const Sum s = sum();
     double off = 0;
-    // The share that the original calls "got": of the calls on the wire, if these are known and have the mix's procedures, else
-    // of the issued calls.
+    // The share that the original calls "got". It is that of the calls on the wire, if these are known and have the mix's
+    // procedures, else that of the issued calls.
     auto got = [&](const MixRow& row) {
       const double all = s.wire ? s.wire_calls : double(s.calls);
       return all > 0 ? double(s.wire ? row.wire : row.issued) / all : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copies of bonnie++ came to that did each test at the same time.
+// The results of copies of bonnie++ that ran each test at the same time.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace fsr::bonnie {
 
 struct CopiesResult {
   Results results = {};
-  std::string failure;  // what ended the tests, one line
-  std::string left;     // what could not be removed, one line
+  std::string failure;  // the error that ended the tests, one line
+  std::string left;     // names of files that could not be removed, one line
   bool interrupted = false;
 
   // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
@@ -20,7 +20,7 @@ struct CopiesResult {
   static CopiesResult load(std::string_view saved);
 };
 
-// Of a test by all: as long as the slowest took; none where some copy did not run it to its end.
+// Adds up a test of all copies. Its time is that of the slowest; it is missing if a copy did not complete the test.
 Measured together(const Measured& a, const Measured& b);
 
 }  // namespace fsr::bonnie

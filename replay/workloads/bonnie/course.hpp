@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of one course through the tests share. They play one after the other; of seekers, which play at the same time,
-// the first alone calls begin(). fail() is thread-safe, and so must `say` be.
+// State that the threads of one run of all tests share. They run one after the other. Seekers run at the same time, and only the
+// first calls begin(). fail() is thread-safe, and so must `say` be.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Course {
   uint32_t umask = 0;                    // of what is made
   bool old_words = false;                // 1.03's
   std::function<void(const char*)> say;  // progress; empty: it is not told
-  // Before each test, on a thread that may block: waits for whoever else takes part. What it returns ends the course.
+  // Before each test, on a thread that may block: waits for other processes that take part. A text that it returns ends the run.
   std::function<std::string(Phase)> meet;  // may be empty
 
   Results results = {};

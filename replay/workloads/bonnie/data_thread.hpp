@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bonnie++'s tests of a big file but for the seeks: written, rewritten and read, by single bytes and by chunks, each from open to
-// fsync and close.
+// bonnie++'s tests of a big file, except the seeks. It is written, rewritten and read, by single bytes and by chunks. The time of
+// each test goes from open to fsync and close.
 #pragma once
 
 #include "base/page_buffer.hpp"

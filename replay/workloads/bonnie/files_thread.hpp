@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bonnie++'s tests of many small files: made, looked at and deleted, first in sequence and as a directory lists them, then in
-// random order. What it made is removed also when it fails or is interrupted.
+// bonnie++'s tests of many small files. They are created, read and deleted, first in sequence and in the order of a listing, then
+// in random order. The files are removed even if a test fails or is interrupted.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class FilesThread final : public SimThread {
   Task round(SimContext& sim, SmallFiles& files, bool random);
   Task create_all(SimContext& sim, SmallFiles& files, Phase phase);
   Task create(SmallFiles& files, NamedFile& file);
-  // Of each file: what the sequential tests do in the order of listings, and the random ones in that of files_.
+  // Applies `act` to each file. Sequential tests go in the order of listings, random ones in that of files_.
   enum class Act { look, remove };
   Task each(SimContext& sim, SmallFiles& files, Phase phase, Act act, bool random);
   Task each_listed(SimContext& sim, SmallFiles& files, Phase phase, Act act);

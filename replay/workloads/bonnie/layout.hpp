@@ -15,7 +15,7 @@ struct Sheet {
   const Results& results;
   std::string machine;
   std::string seed;     // of the random numbers
-  unsigned copies = 1;  // whose work counts together
+  unsigned copies = 1;  // copies whose results are added up
 };
 
 // Whole lines. Tests that were not run to their end are blank; what took less than half a second is "+++++".
@@ -29,7 +29,7 @@ std::string csv_103(const Sheet& sheet);
 // All numbers, also of short tests.
 nlohmann::json json(const Sheet& sheet);
 
-// Of one test by its time, all copies': KiB, seeks or files a second. 0: it was not run to its end.
+// Rate of a test of all copies: KiB, seeks or files per second. 0: the test was not completed.
 double rate(const Sheet& sheet, Phase phase);
 const char* unit(Phase phase);
 

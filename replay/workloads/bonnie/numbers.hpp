@@ -12,7 +12,7 @@ namespace fsr::bonnie {
 class Numbers {
  public:
   explicit Numbers(uint32_t seed);
-  // Of a file of 32-bit numbers in network byte order. Throws std::runtime_error.
+  // Takes the numbers from a file of 32-bit numbers in network byte order. Throws std::runtime_error.
   explicit Numbers(const std::string& file);
   Numbers(const Numbers&) = delete;
   Numbers& operator=(const Numbers&) = delete;

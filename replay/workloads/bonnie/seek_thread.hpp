@@ -22,7 +22,7 @@ struct Ticket {
   bool updates;
 };
 
-// What the seekers of a course share. Thread-safe.
+// State that the seekers of a run share. Thread-safe.
 class Tickets {
  public:
   explicit Tickets(Course& course);

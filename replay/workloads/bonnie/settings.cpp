@@ -65,7 +65,7 @@ void Settings::take_bytes(const std::string& text) { bytes_size = text.empty() ?
 void Settings::size_by_memory(int64_t mebibytes) {
   constexpr int64_t kLeast = 300, kGiB = 1024;
   size = std::max(kLeast, 2 * mebibytes);
-  if (size % kGiB > kGiB / 2) size += kGiB - size % kGiB;  // what is nearly a whole one becomes it
+  if (size % kGiB > kGiB / 2) size += kGiB - size % kGiB;  // a size of more than half a GiB beyond is rounded up
 }
 
 void Settings::check(int64_t memory) const {

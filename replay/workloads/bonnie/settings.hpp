@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bonnie++'s options set, with version 2.00a's defaults and bounds.
+// The settings of bonnie++'s options, with version 2.00a's defaults and limits.
 #pragma once
 
 #include <cstdint>

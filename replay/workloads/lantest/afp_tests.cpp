@@ -59,7 +59,7 @@ Task AfpTests::leave() {
   co_return now_empty.error;
 }
 
-// What can't be removed stays in front, and the listing goes on behind it.
+// Entries that can't be removed stay at the front, and the listing goes on behind them.
 Task AfpTests::clear(uint32_t did) {
   struct Entry {
     std::string name;
@@ -113,7 +113,7 @@ Task AfpTests::perform(Test test) {
   return validate();
 }
 
-// The original leaves the files of a test 5 without 7 lying, over which its next iteration stumbles.
+// The original leaves the files of a test 5 without 7 lying, and then fails in the next iteration.
 Task AfpTests::clean_behind(Test test) {
   if (test == kReadBig && settings_.tests[kWriteBig]) {
     const Reply& reply = co_await commands_.remove(dir_, kBigFile);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // afp_lantest 4.5.1's twelve tests as it puts them on the wire: the same commands in the same order with the same fields.
 //
-// All that is done lies in a test directory of its own, test_directory(). Tasks end with an errno; failure() says what it was
-// about.
+// All files lie in a test directory of their own, test_directory(). Tasks end with an errno; failure() describes the error.
 #pragma once
 
 #include <atomic>
@@ -39,9 +38,10 @@ class AfpTests {
   Task enter();  // makes the test directory
   // Removes it with all that is in it, also after an error.
   Task leave();
-  // With what comes before and after the part that the stopwatch measures. Those that need another come after it.
+  // Runs a test, with its preparation and end, which the stopwatch does not measure. Run a test that needs another one after that
+  // one.
   Task perform(Test test);
-  // Whether that test is run or not: removes what those before it left for it.
+  // Removes the files that earlier tests left for `test`, which may have been run or not.
   Task clean_behind(Test test);
 
   const std::string& directory() const { return name_; }

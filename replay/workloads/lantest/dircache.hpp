@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Netatalk on this machine tells in its log about its cache of directories.
+// The statistics of the cache of directories that a Netatalk on this machine writes to its log.
 #pragma once
 
 #include <string>

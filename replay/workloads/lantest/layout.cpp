@@ -41,7 +41,7 @@ Sums sum_up(const Settings& settings, const Results& results) {
   return sums;
 }
 
-// Those of one iteration: AFP's commands as the labels count them, operations as they were measured.
+// The operations of one iteration: AFP commands as the labels count them, other operations as they were measured.
 uint64_t operations_of(const Settings& settings, const Results& results) {
   if (!settings.as_operations) return results.sessions * chosen_operations(settings);
   uint64_t count = 0;

@@ -16,20 +16,20 @@ std::string run_line(const Settings& settings, unsigned iteration, unsigned test
 std::string heading(const Settings& settings);
 // Means and deviations of the chosen tests, and their sums.
 std::string table(const Settings& settings, const Results& results);
-// What follows the table: the means of all commands.
+// The lines behind the table: the means of all commands.
 std::string aggregates(const Settings& settings, const Results& results);
 // One session: table and aggregates. Several: a table of each and one of all.
 std::string tables(const Settings& settings, const Sessions& sessions);
-// The same; names of tests have commas in them and stand in no quotes, so that fields count from the end. Of several sessions, a
-// first column tells which, or "all".
+// The same as CSV. Names of tests contain commas and are not quoted, so fields count from the end. With several sessions, the
+// first column is the session, or "all".
 std::string csv(const Settings& settings, const Sessions& sessions);
 
-// What the original does not tell: of each test the time and what it took of processors here and in the server, and how long each
-// kind of command took.
+// Details that the original does not print. Each test has its time, the CPU time here and in the server, and the latencies of
+// each kind of command.
 std::string latencies(const Settings& settings, const Results& results);
 
-// All of it, and more digits: the rate of a row is that of whole runs of the test. Of several sessions, the rows are those of all
-// together, and "sessions" has those of each.
+// All results, with more digits. The rate of a row is that of complete runs of the test. With several sessions, the rows are
+// those of all together, and "sessions" has the rows of each.
 nlohmann::json json(const Settings& settings, const Sessions& sessions);
 
 }  // namespace fsr::lantest

@@ -57,7 +57,7 @@ Task OpTests::run_all(SimContext& sim) {
   co_return 0;
 }
 
-// Of what can't be removed nothing is said twice; removed() tells that something is left.
+// Removes all files without further reports; removed() is false if some stay.
 Task OpTests::clear(SimContext& sim) {
   if (handle_) (void)co_await close(sim);
   std::vector<ObjectId> left;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twelve tests as operations, for targets of other protocols: the same files, names, sizes and counts. What AFP asks by name
-// is a lookup, a fork is an open file, and the big file goes in requests of 8 MiB, each of which the target may divide.
+// The twelve tests as operations, for targets of other protocols: the same files, names, sizes and counts. A command that names a
+// file becomes a lookup, and a fork an open file. The big file is moved in requests of 8 MiB, which the target may divide.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests measured, and the original's rules for summing it up, which are in whole numbers.
+// The results of the tests, and the original's rules for adding them up, in whole numbers.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ class ByteWriter;
 
 namespace fsr::lantest {
 
-// Of one test in one iteration. The calls are read(2)s and write(2)s of the server's processes, 0 where they were not counted.
+// Values of one test in one iteration. The calls are read(2)s and write(2)s of the server's processes, 0 where they were not
+// counted.
 enum Measure : unsigned { kMilliseconds, kServerReads, kServerWrites, kIdReads, kIdWrites, kMeasures };
 using Measures = std::array<uint64_t, kMeasures>;
 
@@ -36,10 +37,10 @@ struct Results {
   std::array<std::vector<TestRun>, kTests> runs;                  // in the order of the iterations
   std::array<std::map<std::string, Histogram>, kTests> commands;  // measured ones by name, of all iterations; ns
   bool counts_calls = false;
-  unsigned sessions = 1;  // whose sum it is
+  unsigned sessions = 1;  // number of sessions in this sum
 
-  // Of one session, for another process of the same program, whose clock shows `ahead` ns more. load() fails the reader for bytes
-  // that save() did not write.
+  // Saves the results of one session for another process of the same program. `ahead`: ns that the other process's clock shows
+  // more. Bytes that save() did not write make load() fail the reader.
   void save(ByteWriter& out, int64_t ahead) const;
   static Results load(ByteReader& in);
 };
@@ -48,8 +49,8 @@ struct Results {
 struct Sessions {
   std::vector<unsigned> numbers;  // from 1
   std::vector<Results> each;
-  // Of each iteration of a test: from the first session's beginning to the last one's end. Calls and CPU times are added up, but
-  // cnid_dbd's, and of operations the CPU time of a process that has them all, are common to all.
+  // Sums of each iteration of a test. The time goes from the first session's beginning to the last one's end. Calls and CPU times
+  // are added up. Two values are common to all sessions: those of cnid_dbd, and for operations the CPU time of the process.
   Results sum;
   bool of_one_process = true;
 

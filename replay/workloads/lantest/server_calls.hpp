@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a server on this machine do: their read(2)s and write(2)s, and their time on a processor, as a file
-// system of /proc tells.
+// Counts the read(2)s and write(2)s of a server's processes on this machine, and their CPU time, by reading /proc.
 #pragma once
 
 #include <array>
@@ -12,7 +11,7 @@ namespace fsr::lantest {
 
 class ServerCalls {
  public:
-  // Of afpd and of cnid_dbd; 0 for what can't be read.
+  // Counts of afpd and of cnid_dbd; 0: can't be read.
   using Counts = std::array<uint64_t, 4>;  // reads and writes of the one, then of the other
 
   struct Cpu {

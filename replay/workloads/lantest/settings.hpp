@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is run: which of afp_lantest 4.5.1's tests, how often and how big.
+// The settings of a run: which of afp_lantest 4.5.1's tests, how often and how big.
 #pragma once
 
 #include <bitset>
@@ -39,7 +39,7 @@ struct Settings {
   // As after -f: a character a test, '1' to '9' and then ':', ';' and '<'. Throws std::invalid_argument.
   void choose(const std::string& letters);
   void choose_cache_tests() { tests = 0xf00; }
-  // Those that others need are run, too: 5 for 6 and 7, 2 for 3 unless there is a file.
+  // Adds the tests that others need: 5 for 6 and 7, 2 for 3 unless there is a file.
   void complete();
   unsigned share(unsigned count) const;  // `percent` of it
 };

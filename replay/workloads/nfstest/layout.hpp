@@ -12,8 +12,8 @@ namespace fsr::nfstest {
 
 class Layout {
  public:
-  // `settings` outlives it. `compat`: times have one decimal instead of six, and AWT and ART are the time by all ranks' files, as
-  // in the output that the description shows; its text divides by one rank's files.
+  // `settings` outlives it. `compat`: times have one decimal instead of six. AWT and ART are then the time divided by all ranks'
+  // files, as in the description's sample; its text divides by one rank's files.
   Layout(const Settings& settings, unsigned ranks, bool compat) : settings_(settings), ranks_(ranks), compat_(compat) {}
 
   uint64_t total(uint64_t size) const { return size * settings_.files * ranks_; }             // TFS, units

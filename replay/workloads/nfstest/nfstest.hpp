@@ -37,7 +37,7 @@ struct Ending {
   std::vector<std::string> failures;  // each a line that names its rank
 };
 
-// What the root is told meanwhile.
+// Callbacks on the root during the test.
 struct Listener {
   std::function<void(uint64_t iteration, uint64_t size)> starting;
   std::function<void(const StageResult&)> ended;  // a stage, well on all ranks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank of NFSTEST does: writes its files, reads other ranks', removes its own.
+// The work of one rank of NFSTEST: writes its files, reads other ranks' files, removes its own.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +45,11 @@ class RankWork {
   Task write(SimContext& sim);
   Task read(SimContext& sim);
   Task remove(SimContext& sim);  // its own
-  // Those of a rank that was lost.
+  // Removes the files of a rank that was lost.
   Task remove_lost(SimContext& sim);
   void set_lost(unsigned rank) { lost_ = rank; }
 
-  // Of the last stage; starts an empty one.
+  // Returns the report of the last stage, and starts an empty one.
   StageReport take_report() { return std::exchange(report_, {}); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NFSTEST/MPI's words set: a letter and its value, glued, in any order.
+// The settings of NFSTEST/MPI's words: a letter and its value, without a space, in any order.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Settings {
 
   uint64_t unit_bytes() const;
   const char* unit_name() const;  // "Kb"
-  // Of the files, in units, ascending: from the least to the most, which is the last even where the step misses it.
+  // Sizes of the files, in units, ascending from the least to the most. The most is the last one, even if the step misses it.
   std::vector<uint64_t> sizes() const;
 };
 

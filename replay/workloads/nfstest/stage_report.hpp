@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rank has to tell of one stage.
+// The report of one rank about one stage.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct StageReport {
   uint64_t bytes = 0;              // transferred
   uint64_t wrong = 0;              // bytes that were not what was written
   std::vector<std::string> shown;  // the first places of such, at most kMostShown
-  std::string error;               // what ended the stage early
+  std::string error;               // the error that ended the stage early
   bool interrupted = false;
   bool counted = false;     // whether the target can tell of READ requests
-  uint64_t wire_reads = 0;  // of them, during the stage
+  uint64_t wire_reads = 0;  // READ requests during the stage
   Tally counts;
 
   // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.

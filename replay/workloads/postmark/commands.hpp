@@ -12,8 +12,8 @@ namespace fsr::postmark {
 
 class Commands {
  public:
-  // `run` runs what is set and returns its report, which goes to standard output or the file that the command names. What it
-  // throws is reported like a wrong command.
+  // `run` runs what is set and returns its report, which goes to standard output or the file that the command names. Its
+  // exceptions are reported like a wrong command.
   explicit Commands(std::function<std::string(const Settings&)> run) : run_(std::move(run)) {}
 
   // All of a file, up to "quit". False: it can't be read.

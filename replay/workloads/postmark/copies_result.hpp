@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copies of PostMark that ran at the same time came to.
+// The results of copies of PostMark that ran at the same time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of PostMark counted, and its reports in 1.53's own layout, whole seconds and single precision included.
+// The counts of a run of PostMark, and its reports in 1.53's own layout, with whole seconds and single precision.
 #pragma once
 
 #include <cstdint>

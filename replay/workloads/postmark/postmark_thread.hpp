@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One copy of PostMark: J. Katcher, "PostMark: A New File System Benchmark", Network Appliance TR3022 (1997), as version 1.53
-// does it, with the same operations in the same order for the same seed.
+// One copy of PostMark (J. Katcher, "PostMark: A New File System Benchmark", Network Appliance TR3022, 1997). For the same seed
+// it makes the same operations in the same order as version 1.53.
 #pragma once
 
 #include <string>
@@ -51,7 +51,7 @@ class PostmarkThread final : public SimThread {
     Op op;  // the request under way
     bool appends = false;
     int64_t offset = 0;  // of the next transfer
-    int64_t junk = 0;    // what it writes begins there
+    int64_t junk = 0;    // start, in the junk, of the bytes that it writes
     Stdio stdio;
   };
 

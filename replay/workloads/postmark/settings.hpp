@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PostMark's "set" commands set, with version 1.53's defaults and words.
+// The settings of PostMark's "set" commands, with version 1.53's defaults and words.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that failed, each told where errors go; too many of them end everything. Thread-safe.
+// Counts and reports operations that failed; too many of them end everything. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace fsr::vdbench {
 
-// Of a failure: the LUN or file, and the bytes there; both 0 where it is of no transfer.
+// Place of a failure: the LUN or file, and the bytes there; both 0: the failure is not one of a transfer.
 struct ErrorPlace {
   std::string lun;
   uint64_t lba = 0, size = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written where the parameters say what it is to be like: equal to as many other units, compressible to as much, or a
-// pattern from a file.
+// The content of writes, if parameters define it: the number of equal units, the ratio of compression, or a pattern from a file.
 //
-// A unit is random bytes and zeros in each 4 KiB, in the proportion of compratio=, from a generator whose seed is a number: one
-// that is used once, or that of a set, whose units are all alike. Which units are of sets follows from their number alone
-// (multiples of the golden ratio, which are spread evenly: Knuth, TAOCP 3, 6.4), so that the ratio stays what it is when units
-// are written again. Hot sets are units at the beginning. A set that flips has two contents, and each write of the beginning of
-// one of its units leaves the other than before there.
+// Each 4 KiB of a unit is random bytes and zeros, in the proportion of compratio=. The seed of the random bytes is used once, or
+// it is that of a set, whose units are all equal. Which units are of sets follows from their number alone (multiples of the
+// golden ratio, which are spread evenly: Knuth, TAOCP 3, 6.4), so that the ratio stays what it is when units are written again.
+// Hot sets are units at the beginning. A set that flips has two contents, and each write of the beginning of one of its units
+// leaves the other than before there.
 #pragma once
 
 #include <atomic>
@@ -22,7 +21,7 @@
 
 namespace fsr::vdbench {
 
-// Of one SD, or of the files of one anchor. Constant once made.
+// The content of one SD, or of the files of one anchor. Constant once made.
 class Content {
  public:
   // `owner`: its name; sets of different ones have nothing in common. `size`: bytes of all of it. Throws std::runtime_error where
@@ -41,7 +40,7 @@ class Content {
   const std::shared_ptr<const std::string> pattern_;
   const double random_share_;  // of each 4 KiB
   const uint64_t unit_, owner_;
-  uint64_t sets_ = 0;  // that are not hot; 0: all units are different
+  uint64_t sets_ = 0;  // number of sets that are not hot; 0: all units are different
   double once_share_ = 1;
   struct Hot {
     uint64_t end, first_set, sets;  // units up to there are of these

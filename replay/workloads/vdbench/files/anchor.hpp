@@ -32,7 +32,7 @@ class Anchor {
   };
   struct Directory {
     ObjectId object = kNoObject;
-    uint32_t files = 0;  // that exist in it
+    uint32_t files = 0;  // existing files in this directory
     bool exists = false, busy = false;
   };
   // How a thread chooses files.
@@ -44,8 +44,8 @@ class Anchor {
   // `place`: of its target on the stage.
   Anchor(std::string name, const FileSystem& settings, unsigned place);
 
-  // What is written to the files is checked from now on, by blocks of a multiple of 512 bytes that divides all sizes of
-  // transfers. Throws std::runtime_error where it does not divide the sizes of the files.
+  // Turns data validation on. `unit`: bytes of a block, a multiple of 512 that divides all sizes of transfers. Throws
+  // std::runtime_error if it does not divide the sizes of the files.
   void validate(const FileSystem& settings, uint64_t unit);
   ValidatedStorage* validated() { return validated_.get(); }  // or null
   // Where a file begins in the row of all, whose keys are kept. With data validation.
@@ -67,12 +67,12 @@ class Anchor {
   // numbers that were dealt. Returns how many they leave.
   size_t begin_run(uint64_t seed, const FileSystem& settings, const Dealt& dealt);
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // files that the run uses
-  // Nothing exists.
+  // Assumes from now on that no file or directory exists.
   void forget();
   // The next one by the choice; nothing: a choice of each once is over.
   std::optional<uint32_t> choose(const Choice& choice);
   std::optional<uint64_t> choose_directory(bool random);
-  // False: somebody else has it. Not alone: together with others.
+  // Claims the file for this thread. `alone`: no other thread may use it meanwhile. False: another thread has claimed it.
   bool claim(uint32_t file, bool alone);
   void release(uint32_t file);
   bool claim_directory(uint64_t directory);
@@ -86,7 +86,7 @@ class Anchor {
   void removed_directory(uint64_t directory);
   bool has_files(uint64_t directory) const;
   bool has_directories(uint64_t directory) const;
-  // Of the chosen ones.
+  // Number of chosen files that exist.
   uint64_t existing_files() const { return existing_files_.load(std::memory_order_relaxed); }
   uint64_t existing_directories() const { return existing_directories_.load(std::memory_order_relaxed); }
   bool all_files_exist() const { return existing_files() >= chosen_.size(); }

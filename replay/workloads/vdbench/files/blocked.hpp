@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened beside the operations that are timed: files made and opened, and why a thread could not go on at once. Codes and
+// Counts events beside the timed operations: files made and opened, and reasons why a thread could not go on at once. Codes and
 // words are vdbench 5.04's.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of a run share, and those of one work of it.
+// State that the threads of a run share, and state that the threads of one of its works share.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace fsr::vdbench {
 // Rows of the tally: kOperations for each work.
 inline Row row_of(unsigned work, Operation operation) { return work * kOperations + unsigned(operation); }
 
-// What the works of a run do, so that one knows what it can wait for. Constant.
+// The effects of a run's works, by which a work decides what it can wait for. Constant.
 struct Expectations {
   bool creates = false, deletes = false, makes_directories = false, removes_directories = false;
 };

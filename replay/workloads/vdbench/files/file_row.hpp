@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a tree in one row, each from a multiple of a unit on, so that one offset says both the file and the place in it.
-// Constant once made; 8 octets a file.
+// The files of a tree in one row. Each begins at a multiple of a unit, so that one offset stands for the file and the offset in
+// it. Constant once made; 8 octets a file.
 #pragma once
 
 #include <algorithm>

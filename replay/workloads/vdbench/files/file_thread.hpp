@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread of an FWD on an FSD: chooses a file or directory that its operation can be done to, does it, and so on until the run
-// ends. What each operation needs, and what it counts, is vdbench 5.04's.
+// One thread of an FWD on an FSD. It chooses a file or directory that suits its operation, performs the operation, and goes on
+// until the run ends. The rules and counts of each operation are vdbench 5.04's.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exists is looked up before it is used, once: where another rank or an earlier program made it, the target doesn't know it.
+// Looks up each existing file and directory once, before its first use. The target does not know those that another rank or an
+// earlier program made.
 #pragma once
 
 #include <cstdint>

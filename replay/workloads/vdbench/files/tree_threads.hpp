@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads for whole trees: what is there is looked at, what an earlier run made is removed, and all of it is made anew. Several
-// of a kind share an anchor's work.
+// Threads that survey a tree, remove what an earlier run made, or make the complete tree anew. Several of a kind share an
+// anchor's work.
 #pragma once
 
 #include <atomic>
@@ -55,7 +55,7 @@ class CleanThread final : public SimThread {
   const unsigned number_, threads_;
 };
 
-// One thread of a format: directories by depth, then files with their content. Of several ranks, one makes the directories.
+// One thread of a format: directories by depth, then files with their content. With several ranks, one makes the directories.
 class FormatThread final : public SimThread {
  public:
   struct Shared {

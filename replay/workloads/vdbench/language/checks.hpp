@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What definitions have to be together.
+// Checks that definitions fit together.
 #pragma once
 
 #include <utility>

@@ -9,7 +9,7 @@
 
 namespace fsr::vdbench {
 
-// What belongs together is checked too. Throws ParameterError.
+// Also checks that the definitions fit together. Throws ParameterError.
 Definitions define(const std::vector<Statement>& statements);
 
 }  // namespace fsr::vdbench

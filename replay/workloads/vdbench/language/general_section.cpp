@@ -78,7 +78,7 @@ void set_misc(General& g, const Parameter& p) {
   }
 }
 
-// What the original has and this has not, by its name: "reportdedupsets is refused: ...".
+// Refuses a word that only the original supports: "reportdedupsets is refused: ...".
 void refuse(const Parameter& p, const char* word) {
   for (const Value& value : p.values)
     if (value.text.size() >= 3 && (begins_word(word, value.text) || begins_word(value.text, word)))

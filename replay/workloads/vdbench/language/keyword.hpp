@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of keywords: a row says all about one. They may be shortened to two letters or more. What begins several is the first of
-// them, as in 5.04, whose order the tables have.
+// Tables of keywords, a row for each. They may be shortened to two letters or more. An ambiguous word stands for the first
+// keyword, as in 5.04; the tables have the order of 5.04.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keywords of each section. What refers to other definitions is resolved by those who know them.
+// The keywords of each section. References to other definitions are resolved later, by code that knows these.
 #pragma once
 
 #include <span>
@@ -15,7 +15,8 @@ std::span<const Keyword<Workload>> workload_keywords();
 std::span<const Keyword<FileSystem>> file_system_keywords();
 std::span<const Keyword<FileWorkload>> file_workload_keywords();
 std::span<const Keyword<Run>> run_keywords();
-// iorate= or fwdrate=, if it is there. What it says depends on distribution=, which may follow it: after all others.
+// Sets iorate= or fwdrate=, if it is there. Call after all other keywords, because its meaning depends on distribution=, which
+// may follow it.
 void set_rate(Run& run, const Parameter* rate);
 void place_rates(Run& run, const Parameter& p);  // fwdrate=: where it stands among the loops, until set_rate()
 

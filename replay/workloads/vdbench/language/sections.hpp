@@ -12,7 +12,7 @@ namespace fsr::vdbench {
 enum class Section : uint8_t { general, hosts, storages, workloads, runs };
 Section section_of(const Parameter& first);  // of a statement
 
-// A line that begins no section goes on with the one above, as if it stood behind a comma: all parameters may have lines of their
+// A line that begins no section continues the line above, as if it stood behind a comma. So each parameter may have a line of its
 // own. So may the sd=, fsd=, wd= and fwd= of a definition that has none yet, alone in a line.
 std::vector<Statement> join_lines(const std::vector<Statement>& lines);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parameter files define. Plain data; sizes in bytes, times in seconds.
+// The definitions of parameter files. Plain data; sizes in bytes, times in seconds.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Commands {
 };
 Commands commands_of(const Parameter& parameter);  // without where their output is to go and who is to run them
 
-// Whether and how what is written is checked.
+// Settings of data validation.
 struct Validation {
   bool on = false;
   bool reads_before = true, reads_after = false;  // each write
@@ -58,7 +58,7 @@ struct Validation {
   bool recovers = false, only_recovers = false, ignores_pending = false, reads_all = true;
 };
 
-// What is written is like.
+// Properties of the written content.
 struct ContentSettings {
   double compression = 1;                                             // bytes for each that is left
   double dedup = 0;                                                   // units for each that is left; 0: not asked
@@ -185,7 +185,7 @@ struct Format {
 // Names of loops over Run::rates.
 constexpr char kIorate[] = "iorate", kFwdrate[] = "fwdrate";
 
-// What a run repeats itself over: the values in their order.
+// A parameter over which a run is repeated, with its values in their order.
 struct Loop {
   std::string_view name;  // "xfersize"
   Place place;
@@ -205,7 +205,7 @@ constexpr double kLeastBytes = 100;  // of maxdata=: less says how often as much
 
 enum class Distribution : uint8_t { exponential, uniform, deterministic };
 
-// Of distribution=variable.
+// A step of distribution=variable.
 struct RateStep {
   double rate = 0;    // per second
   double length = 0;  // seconds, or a percentage of elapsed=

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameter files as one text: includes, substitutions, comments and continuations are resolved, and each statement is cut into
-// its parameters. What is wrong is told with file, line and column. Values keep their place for those who understand them.
+// Parameter files as one text: includes, substitutions, comments and continuations are resolved, and each statement is split into
+// its parameters. Errors are reported with file, line and column. Values keep their places for later messages.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What values mean: numbers with units, lists, ranges and doublings, names with wildcards. All throw ParameterError.
+// Functions that interpret values: numbers with units, lists, ranges and doublings, names with wildcards. All throw
+// ParameterError.
 #pragma once
 
 #include <cstdint>

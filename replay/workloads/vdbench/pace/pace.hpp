@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the threads of a run's workloads may go on: at a rate that is asked for, in the shares that are, or as fast as they can. A
-// workload that falls behind holds up all others, so that the shares stay what they are.
+// Decides when the threads of a run's workloads may go on: at a requested rate, in requested shares, or as fast as they can. A
+// workload that falls behind holds up all others, so that the shares stay as they are.
 //
-// Of several ranks each has a pace of its own, which knows the starts of all and gives its threads theirs.
+// Each of several ranks has a pace of its own. It computes the starts of all ranks, and gives its threads theirs.
 //
 // Thread-safe. Times are ns since the start of the play.
 #pragma once
@@ -24,7 +24,7 @@ struct PaceShare {
   double share = 0;       // above 0 without a rate of its own
   double rate = 0;        // per second; 0: none
   unsigned priority = 0;  // a workload begins nothing while one of a lower number has all threads at work and is behind
-  // Of its threads, those that ask: each start of the rate is the turn of one of them all.
+  // Number of its threads on all ranks; each start of the rate belongs to one of them.
   unsigned threads = 1;
   Dealt dealt = {};
 };
@@ -65,7 +65,7 @@ class Pace {
     alignas(64) std::atomic<uint64_t> taken{0};
     std::mutex mutex;
     std::optional<Arrivals> arrivals;  // of the second that began at `second`
-    uint64_t left = 0;                 // in it
+    uint64_t left = 0;                 // starts of that second that are still to come
     int64_t second = -1'000'000'000;
     double fraction = 0;          // of a start, which earlier seconds had too little
     std::atomic<int64_t> gap{0};  // mean, ns

@@ -26,7 +26,7 @@ class Columns {
   virtual std::string part_line(const std::string& name, const Figures& figures, double seconds) const = 0;
 };
 
-// Those of trees of files, or of SDs, as the runs have it. `layout`: "5.00" for the older ones of SDs.
+// Makes the columns for trees of files or for SDs, whichever the runs use. `layout`: "5.00" for the older ones of SDs.
 std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, const std::string& layout);
 
 }  // namespace fsr::vdbench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// curves.html: all runs of an output directory drawn: response by rate, and of each run its rate and response over time and how
-// its response times are distributed. One file without scripts.
+// curves.html draws all runs of an output directory: response by rate, and for each run its rate, response and distribution of
+// response times. One file without scripts.
 #pragma once
 
 #include <cstdint>

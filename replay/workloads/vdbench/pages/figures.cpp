@@ -29,7 +29,7 @@ double deviation_ms(const Cell& cell) {
 
 namespace {
 
-// What a work was to do, of what it did.
+// True for an operation that the work was asked for, unlike opens and closes that it needs.
 bool is_requested(const PlannedRun& run, unsigned work, Operation operation) {
   const bool transfers = operation == Operation::read || operation == Operation::write;
   if (run.file_works.empty()) return transfers;

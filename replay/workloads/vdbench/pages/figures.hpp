@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run measured in an interval, or on average: every page and every other form of results is made from these lines alone.
+// The figures of an interval of a run, or of its average. Every page and every other form of results is made from these lines.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace fsr::vdbench {
 
-// Of some works together; times in ns.
+// Figures of some works together; times in ns.
 struct Figures {
   std::array<Cell, kOperations> operations;
   Cell requested;  // what the works were to do; opens and closes of reads and writes are not
@@ -25,13 +25,13 @@ struct RunLine {
   std::string label;    // "3", "avg_2-5"
   unsigned number = 0;  // of the interval; 0: an average
   int64_t wall = 0;     // ns since the Unix epoch, when it was told
-  double seconds = 1;   // that it covers
+  double seconds = 1;   // seconds that it covers
   CpuUse cpu;
   Figures all;
   std::vector<Figures> works;  // by work
 };
 
-// What one of several ranks did of a run, formats included.
+// The part of a run, formats included, that one of several ranks did.
 struct RankLine {
   unsigned rank = 0;
   std::string host;
@@ -44,7 +44,7 @@ struct RankLine {
 struct RunRecord {
   const PlannedRun* run = nullptr;
   int64_t wall = 0;        // ns since the Unix epoch, when it began
-  unsigned warmup = 1;     // intervals that the average leaves out, unless there are no others
+  unsigned warmup = 1;     // intervals that the average leaves out if there are others
   unsigned intervals = 0;  // so far
   double seconds = 0;      // of all of them
   RunLine latest;          // of the intervals
@@ -64,7 +64,7 @@ double mebibytes(const Cell& cell, double seconds);  // a second
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);
 // Makes it the record's latest interval, with its number, and adds it to the average.
 void add_interval(RunRecord& record, RunLine line);
-// What kept a run that was asked for a rate from reaching it, in words; empty where it reached 99.5 % of it.
+// Text that says what kept a run from its requested rate. Empty: the run reached 99.5 % of the rate.
 std::string limit_of(const RunRecord& record);
 
 }  // namespace fsr::vdbench

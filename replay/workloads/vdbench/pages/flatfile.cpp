@@ -29,7 +29,7 @@ double asked_rate(const PlannedRun& run) {
   return run.formats || run.rate.kind == Rate::max ? kMaxRate : run.rate.kind == Rate::curve ? kCurveRate : run.rate.value;
 }
 
-// What all works have alike, or "n/a".
+// The value that all works share; "n/a": they differ.
 template <class Value>
 std::string alike(const PlannedRun& run, Value value) {
   const auto first = value(run.raw_works.front());
@@ -39,7 +39,7 @@ std::string alike(const PlannedRun& run, Value value) {
   return decimal(double(first));
 }
 
-// Of one SD, when all have as many.
+// Threads of one SD, if all have the same number.
 unsigned threads_of_storage(const PlannedRun& run, const RawWork& work) {
   unsigned threads = 0;
   for (const RawWork& other : run.raw_works)

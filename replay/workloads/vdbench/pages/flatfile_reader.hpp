@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done with flatfile.html after the runs, ours or the original's: CSV of chosen columns, and the averages of two beside
-// each other. Both throw std::runtime_error, one line, with file and line.
+// Reads flatfile.html, ours or the original's, after the runs. Makes CSV of chosen columns, and compares the averages of two
+// files. Both throw std::runtime_error, one line, with file and line.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 
 namespace fsr::vdbench {
 
-// Of the operations together and by kind; `edges` are the buckets' upper ones, ns, ascending; none: vdbench's own.
+// Text for all operations together and by kind. `edges`: upper edges of the buckets, ns, ascending; empty: vdbench's own.
 std::string histogram_text(const Figures& figures, bool files, const std::vector<int64_t>& edges);
 
 }  // namespace fsr::vdbench

@@ -10,7 +10,7 @@ namespace fsr::vdbench {
 
 class Page {
  public:
-  // Without a directory nothing is kept. Throws std::runtime_error "FILE: why".
+  // `directory` empty: the page is not kept. Throws std::runtime_error "FILE: why".
   Page(const std::string& directory, const std::string& name);
   ~Page();
   Page(const Page&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The works of a run by what they have in common: by the SD or FSD that they use, by the WD or FWD that they follow.
+// Groups the works of a run by the SD or FSD that they use, or by the WD or FWD that they follow.
 #pragma once
 
 #include <string>

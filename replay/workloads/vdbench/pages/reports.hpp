@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that is told while runs go on: on the terminal and on the pages of the output directory. One thread, but for error().
+// All output during the runs: on the terminal and on the pages of the output directory. One thread, except error().
 #pragma once
 
 #include <memory>
@@ -48,7 +48,7 @@ class Reports {
   const ReportOptions options_;
   const std::unique_ptr<Columns> columns_;
   Page summary_, totals_, log_, status_, errors_, histogram_;
-  std::vector<std::unique_ptr<RunPage>> pages_;  // that are made from the records alone
+  std::vector<std::unique_ptr<RunPage>> pages_;  // pages that are made only from the records
   JsonRuns* json_ = nullptr;                     // one of them; may be null
   std::mutex errors_mutex_;
   bool totals_headed_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of a run is a rank's: threads, the starts that a rate asks of them, and files are dealt out by their numbers.
+// The part of a run that a rank does. Threads, their starts at a rate, and files are divided by their numbers.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ struct Dealt {
   bool operator==(const Dealt&) const = default;
 };
 
-// Of each work, the threads that are the rank's. What follows on from each other goes on one rank, as do workloads that wait for
-// each other where not all ranks would have the same part of each.
+// Returns the threads of each work that are the rank's. Threads that continue at a common offset stay on one rank. Workloads that
+// wait for each other stay on one rank, too, if ranks would not have equal parts of each.
 std::vector<Dealt> deal_threads(const PlannedRun& run, unsigned rank, unsigned ranks);
-// Of a run on trees: the files, and of each FWD the threads. Each rank that has files has threads of each FWD, and as many files
-// as of these, or one where they share it. `used`: of each FWD the numbers of its files; none where that does not matter.
+// Divides a run on trees: the files, and with them the threads of each FWD. Each rank with files has threads of each FWD. It has
+// at least as many files as these threads, or one if they share it. `used`: numbers of the files of each FWD; empty: does not
+// matter.
 Dealt deal_files(const PlannedRun& run, const std::vector<std::vector<uint32_t>>& used, unsigned rank, unsigned ranks);
 
 }  // namespace fsr::vdbench

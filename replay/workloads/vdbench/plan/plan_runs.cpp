@@ -51,7 +51,7 @@ class Planner {
     divide_rate(run, runs_.back());
   }
 
-  // What an RD of SDs does without a WD of its own, or with SDs of its own.
+  // Completes the workloads of an RD on SDs that names no WD, or has SDs of its own.
   void complete_workloads(const Run& run, PlannedRun& planned) const {
     if (planned.workloads.empty()) {
       Workload w = all_.default_workload;
@@ -77,7 +77,7 @@ class Planner {
     planned.file_works.clear();
     std::vector<size_t> systems = systems_of(run, of);
     for (size_t i = 0; i < systems.size(); ++i) {
-      // Those that share an anchor share its files.
+      // FSDs that share an anchor share its files.
       const bool again = std::any_of(systems.begin(), systems.begin() + long(i),
                                      [&](size_t other) { return all_.systems[other].anchor == all_.systems[systems[i]].anchor; });
       if (again) continue;
@@ -214,7 +214,8 @@ class Planner {
       work.share = work.rate == 0 ? work.share * (all ? 1 - own / all : 1) : all ? work.rate / all * 100 : 0;
   }
 
-  // All WDs have priorities, or none: from 1 on without gaps. What goes as fast as it can would leave nothing to those behind it.
+  // All WDs have priorities, or none: from 1 on without gaps. A WD that goes as fast as it can would leave nothing to those of
+  // higher numbers.
   static void check_priorities(const Run& run, const std::vector<Workload>& workloads) {
     unsigned most = 0;
     for (const Workload& w : workloads) most = std::max(most, w.priority);

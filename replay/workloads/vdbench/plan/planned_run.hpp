@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs as they are performed one after another: of each RD one for each rate of each round of its loops, and before them the
-// runs that format.
+// Runs in the order of their execution. An RD has one for each rate of each round of its loops, and before them those that
+// format.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,14 @@
 
 namespace fsr::vdbench {
 
-// What the threads of one FWD do to one FSD.
+// The work of one FWD's threads on one FSD.
 struct FileWork {
   FileWorkload workload;  // with its one operation, and threads for this alone
   size_t system = 0;      // of PlannedRun::systems
   double share = 100;     // percent of the rate
 };
 
-// What threads of one WD do to one SD.
+// The work of a WD's threads on one SD.
 struct RawWork {
   Workload workload;
   size_t storage = 0;  // of PlannedRun::storages
@@ -38,7 +38,7 @@ struct PlannedRun {
   // As the round of loops has them.
   std::vector<FileSystem> systems;
   std::vector<FileWork> file_works;
-  std::vector<Storage> storages;  // those of the definitions, then what is made of several
+  std::vector<Storage> storages;  // SDs of the definitions, then those made of several
   std::vector<Workload> workloads;
   std::vector<RawWork> raw_works;
 
@@ -53,7 +53,7 @@ struct PlannedRun {
 std::vector<PlannedRun> plan_runs(const Definitions& definitions);
 // The runs of a curve whose highest rate is known.
 std::vector<PlannedRun> curve_runs(const PlannedRun& highest, double rate);
-// What would be run, a line for each.
+// Text with a line for each run, for -s.
 std::string simulate(const std::vector<PlannedRun>& runs);
 
 }  // namespace fsr::vdbench

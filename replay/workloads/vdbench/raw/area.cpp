@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kBlock = 512;
 
-// A share of the SD, as percentages or, above 200, as bytes. What is over 100 % goes on at the beginning, once.
+// A share of the SD, as percentages or, above 200, as bytes. A part beyond 100 % goes on at the beginning, once.
 Area part(const Share& share, const Area& of) {
   if (!share.given()) return of;
   auto at = [&](double n) { return n > 200 ? uint64_t(n) : of.low + uint64_t(double(of.width()) * n / 100) / kBlock * kBlock; };
@@ -26,7 +26,7 @@ Area part(const Share& share, const Area& of) {
   return area;
 }
 
-// What random offsets are multiples of, in their area; 0: the length of each.
+// Random offsets in an area are multiples of this; 0: of the length of each transfer.
 uint64_t block_align(const RawWork& work, const Storage& storage) {
   return std::max(storage.align, work.workload.transfers.align);
 }

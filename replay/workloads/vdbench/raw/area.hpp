@@ -14,8 +14,8 @@
 
 namespace fsr::vdbench {
 
-// Bytes of an SD from `low` up to `high`. Those from `end` on are those from `begin` on: range=(80,120) is the last fifth of the
-// SD and the first one.
+// Bytes of an SD from `low` up to `high`. Bytes from `end` on stand for those from `begin` on: range=(80,120) is the last fifth
+// of the SD and the first one.
 struct Area {
   uint64_t low = 0, high = 0;
   uint64_t begin = 0, end = UINT64_MAX;

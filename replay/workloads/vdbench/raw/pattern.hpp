@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written to SDs: bytes that do not compress, in memory that a device can read from where it is. Constant once made.
+// Bytes for writes to SDs, which do not compress, in memory that a device can read directly. Constant once made.
 #pragma once
 
 #include <cstdint>

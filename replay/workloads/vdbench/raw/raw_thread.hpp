@@ -30,7 +30,7 @@ struct OpenStorage {
   uint32_t access = 0, flags = 0;              // of a file: O_*, with which it is open
   ValidatedStorage* validated = nullptr;       // where what is written is checked
   const std::atomic<bool>* removed = nullptr;  // true: nothing more is done to it
-  // Of one that is made of others: where each begins in it, and from which byte of its own it is used.
+  // A part of an SD that is made of several: its beginning in the SD, and the first byte that is used of the part.
   struct Part {
     const OpenStorage* storage;
     uint64_t begin, from, length;
@@ -38,7 +38,7 @@ struct OpenStorage {
   std::vector<Part> parts{};
 };
 
-// What the threads of one work share.
+// State that the threads of one work share.
 struct RawContext {
   const RawWork& work;
   unsigned number;  // of the run's works
@@ -61,7 +61,7 @@ class RawThread final : public SimThread {
 
  private:
   void failed(const OpenStorage& storage, const Chooser::Next& what, int error);
-  // What a transfer is done to: one that reaches over the end of a part is cut there.
+  // Returns the SD of a transfer. A transfer that reaches beyond the end of a part is truncated there.
   const OpenStorage& locate(Chooser::Next& next) const;
 
   RawContext& context_;

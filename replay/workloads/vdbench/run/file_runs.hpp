@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on trees of files: their anchors and targets, which stay from one run to the next, and what each run plays there. One
+// Runs on trees of files: their anchors and targets, which stay from one run to the next, and the threads of each run there. One
 // thread.
 #pragma once
 
@@ -35,7 +35,7 @@ class FileRuns final : public Runs {
     unsigned place = 0;
   };
   struct Tree {
-    std::string structure;  // what it was made with
+    std::string structure;  // text of the structure that it was made with
     std::unique_ptr<Anchor> anchor;
     std::optional<Dealt> known;  // the files of which it is known what exists
     size_t chosen = 0;           // files, as was told last

@@ -38,7 +38,7 @@ uint64_t shape_of(const FileSystem& f) {
 
 }  // namespace
 
-// What all transfers of an anchor are multiples of. Throws for what can't be validated.
+// Finds, for each anchor, the unit of all its transfers. Throws if a run can't be validated.
 void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
   for (const PlannedRun& run : runs)
     for (const FileWork& work : run.file_works) {
@@ -64,7 +64,7 @@ const FileSystem& FileRuns::first_with(const std::string& anchor) const {
                        [&](const FileSystem& f) { return f.anchor == anchor; });
 }
 
-// What journals say is of one of the trees that the runs will have.
+// Loads the journals, each of which must belong to a tree of the runs.
 void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
   for (auto& [anchor, unit] : units_) {
     const FileSystem& first = first_with(anchor);
@@ -208,7 +208,7 @@ void FileRuns::clean(Tree& tree, const Dealt& dealt) {
   tree.anchor->forget();
 }
 
-// The root first: what it removes is not looked at by others.
+// The root goes first, so that other ranks do not find what it removes.
 void FileRuns::prepare(const PlannedRun& run, const Dealt& files) {
   for (const bool by_root : {true, false}) {
     if (!by_root && !ranks_.several()) break;
@@ -225,7 +225,7 @@ void FileRuns::prepare(const PlannedRun& run, const Dealt& files) {
   if (ranks_.several()) compare_trees(run, files);
 }
 
-// Paths that lead to different trees on different hosts would be told as one.
+// Checks that a path leads to the same tree on all hosts.
 void FileRuns::compare_trees(const PlannedRun& run, const Dealt& files) {
   std::string mine;
   for (const FileWork& work : run.file_works)
@@ -256,7 +256,7 @@ void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const De
                                          anchor.existing_files(), anchor.chosen().size()));
 }
 
-// In a format, all but the root take directories for made, some of which it may have failed to make.
+// In a format, ranks other than the root assume that all directories were made. This forgets those that the root failed to make.
 void FileRuns::forget_unmade(const PlannedRun& run) {
   if (!run.formats || !ranks_.several()) return;
   for (const FileWork& work : run.file_works) {

@@ -24,7 +24,7 @@ int64_t wall_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// What is told of a run while it goes on.
+// Reports a run while it goes on.
 class Teller {
  public:
   Teller(const PlannedRun& run, Reports& reports, const PerformanceOptions& options, int64_t duration)
@@ -35,7 +35,7 @@ class Teller {
     reports_.begin(record_);
   }
 
-  // What workers hand over only after the end belongs to the last interval, which is told then.
+  // Counts that workers hand over after the end belong to the last interval, which is reported then.
   void interval(const Interval& told) {
     if (duration_ && !told.last && told.to >= duration_) {
       late_ = told.counts;
@@ -50,7 +50,7 @@ class Teller {
   RunRecord finish() {
     if (late_from_) tell_late();  // the last one is not told where threads don't end
     if (record_.intervals == 0) {
-      // Pages have one at least. Nothing is in it where a rank was lost before all had told any.
+      // Pages have one at least. This interval is empty if a rank was lost before all had reported one.
       add(line_of(*record_.run, {}, double(record_.run->run->interval)));
     }
     record_.average.wall = wall_now();
@@ -80,7 +80,7 @@ class Teller {
     reports_.interval(record_);
   }
 
-  // What is left after the last whole interval of a run that ends early says nothing.
+  // True for the rest behind the last complete interval of a run that ended early. It is too short for figures.
   bool is_remnant(int64_t length) const { return record_.intervals != 0 && length < record_.run->run->interval * kSecond / 10; }
 
   void check_limits() {
@@ -171,7 +171,7 @@ struct Variable {
   std::string value;
 };
 
-// What stands in a value is no variable.
+// Replaces variables once; text of a value is not searched again.
 std::string replaced(const std::string& line, const std::vector<Variable>& variables) {
   std::string text;
   for (size_t at = 0; at < line.size();) {

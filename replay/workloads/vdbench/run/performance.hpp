@@ -23,17 +23,17 @@ struct PerformanceOptions {
 
 ErrorLimits limits_of(const General& general);
 
-// What one rank's part of a run ended with.
+// The end of one rank's part of a run.
 struct Performed {
   RunRecord record;  // of all ranks, on the root
   RankPart own;
   bool ends_all = false;  // the monitor's file asks for an end to all runs; on the root
-  std::string failure;    // nothing can be run after it: what a thread threw, or threads that did not end
+  std::string failure;    // nothing can be run after it: an exception of a thread, or threads that did not end
 };
 // Plays the run, on all ranks together, and tells the root's reports.
 Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
                   RankTalk& talk, const PerformanceOptions& options);
-// Commands of a run or of all: by the shell, one after another, with $output replaced. What they print goes to the log. Throws
+// Commands of a run or of all: by the shell, one after another, with $output replaced. Their output goes to the log. Throws
 // std::runtime_error for one that fails.
 void run_commands(const Commands& commands, Reports& reports);
 

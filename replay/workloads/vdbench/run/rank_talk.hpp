@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a run tell each other while it goes on, and what each came to: the root hears of intervals and failures, and
-// says when the run is over and which trees have their directories. Of a single rank, nothing is told but to itself.
+// The messages between ranks during a run, and their results at the end. The root receives intervals and failures. It sends when
+// the run is over and which trees have their directories. A single rank sends messages only to itself.
 //
 // Main thread, unless said otherwise.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace fsr::vdbench {
 
-// What a rank did in a run.
+// The part of a rank in a run.
 struct RankPart {
   double seconds = 0;
   uint64_t operations = 0, failed = 0, bytes = 0, errors = 0;

@@ -16,7 +16,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-// What the offsets and lengths of a work's transfers are multiples of. Throws std::runtime_error for what can't be validated.
+// Returns the unit of the offsets and lengths of a work's transfers. Throws std::runtime_error if the work can't be validated.
 uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
   const Workload& w = work.workload;
   const Areas areas(work, storage, size, false);
@@ -53,7 +53,7 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
   if (definitions_.general.validation.on) know_keys(runs);
 }
 
-// All that transfers and their places are multiples of is what keys are kept for.
+// Sets up the keys, one for each unit of all transfers and their offsets.
 void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
   for (size_t i = 0; i < storages_.size(); ++i) {
     const Storage& storage = *storages_[i].settings;
@@ -134,7 +134,7 @@ std::vector<PlannedRun> RawRuns::formats() {
   return {run};
 }
 
-// Of each SD as many whole transfers as it has; block 0 of a device is left alone.
+// Joins SDs. Each has as many complete transfers as fit into it; block 0 of a device is left out.
 std::unique_ptr<OpenStorage> RawRuns::join(const Storage& settings, uint64_t largest) const {
   auto all = std::make_unique<OpenStorage>();
   for (size_t i : settings.parts) {
@@ -148,7 +148,7 @@ std::unique_ptr<OpenStorage> RawRuns::join(const Storage& settings, uint64_t lar
   return all;
 }
 
-// Of the SDs that it works on.
+// Bytes of the SDs that the run works on.
 double RawRuns::size_of(const PlannedRun& run) const {
   double size = 0;
   for (size_t i = 0; i < storages_.size(); ++i)

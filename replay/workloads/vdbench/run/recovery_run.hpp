@@ -18,8 +18,8 @@ class RecoveryRun {
  public:
   RecoveryRun(const General& general, Clock& clock, Reports& reports);
 
-  // What is wrong is told to the reports. Throws std::runtime_error for what can't be read, and with as many errors as
-  // data_errors= allows, after its command.
+  // Errors are added to the reports. Throws std::runtime_error if something can't be read, and at the limit of data_errors=,
+  // after its command.
   void recover(const RecoveredKeys& known, const OpenStorage& storage, Target& target);
   void recover(const RecoveredKeys& known, Anchor& anchor, Target& target);  // what exists of it is known
   uint64_t errors() const { return errors_.count(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What performs the runs of a parameter file, of one kind or the other. One thread.
+// Executes the runs of a parameter file, on SDs or on FSDs. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Runs {
   // Checks what journals say of an earlier process, and goes on from there. Throws std::runtime_error for what can't be gone on
   // with.
   virtual void recover() = 0;
-  // What has to be formatted before all others, though nobody asked for it.
+  // Returns the runs that must format SDs first although the parameter file does not ask for it.
   virtual std::vector<PlannedRun> formats() { return {}; }
   // Sets in `ends_all` whether no other run is to follow. Throws std::runtime_error for what can't be gone on with.
   virtual RunRecord perform(const PlannedRun& run, bool* ends_all) = 0;

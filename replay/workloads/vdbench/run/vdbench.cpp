@@ -73,7 +73,7 @@ class Course {
     return 0;
   }
 
-  // What stands in the parameter files.
+  // The lines of the parameter files.
   const std::vector<std::string>& lines() const { return lines_; }
 
   int run() {
@@ -179,7 +179,7 @@ class Course {
     if (first == runs_.end()) throw std::runtime_error(fmt::format("-r {}: no RD has this name", name));
     runs_.erase(runs_.begin(), first);
   }
-  // What loops may have added is looked at too.
+  // Refuses settings that do not fit together, also those that loops have added.
   void refuse(const PlannedRun& run, bool validates) const {
     const Place& place = all_.general.content.given() ? all_.general.content_place : run.run->place;
     if (run.content.pattern && run.content.compression > 1)

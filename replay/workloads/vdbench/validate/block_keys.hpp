@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the content of an SD, or of all files of an anchor in one row: for each block the key that its latest write
-// left, and who uses it now. A thread has the blocks of a transfer to itself while it checks or changes them. Thread-safe as
-// said.
+// The known content of an SD, or of all files of an anchor in one row. Each block has the key of its latest write, and a mark
+// that a thread uses it. A thread claims the blocks of a transfer while it checks or changes them. Thread-safe as said.
 #pragma once
 
 #include <atomic>
@@ -19,7 +18,7 @@ class BlockKeys {
 
   uint64_t unit() const { return unit_; }
   uint64_t blocks() const { return blocks_; }  // whole ones
-  // False: somebody else has one of them; nothing is claimed then.
+  // Claims blocks. False: another thread has claimed one of them; none is claimed then.
   bool claim(uint64_t offset, uint64_t length) {
     for (uint64_t block = offset / unit_, end = end_of(offset, length); block < end; ++block) {
       if (!(states_[block].key.fetch_or(kBusy, std::memory_order_acquire) & kBusy)) continue;
@@ -30,10 +29,10 @@ class BlockKeys {
   }
   void release(uint64_t offset, uint64_t length) { release_blocks(offset / unit_, end_of(offset, length)); }
 
-  // Of a block that is claimed, by its offset.
+  // Key of a claimed block, by its offset.
   uint8_t key(uint64_t offset) const { return states_[offset / unit_].key.load(std::memory_order_relaxed) & kKey; }
   void set(uint64_t offset, uint8_t key) { states_[offset / unit_].key.store(key | kBusy, std::memory_order_relaxed); }
-  // Of blocks that nobody uses: what they held is gone.
+  // Forgets the content of blocks that no thread uses.
   void forget(uint64_t offset, uint64_t length) {
     for (uint64_t block = offset / unit_, end = end_of(offset, length); block < end; ++block) {
       states_[block].key.store(kUnknown, std::memory_order_relaxed);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr char kMapMagic[] = "FSRKEYS2", kJournalMagic[] = "FSRJNL02";
 constexpr size_t kWord = 8, kMapHead = 5 * kWord, kJournalHead = 2 * kWord;
-// Of an entry.
+// Offsets of an entry's members, and its size.
 constexpr size_t kBlocks = 8, kKey = 12, kKind = 13, kEntrySum = 16, kEntry = 24;
 
 void put(std::string& out, uint64_t word) { out.append(reinterpret_cast<const char*>(&word), sizeof word); }
@@ -103,7 +103,7 @@ bool Journal::add(Kind kind, const std::vector<Entry>& entries) {
   // Appended in one piece: threads that add at the same time do so one after another.
   const ssize_t written = write(fd_.get(), text.data(), text.size());
   if (written >= 0 && written != ssize_t(text.size())) {
-    cut_ = true;  // what came behind a part of an entry could not be read
+    cut_ = true;  // entries behind a partly written one could not be read
     errno = ENOSPC;
   }
   return written == ssize_t(text.size());

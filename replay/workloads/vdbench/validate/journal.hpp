@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of an SD, or of all files of an FSD, on disk, so that data validation goes on after its program was killed, or its
-// machine.
+// The keys of an SD, or of all files of an FSD, on disk. With them, data validation continues after its program was killed or its
+// machine went down.
 //
-// NAME.map holds the keys of all blocks at one moment, NAME.jnl what was written and removed since: an entry before each write of
-// a block, with the key that it will have, and one after it. A block without the second is pending: it may hold either key. So it
-// is with the blocks of a file that is removed: without the second entry they are there or not.
+// NAME.map holds the keys of all blocks at one moment. Writes and removals since are in NAME.jnl: an entry before each write of a
+// block, with its new key, and one after it. A block without the second entry is pending: it may hold either key. The blocks of a
+// removed file without the second entry may exist or not.
 //
 // NAME.map: "FSRKEYS2", generation (ns since the Unix epoch), shape (of the tree of files; 0: an SD), unit, blocks (8 octets
 // each), keys (1 octet a block), XXH3 of all before. NAME.jnl: "FSRJNL02", generation, then entries of 24 octets: first block
@@ -34,7 +34,7 @@ class Journal {
   // Throws std::runtime_error, as begin() does.
   Journal(const std::string& directory, const std::string& name, const Options& options);
 
-  // Nobody writes: the map becomes what the keys are now, and the journal empty.
+  // Writes the present keys to the map, and empties the journal. No thread may write meanwhile.
   void begin(const BlockKeys& keys);
 
   // Any thread. Entries of whole transfers, by block; nothing with maps_only.
@@ -46,7 +46,7 @@ class Journal {
   };
   // False: it could not be written, errno is set.
   bool add(Kind kind, const std::vector<Entry>& entries);
-  // Waits for the disk, unless it is not to.
+  // Waits for the disk, if Options::flushes is set.
   bool flush();
   bool flushes() const { return options_.flushes && !options_.maps_only; }
 
@@ -63,8 +63,8 @@ struct RecoveredKeys {
   std::vector<uint8_t> keys;             // by block
   std::map<uint64_t, uint8_t> pending;   // block: the key that it would have had
   std::map<uint64_t, uint64_t> removes;  // first block of a file that may have been removed: how many
-  // Entries in the midst of the journal that can't be read, as a machine that went down may leave them, and the octet of the
-  // first. What they said of writes is not known.
+  // Number of entries in the middle of the journal that can't be read, and the octet of the first. A machine that went down may
+  // leave such entries. Their writes are unknown.
   uint64_t lost = 0, lost_at = 0;
 };
 // Throws std::runtime_error "FILE: why".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an SD, or the files of an FSD, hold beside what their journal says: pending writes and removals are there or not, all
-// other blocks are as they were. One thread.
+// Compares an SD, or the files of an FSD, with their journal. Pending writes and removals may be done or not; all other blocks
+// must be unchanged. One thread.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,14 @@
 namespace fsr::vdbench {
 
 struct RecoveryOptions {
-  bool ignores_pending = false;  // what they hold is not asked
+  bool ignores_pending = false;  // pending blocks are not read
   bool reads_all = true;         // every block whose key is known; in any case where entries of the journal were lost
 };
 
 struct RecoveryResult {
   uint64_t pending = 0, done = 0, not_done = 0, torn = 0;  // pending writes of blocks
   uint64_t removes = 0, removed = 0;                       // pending removals of files
-  // Where entries of the journal were lost: blocks that a write since it began has left as they are, and those of which nothing
-  // can be said.
+  // If entries of the journal were lost: blocks that a later write left complete, and blocks of which nothing is known.
   uint64_t taken = 0, unclear = 0;
 };
 
@@ -36,7 +35,7 @@ class RecoverySource {
   virtual std::string_view read(uint64_t offset, uint64_t length) = 0;
 };
 
-// Sets the keys of `storage`, which has the unit of `known`, and checks it until `over`. What is wrong is told to the
+// Sets the keys of `storage`, which has the unit of `known`, and checks it until `over`. Wrong blocks are added to the
 // validator's errors.
 RecoveryResult recover(const RecoveredKeys& known, ValidatedStorage& storage, Validator& validator,
                        const RecoveryOptions& options, RecoverySource& source, const std::atomic<bool>& over);

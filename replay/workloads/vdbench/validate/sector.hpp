@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sector as data validation writes it: it says where it belongs, when it was written and for the how manyth time, and checks
-// itself. So what is read tells what became of a write: lost, torn, misplaced, damaged.
+// A sector as data validation writes it: it contains its place, the time of the write, the number of the write, and a checksum.
+// So a read shows what happened to a write: lost, torn, misplaced, damaged.
 //
 // Octets, little-endian: 0 offset, 8 time (ns since the Unix epoch), 16 key, 24 owner (8 octets, zeros behind), 32 pattern, 504
 // XXH3 of all before. A layout of our own; vdbench's has the same facts.
@@ -29,8 +29,8 @@ struct SectorMark {
 void write_sectors(char* to, uint64_t length, const SectorMark& mark);
 
 enum class SectorState : uint8_t { written, zeros, damaged, foreign };
-// What a sector says of itself; `mark` is filled in for what is written or damaged. Damaged: the checksum is wrong, and the place
-// or the owner are the expected ones. Foreign: it was not written by us.
+// Returns the state of a sector by its own content; `mark` is filled in for a written or damaged one. Damaged: the checksum is
+// wrong, and the place or the owner are the expected ones. Foreign: it was not written by us.
 SectorState look_at_sector(const char* sector, const SectorMark& expected, SectorMark* mark);
 
 }  // namespace fsr::vdbench

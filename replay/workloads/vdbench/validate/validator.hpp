@@ -21,7 +21,7 @@
 
 namespace fsr::vdbench {
 
-// Of a run, all threads together.
+// Counts of all threads of a run.
 struct ValidationCounts {
   std::atomic<uint64_t> checked{0}, wrong{0};  // blocks
 };
@@ -37,7 +37,7 @@ struct ValidatedStorage {
   BlockKeys keys;
   std::unique_ptr<Journal> journal;  // may be null
   ValidatedStorage(const Storage& storage, uint64_t size, uint64_t unit);
-  ValidatedStorage(const FileSystem& system, uint64_t size, uint64_t unit);  // whoever has the files adds both functions
+  ValidatedStorage(const FileSystem& system, uint64_t size, uint64_t unit);  // the owner of the files sets both functions
 };
 
 class Validator {
@@ -46,15 +46,15 @@ class Validator {
   Validator(ValidatedStorage& storage, const Validation& how, ValidationCounts& counts, ErrorLog& errors, uint64_t largest);
 
   // Performs `op`, a read or write of whole blocks, and counts it in `row`. A read before a write, and one after it, are not
-  // counted. Yields the operation's errno, EIO for a short transfer; kOver where the play ended before it could begin. What was
-  // found wrong is told to the errors, and does not fail the operation. `place`: where the file begins in the row of all.
+  // counted. Yields the operation's errno, EIO for a short transfer; kOver where the play ended before it could begin. Wrong
+  // blocks are added to the errors, and do not fail the operation. `place`: where the file begins in the row of all.
   static constexpr int kOver = -1;
   Task perform(SimContext& sim, Op op, Row row, int64_t due, uint64_t place = 0);
 
-  // Of blocks that nobody else uses.
+  // Functions for blocks that no other thread uses.
   uint64_t known_length(uint64_t offset, uint64_t length) const;  // up to the end of the last block whose key is known
   void check(uint64_t offset, std::string_view data, const char* when);
-  // Nothing is there: blocks whose keys are known are wrong.
+  // Reports blocks with known keys as wrong, because nothing is there.
   void missing(uint64_t offset, uint64_t length, const char* when);
 
   // The file whose bytes these are is to be removed, and was removed, by the only one that uses it. Both yield an errno.
