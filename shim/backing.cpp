@@ -93,17 +93,15 @@ Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_ty
   return Mappings::kSeen;
 }
 
-std::string mappings_text(Mappings mappings, const std::string& why) {
+std::string mappings_text(Mappings mappings, const std::string& why, const std::string& why_no_faults) {
   constexpr const char* kSendfile = "; of sendfile and splice only reads that fill pages, marked as the kernel's";
-  switch (mappings) {
-    case Mappings::kAuto:
-      return std::string(
-                 "mappings auto: not: faults of and stores through mappings of files that were first opened for writing") +
-             kSendfile;
-    case Mappings::kLower:
-      return std::string("mappings lower: not: faults of and stores through any mapping") + kSendfile;
-    case Mappings::kSeen:
-      break;
+  if (mappings != Mappings::kSeen) {
+    const char* of = mappings == Mappings::kAuto ? "mappings of files that were first opened for writing" : "any mapping";
+    const std::string text = std::string("mappings ") + (mappings == Mappings::kAuto ? "auto: " : "lower: ");
+    if (why_no_faults.empty())
+      return text + "page faults of " + of +
+             " as reads and writes of whole pages, marked as the kernel's; not: MAP_POPULATE, mremap" + kSendfile;
+    return text + "not: faults of and stores through " + of + " (" + why_no_faults + ")" + kSendfile;
   }
   return "mappings seen (" + why + "): shared mappings do not agree with changes by others" + kSendfile;
 }

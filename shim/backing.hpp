@@ -52,8 +52,9 @@ class Backings {
 // Chooses the mappings of this capture. Throws Fail if the requested ones are not possible. `fs_type`: of the directory, as in
 // mountinfo. `why`: why mappings are not the lower files' own; empty: they are.
 Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_type, std::string* why);
-// Text for the trace's header.
-std::string mappings_text(Mappings mappings, const std::string& why);
+// Text for the trace's header. `why_no_faults`: why page faults of the lower files' own mappings are not recorded; empty: they
+// are.
+std::string mappings_text(Mappings mappings, const std::string& why, const std::string& why_no_faults);
 // Depth of the file systems stacked below the capture: 2 for an overlay, above which no further overlay is possible.
 uint32_t stack_depth(const std::string& fs_type);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -26,6 +27,7 @@
 #include "captured_directory.hpp"
 #include "connection.hpp"
 #include "fail.hpp"
+#include "mapping_recorder.hpp"
 #include "mount.hpp"
 #include "mount_watch.hpp"
 #include "output.hpp"
@@ -135,7 +137,9 @@ int run_capture(CaptureOptions& options) {
   CaptureOutput output(options.output, directory, captured.root.get(), options.rotate != 0, options.background);
   std::string why_seen;
   const Mappings mappings = choose_mappings(options, captured.below.type, &why_seen);
-  TraceHeader header = describe(options, directory, captured.below, mappings_text(mappings, why_seen));
+  std::string why_no_faults;
+  std::unique_ptr<PerfEvents> faults = watch_faults(mappings, &why_no_faults);
+  TraceHeader header = describe(options, directory, captured.below, mappings_text(mappings, why_seen, why_no_faults));
   tell_limits(captured, header, options.force ? "" : why_seen);
   if (mappings != Mappings::kSeen) want_backing_files(stack_depth(captured.below.type));
   ControlFields fields{{"directory", directory}, {"trace", output.full_name()}, {"command", header.command}};
@@ -192,6 +196,7 @@ int run_capture(CaptureOptions& options) {
   const int64_t epoch = clock_ns(CLOCK_MONOTONIC);
   TraceSink sink(output.take_trace_fd(), header,
                  {.max_bytes = options.max_size,
+  std::atomic<uint64_t> lost_faults{0};  // not told in a closing statement yet
                   .max_time = options.max_time,
                   .rotate_bytes = options.rotate,
                   .keep = options.keep,
@@ -199,17 +204,24 @@ int run_capture(CaptureOptions& options) {
                   .pieces = &output,
                   .nfs_counters = [point = captured.below.point] { return nfs_counters_of(point); },
                   .mounted_meanwhile =
-                      [&watch](TraceClosing& closing) {
+                      [&watch, &lost_faults](TraceClosing& closing) {
                         MountWatch::Told told = watch.told();
                         closing.mounts_below = std::move(told.below);
                         closing.not_seen = std::move(told.not_seen);
                       }});
   Recorder recorder(sink, rings, epoch, options.drop ? Overflow::drop : Overflow::wait);
+                        if (const uint64_t lost = lost_faults.exchange(0))
+                          closing.not_seen.push_back(format_count(lost) + " events of page faults and mappings, which were lost");
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
             options.kernel_checks, mappings, descriptor_limits(), thread_limits);
   shim.page_drops = page_drops.get();
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), options.uring);
+  std::unique_ptr<MappingRecorder> mapping_recorder;
+  if (faults)
+    mapping_recorder = std::make_unique<MappingRecorder>(
+        std::move(faults), shim, epoch, MappingRecorder::Devices{captured.below.dev, mounted ? mounted->dev : 0}, lost_faults);
+  shim.mapping_recorder = mapping_recorder.get();
   session.start();
   if (options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
@@ -235,6 +247,7 @@ int run_capture(CaptureOptions& options) {
   auto close_all = [&](const std::string& reason) {
     recorder.stop(reason);
     failure = recorder.failure();
+    if (mapping_recorder) mapping_recorder->stop();
     if (failure.empty() && recorder.dropped() != 0) failure = format_count(recorder.dropped()) + " operations were dropped";
     if (failure.empty() && !sink.rotation_failure().empty()) failure = "rotation failed: " + sink.rotation_failure();
     if (failure.empty() && sink.removed()) failure = "removed during the capture";

@@ -346,6 +346,11 @@ void InodeTable::release(Inode* inode, Guard& guard) {
   if (inode->lookups == 0) erase_if_unused(inode, guard);
 }
 
+void InodeTable::retain(Inode* inode) {
+  Guard guard(*this);
+  ++inode->users;
+}
+
 void InodeTable::release(Inode* inode) {
   Guard guard(*this);
   release(inode, guard);

@@ -141,6 +141,7 @@ class InodeTable {
   bool name_ends_with(const Inode* inode, std::string_view suffix);
   int stat(Inode* inode, struct statx* s);  // 0 or -errno
   int acquire(Inode* inode);                // descriptor, or -errno
+  void retain(Inode* inode);                // which the caller knows to be there; until release()
   void release(Inode* inode);
 
  private:

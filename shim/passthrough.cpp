@@ -13,6 +13,7 @@
 #include <set>
 
 #include "connection.hpp"
+#include "mapping_recorder.hpp"
 #include "room.hpp"
 #include "special_files.hpp"
 
@@ -44,15 +45,20 @@ Shim& shim_of(fuse_req_t req) { return *static_cast<Shim*>(fuse_req_userdata(req
 // The number without the mark of a stand-in: only the kernel distinguishes a file from its stand-in.
 Inode* inode_of(Shim& shim, fuse_ino_t ino) { return shim.inodes.by_node(ino & ~kStandIn); }
 
+void forget_one(Shim& shim, fuse_ino_t ino, uint64_t lookups) {
+  Inode* inode = inode_of(shim, ino);
+  if (shim.mapping_recorder) shim.mapping_recorder->forgotten(*inode);
+  shim.inodes.forget(inode, lookups);
+}
+
 void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups) {
-  Shim& shim = shim_of(req);
-  shim.inodes.forget(inode_of(shim, ino), lookups);
+  forget_one(shim_of(req), ino, lookups);
   fuse_reply_none(req);
 }
 
 void forget_multi(fuse_req_t req, size_t count, fuse_forget_data* forgets) {
   Shim& shim = shim_of(req);
-  for (size_t i = 0; i < count; ++i) shim.inodes.forget(inode_of(shim, forgets[i].ino), forgets[i].nlookup);
+  for (size_t i = 0; i < count; ++i) forget_one(shim, forgets[i].ino, forgets[i].nlookup);
   fuse_reply_none(req);
 }
 
@@ -322,6 +328,7 @@ void drop_handle(Shim& shim, OpenHandle* handle) {
     shim.descriptors.give_back(handle->uid);
     if (handle->other.load() >= 0) shim.descriptors.give_back(handle->uid);
   }
+  if (handle->maps && shim.mapping_recorder) shim.mapping_recorder->closed(*handle);
   if (handle->maps) shim.backings.closed(*handle->inode);
   --handle->inode->opens;
   delete handle;

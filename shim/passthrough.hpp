@@ -61,6 +61,7 @@ struct OpenHandle {
   ~OpenHandle();
 };
 
+class MappingRecorder;
 class PageDrops;
 struct Shim;
 
@@ -119,8 +120,9 @@ struct Shim {
   const Content content;     // record what is read and written
   const bool kernel_checks;  // permissions, beside the lower file system
   Backings backings;
-  PageDrops* page_drops = nullptr;  // there if mappings may be the lower files'
-  const pid_t self = gettid();      // the main thread, whose own request (there is one) is no application's
+  MappingRecorder* mapping_recorder = nullptr;  // there if the kernel tells of page faults
+  PageDrops* page_drops = nullptr;              // there if mappings may be the lower files'
+  const pid_t self = gettid();                  // the main thread, whose own request (there is one) is no application's
   std::atomic<HandleId> next_handle{1};
   ~Shim();  // closes what the kernel never released because the connection ended first
   BriefMutex handles_mutex;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "connection.hpp"
+#include "mapping_recorder.hpp"
 #include "newer_requests.hpp"
 #include "passthrough.hpp"
 #include "permission.hpp"
@@ -47,6 +48,7 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
   if (h->maps)
     if (const int id = r.shim.backings.opened(*inode, fd, (fi->flags & (O_ACCMODE | O_TRUNC)) != O_RDONLY); id != 0) {
       keeps_pages = false;
+      if (r.shim.mapping_recorder) r.shim.mapping_recorder->opened(*h);
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
       fi->backing_id = id;
 #else

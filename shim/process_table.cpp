@@ -69,6 +69,30 @@ ProcessTable::Known ProcessTable::refresh(pid_t tid, int64_t now) {
   return result;
 }
 
+const ThreadInfo* ProcessTable::named(pid_t tid, pid_t pid, pid_t parent) {
+  {
+    std::lock_guard lock(mutex_);
+    if (auto at = current_.find(tid); at != current_.end() && at->second.info && at->second.info->pid == pid)
+      return at->second.info;
+  }
+  ThreadStatus status;
+  status.pid = pid;
+  std::string name = read_proc(std::to_string(tid), ProcFile::comm);
+  name.resize(std::min({name.find('\n'), name.size(), sizeof status.name - 1}));
+  name.copy(status.name, name.size());
+  std::lock_guard lock(mutex_);
+  status.ppid = parent;
+  for (pid_t like : {pid, parent})
+    if (auto at = current_.find(like); name.empty() && at != current_.end() && at->second.info) {
+      name = at->second.info->command;
+      name.copy(status.name, sizeof status.name - 1);
+    }
+  Known& known = current_[tid];
+  known = {};
+  define(known, tid, status, ++last_id_);
+  return known.info;
+}
+
 void ProcessTable::started(pid_t tid, uint64_t ticks) {
   std::lock_guard lock(mutex_);
   auto at = current_.find(tid);

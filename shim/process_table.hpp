@@ -30,6 +30,9 @@ class ProcessTable {
 
   // `now`: any monotonic clock, ns.
   const ThreadInfo* find(pid_t tid, int64_t now);
+  // A thread of that process, which need not be waiting for this one: so the kernel is asked for its name only. A thread that has
+  // ended before it was known gets the name of its process, or of the parent.
+  const ThreadInfo* named(pid_t tid, pid_t pid, pid_t parent);
   // By any thread: when the thread that was asked for started, in clock ticks since boot.
   void started(pid_t tid, uint64_t ticks);
 

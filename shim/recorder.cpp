@@ -102,6 +102,18 @@ void Recorder::end(Ring& ring, Op& op) {
   if (sleeping_.load(std::memory_order_relaxed) && (ring.fill() > kWakeBytes || pool_.low())) wake_.notify_one();
 }
 
+void Recorder::add(Ring* ring, Op& op) {
+  if (!recording()) {
+    unrecorded_.fetch_add(1, std::memory_order_relaxed);
+  } else if (!ring || !make_room(*ring, Ring::need(op))) {
+    note_dropped(op.start);
+  } else {
+    ring->enter();
+    ring->start(op);
+    ring->finish(op);
+  }
+}
+
 bool Recorder::make_room(Ring& ring, size_t bytes) {
   if (ring.room(bytes)) return true;
   if (overflow_ == Overflow::drop || bytes > ring.largest()) {
@@ -165,7 +177,8 @@ void Recorder::write_all() {
       std::lock_guard lock(mutex_);
       for (; known_rings_ < rings_.size(); ++known_rings_) merger_.add_ring(*rings_[known_rings_]);
     }
-    merger_.round(t);
+    const int64_t held = hold_.load(std::memory_order_relaxed);
+    merger_.round(held < t && t - held < kMostHeld ? held : t);
     follow_load(t);
     SinkState state = sink_.tick(t, this->state());
     if (!state.end.empty()) return end_for(state);

@@ -35,6 +35,7 @@ struct RingSize {
 class Recorder {
  public:
   static constexpr int64_t kRateWindow = 100'000'000;  // ns
+  static constexpr int64_t kMostHeld = 200'000'000;    // ns
 
   // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns.
   Recorder(OpSink& sink, const RingSize& rings, int64_t epoch, Overflow overflow = Overflow::wait);
@@ -47,6 +48,12 @@ class Recorder {
   // Sets op.start. False: not recording. Without a ring the operation is lost, and counted.
   bool begin(Ring* ring, Op& op);
   void end(Ring& ring, Op& op);  // sets op.duration
+
+  // Records an operation that has ended, from its start and duration on. In its place in the order if hold() was set to its start
+  // or an earlier time before that.
+  void add(Ring* ring, Op& op);
+  // Operations that start at that time or later stay unwritten, for kMostHeld at most. INT64_MAX: the hold ends.
+  void hold(int64_t from) { hold_.store(from, std::memory_order_relaxed); }
 
   // Writes what is there and finishes the sink. Idempotent; waits for the writer thread.
   void stop(const std::string& reason);
@@ -84,6 +91,7 @@ class Recorder {
   const Overflow overflow_;
   std::atomic<bool> recording_{true}, stop_{false}, sleeping_{false};
   std::atomic<int64_t> first_dropped_{INT64_MAX};  // start of the earliest since the writer's last state()
+  std::atomic<int64_t> hold_{INT64_MAX};
   std::atomic<uint64_t> waited_{0}, dropped_{0}, unrecorded_{0}, load_{0};
   mutable std::mutex mutex_;
   std::condition_variable wake_;

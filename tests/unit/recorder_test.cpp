@@ -271,6 +271,27 @@ TEST_CASE("operations of several rings come out in order of start") {
   CHECK(sink.ops.back().start == 20);
 }
 
+TEST_CASE("what is told late takes its place if that was held, for a while", "[threads]") {
+  KeepingSink sink;
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  Recorder recorder(sink, small(kChunk), int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec);
+  Ring *late = recorder.borrow(), *ring = recorder.borrow();
+  const int64_t from = recorder.now();
+  recorder.hold(from);
+  Op now = op_at(0, "now");
+  recorder.begin(ring, now);
+  recorder.end(*ring, now);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  Op before = op_at(from, "before");
+  recorder.add(late, before);
+  recorder.hold(INT64_MAX);
+  recorder.stop("end");
+  REQUIRE(sink.ops.size() == 2);
+  CHECK(sink.ops[0].name == "before");
+  CHECK(sink.in_order());
+}
+
 TEST_CASE("a request under way holds back later ones, and for no longer than the limit") {
   KeepingSink sink;
   ChunkPool pool(kChunk, kChunk);
