@@ -48,6 +48,8 @@ namespace {
 constexpr size_t kExpectedLoad = 32 << 20;
 constexpr size_t kContentChunk = 8 << 20;  // holds several of the largest requests with their content, 1.1 MiB
 
+constexpr size_t kPageBases = 64 << 20;  // bytes of pages that are mapped through FUSE
+
 int64_t clock_ns(clockid_t clock) {
   timespec t;
   clock_gettime(clock, &t);
@@ -194,9 +196,9 @@ int run_capture(CaptureOptions& options) {
   resist_memory_pressure();
   header.epoch = clock_ns(CLOCK_REALTIME);
   const int64_t epoch = clock_ns(CLOCK_MONOTONIC);
+  std::atomic<uint64_t> lost_faults{0};  // not told in a closing statement yet
   TraceSink sink(output.take_trace_fd(), header,
                  {.max_bytes = options.max_size,
-  std::atomic<uint64_t> lost_faults{0};  // not told in a closing statement yet
                   .max_time = options.max_time,
                   .rotate_bytes = options.rotate,
                   .keep = options.keep,
@@ -208,20 +210,20 @@ int run_capture(CaptureOptions& options) {
                         MountWatch::Told told = watch.told();
                         closing.mounts_below = std::move(told.below);
                         closing.not_seen = std::move(told.not_seen);
-                      }});
-  Recorder recorder(sink, rings, epoch, options.drop ? Overflow::drop : Overflow::wait);
                         if (const uint64_t lost = lost_faults.exchange(0))
                           closing.not_seen.push_back(format_count(lost) + " events of page faults and mappings, which were lost");
+                      }});
+  Recorder recorder(sink, rings, epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
-            options.kernel_checks, mappings, descriptor_limits(), thread_limits);
+            options.kernel_checks, mappings, std::min(kPageBases, memory_budget() / 16), descriptor_limits(), thread_limits);
   shim.page_drops = page_drops.get();
-  shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
-  Session session(shim, fuse.release(), options.uring);
   std::unique_ptr<MappingRecorder> mapping_recorder;
   if (faults)
     mapping_recorder = std::make_unique<MappingRecorder>(
         std::move(faults), shim, epoch, MappingRecorder::Devices{captured.below.dev, mounted ? mounted->dev : 0}, lost_faults);
   shim.mapping_recorder = mapping_recorder.get();
+  shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
+  Session session(shim, fuse.release(), options.uring);
   session.start();
   if (options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
@@ -245,9 +247,9 @@ int run_capture(CaptureOptions& options) {
   };
   std::string failure;
   auto close_all = [&](const std::string& reason) {
+    if (mapping_recorder) mapping_recorder->stop();
     recorder.stop(reason);
     failure = recorder.failure();
-    if (mapping_recorder) mapping_recorder->stop();
     if (failure.empty() && recorder.dropped() != 0) failure = format_count(recorder.dropped()) + " operations were dropped";
     if (failure.empty() && !sink.rotation_failure().empty()) failure = "rotation failed: " + sink.rotation_failure();
     if (failure.empty() && sink.removed()) failure = "removed during the capture";
@@ -266,7 +268,7 @@ int run_capture(CaptureOptions& options) {
     _exit(1);
   };
   StallWatch stalls(options.stall);
-  bool aborted = false, told_end = false, told_mappings = false, told_fills = false, told_lost = false;
+  bool aborted = false, told_end = false, told_mappings = false, told_bases = false, told_fills = false, told_lost = false;
   auto news = [&](bool trace_closed, int64_t now) {
     // The kernel may reuse the connection's number from now on.
     if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
@@ -280,6 +282,9 @@ int run_capture(CaptureOptions& options) {
     if (const int error = shim.backings.refused(); error != 0 && !std::exchange(told_mappings, true))
       lines.push_back(std::string("mappings of some files do not agree with changes by others, because the kernel refuses: ") +
                       strerror(error));
+    if (shim.page_bases.missing() != 0 && !std::exchange(told_bases, true))
+      lines.push_back("pages of mappings are written back whole, because more are mapped than " + format_size(kPageBases) +
+                      ": what others write to such a page may be lost");
     if (page_drops && page_drops->used() && !std::exchange(told_fills, true))
       lines.push_back(
           "sendfile or splice is in use: it may send bytes that were replaced milliseconds ago; of its reads, those that fill "

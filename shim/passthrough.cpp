@@ -48,6 +48,7 @@ Inode* inode_of(Shim& shim, fuse_ino_t ino) { return shim.inodes.by_node(ino & ~
 void forget_one(Shim& shim, fuse_ino_t ino, uint64_t lookups) {
   Inode* inode = inode_of(shim, ino);
   if (shim.mapping_recorder) shim.mapping_recorder->forgotten(*inode);
+  shim.page_bases.forget(ino);
   shim.inodes.forget(inode, lookups);
 }
 

@@ -25,6 +25,7 @@
 #include "fingerprint.hpp"
 #include "inode_table.hpp"
 #include "lock_ranges.hpp"
+#include "page_bases.hpp"
 #include "process_table.hpp"
 #include "recorder.hpp"
 #include "under_way.hpp"
@@ -100,7 +101,8 @@ struct LockKey {
 // State that all requests share. Set up before the session starts, and alive until the session has ended.
 struct Shim {
   Shim(Recorder& recorder_arg, InodeTable& inodes_arg, int proc_fd_arg, Content content_arg, EntryCache::Settings cache,
-       bool kernel_checks_arg, Mappings mappings, UserShares::Limits descriptor_limits, UserShares::Limits thread_limits)
+       bool kernel_checks_arg, Mappings mappings, size_t base_bytes, UserShares::Limits descriptor_limits,
+       UserShares::Limits thread_limits)
       : recorder(recorder_arg),
         inodes(inodes_arg),
         entries(std::move(cache)),
@@ -108,6 +110,7 @@ struct Shim {
         content(content_arg),
         kernel_checks(kernel_checks_arg),
         backings(mappings),
+        page_bases(base_bytes),
         descriptors(descriptor_limits),
         waits(thread_limits) {
     inodes.open_by_instance = [this](const Inode* inode) { return open_by_instance(inode); };
@@ -120,6 +123,7 @@ struct Shim {
   const Content content;     // record what is read and written
   const bool kernel_checks;  // permissions, beside the lower file system
   Backings backings;
+  PageBases page_bases;                         // of mappings through FUSE
   MappingRecorder* mapping_recorder = nullptr;  // there if the kernel tells of page faults
   PageDrops* page_drops = nullptr;              // there if mappings may be the lower files'
   const pid_t self = gettid();                  // the main thread, whose own request (there is one) is no application's

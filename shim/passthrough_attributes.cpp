@@ -126,6 +126,7 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse
                           {fd.value()});
     error = change(r.shim, fd.value(), h, *want, to_set);
   }
+  if (error == 0 && (to_set & FUSE_SET_ATTR_SIZE)) r.shim.page_bases.zeroed(ino, uint64_t(want->st_size), UINT64_MAX);
   // A refused change of the mode has closed nothing.
   if (closing && error != EPERM && error != EACCES && error != EROFS) closing->applied();
   struct statx s;

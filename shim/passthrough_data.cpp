@@ -36,6 +36,22 @@ char* thread_buffer(size_t size) {
   return buffer.memory;
 }
 
+// Whether pages of mappings are the kernel's own, and nothing but stores through mappings changes them there.
+bool merges(Shim& shim, const OpenHandle& h) { return h.maps && !shim.backings.is_lower(*h.inode); }
+
+// Writes what was stored through mappings. How much of the whole, or -1 and errno.
+ssize_t write_back(Shim& shim, uint64_t node, int fd, const char* data, size_t size, off_t offset) {
+  for (const PageBases::Run& run : shim.page_bases.stored(node, uint64_t(offset), data, size))
+    for (size_t done = 0; done < run.length;) {
+      const size_t at = run.at + done;
+      const ssize_t n = pwrite(fd, data + at, run.length - done, offset + off_t(at));
+      if (n <= 0) return at != 0 ? ssize_t(at) : n;
+      done += size_t(n);
+    }
+  shim.page_bases.written(node, uint64_t(offset), data, size);
+  return ssize_t(size);
+}
+
 void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_info* fi) {
   Request r(req, OpKind::read);
   r.op.object = r.inode(ino)->id;
@@ -56,6 +72,7 @@ void read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, fuse_file_i
   r.op.result = uint64_t(n);
   r.content(buffer, size_t(n));
   r.end(0);
+  if (fills_pages && merges(r.shim, *h)) r.shim.page_bases.given(ino, uint64_t(offset), buffer, size_t(n), size);
   fuse_reply_buf(req, buffer, size_t(n));
   if (drops) drops->filled(ino);
 }
@@ -122,7 +139,10 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* data, size_t size, off_t 
   int error;
   {
     CallerScope as_caller(r.caller, fi->writepage ? extent_to_write_back(*h, fd) : extent_to_write(r, *h, fd), {fd});
-    n = appending ? append(h, fd, direct, iov, rwf, &r.op.offset) : pwritev2(fd, &iov, 1, offset, rwf);
+    if (fi->writepage && merges(r.shim, *h))
+      n = write_back(r.shim, ino, fd, data, size, offset);
+    else
+      n = appending ? append(h, fd, direct, iov, rwf, &r.op.offset) : pwritev2(fd, &iov, 1, offset, rwf);
     error = n < 0 ? errno : 0;
   }
   if (error != 0) return r.fail(error);
@@ -173,6 +193,8 @@ void fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t len
     CallerScope as_caller(r.caller, extent_to_write(r, *h, h->fd), {h->fd});
     error = ::fallocate(h->fd, mode, offset, length) == 0 ? 0 : errno;
   }
+  if (error == 0 && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0)
+    r.shim.page_bases.zeroed(ino, uint64_t(offset), uint64_t(offset + length));
   r.fail(error);
 }
 

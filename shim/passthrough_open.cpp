@@ -103,6 +103,7 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
     fd = -EACCES;
   }
   if (fd < 0) return r.fail(-fd);
+  if (fi->flags & O_TRUNC) r.shim.page_bases.zeroed(ino, 0, UINT64_MAX);
   make_handle(r, fd, inode, fi);
   r.end(0);
   if (fuse_reply_open(req, fi) == -ENOENT) undo(r, fi);
