@@ -31,6 +31,7 @@ table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:t
 caption{text-align:left;color:var(--soft);padding:.25rem 0}
 th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:baseline;white-space:nowrap}
 th:first-child,.t td,.t th{text-align:left;white-space:normal;overflow-wrap:anywhere}
+td.w,th.w{text-align:left;white-space:normal;overflow-wrap:anywhere}
 .t thead th{overflow-wrap:normal}thead th{color:var(--soft);font-weight:600}tbody th{font-weight:500;min-width:9rem}
 figure{margin:1rem 0}svg{width:100%;height:auto;font-family:inherit}td svg,th svg{display:block;height:5px;margin-top:2px}
 text{fill:var(--fg)}.grid{stroke:var(--line)}.axis{stroke:var(--soft)}.l{stroke-width:1.8}.hit{fill:transparent}
@@ -59,6 +60,10 @@ HtmlPage::HtmlPage(std::string_view title) : title_(title) {}
 
 void HtmlPage::paragraph(std::string_view text) { body_ += "<p>" + isolated(text) + "</p>\n"; }
 
+void HtmlPage::style(std::string_view rules) { style_ += rules; }
+
+void HtmlPage::markup(std::string_view html) { body_ += html; }
+
 void HtmlPage::section(std::string_view id, std::string_view heading) {
   if (in_section_) body_ += "</section>\n";
   in_section_ = true;
@@ -76,16 +81,19 @@ void HtmlPage::tiles(const std::vector<std::pair<std::string, Cell>>& tiles) {
 
 void HtmlPage::table(const Table& t) {
   auto out = std::back_inserter(body_);
+  auto is_text = [&](size_t column) { return std::find(t.words.begin(), t.words.end(), column) != t.words.end(); };
+  if (!t.folded.empty()) body_ += "<details><summary>" + xml_text(t.folded) + "</summary>\n";
   // A scrolling element must be reachable by keyboard.
   fmt::format_to(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}{}>\n",
                  xml_text(t.caption), t.text_columns ? " class=\"t\"" : "", t.id.empty() ? "" : " id=\"" + t.id + "\"");
   fmt::format_to(out, "<caption>{}</caption>\n<thead><tr>", xml_text(t.caption));
-  for (const std::string& h : t.headings) fmt::format_to(out, "<th scope=\"col\">{}</th>", xml_text(h));
+  for (size_t i = 0; i < t.headings.size(); ++i)
+    fmt::format_to(out, "<th scope=\"col\"{}>{}</th>", is_text(i) ? " class=\"w\"" : "", xml_text(t.headings[i]));
   body_ += "</tr></thead>\n<tbody>\n";
   for (size_t r = 0; r < t.rows.size(); ++r) {
     for (size_t i = 0; i < t.rows[r].size(); ++i) {
       if (i) {
-        fmt::format_to(out, "<td>{}</td>", cell_text(t.rows[r][i]));
+        fmt::format_to(out, "<td{}>{}</td>", is_text(i) ? " class=\"w\"" : "", cell_text(t.rows[r][i]));
         continue;
       }
       fmt::format_to(out, "<tr><th scope=\"row\">{}", cell_text(t.rows[r][i]));
@@ -100,6 +108,7 @@ void HtmlPage::table(const Table& t) {
     body_ += "</tr>\n";
   }
   body_ += "</tbody></table></div>\n";
+  if (!t.folded.empty()) body_ += "</details>\n";
 }
 
 void HtmlPage::chart(const Chart& chart) {
@@ -134,11 +143,11 @@ std::string HtmlPage::finish() {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-      "<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{1}{6}</style>\n</head>\n<body>\n"
       "<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header><h1>{2}</h1>\n<nav "
       "aria-label=\"Contents\"><ul>\n{3}</ul></nav>"
       "</header>\n<main id=\"content\">\n{4}{5}</main>\n</body>\n</html>\n",
-      xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "");
+      xml_text(title_), kStyle, isolated(title_), contents_, body_, in_section_ ? "</section>\n" : "", style_);
 }
 
 }  // namespace fsr

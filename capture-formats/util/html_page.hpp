@@ -15,7 +15,11 @@ class HtmlPage {
  public:
   explicit HtmlPage(std::string_view title);
 
+  // CSS rules beside the page's own.
+  void style(std::string_view rules);
   void paragraph(std::string_view text);
+  // Markup as it is, whose texts are escaped already.
+  void markup(std::string_view html);
   // A heading, and an entry in the list of contents.
   void section(std::string_view id, std::string_view heading);
   // The first of the cells names its row. Text is escaped; columns but the first are numbers, or text where `text_columns`.
@@ -30,6 +34,8 @@ class HtmlPage {
     std::vector<std::string> headings;
     std::vector<std::vector<Cell>> rows;
     bool text_columns = false;
+    std::vector<size_t> words;  // columns of text among numbers
+    std::string folded;         // if not empty: the table shows when the reader opens this line
     // A bar behind each row's name, 0 to 1; may be empty.
     std::vector<double> bars;
     std::string id;  // may be empty
@@ -42,7 +48,7 @@ class HtmlPage {
   std::string finish();
 
  private:
-  std::string title_, contents_, body_;
+  std::string title_, style_, contents_, body_;
   bool in_section_ = false;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -41,6 +42,11 @@ bool drop_caches() {
   return bool(control << "3" << std::flush);
 }
 
+double load_now() {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load : 0;
+}
+
 class Compare {
  public:
   Compare(const Options& options, const std::vector<std::string>& command, const std::atomic<int>& stop)
@@ -51,6 +57,9 @@ class Compare {
     program_ = std::make_unique<ComparedProgram>(command[0], std::vector<std::string>(command.begin() + 1, command.end()),
                                                  options.targets);
     comparison_.added = program_->added();
+    comparison_.origin = own_origin("fsbench");
+    comparison_.files = program_->files();
+    comparison_.load_before = load_now();
     comparison_.targets = options.targets;
     comparison_.program = fmt::format("{}", fmt::join(command, " "));
     comparison_.asked = options.rounds;
@@ -68,6 +77,7 @@ class Compare {
       if (!options_.runs_all && comparison_.rounds >= kFirstLook && comparison_.all_decided()) break;
     }
     comparison_.interrupted = stop_.load() != 0;
+    comparison_.load_after = load_now();
     tell_caches();
     if (options_.json)
       fmt::print("{}\n", comparison_.json().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));

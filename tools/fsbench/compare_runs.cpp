@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -65,6 +66,19 @@ bool is_trace(const std::string& name) {
   in.read(first.data(), std::streamsize(first.size()));
   first.resize(size_t(in.gcount()));
   return looks_like_trace(first);
+}
+
+constexpr size_t kLongestText = 64 << 10;  // bytes of a file that is shown; longer ones are data
+
+// The content of a text file, or nothing.
+std::string text_of(const std::string& name) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(name, error)) return "";
+  std::ifstream in(name, std::ios::binary);
+  std::string text(kLongestText + 1, '\0');
+  in.read(text.data(), std::streamsize(text.size()));
+  text.resize(size_t(in.gcount()));
+  return text.size() > kLongestText || text.find('\0') != text.npos ? "" : text;
 }
 
 // A process whose standard output and standard error are read while it runs.
@@ -188,12 +202,35 @@ ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> argu
     if (const std::string named = first_word(arguments_, kNhfsstoneFlags); !named.empty())
       throw std::runtime_error(named +
                                ": targets stand before \"--\" only; otherwise nhfsstone would share its load between them");
+  if (name_ == "bonnie" && has(arguments_, "-d"))
+    throw std::runtime_error("bonnie -d: targets stand before \"--\" only; otherwise each run would be in one place");
+  if (name_ == "vdbench") {
+    std::string told = fmt::format("{}", fmt::join(arguments_, " "));
+    for (const NamedText& file : files()) told += "\n" + file.text;
+    if (told.find("$target") == told.npos && told.find("include=") == told.npos)
+      throw std::runtime_error(
+          "vdbench: no $target in its parameters: anchor=$target or lun=$target/NAME is where a target goes");
+  }
   auto speaks_afp = [](const std::string& target) { return target.starts_with("afp://"); };
   if (name_ == "lantest" && !has(arguments_, "--operations") && std::any_of(targets.begin(), targets.end(), speaks_afp) &&
       !std::all_of(targets.begin(), targets.end(), speaks_afp)) {
     arguments_.push_back("--operations");
     added_ = "--operations, because not all targets speak AFP";
   }
+}
+
+std::vector<NamedText> ComparedProgram::files() const {
+  std::vector<NamedText> files;
+  for (const std::string& a : arguments_) {
+    // CONFIG, --mix=CONFIG and -fCONFIG
+    std::string name = a;
+    if (a.starts_with("--"))
+      name = a.substr(std::min(a.find('='), a.size() - 1) + 1);
+    else if (a.starts_with("-"))
+      name = a.substr(std::min<size_t>(2, a.size()));
+    if (const std::string text = text_of(name); !text.empty()) files.push_back({name, text});
+  }
+  return files;
 }
 
 std::vector<std::string> ComparedProgram::command(const std::string& target, unsigned seed) const {

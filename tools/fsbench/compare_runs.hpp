@@ -10,6 +10,11 @@
 
 namespace fsr::fsbench {
 
+// A file that the program reads, such as its configuration.
+struct NamedText {
+  std::string name, text;
+};
+
 struct ProgramRun {
   std::vector<RunRow> rows;
   int status = 0;         // its exit status, 128 + N for signal N
@@ -24,6 +29,8 @@ class ComparedProgram {
   static bool is_known(const std::string& name);
   // Options that the program gets beside those that were given, and why; empty: none.
   const std::string& added() const { return added_; }
+  // The text files that its arguments name, as they are now.
+  std::vector<NamedText> files() const;
 
   // The command line that runs it on `target`; `seed` of programs that otherwise take one of the moment.
   std::vector<std::string> command(const std::string& target, unsigned seed) const;

@@ -30,6 +30,9 @@ struct ComparedRow {
 };
 
 struct Comparison {
+  Facts origin;                            // when and where, as in a results database
+  double load_before = 0, load_after = 0;  // of the last minute, on all processors of this machine
+  std::vector<NamedText> files;
   std::string program;  // the command line, without the target
   std::vector<std::string> targets;
   std::vector<std::string> through;  // for each: whose client, and through what cache

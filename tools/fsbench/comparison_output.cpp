@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
+#include <variant>
 
-#include "comparison.hpp"
-#include "util/html_page.hpp"
+#include "comparison_text.hpp"
 
 namespace fsr::fsbench {
 
+const char* const kMeaningOfValues =
+    "Values are medians; a ratio is the mean of the rounds' own, with its 95 % interval and the sign test's p.";
+const char* const kMeaningOfVerdict =
+    "Where there is no difference, a verdict says otherwise in at most 5 % of all comparisons, whatever their rows and rounds.";
+
 namespace {
 
-char letter(size_t target) { return char('A' + target); }
-
 std::string rate_text(double rate) { return fmt::format("{:.{}f}", rate, rate >= 100 ? 0 : rate >= 1 ? 2 : 4); }
-
-std::string interval_text(const PairedRatio& paired) {
-  return paired.rounds > 1 ? fmt::format("{:.3f} to {:.3f}", paired.low, paired.high) : "-";
-}
-
-double median_of(const ComparedRow& row, size_t target) {
-  std::vector<double> rates = row.rates[target];
-  std::erase(rates, 0.0);
-  return median(rates);
-}
 
 // A printed line that compares a target with the first.
 struct Line {
@@ -34,20 +25,13 @@ struct Line {
 };
 
 Line line_of(const ComparedRow& row, size_t target, bool decided) {
-  const std::vector<RatePair> pairs = row.pairs(target);
   const PairedRatio paired = row.ratio_of_values(target);
   Line line{row.name, row.unit, rate_text(median_of(row, 0)), rate_text(median_of(row, target)), "-", "-", "-", ""};
-  if (pairs.empty()) {
-    line.verdict = fmt::format("measured on {} alone", letter(row.rates[0].empty() ? target : 0));
-    return line;
-  }
+  line.verdict = verdict_text(row, target, decided);
+  if (row.pairs(target).empty()) return line;
   line.ratio = fmt::format("{:.3f}", paired.ratio);
   line.interval = interval_text(paired);
   line.sign = fmt::format("{:.3f}", paired.sign_p);
-  if (row.has_offered_load(target))
-    line.verdict = "offered load, kept by both";
-  else
-    line.verdict = (decided ? fmt::format("{} is ", letter(target)) : "") + verdict_words(pairs, decided);
   return line;
 }
 
@@ -63,22 +47,46 @@ std::vector<std::string> facts_of(const Comparison& c) {
     lines.push_back(fmt::format("{}: {} ({})", letter(i), c.targets[i], c.through[i]));
   lines.push_back("Program: " + c.program);
   if (!c.added.empty()) lines.push_back("Added: " + c.added);
-  std::string order;
-  for (size_t i = 0; i < c.targets.size(); ++i) order += letter(i);
-  lines.push_back(fmt::format(
-      "Rounds: {}{}{}; {}", c.rounds,
-      c.rounds < c.asked && !c.interrupted && c.broken.empty() ? fmt::format(" of {}, as every rate is decided", c.asked) : "",
-      order.size() > 1 ? fmt::format(", {} and {} in turn", order, std::string(order.rbegin(), order.rend())) : "", c.caches));
+  lines.push_back("Rounds: " + rounds_text(c));
   if (c.targets.size() == 1) return lines;
-  lines.push_back("Values are medians; a ratio is the mean of the rounds' own, with its 95 % interval and the sign test's p.");
-  lines.push_back("Of times (ms) less is faster.");
-  lines.push_back(
-      "Where there is no difference, a verdict says otherwise in at most 5 % of all comparisons, whatever their rows and "
-      "rounds.");
+  lines.insert(lines.end(), {kMeaningOfValues, "Of times (ms) less is faster.", kMeaningOfVerdict});
   return lines;
 }
 
+// Facts of a run, under the same names as in a results database.
+nlohmann::json json_of(const Facts& facts) {
+  nlohmann::json object = nlohmann::json::object();
+  for (const auto& [name, value] : facts) std::visit([&, &name = name](const auto& v) { object[name] = v; }, value);
+  return object;
+}
+
 }  // namespace
+
+std::string interval_text(const PairedRatio& paired) {
+  return paired.rounds > 1 ? fmt::format("{:.3f} to {:.3f}", paired.low, paired.high) : "-";
+}
+
+double median_of(const ComparedRow& row, size_t target) {
+  std::vector<double> rates = row.rates[target];
+  std::erase(rates, 0.0);
+  return median(rates);
+}
+
+std::string verdict_text(const ComparedRow& row, size_t target, bool decided) {
+  const std::vector<RatePair> pairs = row.pairs(target);
+  if (pairs.empty()) return fmt::format("measured on {} alone", letter(row.rates[0].empty() ? target : 0));
+  if (row.has_offered_load(target)) return "offered load, kept by both";
+  return (decided ? fmt::format("{} is ", letter(target)) : "") + verdict_words(pairs, decided);
+}
+
+std::string rounds_text(const Comparison& c) {
+  std::string order;
+  for (size_t i = 0; i < c.targets.size(); ++i) order += letter(i);
+  return fmt::format(
+      "{}{}{}; {}", c.rounds,
+      c.rounds < c.asked && !c.interrupted && c.broken.empty() ? fmt::format(" of {}, as every rate is decided", c.asked) : "",
+      order.size() > 1 ? fmt::format(", {} and {} in turn", order, std::string(order.rbegin(), order.rend())) : "", c.caches);
+}
 
 std::string Comparison::text() const {
   std::string all;
@@ -108,38 +116,6 @@ std::string Comparison::text() const {
   return all;
 }
 
-std::string Comparison::html() const {
-  HtmlPage page("Comparison of targets");
-  for (const std::string& fact : facts_of(*this)) page.paragraph(fact);
-  if (targets.size() == 1) {
-    HtmlPage::Table table;
-    table.headings = {"What", "Unit", "Median", "Lowest", "Highest"};
-    table.text_columns = true;
-    for (const ComparedRow& row : rows) {
-      const std::vector<std::string> cells = cells_of(row);
-      table.rows.emplace_back(cells.begin(), cells.end());
-    }
-    page.table(table);
-  }
-  const std::vector<std::vector<bool>> shown = decisions();
-  for (size_t target = 1; target < targets.size(); ++target) {
-    const std::string a(1, letter(0)), b(1, letter(target));
-    page.section("against-" + b, targets[target] + " against " + targets[0]);
-    HtmlPage::Table table;
-    table.caption = b + " against " + a;
-    table.headings = {"What", "Unit", a, b, b + "/" + a, "95 % interval", "Sign test", "Verdict"};
-    table.text_columns = true;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const Line l = line_of(rows[i], target, shown[i][target - 1]);
-      table.rows.push_back({l.name, l.unit, l.first, l.second, l.ratio, l.interval, l.sign, l.verdict});
-    }
-    page.table(table);
-  }
-  if (!complaints.empty()) page.section("complaints", "Runs that did not end well");
-  for (const std::string& complaint : complaints) page.paragraph(complaint);
-  return page.finish();
-}
-
 nlohmann::json Comparison::json() const {
   nlohmann::json list = nlohmann::json::array();
   const std::vector<std::vector<bool>> shown = decisions();
@@ -164,17 +140,22 @@ nlohmann::json Comparison::json() const {
     }
     list.push_back(entry);
   }
+  nlohmann::json where = json_of(origin);
+  where["load_before"] = load_before;
+  where["load_after"] = load_after;
+  nlohmann::json contents = nlohmann::json::object();
+  for (const NamedText& file : files) contents[file.name] = file.text;
   return {{"program", program},       {"targets", targets},         {"through", through}, {"caches", caches},
           {"added", added},           {"rounds", rounds},           {"asked", asked},     {"rows", list},
-          {"complaints", complaints}, {"interrupted", interrupted}, {"broken", broken}};
+          {"complaints", complaints}, {"interrupted", interrupted}, {"broken", broken},   {"environment", where},
+          {"files", contents}};
 }
 
 void Comparison::database(ResultsDatabase& results) const {
-  const std::time_t now = std::time(nullptr);
-  results.begin_run({{"label", std::string("compare")},
-                     {"started", fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(now))},
-                     {"command", program},
-                     {"target", fmt::format("{}", fmt::join(targets, " "))}});
+  Facts run = origin;
+  run.insert(run.end(),
+             {{"label", std::string("compare")}, {"input", program}, {"target", fmt::format("{}", fmt::join(targets, " "))}});
+  results.begin_run(run);
   for (const ComparedRow& row : rows)
     for (size_t target = 0; target < targets.size(); ++target)
       for (size_t round = 0; round < row.rates[target].size(); ++round)

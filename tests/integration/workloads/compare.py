@@ -52,7 +52,22 @@ def outputs():
     with open("page.html", encoding="utf-8") as page:
         text = page.read()
     case("the page has them", verdict in text and "put_block" in text and "95 % interval" in text, text[:300])
+    page_holds(text, result)
     case("a page is not overwritten", compare("a", "memory:", "--html", "page.html", *LITTLE).returncode == 2)
+
+
+def page_holds(text, result):
+    """Each value of each round with its separators, a bar for each row, and the circumstances."""
+    case("the page: targets are named in its headings", "<h1><bdi>bonnie: B, memory:, against A, a</bdi></h1>" in text
+         and '<h2 id="against-B-h">B, memory: against A, a</h2>' in text, text[:600])
+    bars = re.findall(r'<rect class="box [a-z]+" x="([0-9.]+)"[^>]* width="([0-9.]+)"', text)
+    case("the page: a bar for each row, within the picture", len(bars) == len(result["rows"]) and all(float(x) + float(w) <= 100.11 for x, w in bars), bars)
+    cells = re.findall(r"<td[^>]*><bdi>([^<]*)</bdi></td>", text)
+    values = [f"{v:,.0f}" if v >= 100 else f"{v:.2f}" for row in result["rows"] for rates in row["rates"] for v in rates if v >= 1]
+    case("the page: the values of each round", all(value in cells for value in values), [v for v in values if v not in cells])
+    where = result["environment"]
+    case("the page: host, kernel, processor, program and date", all(str(where[key]) in text for key in ("host", "kernel", "cpu", "program", "started")), where)
+    case("the page: nothing from elsewhere, no script", "<script" not in text and "://" not in text and "default-src 'none'" in text, text[:300])
 
 
 def no_difference():
@@ -68,8 +83,11 @@ def no_difference():
 def every_program():
     with open("p.pm", "w", encoding="ascii") as config:
         config.write("set transactions 500\nset location /nowhere\nrun\n")
+    compare("memory:", "memory:", "--rounds", "1", "--html", "config.html", "--", "postmark", "p.pm")
+    with open("config.html", encoding="utf-8") as page:
+        case("the page has what the program was configured by", "<pre>set transactions 500\nset location /nowhere\nrun\n</pre>" in page.read())
     run(f"{BUILD}/shim/fsshim", "capture", "a", "-o", "t.zst", "--", "sh", "-c", "for i in 1 2 3 4; do echo $i >a/$i; cat a/$i; rm a/$i; done")
-    for program, row in ((["postmark", "p.pm"], "transactions"), (["nhfsstone", "-l", "5000", "-c", "500"], "calls"),
+    for program, row in ((["postmark", "p.pm"], "transactions"), (["nhfsstone", "-l", "5000", "-c", "500"], "getattr"),
                          (["fsreplay", "t.zst", "--timing", "asap"], "write"), (["fsreplay", "mix:nhfsstone", "--calls", "500"], "read")):
         name = " ".join(program[:2])
         os.mkdir("b")
@@ -116,6 +134,9 @@ def percentiles_and_loads():
 def refusals():
     for name, targets, program, line in (
             ("a target of the program's own", ["memory:", "a"], ["nhfsstone", "-l", "100", "-c", "100", "a/x"], 'a/x: targets stand before "--" only'),
+            ("bonnie in a place of its own", ["memory:", "a"], [*LITTLE[1:], "-d", "a"], 'bonnie -d: targets stand before "--" only'),
+            ("vdbench that goes to no target", ["memory:", "a"], ["vdbench", "-", "fsd=f,anchor=a,files=2,size=4k", "fwd=w,fsd=f", "rd=r,fwd=w,elapsed=1"],
+             "vdbench: no $target in its parameters"),
             ("postmark without CONFIG", ["memory:", "a"], ["postmark", "--streams", "2"], "postmark: expected CONFIG, the file of its commands")):
         done = compare(*targets, "--", *program)
         case(f"{name}: refused before anything is measured", done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a comparison: the verdict, bars of all rows, the values of each round, and how it was measured.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "comparison_text.hpp"
+#include "util/chart.hpp"
+#include "util/html_page.hpp"
+#include "util/ratio_bars.hpp"
+#include "util/units.hpp"
+
+namespace fsr::fsbench {
+
+namespace {
+
+constexpr std::string_view kStyle = R"(
+.sub,.note{color:var(--soft);font-size:.88rem}.note{max-width:46rem}
+.verdict{border-left:5px solid var(--soft);background:var(--tile);padding:.6rem 1rem;margin:.9rem 0}.verdict .v{font-size:1.1rem;font-weight:600}
+.verdict.all{border-color:#0a7358}.verdict.none{border-color:#b3300c}
+.small{display:grid;grid-template-columns:repeat(auto-fill,minmax(17rem,1fr));gap:.4rem 1.2rem}.small figure{margin:.4rem 0}
+.small .wide{display:block}
+.env{display:grid;grid-template-columns:9rem 1fr;gap:.1rem .8rem;font-size:.9rem;margin:.6rem 0}.env div{display:contents}
+.env dd{font-size:inherit}pre{background:var(--tile);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem}
+@media (max-width:34rem){.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}}
+)";
+
+// With separators, and as many digits as people compare.
+std::string number_text(double value) {
+  if (value >= 100 && value < 1e18) return format_count(uint64_t(std::llround(value)));
+  return fmt::format("{:.{}f}", value, value >= 1 ? 2 : 4);
+}
+std::string ratio_text(double ratio) { return fmt::format("{:.3g}", ratio); }
+
+std::string named(const Comparison& c, size_t target) { return fmt::format("{}, {}", letter(target), c.targets[target]); }
+std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
+  const PairedRatio values = row.ratio_of_values(target), speeds = paired_ratio(row.pairs(target));
+  RatioBar bar{.name = row.name, .unit = row.unit};
+  bar.first = row.rates[0].empty() ? "-" : number_text(median_of(row, 0));
+  bar.second = row.rates[target].empty() ? "-" : number_text(median_of(row, target));
+  bar.verdict = verdict_text(row, target, decided);
+  constexpr std::string_view kUndecided = "no difference that could be shown";
+  if (bar.verdict.starts_with(kUndecided)) bar.verdict.replace(0, kUndecided.size(), "not decided");
+  bar.decided = decided;
+  bar.ratio = values.rounds ? ratio_text(values.ratio) : "-";
+  if (values.rounds > 1) bar.interval = fmt::format("{} to {}", ratio_text(values.low), ratio_text(values.high));
+  bar.middle = speeds.ratio;
+  if (speeds.rounds > 1) bar.low = speeds.low, bar.high = speeds.high;
+  for (const RatePair& pair : row.pairs(target)) bar.rounds.push_back(pair.second / pair.first);
+  return bar;
+}
+
+class PageOfComparison {
+ public:
+  explicit PageOfComparison(const Comparison& comparison)
+      : c_(comparison), shown_(comparison.decisions()), page_(title(comparison)) {
+    page_.style(kRatioBarStyle);
+    page_.style(kStyle);
+  }
+
+  std::string text() {
+    sub();
+    for (size_t target = 1; target < c_.targets.size(); ++target) verdict(target);
+    if (c_.targets.size() == 1) medians();
+    for (size_t target = 1; target < c_.targets.size(); ++target) rows(target);
+    rounds();
+    if (!c_.complaints.empty()) page_.section("complaints", "Runs that did not end well");
+    for (const std::string& complaint : c_.complaints) page_.paragraph(complaint);
+    measured();
+    return page_.finish();
+  }
+
+ private:
+  static std::string title(const Comparison& c) {
+    if (c.targets.size() == 1) return fmt::format("{} on {}", first_word(c.program), c.targets[0]);
+    std::vector<std::string> others;
+    for (size_t i = 1; i < c.targets.size(); ++i) others.push_back(named(c, i));
+    return fmt::format("{}: {}, against {}", first_word(c.program), fmt::join(others, "; "), named(c, 0));
+  }
+
+  void note(std::string_view text) { page_.markup("<p class=\"note\">" + xml_text(text) + "</p>\n"); }
+
+  std::string origin(std::string_view name) const {
+    for (const auto& [key, value] : c_.origin)
+      if (key == name) return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+    return "";
+  }
+
+  void sub() {
+    page_.markup(fmt::format("<p class=\"sub\">{} UTC · {} rounds · {}</p>\n", xml_text(origin("started")), c_.rounds,
+                             xml_text(c_.program)));
+  }
+
+  // Says how the comparison ended for one target: rates that are decided either way, and those that are not.
+  void verdict(size_t target) {
+    std::vector<std::string> faster, slower, open;
+    unsigned times = 0, decided_times = 0;
+    for (size_t i = 0; i < c_.rows.size(); ++i) {
+      const ComparedRow& row = c_.rows[i];
+      if (!row.is_judged(target)) continue;
+      if (row.is_time) {
+        ++times;
+        decided_times += shown_[i][target - 1];
+      } else if (!shown_[i][target - 1])
+        open.push_back(row.name);
+      else
+        (paired_ratio(row.pairs(target)).ratio > 1 ? faster : slower).push_back(row.name);
+    }
+    const size_t decided = faster.size() + slower.size();
+    const char b = letter(target);
+    std::string_view sort = "none", words = "✗ Nothing can be said.";
+    if (decided && open.empty())
+      sort = "all", words = "✓ Every rate is decided.";
+    else if (decided)
+      sort = "some", words = "∼ Some rates are decided.";
+    else if (!open.empty())
+      sort = "some", words = "∼ No difference that could be shown.";
+    page_.markup(fmt::format("<div class=\"verdict {}\"><p class=\"v\">{}{}</p>", sort,
+                             c_.targets.size() > 2 ? fmt::format("{}: ", b) : "", words));
+    for (const auto& [what, names] : {std::pair{fmt::format("Faster on {}", b), faster},
+                                      {fmt::format("Slower on {}", b), slower},
+                                      {std::string("Not decided"), open}})
+      if (!names.empty()) page_.markup(fmt::format("<p>{}: {}.</p>", what, xml_text(fmt::format("{}", fmt::join(names, ", ")))));
+    if (times) page_.markup(fmt::format("<p>Response times: {} of {} decided.</p>", decided_times, times));
+    page_.markup("</div>\n");
+  }
+
+  void medians() {
+    page_.section("rows", "Every row");
+    HtmlPage::Table table{.caption = "Of all rounds", .headings = {"what", "unit", "median", "lowest", "highest"}, .words = {1}};
+    for (const ComparedRow& row : c_.rows) {
+      const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
+      table.rows.push_back({row.name, row.unit, number_text(median_of(row, 0)), number_text(*low), number_text(*high)});
+    }
+    page_.table(table);
+  }
+
+  void rows(size_t target) {
+    const std::string a(1, letter(0)), b(1, letter(target));
+    page_.section("against-" + b, fmt::format("{} against {}", named(c_, target), named(c_, 0)));
+    note(
+        "A bar is the 95 % interval of the ratio; its mark is the mean of the rounds' own ratios, which are the dots. A filled "
+        "bar "
+        "is a difference that is shown. The scale is logarithmic.");
+    RatioBars bars{.first = a, .second = b, .groups = {{"Rates", {}}, {"Response times: to the right, shorter", {}}}};
+    HtmlPage::Table table{.caption = b + " against " + a,
+                          .headings = {"what", "unit", a, b, b + "∕" + a, "95 % interval", "sign test", "verdict"},
+                          .words = {1, 7},
+                          .folded = "These values as a table"};
+    for (size_t i = 0; i < c_.rows.size(); ++i) {
+      const ComparedRow& row = c_.rows[i];
+      const RatioBar bar = bar_of(row, target, shown_[i][target - 1]);
+      const PairedRatio paired = row.ratio_of_values(target);
+      bars.groups[row.is_time].bars.push_back(bar);
+      table.rows.push_back({bar.name, bar.unit, bar.first, bar.second, paired.rounds ? fmt::format("{:.3f}", paired.ratio) : "-",
+                            interval_text(paired), fmt::format("{:.3f}", paired.sign_p), verdict_text(row, target, bar.decided)});
+    }
+    page_.markup(ratio_bars_html(bars));
+    page_.table(table);
+  }
+
+  void rounds() {
+    page_.section("rounds", "Every round");
+    note("In the order in which they ran: drift, warming caches and outliers show here. The scale is logarithmic.");
+    HtmlPage::Table table{.caption = "Values of each round", .headings = {"what", "unit", "of"}, .words = {1}};
+    table.folded = "These values as a table";
+    for (unsigned round = 1; round <= c_.rounds; ++round) table.headings.push_back(fmt::format("{}", round));
+    page_.markup("<div class=\"small\">\n");
+    for (const ComparedRow& row : c_.rows) {
+      Chart chart{.title = row.name + ", " + row.unit, .x_label = "round", .y_label = row.unit, .log_y = true};
+      chart.width = 360;
+      chart.height = 190;
+      chart.x_text = [](double round) { return round >= 1 && round == std::floor(round) ? fmt::format("{}", round) : ""; };
+      chart.y_text = [](double value) {
+        return fmt::format("{}", value >= 1 ? format_count(uint64_t(value)) : number_text(value));
+      };
+      for (size_t target = 0; target < c_.targets.size(); ++target) {
+        ChartSeries series{std::string(1, letter(target)), {}};
+        std::vector<HtmlPage::Cell> cells = {row.name, row.unit, series.name};
+        for (size_t round = 0; round < c_.rounds; ++round) {
+          const double value = round < row.rates[target].size() ? row.rates[target][round] : 0;
+          cells.emplace_back(value > 0 ? number_text(value) : "-");
+          if (value > 0) series.points.push_back({double(round + 1), value});
+        }
+        table.rows.push_back(cells);
+        chart.series.push_back(std::move(series));
+      }
+      page_.markup("<figure>" + chart_svg(chart, false) + "</figure>\n");
+    }
+    page_.markup("</div>\n");
+    page_.table(table);
+  }
+
+  void measured() {
+    page_.section("env", "How it was measured");
+    std::vector<std::pair<std::string, std::string>> facts;
+    for (size_t i = 0; i < c_.targets.size(); ++i)
+      facts.emplace_back(std::string(1, letter(i)), fmt::format("{} ({})", c_.targets[i], c_.through[i]));
+    facts.insert(facts.end(), {{"program", c_.program}, {"added", c_.added}, {"rounds", rounds_text(c_)}});
+    if (c_.targets.size() > 1) facts.insert(facts.end(), {{"values", kMeaningOfValues}, {"verdicts", kMeaningOfVerdict}});
+    facts.insert(facts.end(),
+                 {{"measured by", origin("program")},
+                  {"started", origin("started") + " UTC"},
+                  {"host", origin("host")},
+                  {"kernel", origin("kernel")},
+                  {"processors", fmt::format("{} × {}", origin("cpus"), origin("cpu"))},
+                  {"load", fmt::format("{:.2f} before, {:.2f} after (mean of a minute)", c_.load_before, c_.load_after)},
+                  {"directory", fmt::format("{} ({})", origin("directory"), origin("directory_mount"))}});
+    std::string list = "<dl class=\"env\">\n";
+    for (const auto& [what, value] : facts)
+      if (!value.empty()) list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", xml_text(what), xml_text(value));
+    page_.markup(list + "</dl>\n");
+    for (const NamedText& file : c_.files) {
+      std::string lines;
+      for (size_t at = 0; at < file.text.size();) {
+        const size_t end = std::min(file.text.find('\n', at), file.text.size());
+        lines += xml_text(file.text.substr(at, end - at)) + "\n";
+        at = end + 1;
+      }
+      page_.markup(fmt::format("<h3>{}</h3>\n<pre>{}</pre>\n", xml_text(file.name), lines));
+    }
+  }
+
+  const Comparison& c_;
+  const std::vector<std::vector<bool>> shown_;
+  HtmlPage page_;
+};
+
+}  // namespace
+
+std::string Comparison::html() const { return PageOfComparison(*this).text(); }
+
+}  // namespace fsr::fsbench
