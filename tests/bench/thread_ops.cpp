@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// thread_ops URL THREADS [ROUNDS]: what a thread costs. In each round three loops read 4 KiB from anywhere in a file, a fifth of a
-// second each, and count and time every read: THREADS threads on one worker of a runner; the same requests submitted to a session
-// by hand; on file: also pread(2), and preadv2(2) with RWF_NOWAIT. Prints the median of the rounds in operations a second, and of
-// their ratios.
+// thread_ops URL THREADS [ROUNDS]: what a thread costs. In each round three loops read 4 KiB from anywhere in a file, a fifth of
+// a second each, and count and time every read: THREADS threads on one worker of a runner; the same requests submitted to a
+// session by hand; on file: also pread(2), and preadv2(2) with RWF_NOWAIT. Prints the median of the rounds in operations a
+// second, and of their ratios.
 #include <sys/uio.h>
 #include <unistd.h>
 
