@@ -133,7 +133,7 @@ void ImportTree::teach(NodeId id, const Op& like, ImportSink& sink) {
     op.who = like.who;
     op.parent = node(n.parent).object;
     op.name = n.name;
-    // An object with entries must be a directory; its permissions are unknown.
+    // An object that was used as a directory is one; its permissions are unknown.
     Attr attr{.valid = kAttrMode, .mode = S_IFDIR | 0755};
     if (n.type == S_IFDIR) op.attr = &attr;
     sink.add(op);
