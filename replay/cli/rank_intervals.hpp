@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/in_step.hpp"
+#include "cluster/round_merger.hpp"
 #include "measure/interval.hpp"
 #include "report/time_series.hpp"
 
@@ -62,7 +62,7 @@ class LiveIntervals {
   void tell(bool left, const RankInterval::Tell& tell);
 
  private:
-  InStep<RankInterval> in_step_;
+  RoundMerger<RankInterval> in_step_;
   RankInterval::Told told_;
 };
 

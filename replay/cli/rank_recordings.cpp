@@ -122,7 +122,7 @@ std::vector<int> collect_recordings(Cluster& cluster, const std::string& own) {
     const ssize_t n = file ? read(file.get(), piece.data(), piece.size()) : -1;
     piece.resize(size_t(std::max<ssize_t>(n, 0)));
     if (n < 0 && why.empty()) why = fmt::format("{}: {}", own, strerror(errno));
-    const std::vector<std::string> pieces = cluster.collect(piece);
+    const std::vector<std::string> pieces = cluster.gather(piece);
     more = false;
     for (unsigned rank = 0; rank < pieces.size(); ++rank) {
       more = more || !pieces[rank].empty();
@@ -133,7 +133,7 @@ std::vector<int> collect_recordings(Cluster& cluster, const std::string& own) {
         why = e.what();
       }
     }
-    more = !cluster.tell(more ? "y" : "").empty();
+    more = !cluster.broadcast(more ? "y" : "").empty();
   }
   why = cluster.first_failure(why);
   if (!why.empty()) throw std::runtime_error(why);

@@ -72,7 +72,7 @@ RankRow load_row(ByteReader& in, unsigned rank, const std::string& host) {
 void compare_after(Cluster& cluster, std::vector<RankRow>& rows) {
   ByteWriter mine;
   save_offset(mine, cluster.compare_clocks());
-  const std::vector<std::string> all = cluster.collect(mine.view());
+  const std::vector<std::string> all = cluster.gather(mine.view());
   if (cluster.root()) rows[0].clock.after = rows[0].clock.before;
   for (unsigned rank = 1; rank < all.size(); ++rank) {
     ByteReader in(all[rank]);
@@ -203,7 +203,7 @@ static void add_aftermath(Report& report, const std::string& lost) {
 }
 
 bool gather_results(Cluster& cluster, Input& input, Report& report, RankIntervals intervals, RankClock clock) {
-  const auto [parts, lost] = cluster.collect_left(save_part(input, report, intervals, clock));
+  const auto [parts, lost] = cluster.gather_left(save_part(input, report, intervals, clock));
   std::vector<RankRow> rows = {{.rank = 0,
                                 .host = cluster.hosts()[0],
                                 .result = report.result,

@@ -123,7 +123,7 @@ std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
 double Replay::of_root(double value) {
   ByteWriter out;
   out.u64(std::bit_cast<uint64_t>(value));
-  const std::string told = cluster.tell(out.view());
+  const std::string told = cluster.broadcast(out.view());
   return std::bit_cast<double>(ByteReader(told).u64());
 }
 

@@ -110,7 +110,7 @@ void Replay::merge_recordings() {
       .header = recording_header(), .initial = input->before(), .ids_differ = input->ids_differ(), .began = {}};
   ByteWriter began;
   began.svarint(report.result.began - rank_clock.start);
-  for (const std::string& told : cluster.collect(began.view())) plan.began.push_back(ByteReader(told).svarint());
+  for (const std::string& told : cluster.gather(began.view())) plan.began.push_back(ByteReader(told).svarint());
   if (!plan.began.empty())
     for (const int64_t first = std::ranges::min(plan.began); int64_t & at : plan.began) at -= first;
   std::vector<int> files = collect_recordings(cluster, own);
@@ -172,9 +172,9 @@ void Replay::follow_ranks(bool left) {
 }
 
 void Replay::give_sign_of_life() {
-  if (cluster.size() == 1 || clock.now() < alive_at_ + cluster.beat()) return;
+  if (cluster.size() == 1 || clock.now() < alive_at_ + cluster.heartbeat_interval()) return;
   alive_at_ = clock.now();
-  cluster.alive();
+  cluster.send_heartbeat();
 }
 
 void Replay::gather() {
@@ -202,7 +202,7 @@ void Replay::end_without(const LostRank& lost) {
 bool Replay::over(bool mine) {
   if (!whole_) return true;
   try {
-    return cluster.any(mine || stop.load() != 0);
+    return cluster.any_of_ranks(mine || stop.load() != 0);
   } catch (const LostRank& e) {
     end_without(e);
     return true;
@@ -333,7 +333,7 @@ int Replay::play() {
   };
   try {
     const int status = !command.find_scale.empty() ? play_search() : command.repeat > 1 ? play_repeats() : play_rounds();
-    if (command.cleanup && whole_) cluster.meet();  // nobody works in the tree any more
+    if (command.cleanup && whole_) cluster.barrier();  // nobody works in the tree any more
     clean_up();
     return failed_afterwards ? 1 : status;
   } catch (...) {

@@ -42,7 +42,7 @@ void refuse_swapped(const CommandLine& c) {
 
 // Collective: all ranks have the root's input under its name.
 void check_input(Replay& replay) {
-  const std::string mine = replay.input->identity(), of_root = replay.cluster.tell(mine);
+  const std::string mine = replay.input->identity(), of_root = replay.cluster.broadcast(mine);
   replay.on_all([&] {
     if (mine != of_root)
       throw std::runtime_error(

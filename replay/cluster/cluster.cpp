@@ -10,30 +10,30 @@
 
 #include "base/clock.hpp"
 #include "cluster/forked.hpp"
-#include "cluster/launched.hpp"
-#include "cluster/star.hpp"
+#include "cluster/launcher_info.hpp"
+#include "cluster/star_cluster.hpp"
 #include "trace/bytes.hpp"
 #include "util/environment.hpp"
 
 namespace fsr {
 
-void Cluster::meet() {
-  collect("");
-  tell("");
+void Cluster::barrier() {
+  gather("");
+  broadcast("");
 }
 
-bool Cluster::any(bool mine) {
-  const std::vector<std::string> answers = collect(mine ? "y" : "");
+bool Cluster::any_of_ranks(bool mine) {
+  const std::vector<std::string> answers = gather(mine ? "y" : "");
   const bool somewhere = std::any_of(answers.begin(), answers.end(), [](const std::string& answer) { return !answer.empty(); });
-  return !tell(somewhere ? "y" : "").empty();
+  return !broadcast(somewhere ? "y" : "").empty();
 }
 
 std::string Cluster::first_failure(std::string_view mine) {
-  const std::vector<std::string> failures = collect(mine);
+  const std::vector<std::string> failures = gather(mine);
   std::string first;
   for (unsigned rank = 0; rank < failures.size() && first.empty(); ++rank)
     if (!failures[rank].empty()) first = (size() == 1 ? "" : name_of(rank) + ": ") + failures[rank];
-  return tell(first);
+  return broadcast(first);
 }
 
 void Cluster::on_all(const std::function<void()>& step) {
@@ -63,7 +63,7 @@ struct NotJoined : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::unique_ptr<Transport> join(const Launch& started) {
+std::unique_ptr<Transport> join(const LauncherInfo& started) {
   try {
     return join_launched(started);
   } catch (const std::runtime_error& e) {
@@ -75,18 +75,18 @@ std::unique_ptr<Transport> join(const Launch& started) {
 }  // namespace
 
 std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options) {
-  const Launch started = launch();
+  const LauncherInfo started = launch();
   if (started.size > 1 && options.ranks > 1)
     throw std::runtime_error(fmt::format("{} ranks were started by a launcher already, each of which would start {} with --ranks",
                                          started.size, options.ranks));
-  return std::make_unique<Star>(started.size > 1 ? join(started) : fork_ranks(options), options.patience);
+  return std::make_unique<StarCluster>(started.size > 1 ? join(started) : fork_ranks(options), options.patience);
 }
 
 int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead) {
-  cluster.collect("");
+  cluster.gather("");
   ByteWriter start;
   start.svarint(MonotonicClock().now() + lead);
-  const std::string told = cluster.tell(start.view());
+  const std::string told = cluster.broadcast(start.view());
   return ByteReader(told).svarint() + own.offset;
 }
 
@@ -94,11 +94,11 @@ int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead) {
 static void check_same(Cluster& cluster, const std::string& what) {
   std::string differs;
   const std::string mine = fmt::format("version {}, {}", FSR_VERSION, what);
-  const std::vector<std::string> all = cluster.collect(mine);
+  const std::vector<std::string> all = cluster.gather(mine);
   for (unsigned rank = 0; rank < all.size() && differs.empty(); ++rank)
     if (all[rank] != mine)
       differs = fmt::format("{} was started otherwise: {}; {}: {}", cluster.name_of(rank), all[rank], cluster.name_of(0), mine);
-  differs = cluster.tell(differs);
+  differs = cluster.broadcast(differs);
   if (!differs.empty()) throw std::runtime_error(differs);
 }
 
@@ -119,7 +119,7 @@ int on_ranks(const ClusterOptions& options, const std::string& what, const std::
 }
 
 void refuse_launcher() {
-  const Launch started = launch();
+  const LauncherInfo started = launch();
   if (started.size <= 1) return;
   if (started.rank != 0) _exit(0);
   throw std::runtime_error(

@@ -32,37 +32,37 @@ struct ClockOffset {
 class Cluster {
  public:
   virtual ~Cluster() = default;
-  virtual unsigned rank() const = 0;                                    // not collective
-  virtual unsigned size() const = 0;                                    // not collective
-  virtual const std::vector<std::string>& hosts() const = 0;            // by rank; not collective
-  virtual std::vector<std::string> collect(std::string_view mine) = 0;  // on the root: of all, by rank; elsewhere nothing
-  // As collect(), from those that are still there: nobody is waited for longer than the patience, and the root does not throw for
+  virtual unsigned rank() const = 0;                                   // not collective
+  virtual unsigned size() const = 0;                                   // not collective
+  virtual const std::vector<std::string>& hosts() const = 0;           // by rank; not collective
+  virtual std::vector<std::string> gather(std::string_view mine) = 0;  // on the root: of all, by rank; elsewhere nothing
+  // As gather(), from those that are still there: nobody is waited for longer than the patience, and the root does not throw for
   // the others. Where one is lost, they throw in what they call next.
-  struct Gathered {
+  struct GatherResult {
     std::vector<std::optional<std::string>> by_rank;
     std::string lost;  // the ranks without a text and why, one line
   };
-  virtual Gathered collect_left(std::string_view mine) = 0;
-  virtual std::string tell(std::string_view of_root) = 0;
+  virtual GatherResult gather_left(std::string_view mine) = 0;
+  virtual std::string broadcast(std::string_view of_root) = 0;
   // This rank's. Cristian's method: of 64 questions the one that was answered fastest; its error is half the time that took.
   virtual ClockOffset compare_clocks() = 0;
   // Not collective: what this rank tells the root at a time of its own. On the root, take() is the next that has come, and whose.
   // What a rank posted comes before what it says later, in order.
   virtual void post(std::string_view mine) = 0;
   virtual std::optional<std::pair<unsigned, std::string>> take() = 0;
-  // Not collective: this rank is busy, and will come. To be called about every beat() ns during long work.
-  virtual void alive() = 0;
+  // Not collective: this rank is busy, and will come. To be called about every heartbeat_interval() ns during long work.
+  virtual void send_heartbeat() = 0;
   // Not collective: a look at what has come, without waiting. Throws LostRank where the root is lost, or has told of one that is.
   virtual void listen() = 0;
   // From any thread: whether the root may have given this rank up, which gave no sign of life for too long since its last
-  // collect(): it was stopped, or had no processor. What it makes from then on would stay behind the others, which have cleaned
+  // gather(): it was stopped, or had no processor. What it makes from then on would stay behind the others, which have cleaned
   // up.
   virtual bool overdue() const = 0;
-  virtual int64_t beat() const = 0;
+  virtual int64_t heartbeat_interval() const = 0;
 
   bool root() const { return rank() == 0; }
-  void meet();          // goes on when all have come
-  bool any(bool mine);  // whether it is so on some rank
+  void barrier();                // goes on when all have come
+  bool any_of_ranks(bool mine);  // whether it is so on some rank
   // What keeps the first rank that has such a reason from going on, with its name; nothing when `mine` is empty on all.
   std::string first_failure(std::string_view mine);
   // What fails on one rank fails on all: throws std::runtime_error with the first one's reason.

@@ -85,14 +85,14 @@ void messages(int argc, char** argv) {
     options.ranks = unsigned(atoi(argv[i]));
     on_ranks(options, "", [&](Cluster& cluster) {
       MonotonicClock clock;
-      cluster.meet();
+      cluster.barrier();
       int64_t times[4] = {clock.now()};
       cluster.compare_clocks();
-      cluster.meet();
+      cluster.barrier();
       times[1] = clock.now();
-      cluster.meet();
+      cluster.barrier();
       times[2] = clock.now();
-      cluster.collect(text);
+      cluster.gather(text);
       times[3] = clock.now();
       if (!cluster.root()) _exit(0);
       auto ms = [&](int from) { return double(times[from + 1] - times[from]) / 1e6; };

@@ -46,28 +46,28 @@ void on_ranks(const ClusterOptions& options, const std::function<void(Cluster&)>
 TEST_CASE("a cluster of one hears itself") {
   const std::unique_ptr<Cluster> cluster = open_cluster({});
   CHECK((cluster->root() && cluster->size() == 1 && cluster->hosts().size() == 1));
-  CHECK(cluster->collect("x") == std::vector<std::string>{"x"});
-  CHECK(cluster->tell("y") == "y");
-  CHECK(cluster->any(true));
-  CHECK_FALSE(cluster->any(false));
+  CHECK(cluster->gather("x") == std::vector<std::string>{"x"});
+  CHECK(cluster->broadcast("y") == "y");
+  CHECK(cluster->any_of_ranks(true));
+  CHECK_FALSE(cluster->any_of_ranks(false));
   CHECK(cluster->first_failure("why") == "why");
-  cluster->meet();
+  cluster->barrier();
 }
 
 TEST_CASE("forked ranks: the root collects in their order and tells all, whatever the size") {
   Shared& all = shared();
   on_ranks({.ranks = 5}, [&](Cluster& cluster) {
     const std::string big(3'000'000 + cluster.rank(), char('0' + cluster.rank()));
-    const std::vector<std::string> texts = cluster.collect(big);
+    const std::vector<std::string> texts = cluster.gather(big);
     bool fine = texts.size() == (cluster.root() ? 5 : 0);
     for (unsigned rank = 0; rank < texts.size(); ++rank)
       fine = fine && texts[rank] == std::string(3'000'000 + rank, char('0' + rank));
-    for (int i = 0; i < 100; ++i) cluster.collect(std::to_string(i));
-    fine = fine && cluster.tell(cluster.root() ? big : "") == std::string(3'000'000, '0');
-    fine = fine && cluster.any(cluster.rank() == 3) && !cluster.any(false);
+    for (int i = 0; i < 100; ++i) cluster.gather(std::to_string(i));
+    fine = fine && cluster.broadcast(cluster.root() ? big : "") == std::string(3'000'000, '0');
+    fine = fine && cluster.any_of_ranks(cluster.rank() == 3) && !cluster.any_of_ranks(false);
     fine = fine && cluster.first_failure(cluster.rank() >= 2 ? "broken" : "") == cluster.name_of(2) + ": broken";
     fine = fine && cluster.first_failure("").empty();
-    cluster.meet();
+    cluster.barrier();
     all.done += fine;
   });
   CHECK(all.done == 5);
@@ -78,7 +78,7 @@ TEST_CASE("forked ranks know how their clocks differ, and agree on a start") {
   on_ranks({.ranks = 4}, [&](Cluster& cluster) {
     const ClockOffset own = cluster.compare_clocks();  // of one and the same clock
     const int64_t start = common_start(cluster, own, 50'000'000) - own.offset;
-    const std::vector<std::string> starts = cluster.collect(std::to_string(start));
+    const std::vector<std::string> starts = cluster.gather(std::to_string(start));
     bool fine = std::abs(own.offset) <= own.error && (own.error == 0) == cluster.root();
     for (const std::string& other : starts) fine = fine && other == starts[0];
     all.done += fine;
@@ -90,10 +90,10 @@ TEST_CASE("a rank that ends, or stops, is named on all others") {
   for (const int signal : {SIGKILL, SIGSTOP}) {
     Shared& all = shared();
     on_ranks({.ranks = 4, .patience = 2'000'000'000}, [&](Cluster& cluster) {
-      cluster.meet();
+      cluster.barrier();
       if (cluster.rank() == 2) raise(signal);
       try {
-        cluster.meet();
+        cluster.barrier();
       } catch (const LostRank& e) {
         if (e.what() == cluster.name_of(2) + (signal == SIGKILL ? " has ended" : " gave no sign of life for 2.00 s"))
           all.lost[cluster.rank()] = int(e.rank);
@@ -107,23 +107,23 @@ TEST_CASE(
     "a rank that was stopped for longer than the others wait knows it when it goes on, until it has told the root something") {
   Shared& all = shared();
   on_ranks({.ranks = 3, .patience = 1'500'000'000}, [&](Cluster& cluster) {
-    cluster.meet();
+    cluster.barrier();
     bool fine = !cluster.overdue();
     // Rank 1 is busy and says so, rank 2 says nothing.
     for (int i = 0; i < 4 && cluster.rank() == 1; ++i) {
       usleep(500'000);
-      cluster.alive();
+      cluster.send_heartbeat();
       fine = fine && !cluster.overdue();
     }
     if (cluster.rank() == 2) {
       usleep(1'800'000);
       fine = fine && cluster.overdue();
-      cluster.alive();
+      cluster.send_heartbeat();
       fine = fine && cluster.overdue();
     }
     if (cluster.root()) usleep(2'200'000);
     fine = fine && (cluster.rank() == 2) == cluster.overdue();
-    cluster.meet();  // the root did not wait for it meanwhile
+    cluster.barrier();  // the root did not wait for it meanwhile
     all.done += fine && !cluster.overdue();
   });
   CHECK(all.done == 3);

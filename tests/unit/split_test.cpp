@@ -429,7 +429,7 @@ Together& run_together(const std::vector<Op>& ops, unsigned ranks, const std::st
       options.opens = [&](HandleId handle) { return analyzed.split.rank_of_open(handle) == own; };
       if (step == PrepareStep::open || of_root == cluster->root())
         all.prepared += prepare(analyzed.image, *target, clock, options, known).failed == 0;
-      cluster->meet();
+      cluster->barrier();
     }
     OpList source(ops);
     SplitSource split(source, analyzed.split, own, known, {});
@@ -440,7 +440,7 @@ Together& run_together(const std::vector<Op>& ops, unsigned ranks, const std::st
     all.matched += r.matched();
     all.learnt += split.learnt();
     ++all.ranks;
-    cluster->meet();
+    cluster->barrier();
   }
   if (!cluster->root()) {
     cluster.reset();

@@ -20,8 +20,8 @@
 #include "bonnie_meeting.hpp"
 #include "bonnie_user.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/rank_group.hpp"
 #include "cluster/rank_options.hpp"
-#include "cluster/ranks.hpp"
 #include "existing_target.hpp"
 #include "rank_table.hpp"
 #include "subcommand.hpp"
@@ -94,7 +94,7 @@ class Bonnie {
     for (uint64_t round = 0; round == 0 || round < options_.rounds; ++round) {
       numbers->reset();
       const int status = perform(*numbers);
-      if (!ranks_.lost().empty() || !cluster_.tell(status ? "ended" : "").empty()) return status;
+      if (!ranks_.lost().empty() || !cluster_.broadcast(status ? "ended" : "").empty()) return status;
     }
     return 0;
   }
@@ -108,7 +108,7 @@ class Bonnie {
     ByteWriter mine;
     mine.varint(options_.seed);
     mine.text(fmt::format("Bonnie.{}", getpid()));
-    const std::string told = cluster_.tell(mine.view());
+    const std::string told = cluster_.broadcast(mine.view());
     ByteReader in(told);
     options_.seed = in.varint();
     name_ = in.text();
@@ -149,8 +149,8 @@ class Bonnie {
         line_ended_ = std::string_view(text).ends_with('\n');
       };
     if (meeting_) course.meet = [this](Phase phase) { return meeting_->meet(phase); };
-    if (ranks_.several()) course.meet = [this](Phase) { return ranks_.meet(); };
-    ranks_.work_and_meet([&] {
+    if (ranks_.several()) course.meet = [this](Phase) { return ranks_.barrier(); };
+    ranks_.work_with_barriers([&] {
       if (settings_.size > 0) data_tests(course);
       if (settings_.files > 0 && going_on(course)) play(course, part(std::make_unique<FilesThread>(course)));
     });
@@ -253,7 +253,7 @@ class Bonnie {
   Options options_;
   Cluster& cluster_;
   const std::atomic<int>& stop_;
-  Ranks ranks_;
+  RankGroup ranks_;
   Settings settings_;
   MonotonicClock clock_;
   std::unique_ptr<Meeting> meeting_;

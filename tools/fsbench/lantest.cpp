@@ -18,8 +18,8 @@
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/rank_group.hpp"
 #include "cluster/rank_options.hpp"
-#include "cluster/ranks.hpp"
 #include "existing_target.hpp"
 #include "lantest_report.hpp"
 #include "subcommand.hpp"
@@ -152,7 +152,7 @@ class Lantest {
     cluster_.on_all([&] { sessions = log_in(url); });
     report_.say("\n");
     std::vector<SessionEnd> ends(count());
-    ranks_.work_and_meet([&] {
+    ranks_.work_with_barriers([&] {
       CommonStart start(count(), meeting());
       std::vector<std::jthread> others;
       for (unsigned i = 1; i < count(); ++i) others.emplace_back([&, i] { ends[i] = perform(sessions[i], i, start); });
@@ -166,7 +166,7 @@ class Lantest {
   // Returns the function that lets the sessions of several ranks begin each test together. Empty: there is one rank.
   std::function<void()> meeting() {
     if (!ranks_.several()) return {};
-    return [this] { (void)ranks_.meet(); };  // if one is lost, the others' tests go on
+    return [this] { (void)ranks_.barrier(); };  // if one is lost, the others' tests go on
   }
 
   // The exit status, on the root.
@@ -281,7 +281,7 @@ class Lantest {
     }
     report_.say(fmt::format("Working on {}, by operations ({})\n\n", targets[0]->name(), way_to(targets[0]->name())));
     RunnerResult measured;
-    ranks_.work_and_meet([&] { measured = runner.run(parts, {.stop = &stop_}); });
+    ranks_.work_with_barriers([&] { measured = runner.run(parts, {.stop = &stop_}); });
     std::vector<SessionEnd> ends;
     for (const OpTests* t : tests)
       ends.push_back({t->results(), t->failure(), t->directory(), t->made(), t->removed() && !measured.abandoned});
@@ -294,7 +294,7 @@ class Lantest {
   const Options options_;
   Cluster& cluster_;
   const std::atomic<int>& stop_;
-  Ranks ranks_;
+  RankGroup ranks_;
   MonotonicClock clock_;
   LantestReport report_;
   OriginalStatus status_of_failure_ = kUsage;  // if the run ends now

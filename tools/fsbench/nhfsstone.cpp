@@ -21,8 +21,8 @@
 #include "base/target.hpp"
 #include "cli/rank_results.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/rank_group.hpp"
 #include "cluster/rank_options.hpp"
-#include "cluster/ranks.hpp"
 #include "cycle/life_cycle.hpp"
 #include "existing_target.hpp"
 #include "inputs/mix/mix_input.hpp"
@@ -124,7 +124,7 @@ class Nhfsstone {
 
   void prepare(Place& place) {
     place.life->read({}, {});
-    place.life->prepare({}, [this](uint64_t, uint64_t) { ranks_.sign_of_life(); });
+    place.life->prepare({}, [this](uint64_t, uint64_t) { ranks_.heartbeat(); });
     if (place.report.prepared.stopped) throw std::runtime_error("interrupted");
     if (place.report.prepared.failures.empty()) return;
     const Mismatch& m = place.report.prepared.failures.front();
@@ -303,7 +303,7 @@ class Nhfsstone {
   Options options_;
   Cluster& cluster_;
   const std::atomic<int>& stop_;
-  Ranks ranks_;
+  RankGroup ranks_;
   bool lost_ = false;  // some rank
   uint64_t total_ = 0;
   MonotonicClock clock_;

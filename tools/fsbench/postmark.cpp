@@ -16,8 +16,8 @@
 #include "base/clock.hpp"
 #include "base/target.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/rank_group.hpp"
 #include "cluster/rank_options.hpp"
-#include "cluster/ranks.hpp"
 #include "existing_target.hpp"
 #include "rank_table.hpp"
 #include "response_json.hpp"
@@ -62,14 +62,14 @@ class Postmark {
       if (!commands.load(options_.file)) throw std::runtime_error(options_.file + ": " + strerror(errno));
     }
     if (!options_.json && !ranks_.several() && !commands.quit() && !stop_.load()) commands.prompt();
-    if (ranks_.lost().empty()) cluster_.tell("");
+    if (ranks_.lost().empty()) cluster_.broadcast("");
     if (stopped_ || stop_.load()) fmt::print(stderr, "fsbench postmark: interrupted\n");
     return failed_ || commands.any_error() || stopped_ || stop_.load() ? 1 : 0;
   }
 
   int follow() {
     for (;;) {
-      const std::string told = cluster_.tell("");
+      const std::string told = cluster_.broadcast("");
       if (told.empty()) return 0;
       play(Settings::load(told));
     }
@@ -78,7 +78,7 @@ class Postmark {
   // Executes the command "run". Its exceptions are reported as errors of that command.
   std::string perform(const Settings& settings) {
     if (!ranks_.lost().empty()) throw std::runtime_error("nothing more is run without them all: " + ranks_.lost());
-    cluster_.tell(settings.save());
+    cluster_.broadcast(settings.save());
     return play(settings);
   }
 
@@ -196,7 +196,7 @@ class Postmark {
   const Options& options_;
   Cluster& cluster_;
   const std::atomic<int>& stop_;
-  Ranks ranks_;
+  RankGroup ranks_;
   const mode_t umask_;
   bool failed_ = false, stopped_ = false;
 };

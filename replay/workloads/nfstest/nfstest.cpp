@@ -30,11 +30,11 @@ StageReport Nfstest::play(RankWork& work, WorkThread::Stage stage, const std::at
   std::vector<SimThreadSpec> parts;
   parts.push_back({std::make_unique<WorkThread>(work, stage), 0, 0});
   RunnerOptions options;
-  options.interval = cluster_.beat();
+  options.interval = cluster_.heartbeat_interval();
   std::optional<LostRank> lost;
   std::atomic<bool> over = false;
   options.on_interval = [&](const Interval&) {
-    cluster_.alive();
+    cluster_.send_heartbeat();
     if (!stop) return;
     try {
       cluster_.listen();
@@ -68,16 +68,16 @@ bool Nfstest::judge(const StageResult& result) {
 
 // One stage; whether the test goes on.
 bool Nfstest::perform(RankWork& work, StageResult result, const Listener& listener) {
-  cluster_.meet();
+  cluster_.barrier();
   const int64_t from = clock_.now();
   StageReport mine = play(work, result.writes ? &RankWork::write : &RankWork::read, &stop_);
-  cluster_.collect("");
+  cluster_.gather("");
   result.seconds = double(std::max<int64_t>(clock_.now() - from, 1)) / 1e9;
   take_reads(&mine);
-  for (const std::string& saved : cluster_.collect(mine.save())) result.reports.push_back(StageReport::load(saved));
+  for (const std::string& saved : cluster_.gather(mine.save())) result.reports.push_back(StageReport::load(saved));
   const bool goes_on = !cluster_.root() || judge(result);
   if (cluster_.root() && goes_on) listener.ended(result);
-  return !cluster_.tell(goes_on ? "y" : "").empty();
+  return !cluster_.broadcast(goes_on ? "y" : "").empty();
 }
 
 void Nfstest::take_turns(RankWork& work, const std::vector<uint64_t>& sizes, const Listener& listener) {
@@ -104,7 +104,7 @@ void Nfstest::clean_up(RankWork& work) {
     }
   }
   if (lost_ >= 0) return;
-  const std::vector<std::string> errors = cluster_.collect(mine.error);
+  const std::vector<std::string> errors = cluster_.gather(mine.error);
   for (unsigned rank = 0; rank < errors.size(); ++rank)
     if (!errors[rank].empty()) note_failure(rank, errors[rank]);
 }

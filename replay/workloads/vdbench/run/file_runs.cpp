@@ -35,7 +35,7 @@ Expectations expectations(const PlannedRun& run) {
 
 }  // namespace
 
-FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks)
+FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks)
     : definitions_(definitions),
       clock_(clock),
       stop_(stop),
@@ -44,7 +44,7 @@ FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atom
       umask_(current_umask()),
       runner_(clock) {}
 
-FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankTalk& talk) {
+FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankMessages& messages) {
   Cast cast;
   unsigned number = 0;
   for (unsigned w = 0; w < run.file_works.size(); ++w) {
@@ -63,9 +63,9 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const 
     for (unsigned i = 0; i < threads; ++i) own += dealt.has(i);
     if (run.formats) {
       std::function<void()> tell_made;
-      if (talk.makes_directories()) tell_made = [&talk, w] { talk.made_directories(w); };
+      if (messages.makes_directories()) tell_made = [&messages, w] { messages.made_directories(w); };
       cast.formats.push_back(
-          std::make_unique<FormatThread::Shared>(own, tell_made, [&talk, w] { return talk.directories_made(w); }));
+          std::make_unique<FormatThread::Shared>(own, tell_made, [&messages, w] { return messages.directories_made(w); }));
     }
     for (unsigned i = 0; i < threads; ++i, ++number) {
       if (!dealt.has(i)) continue;
@@ -109,29 +109,29 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
   options.seed = runs_;
   Pace pace(shares, options);
   std::atomic<bool> over = false;
-  RankTalk talk(ranks_, over, stop_, run.file_works.size(), run.formats && !run.format.clean);
+  RankMessages messages(ranks_, over, stop_, run.file_works.size(), run.formats && !run.format.clean);
   auto note_error = [this](const std::string& line, const ErrorPlace&) { reports_.error(line); };
   ErrorLog errors(limits_of(definitions_.general), over,
-                  [&](const std::string& line, const ErrorPlace& place) { talk.error(line, place, note_error); });
+                  [&](const std::string& line, const ErrorPlace& place) { messages.error(line, place, note_error); });
   ValidationCounts checks;
   RunContext context{pace, errors, expectations(run), umask_, runs_, definitions_.general.validation, checks};
-  Cast cast = this->cast(run, context, dealt, talk);
+  Cast cast = this->cast(run, context, dealt, messages);
   Performed performed =
-      vdbench::perform(runner_, cast.parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors});
+      vdbench::perform(runner_, cast.parts, run, reports_, messages, {&stop_, &over, definitions_.general.monitor, &errors});
   for (const Events* its : cast.events)
     for (size_t i = 0; i < kEvents; ++i) performed.own.events[i] += (*its)[i];
-  talk.gather(performed.own, performed.record);
+  messages.gather(performed.own, performed.record);
   error_count_ += performed.record.errors;
   *ends_all = performed.ends_all;
   reports_.end(performed.record);
-  talk.check([&] {
+  messages.check([&] {
     if (!performed.failure.empty()) throw std::runtime_error(performed.failure);
   });
   for (const FileWork& work : run.file_works) begin_journal(tree_of(run.systems[work.system]));
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(checks.checked),
                               format_count(checks.wrong)));
-  talk.check([&] {
+  messages.check([&] {
     if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
   forget_unmade(run);

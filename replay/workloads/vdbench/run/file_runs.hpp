@@ -22,7 +22,7 @@ namespace fsr::vdbench {
 
 class FileRuns final : public Runs {
  public:
-  FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks);
+  FileRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks);
 
   void open(const std::vector<PlannedRun>& runs) override;
   void recover() override;
@@ -65,14 +65,14 @@ class FileRuns final : public Runs {
   void compare_trees(const PlannedRun& run, const Dealt& files);
   Dealt deal(const PlannedRun& run);
   void forget_unmade(const PlannedRun& run);
-  Cast cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankTalk& talk);
+  Cast cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankMessages& messages);
   void play(const std::vector<SimThreadSpec>& parts);
 
   const Definitions& definitions_;
   Clock& clock_;
   const std::atomic<int>& stop_;
   Reports& reports_;
-  Ranks& ranks_;
+  RankGroup& ranks_;
   const uint32_t umask_;
   std::map<std::string, Opened> targets_;  // by anchor
   ThreadRunner runner_;                    // after the targets that it works on

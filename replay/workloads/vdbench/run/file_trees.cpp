@@ -231,7 +231,7 @@ void FileRuns::compare_trees(const PlannedRun& run, const Dealt& files) {
   for (const FileWork& work : run.file_works)
     mine += fmt::format("{}: {} directories\n", run.systems[work.system].anchor,
                         tree_of(run.systems[work.system]).anchor->existing_directories());
-  const std::string of_root = ranks_.cluster().tell(mine);
+  const std::string of_root = ranks_.cluster().broadcast(mine);
   ranks_.cluster().on_all([&] {
     if (files.step != 0 && mine != of_root)
       throw std::runtime_error(fmt::format("rd={}: sees another tree than rank 0, expected a shared one", run.name));
@@ -261,7 +261,7 @@ void FileRuns::forget_unmade(const PlannedRun& run) {
   if (!run.formats || !ranks_.several()) return;
   for (const FileWork& work : run.file_works) {
     Tree& tree = tree_of(run.systems[work.system]);
-    const bool all = !ranks_.cluster().tell(tree.anchor->all_directories_exist() ? "y" : "").empty();
+    const bool all = !ranks_.cluster().broadcast(tree.anchor->all_directories_exist() ? "y" : "").empty();
     if (all || ranks_.cluster().root()) continue;
     tree.anchor->forget();
     tree.known.reset();

@@ -122,7 +122,7 @@ class Teller {
 }  // namespace
 
 Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
-                  RankTalk& talk, const PerformanceOptions& options) {
+                  RankMessages& messages, const PerformanceOptions& options) {
   const int64_t duration = run.formats ? 0 : (run.run->elapsed + run.run->warmup) * kSecond;
   Teller teller(run, reports, options, duration);
   RunnerOptions play;
@@ -133,7 +133,7 @@ Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts,
   play.on_interval = [&](const Interval& told) {
     counts.merge(told.counts);
     to = told.to;
-    talk.interval(told);
+    messages.interval(told);
   };
   play.stop = options.stop;
   play.over = options.over;
@@ -145,9 +145,9 @@ Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts,
     } catch (const std::exception& e) {
       failure = fmt::format("rd={}: {}", run.name, e.what());
     }
-    if (!failure.empty()) talk.end();
+    if (!failure.empty()) messages.end();
   };
-  talk.perform(act, *options.errors, [&](const Interval& told) { teller.interval(told); });
+  messages.perform(act, *options.errors, [&](const Interval& told) { teller.interval(told); });
   Performed performed{.record = teller.finish(), .own = {}, .ends_all = teller.ends_all, .failure = failure};
   performed.own.seconds = double(to) / double(kSecond);
   const Figures all = line_of(run, counts, performed.own.seconds).all;

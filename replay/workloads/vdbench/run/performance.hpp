@@ -9,7 +9,7 @@
 #include "threads/thread_runner.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/pages/reports.hpp"
-#include "workloads/vdbench/run/rank_talk.hpp"
+#include "workloads/vdbench/run/rank_messages.hpp"
 
 namespace fsr::vdbench {
 
@@ -32,7 +32,7 @@ struct Performed {
 };
 // Plays the run, on all ranks together, and tells the root's reports.
 Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
-                  RankTalk& talk, const PerformanceOptions& options);
+                  RankMessages& messages, const PerformanceOptions& options);
 // Commands of a run or of all: by the shell, one after another, with $output replaced. Their output goes to the log. Throws
 // std::runtime_error for one that fails.
 void run_commands(const Commands& commands, Reports& reports);

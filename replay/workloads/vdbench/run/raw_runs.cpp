@@ -32,7 +32,7 @@ uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
 
 }  // namespace
 
-RawRuns::RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks,
+RawRuns::RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks,
                  bool force)
     : definitions_(definitions), clock_(clock), stop_(stop), reports_(reports), ranks_(ranks), force_(force), runner_(clock) {}
 
@@ -181,13 +181,13 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   options.seed = ++runs_;
   Pace pace(shares, options);
   std::atomic<bool> over = false;
-  RankTalk talk(ranks_, over, stop_, run.raw_works.size(), false);
+  RankMessages messages(ranks_, over, stop_, run.raw_works.size(), false);
   auto note_error = [this](const std::string& line, const ErrorPlace& place) {
     reports_.error(line);
     remove_at(place);
   };
   ErrorLog errors(limits_of(definitions_.general), over,
-                  [&](const std::string& line, const ErrorPlace& place) { talk.error(line, place, note_error); });
+                  [&](const std::string& line, const ErrorPlace& place) { messages.error(line, place, note_error); });
   ValidationCounts validation;
   const Pattern pattern(largest);
   std::vector<std::unique_ptr<OpenStorage>> joined;
@@ -208,19 +208,19 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
             {std::make_unique<RawThread>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
              storage.place, unsigned(parts.size())});
   }
-  Performed performed =
-      vdbench::perform(runner_, parts, run, reports_, talk, {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
+  Performed performed = vdbench::perform(runner_, parts, run, reports_, messages,
+                                         {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
   sync(run, errors);
   performed.own.errors = errors.count();
   for (OpenStorage& storage : storages_)
     for (const Storage& settings : definitions_.storages)
       if (settings.name == storage.settings->name) storage.settings = &settings;
   RunRecord& record = performed.record;
-  talk.gather(performed.own, record);
+  messages.gather(performed.own, record);
   error_count_ += record.errors;
   *ends_all = performed.ends_all;
   reports_.end(record);
-  talk.check([&] {
+  messages.check([&] {
     if (!performed.failure.empty()) throw std::runtime_error(performed.failure);
   });
   for (const auto& validated : validated_)
@@ -228,7 +228,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   if (definitions_.general.validation.on)
     reports_.note(fmt::format("Data Validation: {} blocks checked, {} not as written", format_count(validation.checked),
                               format_count(validation.wrong)));
-  talk.check([&] {
+  messages.check([&] {
     if (ranks_.cluster().root()) end_at_errors(errors, "rd=" + run.name, definitions_.general, reports_);
   });
   return std::move(performed.record);

@@ -19,7 +19,8 @@ namespace fsr::vdbench {
 
 class RawRuns final : public Runs {
  public:
-  RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, Ranks& ranks, bool force);
+  RawRuns(const Definitions& definitions, Clock& clock, const std::atomic<int>& stop, Reports& reports, RankGroup& ranks,
+          bool force);
 
   void open(const std::vector<PlannedRun>& runs) override;
   void recover() override;
@@ -40,7 +41,7 @@ class RawRuns final : public Runs {
   Clock& clock_;
   const std::atomic<int>& stop_;
   Reports& reports_;
-  Ranks& ranks_;
+  RankGroup& ranks_;
   const bool force_;
   std::vector<std::unique_ptr<Target>> targets_;
   ThreadRunner runner_;  // after the targets that it works on

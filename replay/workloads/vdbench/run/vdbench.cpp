@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
-#include "cluster/ranks.hpp"
+#include "cluster/rank_group.hpp"
 #include "util/standard_streams.hpp"
 #include "workloads/vdbench/language/checks.hpp"
 #include "workloads/vdbench/language/definitions.hpp"
@@ -226,12 +226,12 @@ class Course {
 
   // Whether all ranks go on.
   bool goes_on() {
-    stopped_ = stopped_ || cluster_.any(stop_.load() != 0);
-    ends_all_ = ends_all_ || cluster_.any(ends_all_);
+    stopped_ = stopped_ || cluster_.any_of_ranks(stop_.load() != 0);
+    ends_all_ = ends_all_ || cluster_.any_of_ranks(ends_all_);
     return !stopped_ && !ends_all_;
   }
 
-  bool of_root(bool known) { return !cluster_.tell(known ? "y" : "").empty(); }
+  bool of_root(bool known) { return !cluster_.broadcast(known ? "y" : "").empty(); }
 
   void all_rounds(Runs& runs, Reports& reports) {
     const int64_t end = clock_.now() + repeats_.seconds * kSecond;
@@ -255,7 +255,7 @@ class Course {
   // The highest rate is known: its shares follow.
   void curve(Runs& runs, const RunRecord& highest, Reports& reports) {
     const double measured = rate(highest.average.all.requested, highest.average.seconds);
-    const std::string told = cluster_.tell({reinterpret_cast<const char*>(&measured), sizeof measured});
+    const std::string told = cluster_.broadcast({reinterpret_cast<const char*>(&measured), sizeof measured});
     double of_all = 0;
     memcpy(&of_all, told.data(), sizeof of_all);
     for (const PlannedRun& point : curve_runs(*highest.run, of_all)) {
@@ -274,14 +274,14 @@ class Course {
       const int64_t left = std::min<int64_t>(end - clock_.now(), kSecond / 10);
       const timespec time{.tv_sec = 0, .tv_nsec = std::max<int64_t>(left, 0)};
       nanosleep(&time, nullptr);
-      ranks_.sign_of_life();
+      ranks_.heartbeat();
     }
   }
 
   const ProgramOptions& options_;
   Cluster& cluster_;
   const std::atomic<int>& stop_;
-  Ranks ranks_;
+  RankGroup ranks_;
   MonotonicClock clock_;
   std::vector<Statement> statements_;
   std::vector<std::string> lines_;
@@ -296,7 +296,7 @@ class Course {
 int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop) {
   std::unique_ptr<Course> course;
   cluster.on_all([&] { course = std::make_unique<Course>(options, cluster, stop); });
-  const std::string text = fmt::format("{}", fmt::join(course->lines(), "\n")), of_root = cluster.tell(text);
+  const std::string text = fmt::format("{}", fmt::join(course->lines(), "\n")), of_root = cluster.broadcast(text);
   cluster.on_all([&] {
     if (text != of_root) throw std::runtime_error("has other parameter files than rank 0");
   });

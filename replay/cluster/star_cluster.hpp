@@ -15,49 +15,49 @@
 
 namespace fsr {
 
-class Star final : public Cluster {
+class StarCluster final : public Cluster {
  public:
   // Collective: the ranks tell each other their hosts. `patience`: ns.
-  Star(std::unique_ptr<Transport> transport, int64_t patience);
+  StarCluster(std::unique_ptr<Transport> transport, int64_t patience);
 
   unsigned rank() const override { return transport_->rank(); }
   unsigned size() const override { return transport_->size(); }
   const std::vector<std::string>& hosts() const override { return hosts_; }
-  std::vector<std::string> collect(std::string_view mine) override;
-  Gathered collect_left(std::string_view mine) override;
-  std::string tell(std::string_view of_root) override;
+  std::vector<std::string> gather(std::string_view mine) override;
+  GatherResult gather_left(std::string_view mine) override;
+  std::string broadcast(std::string_view of_root) override;
   ClockOffset compare_clocks() override;
   void post(std::string_view mine) override;
   std::optional<std::pair<unsigned, std::string>> take() override;
-  void alive() override;
+  void send_heartbeat() override;
   void listen() override;
   bool overdue() const override;
-  int64_t beat() const override;
+  int64_t heartbeat_interval() const override;
 
  private:
   // Throws LostRank, and the others have yet to hear of it.
   std::string wait_for(unsigned rank, int64_t from, int64_t awake);
   // `awake`: ns for which it looks again and again, since a sleeper would be late.
   std::string next_of(unsigned rank, int64_t awake = 0);
-  void tell_offset(unsigned rank);
-  std::optional<Transport::Message> hear(int64_t timeout);
+  void send_offset(unsigned rank);
+  std::optional<Transport::Message> receive(int64_t timeout);
   void take_in(Transport::Message message);
   void send(unsigned to, char kind, std::string_view text);
   // Where nothing came of it since `from`, or it has ended.
   void check(unsigned rank, int64_t from);
   [[noreturn]] void lose(unsigned rank, const std::string& why);
-  void tell_of(const LostRank& lost);
+  void report_lost(const LostRank& lost);
 
   const std::unique_ptr<Transport> transport_;
   const int64_t patience_;
   std::vector<std::deque<std::string>> inbox_;  // by rank
   std::deque<std::pair<unsigned, std::string>> posted_;
   std::vector<bool> gone_;
-  std::vector<int64_t> heard_;  // by rank: when it last gave a sign of life
+  std::vector<int64_t> last_message_;  // by rank: when it last gave a sign of life
   std::vector<std::string> hosts_;
-  int64_t beaten_ = 0;                // when alive() was last called, ns
+  int64_t beaten_ = 0;                // when send_heartbeat() was last called, ns
   std::atomic<int64_t> sent_ = 0;     // when anything was last sent, ns
-  std::atomic<bool> paused_ = false;  // since the last collect(): for longer than the patience
+  std::atomic<bool> paused_ = false;  // since the last gather(): for longer than the patience
 };
 
 }  // namespace fsr

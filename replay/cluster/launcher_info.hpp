@@ -13,13 +13,13 @@
 namespace fsr {
 
 // What the launcher told this process.
-struct Launch {
+struct LauncherInfo {
   unsigned rank = 0, size = 1;
   const char* implementation = nullptr;  // "openmpi", "mpich"; null: there is no launcher
 };
-Launch launch();
+LauncherInfo launch();
 
 // Throws std::runtime_error: no such module, MPI or the module is broken.
-std::unique_ptr<Transport> join_launched(const Launch& launch);
+std::unique_ptr<Transport> join_launched(const LauncherInfo& launch);
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/run/rank_talk.hpp"
+#include "workloads/vdbench/run/rank_messages.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kDamaged = "damaged message from another process";
 
 // First byte of what a rank tells.
-enum Told : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', kEnd = 'x' };
+enum ReportKind : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', kEnd = 'x' };
 
 }  // namespace
 
@@ -43,7 +43,7 @@ RankPart RankPart::load(std::string_view saved) {
 }
 
 // An interval of one rank or of several.
-class RankTalk::Part {
+class RankMessages::Part {
  public:
   Part() = default;
   Part(int64_t from, int64_t to, bool last, Tally counts) : from_(from), to_(to), last_(last), counts_(std::move(counts)) {}
@@ -61,15 +61,15 @@ class RankTalk::Part {
   Tally counts_;
 };
 
-RankTalk::RankTalk(Ranks& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats)
+RankMessages::RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats)
     : ranks_(ranks), over_(over), stop_(stop), formats_(formats) {
   for (size_t i = 0; i < works; ++i) directories_.emplace_back(false);
-  parts_ = std::make_unique<InStep<Part>>(ranks.cluster().size());
+  parts_ = std::make_unique<RoundMerger<Part>>(ranks.cluster().size());
 }
 
-RankTalk::~RankTalk() = default;
+RankMessages::~RankMessages() = default;
 
-void RankTalk::error(const std::string& line, const ErrorPlace& place, const ErrorLog::Tell& told) {
+void RankMessages::error(const std::string& line, const ErrorPlace& place, const ErrorLog::Tell& told) {
   if (ranks_.cluster().root()) return told(line, place);
   ByteWriter out;
   out.u8(kError);
@@ -78,10 +78,10 @@ void RankTalk::error(const std::string& line, const ErrorPlace& place, const Err
   out.varint(place.lba);
   out.varint(place.size);
   out.svarint(place.error);
-  ranks_.tell(out.view(), false);
+  ranks_.report_to_root(out.view(), false);
 }
 
-void RankTalk::interval(const Interval& told) {
+void RankMessages::interval(const Interval& told) {
   if (!ranks_.several()) return tell_(told);
   ByteWriter out;
   out.u8(kInterval);
@@ -90,37 +90,37 @@ void RankTalk::interval(const Interval& told) {
   out.u8(told.last);
   out.text(told.counts.save());
   if (stop_.load() != 0) out.u8(kEnd);
-  ranks_.tell(out.view());
+  ranks_.report_to_root(out.view());
 }
 
-void RankTalk::end() {
+void RankMessages::end() {
   over_ = true;
-  if (ranks_.several()) ranks_.tell(std::string(1, kEnd));
+  if (ranks_.several()) ranks_.report_to_root(std::string(1, kEnd));
 }
 
-void RankTalk::made_directories(size_t work) {
+void RankMessages::made_directories(size_t work) {
   if (directories_[work].exchange(true) || !ranks_.several()) return;
   ByteWriter out;
   out.u8(kDirectories);
   out.varint(work);
-  ranks_.tell(out.view());
+  ranks_.report_to_root(out.view());
 }
 
-void RankTalk::perform(const std::function<void()>& act, ErrorLog& errors, TellInterval tell) {
+void RankMessages::perform(const std::function<void()>& act, ErrorLog& errors, TellInterval tell) {
   tell_ = std::move(tell);
   errors_ = &errors;
-  const Ranks::Talk talk{[this](const std::vector<std::string>& told) { return answer(told); },
-                         [this](const std::string& answer) { hear(answer); }, [this] { over_ = true; }};
-  ranks_.work_and_talk(
+  const RankGroup::ExchangeCallbacks messages{[this](const std::vector<std::string>& told) { return answer(told); },
+                                              [this](const std::string& answer) { hear(answer); }, [this] { over_ = true; }};
+  ranks_.work_with_exchange(
       [&] {
-        if (formats_ && !makes_directories()) ranks_.tell("");
+        if (formats_ && !makes_directories()) ranks_.report_to_root("");
         act();
       },
-      talk);
+      messages);
   if (ranks_.several() && ranks_.cluster().root()) tell_complete(true);
 }
 
-std::string RankTalk::answer(const std::vector<std::string>& told) {
+std::string RankMessages::answer(const std::vector<std::string>& told) {
   for (unsigned rank = 0; rank < told.size(); ++rank) take(rank, told[rank]);
   tell_complete(false);
   ByteWriter out;
@@ -129,7 +129,7 @@ std::string RankTalk::answer(const std::vector<std::string>& told) {
   return std::string(out.view());
 }
 
-void RankTalk::take(unsigned rank, std::string_view told) {
+void RankMessages::take(unsigned rank, std::string_view told) {
   ByteReader in(told);
   while (in.ok() && in.left() != 0) switch (in.u8()) {
       case kInterval: {
@@ -160,11 +160,11 @@ void RankTalk::take(unsigned rank, std::string_view told) {
   if (!in.ok()) throw std::runtime_error(kDamaged);
 }
 
-void RankTalk::tell_complete(bool left) {
+void RankMessages::tell_complete(bool left) {
   while (const std::optional<Part> one = parts_->next(left)) tell_(one->told(++intervals_, parts_->over(left)));
 }
 
-void RankTalk::hear(const std::string& answer) {
+void RankMessages::hear(const std::string& answer) {
   ByteReader in(answer);
   if (in.u8()) over_ = true;
   bool all_made = true;
@@ -173,10 +173,10 @@ void RankTalk::hear(const std::string& answer) {
     if (is) made = true;
     all_made &= is;
   }
-  if (formats_ && !all_made && !makes_directories()) ranks_.tell("");
+  if (formats_ && !all_made && !makes_directories()) ranks_.report_to_root("");
 }
 
-void RankTalk::gather(RankPart mine, RunRecord& record) {
+void RankMessages::gather(RankPart mine, RunRecord& record) {
   mine.errors -= errors_of_others_;
   const auto parts = ranks_.gather(mine);
   Events events{};
@@ -200,7 +200,7 @@ void RankTalk::gather(RankPart mine, RunRecord& record) {
   record.events = events_text(events, record.seconds);
 }
 
-void RankTalk::check(const std::function<void()>& checks) {
+void RankMessages::check(const std::function<void()>& checks) {
   if (ranks_.lost().empty()) return ranks_.cluster().on_all(checks);
   throw std::runtime_error(ranks_.lost() + ": nothing more is run without them all");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/launched.hpp"
+#include "cluster/launcher_info.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::string build_directory() {
 
 }  // namespace
 
-Launch launch() {
+LauncherInfo launch() {
   struct {
     const char *size, *rank, *implementation;
   } const kinds[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "openmpi"}, {"PMI_SIZE", "PMI_RANK", "mpich"}};
@@ -39,7 +39,7 @@ Launch launch() {
   return {};
 }
 
-std::unique_ptr<Transport> join_launched(const Launch& launch) {
+std::unique_ptr<Transport> join_launched(const LauncherInfo& launch) {
   const std::string file = fmt::format("fsr-mpi-{}.so", launch.implementation);
   // MPI looks for symbols of its own library when it loads its plugins.
   void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);

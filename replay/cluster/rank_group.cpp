@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/ranks.hpp"
+#include "cluster/rank_group.hpp"
 
 #include <fmt/format.h>
 #include <time.h>
@@ -30,28 +30,28 @@ void sleep_until(int64_t moment) {
 
 }  // namespace
 
-void Ranks::sign_of_life() {
+void RankGroup::heartbeat() {
   if (!several()) return;
   const int64_t now = MonotonicClock().now();
-  if (now < alive_at_ + cluster_.beat()) return;
+  if (now < alive_at_ + cluster_.heartbeat_interval()) return;
   alive_at_ = now;
-  cluster_.alive();
+  cluster_.send_heartbeat();
 }
 
-void Ranks::work(const std::function<void()>& act) { watch(act, nullptr); }
+void RankGroup::work(const std::function<void()>& act) { watch(act, nullptr); }
 
-void Ranks::work_and_meet(const std::function<void()>& act) {
-  const Talk nothing = {.answer = [](const auto&) { return std::string(); }, .hear = [](const std::string&) {}};
+void RankGroup::work_with_barriers(const std::function<void()>& act) {
+  const ExchangeCallbacks nothing = {.answer = [](const auto&) { return std::string(); }, .receive = [](const std::string&) {}};
   watch(act, &nothing);
 }
 
-void Ranks::work_and_talk(const std::function<void()>& act, const Talk& talk) { watch(act, &talk); }
+void RankGroup::work_with_exchange(const std::function<void()>& act, const ExchangeCallbacks& talk) { watch(act, &talk); }
 
-void Ranks::watch(const std::function<void()>& act, const Talk* talk) {
+void RankGroup::watch(const std::function<void()>& act, const ExchangeCallbacks* talk) {
   if (!several()) return act();
   done_ = false;
   asked_ = held_ = 0;
-  told_.clear();
+  reports_.clear();
   offset_ = cluster_.compare_clocks();
   start_ = common_start(cluster_, offset_, kLead);
   sleep_until(start_);
@@ -79,17 +79,18 @@ void Ranks::watch(const std::function<void()>& act, const Talk* talk) {
 }
 
 // Without a talk until the work is done, with one until it is done on all ranks.
-void Ranks::stay_alive(const Talk* talk) {
+void RankGroup::stay_alive(const ExchangeCallbacks* talk) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    const bool called = change_.wait_for(lock, nanoseconds(cluster_.beat()), [&] { return done_ || asked_ > held_; });
+    const bool called =
+        change_.wait_for(lock, nanoseconds(cluster_.heartbeat_interval()), [&] { return done_ || asked_ > held_; });
     if (done_ && !talk) return;
     const bool busy = !done_;
     const uint64_t asked = asked_;
-    const std::string told = called ? std::exchange(told_, {}) : "";
+    const std::string reports = called ? std::exchange(reports_, {}) : "";
     lock.unlock();
-    const bool others = !called || hold(*talk, busy, told);
-    if (!called) cluster_.alive();
+    const bool others = !called || hold(*talk, busy, reports);
+    if (!called) cluster_.send_heartbeat();
     lock.lock();
     if (!others) return;
     if (called) held_ = asked;
@@ -98,28 +99,28 @@ void Ranks::stay_alive(const Talk* talk) {
 }
 
 // Whether some rank is busy still.
-bool Ranks::hold(const Talk& talk, bool busy, const std::string& told) {
-  std::vector<std::string> all = cluster_.collect((busy ? "b" : "d") + told);
+bool RankGroup::hold(const ExchangeCallbacks& talk, bool busy, const std::string& reports) {
+  std::vector<std::string> all = cluster_.gather((busy ? "b" : "d") + reports);
   std::string answer = "d";
   for (std::string& one : all) {
     if (one.starts_with('b')) answer = "b";
     one.erase(0, 1);
   }
   if (cluster_.root()) answer += talk.answer(all);
-  answer = cluster_.tell(answer);
-  talk.hear(answer.substr(1));
+  answer = cluster_.broadcast(answer);
+  talk.receive(answer.substr(1));
   return answer.starts_with('b');
 }
 
-void Ranks::tell(std::string_view text, bool now) {
+void RankGroup::report_to_root(std::string_view text, bool now) {
   const std::lock_guard lock(mutex_);
-  told_ += text;
+  reports_ += text;
   if (!now) return;
   ++asked_;
   change_.notify_all();
 }
 
-std::string Ranks::meet() {
+std::string RankGroup::barrier() {
   if (!several()) return "";
   std::unique_lock lock(mutex_);
   const uint64_t own = ++asked_;
@@ -128,13 +129,13 @@ std::string Ranks::meet() {
   return stop_.load() ? "interrupted" : lost_;
 }
 
-std::string Ranks::lost_line(size_t left) const {
+std::string RankGroup::lost_line(size_t left) const {
   return fmt::format("{}, and left its files: these are the results of {} of {} ranks", lost_, left, cluster_.size());
 }
 
-std::vector<std::optional<std::string>> Ranks::gather_saved(std::string mine) {
+std::vector<std::optional<std::string>> RankGroup::gather_saved(std::string mine) {
   if (lost_.empty()) {
-    Cluster::Gathered all = cluster_.collect_left(mine);
+    Cluster::GatherResult all = cluster_.gather_left(mine);
     lost_ = all.lost;
     return std::move(all.by_rank);
   }

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/in_step.hpp"
-#include "cluster/ranks.hpp"
+#include "cluster/rank_group.hpp"
+#include "cluster/round_merger.hpp"
 #include "measure/interval.hpp"
 #include "workloads/vdbench/error_log.hpp"
 #include "workloads/vdbench/files/blocked.hpp"
@@ -33,12 +33,12 @@ struct RankPart {
   static RankPart load(std::string_view saved);  // throws std::runtime_error for bytes that save() did not make
 };
 
-class RankTalk {
+class RankMessages {
  public:
   using TellInterval = std::function<void(const Interval&)>;
   // All outlive it. `over`: whether the run is to end, which the root makes so on all ranks. `works` of a format have trees.
-  RankTalk(Ranks& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats);
-  ~RankTalk();
+  RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats);
+  ~RankMessages();
 
   // Where the ErrorLog tells of failures: any thread. On the root, `told` is called.
   void error(const std::string& line, const ErrorPlace& place, const ErrorLog::Tell& told);
@@ -64,7 +64,7 @@ class RankTalk {
   void take(unsigned rank, std::string_view told);
   void tell_complete(bool left);
 
-  Ranks& ranks_;
+  RankGroup& ranks_;
   std::atomic<bool>& over_;
   const std::atomic<int>& stop_;
   const bool formats_;
@@ -72,7 +72,7 @@ class RankTalk {
   TellInterval tell_;
   ErrorLog* errors_ = nullptr;
   uint64_t errors_of_others_ = 0;  // in the log
-  std::unique_ptr<InStep<Part>> parts_;
+  std::unique_ptr<RoundMerger<Part>> parts_;
   unsigned intervals_ = 0;
 };
 

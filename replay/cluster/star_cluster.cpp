@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster/star.hpp"
+#include "cluster/star_cluster.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -49,15 +49,20 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-Star::Star(std::unique_ptr<Transport> transport, int64_t patience)
-    : transport_(std::move(transport)), patience_(patience), inbox_(size()), gone_(size()), heard_(size()), hosts_(size(), "?") {
+StarCluster::StarCluster(std::unique_ptr<Transport> transport, int64_t patience)
+    : transport_(std::move(transport)),
+      patience_(patience),
+      inbox_(size()),
+      gone_(size()),
+      last_message_(size()),
+      hosts_(size(), "?") {
   std::string all;
-  for (const std::string& host : collect(host_name())) all += host + "\n";
-  hosts_ = lines_of(tell(all));
+  for (const std::string& host : gather(host_name())) all += host + "\n";
+  hosts_ = lines_of(broadcast(all));
   hosts_.resize(size(), "?");
 }
 
-void Star::send(unsigned to, char kind, std::string_view text) {
+void StarCluster::send(unsigned to, char kind, std::string_view text) {
   // The time before it is sent: the other side can't have waited since earlier than that.
   const int64_t t = now();
   if (t - sent_ > patience_) paused_ = true;
@@ -65,7 +70,7 @@ void Star::send(unsigned to, char kind, std::string_view text) {
   transport_->send(to, std::string(1, kind).append(text), kind == kAlive);
 }
 
-std::vector<std::string> Star::collect(std::string_view mine) {
+std::vector<std::string> StarCluster::gather(std::string_view mine) {
   std::vector<std::string> all;
   if (!root()) {
     send(0, kData, mine);
@@ -77,8 +82,8 @@ std::vector<std::string> Star::collect(std::string_view mine) {
   return all;
 }
 
-Cluster::Gathered Star::collect_left(std::string_view mine) {
-  Gathered all;
+Cluster::GatherResult StarCluster::gather_left(std::string_view mine) {
+  GatherResult all;
   if (!root()) {
     send(0, kData, mine);
     return all;
@@ -95,18 +100,18 @@ Cluster::Gathered Star::collect_left(std::string_view mine) {
       if (!first) first = e;
     }
   }
-  if (first) tell_of(*first);
+  if (first) report_lost(*first);
   return all;
 }
 
-std::string Star::tell(std::string_view of_root) {
+std::string StarCluster::broadcast(std::string_view of_root) {
   if (!root()) return next_of(0);
   for (unsigned rank = 1; rank < size(); ++rank) send(rank, kData, of_root);
   return std::string(of_root);
 }
 
 // Asks a rank for its time, and tells it how that differs.
-void Star::tell_offset(unsigned rank) {
+void StarCluster::send_offset(unsigned rank) {
   ClockOffset best{0, INT64_MAX};
   for (unsigned i = 0; i < kQuestions; ++i) {
     const int64_t asked = now();
@@ -118,9 +123,9 @@ void Star::tell_offset(unsigned rank) {
   send(rank, kData, number(best.offset) + number(best.error));
 }
 
-ClockOffset Star::compare_clocks() {
+ClockOffset StarCluster::compare_clocks() {
   if (root()) {
-    for (unsigned rank = 1; rank < size(); ++rank) tell_offset(rank);
+    for (unsigned rank = 1; rank < size(); ++rank) send_offset(rank);
     return {};
   }
   for (unsigned i = 0; i < kQuestions; ++i) {
@@ -135,16 +140,16 @@ ClockOffset Star::compare_clocks() {
   return own;
 }
 
-void Star::post(std::string_view mine) {
+void StarCluster::post(std::string_view mine) {
   if (root())
     posted_.emplace_back(0, mine);
   else
     send(0, kPosted, mine);
 }
 
-std::optional<std::pair<unsigned, std::string>> Star::take() {
+std::optional<std::pair<unsigned, std::string>> StarCluster::take() {
   while (posted_.empty()) {
-    std::optional<Transport::Message> message = hear(0);
+    std::optional<Transport::Message> message = receive(0);
     if (!message) return std::nullopt;
     take_in(std::move(*message));
   }
@@ -153,36 +158,36 @@ std::optional<std::pair<unsigned, std::string>> Star::take() {
   return first;
 }
 
-int64_t Star::beat() const { return std::min(kBeat, patience_ / 4); }
+int64_t StarCluster::heartbeat_interval() const { return std::min(kBeat, patience_ / 4); }
 
-void Star::alive() {
+void StarCluster::send_heartbeat() {
   beaten_ = now();
   if (!root()) return send(0, kAlive, "");
   for (unsigned rank = 1; rank < size(); ++rank) send(rank, kAlive, "");
 }
 
-void Star::listen() {
+void StarCluster::listen() {
   if (root()) return;
-  while (std::optional<Transport::Message> message = hear(0)) take_in(std::move(*message));
+  while (std::optional<Transport::Message> message = receive(0)) take_in(std::move(*message));
   check(0, 0);
 }
 
-bool Star::overdue() const { return !root() && (paused_ || now() - sent_ > patience_); }
+bool StarCluster::overdue() const { return !root() && (paused_ || now() - sent_ > patience_); }
 
-std::string Star::next_of(unsigned rank, int64_t awake) {
+std::string StarCluster::next_of(unsigned rank, int64_t awake) {
   try {
     return wait_for(rank, now(), awake);
   } catch (const LostRank& e) {
-    if (root()) tell_of(e);
+    if (root()) report_lost(e);
     throw;
   }
 }
 
-std::string Star::wait_for(unsigned rank, int64_t from, int64_t awake) {
+std::string StarCluster::wait_for(unsigned rank, int64_t from, int64_t awake) {
   while (inbox_[rank].empty()) {
-    const int64_t timeout = gone_[rank] || now() - from < awake ? 0 : beat();
-    if (std::optional<Transport::Message> message = hear(timeout)) take_in(std::move(*message));
-    if (now() - beaten_ >= beat()) alive();  // somebody may wait for this rank meanwhile
+    const int64_t timeout = gone_[rank] || now() - from < awake ? 0 : heartbeat_interval();
+    if (std::optional<Transport::Message> message = receive(timeout)) take_in(std::move(*message));
+    if (now() - beaten_ >= heartbeat_interval()) send_heartbeat();  // somebody may wait for this rank meanwhile
     if (inbox_[rank].empty()) check(rank, from);
   }
   std::string text = std::move(inbox_[rank].front());
@@ -190,13 +195,13 @@ std::string Star::wait_for(unsigned rank, int64_t from, int64_t awake) {
   return text;
 }
 
-std::optional<Transport::Message> Star::hear(int64_t timeout) {
+std::optional<Transport::Message> StarCluster::receive(int64_t timeout) {
   std::optional<Transport::Message> message = transport_->receive(timeout);
-  if (message) heard_[message->from] = now();
+  if (message) last_message_[message->from] = now();
   return message;
 }
 
-void Star::take_in(Transport::Message message) {
+void StarCluster::take_in(Transport::Message message) {
   if (message.gone) {
     gone_[message.from] = true;
   } else if (message.text.starts_with(kData)) {
@@ -210,18 +215,19 @@ void Star::take_in(Transport::Message message) {
   }
 }
 
-void Star::check(unsigned rank, int64_t from) {
+void StarCluster::check(unsigned rank, int64_t from) {
   if (gone_[rank]) lose(rank, "has ended");
-  if (now() - std::max(from, heard_[rank]) > patience_) lose(rank, "gave no sign of life for " + format_duration(patience_));
+  if (now() - std::max(from, last_message_[rank]) > patience_)
+    lose(rank, "gave no sign of life for " + format_duration(patience_));
 }
 
-void Star::lose(unsigned rank, const std::string& why) {
+void StarCluster::lose(unsigned rank, const std::string& why) {
   const LostRank lost(rank, fmt::format("{} {}", name_of(rank), why));
   transport_->give_up(rank);
   throw lost;
 }
 
-void Star::tell_of(const LostRank& lost) {
+void StarCluster::report_lost(const LostRank& lost) {
   ByteWriter text;
   text.varint(lost.rank);
   text.text(lost.what());

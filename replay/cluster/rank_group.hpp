@@ -2,7 +2,7 @@
 // How a program runs on ranks: each does its share by itself, and the root puts together what came of them.
 //
 //   on_ranks(options, what, [&](Cluster& cluster) {
-//     Ranks ranks(cluster, stop);
+//     RankGroup ranks(cluster, stop);
 //     cluster.on_all([&] { ... });                             // opens what the share needs
 //     ranks.work([&] { ... });                                 // on all from one moment on
 //     const auto parts = ranks.gather(part);                   // on the root: of all that are left
@@ -24,37 +24,38 @@
 
 namespace fsr {
 
-// Main thread, but for meet() and tell().
-class Ranks {
+// Main thread, but for barrier() and report_to_root().
+class RankGroup {
  public:
   // Both outlive it. `stop`: as RunnerOptions has it.
-  Ranks(Cluster& cluster, const std::atomic<int>& stop) : cluster_(cluster), stop_(stop) {}
+  RankGroup(Cluster& cluster, const std::atomic<int>& stop) : cluster_(cluster), stop_(stop) {}
 
   Cluster& cluster() const { return cluster_; }
   bool several() const { return cluster_.size() > 1; }
   // To be called again and again during long work on this thread.
-  void sign_of_life();
-  // Does it, on all ranks from one moment on, on a thread of its own, while this one tells the others that the rank is alive.
-  // Throws what it throws. Collective.
+  void heartbeat();
+  // Does it, on all ranks from one moment on, on a thread of its own, while this one reports to the others that the rank is
+  // alive. Throws what it throws. Collective.
   void work(const std::function<void()>& act);
   // When it began on all, ns on this rank's CLOCK_MONOTONIC, and how that differs from the root's.
   int64_t start() const { return start_; }
   const ClockOffset& offset() const { return offset_; }
   // As work(), where act() meets the others.
-  void work_and_meet(const std::function<void()>& act);
-  // On any thread of what work_and_meet() does: goes on when each rank has come here or is done. What it returns is why that
+  void work_with_barriers(const std::function<void()>& act);
+  // On any thread of what work_with_barriers() does: goes on when each rank has come here or is done. What it returns is why that
   // won't be.
-  std::string meet();
-  // As work(), where act() tells the root something now and then. `answer`: on the root, what all have told since the last time,
-  // by rank; it is passed to `hear` on each. Both are called on this thread, whenever all have told something or are done.
-  struct Talk {
-    std::function<std::string(const std::vector<std::string>& told)> answer;
-    std::function<void(const std::string& answer)> hear;
+  std::string barrier();
+  // As work(), where act() reports to the root something now and then. `answer`: on the root, what all have reported since the
+  // last time, by rank; it is passed to `receive` on each. Both are called on this thread, whenever all have reported something
+  // or are done.
+  struct ExchangeCallbacks {
+    std::function<std::string(const std::vector<std::string>& reports)> answer;
+    std::function<void(const std::string& answer)> receive;
     std::function<void()> lost = {};  // a rank, and with it all that follows; may be null
   };
-  void work_and_talk(const std::function<void()>& act, const Talk& talk);
+  void work_with_exchange(const std::function<void()>& act, const ExchangeCallbacks& talk);
   // On any thread, waits for nobody. Texts that were not passed on yet follow each other. Not `now`: with the next one.
-  void tell(std::string_view text, bool now = true);
+  void report_to_root(std::string_view text, bool now = true);
 
   // The part of each rank that is left, by rank, on the root. Part has save() and load(). Collective.
   template <class Part>
@@ -66,9 +67,9 @@ class Ranks {
 
  private:
   std::vector<std::optional<std::string>> gather_saved(std::string mine);
-  void watch(const std::function<void()>& act, const Talk* talk);
-  void stay_alive(const Talk* talk);
-  bool hold(const Talk& talk, bool busy, const std::string& told);
+  void watch(const std::function<void()>& act, const ExchangeCallbacks* talk);
+  void stay_alive(const ExchangeCallbacks* talk);
+  bool hold(const ExchangeCallbacks& talk, bool busy, const std::string& reports);
 
   Cluster& cluster_;
   const std::atomic<int>& stop_;
@@ -80,11 +81,11 @@ class Ranks {
   std::condition_variable change_;
   bool done_ = false;
   uint64_t asked_ = 0, held_ = 0;  // meetings
-  std::string told_;               // since the last one
+  std::string reports_;            // since the last one
 };
 
 template <class Part>
-std::vector<std::optional<Part>> Ranks::gather(const Part& mine) {
+std::vector<std::optional<Part>> RankGroup::gather(const Part& mine) {
   std::vector<std::optional<Part>> parts;
   if (!several()) {
     parts.emplace_back(mine);
