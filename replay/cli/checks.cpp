@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "engine/prepare.hpp"
-#include "engine/removal.hpp"
+#include "engine/tree_remover.hpp"
 #include "targets/blocking_session.hpp"
 #include "util/units.hpp"
 
@@ -99,7 +99,7 @@ void remove_tree(Target& target, Clock& clock, const std::string& trace_id, cons
     std::string name;
   };
   refuse_mounts(target, everything);
-  Removal removal(target, session, kFirstCleanupObject, kFirstCleanupObject, everything, &stop);
+  TreeRemover removal(target, session, kFirstCleanupObject, kFirstCleanupObject, everything, &stop);
   for (const std::string& name : removal.list(kRootObject)) removal.remove(kRootObject, name, name);
   uint64_t failed = removal.failed;
   // A readdir leaves the marker out. It goes last, so that a tree that could not be removed is still known as ours.

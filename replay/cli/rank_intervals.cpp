@@ -55,7 +55,7 @@ void RankInterval::merge(const RankInterval& other) {
   counts_.merge(other.counts_);
 }
 
-void RankInterval::tell(Told& before, bool last, const Tell& tell) const {
+void RankInterval::tell(MergedIntervals& before, bool last, const Tell& tell) const {
   before.progress.in_flight = in_flight_;
   before.progress.differed += differed_;
   before.progress.lateness = lateness_;
@@ -84,7 +84,7 @@ void RankIntervals::merge(std::string_view saved) {
 }
 
 TimeSeries RankIntervals::series() const {
-  RankInterval::Told told;
+  RankInterval::MergedIntervals told;
   for (const RankInterval& one : all_) one.tell(told, &one == &all_.back(), {});
   return std::move(told.series);
 }

@@ -26,13 +26,13 @@ class RankInterval {
   bool last() const { return last_; }
 
   // Adds it to what was told of all of them before.
-  struct Told {
+  struct MergedIntervals {
     TimeSeries series;
     Progress progress;
     unsigned count = 0;
   };
   using Tell = std::function<void(const Interval& interval, const SeriesInterval& series)>;
-  void tell(Told& before, bool last, const Tell& tell) const;
+  void tell(MergedIntervals& before, bool last, const Tell& tell) const;
 
  private:
   int64_t from_ = 0, to_ = 0, lateness_ = 0;
@@ -63,7 +63,7 @@ class LiveIntervals {
 
  private:
   RoundMerger<RankInterval> in_step_;
-  RankInterval::Told told_;
+  RankInterval::MergedIntervals told_;
 };
 
 }  // namespace fsr

@@ -107,7 +107,7 @@ std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
   input->restart(factor, least);
   input->next_round();
   ++round;
-  LifeCycle life(*input, *target, clock, stop, report);
+  RunSteps life(*input, *target, clock, stop, report);
   if (std::optional<int> early = play_round(life)) return early;
   again = true;
   gather();

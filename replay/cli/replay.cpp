@@ -216,7 +216,7 @@ void Replay::look_at_files() {
 }
 
 // Reads and checks.
-void Replay::make_ready(LifeCycle& life) {
+void Replay::make_ready(RunSteps& life) {
   life.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
             [&](uint64_t done, uint64_t total) {
               line.bar("reading", done, total);
@@ -229,7 +229,7 @@ void Replay::make_ready(LifeCycle& life) {
   check_writable(*target, clock, cluster.rank());
 }
 
-void Replay::prepare_tree(LifeCycle& life, bool& prepared) {
+void Replay::prepare_tree(RunSteps& life, bool& prepared) {
   if (cluster.size() == 1 || !input->shares_tree()) return on_all([&] { prepare(life, PrepareStep::all, prepared); });
   for (PrepareStep step : {PrepareStep::contents, PrepareStep::look_up, PrepareStep::seal, PrepareStep::open})
     on_all([&] {
@@ -238,7 +238,7 @@ void Replay::prepare_tree(LifeCycle& life, bool& prepared) {
     });
 }
 
-void Replay::prepare(LifeCycle& life, PrepareStep step, bool& prepared) {
+void Replay::prepare(RunSteps& life, PrepareStep step, bool& prepared) {
   if (command.dry_run) return;
   tree_begun = true;
   prepared = life.prepare({.step = step,
@@ -256,7 +256,7 @@ void Replay::prepare(LifeCycle& life, PrepareStep step, bool& prepared) {
   throw std::runtime_error(fmt::format("{} operations failed that prepare the run", format_count(report.prepared.failed)));
 }
 
-std::optional<int> Replay::play_round(LifeCycle& life) {
+std::optional<int> Replay::play_round(RunSteps& life) {
   report.started = wall_clock();
   rank_intervals = {};
   rank_clock = {};
@@ -304,7 +304,7 @@ std::optional<int> Replay::play_round(LifeCycle& life) {
 }
 
 int Replay::play_rounds() {
-  LifeCycle life(*input, *target, clock, stop, report);
+  RunSteps life(*input, *target, clock, stop, report);
   int status = 0;
   while (input->next_round()) {
     ++round;
@@ -326,7 +326,7 @@ int Replay::play_rounds() {
   return worse_status(status, finish());
 }
 
-int Replay::play() {
+int Replay::run() {
   auto clean_up = [&] {
     if (command.cleanup && tree_begun && !command.prepare_only && cluster.root())
       afterwards([&] { remove_tree(*target, clock, input->header().id, stop); });

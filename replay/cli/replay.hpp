@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one replay while it passes through its stages; play() is all of them. Main thread. Members throw
+// The state of one replay while it passes through its stages; run() is all of them. Main thread. Members throw
 // std::runtime_error for what stops a run from starting.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "cli/rank_recordings.hpp"
 #include "cli/rank_results.hpp"
 #include "cluster/cluster.hpp"
-#include "cycle/life_cycle.hpp"
+#include "cycle/run_steps.hpp"
 #include "engine/recording.hpp"
 #include "inputs/input.hpp"
 #include "plan/credentials.hpp"
@@ -59,7 +59,7 @@ struct Replay {
   // Before anything is done.
   void open_outputs();
   void open_target_for_run();
-  int play();  // an exit status
+  int run();  // an exit status
 
   // Of repeats.cpp: the same load several times, and loads of which the highest is wanted that keeps within a condition.
   int play_repeats();
@@ -68,10 +68,10 @@ struct Replay {
  private:
   int play_rounds();
   // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
-  std::optional<int> play_round(LifeCycle& life);
-  void make_ready(LifeCycle& life);
-  void prepare_tree(LifeCycle& life, bool& prepared);
-  void prepare(LifeCycle& life, PrepareStep step, bool& prepared);
+  std::optional<int> play_round(RunSteps& life);
+  void make_ready(RunSteps& life);
+  void prepare_tree(RunSteps& life, bool& prepared);
+  void prepare(RunSteps& life, PrepareStep step, bool& prepared);
   // The only round of an input, whatever was before it on the target, and `factor` times its load. The same.
   std::optional<int> play_alone(double factor, const RunLength& least);
   double of_root(double value);               // collective

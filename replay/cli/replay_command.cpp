@@ -86,7 +86,7 @@ int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atom
     if (!command.dry_run && own_tree)
       check_place(*replay.target, replay.clock, replay.input->header().id, command.reuse, command.cleanup, command.force);
   });
-  return replay.play();
+  return replay.run();
 }
 
 }  // namespace

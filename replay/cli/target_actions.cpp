@@ -101,7 +101,7 @@ TargetActions::Found TargetActions::walk(const std::string& path, std::span<cons
   return found;
 }
 
-TargetActions::Spot TargetActions::spot(const std::string& path) {
+TargetActions::NameInDirectory TargetActions::spot(const std::string& path) {
   std::vector<std::string> parts = components(path);
   if (parts.empty()) throw std::runtime_error(target_.name() + ": expected a path below the root");
   return {walk(path, std::span(parts).first(parts.size() - 1)).object, parts.back()};
@@ -173,7 +173,7 @@ void TargetActions::print(const std::string& path) {
   perform(path, {.kind = OpKind::release, .object = file.object, .handle = handle});
 }
 
-void TargetActions::upload(const std::string& path, const Spot& at, ObjectId object, int fd) {
+void TargetActions::upload(const std::string& path, const NameInDirectory& at, ObjectId object, int fd) {
   HandleId handle = next_++;
   perform(path, {.kind = OpKind::create,
                  .mode = S_IFREG | 0644,
@@ -201,7 +201,7 @@ void TargetActions::upload(const std::string& path, const Spot& at, ObjectId obj
 }
 
 void TargetActions::put(const std::string& path, int fd) {
-  Spot whole = spot(path), part{whole.parent, fmt::format(".fsreplay-put.{}", getpid())};
+  NameInDirectory whole = spot(path), part{whole.parent, fmt::format(".fsreplay-put.{}", getpid())};
   ObjectId object = next_++;
   try {
     upload(path, part, object, fd);
@@ -218,19 +218,19 @@ void TargetActions::put(const std::string& path, int fd) {
 }
 
 void TargetActions::make_directory(const std::string& path) {
-  Spot at = spot(path);
+  NameInDirectory at = spot(path);
   perform(path, {.kind = OpKind::mkdir, .mode = 0755, .object = next_++, .parent = at.parent, .name = at.name});
 }
 
 void TargetActions::remove(const std::string& path) {
-  Spot at = spot(path);
+  NameInDirectory at = spot(path);
   Found found = find(path);
   OpKind kind = S_ISDIR(found.attr.mode) ? OpKind::rmdir : OpKind::unlink;
   perform(path, {.kind = kind, .object = found.object, .parent = at.parent, .name = at.name});
 }
 
 void TargetActions::move(const std::string& from, const std::string& to) {
-  Spot old_place = spot(from), new_place = spot(to);
+  NameInDirectory old_place = spot(from), new_place = spot(to);
   Found found = find(from);
   perform(from, {.kind = OpKind::rename,
                  .object = found.object,

@@ -33,7 +33,7 @@ class TargetActions {
     Attr attr;
   };
   // A name and the directory that it is in.
-  struct Spot {
+  struct NameInDirectory {
     ObjectId parent = kNoObject;
     std::string name;
   };
@@ -41,8 +41,8 @@ class TargetActions {
   const Outcome& perform(const std::string& path, const Op& op, std::string_view payload = {});
   Found find(const std::string& path);
   Found walk(const std::string& path, std::span<const std::string> parts);
-  Spot spot(const std::string& path);
-  void upload(const std::string& path, const Spot& at, ObjectId object, int fd);
+  NameInDirectory spot(const std::string& path);
+  void upload(const std::string& path, const NameInDirectory& at, ObjectId object, int fd);
   void print_entry(const Attr& attr, std::string_view name, std::string_view link);
   std::string link_target(const std::string& path, const Found& found);
 

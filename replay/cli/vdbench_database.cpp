@@ -12,7 +12,7 @@ using namespace vdbench;
 
 namespace {
 
-Measured measured(const Cell& all, const Figures& figures) {
+Measured measured(const KindCounters& all, const Figures& figures) {
   return {.operations = all.count,
           .failed = all.failed,
           .bytes_read = figures.of(Operation::read).bytes,
@@ -22,7 +22,7 @@ Measured measured(const Cell& all, const Figures& figures) {
 }
 
 Measured of_operation(const RunLine& line, unsigned operation) {
-  const Cell& cell = line.all.operations[operation];
+  const KindCounters& cell = line.all.operations[operation];
   Measured out{
       .operations = cell.count, .failed = cell.failed, .service = times_of(cell.service), .response = times_of(cell.response)};
   if (Operation(operation) != Operation::write) out.bytes_read = cell.bytes;
@@ -31,7 +31,7 @@ Measured of_operation(const RunLine& line, unsigned operation) {
 }
 
 bool happened(const RunLine& line, unsigned operation) {
-  const Cell& cell = line.all.operations[operation];
+  const KindCounters& cell = line.all.operations[operation];
   return cell.count + cell.failed != 0;
 }
 
@@ -70,7 +70,7 @@ void VdbenchDatabase::begin(const RunRecord&, const std::string&) { told_.clear(
 
 void VdbenchDatabase::interval(const RunRecord& record) {
   const RunLine& line = record.latest;
-  Told told;
+  PendingRows told;
   told.times.from = ns(record.seconds - line.seconds);
   told.times.to = ns(record.seconds);
   told.times.all = measured(line.all.requested, line.all);
@@ -86,7 +86,7 @@ void VdbenchDatabase::interval(const RunRecord& record) {
 void VdbenchDatabase::end(const RunRecord& record) {
   add_run(record);
   add_distributions(record);
-  for (const Told& told : told_) {
+  for (const PendingRows& told : told_) {
     database_.add("intervals", interval_facts(told.times, "", told.times.all));
     for (const auto& [operation, its] : told.operations)
       database_.add("intervals", interval_facts(told.times, kOperationNames[operation], its));
@@ -108,7 +108,7 @@ void VdbenchDatabase::end(const RunRecord& record) {
 void VdbenchDatabase::add_run(const RunRecord& record) {
   const PlannedRun& run = *record.run;
   const RunLine& average = record.average;
-  const Cell& all = average.all.requested;
+  const KindCounters& all = average.all.requested;
   const bool has_rate = run.rate.kind == Rate::fixed && !run.formats;
   Facts facts = origin_;
   facts.insert(facts.end(),
@@ -133,7 +133,7 @@ void VdbenchDatabase::add_run(const RunRecord& record) {
 
 void VdbenchDatabase::add_distributions(const RunRecord& record) {
   const RunLine& average = record.average;
-  auto add = [&](const std::string& kind, const Cell& cell) {
+  auto add = [&](const std::string& kind, const KindCounters& cell) {
     for (const auto& [what, times] : {std::pair("service", &cell.service), std::pair("response", &cell.response)}) {
       Facts row = {{"kind", kind}, {"what", std::string(what)}};
       const Facts numbers = distribution_facts(*times);
@@ -148,7 +148,7 @@ void VdbenchDatabase::add_distributions(const RunRecord& record) {
   add("", average.all.requested);
   for (unsigned o = 0; o < kOperations; ++o) {
     if (!happened(average, o)) continue;
-    const Cell& cell = average.all.operations[o];
+    const KindCounters& cell = average.all.operations[o];
     add(kOperationNames[o], cell);
     database_.add("kinds", {{"kind", std::string(kOperationNames[o])},
                             {"issued", int64_t(cell.count + cell.failed)},
@@ -178,7 +178,7 @@ void VdbenchDatabase::add_parts(const RunRecord& record) {
   for (size_t i = 0; i < parts.size(); ++i) {
     const Figures its = figures_of(parts[i].second, record.average);
     add(i, true, ns(record.seconds - record.average.seconds), ns(record.seconds), measured(its.requested, its));
-    for (const Told& told : told_) add(i, false, told.times.from, told.times.to, told.parts[i]);
+    for (const PendingRows& told : told_) add(i, false, told.times.from, told.times.to, told.parts[i]);
   }
 }
 

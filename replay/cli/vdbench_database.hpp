@@ -21,7 +21,7 @@ class VdbenchDatabase final : public vdbench::RunPage {
 
  private:
   // Rows wait for the end of the run, so that other programs can use the file meanwhile.
-  struct Told {
+  struct PendingRows {
     SeriesInterval times;
     std::vector<std::pair<unsigned, Measured>> operations;
     std::vector<Measured> parts;
@@ -33,7 +33,7 @@ class VdbenchDatabase final : public vdbench::RunPage {
   ResultsDatabase database_;
   const Facts origin_;
   const std::string input_;
-  std::vector<Told> told_;
+  std::vector<PendingRows> told_;
 };
 
 }  // namespace fsr

@@ -57,24 +57,24 @@ Condition::Condition(std::string_view text) : text_(trimmed(text)) {
     if (at == rest.npos) break;
     rest.remove_prefix(at + kAnd.size());
   }
-  allows_errors_ = std::ranges::any_of(terms_, [](const Term& term) { return term.of == Term::Of::errors; });
+  allows_errors_ = std::ranges::any_of(terms_, [](const Bound& term) { return term.of == Bound::Of::errors; });
 }
 
-Condition::Term Condition::parse(std::string_view text) {
+Condition::Bound Condition::parse(std::string_view text) {
   const size_t less = text.find('<');
   if (less == text.npos) refuse(text);
   const std::string_view name = trimmed(text.substr(0, less)), limit = trimmed(text.substr(less + 1));
-  Term term{Term::Of::errors, 0, 0, std::string(name)};
+  Bound term{Bound::Of::errors, 0, 0, std::string(name)};
   if (name == "errors") {
     if (!limit.ends_with('%')) refuse(text);
     term.limit = number(trimmed(limit.substr(0, limit.size() - 1)), text) / 100;
   } else {
     if (name == "mean")
-      term.of = Term::Of::mean;
+      term.of = Bound::Of::mean;
     else if (name == "max")
-      term.of = Term::Of::max;
+      term.of = Bound::Of::max;
     else if (name.starts_with('p') && name.size() > 1)
-      term.of = Term::Of::quantile, term.quantile = number(name.substr(1), text) / 100;
+      term.of = Bound::Of::quantile, term.quantile = number(name.substr(1), text) / 100;
     else
       refuse(text);
     // Whether seconds or milliseconds are meant is not to be guessed.
@@ -85,34 +85,34 @@ Condition::Term Condition::parse(std::string_view text) {
   return term;
 }
 
-double Condition::value(const Term& term, const RunResult& run) {
+double Condition::value(const Bound& term, const RunResult& run) {
   switch (term.of) {
-    case Term::Of::quantile:
+    case Bound::Of::quantile:
       return double(run.response.quantile(term.quantile));
-    case Term::Of::mean:
+    case Bound::Of::mean:
       return run.response.mean();
-    case Term::Of::max:
+    case Bound::Of::max:
       return double(run.response.max());
-    case Term::Of::errors:
+    case Bound::Of::errors:
       return share(wrong(run) + run.unfinished, run.issued());
   }
   return 0;
 }
 
-double Condition::strain(const Term& term, const RunResult& run) {
+double Condition::strain(const Bound& term, const RunResult& run) {
   return unknown(term, run) ? kBroken : value(term, run) / term.limit;
 }
 
 // True: all that is known is that the value is at least so large.
-bool Condition::unknown(const Term& term, const RunResult& run) {
+bool Condition::unknown(const Bound& term, const RunResult& run) {
   switch (term.of) {
-    case Term::Of::quantile:
+    case Bound::Of::quantile:
       return is_lower_bound(run.response, run.open, term.quantile);
-    case Term::Of::mean:
+    case Bound::Of::mean:
       return is_lower_bound_of_mean(run.response, run.open);
-    case Term::Of::max:
+    case Bound::Of::max:
       return is_lower_bound(run.response, run.open, 1);
-    case Term::Of::errors:
+    case Bound::Of::errors:
       return false;
   }
   return false;
@@ -129,9 +129,9 @@ std::string Condition::broken(const RunResult& run) const {
   return "";
 }
 
-const Condition::Term& Condition::worst(const RunResult& run) const {
+const Condition::Bound& Condition::worst(const RunResult& run) const {
   return *std::max_element(terms_.begin(), terms_.end(),
-                           [&](const Term& a, const Term& b) { return strain(a, run) < strain(b, run); });
+                           [&](const Bound& a, const Bound& b) { return strain(a, run) < strain(b, run); });
 }
 
 double Condition::strain(const RunResult& run) const { return broken(run).empty() ? strain(worst(run), run) : kBroken; }
@@ -144,20 +144,20 @@ RunLength Condition::least() const {
   // end, and as late on average.
   constexpr double kTimesLimit = 40;
   RunLength least;
-  for (const Term& term : terms_) {
-    const double share = term.of == Term::Of::errors ? term.limit : 1 - term.quantile;
+  for (const Bound& term : terms_) {
+    const double share = term.of == Bound::Of::errors ? term.limit : 1 - term.quantile;
     if (share > 0) least.operations = std::max(least.operations, uint64_t(std::round(kBeyond / share)));
-    if (term.of != Term::Of::errors) least.time = std::max(least.time, int64_t(term.limit * kTimesLimit));
+    if (term.of != Bound::Of::errors) least.time = std::max(least.time, int64_t(term.limit * kTimesLimit));
   }
   return least;
 }
 
 std::string Condition::measured(const RunResult& run) const {
   if (const std::string why = broken(run); !why.empty()) return why;
-  const Term& term = worst(run);
+  const Bound& term = worst(run);
   const double is = value(term, run);
   return term.name + (unknown(term, run) ? " > " : " ") +
-         (term.of == Term::Of::errors ? fmt::format("{:.3g} %", is * 100) : format_duration(int64_t(is)));
+         (term.of == Bound::Of::errors ? fmt::format("{:.3g} %", is * 100) : format_duration(int64_t(is)));
 }
 
 }  // namespace fsr

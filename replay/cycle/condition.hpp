@@ -30,21 +30,21 @@ class Condition {
   const std::string& text() const { return text_; }
 
  private:
-  struct Term {
+  struct Bound {
     enum class Of : uint8_t { quantile, mean, max, errors } of;
     double quantile;  // 0 to 1; 0 of the others
     double limit;     // ns, or a share
     std::string name;
   };
-  static Term parse(std::string_view text);
-  static double value(const Term& term, const RunResult& run);
-  static double strain(const Term& term, const RunResult& run);
-  static bool unknown(const Term& term, const RunResult& run);
+  static Bound parse(std::string_view text);
+  static double value(const Bound& term, const RunResult& run);
+  static double strain(const Bound& term, const RunResult& run);
+  static bool unknown(const Bound& term, const RunResult& run);
   std::string broken(const RunResult& run) const;
-  const Term& worst(const RunResult& run) const;
+  const Bound& worst(const RunResult& run) const;
 
   std::string text_;
-  std::vector<Term> terms_;
+  std::vector<Bound> terms_;
   bool allows_errors_ = false;
 };
 

@@ -24,10 +24,10 @@ void Planner::reclaim() {
   run_.window.reclaim([this](Node& node) {
     dependencies_.finished(node.slot);
     if (options_.timing != Timing::think) return;
-    auto finish = [&](std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key) {
+    auto finish = [&](std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uint64_t key) {
       auto found = anchors.find(key);
       if (found == anchors.end()) return;
-      Anchor& a = found->second;
+      ThinkTimeBase& a = found->second;
       if (a.finished || a.slot != node.slot || a.generation != node.generation) return;
       a.finished = true;
       a.issued = node.issued - node.lag;
@@ -168,7 +168,7 @@ void Planner::schedule(const Op& op, Node& node) {
   Owner& owner = owners_[node.slot];
   owner.known = op.who && op.who->pid > 0;
   if (owner.known) owner.process = uint64_t(op.who->client) << 32 | uint32_t(op.who->pid);
-  if (Anchor* anchor = anchor_of(op, node)) anchor_to(op, node, *anchor);
+  if (ThinkTimeBase* anchor = anchor_of(op, node)) anchor_to(op, node, *anchor);
   if (op.kind == OpKind::release || op.kind == OpKind::releasedir)
     handle_anchors_.erase(op.handle);
   else if (op.handle)
@@ -179,28 +179,28 @@ void Planner::schedule(const Op& op, Node& node) {
 }
 
 // What an operation's think time counts from, null: from the start of the schedule.
-Planner::Anchor* Planner::anchor_of(const Op& op, const Node& node) {
-  auto in = [](std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key) {
+Planner::ThinkTimeBase* Planner::anchor_of(const Op& op, const Node& node) {
+  auto in = [](std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uint64_t key) {
     auto found = anchors.find(key);
     return found == anchors.end() ? nullptr : &found->second;
   };
   // What the kernel does on its own follows from what was done with the open file, whichever thread did it.
   if (op.has(kOpKernel) && op.handle)
-    if (Anchor* handle = in(handle_anchors_, op.handle)) return handle;
-  if (Anchor* thread = in(thread_anchors_, op.thread)) return thread;
+    if (ThinkTimeBase* handle = in(handle_anchors_, op.handle)) return handle;
+  if (ThinkTimeBase* thread = in(thread_anchors_, op.thread)) return thread;
   const Owner& owner = owners_[node.slot];
   if (!owner.known) return nullptr;
   // The thread's first: after what its process, or the one that started it, did last.
-  if (Anchor* process = in(process_anchors_, owner.process)) return process;
+  if (ThinkTimeBase* process = in(process_anchors_, owner.process)) return process;
   return in(process_anchors_, uint64_t(op.who->client) << 32 | uint32_t(op.who->ppid));
 }
 
-void Planner::remember(std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key, const Op& op, const Node& node) {
+void Planner::remember(std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uint64_t key, const Op& op, const Node& node) {
   anchors[key] = {.slot = node.slot, .generation = node.generation, .start = op.start, .end = op.end()};
 }
 
 // From the end of the other one, or from its start if the two overlapped.
-void Planner::anchor_to(const Op& op, Node& node, Anchor& anchor) {
+void Planner::anchor_to(const Op& op, Node& node, ThinkTimeBase& anchor) {
   bool for_end = anchor.end <= op.start;
   node.due = scaled(std::max<int64_t>(0, op.start - (for_end ? anchor.end : anchor.start)));
   node.anchored = true;
@@ -211,7 +211,7 @@ void Planner::anchor_to(const Op& op, Node& node, Anchor& anchor) {
 }
 
 void Planner::hand_out(Node& node) {
-  Outbox& box = outboxes_[node.worker];
+  WorkerBatch& box = outboxes_[node.worker];
   // Worker::post() takes the newest first.
   node.next = box.first;
   box.first = &node;
@@ -223,7 +223,7 @@ void Planner::hand_out(Node& node) {
 
 void Planner::flush() {
   for (size_t i = 0; i < outboxes_.size(); ++i) {
-    Outbox& box = outboxes_[i];
+    WorkerBatch& box = outboxes_[i];
     if (box.first) run_.workers[i]->post(box.first, box.last);
     box = {};
   }

@@ -29,13 +29,13 @@ class Planner {
   static constexpr uint32_t kBatch = 32;  // nodes handed to a worker together when speed is all that counts
 
   // An operation that others count from, possibly finished long ago.
-  struct Anchor {
+  struct ThinkTimeBase {
     uint32_t slot = 0, generation = 0;
     bool finished = false;
     int64_t start = 0, end = 0;     // recorded
     int64_t issued = 0, ended = 0;  // of the replay, when finished
   };
-  struct Outbox {
+  struct WorkerBatch {
     Node* first = nullptr;
     Node* last = nullptr;
     uint32_t count = 0;
@@ -46,9 +46,9 @@ class Planner {
   void plan(const Op& op, Node& node);
   void link(Node& node, Node& before, bool for_end, bool anchor);
   void schedule(const Op& op, Node& node);
-  Anchor* anchor_of(const Op& op, const Node& node);
-  void anchor_to(const Op& op, Node& node, Anchor& anchor);
-  void remember(std::unordered_map<uint64_t, Anchor>& anchors, uint64_t key, const Op& op, const Node& node);
+  ThinkTimeBase* anchor_of(const Op& op, const Node& node);
+  void anchor_to(const Op& op, Node& node, ThinkTimeBase& anchor);
+  void remember(std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uint64_t key, const Op& op, const Node& node);
   void hand_out(Node& node);
   void flush();
   bool refused(const Op& op) const;
@@ -62,7 +62,7 @@ class Planner {
   ObjectSet own_known_, touched_, threads_;
   Dependencies dependencies_;
   std::vector<Wait> waits_;
-  std::vector<Outbox> outboxes_;
+  std::vector<WorkerBatch> outboxes_;
   const Op* op_ = nullptr;  // the next one, waiting for room
   bool waited_ = false;     // for room
   bool stopped_ = false;
@@ -73,7 +73,7 @@ class Planner {
   bool has_previous_ = false;
 
   // Timing::think only.
-  std::unordered_map<uint64_t, Anchor> thread_anchors_, process_anchors_, handle_anchors_;
+  std::unordered_map<uint64_t, ThinkTimeBase> thread_anchors_, process_anchors_, handle_anchors_;
   struct Owner {
     uint64_t process = 0;
     bool known = false;

@@ -56,7 +56,7 @@ class Preparation {
   bool does(PrepareStep step) const { return options_.step == PrepareStep::all || options_.step == step; }
 
   void make_contents() {
-    Reconciled found;
+    ReconcileResult found;
     bool marked = false;
     if (!target_.empty()) {
       marked = !options_.trace_id.empty() && find_marker(target_, clock_, options_.trace_id) == Marker::same;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/prepare.hpp"
-#include "engine/removal.hpp"
+#include "engine/tree_remover.hpp"
 #include "plan/clones.hpp"
 #include "targets/blocking_session.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 class Reconciler {
  public:
-  Reconciler(const ImageTree& tree, Target& target, Clock& clock, Ours ours, ObjectSet& known)
+  Reconciler(const ImageTree& tree, Target& target, Clock& clock, RemovablePolicy ours, ObjectSet& known)
       : tree_(tree),
         session_(target, clock),
         ours_(ours),
@@ -27,7 +27,7 @@ class Reconciler {
         removal_(target, session_, tree.spare_object(1 << 20), tree.spare_handle(1ull << 32),
                  [ours](std::string_view name) { return ours.removable(name); }) {}
 
-  Reconciled run() {
+  ReconcileResult run() {
     out_.present.resize((tree_.names.size() + 1) * tree_.options.clones.all);
     for (uint32_t i = 0; i < tree_.names.size(); ++i) children_[tree_.names[i].parent].push_back(i);
     if (tree_.options.clones.all == 1) {
@@ -115,16 +115,16 @@ class Reconciler {
 
   const ImageTree& tree_;
   BlockingSession session_;
-  Ours ours_;
+  RemovablePolicy ours_;
   ObjectSet& known_;
-  Removal removal_;
+  TreeRemover removal_;
   std::unordered_map<ObjectId, std::vector<uint32_t>> children_;
-  Reconciled out_;
+  ReconcileResult out_;
 };
 
 }  // namespace
 
-Reconciled reconcile(const ImageTree& tree, Target& target, Clock& clock, Ours ours, ObjectSet& known) {
+ReconcileResult reconcile(const ImageTree& tree, Target& target, Clock& clock, RemovablePolicy ours, ObjectSet& known) {
   refuse_mounts(target, [&](std::string_view name) { return ours.removable(name); });
   return Reconciler(tree, target, clock, ours, known).run();
 }

@@ -10,13 +10,13 @@ namespace fsr {
 class Clock;
 class Target;
 
-struct Reconciled {
+struct ReconcileResult {
   PresentNames present;
   uint64_t kept = 0;
 };
 
 // What in the target may be removed: names that the image does not have, and objects that are not as the image wants them.
-struct Ours {
+struct RemovablePolicy {
   bool everything = false;                             // the tree carries the marker of this trace
   bool (*name)(std::string_view component) = nullptr;  // else what has such a name; null: nothing
   bool removable(std::string_view component) const { return everything || (name && name(component)); }
@@ -24,6 +24,6 @@ struct Ours {
 };
 
 // Throws std::runtime_error when the target can't be asked, or something is mounted on what the image needs or may be removed.
-Reconciled reconcile(const ImageTree& tree, Target& target, Clock& clock, Ours ours, ObjectSet& known);
+ReconcileResult reconcile(const ImageTree& tree, Target& target, Clock& clock, RemovablePolicy ours, ObjectSet& known);
 
 }  // namespace fsr

@@ -14,7 +14,7 @@
 #include "engine/limit.hpp"
 #include "engine/planner.hpp"
 #include "engine/recording.hpp"
-#include "engine/silence.hpp"
+#include "engine/unresponsive_time.hpp"
 #include "engine/worker.hpp"
 #include "op_source.hpp"
 
@@ -90,7 +90,7 @@ class Runner {
       std::this_thread::sleep_for(std::chrono::nanoseconds(early));
     run_.start = run_.clock.now();
     interval_end_ = run_.options.interval;
-    silence_ = Silence(run_.start);
+    unresponsive_ = UnresponsiveTime(run_.start);
     if (!run_.options.inline_workers) run_.heartbeat.start(run_.clock);
     if (run_.options.record) run_.options.record->set_origin(run_.start);
   }
@@ -121,7 +121,7 @@ class Runner {
   Progress reported_;    // last
   uint64_t behind_ = 0;  // until then
   int64_t behind_time_ = 0;
-  Silence silence_{0};
+  UnresponsiveTime unresponsive_{0};
   Tally counts_;               // that the workers handed over
   int64_t interval_from_ = 0;  // ns since the start, as interval_end_
   int64_t interval_end_ = 0;   // a multiple of options.interval, so that a late end shifts no other
@@ -232,7 +232,7 @@ void Runner::report(bool last) {
   p.elapsed = now - run_.start;
   p.last = last;
   if (10 * (behind - behind_) > p.done - reported_.done) behind_time_ += p.elapsed - reported_.elapsed;
-  silence_.look(now - run_.heartbeat.total(), p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);
+  unresponsive_.look(now - run_.heartbeat.total(), p.done - unanswered - skipped, unanswered, p.in_flight - lock_waits);
   behind_ = behind;
   reported_ = p;
   if (run_.options.progress) run_.options.progress(p);
@@ -297,8 +297,8 @@ RunResult Runner::result() {
     r.service.merge(counts_[i].service);
     r.response.merge(counts_[i].response);
   }
-  r.cause = run_.consequences.first();
-  r.left_out = run_.consequences.left_out();
+  r.cause = run_.knock_on.first();
+  r.left_out = run_.knock_on.left_out();
   settle(r);
   Mismatch::keep_first(r.mismatches, run_.options.mismatches);
   r.cancelled = r.operations;
@@ -306,10 +306,10 @@ RunResult Runner::result() {
     r.unrecorded += k.uncompared;
     r.cancelled -= k.issued + k.impossible + k.refused;
   }
-  silence_.end();
+  unresponsive_.end();
   r.behind_time = behind_time_;
-  r.silent = silence_.total();
-  r.longest_silence = silence_.longest();
+  r.silent = unresponsive_.total();
+  r.longest_silence = unresponsive_.longest();
   r.stood_still = run_.heartbeat.total();
   r.longest_stand = run_.heartbeat.longest();
   r.stopped = r.cancelled || r.unfinished || r.stopped_on_error;

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/consequences.hpp"
+#include "engine/knock_on_tracker.hpp"
 #include "engine/slowest.hpp"
 #include "measure/interval.hpp"
 #include "op.hpp"
@@ -164,8 +164,8 @@ struct RunResult {
   uint64_t window_full = 0;  // operations that were due before there was room to plan them
   uint64_t bytes_read = 0, bytes_written = 0;
   ContentCompared content;
-  std::optional<Consequences::Cause> cause;  // the first that something followed from
-  Consequences::LeftOut left_out;
+  std::optional<KnockOnTracker::Cause> cause;  // the first that something followed from
+  KnockOnTracker::LeftOut left_out;
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
   bool stopped = false;              // ended early by stop, duration or an error

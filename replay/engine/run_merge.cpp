@@ -60,14 +60,14 @@ Mismatch load_mismatch(ByteReader& in) {
   return m;
 }
 
-void save_cause(ByteWriter& out, const Consequences::Cause& cause) {
+void save_cause(ByteWriter& out, const KnockOnTracker::Cause& cause) {
   out.varint(cause.seq);
   out.u8(uint8_t(cause.kind));
   out.text(cause.name);
 }
 
-Consequences::Cause load_cause(ByteReader& in) {
-  Consequences::Cause cause;
+KnockOnTracker::Cause load_cause(ByteReader& in) {
+  KnockOnTracker::Cause cause;
   cause.seq = in.varint();
   cause.kind = load_kind(in);
   cause.name = in.text();
@@ -103,21 +103,21 @@ uint64_t load_count(ByteReader& in) {
   return in.ok() ? count : 0;
 }
 
-void save_left_out(ByteWriter& out, const Consequences::LeftOut& l) {
+void save_left_out(ByteWriter& out, const KnockOnTracker::LeftOut& l) {
   out.varint(l.count);
   out.varint(l.first.size());
-  for (const Consequences::Cause& cause : l.first) {
+  for (const KnockOnTracker::Cause& cause : l.first) {
     out.varint(cause.seq);
     out.u8(uint8_t(cause.kind));
     out.text(cause.name);
   }
 }
 
-Consequences::LeftOut load_left_out(ByteReader& in) {
-  Consequences::LeftOut l;
+KnockOnTracker::LeftOut load_left_out(ByteReader& in) {
+  KnockOnTracker::LeftOut l;
   l.count = in.varint();
   for (uint64_t n = load_count(in); n > 0 && in.ok(); --n) {
-    Consequences::Cause cause;
+    KnockOnTracker::Cause cause;
     cause.seq = in.varint();
     cause.kind = load_kind(in);
     cause.name = in.text();

@@ -119,7 +119,7 @@ Match Verifier::check(const Op& op, const Outcome& got, bool other_user) {
   if (op.kind == OpKind::releasedir) listings_.erase(op.handle);
   if (op.has(kOpUnfinished) || unknown_listing(op)) return Match::uncompared;
   if (same(op, got)) return Match::matched;
-  if (consequences_ && consequences_->follows(op, got.error == 0)) return Match::followed;
+  if (knock_on_ && knock_on_->follows(op, got.error == 0)) return Match::followed;
   ++total_;
   note(op, got);
   auto denied = [](int error) { return error == EACCES || error == EPERM; };

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/target.hpp"
-#include "engine/consequences.hpp"
+#include "engine/knock_on_tracker.hpp"
 #include "engine/run.hpp"
 
 namespace fsr {
@@ -18,9 +18,9 @@ enum class Match : uint8_t { matched, differed, permission, followed, uncompared
 // One for each worker; not thread-safe.
 class Verifier {
  public:
-  // `keep`: so many mismatches are described. `consequences`: shared by all workers; null: nothing follows from anything.
-  Verifier(bool compare_data, size_t keep, Consequences* consequences = nullptr)
-      : compare_data_(compare_data), keep_(keep), consequences_(consequences) {}
+  // `keep`: so many mismatches are described. `knock_on`: shared by all workers; null: nothing follows from anything.
+  Verifier(bool compare_data, size_t keep, KnockOnTracker* knock_on = nullptr)
+      : compare_data_(compare_data), keep_(keep), knock_on_(knock_on) {}
 
   // `other_user`: acted as somebody else than recorded, so that a permission error on one side only follows from that.
   Match check(const Op& op, const Outcome& got, bool other_user);
@@ -47,7 +47,7 @@ class Verifier {
 
   bool compare_data_;
   size_t keep_;
-  Consequences* consequences_;
+  KnockOnTracker* knock_on_;
   uint64_t total_ = 0;
   ContentCompared content_;
   std::vector<Mismatch> mismatches_;                // a heap: the last of them by number comes first

@@ -38,9 +38,9 @@ Worker::Worker(RunState& run, unsigned index)
     : run_(run),
       index_(index),
       session_(run.target.open_session()),
-      verifier_(run.options.compare_data, run.options.mismatches, &run.consequences),
+      verifier_(run.options.compare_data, run.options.mismatches, &run.knock_on),
       self_(geteuid()),
-      rest_(run.clock, run.options.inline_workers) {
+      idle_(run.clock, run.options.inline_workers) {
   if (run.options.timing == Timing::asap) session_->prefer_throughput();
 }
 
@@ -176,7 +176,7 @@ bool Worker::issue(Node& node, int64_t now) {
     return true;
   }
   Fidelity fidelity = run_.target.fidelity(op);
-  if (fidelity == Fidelity::impossible || run_.consequences.would_remove(op)) {
+  if (fidelity == Fidelity::impossible || run_.knock_on.would_remove(op)) {
     dispose(node, Disposal::impossible);
     return true;
   }
@@ -397,11 +397,11 @@ void Worker::dispose(Node& node, Disposal why) {
       break;
     case Disposal::impossible:
       ++kind.impossible;
-      run_.consequences.not_done(node.copy.op());
+      run_.knock_on.not_done(node.copy.op());
       break;
     case Disposal::refused:
       ++kind.refused;
-      run_.consequences.not_done(node.copy.op());
+      run_.knock_on.not_done(node.copy.op());
       break;
   }
   node.ended = run_.clock.now();
@@ -455,7 +455,7 @@ void Worker::wait() {
   if (run_.options.timing == Timing::asap && !run_.options.inline_workers && !in_flight_)
     for (int64_t until = now + kIdleSpin; now < until; now = clock.now())
       if (inbox_.load(std::memory_order_relaxed)) return;
-  rest_.until(due, *session_, in_flight_ != 0, *this, [this, stopping, due] {
+  idle_.until(due, *session_, in_flight_ != 0, *this, [this, stopping, due] {
     if (inbox_.load(std::memory_order_seq_cst) || wanted_.load(std::memory_order_relaxed) || run_.drained() ||
         stop_requested(run_.clock.now()) != stopping)
       return true;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "engine/rest.hpp"
+#include "engine/idle_wait.hpp"
 #include "engine/run.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/verify.hpp"
@@ -39,7 +39,7 @@ struct RunState {
   Target& target;
   Clock& clock;
   Window window;
-  Consequences consequences;
+  KnockOnTracker knock_on;
   Heartbeat heartbeat;
   std::vector<std::unique_ptr<Worker>> workers;
   int64_t start = 0;                // clock; set before workers run
@@ -77,7 +77,7 @@ class Worker final : public Completion {
 
   // Hands over a chain of nodes, linked by `next`, of which nothing is pending any more.
   void post(Node* first, Node* last);
-  void wake() { rest_.wake(); }
+  void wake() { idle_.wake(); }
   // Issues what is due, polls until the next due time or a message. False: everything has finished, or was waited for in vain.
   bool turn();
   // The worker puts what it counted so far, by kind, where taken() finds it, soon.
@@ -88,7 +88,7 @@ class Worker final : public Completion {
   Tally take_rest() { return std::exchange(tally_, {}); }
   void merge_into(RunResult& result);
   // Nothing to do until something new comes.
-  bool idle() const { return rest_.sleeping(); }
+  bool idle() const { return idle_.sleeping(); }
   const WorkerCounters& counters() const { return counters_; }
   WorkerCounters& counters() { return counters_; }
 
@@ -121,7 +121,7 @@ class Worker final : public Completion {
   Scheduler scheduler_;
   Verifier verifier_;
   const uint32_t self_;  // whom a run without credentials acts as
-  Rest rest_;
+  IdleWait idle_;
   alignas(64) std::atomic<Node*> inbox_{nullptr};
 
   alignas(64) bool busy_ = false;

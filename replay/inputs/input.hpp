@@ -75,10 +75,10 @@ class Input {
   // The number that an operation of the run has among those.
   virtual uint64_t surveyed(uint64_t seq) const { return seq; }
   // The operations, and what of the options follows from the input. Valid until the next call of next_round(). Null: the input
-  // plays by itself.
+  // runs by itself.
   virtual OpSource* operations(RunOptions& options) = 0;
   // Only after that null. `options` are the run's.
-  virtual RunResult play(Target& target, Clock& clock, const RunOptions& options);
+  virtual RunResult run(Target& target, Clock& clock, const RunOptions& options);
   // What is known of the tree before them. Nothing, unless a recording tells.
   virtual LiveState before() { return {}; }
   // What ends that round: closes what its image opened. May be null.

@@ -44,11 +44,11 @@ class InputKinds {
   std::unique_ptr<Input> open(const std::string& name, int64_t duration) const;
 
  private:
-  struct Declared {
+  struct RegisteredKind {
     std::unique_ptr<InputKind> kind;
     Command options;
   };
-  std::vector<Declared> kinds_;
+  std::vector<RegisteredKind> kinds_;
 };
 
 }  // namespace fsr

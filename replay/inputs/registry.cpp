@@ -22,7 +22,7 @@ static constexpr std::unique_ptr<InputKind> (*kKinds[])() = {
     mix_kind,
 };
 
-RunResult Input::play(Target&, Clock&, const RunOptions&) { throw std::logic_error("an input of operations does not play"); }
+RunResult Input::run(Target&, Clock&, const RunOptions&) { throw std::logic_error("an input of operations does not run"); }
 
 InputKinds::InputKinds(Command& program) {
   for (auto make : kKinds) {
@@ -37,7 +37,7 @@ InputKinds::~InputKinds() = default;
 
 std::string InputKinds::help() const {
   std::string text;
-  for (const Declared& declared : kinds_) text += (text.empty() ? "" : "; ") + std::string(declared.kind->help());
+  for (const RegisteredKind& declared : kinds_) text += (text.empty() ? "" : "; ") + std::string(declared.kind->help());
   return text;
 }
 
@@ -48,10 +48,10 @@ std::unique_ptr<Input> InputKinds::open(const std::string& name, int64_t duratio
   std::array<char, 4096> head;
   const ssize_t n = file ? pread(file.get(), head.data(), head.size(), 0) : 0;
   const std::string_view first(head.data(), size_t(std::max<ssize_t>(n, 0)));
-  auto its = std::find_if(kinds_.begin(), kinds_.end(), [&](const Declared& d) { return d.kind->accepts(name, first); });
+  auto its = std::find_if(kinds_.begin(), kinds_.end(), [&](const RegisteredKind& d) { return d.kind->accepts(name, first); });
   if (its == kinds_.end()) its = kinds_.begin();
   std::unique_ptr<Input> input = its->kind->open(name, file.release(), duration);
-  for (const Declared& other : kinds_)
+  for (const RegisteredKind& other : kinds_)
     if (const std::string option = other.options.first_given(); &other != &*its && !option.empty())
       throw std::runtime_error(name + ": is " + its->kind->noun() + ": " + option + " is for " + other.kind->plural());
   return input;

@@ -8,7 +8,7 @@
 
 namespace fsr {
 
-void Cell::add(const Sample& sample) {
+void KindCounters::add(const Sample& sample) {
   if (sample.failed) {
     ++failed;
     return;
@@ -21,7 +21,7 @@ void Cell::add(const Sample& sample) {
   response.add(sample.to - sample.due);
 }
 
-void Cell::merge(const Cell& other) {
+void KindCounters::merge(const KindCounters& other) {
   count += other.count;
   failed += other.failed;
   bytes += other.bytes;
@@ -30,13 +30,13 @@ void Cell::merge(const Cell& other) {
   response.merge(other.response);
 }
 
-Cell& Tally::at(Row row) {
+KindCounters& Tally::at(Row row) {
   if (row >= cells_.size()) cells_.resize(row + 1);
   return cells_[row];
 }
 
-const Cell& Tally::operator[](Row row) const {
-  static const Cell empty;
+const KindCounters& Tally::operator[](Row row) const {
+  static const KindCounters empty;
   return row < cells_.size() ? cells_[row] : empty;
 }
 
@@ -47,7 +47,7 @@ void Tally::merge(const Tally& other) {
 std::string Tally::save() const {
   ByteWriter out;
   out.varint(rows());
-  for (const Cell& cell : cells_) {
+  for (const KindCounters& cell : cells_) {
     out.varint(cell.count);
     out.varint(cell.failed);
     out.varint(cell.bytes);
@@ -64,7 +64,7 @@ Tally Tally::load(std::string_view saved) {
   const uint64_t rows = in.varint();
   if (rows > in.left()) in.fail();
   for (uint64_t row = 0; in.ok() && row < rows; ++row) {
-    Cell& cell = tally.cells_.emplace_back();
+    KindCounters& cell = tally.cells_.emplace_back();
     cell.count = in.varint();
     cell.failed = in.varint();
     cell.bytes = in.varint();

@@ -25,20 +25,20 @@ struct Sample {
 };
 
 // Times in ns. What failed is counted apart: it has neither bytes nor times here.
-struct Cell {
+struct KindCounters {
   uint64_t count = 0, failed = 0, bytes = 0;
   double squares = 0;  // of the service times, for standard deviations
   Histogram service;   // from issue to completion; holds sum, least and most
   Histogram response;  // from the planned time to completion
 
   void add(const Sample& sample);
-  void merge(const Cell& other);
+  void merge(const KindCounters& other);
 };
 
 class Tally {
  public:
-  Cell& at(Row row);
-  const Cell& operator[](Row row) const;  // an empty one where nothing counted
+  KindCounters& at(Row row);
+  const KindCounters& operator[](Row row) const;  // an empty one where nothing counted
   Row rows() const { return Row(cells_.size()); }
   void merge(const Tally& other);
 
@@ -48,7 +48,7 @@ class Tally {
   static Tally load(std::string_view saved);
 
  private:
-  std::vector<Cell> cells_;
+  std::vector<KindCounters> cells_;
 };
 
 }  // namespace fsr

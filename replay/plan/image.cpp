@@ -8,7 +8,7 @@
 
 #include "plan/image_builder.hpp"
 #include "plan/linearizer.hpp"
-#include "plan/split.hpp"
+#include "plan/trace_split.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {

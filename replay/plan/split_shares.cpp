@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "plan/split.hpp"
+#include "plan/trace_split.hpp"
 
 namespace fsr {
 
@@ -117,7 +117,7 @@ class Dealer {
       const auto lightest = unsigned(std::ranges::min_element(load) - load.begin());
       unsigned best = kNone;
       for (unsigned rank = 0; rank < ranks_; ++rank) {
-        if (load[rank] + parts_[group].load > Split::kMostLoad * mean_) continue;
+        if (load[rank] + parts_[group].load > TraceSplit::kMostLoad * mean_) continue;
         if (best == kNone || waits[rank] > waits[best] || (waits[rank] == waits[best] && load[rank] < load[best])) best = rank;
       }
       // No rank is left without any, as long as there are groups.
@@ -165,10 +165,10 @@ std::vector<unsigned> SplitSurvey::share_out(unsigned ranks) {
   // What was joined may be too large to be shared out evenly.
   Dealer dealer(groups, affinities, ranks);
   Shares best;
-  for (double most : {Split::kMostLoad, 0.5, 0.25, 0.0}) {
+  for (double most : {TraceSplit::kMostLoad, 0.5, 0.25, 0.0}) {
     Shares shares = dealer.deal(most);
     if (best.rank_of.empty() || shares.largest < best.largest) best = std::move(shares);
-    if (best.largest <= Split::kMostLoad * dealer.mean()) break;
+    if (best.largest <= TraceSplit::kMostLoad * dealer.mean()) break;
   }
   for (uint32_t& group : group_of_thread) group = best.rank_of[group];
   return {group_of_thread.begin(), group_of_thread.end()};

@@ -13,7 +13,8 @@ namespace fsr {
 
 constexpr int64_t kPatience = 1'000'000'000;  // ns, beyond what lay between the two operations in the capture
 
-SplitSource::SplitSource(OpSource& source, const Split& split, unsigned rank, const ObjectSet& known, const SplitTimes& times)
+SplitSource::SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known,
+                         const SplitTimes& times)
     : source_(source), split_(split), rank_(rank), known_(known), times_(times) {}
 
 bool SplitSource::next(OpBatch& batch) {
@@ -65,7 +66,7 @@ void SplitSource::watch(const Op& op, OpBatch& batch) {
           lost(object, {parent, name}, op, batch);
         });
   if (op.object && op.object == op.object2) return;  // two names of one file: nothing happened
-  const Place from{op.parent, op.name}, to{op.parent2, op.name2};
+  const NameInDirectory from{op.parent, op.name}, to{op.parent2, op.name2};
   if (op.flags & RENAME_EXCHANGE)
     moved(op.object2, to, from, op, batch);
   else
@@ -73,7 +74,7 @@ void SplitSource::watch(const Op& op, OpBatch& batch) {
   moved(op.object, from, to, op, batch);
 }
 
-void SplitSource::found(ObjectId object, const Place& place, const Op& op) {
+void SplitSource::found(ObjectId object, const NameInDirectory& place, const Op& op) {
   if (object <= kRootObject || !place.parent) return;
   std::vector<Name>& names = names_[object];
   const auto known = std::ranges::find_if(names, [&](const Name& name) { return name.is(place); });
@@ -84,7 +85,7 @@ void SplitSource::found(ObjectId object, const Place& place, const Op& op) {
 }
 
 // Whether it was a name that others alone knew.
-bool SplitSource::take(ObjectId object, const Place& place) {
+bool SplitSource::take(ObjectId object, const NameInDirectory& place) {
   const auto known = names_.find(object);
   if (known == names_.end()) return false;
   const bool taken = std::erase_if(known->second, [&](const Name& name) { return name.is(place); }) > 0;
@@ -92,7 +93,7 @@ bool SplitSource::take(ObjectId object, const Place& place) {
   return taken;
 }
 
-void SplitSource::moved(ObjectId object, const Place& from, const Place& to, const Op& op, OpBatch& batch) {
+void SplitSource::moved(ObjectId object, const NameInDirectory& from, const NameInDirectory& to, const Op& op, OpBatch& batch) {
   if (object <= kRootObject) return;
   const bool own = !take(object, from) && knows(object);
   found(object, to, op);
@@ -101,7 +102,7 @@ void SplitSource::moved(ObjectId object, const Place& from, const Place& to, con
   if (own) learn(object, op, from, batch);
 }
 
-void SplitSource::lost(ObjectId object, const Place& place, const Op& op, OpBatch& batch) {
+void SplitSource::lost(ObjectId object, const NameInDirectory& place, const Op& op, OpBatch& batch) {
   if (object > kRootObject && !take(object, place) && knows(object)) learn(object, op, place, batch);
 }
 
@@ -111,7 +112,7 @@ int64_t SplitSource::patience(int64_t since, int64_t now) const {
   return kPatience + (times_.scale > 0 ? int64_t(double(now - since) / times_.scale) : now - times_.from);
 }
 
-void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch, const Place& former) {
+void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch, const NameInDirectory& former) {
   if (object <= kRootObject) return;
   const auto named = names_.find(object);
   if (named == names_.end()) return;
@@ -128,7 +129,7 @@ void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch, const Plac
   }
 }
 
-Op& SplitSource::learn(ObjectId object, const Op& op, const Place& former, OpBatch& batch) {
+Op& SplitSource::learn(ObjectId object, const Op& op, const NameInDirectory& former, OpBatch& batch) {
   Op& lookup = batch.ops.emplace_back();
   lookup.kind = OpKind::lookup;
   lookup.seq = kFirstLearning + learnings_++;

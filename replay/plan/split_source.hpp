@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "op_source.hpp"
-#include "plan/split.hpp"
+#include "plan/trace_split.hpp"
 #include "util/object_set.hpp"
 
 namespace fsr {
@@ -22,13 +22,13 @@ struct SplitTimes {
 class SplitSource final : public OpSource {
  public:
   // All must outlive it. `known`: objects that this rank's target was taught, which a run may extend meanwhile.
-  SplitSource(OpSource& source, const Split& split, unsigned rank, const ObjectSet& known, const SplitTimes& times);
+  SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known, const SplitTimes& times);
   bool next(OpBatch& batch) override;
 
   uint64_t learnt() const { return learnt_; }  // objects that were looked up
 
  private:
-  struct Place {
+  struct NameInDirectory {
     ObjectId parent = kNoObject;
     std::string_view name;
   };
@@ -36,22 +36,22 @@ class SplitSource final : public OpSource {
     ObjectId parent = kNoObject;
     std::string name;
     int64_t since = 0;  // recorded
-    bool is(const Place& place) const { return parent == place.parent && name == place.name; }
+    bool is(const NameInDirectory& place) const { return parent == place.parent && name == place.name; }
   };
 
   void add_own(const Op& op, OpBatch& batch);
   void watch(const Op& op, OpBatch& batch);
   bool knows(ObjectId object) const { return known_.contains(object) || passed_.contains(object); }
-  void found(ObjectId object, const Place& place, const Op& op);
-  void moved(ObjectId object, const Place& from, const Place& to, const Op& op, OpBatch& batch);
-  bool take(ObjectId object, const Place& place);
-  void lost(ObjectId object, const Place& place, const Op& op, OpBatch& batch);
-  void need(ObjectId object, const Op& op, OpBatch& batch, const Place& former);
-  Op& learn(ObjectId object, const Op& op, const Place& former, OpBatch& batch);
+  void found(ObjectId object, const NameInDirectory& place, const Op& op);
+  void moved(ObjectId object, const NameInDirectory& from, const NameInDirectory& to, const Op& op, OpBatch& batch);
+  bool take(ObjectId object, const NameInDirectory& place);
+  void lost(ObjectId object, const NameInDirectory& place, const Op& op, OpBatch& batch);
+  void need(ObjectId object, const Op& op, OpBatch& batch, const NameInDirectory& former);
+  Op& learn(ObjectId object, const Op& op, const NameInDirectory& former, OpBatch& batch);
   int64_t patience(int64_t since, int64_t now) const;
 
   OpSource& source_;
-  const Split& split_;
+  const TraceSplit& split_;
   const unsigned rank_;
   const ObjectSet& known_;
   const SplitTimes times_;

@@ -64,18 +64,19 @@ void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
   MetricsText out;
   auto each = [&](auto sample) {
     for (Row row = 0; row < kOpKinds; ++row)
-      if (const Cell& cell = sum_[row]; cell.count + cell.failed) sample(op_name(OpKind(row)), cell, interval.counts[row]);
+      if (const KindCounters& cell = sum_[row]; cell.count + cell.failed)
+        sample(op_name(OpKind(row)), cell, interval.counts[row]);
   };
   out.metric("fsreplay", Type::info, "What is replayed, and on what.");
   out.sample({{"input", input_}, {"target", target_}}, 1);
   out.metric("fsreplay_operations", Type::counter, "Operations that were done and did not fail.");
-  each([&](const char* kind, const Cell& all, const Cell&) { out.sample({{"kind", kind}}, double(all.count)); });
+  each([&](const char* kind, const KindCounters& all, const KindCounters&) { out.sample({{"kind", kind}}, double(all.count)); });
   out.metric("fsreplay_failed", Type::counter, "Operations that failed otherwise than recorded, or got no answer.");
-  each([&](const char* kind, const Cell& all, const Cell&) { out.sample({{"kind", kind}}, double(all.failed)); });
+  each([&](const char* kind, const KindCounters& all, const KindCounters&) { out.sample({{"kind", kind}}, double(all.failed)); });
   out.metric("fsreplay_bytes", Type::counter, "Bytes read, written and copied.");
-  each([&](const char* kind, const Cell& all, const Cell&) { out.sample({{"kind", kind}}, double(all.bytes)); });
+  each([&](const char* kind, const KindCounters& all, const KindCounters&) { out.sample({{"kind", kind}}, double(all.bytes)); });
   out.metric("fsreplay_service_seconds", Type::summary, "From issue to completion; quantiles of the last interval.");
-  each([&](const char* kind, const Cell& all, const Cell& now) {
+  each([&](const char* kind, const KindCounters& all, const KindCounters& now) {
     for (const auto& [name, q] : {std::pair("0.5", 0.5), {"0.9", 0.9}, {"0.99", 0.99}, {"0.999", 0.999}})
       out.sample({{"kind", kind}, {"quantile", name}}, double(now.service.quantile(q)) / 1e9);
     out.sample({{"kind", kind}}, all.service.sum() / 1e9, "_sum");

@@ -7,7 +7,7 @@ namespace fsr {
 
 namespace {
 
-Measured measured(const Cell& cell) {
+Measured measured(const KindCounters& cell) {
   return {
       .operations = cell.count, .failed = cell.failed, .service = times_of(cell.service), .response = times_of(cell.response)};
 }
@@ -30,10 +30,10 @@ const SeriesInterval& TimeSeries::add(const Interval& interval) {
   out.in_flight = latest_.in_flight;
   out.differed = latest_.differed - std::exchange(differed_, latest_.differed);
   out.lateness = std::exchange(lateness_, 0);
-  Cell all;
+  KindCounters all;
   uint64_t read = 0, written = 0;
   for (Row row = 0; row < kOpKinds; ++row) {
-    const Cell& cell = interval.counts[row];
+    const KindCounters& cell = interval.counts[row];
     if (cell.count + cell.failed == 0) continue;
     const OpKind kind = OpKind(row);
     Measured& of_kind = out.kinds.emplace_back(kind, measured(cell)).second;

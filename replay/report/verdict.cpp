@@ -36,9 +36,9 @@ constexpr double kMissed = 0.01;      // share of a schedule that may be missed
 constexpr double kStoodStill = 0.05;  // share of the time in which the load generator may stand still
 
 // The first ones by name.
-static std::string left_out_text(const Consequences::LeftOut& left_out) {
+static std::string left_out_text(const KnockOnTracker::LeftOut& left_out) {
   std::string text = format_count(left_out.count) + " of what was not issued change the tree, which will differ:";
-  for (const Consequences::Cause& cause : left_out.first)
+  for (const KnockOnTracker::Cause& cause : left_out.first)
     text += fmt::format("{} {} {} '{}'", &cause == &left_out.first.front() ? " operation" : ",", cause.seq, op_name(cause.kind),
                         escape_text(cause.name));
   return text + (left_out.count > left_out.first.size() ? ", …" : "");

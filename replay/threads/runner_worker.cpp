@@ -18,7 +18,7 @@ RunnerWorker::RunnerWorker(Target& target, Clock& clock, bool inline_worker)
       clock_(clock),
       session_(target.open_session()),
       bytewise_(dynamic_cast<Bytewise*>(session_.get())),
-      rest_(clock, inline_worker) {}
+      idle_(clock, inline_worker) {}
 
 void RunnerWorker::begin(RunnerState& state) {
   state_ = &state;
@@ -37,7 +37,7 @@ void RunnerWorker::post(SimContext& sim) {
     inbox_.push_back(&sim);
   }
   posted_.store(true, std::memory_order_seq_cst);
-  rest_.wake();
+  idle_.wake();
 }
 
 void RunnerWorker::accept() {
@@ -56,7 +56,7 @@ void RunnerWorker::accept() {
 
 void RunnerWorker::hand_over() {
   wanted_.store(true, std::memory_order_seq_cst);
-  rest_.wake();
+  idle_.wake();
 }
 
 Tally RunnerWorker::taken() {
@@ -95,7 +95,7 @@ void RunnerWorker::wake_sleepers() {
   }
 }
 
-int64_t RunnerWorker::next_due() const { return sleepers_.empty() ? Rest::kNever : sleepers_.top().due; }
+int64_t RunnerWorker::next_due() const { return sleepers_.empty() ? IdleWait::kNever : sleepers_.top().due; }
 
 bool RunnerWorker::step() {
   if (wanted_.load(std::memory_order_relaxed)) {
@@ -116,7 +116,7 @@ bool RunnerWorker::step() {
 
 void RunnerWorker::rest(int64_t deadline) {
   const int64_t due = std::min(deadline, next_due());
-  rest_.until(due, *session_, in_flight_ != 0, *this, [this, due] {
+  idle_.until(due, *session_, in_flight_ != 0, *this, [this, due] {
     return !ready_.empty() || next_due() < due || posted_.load(std::memory_order_seq_cst) ||
            wanted_.load(std::memory_order_relaxed) || state_->running.load(std::memory_order_relaxed) == 0 ||
            state_->abandoned.load(std::memory_order_relaxed) ||
@@ -136,7 +136,7 @@ void RunnerWorker::send(SimContext& sim, RunnerWorker& to) {
 
 // After threads have had their turns, from then to `latest_`.
 void RunnerWorker::weigh(int64_t from) {
-  if (!use_.add(from, latest_, rest_.awake())) return;
+  if (!use_.add(from, latest_, idle_.awake())) return;
   if (use_.heavy()) {
     spare_.close();
     if (has_borrowed_) send_sleepers(true);

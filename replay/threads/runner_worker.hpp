@@ -16,7 +16,7 @@
 
 #include "base/bytewise.hpp"
 #include "base/target.hpp"
-#include "engine/rest.hpp"
+#include "engine/idle_wait.hpp"
 #include "measure/tally.hpp"
 #include "threads/worker_use.hpp"
 
@@ -34,8 +34,8 @@ class RunnerWorker final : public Completion {
   void begin(RunnerState& state);
   // Contexts that begin here, before the run or from another worker: their turn comes.
   void post(SimContext& sim);
-  void wake() { rest_.wake(); }
-  int wake_descriptor() const { return rest_.wake_descriptor(); }  // all that wake() needs of the caller's
+  void wake() { idle_.wake(); }
+  int wake_descriptor() const { return idle_.wake_descriptor(); }  // all that wake() needs of the caller's
   // Resumes threads and looks for completions, without waiting. False: there was nothing to do.
   bool step();
   // Waits until there is something to do, or until `deadline`.
@@ -82,7 +82,7 @@ class RunnerWorker final : public Completion {
   Clock& clock_;
   std::unique_ptr<Session> session_;
   Bytewise* const bytewise_;  // the same; null: it is none
-  Rest rest_;
+  IdleWait idle_;
   RunnerWorker* host_ = nullptr;  // of the same place, takes over threads that wait (threads/worker_use.hpp); null: this one does
   WorkerUse use_;
   bool has_borrowed_ = false;  // or had in this run

@@ -16,7 +16,7 @@
 #include "base/target.hpp"
 #include "cli/rank_results.hpp"
 #include "cluster/cluster.hpp"
-#include "cycle/life_cycle.hpp"
+#include "cycle/run_steps.hpp"
 #include "engine/run_merge.hpp"
 #include "inputs/mix/mix_input.hpp"
 #include "report/report.hpp"
@@ -41,7 +41,7 @@ Recorded record(int64_t seconds) {
   options.loads = {20'000};
   options.duration = seconds * 1'000'000'000;
   MixInput input(*built_in_mix("sfs97-v3"), options);
-  LifeCycle life(input, *target, clock, stop, recorded.report);
+  RunSteps life(input, *target, clock, stop, recorded.report);
   input.next_round();
   life.read({}, {});
   if (!life.prepare({})) throw std::runtime_error("memory: could not be prepared");

@@ -71,7 +71,7 @@ TEST_CASE("the results of several processes are one") {
   CHECK(all.due == std::vector<uint64_t>{36, 72, 16});
   CHECK((all.elapsed == 8'000'000'000 && all.workers == 16 && all.operations == 360 && all.content.blocks == 36));
   CHECK((all.stopped && !all.stopped_on_error && all.mismatches_total == 36 && all.mismatches.size() == 3));
-  CHECK((all.left_out.count == 36 && all.left_out.first.size() == Consequences::LeftOut::kNamed));
+  CHECK((all.left_out.count == 36 && all.left_out.first.size() == KnockOnTracker::LeftOut::kNamed));
   CHECK((all.left_out.first[4].seq == 5 && all.left_out.first[4].name == "left out"));
   CHECK((all.mismatches[0].seq == 2 && all.mismatches[1].seq == 3 && all.mismatches[2].seq == 4));
   CHECK((all.cause && all.cause->seq == 23 && all.cause->name == "cause"));

@@ -361,7 +361,7 @@ TEST_CASE("intervals tell every operation once, by kind, and recorded times stan
   b.options.on_interval = [&](const Interval& interval) {
     CHECK(interval.from == until);
     until = interval.to;
-    const Cell& cell = interval.counts[Row(OpKind::statfs)];
+    const KindCounters& cell = interval.counts[Row(OpKind::statfs)];
     count += cell.count;
     told.merge(cell.service);
   };

@@ -35,7 +35,7 @@ namespace {
 
 struct Analyzed {
   Image image;
-  Split split;
+  TraceSplit split;
 };
 
 Analyzed analyze(const std::vector<Op>& ops, unsigned ranks) {
@@ -235,7 +235,7 @@ TEST_CASE("a split trace: threads that share an open file, a lock or an unlinked
   lock.thread = 4, lock.start += 10'000, lock.handle = 14;
   ops.push_back(lock);
   ops.push_back(name_op({50, 51, 6}, OpKind::unlink, 1, "own", 15));  // thread 5 has it open
-  const Split split = analyze(ops, 3).split;
+  const TraceSplit split = analyze(ops, 3).split;
   CHECK(split.rank_of(1) == split.rank_of(2));
   CHECK(split.rank_of(3) == split.rank_of(4));
   CHECK(split.rank_of(5) == split.rank_of(6));
@@ -250,10 +250,10 @@ TEST_CASE("a split trace: threads without anything in common are shared out even
     const auto thread = ThreadId(1 + i % 10);
     ops.push_back(object_op({i * 10, i * 10 + 5, thread}, OpKind::getattr, 100 + thread));
   }
-  const Split split = analyze(ops, 5).split;
+  const TraceSplit split = analyze(ops, 5).split;
   CHECK(split.cut == 0);
   CHECK(split.waits == 990);  // each for the one before it in its thread
-  for (const Split::Share& share : split.shares) {
+  for (const TraceSplit::Share& share : split.shares) {
     CHECK(share.operations == 200);
     CHECK(share.streams == 2);
     CHECK(std::abs(share.load - 0.2) < 1e-9);
@@ -275,7 +275,7 @@ TEST_CASE("a split trace: what goes together stays together, and waits that are 
   };
   for (int i = 0; i < 20; ++i) pass_on(1, 2), pass_on(4, 3);
   pass_on(1, 3);
-  const Split split = analyze(ops, 2).split;
+  const TraceSplit split = analyze(ops, 2).split;
   CHECK(split.rank_of(1) == split.rank_of(2));
   CHECK(split.rank_of(3) == split.rank_of(4));
   CHECK(split.rank_of(1) != split.rank_of(3));
@@ -287,12 +287,12 @@ TEST_CASE("a split trace: ranks beyond the number of groups get nothing") {
   std::vector<Op> ops = {create_op({0, 1, 1}, 1, "a", 10, 5), io_op({2, 3, 2}, OpKind::read, 10, 5),
                          object_op({4, 5, 3}, OpKind::getattr, 1)};
   CHECK(analyze(ops, 2).split.shares.size() == 2);
-  const Split split = analyze(ops, 3).split;
+  const TraceSplit split = analyze(ops, 3).split;
   uint64_t operations = 0;
-  for (const Split::Share& share : split.shares) operations += share.operations;
+  for (const TraceSplit::Share& share : split.shares) operations += share.operations;
   CHECK(operations == ops.size());
   CHECK(split.shares.size() == 3);
-  CHECK(std::ranges::count(split.shares, 0u, &Split::Share::operations) == 1);
+  CHECK(std::ranges::count(split.shares, 0u, &TraceSplit::Share::operations) == 1);
   CHECK(split.cut == 0);
 }
 

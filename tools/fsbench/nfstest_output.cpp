@@ -108,7 +108,7 @@ nlohmann::json NfstestPrinter::json_of(const StageResult& result) const {
   }
   nlohmann::json latency = nlohmann::json::object();
   for (Row row = 0; row < counts.rows(); ++row) {
-    const Cell& cell = counts[row];
+    const KindCounters& cell = counts[row];
     if (cell.count + cell.failed == 0) continue;
     const Histogram& h = cell.service;
     auto us = [&](double q) { return double(h.quantile(q)) / 1e3; };

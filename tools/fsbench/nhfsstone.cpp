@@ -23,7 +23,7 @@
 #include "cluster/cluster.hpp"
 #include "cluster/rank_group.hpp"
 #include "cluster/rank_options.hpp"
-#include "cycle/life_cycle.hpp"
+#include "cycle/run_steps.hpp"
 #include "existing_target.hpp"
 #include "inputs/mix/mix_input.hpp"
 #include "measure/bound.hpp"
@@ -54,7 +54,7 @@ struct Place {
   std::unique_ptr<Target> target;
   std::unique_ptr<MixInput> input;
   Report report;
-  std::unique_ptr<LifeCycle> life;
+  std::unique_ptr<RunSteps> life;
   std::string error;
 };
 
@@ -118,7 +118,7 @@ class Nhfsstone {
     place.input = std::make_unique<MixInput>(mix, w);
     place.report.target = place.target->name();
     if (ranks_.several()) place.input->take_share(cluster_.rank(), cluster_.size(), false);
-    place.life = std::make_unique<LifeCycle>(*place.input, *place.target, clock_, stop_, place.report);
+    place.life = std::make_unique<RunSteps>(*place.input, *place.target, clock_, stop_, place.report);
     place.input->next_round();
   }
 

@@ -183,7 +183,7 @@ class Postmark {
         fmt::format("\nTook {:.3f} seconds\n\nLatency in microseconds:\n{:<14}{:>10}{:>8}{:>9}{:>9}{:>9}{:>9}{:>10}\n",
                     double(all.elapsed) / 1e9, "", "count", "failed", "mean", "p50", "p90", "p99", "max");
     for (Row row = 0; row < std::size(kRowNames); ++row) {
-      const Cell& cell = all.tally[row];
+      const KindCounters& cell = all.tally[row];
       if (cell.count + cell.failed == 0) continue;
       const Histogram& h = cell.service;
       auto us = [&](double q) { return double(h.quantile(q)) / 1e3; };

@@ -76,7 +76,7 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);
   wanted.first_id = round_ * kIdsOfRound;
   source_.reset();
-  play_.reset();
+  run_.reset();
   set_ = std::make_unique<WorkingSet>(wanted, plan_, *sizes_);
   return set_->image();
 }
@@ -91,7 +91,7 @@ OpSource* MixInput::operations(RunOptions& run) {
   run.duration = span_ = options_.duration;
   if (options_.loads.empty()) {
     run.timing = Timing::asap;
-    play_ = std::make_unique<MixPlay>(plan_, *set_, *sizes_, options_.seed, calls_);
+    run_ = std::make_unique<MixRun>(plan_, *set_, *sizes_, options_.seed, calls_);
     return nullptr;
   }
   const double load = this->load();
@@ -113,7 +113,7 @@ OpSource* MixInput::operations(RunOptions& run) {
   return source_.get();
 }
 
-RunResult MixInput::play(Target& target, Clock& clock, const RunOptions& options) { return play_->run(target, clock, options); }
+RunResult MixInput::run(Target& target, Clock& clock, const RunOptions& options) { return run_->run(target, clock, options); }
 
 std::unique_ptr<OpSource> MixInput::closing() { return set_->closing(); }
 

@@ -8,7 +8,7 @@
 #include "inputs/input_kind.hpp"
 #include "inputs/mix/curve.hpp"
 #include "inputs/mix/mix_options.hpp"
-#include "inputs/mix/mix_play.hpp"
+#include "inputs/mix/mix_run.hpp"
 #include "mix/mix.hpp"
 #include "util/output_file.hpp"
 #include "workloads/mix_result.hpp"
@@ -34,7 +34,7 @@ class MixInput final : public Input {
   void describe(Report& report) override;
   std::string outlook() const override;
   OpSource* operations(RunOptions& options) override;
-  RunResult play(Target& target, Clock& clock, const RunOptions& options) override;
+  RunResult run(Target& target, Clock& clock, const RunOptions& options) override;
   std::unique_ptr<OpSource> closing() override;
   void take_share(unsigned rank, unsigned ranks, bool force) override;
   bool ids_differ() const override { return true; }
@@ -56,7 +56,7 @@ class MixInput final : public Input {
   std::shared_ptr<std::vector<CurvePoint>> curve_ = std::make_shared<std::vector<CurvePoint>>();
   std::unique_ptr<OutputFile> drawing_;
   double load() const { return options_.loads[round_ - 1] * factor_; }  // of this process
-  const std::vector<Dealt>& dealt() const { return play_ ? play_->dealt() : source_->dealt(); }
+  const std::vector<Dealt>& dealt() const { return run_ ? run_->dealt() : source_->dealt(); }
 
   const bool length_given_;
   size_t round_ = 0;   // from 1
@@ -66,7 +66,7 @@ class MixInput final : public Input {
   MixPlan plan_;
   std::unique_ptr<WorkingSet> set_;
   std::unique_ptr<Synthesizer> source_;  // at a rate
-  std::unique_ptr<MixPlay> play_;        // as fast as possible
+  std::unique_ptr<MixRun> run_;          // as fast as possible
   uint64_t calls_ = 0;                   // there are to be; 0: as many as there is time for
   int64_t span_ = 0;                     // ns; 0: as long as they take
   ProcedureCounts requests_before_;

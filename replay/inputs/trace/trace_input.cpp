@@ -203,14 +203,14 @@ class TraceInput final : public Input {
   bool splits() const { return ranks_ > 1 && options_.clones.all == 1; }
 
   void split(SplitSurvey& survey, Image& image) {
-    Split made = survey.deal(ranks_, image.impl().tree);
+    TraceSplit made = survey.deal(ranks_, image.impl().tree);
     constexpr double kMostCut = 0.25;
     if (made.cut_part() > kMostCut && !force_)
       throw std::runtime_error(fmt::format(
           "{}: split over {} ranks, {:.0f} % of the waits between its operations would be cut, more than {:.0f} % (first: "
           "{}): take fewer ranks, or --clones; --force replays it so all the same",
           name_, ranks_, made.cut_part() * 100, kMostCut * 100, made.first_cut.front()));
-    split_ = std::make_shared<const Split>(std::move(made));
+    split_ = std::make_shared<const TraceSplit>(std::move(made));
   }
 
   // Without the pieces before, a trace begins where they ended, with what its checkpoint knows.
@@ -258,7 +258,7 @@ class TraceInput final : public Input {
   // Of several processes.
   unsigned rank_ = 0, ranks_ = 1;
   bool force_ = false;
-  std::shared_ptr<const Split> split_;  // null: of clones, or of one process
+  std::shared_ptr<const TraceSplit> split_;  // null: of clones, or of one process
   std::unique_ptr<SplitSource> own_;
   // What is reported: of this process, and then of those that have told as well.
   struct {

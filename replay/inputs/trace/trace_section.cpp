@@ -17,14 +17,14 @@ std::string TraceSection::heading() const {
   return text;
 }
 
-static std::string split_text(const Split& split, uint64_t learnt) {
-  const auto largest = std::ranges::max_element(split.shares, {}, &Split::Share::load);
+static std::string split_text(const TraceSplit& split, uint64_t learnt) {
+  const auto largest = std::ranges::max_element(split.shares, {}, &TraceSplit::Share::load);
   std::string text = fmt::format(
       "split      over {} ranks: {:.2g} % of waits cut ({} of {}), {} objects looked up that others made or renamed, "
       "largest share {:.0f} % of the load\n",
       split.shares.size(), split.cut_part() * 100, format_count(split.cut), format_count(split.waits), format_count(learnt),
       largest->load * 100);
-  if (const auto idle = std::ranges::count(split.shares, 0u, &Split::Share::operations))
+  if (const auto idle = std::ranges::count(split.shares, 0u, &TraceSplit::Share::operations))
     text += fmt::format("idle       {} of {} ranks: the trace has no more groups of threads without a common open file\n", idle,
                         split.shares.size());
   for (const std::string& cut : split.first_cut) text += "cut        " + cut + "\n";
@@ -53,7 +53,7 @@ void TraceSection::json(nlohmann::json& document) const {
   document["warnings"] = warnings;
   if (!split) return;
   nlohmann::json shares = nlohmann::json::array();
-  for (const Split::Share& share : split->shares)
+  for (const TraceSplit::Share& share : split->shares)
     shares.push_back({{"operations", share.operations}, {"streams", share.streams}, {"load", share.load}});
   nlohmann::json first = nlohmann::json::array();
   for (const std::string& cut : split->first_cut) first.push_back(json_text(cut));

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "engine/run.hpp"
-#include "plan/split.hpp"
+#include "plan/trace_split.hpp"
 #include "report/section.hpp"
 #include "trace/header.hpp"
 #include "trace/reader.hpp"
@@ -22,9 +22,9 @@ class TraceSection final : public ReportSection {
   Order order = Order::resource;
   double scale = 1;
   unsigned clones = 1;
-  std::shared_ptr<const Split> split;  // over ranks; null: it was not
-  uint64_t learnt = 0;                 // objects that ranks looked up, since others made them
-  int64_t planned = 0, recorded = 0;   // of the run, ns; 0: it did not come to one
+  std::shared_ptr<const TraceSplit> split;  // over ranks; null: it was not
+  uint64_t learnt = 0;                      // objects that ranks looked up, since others made them
+  int64_t planned = 0, recorded = 0;        // of the run, ns; 0: it did not come to one
 
   std::string heading() const override;
   std::string text() const override;

@@ -90,7 +90,7 @@ void CurvesPage::finish() {
   t.id = "run-table";
   std::vector<ChartSeries> by_rate = {{"p50", {}}, {"p99", {}}, {"p99.9", {}}};
   for (const Drawn& drawn : runs_) {
-    const Cell& all = drawn.average;
+    const KindCounters& all = drawn.average;
     std::vector<HtmlPage::Cell> row = {drawn.title, drawn.asked > 0 ? per_second(drawn.asked) : "max",
                                        per_second(rate(all, drawn.seconds)),
                                        fmt::format("{:.2f}", mebibytes(all, drawn.seconds))};

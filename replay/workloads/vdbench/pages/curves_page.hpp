@@ -27,7 +27,7 @@ class CurvesPage final : public RunPage {
     std::string title;
     bool formats = false;
     double asked = 0, seconds = 0;
-    Cell average;
+    KindCounters average;
     std::vector<ChartSeries> rates, responses;
     std::string limit;
   };
@@ -38,7 +38,7 @@ class CurvesPage final : public RunPage {
   // Several intervals of a long run make a column.
   unsigned at_once_ = 1, gathered_ = 0;
   double gathered_seconds_ = 0;
-  Cell column_;
+  KindCounters column_;
 };
 
 }  // namespace fsr::vdbench

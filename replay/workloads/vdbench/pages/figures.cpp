@@ -15,12 +15,12 @@ void Figures::merge(const Figures& other) {
   requested.merge(other.requested);
 }
 
-double rate(const Cell& cell, double seconds) { return seconds > 0 ? double(cell.count) / seconds : 0; }
-double mean_ms(const Cell& cell) { return cell.service.mean() / 1e6; }
-double max_ms(const Cell& cell) { return double(cell.service.max()) / 1e6; }
-double mebibytes(const Cell& cell, double seconds) { return seconds > 0 ? double(cell.bytes) / seconds / (1 << 20) : 0; }
+double rate(const KindCounters& cell, double seconds) { return seconds > 0 ? double(cell.count) / seconds : 0; }
+double mean_ms(const KindCounters& cell) { return cell.service.mean() / 1e6; }
+double max_ms(const KindCounters& cell) { return double(cell.service.max()) / 1e6; }
+double mebibytes(const KindCounters& cell, double seconds) { return seconds > 0 ? double(cell.bytes) / seconds / (1 << 20) : 0; }
 
-double deviation_ms(const Cell& cell) {
+double deviation_ms(const KindCounters& cell) {
   const auto n = double(cell.count);
   if (cell.count <= 1) return 0;
   const double sum = cell.service.sum();
@@ -87,7 +87,7 @@ namespace {
 // Operations that were under way, on average.
 double under_way(const Figures& figures, double seconds) {
   double sum = 0;
-  for (const Cell& cell : figures.operations) sum += cell.service.sum();
+  for (const KindCounters& cell : figures.operations) sum += cell.service.sum();
   return seconds > 0 ? sum / 1e9 / seconds : 0;
 }
 

@@ -15,9 +15,9 @@ namespace fsr::vdbench {
 
 // Figures of some works together; times in ns.
 struct Figures {
-  std::array<Cell, kOperations> operations;
-  Cell requested;  // what the works were to do; opens and closes of reads and writes are not
-  const Cell& of(Operation operation) const { return operations[unsigned(operation)]; }
+  std::array<KindCounters, kOperations> operations;
+  KindCounters requested;  // what the works were to do; opens and closes of reads and writes are not
+  const KindCounters& of(Operation operation) const { return operations[unsigned(operation)]; }
   void merge(const Figures& other);
 };
 
@@ -54,11 +54,11 @@ struct RunRecord {
   std::vector<RankLine> ranks;  // at its end; of one alone none
 };
 
-double rate(const Cell& cell, double seconds);
-double mean_ms(const Cell& cell);
-double deviation_ms(const Cell& cell);  // of a sample
-double max_ms(const Cell& cell);
-double mebibytes(const Cell& cell, double seconds);  // a second
+double rate(const KindCounters& cell, double seconds);
+double mean_ms(const KindCounters& cell);
+double deviation_ms(const KindCounters& cell);  // of a sample
+double max_ms(const KindCounters& cell);
+double mebibytes(const KindCounters& cell, double seconds);  // a second
 
 // From the rows of the tally.
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);

@@ -71,12 +71,12 @@ std::string FileColumns::part_heading(const std::string& what) const {
 }
 
 std::string FileColumns::numbers(const Figures& f, double seconds, const CpuUse* cpu) const {
-  const Cell &reads = f.of(Operation::read), &writes = f.of(Operation::write);
+  const KindCounters &reads = f.of(Operation::read), &writes = f.of(Operation::write);
   const uint64_t transfers = reads.count + writes.count;
   std::string text = fmt::format(" {} {}", fit(rate(f.requested, seconds), 6, 1), fit(mean_ms(f.requested), 6, 3));
   if (cpu) text += fmt::format(" {} {}", fit(cpu->busy(), 5, 1), fit(cpu->system, 4, 2));
   text += fmt::format(" {}", fit(transfers ? 100.0 * double(reads.count) / double(transfers) : 0, 5, 1));
-  for (const Cell* cell : {&reads, &writes})
+  for (const KindCounters* cell : {&reads, &writes})
     text += fmt::format(" {} {}", fit(rate(*cell, seconds), 6, 1), fit(mean_ms(*cell), 6, 3));
   const double read = mebibytes(reads, seconds), written = mebibytes(writes, seconds);
   text += fmt::format(" {} {} {} {:>7}", fit(read, 5, 2), fit(written, 5, 2), fit(read + written, 6, 2),

@@ -70,12 +70,12 @@ std::string megabytes_of(const RunRecord&, const RunLine& line) {
   return decimal(mebibytes(of(line).of(kOperation), line.seconds));
 }
 std::string per_transfer(const RunRecord&, const RunLine& line) {
-  const Cell &reads = of(line).of(Operation::read), &writes = of(line).of(Operation::write);
+  const KindCounters &reads = of(line).of(Operation::read), &writes = of(line).of(Operation::write);
   const uint64_t count = reads.count + writes.count;
   return std::to_string(count ? (reads.bytes + writes.bytes) / count : 0);
 }
 std::string read_percent(const RunRecord&, const RunLine& line) {
-  const Cell& all = of(line).requested;
+  const KindCounters& all = of(line).requested;
   return decimal(all.count ? 100.0 * double(of(line).of(Operation::read).count) / double(all.count) : 0);
 }
 std::string megabytes(const RunRecord&, const RunLine& line) {

@@ -15,7 +15,7 @@ json times(const Histogram& h) {
           {"max_ns", h.max()}};
 }
 
-json cell(const Cell& c, double seconds) {
+json cell(const KindCounters& c, double seconds) {
   return {{"rate", rate(c, seconds)},    {"count", c.count},
           {"failed", c.failed},          {"bytes", c.bytes},
           {"service", times(c.service)}, {"response", times(c.response)}};
@@ -35,7 +35,8 @@ json line(const RunLine& l) {
   out["seconds"] = l.seconds;
   out["cpu_percent"] = l.cpu.busy();
   for (unsigned o = 0; o < kOperations; ++o)
-    if (const Cell& c = l.all.operations[o]; c.count + c.failed != 0) out["operations"][kOperationNames[o]] = cell(c, l.seconds);
+    if (const KindCounters& c = l.all.operations[o]; c.count + c.failed != 0)
+      out["operations"][kOperationNames[o]] = cell(c, l.seconds);
   return out;
 }
 

@@ -8,7 +8,7 @@ namespace fsr::vdbench {
 namespace {
 
 std::string numbers(const Figures& f, double seconds, bool old) {
-  const Cell &all = f.requested, &reads = f.of(Operation::read), &writes = f.of(Operation::write);
+  const KindCounters &all = f.requested, &reads = f.of(Operation::read), &writes = f.of(Operation::write);
   std::string text = fmt::format("{:>11.2f}{:>9.2f}{:>8}{:>7.2f}{:>9.3f}", rate(all, seconds), mebibytes(all, seconds),
                                  all.count ? all.bytes / all.count : 0,
                                  all.count ? 100.0 * double(reads.count) / double(all.count) : 0, mean_ms(all));

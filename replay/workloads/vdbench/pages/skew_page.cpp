@@ -68,7 +68,7 @@ void SkewPage::shares(const RunRecord& record, const std::vector<RunPart>& parts
   const RunLine& average = record.average;
   std::string text = "\nFWD skew requested vs. actual\nFWD          ops/sec  requested  actual   delta\n";
   for (const RunPart& part : parts) {
-    const Cell& cell = figures_of(part, average).requested;
+    const KindCounters& cell = figures_of(part, average).requested;
     const double seen = percent(cell.count, average.all.requested.count);
     text += fmt::format("{:<13}{:>7.0f}{:>10.2f}%{:>7.2f}%{:>+7.2f}%\n", part.name, rate(cell, average.seconds), part.share, seen,
                         seen - part.share);

@@ -151,7 +151,7 @@ Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts,
   Performed performed{.record = teller.finish(), .own = {}, .ends_all = teller.ends_all, .failure = failure};
   performed.own.seconds = double(to) / double(kSecond);
   const Figures all = line_of(run, counts, performed.own.seconds).all;
-  const Cell& requested = all.requested;
+  const KindCounters& requested = all.requested;
   performed.own.operations = requested.count;
   performed.own.failed = requested.failed;
   performed.own.bytes = requested.bytes;

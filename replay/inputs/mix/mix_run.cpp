@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inputs/mix/mix_play.hpp"
+#include "inputs/mix/mix_run.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "base/payload.hpp"
 #include "engine/limit.hpp"
-#include "engine/silence.hpp"
+#include "engine/unresponsive_time.hpp"
 #include "engine/verify.hpp"
 #include "measure/heartbeat.hpp"
 #include "op_source.hpp"
@@ -123,7 +123,7 @@ RunResult result_of(const RunnerResult& measured) {
   r.elapsed = measured.ended - measured.started;
   r.failing = measured.counts[kFailing].service;
   for (unsigned i = 0; i < kOpKinds; ++i) {
-    const Cell& cell = measured.counts[i];
+    const KindCounters& cell = measured.counts[i];
     KindResult& kind = r.kinds[i];
     kind.issued = cell.count + cell.failed;
     kind.ok = cell.count;
@@ -147,10 +147,10 @@ RunResult result_of(const RunnerResult& measured) {
 
 }  // namespace
 
-MixPlay::MixPlay(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls)
+MixRun::MixRun(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls)
     : plan_(plan), set_(set), sizes_(sizes), seed_(seed), calls_(calls) {}
 
-RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) {
+RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   Shared shared;
   ThreadRunner runner(clock, options.inline_workers);
   const unsigned workers = runner.add(target, options.workers), streams = unsigned(set_.streams().size());
@@ -167,7 +167,7 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
     if (const int64_t begin = options.meet(), early = begin - clock.now(); early > 0)
       std::this_thread::sleep_for(std::chrono::nanoseconds(early));
   const int64_t start = clock.now();
-  Silence silence(start);
+  UnresponsiveTime silence(start);
   Heartbeat heartbeat;
   if (!options.inline_workers) heartbeat.start(clock);
   Progress progress;
@@ -176,7 +176,7 @@ RunResult MixPlay::run(Target& target, Clock& clock, const RunOptions& options) 
   unsigned intervals = 0;
   auto told = [&](const Interval& interval) {
     for (Row row = 0; row < kOpKinds; ++row) {
-      const Cell& cell = interval.counts[row];
+      const KindCounters& cell = interval.counts[row];
       progress.done += cell.count + cell.failed;
       progress.bytes += cell.bytes;
     }

@@ -18,7 +18,7 @@
 
 namespace fsr {
 
-class Consequences {
+class KnockOnTracker {
  public:
   struct Cause {
     uint64_t seq = 0;

@@ -18,12 +18,12 @@ using Removable = std::function<bool(std::string_view component)>;
 // Throws std::runtime_error, before anything is changed, when something is mounted below a removable name of the target's root.
 void refuse_mounts(Target& target, const Removable& removable);
 
-class Removal {
+class TreeRemover {
  public:
   // What may be removed, at every depth. Objects and handles are numbered from the ones given. `stop`: as raised by signals; 2
   // cuts it off, with a std::runtime_error.
-  Removal(Target& target, BlockingSession& session, ObjectId object, HandleId handle, Removable removable,
-          const std::atomic<int>* stop = nullptr);
+  TreeRemover(Target& target, BlockingSession& session, ObjectId object, HandleId handle, Removable removable,
+              const std::atomic<int>* stop = nullptr);
 
   // The names in a directory; what can't be listed is empty.
   std::vector<std::string> list(ObjectId directory);

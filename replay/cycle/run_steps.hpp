@@ -2,7 +2,7 @@
 // The life of an input on a target: image, preparation, run, closing. Whoever runs one, alone or several side by side, goes
 // through these steps, and nobody has others.
 //
-//   LifeCycle life(input, target, clock, stop, report);
+//   RunSteps life(input, target, clock, stop, report);
 //   while (input.next_round()) {
 //     life.read(image_options, {});
 //     if (!life.prepare(prepare_options)) break;
@@ -26,10 +26,10 @@ class Clock;
 class Target;
 struct Report;
 
-class LifeCycle {
+class RunSteps {
  public:
   // All must outlive it. `stop` is raised by signals: 1 to end soon, 2 at once.
-  LifeCycle(Input& input, Target& target, Clock& clock, const std::atomic<int>& stop, Report& report);
+  RunSteps(Input& input, Target& target, Clock& clock, const std::atomic<int>& stop, Report& report);
 
   void read(const ImageOptions& options, const Input::ShowProgress& progress);
   // Tells a target that has no names which files there are, and where each is to be.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/rest.hpp"
+#include "engine/idle_wait.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,13 +16,13 @@ constexpr int64_t kSpin = 70'000;      // ns before a due time that are spent aw
 constexpr int64_t kLeastSpin = 5'000;  // and at least
 constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
 
-Rest::Rest(Clock& clock, bool inline_worker) : clock_(clock), inline_(inline_worker) {
+IdleWait::IdleWait(Clock& clock, bool inline_worker) : clock_(clock), inline_(inline_worker) {
   if (inline_) return;
   wake_fd_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_fd_) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
-void Rest::wake() {
+void IdleWait::wake() {
   if (!sleeping_.load(std::memory_order_seq_cst) || !sleeping_.exchange(false) || !wake_fd_) return;
   uint64_t one = 1;
   // Can only fail when the counter is full, and then the worker wakes anyway.
@@ -31,13 +31,13 @@ void Rest::wake() {
 
 // How late sleeps end on this machine, most of the time: quickly up, slowly down. Far later ends come from other programs,
 // against which staying awake does not help: it only makes the scheduler favour them.
-void Rest::learn_margin(int64_t late) {
+void IdleWait::learn_margin(int64_t late) {
   if (late < 0 || late > 2 * kSpin) return;
   margin_ += late + kLeastSpin > margin_ ? (late + kLeastSpin - margin_) / 4 : -margin_ / 64;
   margin_ = std::clamp(margin_, kLeastSpin, kSpin);
 }
 
-void Rest::until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message) {
+void IdleWait::until(int64_t due, Session& session, bool in_flight, Completion& sink, const std::function<bool()>& message) {
   int64_t now = clock_.now();
   if (inline_) return session.poll(std::min(due, now + 1000 * kLongest), -1, sink);
   if (due != kNever && due <= now + margin_) {

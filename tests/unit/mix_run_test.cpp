@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inputs/mix/mix_play.hpp"
+#include "inputs/mix/mix_run.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -43,7 +43,7 @@ struct Streams {
   RunResult run(uint64_t calls_in_all, RunOptions options) {
     options.timing = Timing::asap;
     options.inline_workers = true;
-    return MixPlay(plan, set, *sizes, 1, calls_in_all).run(target, clock, options);
+    return MixRun(plan, set, *sizes, 1, calls_in_all).run(target, clock, options);
   }
 };
 

@@ -26,7 +26,7 @@ struct ImageTree;
 // Whether `object` did not exist before; of an operation that succeeds.
 bool makes_object(const Op& op);
 
-class Split {
+class TraceSplit {
  public:
   static constexpr double kMostLoad = 1.1;
   static constexpr size_t kNamed = 5;  // cut waits that are told
@@ -59,7 +59,7 @@ class SplitSurvey {
   // `op` was handed out by `order` just now.
   void add(const Op& op, const Linearizer& order);
   // With fewer groups than ranks, some ranks get nothing.
-  Split deal(unsigned ranks, const ImageTree& image);
+  TraceSplit deal(unsigned ranks, const ImageTree& image);
 
  private:
   struct Thread {

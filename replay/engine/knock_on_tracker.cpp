@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/consequences.hpp"
+#include "engine/knock_on_tracker.hpp"
 
 #include <linux/falloc.h>
 
@@ -28,7 +28,7 @@ static bool changes_tree(const Op& op) {
   }
 }
 
-void Consequences::LeftOut::add(Cause cause) {
+void KnockOnTracker::LeftOut::add(Cause cause) {
   ++count;
   const auto behind =
       std::upper_bound(first.begin(), first.end(), cause, [](const Cause& a, const Cause& b) { return a.seq < b.seq; });
@@ -36,26 +36,26 @@ void Consequences::LeftOut::add(Cause cause) {
   if (first.size() > kNamed) first.pop_back();
 }
 
-void Consequences::LeftOut::merge(const LeftOut& other) {
+void KnockOnTracker::LeftOut::merge(const LeftOut& other) {
   const uint64_t all = count + other.count;
   for (const Cause& cause : other.first) add(cause);
   count = all;
 }
 
-void Consequences::collect(const Op& op) {
+void KnockOnTracker::collect(const Op& op) {
   collect_accesses(op, known_, locked_, nameless_, accesses_);
   const uint64_t own = stream_key(op.thread);
   for (Access& access : accesses_)
     if (access.key == own) access.key = 0;
 }
 
-void Consequences::spread(uint32_t cause) {
+void KnockOnTracker::spread(uint32_t cause) {
   for (const Access& access : accesses_)
     if (access.key && access.mode != Access::shared && unchanged_.size() < kMostRemembered)
       unchanged_.try_emplace(access.key, cause);
 }
 
-void Consequences::not_done(const Op& op) {
+void KnockOnTracker::not_done(const Op& op) {
   std::lock_guard lock(mutex_);
   const Cause cause{op.seq, op.kind, std::string(op.name.empty() ? op.name2 : op.name)};
   if (changes_tree(op)) left_out_.add(cause);
@@ -66,7 +66,7 @@ void Consequences::not_done(const Op& op) {
   if (unchanged_.size() > before) causes_.push_back(cause);
 }
 
-std::optional<uint32_t> Consequences::cause_of(const Op& op) {
+std::optional<uint32_t> KnockOnTracker::cause_of(const Op& op) {
   collect(op);
   std::optional<uint32_t> cause;
   for (const Access& access : accesses_) {
@@ -77,13 +77,13 @@ std::optional<uint32_t> Consequences::cause_of(const Op& op) {
   return cause;
 }
 
-bool Consequences::would_remove(const Op& op) {
+bool KnockOnTracker::would_remove(const Op& op) {
   if (op.error != ENOTEMPTY) return false;
   std::lock_guard lock(mutex_);
   return !unchanged_.empty() && cause_of(op);
 }
 
-bool Consequences::follows(const Op& op, bool succeeded) {
+bool KnockOnTracker::follows(const Op& op, bool succeeded) {
   std::lock_guard lock(mutex_);
   if (unchanged_.empty()) return false;
   const std::optional<uint32_t> cause = cause_of(op);
@@ -98,12 +98,12 @@ bool Consequences::follows(const Op& op, bool succeeded) {
   return true;
 }
 
-std::optional<Consequences::Cause> Consequences::first() {
+std::optional<KnockOnTracker::Cause> KnockOnTracker::first() {
   std::lock_guard lock(mutex_);
   return first_ ? std::optional(causes_[*first_]) : std::nullopt;
 }
 
-Consequences::LeftOut Consequences::left_out() {
+KnockOnTracker::LeftOut KnockOnTracker::left_out() {
   std::lock_guard lock(mutex_);
   return left_out_;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/split.hpp"
+#include "plan/trace_split.hpp"
 
 #include <fmt/format.h>
 
@@ -27,12 +27,12 @@ bool makes_object(const Op& op) {
          (op.kind == OpKind::create && op.has(kOpCreated));
 }
 
-unsigned Split::rank_of(ThreadId thread) const {
+unsigned TraceSplit::rank_of(ThreadId thread) const {
   const auto found = ranks_.find(thread);
   return found == ranks_.end() ? 0 : found->second;
 }
 
-unsigned Split::rank_of_open(HandleId handle) const {
+unsigned TraceSplit::rank_of_open(HandleId handle) const {
   const auto found = opens_.find(handle);
   return found == opens_.end() ? 0 : rank_of(found->second);
 }
@@ -166,7 +166,7 @@ std::string SplitSurvey::text(const Pair& pair, uint32_t earlier) const {
                      of(pair.waiting), op_name(pair.earlier), of(earlier));
 }
 
-Split SplitSurvey::deal(unsigned ranks, const ImageTree& image) {
+TraceSplit SplitSurvey::deal(unsigned ranks, const ImageTree& image) {
   // Of what has no name any more, all that have it open remove it.
   std::unordered_map<ObjectId, uint32_t> nameless;
   for (const ImageName& name : image.names)
@@ -177,19 +177,19 @@ Split SplitSurvey::deal(unsigned ranks, const ImageTree& image) {
       found->second = opened.thread;
     }
 
-  Split split;
+  TraceSplit split;
   split.shares.resize(ranks);
   double total = 0;
   for (const Thread& thread : threads_) total += thread.load;
   const std::vector<unsigned> rank_of_thread = share_out(ranks);
   for (uint32_t i = 0; i < threads_.size(); ++i) {
-    Split::Share& share = split.shares[rank_of_thread[i]];
+    TraceSplit::Share& share = split.shares[rank_of_thread[i]];
     share.load += threads_[i].load;
     share.operations += threads_[i].operations;
     share.streams += threads_[i].operations > 0;
     split.ranks_[threads_[i].id] = rank_of_thread[i];
   }
-  for (Split::Share& share : split.shares) share.load /= total;
+  for (TraceSplit::Share& share : split.shares) share.load /= total;
   for (const auto& [handle, opened] : before_) split.opens_[handle] = threads_[opened.thread].id;
 
   split.waits = all_waits_;
@@ -201,7 +201,7 @@ Split SplitSurvey::deal(unsigned ranks, const ImageTree& image) {
     cut.emplace_back(key, &pair);
   }
   std::ranges::sort(cut, {}, [](const auto& entry) { return std::pair(entry.second->seq, entry.first); });
-  for (size_t i = 0; i < std::min(cut.size(), Split::kNamed); ++i) {
+  for (size_t i = 0; i < std::min(cut.size(), TraceSplit::kNamed); ++i) {
     const auto& [key, pair] = cut[i];
     const uint32_t a = uint32_t(key >> 32), b = uint32_t(key);
     split.first_cut.push_back(text(*pair, a == pair->waiting ? b : a));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/removal.hpp"
+#include "engine/tree_remover.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -27,13 +27,13 @@ void refuse_mounts(Target& target, const Removable& removable) {
     if (removable(std::string_view(path).substr(0, path.find('/')))) refuse_mount(target, path);
 }
 
-Removal::Removal(Target& target, BlockingSession& session, ObjectId object, HandleId handle, Removable removable,
-                 const std::atomic<int>* stop)
+TreeRemover::TreeRemover(Target& target, BlockingSession& session, ObjectId object, HandleId handle, Removable removable,
+                         const std::atomic<int>* stop)
     : target_(target), session_(session), next_(object), handle_(handle), removable_(std::move(removable)), stop_(stop) {}
 
-void Removal::refuse(const std::string& path) const { refuse_mount(target_, path); }
+void TreeRemover::refuse(const std::string& path) const { refuse_mount(target_, path); }
 
-std::vector<std::string> Removal::list(ObjectId directory) {
+std::vector<std::string> TreeRemover::list(ObjectId directory) {
   std::vector<std::string> names;
   const HandleId handle = handle_++;
   if (session_.perform({.kind = OpKind::opendir, .object = directory, .handle = handle}).error) return names;
@@ -49,12 +49,12 @@ std::vector<std::string> Removal::list(ObjectId directory) {
   return names;
 }
 
-void Removal::take(const Op& op) {
+void TreeRemover::take(const Op& op) {
   if (stop_ && stop_->load() > 1) throw std::runtime_error(target_.name() + ": interrupted before all was removed");
   if (session_.perform(op).error) ++failed;
 }
 
-void Removal::remove_one(ObjectId parent, const std::string& name, const std::string& path, std::vector<Folder>& folders) {
+void TreeRemover::remove_one(ObjectId parent, const std::string& name, const std::string& path, std::vector<Folder>& folders) {
   const ObjectId object = next_++;
   const Outcome& seen = session_.perform({.kind = OpKind::lookup, .object = object, .parent = parent, .name = name});
   if (seen.error == EXDEV) refuse(path);
@@ -65,7 +65,7 @@ void Removal::remove_one(ObjectId parent, const std::string& name, const std::st
     take({.kind = OpKind::unlink, .object = object, .parent = parent, .name = name});
 }
 
-void Removal::remove(ObjectId parent, const std::string& name, const std::string& path) {
+void TreeRemover::remove(ObjectId parent, const std::string& name, const std::string& path) {
   std::vector<Folder> folders;
   remove_one(parent, name, path, folders);
   for (size_t i = 0; i < folders.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cycle/life_cycle.hpp"
+#include "cycle/run_steps.hpp"
 
 #include <fmt/format.h>
 
@@ -16,10 +16,10 @@
 
 namespace fsr {
 
-LifeCycle::LifeCycle(Input& input, Target& target, Clock& clock, const std::atomic<int>& stop, Report& report)
+RunSteps::RunSteps(Input& input, Target& target, Clock& clock, const std::atomic<int>& stop, Report& report)
     : input_(input), target_(target), clock_(clock), stop_(stop), report_(report) {}
 
-void LifeCycle::read(const ImageOptions& options, const Input::ShowProgress& progress) {
+void RunSteps::read(const ImageOptions& options, const Input::ShowProgress& progress) {
   report_.result = {};
   report_.series = {};
   known_ = {};
@@ -28,7 +28,7 @@ void LifeCycle::read(const ImageOptions& options, const Input::ShowProgress& pro
   input_.describe(report_);
 }
 
-void LifeCycle::place_files() {
+void RunSteps::place_files() {
   if (!target_.places_files()) return;
   FileUses uses;
   const PresentNames nothing;
@@ -40,7 +40,7 @@ void LifeCycle::place_files() {
   target_.place_files(uses.in_order_of_use());
 }
 
-bool LifeCycle::prepare(PrepareOptions options, const std::function<void(uint64_t, uint64_t)>& progress) {
+bool RunSteps::prepare(PrepareOptions options, const std::function<void(uint64_t, uint64_t)>& progress) {
   options.ours = input_.own_names();
   options.stop = &stop_;
   if (progress) options.progress = [&, total = plan_size(image_)](const Progress& p) { progress(p.done, total); };
@@ -54,20 +54,20 @@ bool LifeCycle::prepare(PrepareOptions options, const std::function<void(uint64_
   return report_.prepared.failed == 0 && !report_.prepared.stopped;
 }
 
-void LifeCycle::run(RunOptions options) {
+void RunSteps::run(RunOptions options) {
   options.known = &known_;
   OpSource* source = input_.operations(options);
   options.stop = &stop_;
   report_.options = options;
   input_.describe(report_);
-  report_.result = source ? fsr::run(*source, target_, clock_, options) : input_.play(target_, clock_, options);
+  report_.result = source ? fsr::run(*source, target_, clock_, options) : input_.run(target_, clock_, options);
   report_.counters = target_.counters();
   input_.describe(report_);  // what is sent to close does not belong to the load
   report_.aftermath = close();
   report_.interrupted = stop_.load() != 0;
 }
 
-void LifeCycle::name_slowest() {
+void RunSteps::name_slowest() {
   std::unordered_map<uint64_t, std::string> names;
   report_.result.slowest.each([&](SlowOperation& slow) { names[input_.surveyed(slow.seq)]; });
   RunOptions range;
@@ -93,7 +93,7 @@ void LifeCycle::name_slowest() {
 }
 
 // What went wrong, one line, or nothing: the run is over, and its report due all the same. Who stopped it waits for nothing more.
-std::string LifeCycle::close() {
+std::string RunSteps::close() {
   std::unique_ptr<OpSource> closing = input_.closing();
   if (!closing || stop_.load()) return "";
   try {

@@ -20,10 +20,10 @@ namespace fsr {
 class Clock;
 class Target;
 
-class MixPlay {
+class MixRun {
  public:
   // `calls`: of all streams; 0: as many as there is time for. The others must outlive it.
-  MixPlay(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls);
+  MixRun(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls);
   // Once. Throws what Target::open_session() throws.
   RunResult run(Target& target, Clock& clock, const RunOptions& options);
   const std::vector<Dealt>& dealt() const { return dealt_; }  // after run()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/silence.hpp"
+#include "engine/unresponsive_time.hpp"
 
 #include "catch.hpp"
 
@@ -12,7 +12,7 @@ constexpr int64_t kTick = 200'000'000;
 }  // namespace
 
 TEST_CASE("silence: what is asked and not answered, a second and longer") {
-  Silence silence(0);
+  UnresponsiveTime silence(0);
   int64_t now = 0;
   uint64_t answered = 0, unanswered = 0;
   auto ticks = [&](int n, uint64_t answers, uint64_t failures, uint64_t under_way) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/consequences.hpp"
+#include "engine/knock_on_tracker.hpp"
 
 #include <cerrno>
 
@@ -10,7 +10,7 @@
 using namespace fsr;
 
 TEST_CASE("what a file that was not made is asked for follows, and so does what should have come of that") {
-  Consequences c;
+  KnockOnTracker c;
   Op mkdir = name_op({0, 1, 1}, OpKind::mkdir, 1, "d", 5);
   mkdir.seq = 7;
   CHECK_FALSE(c.follows(create_op({2, 3, 2}, 5, "a", 10, 3), false));
@@ -30,7 +30,7 @@ TEST_CASE("what a file that was not made is asked for follows, and so does what 
 }
 
 TEST_CASE("only what depends on it follows: attributes, content and names apart") {
-  Consequences c;
+  KnockOnTracker c;
   Op set = object_op({0, 1, 1}, OpKind::setxattr, 10);
   set.name = "user.x";
   c.not_done(set);
@@ -45,7 +45,7 @@ TEST_CASE("only what depends on it follows: attributes, content and names apart"
 }
 
 TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
-  Consequences c;
+  KnockOnTracker c;
   Verifier verifier(true, 10, &c);
   const Op lookup = name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5);
   CHECK(verifier.check(lookup, Outcome{.error = ENOENT}, false) == Match::differed);
@@ -56,7 +56,7 @@ TEST_CASE("an outcome that differs in consequence is no mismatch of its own") {
 }
 
 TEST_CASE("what was not done and changed the captured tree is counted, the first by name") {
-  Consequences c;
+  KnockOnTracker c;
   c.not_done(object_op({0, 1, 1}, OpKind::getattr, 12));
   c.not_done(object_op({0, 1, 1}, OpKind::lseek, 12));
   Op failed = name_op({2, 3, 1}, OpKind::mkdir, 1, "there", 6);
@@ -69,16 +69,16 @@ TEST_CASE("what was not done and changed the captured tree is counted, the first
     link.seq = seq;
     c.not_done(link);
   }
-  const Consequences::LeftOut left_out = c.left_out();
+  const KnockOnTracker::LeftOut left_out = c.left_out();
   CHECK(left_out.count == 7);
-  REQUIRE(left_out.first.size() == Consequences::LeftOut::kNamed);
+  REQUIRE(left_out.first.size() == KnockOnTracker::LeftOut::kNamed);
   CHECK(left_out.first.front().seq == 3);
   CHECK(left_out.first.front().name == "l3");
   CHECK(left_out.first.back().seq == 7);
 }
 
 TEST_CASE("a directory whose content was not made is not removed, and what its removal takes along follows") {
-  Consequences c;
+  KnockOnTracker c;
   Op rmdir = name_op({2, 3, 1}, OpKind::rmdir, 1, "d", 5);
   rmdir.error = ENOTEMPTY;
   CHECK_FALSE(c.would_remove(rmdir));

@@ -7,11 +7,11 @@
 
 namespace fsr {
 
-class Silence {
+class UnresponsiveTime {
  public:
   static constexpr int64_t kLeast = 1'000'000'000;  // ns: less is an operation that takes its time
 
-  explicit Silence(int64_t now) : last_(now) {}
+  explicit UnresponsiveTime(int64_t now) : last_(now) {}
 
   // `answered` and `unanswered`: operations that ended so far, with and without an answer; `under_way`: that wait for one now.
   void look(int64_t now, uint64_t answered, uint64_t unanswered, uint64_t under_way) {

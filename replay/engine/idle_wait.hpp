@@ -16,14 +16,14 @@ namespace fsr {
 
 class Clock;
 
-class Rest {
+class IdleWait {
  public:
   static constexpr int64_t kNever = INT64_MAX;
 
   // `inline_worker`: another thread can't send anything, and the clock may be a virtual one. Throws std::system_error.
-  Rest(Clock& clock, bool inline_worker);
-  Rest(const Rest&) = delete;
-  Rest& operator=(const Rest&) = delete;
+  IdleWait(Clock& clock, bool inline_worker);
+  IdleWait(const IdleWait&) = delete;
+  IdleWait& operator=(const IdleWait&) = delete;
 
   // Until `due`, until something completes, or until `message()` says that something has come. May return earlier. wake() must
   // follow what makes `message` true.
