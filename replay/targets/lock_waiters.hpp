@@ -13,32 +13,32 @@
 namespace fsr {
 
 // Which sessions of a target wait for a lock. Thread-safe.
-class LockBells {
+class LockNotifier {
  public:
-  void attach(Bell* bell) {
+  void attach(EventFd* event) {
     std::lock_guard lock(mutex_);
-    bells_.push_back(bell);
+    lock_events_.push_back(event);
   }
-  void detach(Bell* bell) {
+  void detach(EventFd* event) {
     std::lock_guard lock(mutex_);
-    std::erase(bells_, bell);
+    std::erase(lock_events_, event);
   }
   void released() {
     std::lock_guard lock(mutex_);
-    for (Bell* bell : bells_) bell->ring();
+    for (EventFd* event : lock_events_) event->signal();
   }
 
  private:
   std::mutex mutex_;
-  std::vector<Bell*> bells_;
+  std::vector<EventFd*> lock_events_;
 };
 
 // The waiting requests of one session, in order of arrival. Belongs to the session's thread.
 class LockWaiters {
  public:
-  LockWaiters(LockBells& bells, Bell& bell) : bells_(bells), bell_(bell) {}
+  LockWaiters(LockNotifier& lock_events, EventFd& event) : lock_events_(lock_events), event_(event) {}
   ~LockWaiters() {
-    if (!waiting_.empty()) bells_.detach(&bell_);
+    if (!waiting_.empty()) lock_events_.detach(&event_);
   }
   LockWaiters(const LockWaiters&) = delete;
   LockWaiters& operator=(const LockWaiters&) = delete;
@@ -46,9 +46,9 @@ class LockWaiters {
   bool empty() const { return waiting_.empty(); }
   // `until`: when it has waited for long enough, on the clock.
   void add(Request& request, int64_t until = INT64_MAX) {
-    if (waiting_.empty()) bells_.attach(&bell_);
+    if (waiting_.empty()) lock_events_.attach(&event_);
     waiting_.push_back({&request, until});
-    bell_.ring();  // the lock may have been released before we were attached: poll() tries again
+    event_.signal();  // the lock may have been released before we were attached: poll() tries again
   }
   // When the first of them has waited for long enough; at `deadline` at the latest.
   int64_t next(int64_t deadline) const {
@@ -66,7 +66,7 @@ class LockWaiters {
       if (answered) ready.push_back(w.request);
       return answered;
     });
-    if (waiting_.empty()) bells_.detach(&bell_);
+    if (waiting_.empty()) lock_events_.detach(&event_);
     for (Request* request : ready) done(*request);
   }
 
@@ -75,8 +75,8 @@ class LockWaiters {
     Request* request;
     int64_t until;
   };
-  LockBells& bells_;
-  Bell& bell_;
+  LockNotifier& lock_events_;
+  EventFd& event_;
   std::vector<Waiting> waiting_;
 };
 

@@ -64,7 +64,7 @@ class RpcList {
 
 // co_await it: begins the request, and yields the reply, valid until the next co_await.
 template <class Client, class Rpc>
-struct Answer {
+struct ReplyAwaiter {
   Client& client;
   Rpc& rpc;
   bool await_ready() const noexcept { return false; }

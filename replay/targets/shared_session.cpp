@@ -76,7 +76,7 @@ void SharedSession::finish(SharedCall& call, int error) {
   call.finished = true;
   if (call.submitting) return;
   done_.push_back(&call);
-  if (!polling_) bell_.ring();
+  if (!polling_) event_.signal();
 }
 
 // This thread may be away for long, and its last look at the connection may have led to messages, or times to wake at, of other
@@ -89,7 +89,7 @@ void SharedSession::hand_over() {
     if (s->waits_.deadline <= left.deadline && !(left.events & ~s->waits_.events)) return;
     other = s;
   }
-  if (other) other->bell_.ring();
+  if (other) other->event_.signal();
 }
 
 void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
@@ -109,7 +109,7 @@ void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
         connection_.advance(now);
         if (generation != connection_.generation())  // the others wait for a socket that is gone
           for (SharedSession* other : connection_.sessions_)
-            if (other != this) other->bell_.ring();
+            if (other != this) other->event_.signal();
       }
       polling_ = false;
       delivering_.swap(done_);
@@ -122,9 +122,9 @@ void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
     for (SharedCall* call : delivering_) sink.completed(*call->request);
     if (leaves) return;
     if (interest.deadline <= 0) continue;  // there is something to send
-    pollfd fds[] = {{interest.socket, interest.events, 0}, {bell_.fd(), POLLIN, 0}, {wake, POLLIN, 0}};
+    pollfd fds[] = {{interest.socket, interest.events, 0}, {event_.fd(), POLLIN, 0}, {wake, POLLIN, 0}};
     wait_for_events(clock, fds, interest.deadline);
-    if (fds[1].revents) bell_.hush();
+    if (fds[1].revents) event_.clear();
     if (fds[2].revents) {
       std::lock_guard lock(connection_.mutex);
       waiting_ = false;

@@ -98,7 +98,7 @@ class SharedSession : public Session {
   wire::Channel::Interest waits_{};
   // The thread's own:
   std::vector<SharedCall*> delivering_;
-  Bell bell_;
+  EventFd event_;
 };
 
 }  // namespace fsr

@@ -40,7 +40,7 @@ Task Transfer::work() {
     uint32_t left = uint32_t(std::min<uint64_t>(piece_, short_at_ - next_));
     next_ += left;
     while (left > 0) {
-      Moved moved;
+      ChunkResult moved;
       const int error = co_await move_(context_, offset, left, &moved);
       if (error || moved.bytes == 0) {
         stop(offset, error);
@@ -65,7 +65,7 @@ Detached Transfer::lane() {
 Task Transfer::run() {
   const uint64_t length = end_ - start_;
   if (length == 0) {
-    Moved moved;
+    ChunkResult moved;
     error_ = co_await move_(context_, start_, 0, &moved);
   } else if (length <= piece_) {
     co_await work();

@@ -14,12 +14,12 @@ constexpr uint64_t kLongestTransfer = 0x7ffff000;  // what Linux moves in one sy
 // Bytes [next, end) are not yet asked for; [start, short_at) are done once no lane is left.
 class Transfer {
  public:
-  struct Moved {
+  struct ChunkResult {
     uint32_t bytes = 0;
     bool end = false;  // nothing follows them
   };
   // One request of at most `piece` bytes. Yields the errno.
-  using Move = Task (*)(void* context, uint64_t offset, uint32_t size, Moved* moved);
+  using Move = Task (*)(void* context, uint64_t offset, uint32_t size, ChunkResult* moved);
 
   Transfer(Move move, void* context, uint64_t offset, uint64_t length, uint32_t piece);
   // Yields the errno of what ended it early. An empty transfer is one empty request.

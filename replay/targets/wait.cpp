@@ -32,17 +32,17 @@ bool wait_for_events(Clock& clock, std::span<pollfd> fds, int64_t deadline) {
   return false;
 }
 
-Bell::Bell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+EventFd::EventFd() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!fd_) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
-void Bell::ring() {
+void EventFd::signal() {
   uint64_t one = 1;
   // EAGAIN: the counter is full, so it is readable anyway.
   [[maybe_unused]] ssize_t n = write(fd_.get(), &one, sizeof one);
 }
 
-void Bell::hush() {
+void EventFd::clear() {
   uint64_t count;
   [[maybe_unused]] ssize_t n = read(fd_.get(), &count, sizeof count);
 }

@@ -19,12 +19,12 @@ class Clock;
 bool wait_for_events(Clock& clock, std::span<pollfd> fds, int64_t deadline);
 
 // An eventfd in non-blocking mode, closed with its owner. Thread-safe.
-class Bell {
+class EventFd {
  public:
-  Bell();  // throws std::system_error
+  EventFd();  // throws std::system_error
   int fd() const { return fd_.get(); }
-  void ring();
-  void hush();  // forget earlier rings
+  void signal();
+  void clear();  // forgets earlier signals
 
  private:
   UniqueFd fd_;

@@ -95,7 +95,7 @@ TEST_CASE("an AFP reply that is cut anywhere is refused") {
 
 TEST_CASE("AFP requests are built as the specification says") {
   std::vector<uint8_t> bytes;
-  Out out(bytes);
+  Encoder out(bytes);
   out.begin(Command::remove);
   out.u8(0).u16(1).u32(2).path("ab");
   out.end(Dsi::command, 0x0102, 0);

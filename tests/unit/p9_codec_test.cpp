@@ -68,7 +68,7 @@ TEST_CASE("a 9P reply that is cut anywhere is refused or holds nothing beyond it
 
 TEST_CASE("9P requests are built as the manual says") {
   std::vector<uint8_t> bytes;
-  Out out(bytes);
+  Encoder out(bytes);
   out.begin(Type::walk);
   out.u32(1).u32(2).u16(1).str("ab");
   out.end(0x0102, 0);
@@ -77,7 +77,7 @@ TEST_CASE("9P requests are built as the manual says") {
 
 TEST_CASE("9P2000 tells types by mode bits, .u also special ones and numbers of owners") {
   std::vector<uint8_t> bytes;
-  Out out(bytes);
+  Encoder out(bytes);
   out.begin(Type(uint8_t(Type::stat) + 1));
   const uint16_t size = 2 + 4 + 13 + 4 * 3 + 8 + (2 + 4) + 3 * (2 + 1) + (2 + 1) + 12;
   out.u16(size + 2).u16(size).u16(0).u32(0).u8(kQidSymlink).u32(0).u64(9);
@@ -112,7 +112,7 @@ TEST_CASE("texts of 9P errors become numbers") {
 
 TEST_CASE("a 9P error in words that nobody knows is the likely one, and said to be") {
   std::vector<uint8_t> bytes;
-  Out out(bytes);
+  Encoder out(bytes);
   out.begin(Type(uint8_t(Type::error) + 1));
   out.str("who knows");
   out.end(1, 0);
@@ -126,7 +126,7 @@ TEST_CASE("a 9P error in words that nobody knows is the likely one, and said to 
 
 TEST_CASE("a 9P error that has no number of its own is told by its words") {
   std::vector<uint8_t> bytes;
-  Out out(bytes);
+  Encoder out(bytes);
   out.begin(Type(uint8_t(Type::error) + 1));
   out.str("mkdir /srv/x: file exists");
   out.u32(EIO);

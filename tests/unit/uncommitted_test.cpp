@@ -189,15 +189,15 @@ TEST_CASE("beyond the budget a loss is for good, and told once; what is given ba
     CHECK_FALSE(file.take_unknown_loss());
     CHECK(!lost_of(file).empty());
     CHECK(lost_of(file).size() < 10);
-    CHECK(KeptData::keep(std::string(900, 'x'), budget) == nullptr);
+    CHECK(RetainedData::keep(std::string(900, 'x'), budget) == nullptr);
   }
-  CHECK(KeptData::keep(std::string(1000, 'x'), budget) != nullptr);
-  CHECK(KeptData::keep(std::string(1001, 'x'), budget) == nullptr);
+  CHECK(RetainedData::keep(std::string(1000, 'x'), budget) != nullptr);
+  CHECK(RetainedData::keep(std::string(1001, 'x'), budget) == nullptr);
 }
 
 TEST_CASE("data comes from where it was: kept, or generated for the recorded place") {
   Budget budget(1000);
-  const DataSource kept{true, KeptData::keep("0123456789", budget), kNoObject, 0 - uint64_t(500)};
+  const DataSource kept{true, RetainedData::keep("0123456789", budget), kNoObject, 0 - uint64_t(500)};
   CHECK(kept.data(503, 4) == "3456");
   std::string scratch;
   // An append, recorded at 30, that went to 1000.

@@ -115,7 +115,7 @@ void Pairing::list(const Op& op, Side side) {
       l.sum += hash(e.name);
 }
 
-// Begun again, or over.
+// PartialMessage again, or over.
 void Pairing::settle(const Op& op, Side side, Listing& l) {
   if (!l.open) return;
   const uint64_t parts[] = {~uint64_t(0), op.handle, l.number};

@@ -149,37 +149,37 @@ std::string from_wire_name(std::string_view name);  // composed, as names are ou
 bool keeps_form(std::string_view name);             // it comes back as it was sent
 
 // Builds a request in a buffer that it does not own.
-class Out {
+class Encoder {
  public:
-  explicit Out(std::vector<uint8_t>& bytes) : bytes_(bytes) {}
+  explicit Encoder(std::vector<uint8_t>& bytes) : bytes_(bytes) {}
   void begin(Command command);
   // Fills in the head. With a payload the request is a DSIWrite.
   void end(Dsi dsi, uint16_t id, size_t payload);
-  Out& u8(uint8_t v) { return number(v, 1); }
-  Out& u16(uint16_t v) { return number(v, 2); }
-  Out& u32(uint32_t v) { return number(v, 4); }
-  Out& u64(uint64_t v) { return number(v, 8); }
-  Out& bytes(std::string_view s) {
+  Encoder& u8(uint8_t v) { return number(v, 1); }
+  Encoder& u16(uint16_t v) { return number(v, 2); }
+  Encoder& u32(uint32_t v) { return number(v, 4); }
+  Encoder& u64(uint64_t v) { return number(v, 8); }
+  Encoder& bytes(std::string_view s) {
     bytes_.insert(bytes_.end(), s.begin(), s.end());
     return *this;
   }
-  Out& pascal(std::string_view s) {
+  Encoder& pascal(std::string_view s) {
     s = s.substr(0, UINT8_MAX);
     return u8(uint8_t(s.size())).bytes(s);
   }
-  Out& string16(std::string_view s) {
+  Encoder& string16(std::string_view s) {
     s = s.substr(0, UINT16_MAX);
     return u16(uint16_t(s.size())).bytes(s);
   }
-  Out& path(std::string_view name);  // nothing: the directory itself
-  Out& even() { return bytes_.size() % 2 ? u8(0) : *this; }
-  Out& zeros(size_t count) {
+  Encoder& path(std::string_view name);  // nothing: the directory itself
+  Encoder& even() { return bytes_.size() % 2 ? u8(0) : *this; }
+  Encoder& zeros(size_t count) {
     bytes_.resize(bytes_.size() + count);
     return *this;
   }
 
  private:
-  Out& number(uint64_t v, unsigned size) {
+  Encoder& number(uint64_t v, unsigned size) {
     wire::append_number<std::endian::big>(bytes_, v, size);
     return *this;
   }

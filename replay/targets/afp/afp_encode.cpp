@@ -36,12 +36,12 @@ std::string to_wire_name(std::string_view name) {
 std::string from_wire_name(std::string_view name) { return composed(swapped(name)); }
 bool keeps_form(std::string_view name) { return composed(decomposed(name)) == name; }
 
-void Out::begin(Command command) {
+void Encoder::begin(Command command) {
   bytes_.assign(kDsiHead, 0);
   if (command != Command::none) u8(uint8_t(command));
 }
 
-void Out::end(Dsi dsi, uint16_t id, size_t payload) {
+void Encoder::end(Dsi dsi, uint16_t id, size_t payload) {
   const size_t command = bytes_.size() - kDsiHead;
   std::vector<uint8_t> head;
   head.reserve(kDsiHead);
@@ -54,7 +54,7 @@ void Out::end(Dsi dsi, uint16_t id, size_t payload) {
   std::copy(head.begin(), head.end(), bytes_.begin());
 }
 
-Out& Out::path(std::string_view name) { return u8(kUtf8Path).u32(kUtf8Hint).string16(name); }
+Encoder& Encoder::path(std::string_view name) { return u8(kUtf8Path).u32(kUtf8Hint).string16(name); }
 
 int afp_errno(int32_t result) {
   switch (result) {

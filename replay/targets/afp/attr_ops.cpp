@@ -30,7 +30,7 @@ Task set_parms(Call& call, const Place& place, const Attr& set) {
     mode = now.attr.mode & 07777;
   }
   Rpc& rpc = call.ask_at(Command::set_file_dir_parms, place.did);
-  Out out = rpc.out();
+  Encoder out = rpc.out();
   out.u16(uint16_t((owner ? kUnixPrivileges : 0) | (time ? kModifyDate : 0))).path(place.name).even();
   if (time) out.u32(date);
   if (owner) {

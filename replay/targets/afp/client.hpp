@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "targets/afp/afp.hpp"
-#include "targets/parking.hpp"
+#include "targets/call_wait_list.hpp"
 #include "targets/path_protocol.hpp"
 #include "targets/rpc_list.hpp"
 
@@ -78,7 +78,7 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
   Dsi dsi = Dsi::command;
   bool harmless = true;  // may be done twice
 
-  Out out() { return Out(head); }
+  Encoder out() { return Encoder(head); }
   void replied(std::span<const uint8_t> message) override;
   void failed(int error) override;
 };
@@ -102,10 +102,10 @@ class Client final : private wire::Listener {
 
   // Begins a request, to be filled in through out() and sent at once.
   Rpc& request(Call* call, Command command, bool harmless = true, Dsi dsi = Dsi::command);
-  using Answer = fsr::Answer<Client, Rpc>;
+  using ReplyAwaiter = fsr::ReplyAwaiter<Client, Rpc>;
   void begin(Rpc& rpc);
   const Reply& reply() const { return reply_; }
-  Answer send(Rpc& rpc, std::string_view payload = {}) {
+  ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) {
     rpc.payload = payload;
     return {*this, rpc};
   }
@@ -169,7 +169,7 @@ class Client final : private wire::Listener {
   Reply reply_;
   RpcList<Rpc> rpcs_;
   std::deque<Rpc*> backlog_;  // wait for a request id
-  Parking parked_;
+  CallWaitList parked_;
   bool silent_ = false;  // a session that ended waited for the server in vain
   std::unique_ptr<wire::Channel> owned_channel_;
   wire::Channel& channel_;

@@ -18,27 +18,28 @@ namespace fsr::afp {
 
 class Commands {
  public:
-  using Answer = Client::Answer;
+  using ReplyAwaiter = Client::ReplyAwaiter;
 
   // Logs in and opens the volume. Throws as Client does.
   explicit Commands(const Settings& settings) : client_(settings) {}
 
-  Answer create_file(uint32_t did, std::string_view name);  // fails if it is there
-  Answer create_dir(uint32_t did, std::string_view name);   // Reply::parms.id
-  Answer remove(uint32_t did, std::string_view name);
-  Answer parms(uint32_t did, std::string_view name, uint16_t file_bitmap, uint16_t dir_bitmap);
+  ReplyAwaiter create_file(uint32_t did, std::string_view name);  // fails if it is there
+  ReplyAwaiter create_dir(uint32_t did, std::string_view name);   // Reply::parms.id
+  ReplyAwaiter remove(uint32_t did, std::string_view name);
+  ReplyAwaiter parms(uint32_t did, std::string_view name, uint16_t file_bitmap, uint16_t dir_bitmap);
   // At most `count` entries from `start` on (the first is 1), in a reply of at most `room` bytes.
-  Answer old_enumerate(uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start, uint16_t room);
-  Answer enumerate(uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start, uint16_t room);
-  Answer open_fork(uint32_t did, std::string_view name, uint16_t bitmap, uint16_t access);  // of the data; Reply::fork
-  Answer fork_parms(uint16_t fork, uint16_t bitmap);
-  Answer close_fork(uint16_t fork);
-  Answer old_lock(uint8_t flags, uint16_t fork, uint32_t offset, uint32_t length);
-  Answer old_read(uint16_t fork, uint32_t offset, uint32_t length);
-  Answer old_write(uint16_t fork, uint32_t offset, std::string_view data);  // which stays where it is until the reply
-  Answer read(uint16_t fork, uint64_t offset, uint64_t length);             // Reply::data has its size, but not its bytes
-  Answer write(uint16_t fork, uint64_t offset, std::string_view data);      // likewise
-  Answer volume_parms(uint16_t bitmap);
+  ReplyAwaiter old_enumerate(uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start,
+                             uint16_t room);
+  ReplyAwaiter enumerate(uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start, uint16_t room);
+  ReplyAwaiter open_fork(uint32_t did, std::string_view name, uint16_t bitmap, uint16_t access);  // of the data; Reply::fork
+  ReplyAwaiter fork_parms(uint16_t fork, uint16_t bitmap);
+  ReplyAwaiter close_fork(uint16_t fork);
+  ReplyAwaiter old_lock(uint8_t flags, uint16_t fork, uint32_t offset, uint32_t length);
+  ReplyAwaiter old_read(uint16_t fork, uint32_t offset, uint32_t length);
+  ReplyAwaiter old_write(uint16_t fork, uint32_t offset, std::string_view data);  // which stays where it is until the reply
+  ReplyAwaiter read(uint16_t fork, uint64_t offset, uint64_t length);             // Reply::data has its size, but not its bytes
+  ReplyAwaiter write(uint16_t fork, uint64_t offset, std::string_view data);      // likewise
+  ReplyAwaiter volume_parms(uint16_t bitmap);
 
   uint32_t root() const { return client_.root(); }
   uint32_t write_size() const { return client_.write_size(); }  // data bytes of one request

@@ -38,7 +38,7 @@ struct Moving {
   uint64_t start;
 };
 
-Task write_piece(Moving& m, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+Task write_piece(Moving& m, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
   const std::string_view bytes = m.call.request->payload.substr(size_t(offset - m.start), size);
   const Reply& reply = co_await m.call.client().send(ask_write(m.call, m.fork, 0, offset, size), bytes);
   if (reply.error) co_return reply.error;
@@ -47,7 +47,7 @@ Task write_piece(Moving& m, uint64_t offset, uint32_t size, Transfer::Moved* mov
   co_return moved->bytes == 0 && size > 0 ? EIO : 0;
 }
 
-Task read_piece(Moving& m, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+Task read_piece(Moving& m, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
   const Reply& reply = co_await m.call.client().send(ask_read(m.call, m.fork, offset, size));
   if (reply.error) co_return reply.error;
   if (reply.data.size() > size) co_return EBADMSG;
@@ -61,7 +61,7 @@ Task read_piece(Moving& m, uint64_t offset, uint32_t size, Transfer::Moved* move
   co_return 0;
 }
 
-Task move(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+Task move(void* context, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
   Moving& m = *static_cast<Moving*>(context);
   if (m.out) co_return co_await write_piece(m, offset, size, moved);
   co_return co_await read_piece(m, offset, size, moved);

@@ -25,7 +25,7 @@ Task fetch(Call& call, uint32_t did, Listing& l, uint64_t from, uint64_t wanted)
   const uint32_t buffer = uint32_t(std::clamp<uint64_t>(op.length, kSmallestBuffer, most));
   const uint16_t count = uint16_t(std::min<uint64_t>(wanted, kOldIndices));
   Rpc& rpc = call.ask_at(wide ? Command::enumerate2 : Command::enumerate, did);
-  Out out = rpc.out();
+  Encoder out = rpc.out();
   out.u16(uint16_t(plus ? kFileStat | kName : kNodeId | kName)).u16(uint16_t(plus ? kDirStat | kName : kNodeId | kName));
   out.u16(count);
   if (wide)
@@ -69,7 +69,7 @@ Task do_readdir(Call& call) {
       if (int error = co_await fetch(call, did, l, l.position, wanted - call.listed())) co_return error;
       continue;
     }
-    const Listing::Kept& e = l.kept[l.taken++];
+    const Listing::BufferedEntry& e = l.kept[l.taken++];
     ++l.position;
     if (is_own_entry(op.object, e.name) || call.tree().is_hidden(e.name)) continue;
     call.list(e.name, e.ino, e.type);

@@ -16,7 +16,7 @@ DsiHead parse_dsi_head(const uint8_t* message) {
   return head;
 }
 
-bool DsiProtocol::parse_head(const uint8_t* bytes, wire::Piece* piece) const {
+bool DsiProtocol::parse_head(const uint8_t* bytes, wire::Fragment* piece) const {
   const DsiHead head = parse_dsi_head(bytes);
   if (bytes[0] > 1 || head.command < Dsi::close_session || head.command > Dsi::attention) return false;
   piece->body = head.length;

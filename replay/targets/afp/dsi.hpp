@@ -36,7 +36,7 @@ DsiHead parse_dsi_head(const uint8_t* message);
 struct DsiProtocol final : wire::Protocol {
   size_t head_size() const override { return kDsiHead; }
   bool keeps_head() const override { return true; }
-  bool parse_head(const uint8_t* head, wire::Piece* piece) const override;
+  bool parse_head(const uint8_t* head, wire::Fragment* piece) const override;
   bool unasked(std::span<const uint8_t> message) const override;
   bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const override;
   unsigned tag_bits() const override { return 16; }

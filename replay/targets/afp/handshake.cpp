@@ -58,7 +58,7 @@ ServerInfo ask_server_info(const std::vector<wire::Address>& server, Clock& cloc
   wire::Channel channel(server, kProtocol, options, clock, counters);
   StatusRequest request;
   channel.open(request);
-  Out out(request.head);
+  Encoder out(request.head);
   out.begin(Command::none);
   out.end(Dsi::get_status, uint16_t(request.tag()), 0);
   channel.send(request);
@@ -168,7 +168,7 @@ Task Client::establish() {
 
 Task Client::log_in() {
   Rpc& rpc = request(nullptr, Command::login);
-  Out out = rpc.out();
+  Encoder out = rpc.out();
   out.pascal(version_name(settings.version)).pascal(uam_name(settings.uam));
   if (settings.uam != Uam::guest) out.pascal(settings.user).even();
   if (settings.uam == Uam::clear_text) {

@@ -90,7 +90,7 @@ Fidelity setattr_fidelity(const Attr& set) {
   return set.valid & (kMtimes | kAttrMode | kAttrUid | kAttrGid) ? approximate : impossible;  // a time of access alone
 }
 
-Fidelity xattr_fidelity(const Op& op, const Abilities& a) {
+Fidelity xattr_fidelity(const Op& op, const ServerCapabilities& a) {
   if (mode_of_minimal_acl(op)) return approximate;
   if (!a.xattrs) return impossible;
   if (op.kind == OpKind::listxattr) return exact;
@@ -102,7 +102,7 @@ Fidelity xattr_fidelity(const Op& op, const Abilities& a) {
 
 const char* afp_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
 
-Fidelity afp_fidelity(const Op& op, const Abilities& a) {
+Fidelity afp_fidelity(const Op& op, const ServerCapabilities& a) {
   if (unsigned(op.kind) >= kOpKinds) return impossible;
   const Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;
   switch (op.kind) {

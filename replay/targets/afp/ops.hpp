@@ -7,12 +7,12 @@
 
 namespace fsr::afp {
 
-struct Abilities {
+struct ServerCapabilities {
   bool xattrs = false;  // from AFP 3.2 on
   bool privileged = false;
 };
 
-Fidelity afp_fidelity(const Op& op, const Abilities& abilities);
+Fidelity afp_fidelity(const Op& op, const ServerCapabilities& abilities);
 const char* afp_requests(OpKind kind);
 Task perform(Call& call);
 

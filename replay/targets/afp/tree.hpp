@@ -22,13 +22,13 @@ struct Call;
 
 // An open directory: entries that the server has sent and no operation has taken yet.
 struct Listing {
-  struct Kept {
+  struct BufferedEntry {
     std::string name;
     uint64_t ino;
     uint32_t type;
   };
   DirCursor cursor;  // from recorded cursors to ours: how many entries came before
-  std::vector<Kept> kept;
+  std::vector<BufferedEntry> kept;
   size_t taken = 0;       // of kept
   uint64_t position = 0;  // of the next one taken
   bool eof = false;       // nothing follows `kept`

@@ -50,7 +50,7 @@ Task do_setxattr(Call& call) {
   const uint16_t flags =
       uint16_t(kXattrNoFollow | (op.flags & XATTR_CREATE ? kXattrCreate : 0) | (op.flags & XATTR_REPLACE ? kXattrReplace : 0));
   Rpc& rpc = call.ask_at(Command::set_ext_attr, place.did, !(op.flags & XATTR_CREATE));
-  Out out = rpc.out();
+  Encoder out = rpc.out();
   out.u16(flags).u64(0).path(place.name).even().string16(wire_xattr(op)).u32(uint32_t(op.length));
   const std::string_view value = op.data.substr(0, size_t(op.length));
   out.bytes(value).zeros(size_t(op.length) - value.size());

@@ -48,12 +48,12 @@ bool blocks(const Op& op) {
 
 FileSession::FileSession(std::shared_ptr<FileShared> shared)
     : shared_(std::move(shared)),
-      waiters_(shared_->bells, bell_),
+      waiters_(shared_->lock_events, event_),
       in_memory_(lies_on(shared_->tree.objects().root(), {TMPFS_MAGIC, RAMFS_MAGIC})),
       local_(in_memory_ ||
              lies_on(shared_->tree.objects().root(), {BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, XFS_SUPER_MAGIC})) {
   has_ring_ = io_uring_queue_init(kMostJobs, &ring_, 0) == 0;
-  if (has_ring_ && io_uring_register_eventfd(&ring_, bell_.fd()) != 0) {
+  if (has_ring_ && io_uring_register_eventfd(&ring_, event_.fd()) != 0) {
     io_uring_queue_exit(&ring_);
     has_ring_ = false;
   }
@@ -61,9 +61,9 @@ FileSession::FileSession(std::shared_ptr<FileShared> shared)
 
 FileSession::~FileSession() {
   while (on_threads_ > 0 || on_ring_ > 0) {
-    pollfd wait{.fd = bell_.fd(), .events = POLLIN, .revents = 0};
+    pollfd wait{.fd = event_.fd(), .events = POLLIN, .revents = 0};
     ::poll(&wait, 1, 100);
-    bell_.hush();
+    event_.clear();
     reap_ring();
     std::lock_guard lock(finished_mutex_);
     on_threads_ -= unsigned(finished_.size());
@@ -73,7 +73,7 @@ FileSession::~FileSession() {
 }
 
 bool FileSession::attempt(Request& request, int64_t until) {
-  if (shared_->tree.perform(request, reply_)) shared_->bells.released();
+  if (shared_->tree.perform(request, reply_)) shared_->lock_events.released();
   if (request.outcome.error == EAGAIN && waits_for_lock(*request.op) && now() < until) return false;
   request.outcome.completed = now();
   return true;
@@ -241,7 +241,7 @@ void FileSession::start_on_thread(std::unique_ptr<Job> job) {
     raw->request->outcome.completed = now();
     std::lock_guard lock(finished_mutex_);
     finished_.emplace_back(raw);
-    bell_.ring();  // under the lock: the session may go once it has seen the job
+    event_.signal();  // under the lock: the session may go once it has seen the job
   });
 }
 
@@ -270,14 +270,14 @@ void FileSession::recycle(std::unique_ptr<Job> job) {
 }
 
 void FileSession::poll(int64_t deadline, int wake, Completion& sink) {
-  pollfd fds[] = {{.fd = wake, .events = POLLIN, .revents = 0}, {.fd = bell_.fd(), .events = POLLIN, .revents = 0}};
+  pollfd fds[] = {{.fd = wake, .events = POLLIN, .revents = 0}, {.fd = event_.fd(), .events = POLLIN, .revents = 0}};
   Clock& clock = *shared_->tree.options().clock;
   if (!done_.empty())
     deadline = INT64_MIN;
   else if (!waiters_.empty())
     deadline = std::min(deadline, clock.now() + kLockRetry);
   wait_for_events(clock, fds, deadline);
-  bell_.hush();
+  event_.clear();
   waiters_.retry([&](Request& request, int64_t until) { return attempt(request, until); },
                  [&](Request& request) { sink.completed(request); });
   deliver(sink);

@@ -19,7 +19,7 @@ namespace fsr {
 struct FileShared {
   FileShared(UniqueFd root, const TargetOptions& options, bool direct) : tree(std::move(root), options, direct) {}
   FileTree tree;
-  LockBells bells;
+  LockNotifier lock_events;
   Pool pool{32};
 };
 
@@ -55,7 +55,7 @@ class FileSession final : public Session, public Bytewise {
   int64_t now() const { return shared_->tree.options().clock->now(); }
 
   std::shared_ptr<FileShared> shared_;
-  Bell bell_;
+  EventFd event_;
   LockWaiters waiters_;
   FileReply reply_;  // of what completes within submit()
   io_uring ring_{};

@@ -25,13 +25,13 @@ uint64_t content_limit() {
 
 struct Shared {
   MemoryTree tree{content_limit()};
-  LockBells bells;
+  LockNotifier lock_events;
   TargetOptions options;
 };
 
 class MemorySession final : public Session {
  public:
-  explicit MemorySession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->bells, bell_) {}
+  explicit MemorySession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->lock_events, event_) {}
 
   Submit submit(Request& request) override {
     if (attempt(request)) return Submit::completed;
@@ -40,11 +40,11 @@ class MemorySession final : public Session {
   }
 
   void poll(int64_t deadline, int wake, Completion& sink) override {
-    pollfd fds[] = {{.fd = wake, .events = POLLIN, .revents = 0}, {.fd = bell_.fd(), .events = POLLIN, .revents = 0}};
+    pollfd fds[] = {{.fd = wake, .events = POLLIN, .revents = 0}, {.fd = event_.fd(), .events = POLLIN, .revents = 0}};
     const int64_t patience = waiters_.next(INT64_MAX);
     wait_for_events(*shared_->options.clock, fds, std::min(deadline, patience));
     if (!fds[1].revents && now() < patience) return;
-    bell_.hush();
+    event_.clear();
     waiters_.retry([&](Request& request, int64_t until) { return attempt(request, until); },
                    [&](Request& request) { sink.completed(request); });
   }
@@ -56,14 +56,14 @@ class MemorySession final : public Session {
     Credentials who = shared_->options.impersonate ? request.who : Credentials{geteuid(), getegid()};
     request.outcome = {};
     bool released = shared_->tree.perform(*request.op, request.payload, who, request.outcome, reply_);
-    if (released) shared_->bells.released();
+    if (released) shared_->lock_events.released();
     if (request.outcome.error == EAGAIN && waits_for_lock(*request.op) && now() < until) return false;
     request.outcome.completed = now();
     return true;
   }
 
   std::shared_ptr<Shared> shared_;
-  Bell bell_;
+  EventFd event_;
   LockWaiters waiters_;
   MemoryTree::Reply reply_;
 };

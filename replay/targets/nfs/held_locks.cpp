@@ -15,7 +15,7 @@ int32_t HeldLocks::number(ObjectId object, LockOwner owner) {
 void HeldLocks::locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle,
                        const void* session, const Identity& who) {
   std::lock_guard lock(mutex_);
-  OfObject& locks = objects_[object];
+  LocksOfObject& locks = objects_[object];
   locks.held.clear(key(owner), start, end);
   locks.held.set(key(owner), start, end, exclusive, handle);
   Owner& by = locks.owners[key(owner)];
@@ -62,7 +62,7 @@ void HeldLocks::lost(const Held& lock) {
   clear(lock.object, lock.key, lock.start, lock.end);
 }
 
-bool HeldLocks::holds(const OfObject& locks, uint64_t owner) {
+bool HeldLocks::holds(const LocksOfObject& locks, uint64_t owner) {
   return std::ranges::any_of(locks.held.ranges(), [&](const LockTable::Range& range) { return range.owner == owner; });
 }
 
@@ -81,9 +81,9 @@ bool HeldLocks::through(ObjectId object, HandleId handle, LockOwner* owner) cons
   return false;
 }
 
-std::vector<HeldLocks::Left> HeldLocks::take_all() {
+std::vector<HeldLocks::DroppedOwner> HeldLocks::take_all() {
   std::lock_guard lock(mutex_);
-  std::vector<Left> left;
+  std::vector<DroppedOwner> left;
   for (const auto& [object, locks] : objects_)
     for (const auto& [key, owner] : locks.owners)
       if (holds(locks, key)) left.push_back({object, owner.number});

@@ -46,11 +46,11 @@ class HeldLocks {
   std::vector<Held> of_session(const void* session) const;
   bool still(const Held& lock) const;  // all of it
   void lost(const Held& lock);
-  struct Left {
+  struct DroppedOwner {
     ObjectId object;
     int32_t number;
   };
-  std::vector<Left> take_all();
+  std::vector<DroppedOwner> take_all();
 
  private:
   struct Owner {
@@ -58,16 +58,16 @@ class HeldLocks {
     const void* session = nullptr;  // that had the latest lock of it
     Identity who = {};
   };
-  struct OfObject {
+  struct LocksOfObject {
     std::map<uint64_t, Owner> owners;  // by key()
     LockTable held;
   };
   void clear(ObjectId object, uint64_t key, uint64_t start, uint64_t end);
   static uint64_t key(LockOwner owner) { return owner.id ^ (owner.flock ? 1ull << 63 : 0); }
-  static bool holds(const OfObject& locks, uint64_t owner);
+  static bool holds(const LocksOfObject& locks, uint64_t owner);
 
   mutable std::mutex mutex_;
-  std::unordered_map<ObjectId, OfObject> objects_;
+  std::unordered_map<ObjectId, LocksOfObject> objects_;
   uint32_t next_number_;
   std::atomic<bool> used_{false};
 };

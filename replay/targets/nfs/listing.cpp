@@ -20,7 +20,7 @@ bool Batch::take(std::string_view name, uint64_t fileid, uint32_t type, uint64_t
 bool Batch::take_kept(Listing& listing) {
   if (listing.entries_after != cookie) return false;
   while (listing.taken < listing.entries.size()) {
-    const Listing::Kept& e = listing.entries[listing.taken];
+    const Listing::BufferedEntry& e = listing.entries[listing.taken];
     std::string_view name = std::string_view(listing.names).substr(listing.taken_names, e.name_size);
     if (!take(name, e.fileid, e.type, e.cookie)) return true;
     ++listing.taken;

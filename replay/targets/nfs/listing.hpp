@@ -23,12 +23,12 @@ struct Listing {
   DirCursor cursor;  // to the server's cookies
   uint64_t verifier = 0;
   std::string names;  // of `entries`, one after the other
-  struct Kept {
+  struct BufferedEntry {
     uint32_t name_size;
     uint32_t type;
     uint64_t fileid, cookie;
   };
-  std::vector<Kept> entries;
+  std::vector<BufferedEntry> entries;
   size_t taken = 0, taken_names = 0;  // of entries, of names
   uint64_t entries_after = 0;         // the cookie that entries[taken] follows
   bool eof = false;                   // nothing follows `entries`

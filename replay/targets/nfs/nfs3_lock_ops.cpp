@@ -15,7 +15,7 @@ namespace fsr::nfs {
 namespace {
 
 void send_lock(Call& call, LockProc proc, Then then) {
-  const LockWish& wish = call.lock;
+  const LockRequest& wish = call.lock;
   Rpc& rpc = call.session->begin_lock(call, proc, then);
   XdrEncoder out(rpc.head);
   encode_lock_call(out, proc,

@@ -46,7 +46,7 @@ struct Rpc final : wire::Exchange {
 };
 
 // Bytes [start, end] of a file, to be locked or unlocked.
-struct LockWish {
+struct LockRequest {
   LockOwner owner;
   uint64_t start = 0, end = 0;
   bool exclusive = false;
@@ -74,7 +74,7 @@ struct Call {
   std::vector<LostData> lost;  // that was asked for so far
   unsigned rounds = 0;         // through what is lost
   void (*rewritten_then)(Call& call, int error) = nullptr;
-  LockWish lock;
+  LockRequest lock;
   void (*unlocked_then)(Call& call, int error) = nullptr;
   // A listing.
   std::shared_ptr<Listing> listing;

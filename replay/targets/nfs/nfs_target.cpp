@@ -117,11 +117,11 @@ class NfsTarget final : public Target {
 
   // A server keeps the locks of a client that it does not monitor until it restarts.
   void give_up_locks() {
-    const std::vector<HeldLocks::Left> left = state_->locks.take_all();
+    const std::vector<HeldLocks::DroppedOwner> left = state_->locks.take_all();
     if (left.empty()) return;
     try {
       RpcClient client(name(), state_->options.lock_manager, kEndPatience, *state_->options.clock);
-      for (const HeldLocks::Left& lock : left) {
+      for (const HeldLocks::DroppedOwner& lock : left) {
         LockArguments whole{.caller = state_->lock_caller, .owner = lock.number};
         if (!state_->handle_of(lock.object, &whole.file)) continue;
         client.call(

@@ -7,7 +7,7 @@ namespace fsr::nfs {
 
 const RpcProtocol kRpcProtocol;
 
-bool RpcProtocol::parse_head(const uint8_t* head, wire::Piece* piece) const {
+bool RpcProtocol::parse_head(const uint8_t* head, wire::Fragment* piece) const {
   uint32_t mark = XdrDecoder({head, 4}).u32();
   piece->body = mark & ~kLastFragment;
   piece->last = (mark & kLastFragment) != 0;

@@ -13,7 +13,7 @@ class RpcProtocol final : public wire::Protocol {
  public:
   size_t head_size() const override { return 4; }
   bool keeps_head() const override { return false; }
-  bool parse_head(const uint8_t* head, wire::Piece* piece) const override;
+  bool parse_head(const uint8_t* head, wire::Fragment* piece) const override;
   bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const override;
   unsigned tag_bits() const override { return 32; }
 };

@@ -15,8 +15,8 @@ bool Budget::take(uint64_t bytes) {
   return false;
 }
 
-std::shared_ptr<const KeptData> KeptData::keep(std::string_view bytes, Budget& budget) {
-  return budget.take(bytes.size()) ? std::make_shared<const KeptData>(bytes, budget) : nullptr;
+std::shared_ptr<const RetainedData> RetainedData::keep(std::string_view bytes, Budget& budget) {
+  return budget.take(bytes.size()) ? std::make_shared<const RetainedData>(bytes, budget) : nullptr;
 }
 
 std::string_view DataSource::data(uint64_t offset, size_t size) const {

@@ -34,13 +34,13 @@ class Budget {
 };
 
 // Data held within a budget.
-class KeptData {
+class RetainedData {
  public:
-  static std::shared_ptr<const KeptData> keep(std::string_view bytes, Budget& budget);  // nullptr: beyond the budget
-  KeptData(std::string_view bytes, Budget& budget) : bytes_(bytes), budget_(budget) {}
-  ~KeptData() { budget_.give(bytes_.size()); }
-  KeptData(const KeptData&) = delete;
-  KeptData& operator=(const KeptData&) = delete;
+  static std::shared_ptr<const RetainedData> keep(std::string_view bytes, Budget& budget);  // nullptr: beyond the budget
+  RetainedData(std::string_view bytes, Budget& budget) : bytes_(bytes), budget_(budget) {}
+  ~RetainedData() { budget_.give(bytes_.size()); }
+  RetainedData(const RetainedData&) = delete;
+  RetainedData& operator=(const RetainedData&) = delete;
   std::string_view bytes() const { return bytes_; }
 
  private:
@@ -52,7 +52,7 @@ class KeptData {
 // kept, or of what Payload generates for `object`.
 struct DataSource {
   bool known = false;
-  std::shared_ptr<const KeptData> kept;  // nullptr: generated
+  std::shared_ptr<const RetainedData> kept;  // nullptr: generated
   ObjectId object = kNoObject;
   uint64_t shift = 0;
   bool operator==(const DataSource&) const = default;

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/task.hpp"
+#include "targets/call_wait_list.hpp"
 #include "targets/nfs/nfs_state.hpp"
 #include "targets/nfs4/compound.hpp"
-#include "targets/parking.hpp"
 #include "targets/rpc_list.hpp"
 #include "targets/shared_session.hpp"
 #include "targets/wire/channel_set.hpp"
@@ -96,18 +96,18 @@ class Client {
   Recovery* recovery = nullptr;
 
   // The server's answer to a first use of what is optional, on the export's root: kOk = offered.
-  struct Offers {
+  struct ServerFeatures {
     uint32_t allocate = kNotSupported, seek = kNotSupported, copy = kNotSupported, xattrs = kNotSupported;
   };
-  const Offers& offers() const { return offers_; }
+  const ServerFeatures& offers() const { return offers_; }
   std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, available_bytes_}; }  // bytes, as at the set-up
 
   // Begins a request, with SEQUENCE in it already; to be filled in and sent at once.
   Rpc& request(Call* call, const Identity& who);
-  using Answer = fsr::Answer<Client, Rpc>;
+  using ReplyAwaiter = fsr::ReplyAwaiter<Client, Rpc>;
   void begin(Rpc& rpc);
   const Reply& reply() const { return reply_; }
-  Answer send(Rpc& rpc, std::string_view payload = {}) {
+  ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) {
     rpc.payload = payload;
     rpc.padding = uint8_t(XdrEncoder::padding(payload.size()));
     return {*this, rpc};
@@ -185,14 +185,14 @@ class Client {
   uint32_t alarms_ = 0;         // SequenceFlag, as last told
   uint64_t epoch_ = 1;
   std::string problem_;  // of the set-up
-  Offers offers_;
+  ServerFeatures offers_;
   uint64_t total_bytes_ = 0, available_bytes_ = 0;
 
   Reply reply_;
   RpcList<Rpc> rpcs_;
   std::deque<Rpc*> backlog_;   // wait for a slot
   std::vector<Rpc*> delayed_;  // wait for the server
-  Parking parked_;             // wait for a session
+  CallWaitList parked_;        // wait for a session
   bool silent_ = false;        // a session that ended waited for the server in vain
   wire::ChannelSet channels_;  // the first makes and ends sessions, the others are bound to them
 };

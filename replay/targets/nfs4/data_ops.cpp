@@ -20,7 +20,7 @@ struct Moving {
   uint64_t start;
 };
 
-Task read_piece(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+Task read_piece(void* context, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
   auto& [call, file, start] = *static_cast<Moving*>(context);
   Rpc& rpc = call.ask(file.who);
   rpc.compound.putfh(file.handle).read(file.stateid, offset, size);
@@ -54,7 +54,7 @@ void lose(Call& call, const File& file, uint64_t offset, uint64_t count) {
   call.restarted = true;
 }
 
-Task write_piece(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+Task write_piece(void* context, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
   auto& [call, file, start] = *static_cast<Moving*>(context);
   const std::string_view bytes = call.request->payload.substr(size_t(offset - start), size);
   Written written;

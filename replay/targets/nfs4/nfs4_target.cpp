@@ -85,7 +85,7 @@ class Nfs4Target final : public Target {
  private:
   // What 4.2 knows and this server does not, with its answer.
   void add_refusals(std::vector<std::pair<std::string, uint64_t>>& all) const {
-    const Client::Offers& o = shared_->client.offers();
+    const Client::ServerFeatures& o = shared_->client.offers();
     for (auto [what, status] :
          {std::pair("ALLOCATE, DEALLOCATE", o.allocate), {"SEEK", o.seek}, {"COPY", o.copy}, {"extended attributes", o.xattrs}})
       if (status != kOk)

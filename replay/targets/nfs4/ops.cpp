@@ -83,7 +83,7 @@ Fidelity fallocate_fidelity(const Op& op, bool offered) {
 
 const char* nfs4_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
 
-Fidelity nfs4_fidelity(const Op& op, const Client::Offers& offers, bool privileged) {
+Fidelity nfs4_fidelity(const Op& op, const Client::ServerFeatures& offers, bool privileged) {
   using enum Fidelity;
   if (unsigned(op.kind) >= kOpKinds) return impossible;
   const Fidelity fidelity = kRules[unsigned(op.kind)].fidelity;

@@ -9,7 +9,7 @@
 
 namespace fsr::nfs4 {
 
-Fidelity nfs4_fidelity(const Op& op, const Client::Offers& offers, bool privileged);
+Fidelity nfs4_fidelity(const Op& op, const Client::ServerFeatures& offers, bool privileged);
 const char* nfs4_requests(OpKind kind);
 Task perform(Call& call);
 

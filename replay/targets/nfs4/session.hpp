@@ -41,7 +41,7 @@ struct Call final : SharedCall {
   States& states() const { return shared->states; }
   Rpc& ask() { return ask(who); }
   Rpc& ask(const Identity& as) { return client().request(this, as); }
-  Client::Answer send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }
+  Client::ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) { return client().send(rpc, payload); }
 };
 
 class Nfs4Session final : public SharedSession {

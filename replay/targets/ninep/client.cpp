@@ -214,7 +214,7 @@ Task Client::walk(Call* call, FidRef from, std::span<const std::string_view> nam
     const size_t n = std::min<size_t>(names.size() - done, kMostNames);
     FidRef next = new_fid();
     Rpc& rpc = request(call, Type::walk);
-    Out out = rpc.out();
+    Encoder out = rpc.out();
     out.u32(at->number).u32(next->number).u16(uint16_t(n));
     for (size_t i = 0; i < n; ++i) out.str(names[done + i]);
     const Reply& reply = co_await send(rpc);

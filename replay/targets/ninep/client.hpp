@@ -19,8 +19,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "targets/call_wait_list.hpp"
 #include "targets/ninep/p9.hpp"
-#include "targets/parking.hpp"
 #include "targets/path_protocol.hpp"
 #include "targets/rpc_list.hpp"
 
@@ -74,7 +74,7 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
   uint64_t withdraws_serial = 0;
   int64_t until = 0;
 
-  Out out() { return Out(head); }
+  Encoder out() { return Encoder(head); }
   void replied(std::span<const uint8_t> message) override;
   void failed(int error) override;
 };
@@ -102,10 +102,10 @@ class Client {
   Rpc& request(Call* call, Type type, bool harmless = true) {
     return request(call, type, harmless, type == Type::flush ? kFlushPatience : settings.timeout);
   }
-  using Answer = fsr::Answer<Client, Rpc>;
+  using ReplyAwaiter = fsr::ReplyAwaiter<Client, Rpc>;
   void begin(Rpc& rpc);
   const Reply& reply() const { return reply_; }
-  Answer send(Rpc& rpc, std::string_view payload = {}) {
+  ReplyAwaiter send(Rpc& rpc, std::string_view payload = {}) {
     rpc.payload = payload;
     return {*this, rpc};
   }
@@ -167,7 +167,7 @@ class Client {
   RpcList<Rpc> rpcs_;  // in use: by `until`
   std::list<Rpc> withdrawn_;
   std::deque<Rpc*> backlog_;  // wait for a tag
-  Parking parked_;
+  CallWaitList parked_;
   bool silent_ = false;  // a session that ended waited for the server in vain
   uint32_t next_number_ = 0;
   std::vector<uint32_t> free_numbers_;

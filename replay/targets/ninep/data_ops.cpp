@@ -21,7 +21,7 @@ struct Moving {
   uint64_t start;
 };
 
-Task move(void* context, uint64_t offset, uint32_t size, Transfer::Moved* moved) {
+Task move(void* context, uint64_t offset, uint32_t size, Transfer::ChunkResult* moved) {
   auto& [call, fid, out, start] = *static_cast<Moving*>(context);
   Rpc& rpc = call.ask(out ? Type::write : Type::read);
   rpc.out().u32(fid->number).u64(offset).u32(size);

@@ -93,7 +93,7 @@ Task do_readdir(Call& call) {
         co_return error;
       continue;
     }
-    const Listing::Kept& e = l.kept[l.taken++];
+    const Listing::BufferedEntry& e = l.kept[l.taken++];
     l.position = e.cursor;
     if (e.name == "." || e.name == ".." || is_own_entry(op.object, e.name) || call.tree().is_hidden(e.name)) continue;
     call.list(e.name, e.ino, e.type);

@@ -158,7 +158,7 @@ Task Client::ready(Call& call) {
 Task Client::attach(Call* call, uint32_t uid, FidRef* found) {
   FidRef fid = new_fid();
   Rpc& rpc = request(call, Type::attach);
-  Out out = rpc.out();
+  Encoder out = rpc.out();
   const bool self = uid == settings.uid;
   out.u32(fid->number).u32(kNoFid).str(self ? std::string_view(settings.uname) : std::string_view()).str(settings.aname);
   if (dialect_ != Dialect::plain) out.u32(uid);

@@ -88,7 +88,7 @@ Fidelity wstat_fidelity(const Attr& set, Dialect dialect) {
 
 // Bits that the dialect has no place for, or that only the privileged may set. What a Tcreate of 9P2000.u asks for, QEMU leaves
 // away; it takes them from a Twstat.
-bool loses_mode_bits(uint32_t mode, const Abilities& a, bool creates) {
+bool loses_mode_bits(uint32_t mode, const ServerCapabilities& a, bool creates) {
   const bool has_ids = a.dialect == Dialect::u && !creates;
   const uint32_t lost = a.dialect == Dialect::l ? 0 : has_ids ? S_ISVTX : S_ISVTX | S_ISUID | S_ISGID;
   return (mode & lost) || (set_id_bits(mode) && !a.privileged);
@@ -98,7 +98,7 @@ bool loses_mode_bits(uint32_t mode, const Abilities& a, bool creates) {
 
 const char* ninep_requests(OpKind kind) { return kRules[unsigned(kind)].requests; }
 
-Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
+Fidelity ninep_fidelity(const Op& op, const ServerCapabilities& a) {
   if (unsigned(op.kind) >= kOpKinds) return impossible;
   // Plan 9's strings are UTF-8 (intro(5)), and servers hang up on others; those of Unix take bytes.
   if (a.dialect == Dialect::plain && !(is_utf8(op.name) && is_utf8(op.name2))) return impossible;
@@ -142,7 +142,7 @@ Fidelity ninep_fidelity(const Op& op, const Abilities& a) {
 
 Task perform(Call& call) {
   const Client& client = call.client();
-  const Abilities abilities{client.dialect(), client.has_xattrs(), client.settings.privileged};
+  const ServerCapabilities abilities{client.dialect(), client.has_xattrs(), client.settings.privileged};
   if (ninep_fidelity(call.op(), abilities) == impossible) co_return EOPNOTSUPP;
   co_return co_await kRules[unsigned(call.op().kind)].run(call);
 }

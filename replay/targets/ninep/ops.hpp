@@ -8,13 +8,13 @@
 
 namespace fsr::ninep {
 
-struct Abilities {
+struct ServerCapabilities {
   Dialect dialect = Dialect::l;
   bool xattrs = false;  // the server has some
   bool privileged = false;
 };
 
-Fidelity ninep_fidelity(const Op& op, const Abilities& abilities);
+Fidelity ninep_fidelity(const Op& op, const ServerCapabilities& abilities);
 const char* ninep_requests(OpKind kind);
 Task perform(Call& call);
 

@@ -136,16 +136,16 @@ int likely_error(Type type);
 struct P9Protocol final : wire::Protocol {
   size_t head_size() const override { return 4; }
   bool keeps_head() const override { return true; }
-  bool parse_head(const uint8_t* head, wire::Piece* piece) const override;
+  bool parse_head(const uint8_t* head, wire::Fragment* piece) const override;
   bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const override;
   unsigned tag_bits() const override { return 16; }
 };
 inline constexpr P9Protocol kProtocol;
 
 // Builds a request in a buffer that it does not own.
-class Out {
+class Encoder {
  public:
-  explicit Out(std::vector<uint8_t>& bytes) : bytes_(bytes) {}
+  explicit Encoder(std::vector<uint8_t>& bytes) : bytes_(bytes) {}
   void begin(Type type) {
     bytes_.clear();
     u32(0).u8(uint8_t(type)).u16(kNoTag);
@@ -156,11 +156,11 @@ class Out {
     bytes_[5] = uint8_t(tag);
     bytes_[6] = uint8_t(tag >> 8);
   }
-  Out& u8(uint8_t v) { return number(v, 1); }
-  Out& u16(uint16_t v) { return number(v, 2); }
-  Out& u32(uint32_t v) { return number(v, 4); }
-  Out& u64(uint64_t v) { return number(v, 8); }
-  Out& str(std::string_view s) {
+  Encoder& u8(uint8_t v) { return number(v, 1); }
+  Encoder& u16(uint16_t v) { return number(v, 2); }
+  Encoder& u32(uint32_t v) { return number(v, 4); }
+  Encoder& u64(uint64_t v) { return number(v, 8); }
+  Encoder& str(std::string_view s) {
     s = s.substr(0, UINT16_MAX);
     u16(uint16_t(s.size()));
     bytes_.insert(bytes_.end(), s.begin(), s.end());
@@ -168,7 +168,7 @@ class Out {
   }
 
  private:
-  Out& number(uint64_t v, unsigned size) {
+  Encoder& number(uint64_t v, unsigned size) {
     wire::append_number<std::endian::little>(bytes_, v, size);
     return *this;
   }

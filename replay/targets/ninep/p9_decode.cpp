@@ -238,7 +238,7 @@ bool decode_stats(std::string_view data, Dialect dialect, Reply* reply) {
   return good;
 }
 
-bool P9Protocol::parse_head(const uint8_t* head, wire::Piece* piece) const {
+bool P9Protocol::parse_head(const uint8_t* head, wire::Fragment* piece) const {
   uint32_t size = uint32_t(head[0]) | uint32_t(head[1]) << 8 | uint32_t(head[2]) << 16 | uint32_t(head[3]) << 24;
   if (size < kHeadSize) return false;
   *piece = {size - 4, true};

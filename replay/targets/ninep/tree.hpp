@@ -28,13 +28,13 @@ struct Call;
 
 // An open directory: the part of its listing that the server has sent and no operation has taken yet.
 struct Listing {
-  struct Kept {
+  struct BufferedEntry {
     std::string name;
     uint64_t ino, cursor;  // cursor: where the next one begins
     uint32_t type;
   };
   DirCursor cursor;  // from recorded cursors to ours: 9P2000.L's offsets, elsewhere the number of the entry
-  std::vector<Kept> kept;
+  std::vector<BufferedEntry> kept;
   size_t taken = 0;         // of kept
   uint64_t position = 0;    // the cursor of what comes next
   bool eof = false;         // nothing follows `kept`

@@ -31,7 +31,7 @@ constexpr unsigned kSetups[] = {
 
 }  // namespace
 
-RawSession::RawSession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->bells, bell_) {
+RawSession::RawSession(std::shared_ptr<Shared> shared) : shared_(std::move(shared)), waiters_(shared_->lock_events, event_) {
   make_ring();
 }
 
@@ -234,7 +234,7 @@ void RawSession::finish(Job& job, int error) {
   const bool writes = request.op->kind == OpKind::write;
   if (writes) {
     shared_->writes.leave(job.begin, job.end, job.reads_first);
-    shared_->bells.released();
+    shared_->lock_events.released();
   }
   request.outcome.error = error;
   if (!error) request.outcome.result = job.step == Step::sync ? 0 : job.length;
@@ -312,11 +312,11 @@ void RawSession::wait(int64_t deadline) {
 void RawSession::poll(int64_t deadline, int wake, Completion& sink) {
   enable();
   watch(wake, watched_wake_);
-  if (!waiters_.empty()) watch(bell_.fd(), watched_bell_);
+  if (!waiters_.empty()) watch(event_.fd(), watched_bell_);
   if (done_.empty()) wait(deadline);
   reap();
   if (!waiters_.empty()) {
-    bell_.hush();
+    event_.clear();
     waiters_.retry([&](Request& request, int64_t) { return begin(request); }, [](Request&) {});
   }
   deliver(sink);

@@ -30,7 +30,7 @@ struct Shared {
   const Extent* find(ObjectId object) const { return whole ? &*whole : layout.find(object); }
   TargetOptions options;
   WriteRanges writes;
-  LockBells bells;  // rung when a range became free
+  LockNotifier lock_events;  // signalled when a range became free
   Counters counters;
 };
 
@@ -75,7 +75,7 @@ class RawSession final : public Session {
   int64_t now() const { return shared_->options.clock->now(); }
 
   std::shared_ptr<Shared> shared_;
-  Bell bell_;
+  EventFd event_;
   LockWaiters waiters_;
   io_uring ring_{};
   const void* owner_ = nullptr;  // what tells the thread from others

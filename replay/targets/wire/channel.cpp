@@ -264,7 +264,7 @@ bool Channel::receive(Wait wait) {
 
 // Bytes to come that nobody wants: the end of a long reply.
 size_t Channel::unwanted() {
-  const MessageReader::Begun begun = reader_.begun();
+  const MessageReader::PartialMessage begun = reader_.begun();
   uint32_t tag = 0;
   if (begun.missing < kWorthDropping || !protocol_.tag_of(begun.bytes, &tag)) return 0;
   const Exchange* x = tags_.find(tag);

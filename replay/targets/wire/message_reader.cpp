@@ -52,7 +52,7 @@ void MessageReader::make_room(size_t bytes) {
 
 void MessageReader::received(size_t bytes) { end_ += bytes; }
 
-MessageReader::Begun MessageReader::begun() const {
+MessageReader::PartialMessage MessageReader::begun() const {
   if (!in_body_ || !piece_.last || message_end_ != pos_) return {};
   return {{buffer_.get() + message_begin_, end_ - message_begin_}, size_t(piece_.body) - (end_ - pos_)};
 }

@@ -26,11 +26,11 @@ class MessageReader {
   std::span<uint8_t> space();
   void received(size_t bytes);
   // The message that has begun and needs more, after next() said so, as far as it is there in one piece.
-  struct Begun {
+  struct PartialMessage {
     std::span<const uint8_t> bytes;
     size_t missing = 0;  // of its last piece; 0: none has begun, or there will be further pieces
   };
-  Begun begun() const;
+  PartialMessage begun() const;
   Next next(std::span<const uint8_t>* message);
   void reset();  // for a new connection
 
@@ -44,7 +44,7 @@ class MessageReader {
   size_t message_begin_ = 0, message_end_ = 0;  // what is there of the message, its pieces joined
   size_t pos_ = 0, end_ = 0;                    // received and not yet looked at
   bool in_body_ = false;                        // pos_ is at the body of `piece_`
-  Piece piece_;
+  Fragment piece_;
 };
 
 }  // namespace fsr::wire

@@ -9,7 +9,7 @@
 namespace fsr::wire {
 
 // One piece of a message on the stream: a head of fixed size, then a body.
-struct Piece {
+struct Fragment {
   uint64_t body = 0;  // bytes that follow the head
   bool last = true;   // the message ends with this piece
 };
@@ -20,7 +20,7 @@ class Protocol {
   virtual size_t head_size() const = 0;
   virtual bool keeps_head() const = 0;  // the head is part of the message (only where a message is one piece)
   // False: this can't be the head of such a protocol's message.
-  virtual bool parse_head(const uint8_t* head, Piece* piece) const = 0;
+  virtual bool parse_head(const uint8_t* head, Fragment* piece) const = 0;
   // A message that answers nothing: the server says something on its own.
   virtual bool unasked(std::span<const uint8_t>) const { return false; }
   // Which request a message answers. False: it is no reply.

@@ -149,26 +149,26 @@ int AfpTests::judge(const Step& step, const Reply& reply) {
 }
 
 AfpTests::Step AfpTests::parms(uint32_t did, std::string name, uint16_t file_bitmap, uint16_t dir_bitmap, int32_t expected) {
-  const Commands::Answer answer = commands_.parms(did, name, file_bitmap, dir_bitmap);
+  const Commands::ReplyAwaiter answer = commands_.parms(did, name, file_bitmap, dir_bitmap);
   return {*this, answer, std::move(name), expected};
 }
 AfpTests::Step AfpTests::probe(uint32_t did, std::string name, int32_t expected) {
   return parms(did, std::move(name), kProbe, kProbe, expected);
 }
 AfpTests::Step AfpTests::create(uint32_t did, std::string name) {
-  const Commands::Answer answer = commands_.create_file(did, name);
+  const Commands::ReplyAwaiter answer = commands_.create_file(did, name);
   return {*this, answer, std::move(name), kOk};
 }
 AfpTests::Step AfpTests::make_dir(uint32_t did, std::string name) {
-  const Commands::Answer answer = commands_.create_dir(did, name);
+  const Commands::ReplyAwaiter answer = commands_.create_dir(did, name);
   return {*this, answer, std::move(name), kOk};
 }
 AfpTests::Step AfpTests::remove(uint32_t did, std::string name) {
-  const Commands::Answer answer = commands_.remove(did, name);
+  const Commands::ReplyAwaiter answer = commands_.remove(did, name);
   return {*this, answer, std::move(name), kOk};
 }
 AfpTests::Step AfpTests::open(uint32_t did, std::string name, uint16_t bitmap, uint16_t access) {
-  const Commands::Answer answer = commands_.open_fork(did, name, bitmap, access);
+  const Commands::ReplyAwaiter answer = commands_.open_fork(did, name, bitmap, access);
   return {*this, answer, std::move(name), kOk};
 }
 AfpTests::Step AfpTests::fork_parms(uint16_t bitmap) { return {*this, commands_.fork_parms(fork_, bitmap), "", kOk}; }

@@ -52,7 +52,7 @@ class AfpTests {
   // A command of a test: co_await yields 0, or what it failed with.
   class Step {
    public:
-    Step(AfpTests& tests, afp::Commands::Answer answer, std::string name, int32_t expected)
+    Step(AfpTests& tests, afp::Commands::ReplyAwaiter answer, std::string name, int32_t expected)
         : tests_(tests), answer_(answer), command_(answer.rpc.command), name_(std::move(name)), expected_(expected) {}
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> h) {
@@ -64,7 +64,7 @@ class AfpTests {
    private:
     friend class AfpTests;
     AfpTests& tests_;
-    afp::Commands::Answer answer_;
+    afp::Commands::ReplyAwaiter answer_;
     const afp::Command command_;
     const std::string name_;
     const int32_t expected_;

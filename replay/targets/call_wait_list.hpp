@@ -11,11 +11,11 @@
 
 namespace fsr {
 
-class Parking {
+class CallWaitList {
  public:
   auto wait(SharedCall& call) {
     struct Awaiter {
-      Parking& parking;
+      CallWaitList& parking;
       SharedCall& call;
       bool await_ready() const noexcept { return false; }
       void await_suspend(std::coroutine_handle<> h) { parking.waiting_.push_back({&call, h}); }
