@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
+#include "capture_error.hpp"
 #include "control.hpp"
-#include "fail.hpp"
 #include "mount.hpp"
 #include "subcommands.hpp"
 #include "util/units.hpp"

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {

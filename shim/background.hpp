@@ -14,7 +14,7 @@ namespace fsr::shim {
 
 // Made before threads, files and other children: forks, and returns in the child. The parent prints what the child reports and
 // ends with status 0 once ready() was called, else, when the child has ended, with the child's. Until ready() messages of the
-// child go where the parent's go. Throws Fail.
+// child go where the parent's go. Throws CaptureError.
 class Background {
  public:
   Background();

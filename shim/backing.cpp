@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "capture_error.hpp"
 #include "connection.hpp"
-#include "fail.hpp"
 #include "inode_table.hpp"
 #include "permission.hpp"
 #include "proc_read.hpp"
@@ -89,7 +89,7 @@ Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_ty
   }
   *why = problem(options, fs_type);
   if (why->empty()) return options.mappings;
-  if (options.mappings == Mappings::kLower) throw Fail("--mappings lower: " + *why);
+  if (options.mappings == Mappings::kLower) throw CaptureError("--mappings lower: " + *why);
   return Mappings::kSeen;
 }
 

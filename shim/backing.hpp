@@ -49,8 +49,8 @@ class Backings {
   std::array<std::mutex, 64> mutexes_;  // by inode; nothing but the connection is asked under one
 };
 
-// Chooses the mappings of this capture. Throws Fail if the requested ones are not possible. `fs_type`: of the directory, as in
-// mountinfo. `why`: why mappings are not the lower files' own; empty: they are.
+// Chooses the mappings of this capture. Throws CaptureError if the requested ones are not possible. `fs_type`: of the directory,
+// as in mountinfo. `why`: why mappings are not the lower files' own; empty: they are.
 Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_type, std::string* why);
 // Text for the trace's header. `why_no_faults`: why page faults of the lower files' own mappings are not recorded; empty: they
 // are.

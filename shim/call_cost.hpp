@@ -19,7 +19,7 @@ struct CapturedCost {
   std::string transport;  // as the trace's header names it
 };
 // Measures the same in a capture of the directory with this `--transport`. Only a child process sees the capture, and nothing of
-// it remains. Takes less than a second. Throws Fail with the line of a capture that can't start.
+// it remains. Takes less than a second. Throws CaptureError with the line of a capture that can't start.
 CapturedCost time_captured_calls(const std::string& directory, const std::string& transport);
 
 }  // namespace fsr::shim

@@ -71,7 +71,7 @@ bool IdRanges::is_root(uint32_t id) const {
   return std::any_of(ranges_.begin(), ranges_.end(), [id](const Range& r) { return r.inside == 0 && r.first == id; });
 }
 
-uint64_t Capabilities::over(std::initializer_list<Subject> files) const {
+uint64_t Capabilities::over(std::initializer_list<CapabilityTarget> files) const {
   if (!below || effective == 0) return effective;
   if (files.size() == 0) return 0;
   constexpr uint64_t kOfSystem =
@@ -80,14 +80,14 @@ uint64_t Capabilities::over(std::initializer_list<Subject> files) const {
   // from a sticky directory needs one for the group, too. Making a name in a directory needs neither.
   constexpr uint64_t kOwner = capability(CAP_FOWNER);
   uint64_t counting = effective & ~kOfSystem;
-  for (const Subject& file : files) {
+  for (const CapabilityTarget& file : files) {
     struct stat s;
     if (fstat(file.fd, &s) != 0) return 0;
     if (!below->contains(s.st_uid, s.st_gid)) counting &= kOwner;
-    if (file.role == Subject::kMovedDirectory && !below->contains(file.uid, file.gid)) counting &= kOwner;
-    const bool owns = file.role == Subject::kFile      ? below->uids.contains(s.st_uid)
-                      : file.role == Subject::kNewName ? true
-                                                       : !(s.st_mode & S_ISVTX) || below->contains(file.uid, file.gid);
+    if (file.role == CapabilityTarget::kMovedDirectory && !below->contains(file.uid, file.gid)) counting &= kOwner;
+    const bool owns = file.role == CapabilityTarget::kFile      ? below->uids.contains(s.st_uid)
+                      : file.role == CapabilityTarget::kNewName ? true
+                                                                : !(s.st_mode & S_ISVTX) || below->contains(file.uid, file.gid);
     if (!owns) counting &= ~kOwner;
   }
   return counting;

@@ -54,10 +54,10 @@ struct UserNamespace {
 // The file or directory that a capability is needed for. A file is given by a descriptor, which may be O_PATH. A directory is one
 // in which a name is made, or removed from a file with an owner and group. A directory that gets another parent is written to as
 // well.
-struct Subject {
+struct CapabilityTarget {
   enum Role { kFile, kNewName, kOldName, kMovedDirectory };
-  Subject(int fd_arg, Role role_arg = kFile) : fd(fd_arg), role(role_arg) {}
-  Subject(int dir, uid_t uid_arg, gid_t gid_arg, Role role_arg = kOldName)
+  CapabilityTarget(int fd_arg, Role role_arg = kFile) : fd(fd_arg), role(role_arg) {}
+  CapabilityTarget(int dir, uid_t uid_arg, gid_t gid_arg, Role role_arg = kOldName)
       : fd(dir), role(role_arg), uid(uid_arg), gid(gid_arg) {}
   int fd;
   Role role;
@@ -69,7 +69,7 @@ struct Capabilities {
   uint64_t effective = 0;
   std::shared_ptr<const UserNamespace> below;  // the namespace where they hold; null: that of this process
   // Returns the capabilities that count for all of the files.
-  uint64_t over(std::initializer_list<Subject> files) const;
+  uint64_t over(std::initializer_list<CapabilityTarget> files) const;
   uint64_t over_system() const { return below ? 0 : effective; }
   bool belong_to_root(uid_t uid) const { return below ? below->uids.is_root(uid) : uid == 0; }
 };

@@ -23,10 +23,10 @@
 #include "abort.hpp"
 #include "background.hpp"
 #include "backing.hpp"
+#include "capture_error.hpp"
 #include "capture_loop.hpp"
 #include "captured_directory.hpp"
 #include "connection.hpp"
-#include "fail.hpp"
 #include "mapping_recorder.hpp"
 #include "mount.hpp"
 #include "mount_watch.hpp"
@@ -92,7 +92,7 @@ EntryCache::Settings cache_settings(const CaptureOptions& options, const std::st
 // Takes the mount away when the start fails after it was made.
 class MountGuard {
  public:
-  explicit MountGuard(const WayTo& way) : way_(way) {}
+  explicit MountGuard(const MountPathHandle& way) : way_(way) {}
   ~MountGuard() { release(); }
   MountGuard(const MountGuard&) = delete;
   MountGuard& operator=(const MountGuard&) = delete;
@@ -100,7 +100,7 @@ class MountGuard {
   std::string release() { return mount_.dev ? take_away(mount_, &way_) : std::string(); }  // empty, or why it is still there
 
  private:
-  const WayTo& way_;
+  const MountPathHandle& way_;
   OwnMount mount_;
 };
 
@@ -125,17 +125,18 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
 }  // namespace
 
 int run_capture(CaptureOptions& options) {
-  if (options.background && !options.command.empty()) throw Fail("--background: a command is waited for; leave one of them out");
+  if (options.background && !options.command.empty())
+    throw CaptureError("--background: a command is waited for; leave one of them out");
   std::unique_ptr<Background> parent;
   if (options.background) parent = std::make_unique<Background>();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
-  const Surroundings original = leave_surroundings();
+  const ProcessSettings original = leave_surroundings();
   // Both read /sys/fs/cgroup, which may lie below the directory: once that is mounted over, the read would wait for this process.
   const RingSize rings = ring_size(options);
   const UserShares::Limits thread_limits = waiting_limits();
   const CapturedDirectory captured = find_captured(options);
   const std::string& directory = captured.path;
-  const WayTo way(captured.root.get());
+  const MountPathHandle way(captured.root.get());
   CaptureOutput output(options.output, directory, captured.root.get(), options.rotate != 0, options.background);
   std::string why_seen;
   const Mappings mappings = choose_mappings(options, captured.below.type, &why_seen);
@@ -184,7 +185,7 @@ int run_capture(CaptureOptions& options) {
   const bool other_namespace = bool(command);
   const std::optional<MountEntry> its_mount =
       other_namespace ? mount_of_source(directory, std::to_string(command->pid())) : std::nullopt;
-  if (other_namespace && !its_mount) throw Fail(directory + ": the command's process ended before it could start");
+  if (other_namespace && !its_mount) throw CaptureError(directory + ": the command's process ended before it could start");
   const std::optional<MountEntry> mounted = other_namespace ? its_mount : mount_of_source(directory);
   const unsigned connection = mounted ? minor(mounted->dev) : 0;
   control.tell("connection", std::to_string(connection));
@@ -207,7 +208,7 @@ int run_capture(CaptureOptions& options) {
                   .nfs_counters = [point = captured.below.point] { return nfs_counters_of(point); },
                   .mounted_meanwhile =
                       [&watch, &lost_faults](TraceClosing& closing) {
-                        MountWatch::Told told = watch.told();
+                        MountWatch::MountReport told = watch.told();
                         closing.mounts_below = std::move(told.below);
                         closing.not_seen = std::move(told.not_seen);
                         if (const uint64_t lost = lost_faults.exchange(0))
@@ -225,7 +226,7 @@ int run_capture(CaptureOptions& options) {
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), options.uring);
   session.start();
-  if (options.uring && !session.over_uring()) throw Fail("FUSE over io_uring could not be started");
+  if (options.uring && !session.over_uring()) throw CaptureError("FUSE over io_uring could not be started");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
   if (!root_user) command->look_at(directory);
   if (command) command->go();

@@ -18,13 +18,13 @@
 #include <utility>
 
 #include "bound_sockets.hpp"
+#include "capture_error.hpp"
 #include "control.hpp"
 #include "credentials.hpp"
-#include "fail.hpp"
-#include "lies_in.hpp"
-#include "not_seen.hpp"
+#include "is_below.hpp"
 #include "own_groups.hpp"
 #include "session.hpp"
+#include "unseen_processes.hpp"
 #include "util/units.hpp"
 
 namespace fsr::shim {
@@ -34,7 +34,7 @@ namespace {
 std::string absolute(const std::string& directory) {
   char resolved[PATH_MAX];
   if (is_dead_mount(directory))
-    throw Fail(directory + ": left behind by a capture that died; run 'fsshim stop " + directory + "'");
+    throw CaptureError(directory + ": left behind by a capture that died; run 'fsshim stop " + directory + "'");
   if (!realpath(directory.c_str(), resolved)) throw failed(directory, errno);
   return resolved;
 }
@@ -42,13 +42,14 @@ std::string absolute(const std::string& directory) {
 // Directories that a capture itself needs, by their paths, in order to serve.
 void refuse_needed(const std::string& directory, int root, const std::string& type, bool over_mount) {
   if (directory == "/")
-    throw Fail(
+    throw CaptureError(
         "/: can't be captured: running programs would not see it, and its trace would lie inside; capture directories in it");
-  if (type == "proc") throw Fail(directory + ": can't be captured: what it shows depends on the process that asks");
+  if (type == "proc") throw CaptureError(directory + ": can't be captured: what it shows depends on the process that asks");
   const std::string control = control_directory(true);
   const UniqueFd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (over_mount && sockets && lies_in(sockets.get(), root))
-    throw Fail(directory + ": can't be captured: nobody could reach the sockets in " + control + "; capture directories in it");
+  if (over_mount && sockets && is_below(sockets.get(), root))
+    throw CaptureError(directory + ": can't be captured: nobody could reach the sockets in " + control +
+                       "; capture directories in it");
 }
 
 }  // namespace
@@ -62,13 +63,13 @@ int open_directory(const std::string& directory) {
 void same_directory_or_fail(int a, int b, const std::string& directory) {
   struct stat one, other;
   if (fstat(a, &one) != 0 || fstat(b, &other) != 0 || one.st_dev != other.st_dev || one.st_ino != other.st_ino)
-    throw Fail(directory + ": changed while the capture started");
+    throw CaptureError(directory + ": changed while the capture started");
 }
 
-void refuse_captured(const WayTo& way, const std::string& directory) {
+void refuse_captured(const MountPathHandle& way, const std::string& directory) {
   const UniqueFd top(way.open_top());
   const std::optional<MountEntry> mount = top ? mount_of(top.get()) : std::nullopt;
-  if (mount && mount->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
+  if (mount && mount->type == kMountType) throw CaptureError(directory + ": already captured (fsshim list)");
 }
 
 // The kernel names callers by their ids in this process's pid namespace. In the /proc of another one these are other processes,
@@ -80,7 +81,8 @@ static void refuse_foreign_proc() {
   std::istringstream ids(line.substr(std::min(line.size(), line.find(':') + 1)));
   pid_t first = 0, more = 0;
   if (ids >> first && first == getpid() && !(ids >> more)) return;
-  throw Fail("callers can't be identified: /proc belongs to another pid namespace; mount one of this (mount -t proc proc /proc)");
+  throw CaptureError(
+      "callers can't be identified: /proc belongs to another pid namespace; mount one of this (mount -t proc proc /proc)");
 }
 
 CapturedDirectory find_captured(CaptureOptions& options) {
@@ -90,16 +92,16 @@ CapturedDirectory find_captured(CaptureOptions& options) {
   UniqueFd root(open_directory(directory));
   std::optional<MountEntry> below = mount_of(root.get());
   if (!below)
-    throw Fail(
+    throw CaptureError(
         directory +
         ": its mount is not in /proc/self/mountinfo, as in a chroot whose root is no mount point: capture from outside, or "
         "make the root one (mount --bind ROOT ROOT) before chroot");
-  if (below->type == kMountType) throw Fail(directory + ": already captured (fsshim list)");
+  if (below->type == kMountType) throw CaptureError(directory + ": already captured (fsshim list)");
   refuse_needed(directory, root.get(), below->type, !in_namespace);
   if (options.uring)
-    if (const std::string problem = uring_problem(); !problem.empty()) throw Fail(problem);
+    if (const std::string problem = uring_problem(); !problem.empty()) throw CaptureError(problem);
   if (!root_user && !in_namespace)
-    throw Fail(directory + ": no permission to mount over it: run as root, or give a command after --");
+    throw CaptureError(directory + ": no permission to mount over it: run as root, or give a command after --");
   set_may_switch(root_user);
   if (!root_user) {
     dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(limits_without_root()).c_str());
@@ -137,9 +139,9 @@ std::string mapping_problem(const std::vector<std::string>& processes, const std
 void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ) {
   const std::string& directory = captured.path;
   tell_mounts(captured, header);
-  Holders holders = processes_below(directory);
+  UnseenProcesses holders = processes_below(directory);
   if (const std::string problem = mapping_problem(holders.mapping, mappings_differ); !problem.empty())
-    throw Fail(directory + ": " + problem);
+    throw CaptureError(directory + ": " + problem);
   for (const std::string& process : header.not_seen = std::move(holders.processes))
     dprintf(STDERR_FILENO, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
   for (const std::string& process : holders.not_looked_at) {

@@ -17,20 +17,22 @@ struct CapturedDirectory {
   MountEntry below;  // the mount that it is on
 };
 
-int open_directory(const std::string& directory);  // O_PATH. Throws Fail
+int open_directory(const std::string& directory);  // O_PATH. Throws CaptureError
 void same_directory_or_fail(int a, int b, const std::string& directory);
 
-// Throws Fail if another capture has been mounted over the directory meanwhile.
-void refuse_captured(const WayTo& way, const std::string& directory);
+// Throws CaptureError if another capture has been mounted over the directory meanwhile.
+void refuse_captured(const MountPathHandle& way, const std::string& directory);
 
-// Refuses io_uring where it is not at hand; enters a user namespace where one is needed. Throws Fail for what is not captured.
+// Refuses io_uring where it is not at hand; enters a user namespace where one is needed. Throws CaptureError for what is not
+// captured.
 CapturedDirectory find_captured(CaptureOptions& options);
 
 // Says why a capture is not started while `processes` have files mapped shared and writable. `mappings_differ`: why a mapping
 // through the capture will not be one with theirs; empty: it will be. Empty: nothing is in the way.
 std::string mapping_problem(const std::vector<std::string>& processes, const std::string& mappings_differ);
 
-// Tells the user and the trace what the capture will not see or not allow. Throws Fail where mapping_problem() has an answer.
+// Tells the user and the trace what the capture will not see or not allow. Throws CaptureError where mapping_problem() has an
+// answer.
 void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ);
 
 }  // namespace fsr::shim

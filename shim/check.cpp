@@ -14,13 +14,13 @@
 
 #include "backing.hpp"
 #include "call_cost.hpp"
+#include "capture_error.hpp"
 #include "captured_directory.hpp"
-#include "fail.hpp"
 #include "mount.hpp"
-#include "not_seen.hpp"
 #include "own_groups.hpp"
 #include "session.hpp"
 #include "subcommands.hpp"
+#include "unseen_processes.hpp"
 #include "util/unique_fd.hpp"
 #include "util/units.hpp"
 
@@ -90,7 +90,7 @@ std::string why_mappings_differ(const std::string& directory) {
   return why;
 }
 
-void say_holders(const Holders& holders) {
+void say_holders(const UnseenProcesses& holders) {
   const char* heading = "not seen";
   for (const std::string& process : holders.processes) {
     line(heading, process + ", holds files below the directory already");
@@ -113,7 +113,7 @@ int run_check(const std::string& directory, bool calls_only) {
   }
   const std::unique_ptr<char, void (*)(void*)> path(realpath(directory.c_str(), nullptr), free);
   if (!path) throw failed(directory, errno);
-  const Holders holders = processes_below(path.get());
+  const UnseenProcesses holders = processes_below(path.get());
   const CapturedCost captured = time_captured_calls(path.get(), "auto");
   std::unique_ptr<CapturedCost> uring;
   if (uring_problem().empty() && !captured.transport.starts_with("io_uring"))

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 
 namespace fsr::shim {
 
@@ -30,7 +30,7 @@ std::string read_report(int fd) {
 
 }  // namespace
 
-CapturedCommand::CapturedCommand(const std::vector<std::string>& argv, const Surroundings& original,
+CapturedCommand::CapturedCommand(const std::vector<std::string>& argv, const ProcessSettings& original,
                                  const std::function<void()>& enter) {
   int report_ends[2], go_ends[2];
   if (pipe2(report_ends, O_CLOEXEC) != 0 || pipe2(go_ends, O_CLOEXEC) != 0) throw failed("pipe", errno);
@@ -57,7 +57,7 @@ CapturedCommand::CapturedCommand(const std::vector<std::string>& argv, const Sur
   if (answer != "ok") {
     waitpid(pid_, nullptr, 0);
     reaped_ = true;
-    throw Fail(answer.empty() ? "the command's process ended before it could start" : answer);
+    throw CaptureError(answer.empty() ? "the command's process ended before it could start" : answer);
   }
 }
 
@@ -70,7 +70,7 @@ CapturedCommand::~CapturedCommand() {
   }
 }
 
-void CapturedCommand::run_child(const std::vector<std::string>& argv, const Surroundings& original, int go_fd) {
+void CapturedCommand::run_child(const std::vector<std::string>& argv, const ProcessSettings& original, int go_fd) {
   char byte;
   if (read(go_fd, &byte, 1) != 1) _exit(2);
   // A working directory below the mount point was entered before the mount: enter it again, by name.
@@ -100,7 +100,7 @@ void CapturedCommand::go() {
   if (answer.empty()) return;
   int raw = 0;
   reaped_ = waitpid(pid_, &raw, 0) == pid_;
-  throw NotRun(answer, WEXITSTATUS(raw));
+  throw CommandError(answer, WEXITSTATUS(raw));
 }
 
 bool CapturedCommand::ended(int* status) {

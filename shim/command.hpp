@@ -14,7 +14,7 @@
 namespace fsr::shim {
 
 // Settings that this process changed for itself, with their earlier values for a command.
-struct Surroundings {
+struct ProcessSettings {
   rlimit files{};
   rlimit file_size{};
   mode_t umask = 022;
@@ -23,9 +23,9 @@ struct Surroundings {
 
 class CapturedCommand {
  public:
-  // Forks; in the child calls `enter` (which mounts, and throws Fail), then waits. Throws Fail with enter's line. Call before
-  // any thread is started.
-  CapturedCommand(const std::vector<std::string>& argv, const Surroundings& original, const std::function<void()>& enter);
+  // Forks; in the child calls `enter` (which mounts, and throws CaptureError), then waits. Throws CaptureError with enter's line.
+  // Call before any thread is started.
+  CapturedCommand(const std::vector<std::string>& argv, const ProcessSettings& original, const std::function<void()>& enter);
   ~CapturedCommand();
   CapturedCommand(const CapturedCommand&) = delete;
   CapturedCommand& operator=(const CapturedCommand&) = delete;
@@ -33,7 +33,7 @@ class CapturedCommand {
   // Has the kernel ask for the attributes of a path as the command sees it. Before go(): until then the process waits for that
   // alone, and holds no lock of its own.
   void look_at(const std::string& path) const;
-  // Executes the command. Throws NotRun if it can't be.
+  // Executes the command. Throws CommandError if it can't be.
   void go();
   pid_t pid() const { return pid_; }
   // Collects the command if it has ended: true, and its status as a shell would give it (128 + signal).
@@ -41,7 +41,7 @@ class CapturedCommand {
   void send(int signal) const;
 
  private:
-  [[noreturn]] void run_child(const std::vector<std::string>& argv, const Surroundings& original, int go_fd);
+  [[noreturn]] void run_child(const std::vector<std::string>& argv, const ProcessSettings& original, int go_fd);
 
   pid_t pid_ = -1;
   int report_fd_ = -1, go_fd_ = -1;

@@ -19,7 +19,7 @@
 #include <sstream>
 #include <utility>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 #include "mount.hpp"
 #include "process_limits.hpp"
 #include "util/units.hpp"
@@ -50,7 +50,7 @@ ControlFields from_text(std::istream& in) {
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) throw Fail(path + ": too long for a socket");
+  if (path.size() >= sizeof address.sun_path) throw CaptureError(path + ": too long for a socket");
   path.copy(address.sun_path, path.size());
   return address;
 }
@@ -115,7 +115,7 @@ ControlServer::ControlServer(const ControlFields& info)
       name_(std::to_string(getpid())),
       directory_fd_(open(directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
       info_(info) {
-  if (directory_fd_ < 0) throw Fail("no private directory for the control socket: set XDG_RUNTIME_DIR");
+  if (directory_fd_ < 0) throw CaptureError("no private directory for the control socket: set XDG_RUNTIME_DIR");
   for (FoundCapture& other : find_captures(0))
     if (!other.alive && other.info["directory"] == escape_text(info.at("directory"))) forget_capture(other.pid);
   sockaddr_un address = address_of(directory_ + "/" + name_ + ".sock");

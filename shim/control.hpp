@@ -29,7 +29,7 @@ UniqueFd lock_starts();
 
 class ControlServer {
  public:
-  // Removes the files of captures of the same directory that died. Throws Fail.
+  // Removes the files of captures of the same directory that died. Throws CaptureError.
   explicit ControlServer(const ControlFields& info);
   ~ControlServer();
   // Adds a field to the file by which this capture is found.

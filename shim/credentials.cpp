@@ -80,7 +80,7 @@ bool acts_as_root(const Caller& caller) {
 
 FdPath::FdPath(int fd) { *std::to_chars(text, text + sizeof text - 1, fd).ptr = 0; }
 
-CallerScope::CallerScope(const Caller& caller, Extent extent, std::initializer_list<Subject> files) {
+CallerScope::CallerScope(const Caller& caller, Extent extent, std::initializer_list<CapabilityTarget> files) {
   if (extent == kNothing || !g_may_switch) return;
   const bool root = acts_as_root(caller);
   const bool beyond_limits =

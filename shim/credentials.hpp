@@ -53,7 +53,7 @@ class CallerScope {
     kWriteBack,     // user and group, and set-id bits stay
   };
   // `files`: those whose owners decide whether capabilities of a user namespace count; for none of them, none does.
-  explicit CallerScope(const Caller& caller, Extent extent = kAll, std::initializer_list<Subject> files = {});
+  explicit CallerScope(const Caller& caller, Extent extent = kAll, std::initializer_list<CapabilityTarget> files = {});
   ~CallerScope();
   CallerScope(const CallerScope&) = delete;
   CallerScope& operator=(const CallerScope&) = delete;

@@ -62,7 +62,7 @@ bool EntryCache::is_public(Inode& dir, Look& look) {
   return true;
 }
 
-EntryCache::Way EntryCache::search(Inode& dir, int fd, const Caller& caller) {
+EntryCache::LookupPolicy EntryCache::search(Inode& dir, int fd, const Caller& caller) {
   Look look{dir, fd};
   SearchState& state = dir.search;
   const bool local = is_local(dir, fd);

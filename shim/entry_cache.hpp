@@ -78,12 +78,12 @@ class EntryCache {
   double attr_timeout() const { return settings_.mode >= CacheMode::kAttr ? 1 : 0; }
   bool keeps_data() const { return settings_.mode == CacheMode::kKernel; }
 
-  struct Way {
+  struct LookupPolicy {
     double timeout;  // of the entry, seconds
     bool as_caller;  // the lower file system has to judge whether the caller may search
   };
   // How to look a name up in a directory. To be asked before the lower directory is: see above. `fd`: the directory's.
-  Way search(Inode& dir, int fd, const Caller& caller);
+  LookupPolicy search(Inode& dir, int fd, const Caller& caller);
 
   // An entry for `inode` is about to be answered, to be kept for that long.
   void answering(Inode& inode, double timeout);

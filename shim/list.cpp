@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "capture_error.hpp"
 #include "control.hpp"
-#include "fail.hpp"
 #include "latencies.hpp"
 #include "subcommands.hpp"
 #include "util/metrics_text.hpp"
@@ -90,7 +90,7 @@ std::string metrics_text(std::vector<FoundCapture>& captures) {
 int run_list(bool json, const std::string& metrics) {
   std::vector<FoundCapture> captures = find_captures();
   if (!metrics.empty()) {
-    if (const std::string why = replace_file(metrics, metrics_text(captures)); !why.empty()) throw Fail(why);
+    if (const std::string why = replace_file(metrics, metrics_text(captures)); !why.empty()) throw CaptureError(why);
     return 0;
   }
   if (json) {

@@ -15,7 +15,7 @@ LiveStatus::LiveStatus() : terminal_(isatty(2) == 1) {}
 
 bool LiveStatus::due(int64_t time) const { return terminal_ && time - last_.time >= kInterval; }
 
-void LiveStatus::show(const Now& now) {
+void LiveStatus::show(const StatusSample& now) {
   double seconds = double(now.time - last_.time) / 1e9;
   if (!terminal_ || seconds <= 0) return;
   auto rate = uint64_t(double(now.operations - last_.operations) / seconds);

@@ -10,7 +10,7 @@ namespace fsr::shim {
 class LiveStatus {
  public:
   LiveStatus();
-  struct Now {
+  struct StatusSample {
     int64_t time = 0;  // ns since the start
     uint64_t operations = 0;
     uint64_t data_bytes = 0;
@@ -19,13 +19,13 @@ class LiveStatus {
     bool recording = true;
   };
   bool due(int64_t time) const;
-  void show(const Now& now);
+  void show(const StatusSample& now);
   void clear();  // before anything else is printed
 
  private:
   bool terminal_;
   bool shown_ = false;
-  Now last_;
+  StatusSample last_;
 };
 
 }  // namespace fsr::shim

@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 #include "subcommands.hpp"
 #include "util/command.hpp"
 #include "util/standard_streams.hpp"
@@ -146,13 +146,13 @@ static int run(int argc, char** argv) {
     return 2;
   }
   try {
-    if (!capture_command.chosen() && own < argc) throw Fail("only capture takes a command after --");
+    if (!capture_command.chosen() && own < argc) throw CaptureError("only capture takes a command after --");
     if (check_command.chosen()) return run_check(check_directory, calls_only);
     if (list_command.chosen()) return run_list(json, metrics);
     if (rotate_command.chosen()) return run_rotate(rotate_directory);
     if (stop_command.chosen()) return run_stop(stop_directory, stop_now);
     if (abort_command.chosen()) return run_abort(abort_directory);
-    if (own + 1 == argc) throw Fail("expected a command after --");
+    if (own + 1 == argc) throw CaptureError("expected a command after --");
     if (own < argc) capture.command.assign(argv + own + 1, argv + argc);
     capture.cache = modes.at(cache);
     capture.mappings = mapping_words.at(mappings);
@@ -163,14 +163,14 @@ static int run(int argc, char** argv) {
     capture.uring = transport == "uring";
     capture.drop = overflow == "drop";
     capture.abort_stalled = on_stall == "abort";
-    if (capture.keep && !capture.rotate) throw Fail("--keep: needs --rotate SIZE");
-    if (capture.rotate && capture.rotate < kLeastPiece) throw Fail("--rotate: pieces of 64k at least");
-    if (capture.ring < kLeastRing || capture.ring > kMostRing) throw Fail("--ring: expected 1ms to 60s");
+    if (capture.keep && !capture.rotate) throw CaptureError("--keep: needs --rotate SIZE");
+    if (capture.rotate && capture.rotate < kLeastPiece) throw CaptureError("--rotate: pieces of 64k at least");
+    if (capture.ring < kLeastRing || capture.ring > kMostRing) throw CaptureError("--ring: expected 1ms to 60s");
     return run_capture(capture);
   } catch (const std::exception& e) {
     // File names in it may hold line breaks and terminal controls.
     dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(e.what()).c_str());
-    const auto* not_run = dynamic_cast<const NotRun*>(&e);
+    const auto* not_run = dynamic_cast<const CommandError*>(&e);
     return not_run ? not_run->status : 2;
   }
 }

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <initializer_list>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 
 namespace fsr::shim {
 

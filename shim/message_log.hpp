@@ -10,7 +10,7 @@ namespace fsr::shim {
 class MessageLog {
  public:
   // stdin becomes /dev/null, stdout and stderr lead to the log, which stays open here. While its disk does not answer, messages
-  // beyond 64 KiB are lost. Throws Fail.
+  // beyond 64 KiB are lost. Throws CaptureError.
   explicit MessageLog(int log_fd);
   ~MessageLog();  // waits until all is written
   MessageLog(const MessageLog&) = delete;

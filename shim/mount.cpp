@@ -23,7 +23,7 @@
 #include <set>
 #include <sstream>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 #include "helper_process.hpp"
 #include "proc_read.hpp"
 
@@ -158,14 +158,14 @@ int open_fuse_device() {
     struct stat s;
     if (fstat(fd, &s) == 0 && S_ISCHR(s.st_mode) && s.st_rdev == makedev(10, 229)) return fd;
     close(fd);
-    throw Fail(
+    throw CaptureError(
         "/dev/fuse is not the kernel's FUSE device: make it (mknod /dev/fuse c 10 229), or give the container --device "
         "/dev/fuse");
   }
   if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
-    throw Fail("/dev/fuse is missing: load the kernel's fuse module (modprobe fuse)");
+    throw CaptureError("/dev/fuse is missing: load the kernel's fuse module (modprobe fuse)");
   if (errno == EACCES || errno == EPERM)
-    throw Fail("no permission for /dev/fuse: run as root, or make it accessible (chmod 666 /dev/fuse)");
+    throw CaptureError("no permission for /dev/fuse: run as root, or make it accessible (chmod 666 /dev/fuse)");
   throw failed("/dev/fuse", errno);
 }
 
@@ -186,8 +186,8 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
            unsigned(s.st_mode & S_IFMT), unsigned(getuid()), unsigned(getgid()), kernel_checks ? ",default_permissions" : "");
   std::string point = "/proc/self/fd/" + std::to_string(dir_fd);
   if (mount(source.c_str(), point.c_str(), kMountType, flags, options) != 0) {
-    if (errno == EPERM && geteuid() == 0) throw Fail(source + ": no permission to mount over it: " + kMountingRoot);
-    if (errno == EPERM) throw Fail(source + ": no permission to mount over it: run as root, or give a command after --");
+    if (errno == EPERM && geteuid() == 0) throw CaptureError(source + ": no permission to mount over it: " + kMountingRoot);
+    if (errno == EPERM) throw CaptureError(source + ": no permission to mount over it: run as root, or give a command after --");
     throw failed(source + ": mounting over it", errno);
   }
   // Wherever the path leads by now.
@@ -199,8 +199,8 @@ void enter_private_namespace(bool user) {
   uid_t uid = getuid();
   gid_t gid = getgid();
   auto refused = [&](const std::string& why) {
-    if (!user) return Fail("private mount namespace: " + why + (errno == EPERM ? std::string("; ") + kMountingRoot : ""));
-    return Fail(
+    if (!user) return CaptureError("private mount namespace: " + why + (errno == EPERM ? std::string("; ") + kMountingRoot : ""));
+    return CaptureError(
         "no private namespace for an unprivileged user (" + why +
         "): run as root, or allow user namespaces (sysctl user.max_user_namespaces=15000, kernel.unprivileged_userns_clone=1, "
         "kernel.apparmor_restrict_unprivileged_userns=0, whichever there is)");
@@ -211,7 +211,7 @@ void enter_private_namespace(bool user) {
       write_file("/proc/self/setgroups", "deny");
       write_file("/proc/self/uid_map", std::to_string(uid) + " " + std::to_string(uid) + " 1");
       write_file("/proc/self/gid_map", std::to_string(gid) + " " + std::to_string(gid) + " 1");
-    } catch (const Fail& e) {
+    } catch (const CaptureError& e) {
       throw refused(e.what());
     }
   if (mount(nullptr, "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) throw refused(strerror(errno));
@@ -225,7 +225,7 @@ static std::optional<MountEntry> present(const OwnMount& mount) {
 
 static std::string fd_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-WayTo::WayTo(int dir_fd) {
+MountPathHandle::MountPathHandle(int dir_fd) {
   char path[PATH_MAX];
   const ssize_t size = readlink(fd_path(dir_fd).c_str(), path, sizeof path);
   if (size <= 0) return;
@@ -234,11 +234,11 @@ WayTo::WayTo(int dir_fd) {
   above_ = openat(dir_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-WayTo::~WayTo() {
+MountPathHandle::~MountPathHandle() {
   if (above_ >= 0) close(above_);
 }
 
-int WayTo::open_top() const { return openat(above_, name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+int MountPathHandle::open_top() const { return openat(above_, name_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
 
 // Detaches `mount` if it is the mount behind the descriptor `top` (O_PATH), and closes the descriptor. Returns the reason of a
 // failure; empty: detached.
@@ -254,7 +254,7 @@ static std::string detach(int top, const OwnMount& mount) {
   return why;
 }
 
-std::string take_away(const OwnMount& mount, const WayTo* way) {
+std::string take_away(const OwnMount& mount, const MountPathHandle* way) {
   const std::optional<MountEntry> now = present(mount);
   if (!now) return {};
   std::string why;
@@ -263,7 +263,7 @@ std::string take_away(const OwnMount& mount, const WayTo* way) {
   return present(mount) ? why : std::string();
 }
 
-Watcher::Watcher(const WayTo& way, const std::string& path, int log_fd) {
+Watcher::Watcher(const MountPathHandle& way, const std::string& path, int log_fd) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw failed("pipe", errno);
   pid_ = start_helper({0, 1, 2, log_fd, ends[0], way.above()}, [&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mounting over a directory, and taking that away again.
 //
-// Functions throw Fail with the line for the user, unless they say otherwise.
+// Functions throw CaptureError with the line for the user, unless they say otherwise.
 #pragma once
 
 #include <sys/types.h>
@@ -67,12 +67,12 @@ bool restrict_mount(const std::string& path, unsigned long flags);
 
 // The way to what will be mounted over a directory, kept before that: also where directories above it are renamed, or hidden by
 // another mount.
-class WayTo {
+class MountPathHandle {
  public:
-  explicit WayTo(int dir_fd);
-  ~WayTo();
-  WayTo(const WayTo&) = delete;
-  WayTo& operator=(const WayTo&) = delete;
+  explicit MountPathHandle(int dir_fd);
+  ~MountPathHandle();
+  MountPathHandle(const MountPathHandle&) = delete;
+  MountPathHandle& operator=(const MountPathHandle&) = delete;
   int above() const { return above_; }  // the descriptor that it begins with
   int open_top() const;                 // O_PATH, of what is mounted last; -1: errno says why
 
@@ -83,14 +83,14 @@ class WayTo {
 
 // Unmounts our mount, lazily if it is in use. `way` null: finds it by its present path. Returns the reason why it is still
 // mounted; empty: it is gone.
-std::string take_away(const OwnMount& mount, const WayTo* way = nullptr);
+std::string take_away(const OwnMount& mount, const MountPathHandle* way = nullptr);
 
 // A child process that outlives a crash of this one and then takes the mount away. Started before any descriptor of the FUSE
 // device exists; told of the mount by arm().
 class Watcher {
  public:
   // `log_fd`: takes the place of its standard descriptors, if not -1.
-  Watcher(const WayTo& way, const std::string& path, int log_fd);
+  Watcher(const MountPathHandle& way, const std::string& path, int log_fd);
   ~Watcher();
   void arm(const OwnMount& mount);
 

@@ -83,9 +83,9 @@ void MountWatch::tell(std::vector<std::string>& told, const std::string& what) {
     ++untold_;
 }
 
-MountWatch::Told MountWatch::told() const {
+MountWatch::MountReport MountWatch::told() const {
   std::lock_guard lock(mutex_);
-  Told told = told_;
+  MountReport told = told_;
   if (untold_) told.not_seen.push_back(std::to_string(untold_) + " more mounts, which are not named");
   return told;
 }

@@ -18,7 +18,7 @@ namespace fsr::shim {
 
 class MountWatch {
  public:
-  struct Told {
+  struct MountReport {
     std::vector<std::string> below, not_seen;  // as headers of traces name them
   };
   // `command`: process id of a command with a mount namespace of its own, else empty. `restrict`: is told what a new file system
@@ -34,7 +34,7 @@ class MountWatch {
   std::vector<std::string> look(int64_t now);
   // Has an exceptional condition (POLLPRI), once each time, when something was mounted or unmounted in this process's namespace.
   int changes_fd() const { return told_fd_; }
-  Told told() const;
+  MountReport told() const;
 
  private:
   static constexpr int64_t kPause = 500'000'000;  // ns
@@ -55,7 +55,7 @@ class MountWatch {
   int looked_fd_, told_fd_;
   int64_t looked_at_ = 0;
   mutable std::mutex mutex_;
-  Told told_;
+  MountReport told_;
   size_t untold_ = 0;
 };
 

@@ -10,7 +10,7 @@ NodeIds::~NodeIds() {
   for (auto& chunk : chunks_) delete[] chunk.load();
 }
 
-NodeIds::Place NodeIds::place_of(uint32_t slot) {
+NodeIds::SlotIndex NodeIds::place_of(uint32_t slot) {
   const unsigned chunk = unsigned(std::bit_width(slot / kFirstChunk + 1)) - 1;
   return {chunk, slot - kFirstChunk * ((1u << chunk) - 1)};
 }
@@ -19,7 +19,7 @@ uint64_t NodeIds::give(Inode* inode) {
   uint64_t id;
   if (free_.empty()) {
     id = next_;
-    const Place place = place_of(next_);
+    const SlotIndex place = place_of(next_);
     if (place.chunk >= kChunks) throw std::bad_alloc();
     if (!chunks_[place.chunk].load()) chunks_[place.chunk] = new Slot[kFirstChunk << place.chunk];
     ++next_;
@@ -27,7 +27,7 @@ uint64_t NodeIds::give(Inode* inode) {
     id = free_.back() + (uint64_t(1) << 32);
     free_.pop_back();
   }
-  const Place place = place_of(uint32_t(id));
+  const SlotIndex place = place_of(uint32_t(id));
   Slot& slot = chunks_[place.chunk].load()[place.index];
   slot.inode = inode;
   slot.id = id;
@@ -35,7 +35,7 @@ uint64_t NodeIds::give(Inode* inode) {
 }
 
 void NodeIds::take_back(uint64_t id) {
-  const Place place = place_of(uint32_t(id));
+  const SlotIndex place = place_of(uint32_t(id));
   Slot& slot = chunks_[place.chunk].load()[place.index];
   slot.id = 0;
   slot.inode = nullptr;
@@ -44,7 +44,7 @@ void NodeIds::take_back(uint64_t id) {
 }
 
 Inode* NodeIds::find(uint64_t id) const {
-  const Place place = place_of(uint32_t(id));
+  const SlotIndex place = place_of(uint32_t(id));
   if (place.chunk >= kChunks) return nullptr;
   const Slot* chunk = chunks_[place.chunk].load(std::memory_order_acquire);
   if (!chunk) return nullptr;

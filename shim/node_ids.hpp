@@ -33,14 +33,14 @@ class NodeIds {
     std::atomic<uint64_t> id{0};
     std::atomic<Inode*> inode{nullptr};
   };
-  struct Place {
+  struct SlotIndex {
     unsigned chunk;
     uint32_t index;
   };
   // Each chunk is twice as large as the one before, so that none ever moves.
   static constexpr uint32_t kFirstChunk = 1024;
   static constexpr unsigned kChunks = 22;
-  static Place place_of(uint32_t slot);
+  static SlotIndex place_of(uint32_t slot);
 
   std::array<std::atomic<Slot*>, kChunks> chunks_{};
   uint32_t next_ = 2;           // slots from here on were never taken

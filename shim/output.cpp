@@ -12,8 +12,8 @@
 #include <ctime>
 #include <utility>
 
-#include "fail.hpp"
-#include "lies_in.hpp"
+#include "capture_error.hpp"
+#include "is_below.hpp"
 #include "mix/nfsstat_writer.hpp"
 #include "trace/series.hpp"
 #include "util/units.hpp"
@@ -42,7 +42,7 @@ std::string default_name(const std::string& directory) {
 
 int make_file(int directory, const std::string& path) {
   int fd = openat(directory, base_name(path).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0 && errno == EEXIST) throw Fail(path + ": exists already");
+  if (fd < 0 && errno == EEXIST) throw CaptureError(path + ": exists already");
   if (fd < 0) throw failed(path, errno);
   fchmod(fd, 0600);
   return fd;
@@ -53,8 +53,9 @@ int make_file(int directory, const std::string& path) {
 CaptureOutput::CaptureOutput(const std::string& trace, const std::string& directory, int root_fd, bool series, bool log)
     : trace_(trace.empty() ? default_name(directory) : trace), series_(series) {
   if (trace_ == "-")
-    throw Fail("-o -: expected a file, beside which the mixfile goes; standard output is not possible (a file named -: ./-)");
-  if (base_name(trace_).empty()) throw Fail(trace_ + ": expected a file name");
+    throw CaptureError(
+        "-o -: expected a file, beside which the mixfile goes; standard output is not possible (a file named -: ./-)");
+  if (base_name(trace_).empty()) throw CaptureError(trace_ + ": expected a file name");
   const std::string stem = trace_.ends_with(".zst") ? trace_.substr(0, trace_.size() - 4) : trace_;
   mix_ = stem + ".mix";
   log_ = stem + ".log";
@@ -63,8 +64,8 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
   directory_fd_ = open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory_fd_ < 0) throw failed(parent, errno);
   try {
-    if (lies_in(directory_fd_, root_fd))
-      throw Fail(trace_ + ": would lie inside the captured directory: choose another place with -o");
+    if (is_below(directory_fd_, root_fd))
+      throw CaptureError(trace_ + ": would lie inside the captured directory: choose another place with -o");
     trace_fd_ = make_file(directory_fd_, first_file());
     mix_fd_ = make_file(directory_fd_, mix_);
     if (log) log_fd_ = make_file(directory_fd_, log_);
@@ -74,9 +75,9 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
     if (fstatfs(trace_fd_, &fs) == 0) {
       uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
       if (left < TraceSink::room_needed(uint64_t(fs.f_blocks) * block))
-        throw Fail(trace_ + ": only " + format_size(left) + " left on its file system");
+        throw CaptureError(trace_ + ": only " + format_size(left) + " left on its file system");
     }
-  } catch (const Fail&) {
+  } catch (const CaptureError&) {
     remove_files();
     throw;
   }
@@ -140,7 +141,7 @@ void CaptureOutput::write_mix(const std::array<uint64_t, kOpKinds>& counts) {
   if (write(mix_fd_, text.data(), text.size()) != ssize_t(text.size())) throw failed(mix_, errno);
   (void)!ftruncate(mix_fd_, off_t(text.size()));  // gives back what was reserved
   struct stat s;
-  if (fstat(mix_fd_, &s) == 0 && s.st_nlink == 0) throw Fail(mix_ + ": removed during the capture");
+  if (fstat(mix_fd_, &s) == 0 && s.st_nlink == 0) throw CaptureError(mix_ + ": removed during the capture");
 }
 
 }  // namespace fsr::shim

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "abort.hpp"
-#include "fail.hpp"
+#include "capture_error.hpp"
 #include "helper_process.hpp"
 
 namespace fsr::shim {

@@ -23,7 +23,7 @@ namespace fsr::shim {
 
 class PageDrops {
  public:
-  // Before threads start. Throws Fail.
+  // Before threads start. Throws CaptureError.
   explicit PageDrops(int fuse_fd);
   ~PageDrops();
   PageDrops(const PageDrops&) = delete;

@@ -14,7 +14,7 @@
 
 #include "connection.hpp"
 #include "mapping_recorder.hpp"
-#include "room.hpp"
+#include "space_limits.hpp"
 #include "special_files.hpp"
 
 namespace fsr::shim {
@@ -295,7 +295,7 @@ CallerScope::Extent extent_to_make(const Request& r, Inode& dir, int fd, mode_t 
   // A new file keeps S_ISGID only if its maker is in the group, and devices take a capability.
   if (acts_as_root(r.caller) || (mode & S_ISGID) || S_ISCHR(mode) || S_ISBLK(mode) ||
       !plainly_owned(r.caller, dir, fd, W_OK | X_OK))
-    return within_limits(dir, fd, CallerScope::kAll);
+    return caller_extent(dir, fd, CallerScope::kAll);
   return CallerScope::kOwnership;
 }
 

@@ -23,12 +23,12 @@
 #include "brief_mutex.hpp"
 #include "credentials.hpp"
 #include "fingerprint.hpp"
+#include "in_flight_request.hpp"
 #include "inode_table.hpp"
 #include "lock_ranges.hpp"
 #include "page_bases.hpp"
 #include "process_table.hpp"
 #include "recorder.hpp"
-#include "under_way.hpp"
 #include "user_shares.hpp"
 
 namespace fsr::shim {

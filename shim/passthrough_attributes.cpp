@@ -11,7 +11,7 @@
 #include "newer_requests.hpp"
 #include "passthrough.hpp"
 #include "permission.hpp"
-#include "room.hpp"
+#include "space_limits.hpp"
 #include "special_files.hpp"
 
 namespace fsr::shim {
@@ -122,7 +122,7 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* want, int to_set, fuse
     closing.emplace(r.shim.entries, *inode);
   int error;
   {
-    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : within_limits(*inode, fd.value(), CallerScope::kAll),
+    CallerScope as_caller(r.caller, own ? CallerScope::kNothing : caller_extent(*inode, fd.value(), CallerScope::kAll),
                           {fd.value()});
     error = change(r.shim, fd.value(), h, *want, to_set);
   }

@@ -14,7 +14,7 @@
 #include "page_drops.hpp"
 #include "passthrough.hpp"
 #include "permission.hpp"
-#include "room.hpp"
+#include "space_limits.hpp"
 
 namespace fsr::shim {
 
@@ -84,12 +84,12 @@ CallerScope::Extent extent_to_write(Request& r, const OpenHandle& h, int fd) {
     r.changes_content(fd);
     return CallerScope::kBeyondLimits;
   }
-  return within_limits(*h.inode, fd, CallerScope::kNothing);
+  return caller_extent(*h.inode, fd, CallerScope::kNothing);
 }
 
 // The bits were taken away, or not, when the mapping was written to.
 CallerScope::Extent extent_to_write_back(const OpenHandle& h, int fd) {
-  bool limited = within_limits(*h.inode, fd, CallerScope::kNothing) != CallerScope::kNothing;
+  bool limited = caller_extent(*h.inode, fd, CallerScope::kNothing) != CallerScope::kNothing;
   return limited ? CallerScope::kWriteBack : CallerScope::kNothing;
 }
 

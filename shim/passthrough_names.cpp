@@ -10,7 +10,7 @@
 
 #include "passthrough.hpp"
 #include "permission.hpp"
-#include "room.hpp"
+#include "space_limits.hpp"
 #include "special_files.hpp"
 
 namespace fsr::shim {
@@ -25,7 +25,7 @@ void lookup(fuse_req_t req, fuse_ino_t parent_ino, const char* name) {
   r.begin();
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
-  EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);
+  EntryCache::LookupPolicy way = r.shim.entries.search(*parent, dir.value(), r.caller);
   fuse_entry_param entry;
   int error;
   {
@@ -46,7 +46,7 @@ void make_name(Request& r, fuse_ino_t parent_ino, const char* name, mode_t mode,
   r.begin();
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
-  EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);
+  EntryCache::LookupPolicy way = r.shim.entries.search(*parent, dir.value(), r.caller);
   fuse_entry_param entry;
   int error;
   {
@@ -89,12 +89,12 @@ void link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent_ino, const char*
   r.begin();
   LowerFd fd(r.shim.inodes, inode), dir(r.shim.inodes, parent);
   if (fd.value() < 0 || dir.value() < 0) return r.fail(-std::min(fd.value(), dir.value()));
-  EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);
+  EntryCache::LookupPolicy way = r.shim.entries.search(*parent, dir.value(), r.caller);
   bool own = plainly_owned(r.caller, *parent, dir.value(), W_OK | X_OK) && plainly_owned(r.caller, *inode, fd.value(), 0);
   int error;
   {
-    CallerScope as_caller(r.caller, within_limits(*parent, dir.value(), own ? CallerScope::kNothing : CallerScope::kAll),
-                          {fd.value(), {dir.value(), Subject::kNewName}});
+    CallerScope as_caller(r.caller, caller_extent(*parent, dir.value(), own ? CallerScope::kNothing : CallerScope::kAll),
+                          {fd.value(), {dir.value(), CapabilityTarget::kNewName}});
     error = linkat(r.shim.proc_fd, FdPath(fd.value()).text, dir.value(), new_name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
   }
   fuse_entry_param entry;
@@ -138,9 +138,10 @@ struct Target {
   }
   ObjectId id(InodeTable& inodes) const { return known ? inodes.id_of(key) : kNoObject; }
   // `elsewhere`: it gets a name in another directory.
-  Subject in(int dir, bool elsewhere = false) const {
-    if (!known) return Subject(dir, Subject::kNewName);
-    return Subject(dir, uid, gid, elsewhere && S_ISDIR(mode) ? Subject::kMovedDirectory : Subject::kOldName);
+  CapabilityTarget in(int dir, bool elsewhere = false) const {
+    if (!known) return CapabilityTarget(dir, CapabilityTarget::kNewName);
+    return CapabilityTarget(dir, uid, gid,
+                            elsewhere && S_ISDIR(mode) ? CapabilityTarget::kMovedDirectory : CapabilityTarget::kOldName);
   }
   void gone(InodeTable& inodes) const {
     if (last) inodes.removed(key);
@@ -204,7 +205,7 @@ void rename(fuse_req_t req, fuse_ino_t parent_ino, const char* name, fuse_ino_t 
              (parent == new_parent || plainly_owned(r.caller, *new_parent, new_dir.value(), W_OK | X_OK));
   int error;
   {
-    CallerScope as_caller(r.caller, within_limits(*new_parent, new_dir.value(), own ? CallerScope::kNothing : CallerScope::kAll),
+    CallerScope as_caller(r.caller, caller_extent(*new_parent, new_dir.value(), own ? CallerScope::kNothing : CallerScope::kAll),
                           {moving.in(dir.value(), parent != new_parent),
                            victim.in(new_dir.value(), parent != new_parent && (flags & RENAME_EXCHANGE))});
     error = renameat2(dir.value(), name, new_dir.value(), new_name, flags) == 0 ? 0 : errno;

@@ -184,7 +184,7 @@ void create(fuse_req_t req, fuse_ino_t parent_ino, const char* name, mode_t mode
   if (!may_open_more(r)) return r.fail(ENFILE);
   LowerFd dir(r.shim.inodes, parent);
   if (dir.value() < 0) return r.fail(-dir.value());
-  EntryCache::Way way = r.shim.entries.search(*parent, dir.value(), r.caller);
+  EntryCache::LookupPolicy way = r.shim.entries.search(*parent, dir.value(), r.caller);
   bool made = false;
   int fd = create_lower(r, *parent, dir.value(), name, mode, fi->flags, &made);
   if (fd < 0) return r.fail(-fd);

@@ -11,7 +11,7 @@
 
 #include "passthrough.hpp"
 #include "permission.hpp"
-#include "room.hpp"
+#include "space_limits.hpp"
 
 namespace fsr::shim {
 
@@ -23,7 +23,7 @@ enum class Want { kNothing, kRead, kChange, kSetAcl };
 CallerScope::Extent extent(Request& r, Inode& inode, int fd, Want want) {
   bool allowed = want == Want::kNothing ? is_local(inode, fd) : want == Want::kRead && plainly_allowed(r.caller, inode, fd, R_OK);
   if (allowed) return CallerScope::kNothing;
-  return want == Want::kRead ? CallerScope::kAll : within_limits(inode, fd, CallerScope::kAll);
+  return want == Want::kRead ? CallerScope::kAll : caller_extent(inode, fd, CallerScope::kAll);
 }
 
 // The *xattr calls take no O_PATH descriptor; FdPath leads to what it stands for, symlinks included.

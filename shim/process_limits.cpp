@@ -19,8 +19,8 @@ constexpr rlim_t kReservedDescriptors = 32;
 
 static void keep_descriptors(rlim_t kept);
 
-Surroundings leave_surroundings() {
-  Surroundings original{.signals = block_signals()};
+ProcessSettings leave_surroundings() {
+  ProcessSettings original{.signals = block_signals()};
   original.umask = umask(0);
   auto raise = [](auto resource, rlim_t most, rlimit* before) {
     getrlimit(resource, before);

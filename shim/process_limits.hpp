@@ -10,7 +10,7 @@
 namespace fsr::shim {
 
 // Signals blocked, no umask, no limits of its own. Returns what was, which a captured command gets back.
-Surroundings leave_surroundings();
+ProcessSettings leave_surroundings();
 
 // Protects this process when memory is short. Other processes wait for it to write their data back. Therefore it must not wait
 // for that itself, and must not be the first to be killed. Takes effect for threads made from now on; a command has been started

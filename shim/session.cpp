@@ -14,8 +14,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "capture_error.hpp"
 #include "connection.hpp"
-#include "fail.hpp"
 
 namespace fsr::shim {
 
@@ -49,7 +49,7 @@ Session::Session(Shim& shim, int fuse_fd, bool uring) {
   fuse_args args = FUSE_ARGS_INIT(uring ? 2 : 1, argv);
   session_ = fuse_session_new(&args, &operations(), sizeof(fuse_lowlevel_ops), &shim);
   fuse_opt_free_args(&args);
-  if (!session_) throw Fail("libfuse refused to make a session");
+  if (!session_) throw CaptureError("libfuse refused to make a session");
   if (int error = attach_connection(session_, fuse_fd); error != 0) {
     fuse_session_destroy(session_);
     throw failed("the FUSE connection", -error);

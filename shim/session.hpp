@@ -15,7 +15,7 @@ namespace fsr::shim {
 class Session {
  public:
   // `fuse_fd` belongs to the session from now on. `uring`: requests arrive over io_uring, one queue for each processor, if both
-  // sides can (uring_problem() says so before). Throws Fail.
+  // sides can (uring_problem() says so before). Throws CaptureError.
   Session(Shim& shim, int fuse_fd, bool uring);
   ~Session();  // stops it, however long that takes
 

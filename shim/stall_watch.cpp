@@ -116,10 +116,10 @@ std::vector<std::string> StallWatch::look(int64_t now) {
   stalled_.clear();
   std::set<std::pair<pid_t, int64_t>> still;
   bool own = false, lower = false;
-  std::vector<UnderWay> requests = under_way_since(now - limit_);
+  std::vector<InFlightRequest> requests = under_way_since(now - limit_);
   count_ = requests.size();
   if (count_ > kMostNamed) requests.erase(requests.begin() + kMostNamed, requests.end());
-  for (const UnderWay& request : requests) {
+  for (const InFlightRequest& request : requests) {
     const Where where = where_is(request.thread);
     (where.lower ? lower : own) = true;
     const std::string line = std::string(op_name(request.kind)) + " by " + std::to_string(request.caller) + " " +

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "under_way.hpp"
+#include "in_flight_request.hpp"
 
 namespace fsr::shim {
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 #include "helper_process.hpp"
 
 namespace fsr::shim {

@@ -15,7 +15,7 @@ namespace fsr::shim {
 
 class StartTimes {
  public:
-  StartTimes();  // throws Fail
+  StartTimes();  // throws CaptureError
   ~StartTimes();
   StartTimes(const StartTimes&) = delete;
   StartTimes& operator=(const StartTimes&) = delete;

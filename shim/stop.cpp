@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "capture_error.hpp"
 #include "control.hpp"
-#include "fail.hpp"
 #include "mount.hpp"
 #include "subcommands.hpp"
 #include "util/unique_fd.hpp"
@@ -75,8 +75,9 @@ int run_stop(const std::string& given, bool now) {
   }
   if (status == 0 && is_dead_mount(directory)) {
     std::optional<MountEntry> top = mount_at(directory);
-    if (!top || top->type != kMountType) throw Fail(directory + ": a dead mount, but not one of fsshim's");
-    if (const std::string why = take_away(own_mount(*top)); !why.empty()) throw Fail(directory + ": still mounted: " + why);
+    if (!top || top->type != kMountType) throw CaptureError(directory + ": a dead mount, but not one of fsshim's");
+    if (const std::string why = take_away(own_mount(*top)); !why.empty())
+      throw CaptureError(directory + ": still mounted: " + why);
     printf("%s: unmounted what a dead capture had left\n", written.c_str());
     found = true;
   }

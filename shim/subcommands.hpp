@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of fsshim. Each returns the exit status and throws Fail when it could not start.
+// The subcommands of fsshim. Each returns the exit status and throws CaptureError when it could not start.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ LINE_LIMIT = 600
 LONGER = {}
 # Words of other programs and protocols that are no mistakes of ours.
 NO_MISTAKES = ("filetest", "parm", "crate", "fro", "oder", "parms", "statics", "tread", "upto", "vresion")
-PROC_READERS = ("shim/proc_read.cpp", "shim/start_times.cpp", "shim/not_seen.cpp", "shim/command.cpp")
+PROC_READERS = ("shim/proc_read.cpp", "shim/start_times.cpp", "shim/unseen_processes.cpp", "shim/command.cpp")
 
 failed = 0
 

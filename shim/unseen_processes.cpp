@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "not_seen.hpp"
+#include "unseen_processes.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <fstream>
 #include <memory>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 #include "helper_process.hpp"
 #include "proc_read.hpp"
 
@@ -117,10 +117,10 @@ std::string named(pid_t pid) { return std::to_string(pid) + " " + read_proc(std:
 
 }  // namespace
 
-Holders processes_below(const std::string& directory) {
+UnseenProcesses processes_below(const std::string& directory) {
   std::vector<pid_t> pids = process_ids();
   std::erase(pids, getpid());
-  Holders found;
+  UnseenProcesses found;
   int held_up = 0;  // ms
   for (const pid_t *next = pids.data(), *const end = next + pids.size(); next != end;) {
     if (held_up >= kPatienceInAllMs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "room.hpp"
+#include "space_limits.hpp"
 
 #include <linux/magic.h>
 #include <sys/quota.h>
@@ -49,7 +49,7 @@ bool is_limited(uint64_t device, int fd) {
 
 }  // namespace
 
-CallerScope::Extent within_limits(Inode& inode, int fd, CallerScope::Extent needed) {
+CallerScope::Extent caller_extent(Inode& inode, int fd, CallerScope::Extent needed) {
   if (needed == CallerScope::kOwnership || !may_switch() || !is_local(inode, fd) || !is_limited(inode.key.dev, fd)) return needed;
   return CallerScope::kBeyondLimits;
 }

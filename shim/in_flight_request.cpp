@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "under_way.hpp"
+#include "in_flight_request.hpp"
 
 #include <unistd.h>
 
@@ -60,8 +60,8 @@ void note_request(OpKind kind, pid_t caller) {
 
 void note_answered() { own_place().since.store(0, std::memory_order_relaxed); }
 
-std::vector<UnderWay> under_way_since(int64_t before) {
-  std::vector<UnderWay> found;
+std::vector<InFlightRequest> under_way_since(int64_t before) {
+  std::vector<InFlightRequest> found;
   {
     std::lock_guard lock(g_mutex);
     for (const Place& place : places())
@@ -69,7 +69,7 @@ std::vector<UnderWay> under_way_since(int64_t before) {
         found.push_back(
             {place.kind.load(std::memory_order_relaxed), place.caller.load(std::memory_order_relaxed), place.thread, since});
   }
-  std::sort(found.begin(), found.end(), [](const UnderWay& a, const UnderWay& b) { return a.since < b.since; });
+  std::sort(found.begin(), found.end(), [](const InFlightRequest& a, const InFlightRequest& b) { return a.since < b.since; });
   return found;
 }
 

@@ -9,16 +9,16 @@
 
 namespace fsr::shim {
 
-struct Fail : std::runtime_error {
+struct CaptureError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 // The command can't be executed. `status`: what a shell says then, 127 not found, 126 otherwise.
-struct NotRun : Fail {
-  NotRun(const std::string& line, int exit_status) : Fail(line), status(exit_status) {}
+struct CommandError : CaptureError {
+  CommandError(const std::string& line, int exit_status) : CaptureError(line), status(exit_status) {}
   int status;
 };
 
-inline Fail failed(const std::string& subject, int error) { return Fail(subject + ": " + strerror(error)); }
+inline CaptureError failed(const std::string& subject, int error) { return CaptureError(subject + ": " + strerror(error)); }
 
 }  // namespace fsr::shim

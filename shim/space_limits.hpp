@@ -12,6 +12,6 @@ namespace fsr::shim {
 struct Inode;
 
 // Returns how much of the caller's identity is needed: `needed`, or more if the space is limited. `fd`: the inode's.
-CallerScope::Extent within_limits(Inode& inode, int fd, CallerScope::Extent needed);
+CallerScope::Extent caller_extent(Inode& inode, int fd, CallerScope::Extent needed);
 
 }  // namespace fsr::shim

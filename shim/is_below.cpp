@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lies_in.hpp"
+#include "is_below.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@ namespace fsr {
 
 static bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-bool lies_in(int fd, int root) {
+bool is_below(int fd, int root) {
   struct stat top, here, last = {};
   if (fstat(root, &top) != 0) return false;
   int at = dup(fd);

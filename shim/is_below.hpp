@@ -4,6 +4,6 @@
 namespace fsr {
 
 // Whether the directory `fd` is `root` or lies below it, at whatever path and across mounts. Both stay open; they may be O_PATH.
-bool lies_in(int fd, int root);
+bool is_below(int fd, int root);
 
 }  // namespace fsr

@@ -13,7 +13,7 @@
 
 namespace fsr::shim {
 
-struct UnderWay {
+struct InFlightRequest {
   OpKind kind;
   pid_t caller;   // thread that waits for the answer; 0: none
   pid_t thread;   // ours
@@ -24,6 +24,6 @@ void note_request(OpKind kind, pid_t caller);
 void note_answered();
 
 // Returns the requests that arrived before that time, the oldest first.
-std::vector<UnderWay> under_way_since(int64_t before);
+std::vector<InFlightRequest> under_way_since(int64_t before);
 
 }  // namespace fsr::shim
