@@ -12,7 +12,7 @@ namespace fsr::strace {
 class Calls;
 
 // Positions of a call's arguments; -1: the call has no such argument.
-struct Places {
+struct ArgumentPositions {
   int dir = -1;  // descriptor that `path` is relative to
   int path = -1;
   int fd = -1;
@@ -24,7 +24,7 @@ struct CallSpec {
   const char* name;
   void (Calls::*handle)(const CallSpec&);
   OpKind kind;
-  Places at = {};
+  ArgumentPositions at = {};
 };
 
 class Calls {

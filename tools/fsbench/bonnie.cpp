@@ -17,12 +17,12 @@
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
-#include "bonnie_meeting.hpp"
 #include "bonnie_user.hpp"
 #include "cluster/cluster.hpp"
 #include "cluster/rank_group.hpp"
 #include "cluster/rank_options.hpp"
 #include "existing_target.hpp"
+#include "process_barrier.hpp"
 #include "rank_table.hpp"
 #include "subcommand.hpp"
 #include "threads/thread_runner.hpp"
@@ -256,7 +256,7 @@ class Bonnie {
   RankGroup ranks_;
   Settings settings_;
   MonotonicClock clock_;
-  std::unique_ptr<Meeting> meeting_;
+  std::unique_ptr<ProcessBarrier> meeting_;
   std::unique_ptr<Target> target_;
   std::unique_ptr<ThreadRunner> runner_;  // of all rounds: what is made anew is another object to the target
   std::string name_;                      // of what is made

@@ -34,7 +34,7 @@ class Selection {
  private:
   bool path_matches(const std::string& path) const;
 
-  struct Given {
+  struct OptionTexts {
     std::string from, to;
     std::vector<std::string> kinds, processes, uids, paths;
   } given_;

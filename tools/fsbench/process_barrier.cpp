@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bonnie_meeting.hpp"
+#include "process_barrier.hpp"
 
 #include <fmt/format.h>
 #include <sys/ipc.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr key_t kKey = 4711;  // bonnie++'s
 
-class Prompt final : public Meeting {
+class Prompt final : public ProcessBarrier {
  public:
   std::string meet(bonnie::Phase phase) override {
     fmt::print("\n{}:\n", unsigned(phase));
@@ -28,7 +28,7 @@ class Prompt final : public Meeting {
 };
 
 // One for each test, from the number of processes down to 0.
-class Semaphores final : public Meeting {
+class Semaphores final : public ProcessBarrier {
  public:
   Semaphores() : id_(semget(kKey, bonnie::kPhases, 0)) {
     if (id_ == -1) throw std::runtime_error(fmt::format("no semaphores to meet at: {} (-p N makes them)", strerror(errno)));
@@ -48,7 +48,7 @@ class Semaphores final : public Meeting {
 
 }  // namespace
 
-std::unique_ptr<Meeting> make_meeting(const std::string& kind) {
+std::unique_ptr<ProcessBarrier> make_meeting(const std::string& kind) {
   if (kind == "p") return std::make_unique<Prompt>();
   return std::make_unique<Semaphores>();
 }

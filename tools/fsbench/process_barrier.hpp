@@ -9,15 +9,15 @@
 
 namespace fsr::fsbench {
 
-class Meeting {
+class ProcessBarrier {
  public:
-  virtual ~Meeting() = default;
+  virtual ~ProcessBarrier() = default;
   // Waits until the others have arrived, too. Returns why that failed; empty: it succeeded.
   virtual std::string meet(bonnie::Phase phase) = 0;
 };
 
 // "p": whoever types a line on standard input lets it go on; "s": the semaphores. Throws std::runtime_error when there are none.
-std::unique_ptr<Meeting> make_meeting(const std::string& kind);
+std::unique_ptr<ProcessBarrier> make_meeting(const std::string& kind);
 // Makes the semaphores for that many processes; -1: removes them. Says so on standard output. Throws std::runtime_error.
 void set_semaphores(int processes);
 
