@@ -42,7 +42,7 @@ void MixDealer::deal(MixStream& stream, Op& op, Arena& arena) {
   const unsigned card = deck_.deal([&](unsigned i) { return stream.playable(plan_.procedures[i].action); }, fallback_);
   op.uid = uid_;
   op.gid = gid_;
-  stream.play(plan_.procedures[card].action, op, arena);
+  stream.run(plan_.procedures[card].action, op, arena);
   ++dealt_[card][unsigned(op.kind)];
 }
 

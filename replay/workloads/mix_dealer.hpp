@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "op_source.hpp"
-#include "workloads/deck.hpp"
 #include "workloads/mix_plan.hpp"
 #include "workloads/mix_stream.hpp"
+#include "workloads/share_dealer.hpp"
 
 namespace fsr {
 
@@ -25,7 +25,7 @@ class MixDealer {
 
  private:
   const MixPlan& plan_;
-  Deck deck_;
+  ShareDealer deck_;
   std::vector<Dealt> dealt_;
   const uint32_t uid_, gid_;
   unsigned fallback_ = 0;  // a procedure that can always be called

@@ -27,7 +27,7 @@ constexpr size_t kKeptOpen = 4;  // of what a version 4 load opened: closes leav
 MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, const MixTraits& traits, bool removes, Random random,
                      ObjectId& next_object, HandleId& next_handle)
     : files_(files), sizes_(sizes), removes_(removes), random_(random), next_object_(next_object), next_handle_(next_handle) {
-  auto stock = [](Shelf& shelf, const std::vector<Spare>& from, uint64_t below) {
+  auto stock = [](SparePool& shelf, const std::vector<Spare>& from, uint64_t below) {
     shelf.there.assign(from.begin(), from.end());
     shelf.usual = from.size();
     shelf.last = below + from.size();
@@ -59,9 +59,9 @@ int64_t MixStream::all_excess() const { return spare_files_.excess() + links_.ex
 
 // The kind of names that has grown most beyond its usual number. Null: nothing may be removed. One symlink always stays, to be
 // read.
-MixStream::Shelf* MixStream::fullest(bool directories) {
-  Shelf* most = nullptr;
-  auto look = [&](Shelf& shelf, size_t least) {
+MixStream::SparePool* MixStream::fullest(bool directories) {
+  SparePool* most = nullptr;
+  auto look = [&](SparePool& shelf, size_t least) {
     if (shelf.there.size() > least && (!most || shelf.excess() > most->excess())) most = &shelf;
   };
   look(spare_files_, 0);
@@ -165,7 +165,7 @@ void MixStream::lookup(Op& op, Arena& arena) {
   name(op, arena, file.parent, file.name);
 }
 
-void MixStream::make(Op& op, Arena& arena, OpKind kind, Shelf& shelf, ObjectId parent, std::string_view suffix) {
+void MixStream::make(Op& op, Arena& arena, OpKind kind, SparePool& shelf, ObjectId parent, std::string_view suffix) {
   op.kind = kind;
   op.object = next_object_++;
   Spare& spare = shelf.there.emplace_back();
@@ -189,7 +189,7 @@ void MixStream::create(Op& op, Arena& arena, bool open) {
   }
 }
 
-void MixStream::remove_from(Op& op, Arena& arena, Shelf& shelf, OpKind kind) {
+void MixStream::remove_from(Op& op, Arena& arena, SparePool& shelf, OpKind kind) {
   op.kind = kind;
   const Spare& spare = shelf.there.front();
   op.object = spare.object;
@@ -198,7 +198,7 @@ void MixStream::remove_from(Op& op, Arena& arena, Shelf& shelf, OpKind kind) {
 }
 
 void MixStream::remove(Op& op, Arena& arena, bool directories) {
-  Shelf* shelf = fullest(directories);
+  SparePool* shelf = fullest(directories);
   remove_from(op, arena, *shelf, shelf == &directories_ ? OpKind::rmdir : OpKind::unlink);
 }
 
@@ -258,7 +258,7 @@ void MixStream::lock(Op& op, OpKind kind, uint32_t mode) {
   op.mode = mode;
 }
 
-void MixStream::play(Action action, Op& op, Arena& arena) {
+void MixStream::run(Action action, Op& op, Arena& arena) {
   op.thread = files_.thread;
   auto on = [&](OpKind kind, const WorkingFile& file) {
     op.kind = kind;

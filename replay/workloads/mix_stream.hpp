@@ -10,9 +10,9 @@
 #include <string>
 
 #include "op_source.hpp"
-#include "workloads/deck.hpp"
 #include "workloads/mix_plan.hpp"
 #include "workloads/random.hpp"
+#include "workloads/share_dealer.hpp"
 #include "workloads/sizes.hpp"
 #include "workloads/transfer_places.hpp"
 #include "workloads/working_set.hpp"
@@ -29,11 +29,11 @@ class MixStream {
 
   bool playable(Action action) const;
   // Fills in everything of `op` but number and time. Strings are copied to `arena`.
-  void play(Action action, Op& op, Arena& arena);
+  void run(Action action, Op& op, Arena& arena);
 
  private:
   // Things of one kind that calls make and remove: the oldest goes first.
-  struct Shelf {
+  struct SparePool {
     std::deque<Spare> there;
     size_t usual = 0;
     uint64_t last = 0;  // number of the newest name
@@ -53,10 +53,10 @@ class MixStream {
   void lookup(Op& op, Arena& arena);
   Progress begin(bool writes);
   void name(Op& op, Arena& arena, ObjectId parent, std::string_view text);
-  void make(Op& op, Arena& arena, OpKind kind, Shelf& shelf, ObjectId parent, std::string_view suffix);
+  void make(Op& op, Arena& arena, OpKind kind, SparePool& shelf, ObjectId parent, std::string_view suffix);
   void create(Op& op, Arena& arena, bool open);
   void remove(Op& op, Arena& arena, bool directories);
-  void remove_from(Op& op, Arena& arena, Shelf& shelf, OpKind kind);
+  void remove_from(Op& op, Arena& arena, SparePool& shelf, OpKind kind);
   void link(Op& op, Arena& arena);
   void rename(Op& op, Arena& arena);
   void open(Op& op, Arena& arena);
@@ -65,7 +65,7 @@ class MixStream {
   void lock(Op& op, OpKind kind, uint32_t mode);
   uint64_t entries() const;
   int64_t all_excess() const;
-  Shelf* fullest(bool directories);
+  SparePool* fullest(bool directories);
 
   const StreamFiles& files_;
   const SizeModel& sizes_;
@@ -78,10 +78,10 @@ class MixStream {
   // Instead of these, if the mix has traits.
   TransferPositions positions_;
   std::optional<TransferPlaces> read_places_, write_places_;
-  std::optional<Deck> lookups_;  // 0: of a name that is there, 1: of another
-  uint64_t missing_ = 0;         // lookups of names that are not there
-  uint32_t written_ = 0;         // file of the latest write
-  Shelf spare_files_, links_, symlinks_, pipes_, directories_;
+  std::optional<ShareDealer> lookups_;  // 0: of a name that is there, 1: of another
+  uint64_t missing_ = 0;                // lookups of names that are not there
+  uint32_t written_ = 0;                // file of the latest write
+  SparePool spare_files_, links_, symlinks_, pipes_, directories_;
   struct OpenedFile {
     ObjectId object;
     HandleId handle;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mix/traits.hpp"
-#include "workloads/deck.hpp"
+#include "workloads/share_dealer.hpp"
 #include "workloads/working_set.hpp"
 
 namespace fsr {
@@ -67,7 +67,7 @@ class TransferPlaces {
   const std::vector<uint32_t>& by_size_;
   TransferPositions& positions_;
   Random random_;
-  Deck deck_;  // 0: elsewhere, 1: sequential
+  ShareDealer deck_;  // 0: elsewhere, 1: sequential
   Sizes sizes_, sequential_sizes_;
   std::vector<uint32_t> recent_;  // files, the one used last in front
 };

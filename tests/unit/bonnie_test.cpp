@@ -57,12 +57,12 @@ TEST_CASE("bonnie's line of CSV has its fields where the original's are") {
   results[kBlockWrite] = {.elapsed = 0.4, .cpu = 0.4, .latency = 0.25};
   results[kSeeks] = {.elapsed = 16, .cpu = 0.16, .latency = 100};
   results[kDeleteRandom] = {.elapsed = 1, .cpu = 0.5, .latency = 0.000014};
-  const Sheet sheet{settings, results, "testhost", "42"};
-  CHECK(csv(sheet) ==
+  const ResultHeader header{settings, results, "testhost", "42"};
+  CHECK(csv(header) ==
         "1.98,2.00a,testhost,1,42,256M,,8192,5,1536,98,+++++,+++,,,,,,,512.0,1,2,2048,512,,4,,,,,,,,,,,2048,50,10432us,250ms,,,,"
         "100s,"
         ",,,,,14us\n");
-  CHECK(csv_103(sheet) == "testhost,256M,1536,98,+++++,+++,,,,,,,512.0,1,2:2048:512/4,,,,,,,,,,,2048,50\n");
-  CHECK(table(sheet).find("\ntesthost       256M 1536k  98 +++++ +++                               512.0   1\n") !=
+  CHECK(csv_103(header) == "testhost,256M,1536,98,+++++,+++,,,,,,,512.0,1,2:2048:512/4,,,,,,,,,,,2048,50\n");
+  CHECK(table(header).find("\ntesthost       256M 1536k  98 +++++ +++                               512.0   1\n") !=
         std::string::npos);
 }

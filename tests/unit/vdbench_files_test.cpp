@@ -72,7 +72,7 @@ TEST_CASE("vdbench: what is asked for is what comes, each second, in its shares"
     int64_t last = 0;
     unsigned count = 0;
     for (;;) {
-      const Pace::Turn turn = pace.take(w, 0);
+      const Pace::StartSlot turn = pace.take(w, 0);
       REQUIRE(turn.taken);
       REQUIRE(turn.at >= last);
       last = turn.at;
@@ -106,7 +106,7 @@ TEST_CASE("vdbench: a rate of its own is kept beside the shares of the others, a
   while ((latest = pace.take(0, 0).at) < 10 * kSecond) ++counts[0];
   // The latest start of the first is one to come: the others go on.
   for (unsigned w : {1u, 2u})
-    for (Pace::Turn turn = pace.take(w, 0); turn.at < 10 * kSecond; turn = pace.take(w, 0)) ++counts[w];
+    for (Pace::StartSlot turn = pace.take(w, 0); turn.at < 10 * kSecond; turn = pace.take(w, 0)) ++counts[w];
   REQUIRE(counts[0] == Approx(1000).margin(1));
   REQUIRE(counts[1] == Approx(6000).margin(1));
   REQUIRE(counts[2] == Approx(4000).margin(1));

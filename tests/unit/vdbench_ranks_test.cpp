@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "workloads/vdbench/pace/pace.hpp"
-#include "workloads/vdbench/plan/dealt.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 
 using namespace fsr::vdbench;
 using fsr::Arrival;
@@ -32,7 +32,7 @@ FileWork file_work(unsigned threads, Operation operation = Operation::read) {
 // How many ranks have threads of each work, where each thread is on one.
 std::vector<unsigned> ranks_of(const PlannedRun& run, unsigned ranks) {
   std::vector<unsigned> users(run.raw_works.size());
-  std::vector<std::vector<Dealt>> dealt;
+  std::vector<std::vector<RankSlice>> dealt;
   for (unsigned rank = 0; rank < ranks; ++rank) dealt.push_back(deal_threads(run, rank, ranks));
   for (size_t w = 0; w < users.size(); ++w) {
     const unsigned threads = run.raw_works[w].threads;
@@ -47,7 +47,7 @@ unsigned ranks_with_files(const PlannedRun& run, unsigned ranks, const Files& us
   unsigned users = 0;
   std::vector<unsigned> owners(1000);
   for (unsigned rank = 0; rank < ranks; ++rank) {
-    const Dealt dealt = deal_files(run, used, rank, ranks);
+    const RankSlice dealt = deal_files(run, used, rank, ranks);
     users += dealt.any_below(owners.size());
     for (size_t file = 0; file < owners.size(); ++file) owners[file] += dealt.has(file);
     for (const FileWork& work : run.file_works) REQUIRE(dealt.any_below(work.workload.threads) == (dealt.step != 0));
@@ -126,14 +126,14 @@ TEST_CASE("vdbench: ranks have the starts of one pace, each once") {
     Pace alone(shares, options);
     for (unsigned work = 0; work < 2; ++work) {
       std::map<int64_t, int> starts;
-      for (Pace::Turn turn; (turn = alone.take(work, 0)).at < 3'000'000'000;) ++starts[turn.at];
+      for (Pace::StartSlot turn; (turn = alone.take(work, 0)).at < 3'000'000'000;) ++starts[turn.at];
       REQUIRE(starts.size() > 600);
       for (unsigned rank = 0; rank < 4; ++rank) {
         std::vector<PaceShare> its = shares;
         for (PaceShare& share : its) share.dealt = {rank, 4};
         if (!its[work].dealt.any_below(its[work].threads)) continue;
         Pace pace(its, options);
-        for (Pace::Turn turn; (turn = pace.take(work, 0)).at < 3'000'000'000;) --starts[turn.at];
+        for (Pace::StartSlot turn; (turn = pace.take(work, 0)).at < 3'000'000'000;) --starts[turn.at];
       }
       CHECK(std::all_of(starts.begin(), starts.end(), [](const auto& start) { return start.second == 0; }));
     }

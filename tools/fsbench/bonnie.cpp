@@ -27,8 +27,8 @@
 #include "subcommand.hpp"
 #include "threads/thread_runner.hpp"
 #include "trace/bytes.hpp"
+#include "workloads/bonnie/bonnie_run.hpp"
 #include "workloads/bonnie/copies_result.hpp"
-#include "workloads/bonnie/course.hpp"
 #include "workloads/bonnie/data_thread.hpp"
 #include "workloads/bonnie/files_thread.hpp"
 #include "workloads/bonnie/layout.hpp"
@@ -85,7 +85,7 @@ class Bonnie {
       take_user();
       numbers = options_.random_file.empty() ? std::make_unique<Numbers>(uint32_t(options_.seed) + cluster_.rank())
                                              : std::make_unique<Numbers>(options_.random_file);
-      if (!options_.meeting.empty()) meeting_ = make_meeting(options_.meeting);
+      if (!options_.meeting.empty()) barrier_ = make_meeting(options_.meeting);
       target_ = open_existing(options_.location, clock_);
       runner_ = std::make_unique<ThreadRunner>(clock_);
       runner_->add(*target_);
@@ -140,40 +140,40 @@ class Bonnie {
 
   // Runs one round of all tests. Returns an exit status, on the root.
   int perform(Numbers& numbers) {
-    Course course(settings_, numbers, name_);
-    course.umask = current_umask();
-    course.old_words = old_layout();
+    BonnieRun run(settings_, numbers, name_);
+    run.umask = current_umask();
+    run.old_words = old_layout();
     if (!options_.quiet)
-      course.say = [this](const char* text) {
+      run.say = [this](const char* text) {
         fputs(text, stderr);
         line_ended_ = std::string_view(text).ends_with('\n');
       };
-    if (meeting_) course.meet = [this](Phase phase) { return meeting_->meet(phase); };
-    if (ranks_.several()) course.meet = [this](Phase) { return ranks_.barrier(); };
+    if (barrier_) run.meet = [this](Phase phase) { return barrier_->meet(phase); };
+    if (ranks_.several()) run.meet = [this](Phase) { return ranks_.barrier(); };
     ranks_.work_with_barriers([&] {
-      if (settings_.size > 0) data_tests(course);
-      if (settings_.files > 0 && going_on(course)) play(course, part(std::make_unique<FilesThread>(course)));
+      if (settings_.size > 0) data_tests(run);
+      if (settings_.files > 0 && going_on(run)) run_threads(run, part(std::make_unique<FilesThread>(run)));
     });
-    const CopiesResult mine{course.results, course.failure, course.left, stop_.load() != 0};
+    const CopiesResult mine{run.results, run.failure, run.left, stop_.load() != 0};
     const auto all = ranks_.gather(mine);
     if (!cluster_.root()) return 0;
     print(all, numbers.name());
     return complain(all);
   }
 
-  bool going_on(const Course& course) const { return course.failure.empty() && stop_.load() == 0 && !lost_; }
+  bool going_on(const BonnieRun& run) const { return run.failure.empty() && stop_.load() == 0 && !lost_; }
 
-  void data_tests(Course& course) {
-    play(course, part(std::make_unique<DataThread>(course)));
-    if (going_on(course) && settings_.seeks > 0) {
-      Tickets tickets(course);
+  void data_tests(BonnieRun& run) {
+    run_threads(run, part(std::make_unique<DataThread>(run)));
+    if (going_on(run) && settings_.seeks > 0) {
+      Tickets tickets(run);
       std::vector<SimThreadSpec> seekers;
       for (unsigned i = 0; i < unsigned(settings_.seekers); ++i)
-        seekers.push_back({std::make_unique<SeekThread>(course, tickets, i == 0), 0, i});
-      play(course, seekers);
-      if (going_on(course)) course.end(kSeeks, tickets.measured());
+        seekers.push_back({std::make_unique<SeekThread>(run, tickets, i == 0), 0, i});
+      run_threads(run, seekers);
+      if (going_on(run)) run.end(kSeeks, tickets.measured());
     }
-    if (!lost_) play(course, part(std::make_unique<BigFileRemover>(course)));
+    if (!lost_) run_threads(run, part(std::make_unique<BigFileRemover>(run)));
   }
 
   static std::vector<SimThreadSpec> part(std::unique_ptr<SimThread> thread) {
@@ -182,11 +182,11 @@ class Bonnie {
     return parts;
   }
 
-  void play(Course& course, const std::vector<SimThreadSpec>& parts) {
+  void run_threads(BonnieRun& run, const std::vector<SimThreadSpec>& parts) {
     const RunnerResult measured = runner_->run(parts, {.stop = &stop_});
     if (measured.abandoned == 0) return;
     lost_ = true;
-    course.left = fmt::format("what was under way did not end: {} may be left behind", course.name);
+    run.left = fmt::format("what was under way did not end: {} may be left behind", run.name);
   }
 
   void print(const std::vector<std::optional<CopiesResult>>& all, const std::string& seed) const {
@@ -198,28 +198,28 @@ class Bonnie {
       for (unsigned i = 0; i < kPhases; ++i) sums[i] = ranks.empty() ? own[i] : together(sums[i], own[i]);
       ranks.push_back(row_of(rank, own));
     }
-    const Sheet sheet{settings_, sums, options_.machine, seed, unsigned(ranks.size())};
+    const ResultHeader header{settings_, sums, options_.machine, seed, unsigned(ranks.size())};
     if (options_.json) {
-      nlohmann::json document = json(sheet);
+      nlohmann::json document = json(header);
       add_ranks(document, ranks);
       fmt::print("{}\n", document.dump(2));
       return;
     }
     if (options_.rounds == 0) {
       FILE* const out = options_.quiet ? stderr : stdout;
-      fputs((old_layout() ? table_103 : table)(sheet).c_str(), out);
+      fputs((old_layout() ? table_103 : table)(header).c_str(), out);
       fputs(rank_table(ranks).c_str(), out);
     }
-    fputs((old_layout() ? csv_103 : csv)(sheet).c_str(), stdout);
+    fputs((old_layout() ? csv_103 : csv)(header).c_str(), stdout);
     fflush(stdout);
   }
 
   RankRow row_of(unsigned rank, const Results& results) const {
-    const Sheet sheet{settings_, results, {}, {}};
+    const ResultHeader header{settings_, results, {}, {}};
     RankRow row{rank, cluster_.hosts()[rank], 0, {}};
     for (unsigned i = 0; i < kPhases; ++i) {
       row.seconds += results[i].elapsed;
-      if (const double found = rate(sheet, Phase(i)); found > 0) row.rates.push_back({kPhaseKeys[i], unit(Phase(i)), found});
+      if (const double found = rate(header, Phase(i)); found > 0) row.rates.push_back({kPhaseKeys[i], unit(Phase(i)), found});
     }
     return row;
   }
@@ -256,7 +256,7 @@ class Bonnie {
   RankGroup ranks_;
   Settings settings_;
   MonotonicClock clock_;
-  std::unique_ptr<ProcessBarrier> meeting_;
+  std::unique_ptr<ProcessBarrier> barrier_;
   std::unique_ptr<Target> target_;
   std::unique_ptr<ThreadRunner> runner_;  // of all rounds: what is made anew is another object to the target
   std::string name_;                      // of what is made

@@ -49,7 +49,7 @@ class Test {
     for (uint64_t size : settings_.sizes()) (fits(size) ? sizes : skipped).push_back(size);
     if (sizes.empty()) throw std::runtime_error("the quota leaves no size");
     cluster_.on_all([this] { open(); });
-    Role role;
+    RankRole role;
     role.rank = cluster_.rank();
     role.ranks = cluster_.size();
     role.shift = reader_shift(cluster_.hosts());

@@ -71,7 +71,7 @@ class Postmark {
     for (;;) {
       const std::string told = cluster_.broadcast("");
       if (told.empty()) return 0;
-      play(Settings::load(told));
+      run_postmark(Settings::load(told));
     }
   }
 
@@ -79,11 +79,11 @@ class Postmark {
   std::string perform(const Settings& settings) {
     if (!ranks_.lost().empty()) throw std::runtime_error("nothing more is run without them all: " + ranks_.lost());
     cluster_.broadcast(settings.save());
-    return play(settings);
+    return run_postmark(settings);
   }
 
   // On all ranks; the root's report.
-  std::string play(Settings settings) {
+  std::string run_postmark(Settings settings) {
     if (!options_.location.empty()) settings.locations = {{options_.location}};
     MonotonicClock clock;
     clock.heed(stop_);
@@ -98,12 +98,12 @@ class Postmark {
       }
     });
     CopiesResult mine;
-    ranks_.work([&] { mine = play_copies(settings, runner); });
+    ranks_.work([&] { mine = run_copies(settings, runner); });
     const auto all = ranks_.gather(mine);
     return cluster_.root() ? summary(settings, all) : "";
   }
 
-  CopiesResult play_copies(const Settings& settings, ThreadRunner& runner) {
+  CopiesResult run_copies(const Settings& settings, ThreadRunner& runner) {
     const unsigned copies = options_.streams * cluster_.size(), first = options_.streams * cluster_.rank();
     std::vector<SimThreadSpec> parts;
     std::vector<const PostmarkThread*> threads;

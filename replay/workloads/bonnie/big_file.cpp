@@ -18,34 +18,34 @@ static uint32_t flags_for(Phase phase, const Settings& settings) {
 }
 
 Task BigFile::make(Phase phase) {
-  Op gone{.kind = OpKind::unlink, .object = course_.file, .parent = kRootObject, .name = course_.name};
+  Op gone{.kind = OpKind::unlink, .object = run_.file, .parent = kRootObject, .name = run_.name};
   co_await sim_.perform(gone);  // which it may be already
-  course_.file = kNoObject;
+  run_.file = kNoObject;
   const ObjectId object = sim_.new_object();
   handle_ = sim_.new_handle();
   const Op op{.kind = OpKind::create,
-              .mode = 0600 & ~course_.umask,
-              .open_flags = flags_for(phase, course_.settings) | O_CREAT | O_EXCL,
+              .mode = 0600 & ~run_.umask,
+              .open_flags = flags_for(phase, run_.settings) | O_CREAT | O_EXCL,
               .object = object,
               .parent = kRootObject,
               .handle = handle_,
-              .name = course_.name};
-  if (int error = (co_await sim_.perform(op)).error) co_return course_.fail(phase, "can't create " + course_.name, error);
-  course_.file = object;
+              .name = run_.name};
+  if (int error = (co_await sim_.perform(op)).error) co_return run_.fail(phase, "can't create " + run_.name, error);
+  run_.file = object;
   co_return 0;
 }
 
 Task BigFile::open(Phase phase) {
   handle_ = sim_.new_handle();
-  const Op op{.kind = OpKind::open, .open_flags = flags_for(phase, course_.settings), .object = course_.file, .handle = handle_};
+  const Op op{.kind = OpKind::open, .open_flags = flags_for(phase, run_.settings), .object = run_.file, .handle = handle_};
   const int error = (co_await sim_.perform(op)).error;
-  co_return error ? course_.fail(phase, "can't open " + course_.name, error) : 0;
+  co_return error ? run_.fail(phase, "can't open " + run_.name, error) : 0;
 }
 
 int BigFile::fail(Phase phase, const Op& op, const Outcome& outcome) {
   const bool reads = op.kind == OpKind::read;
-  const std::string what = fmt::format("can't {} at byte {} of {}", reads ? "read" : "write", op.offset, course_.name);
-  return course_.fail(phase, what, outcome.error ? outcome.error : reads ? ENODATA : ENOSPC);
+  const std::string what = fmt::format("can't {} at byte {} of {}", reads ? "read" : "write", op.offset, run_.name);
+  return run_.fail(phase, what, outcome.error ? outcome.error : reads ? ENODATA : ENOSPC);
 }
 
 Task BigFile::read(Phase phase, char* to, uint64_t length, uint64_t offset) {
@@ -60,16 +60,16 @@ Task BigFile::read(Phase phase, char* to, uint64_t length, uint64_t offset) {
 }
 
 Task BigFile::sync(Phase phase) {
-  const Op op{.kind = OpKind::fsync, .object = course_.file, .handle = handle_};
+  const Op op{.kind = OpKind::fsync, .object = run_.file, .handle = handle_};
   const int error = (co_await sim_.perform(op)).error;
-  co_return error ? course_.fail(phase, "can't sync " + course_.name, error) : 0;
+  co_return error ? run_.fail(phase, "can't sync " + run_.name, error) : 0;
 }
 
 Task BigFile::sync_and_close(Phase phase) {
   const int unsynced = co_await sync(phase);
-  const Op op{.kind = OpKind::release, .object = course_.file, .handle = handle_};
+  const Op op{.kind = OpKind::release, .object = run_.file, .handle = handle_};
   const int error = (co_await sim_.perform(op)).error;
-  co_return unsynced ? unsynced : error ? course_.fail(phase, "can't close " + course_.name, error) : 0;
+  co_return unsynced ? unsynced : error ? run_.fail(phase, "can't close " + run_.name, error) : 0;
 }
 
 }  // namespace fsr::bonnie

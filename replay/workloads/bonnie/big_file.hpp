@@ -7,7 +7,7 @@
 #include "base/target.hpp"
 #include "base/task.hpp"
 #include "op.hpp"
-#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/bonnie_run.hpp"
 
 namespace fsr {
 class SimContext;
@@ -15,19 +15,19 @@ class SimContext;
 
 namespace fsr::bonnie {
 
-// Every Task yields 0 or an errno, which the course then knows of. Lives no longer than the course and the sim.
+// Every Task yields 0 or an errno, which the run then knows of. Lives no longer than the run and the sim.
 class BigFile {
  public:
-  BigFile(Course& course, SimContext& sim) : course_(course), sim_(sim) {}
+  BigFile(BonnieRun& run, SimContext& sim) : run_(run), sim_(sim) {}
 
   Task make(Phase phase);  // anew
   Task open(Phase phase);
   // Requests, and what is to be said of one that is done: 0 where all of it was transferred.
   Op writing(uint64_t offset, uint64_t length) const {
-    return {.kind = OpKind::write, .object = course_.file, .handle = handle_, .offset = offset, .length = length};
+    return {.kind = OpKind::write, .object = run_.file, .handle = handle_, .offset = offset, .length = length};
   }
   Op reading(uint64_t offset, uint64_t length) const {
-    return {.kind = OpKind::read, .object = course_.file, .handle = handle_, .offset = offset, .length = length};
+    return {.kind = OpKind::read, .object = run_.file, .handle = handle_, .offset = offset, .length = length};
   }
   int judge(Phase phase, const Op& op, const Outcome& outcome) {
     return outcome.error == 0 && outcome.result == op.length ? 0 : fail(phase, op, outcome);
@@ -40,7 +40,7 @@ class BigFile {
  private:
   int fail(Phase phase, const Op& op, const Outcome& outcome);
 
-  Course& course_;
+  BonnieRun& run_;
   SimContext& sim_;
   HandleId handle_ = 0;
 };

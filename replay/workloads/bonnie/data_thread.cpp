@@ -58,17 +58,17 @@ Task DataThread::block(SimContext& sim, BigFile& file, Phase phase, uint64_t chu
 }
 
 Task DataThread::test(SimContext& sim, Phase phase) {
-  BigFile file(course_, sim);
+  BigFile file(run_, sim);
   int error;
   if (phase == kByteWrite || phase == kBlockWrite)
     error = co_await file.make(phase);
   else
     error = co_await file.open(phase);
   if (error) co_return error;
-  error = co_await course_.begin(sim, phase);
+  error = co_await run_.begin(sim, phase);
   if (error) co_return error;
   std::fill(buffer_.begin(), buffer_.end(), 0);
-  const Settings& settings = course_.settings;
+  const Settings& settings = run_.settings;
   const int64_t mebibytes = by_bytes(phase) ? std::min(settings.bytes_size, settings.size) : settings.size;
   const uint64_t chunks = uint64_t(mebibytes * (kMiB / settings.chunk));
   int64_t from = sim.now();
@@ -85,23 +85,22 @@ Task DataThread::test(SimContext& sim, Phase phase) {
   }
   const int closed = co_await file.sync_and_close(phase);
   if (error == 0) error = closed;
-  if (error == 0) course_.end(phase, meter.stop(sim.now()));
+  if (error == 0) run_.end(phase, meter.stop(sim.now()));
   co_return error;
 }
 
 SimTask DataThread::run(SimContext& sim) {
   for (Phase phase : {kByteWrite, kBlockWrite, kRewrite, kByteRead, kBlockRead}) {
-    if (by_bytes(phase) && course_.settings.bytes_size <= 0) continue;
+    if (by_bytes(phase) && run_.settings.bytes_size <= 0) continue;
     if (co_await test(sim, phase)) co_return;
   }
 }
 
 SimTask BigFileRemover::run(SimContext& sim) {
-  if (course_.file == kNoObject) co_return;
-  const Op op{.kind = OpKind::unlink, .object = course_.file, .parent = kRootObject, .name = course_.name};
-  if (int error = (co_await sim.perform(op)).error)
-    course_.left = fmt::format("can't remove {}: {}", course_.name, strerror(error));
-  course_.file = kNoObject;
+  if (run_.file == kNoObject) co_return;
+  const Op op{.kind = OpKind::unlink, .object = run_.file, .parent = kRootObject, .name = run_.name};
+  if (int error = (co_await sim.perform(op)).error) run_.left = fmt::format("can't remove {}: {}", run_.name, strerror(error));
+  run_.file = kNoObject;
 }
 
 }  // namespace fsr::bonnie

@@ -6,14 +6,14 @@
 #include "base/page_buffer.hpp"
 #include "threads/sim_thread.hpp"
 #include "workloads/bonnie/big_file.hpp"
-#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/bonnie_run.hpp"
 
 namespace fsr::bonnie {
 
 class DataThread final : public SimThread {
  public:
-  // `course` outlives it. The file stays.
-  explicit DataThread(Course& course) : course_(course), buffer_(size_t(course.settings.chunk)) {}
+  // `run` outlives it. The file stays.
+  explicit DataThread(BonnieRun& run) : run_(run), buffer_(size_t(run.settings.chunk)) {}
   SimTask run(SimContext& sim) override;
 
  private:
@@ -21,18 +21,18 @@ class DataThread final : public SimThread {
   Task bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk);
   Task block(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk);
 
-  Course& course_;
+  BonnieRun& run_;
   PageBuffer buffer_;
 };
 
 // Removes the big file if there is one.
 class BigFileRemover final : public SimThread {
  public:
-  explicit BigFileRemover(Course& course) : course_(course) {}
+  explicit BigFileRemover(BonnieRun& run) : run_(run) {}
   SimTask run(SimContext& sim) override;
 
  private:
-  Course& course_;
+  BonnieRun& run_;
 };
 
 }  // namespace fsr::bonnie

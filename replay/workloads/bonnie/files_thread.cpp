@@ -12,7 +12,7 @@
 namespace fsr::bonnie {
 
 Task FilesThread::create(SmallFiles& files, NamedFile& file) {
-  const Settings& s = course_.settings;
+  const Settings& s = run_.settings;
   file.made = true;
   if (s.largest < 0 && file.number > 0) {
     if (s.largest == kSymlinks) co_return co_await files.symlink(files_[0].name, file.directory, file.name, &file.object);
@@ -20,13 +20,13 @@ Task FilesThread::create(SmallFiles& files, NamedFile& file) {
     co_return co_await files.link(file.object, file.directory, file.name);
   }
   int64_t size = std::max<int64_t>(s.largest, 0);
-  if (s.largest > s.smallest) size = s.smallest + course_.numbers.draw() % (s.largest - s.smallest + 1);
+  if (s.largest > s.smallest) size = s.smallest + run_.numbers.draw() % (s.largest - s.smallest + 1);
   const bool by_name = size == 0 && s.largest >= 0 && !s.syncs;
   co_return co_await files.create(file.directory, file.name, size, by_name ? nullptr : &file.object);
 }
 
 Task FilesThread::create_all(SimContext& sim, SmallFiles& files, Phase phase) {
-  files_ = make_names(course_.numbers, course_.settings.file_count(), course_.settings.directories, phase == kCreateRandom);
+  files_ = make_names(run_.numbers, run_.settings.file_count(), run_.settings.directories, phase == kCreateRandom);
   files.enter(phase);
   if (int error = co_await files.make_directories()) co_return error;
   Meter meter(sim.now());
@@ -37,7 +37,7 @@ Task FilesThread::create_all(SimContext& sim, SmallFiles& files, Phase phase) {
     from = meter.step(from, sim.now());
   }
   if (int error = co_await files.sync_everything()) co_return error;
-  course_.end(phase, meter.stop(sim.now()));
+  run_.end(phase, meter.stop(sim.now()));
   co_return 0;
 }
 
@@ -83,20 +83,20 @@ Task FilesThread::each_listed(SimContext& sim, SmallFiles& files, Phase phase, A
       if (int error = co_await files.remove_directory(i)) co_return error;
   }
   if (found != int64_t(files_.size())) {
-    course_.wrong(fmt::format("Expected {} files but only got {}", files_.size(), found));
+    run_.wrong(fmt::format("Expected {} files but only got {}", files_.size(), found));
     co_return EIO;
   }
   if (act == Act::remove) {
     if (int error = co_await files.remove_top()) co_return error;
     if (int error = co_await files.sync_everything()) co_return error;
   }
-  course_.end(phase, meter.stop(sim.now()));
+  run_.end(phase, meter.stop(sim.now()));
   co_return 0;
 }
 
 Task FilesThread::each_named(SimContext& sim, SmallFiles& files, Phase phase, Act act) {
   files.enter(phase);
-  shuffle(course_.numbers, files_);
+  shuffle(run_.numbers, files_);
   Meter meter(sim.now());
   int64_t from = sim.now();
   for (NamedFile& file : files_) {
@@ -110,7 +110,7 @@ Task FilesThread::each_named(SimContext& sim, SmallFiles& files, Phase phase, Ac
     if (int error = co_await files.remove_top()) co_return error;
     if (int error = co_await files.sync_everything()) co_return error;
   }
-  course_.end(phase, meter.stop(sim.now()));
+  run_.end(phase, meter.stop(sim.now()));
   co_return 0;
 }
 
@@ -122,11 +122,11 @@ Task FilesThread::each(SimContext& sim, SmallFiles& files, Phase phase, Act act,
 Task FilesThread::round(SimContext& sim, SmallFiles& files, bool random) {
   const Phase create = random ? kCreateRandom : kCreateSequential, look = random ? kStatRandom : kStatSequential;
   const Phase remove = random ? kDeleteRandom : kDeleteSequential;
-  if (int error = co_await course_.begin(sim, create)) co_return error;
+  if (int error = co_await run_.begin(sim, create)) co_return error;
   if (int error = co_await create_all(sim, files, create)) co_return error;
-  if (int error = co_await course_.begin(sim, look)) co_return error;
+  if (int error = co_await run_.begin(sim, look)) co_return error;
   if (int error = co_await each(sim, files, look, Act::look, random)) co_return error;
-  if (int error = co_await course_.begin(sim, remove)) co_return error;
+  if (int error = co_await run_.begin(sim, remove)) co_return error;
   co_return co_await each(sim, files, remove, Act::remove, random);
 }
 
@@ -141,13 +141,12 @@ Task FilesThread::clean_up(SmallFiles& files) {
 }
 
 SimTask FilesThread::run(SimContext& sim) {
-  SmallFiles files(course_, sim);
+  SmallFiles files(run_, sim);
   int error = co_await round(sim, files, false);
   if (error == 0) error = co_await round(sim, files, true);
   if (error == 0 || !files.exist()) co_return;
-  course_.cleans_up();
-  if (int in_vain = co_await clean_up(files))
-    course_.left = fmt::format("can't remove all of {}: {}", course_.name, strerror(in_vain));
+  run_.cleans_up();
+  if (int in_vain = co_await clean_up(files)) run_.left = fmt::format("can't remove all of {}: {}", run_.name, strerror(in_vain));
 }
 
 }  // namespace fsr::bonnie

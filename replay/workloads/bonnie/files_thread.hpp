@@ -9,7 +9,7 @@
 #include "base/task.hpp"
 #include "op.hpp"
 #include "threads/sim_thread.hpp"
-#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/bonnie_run.hpp"
 #include "workloads/bonnie/file_names.hpp"
 #include "workloads/bonnie/meter.hpp"
 #include "workloads/bonnie/small_files.hpp"
@@ -18,12 +18,12 @@ namespace fsr::bonnie {
 
 class FilesThread final : public SimThread {
  public:
-  // `course` outlives it.
-  explicit FilesThread(Course& course) : course_(course) {}
+  // `run` outlives it.
+  explicit FilesThread(BonnieRun& run) : run_(run) {}
   SimTask run(SimContext& sim) override;
 
  private:
-  // Every Task yields 0 or an errno, which the course then knows of.
+  // Every Task yields 0 or an errno, which the run then knows of.
   Task round(SimContext& sim, SmallFiles& files, bool random);
   Task create_all(SimContext& sim, SmallFiles& files, Phase phase);
   Task create(SmallFiles& files, NamedFile& file);
@@ -38,7 +38,7 @@ class FilesThread final : public SimThread {
   // The file that a listing names; nullptr: it was not made here.
   NamedFile* file_of(const std::string& name);
 
-  Course& course_;
+  BonnieRun& run_;
   std::vector<NamedFile> files_;
 };
 

@@ -56,37 +56,38 @@ std::string latency(const Measured& measured) {
 
 int cpu_percent(const Measured& measured) { return int(measured.cpu / measured.elapsed * 100); }
 
-std::string table_columns(const Sheet& sheet, Phase first, Phase last, std::string (*shown)(Phase, double)) {
+std::string table_columns(const ResultHeader& header, Phase first, Phase last, std::string (*shown)(Phase, double)) {
   std::string text;
   for (Phase phase = first; phase <= last; phase = Phase(phase + 1)) {
-    const Measured& m = sheet.results[phase];
+    const Measured& m = header.results[phase];
     if (m.elapsed == 0)
       text += fmt::format("{:10}", "");
     else if (m.elapsed < kTooShort)
       text += " +++++ +++";
     else
-      text += fmt::format(" {} {:3}", shown(phase, rate(sheet, phase)), cpu_percent(m));
+      text += fmt::format(" {} {:3}", shown(phase, rate(header, phase)), cpu_percent(m));
   }
   return text;
 }
 
-std::string csv_columns(const Sheet& sheet, Phase first, Phase last) {
+std::string csv_columns(const ResultHeader& header, Phase first, Phase last) {
   std::string text;
   for (Phase phase = first; phase <= last; phase = Phase(phase + 1)) {
-    const Measured& m = sheet.results[phase];
+    const Measured& m = header.results[phase];
     if (m.elapsed == 0)
       text += ",,";
     else if (m.elapsed < kTooShort)
       text += ",+++++,+++";
     else
-      text += fmt::format(",{},{}", long_rate(phase, rate(sheet, phase)), cpu_percent(m));
+      text += fmt::format(",{},{}", long_rate(phase, rate(header, phase)), cpu_percent(m));
   }
   return text;
 }
 
-std::string latencies(const Sheet& sheet, Phase first, Phase last) {
+std::string latencies(const ResultHeader& header, Phase first, Phase last) {
   std::string text = "Latency          ";
-  for (Phase phase = first; phase <= last; phase = Phase(phase + 1)) text += fmt::format(" {:>9}", latency(sheet.results[phase]));
+  for (Phase phase = first; phase <= last; phase = Phase(phase + 1))
+    text += fmt::format(" {:>9}", latency(header.results[phase]));
   return text + "\n";
 }
 
@@ -130,20 +131,20 @@ const char* const kCsvHeader =
     "ran_del_cpu,putc_latency,put_block_latency,rewrite_latency,getc_latency,get_block_latency,seeks_latency,seq_create_latency,"
     "seq_stat_latency,seq_del_latency,ran_create_latency,ran_stat_latency,ran_del_latency";
 
-double rate(const Sheet& sheet, Phase phase) {
-  const Settings& s = sheet.settings;
-  const double elapsed = sheet.results[phase].elapsed;
+double rate(const ResultHeader& header, Phase phase) {
+  const Settings& s = header.settings;
+  const double elapsed = header.results[phase].elapsed;
   if (elapsed == 0) return 0;
-  if (phase == kSeeks) return double(s.seeks) * sheet.copies / elapsed;
-  if (phase > kSeeks) return double(s.file_count()) * sheet.copies / elapsed;
+  if (phase == kSeeks) return double(s.seeks) * header.copies / elapsed;
+  if (phase > kSeeks) return double(s.file_count()) * header.copies / elapsed;
   const bool bytes = phase == kByteWrite || phase == kByteRead;
-  return double(bytes ? std::min(s.bytes_size, s.size) : s.size) * 1024 * sheet.copies / elapsed;
+  return double(bytes ? std::min(s.bytes_size, s.size) : s.size) * 1024 * header.copies / elapsed;
 }
 
 const char* unit(Phase phase) { return phase < kSeeks ? "KiB/s" : phase == kSeeks ? "seeks/s" : "files/s"; }
 
-std::string table(const Sheet& sheet) {
-  const Settings& s = sheet.settings;
+std::string table(const ResultHeader& header) {
+  const Settings& s = header.settings;
   std::string text;
   if (s.size > 0) {
     text += fmt::format("Version {:>5}       {}{:20}{}Name:Size etc       {}", kVersion, kDataGroups, "", kDataTests, kPerSecond);
@@ -151,25 +152,25 @@ std::string table(const Sheet& sheet) {
                                    unless(s.seeks, kUsualSeeks, std::to_string(s.seeks)),
                                    unless(s.seekers, kUsualSeekers, std::to_string(s.seekers)));
     what.erase(what.find_last_not_of(':') + 1);
-    text += name_column(sheet.machine, what) + table_columns(sheet, kByteWrite, kSeeks, short_rate) + "\n";
-    text += latencies(sheet, kByteWrite, kSeeks);
+    text += name_column(header.machine, what) + table_columns(header, kByteWrite, kSeeks, short_rate) + "\n";
+    text += latencies(header, kByteWrite, kSeeks);
   }
   if (s.files > 0) {
-    text += fmt::format("Version {:>5}       {}{:19.19} {}{}{}", kVersion, kFileGroups, sheet.machine, kFileTests,
+    text += fmt::format("Version {:>5}       {}{:19.19} {}{}{}", kVersion, kFileGroups, header.machine, kFileTests,
                         files_heading(s), kPerSecond);
-    text += fmt::format("{:>19}", files_name(s)) + table_columns(sheet, kCreateSequential, kDeleteRandom, short_rate) + "\n";
-    text += latencies(sheet, kCreateSequential, kDeleteRandom);
+    text += fmt::format("{:>19}", files_name(s)) + table_columns(header, kCreateSequential, kDeleteRandom, short_rate) + "\n";
+    text += latencies(header, kCreateSequential, kDeleteRandom);
   }
   return text;
 }
 
-std::string csv(const Sheet& sheet) {
-  const Settings& s = sheet.settings;
-  std::string text = fmt::format("{},{},{},{},{}", kFormat, kVersion, sheet.machine, sheet.copies, sheet.seed);
+std::string csv(const ResultHeader& header) {
+  const Settings& s = header.settings;
+  std::string text = fmt::format("{},{},{},{},{}", kFormat, kVersion, header.machine, header.copies, header.seed);
   if (s.size > 0)
     text += fmt::format(",{},{},{},{}", sized(s.size, "MG"), unless(s.chunk, kUsualChunk, sized(s.chunk, " km")), s.seeks,
                         s.seekers) +
-            csv_columns(sheet, kByteWrite, kSeeks);
+            csv_columns(header, kByteWrite, kSeeks);
   else
     text += ",,,," + std::string(12, ',');
   if (s.files > 0) {
@@ -182,56 +183,56 @@ std::string csv(const Sheet& sheet) {
     // In this order, whatever the header says.
     text += fmt::format(",{},{}", unless(s.file_chunk, kUsualChunk, sized(s.file_chunk, " km")),
                         unless(s.directories, 1, std::to_string(s.directories)));
-    text += csv_columns(sheet, kCreateSequential, kDeleteRandom);
+    text += csv_columns(header, kCreateSequential, kDeleteRandom);
   } else {
     text += std::string(17, ',');
   }
-  for (const Measured& measured : sheet.results) text += "," + latency(measured);
+  for (const Measured& measured : header.results) text += "," + latency(measured);
   return text + "\n";
 }
 
-std::string table_103(const Sheet& sheet) {
-  const Settings& s = sheet.settings;
+std::string table_103(const ResultHeader& header) {
+  const Settings& s = header.settings;
   std::string text;
   if (s.size > 0) {
     text += fmt::format(
         "Version {:>5}       {}{:20}{}Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP\n", "1.03",
         kDataGroups, "", kDataTests);
     const std::string what = sized(s.size, "MG") + unless(s.chunk, kUsualChunk, ":" + sized(s.chunk, " km"));
-    text += name_column(sheet.machine, what);
-    text += table_columns(sheet, kByteWrite, kSeeks,
+    text += name_column(header.machine, what);
+    text += table_columns(header, kByteWrite, kSeeks,
                           [](Phase phase, double rate) { return fmt::format("{:>5}", long_rate(phase, rate)); });
     text += "\n";
   }
   if (s.files > 0) {
     text += fmt::format("{:20}{}{:20}{}{}{}", "", kFileGroups, "", kFileTests, files_heading(s), kPerSecond);
-    text += fmt::format("{:>19}", files_name(s)) + table_columns(sheet, kCreateSequential, kDeleteRandom, short_rate) + "\n";
+    text += fmt::format("{:>19}", files_name(s)) + table_columns(header, kCreateSequential, kDeleteRandom, short_rate) + "\n";
   }
   return text;
 }
 
-std::string csv_103(const Sheet& sheet) {
-  const Settings& s = sheet.settings;
-  std::string text = sheet.machine + ",";
+std::string csv_103(const ResultHeader& header) {
+  const Settings& s = header.settings;
+  std::string text = header.machine + ",";
   if (s.size > 0) text += sized(s.size, "MG") + unless(s.chunk, kUsualChunk, ":" + sized(s.chunk, " km"));
-  text += csv_columns(sheet, kByteWrite, kSeeks) + ",";
+  text += csv_columns(header, kByteWrite, kSeeks) + ",";
   if (s.files > 0) text += files_name(s);
-  return text + csv_columns(sheet, kCreateSequential, kDeleteRandom) + "\n";
+  return text + csv_columns(header, kCreateSequential, kDeleteRandom) + "\n";
 }
 
-nlohmann::json json(const Sheet& sheet) {
+nlohmann::json json(const ResultHeader& header) {
   nlohmann::json rows = nlohmann::json::array();
   for (unsigned i = 0; i < kPhases; ++i) {
-    const Measured& m = sheet.results[i];
+    const Measured& m = header.results[i];
     if (m.elapsed == 0) continue;
     rows.push_back({{"name", kPhaseKeys[i]},
                     {"unit", unit(Phase(i))},
-                    {"rate", rate(sheet, Phase(i))},
+                    {"rate", rate(header, Phase(i))},
                     {"seconds", m.elapsed},
                     {"cpu_seconds", m.cpu},
                     {"longest_ms", m.latency * 1e3}});
   }
-  return {{"program", "bonnie"}, {"machine", sheet.machine}, {"seed", sheet.seed}, {"rows", rows}};
+  return {{"program", "bonnie"}, {"machine", header.machine}, {"seed", header.seed}, {"rows", rows}};
 }
 
 }  // namespace fsr::bonnie

@@ -10,7 +10,7 @@
 
 namespace fsr::bonnie {
 
-struct Sheet {
+struct ResultHeader {
   const Settings& settings;
   const Results& results;
   std::string machine;
@@ -19,18 +19,18 @@ struct Sheet {
 };
 
 // Whole lines. Tests that were not run to their end are blank; what took less than half a second is "+++++".
-std::string table(const Sheet& sheet);
-std::string csv(const Sheet& sheet);
+std::string table(const ResultHeader& header);
+std::string csv(const ResultHeader& header);
 extern const char* const kCsvHeader;  // without the two fields that version 2.00a leaves out of its own
 
-std::string table_103(const Sheet& sheet);
-std::string csv_103(const Sheet& sheet);
+std::string table_103(const ResultHeader& header);
+std::string csv_103(const ResultHeader& header);
 
 // All numbers, also of short tests.
-nlohmann::json json(const Sheet& sheet);
+nlohmann::json json(const ResultHeader& header);
 
 // Rate of a test of all copies: KiB, seeks or files per second. 0: the test was not completed.
-double rate(const Sheet& sheet, Phase phase);
+double rate(const ResultHeader& header, Phase phase);
 const char* unit(Phase phase);
 
 }  // namespace fsr::bonnie

@@ -8,11 +8,9 @@
 
 namespace fsr::bonnie {
 
-Tickets::Tickets(Course& course)
-    : chunks_(uint64_t(course.settings.chunks())),
-      numbers_(size_t(course.settings.seeks)),
-      start_(unsigned(course.settings.seekers)) {
-  for (int32_t& number : numbers_) number = course.numbers.draw();
+Tickets::Tickets(BonnieRun& run)
+    : chunks_(uint64_t(run.settings.chunks())), numbers_(size_t(run.settings.seeks)), start_(unsigned(run.settings.seekers)) {
+  for (int32_t& number : numbers_) number = run.numbers.draw();
 }
 
 bool Tickets::take(Ticket* ticket) {
@@ -48,19 +46,19 @@ Task SeekThread::seek(SimContext& sim, BigFile& file, Ticket ticket) {
   const Op op = file.writing(offset, length);
   const Outcome& outcome = co_await sim.perform(op, kUncounted, {.payload = {buffer_.data(), length}});
   if (int error = file.judge(kSeeks, op, outcome)) co_return error;
-  if (!course_.settings.syncs) co_return 0;
+  if (!run_.settings.syncs) co_return 0;
   co_return co_await file.sync(kSeeks);
 }
 
 SimTask SeekThread::run(SimContext& sim) {
-  BigFile file(course_, sim);
+  BigFile file(run_, sim);
   int error = co_await file.open(kSeeks);
   if (error) {
     tickets_.none_left();
     co_await sim.arrive(tickets_.start());
     co_return;
   }
-  if (first_ && co_await course_.begin(sim, kSeeks)) tickets_.none_left();
+  if (first_ && co_await run_.begin(sim, kSeeks)) tickets_.none_left();
   co_await sim.arrive(tickets_.start());
   tickets_.began(sim.now());
   int64_t longest = 0;
@@ -72,7 +70,7 @@ SimTask SeekThread::run(SimContext& sim) {
   if (error) tickets_.none_left();
   co_await file.sync_and_close(kSeeks);
   tickets_.ended(sim.now(), longest);
-  if (course_.say) course_.say("done...");
+  if (run_.say) run_.say("done...");
 }
 
 }  // namespace fsr::bonnie

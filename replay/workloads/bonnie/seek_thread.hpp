@@ -13,7 +13,7 @@
 #include "threads/barrier.hpp"
 #include "threads/sim_thread.hpp"
 #include "workloads/bonnie/big_file.hpp"
-#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/bonnie_run.hpp"
 
 namespace fsr::bonnie {
 
@@ -25,7 +25,7 @@ struct Ticket {
 // State that the seekers of a run share. Thread-safe.
 class Tickets {
  public:
-  explicit Tickets(Course& course);
+  explicit Tickets(BonnieRun& run);
   bool take(Ticket* ticket);  // false: there are no more
   void none_left() { next_ = numbers_.size(); }
   Barrier& start() { return start_; }
@@ -48,14 +48,14 @@ class Tickets {
 class SeekThread final : public SimThread {
  public:
   // Both outlive it. `first`: it begins the test for all.
-  SeekThread(Course& course, Tickets& tickets, bool first)
-      : course_(course), tickets_(tickets), first_(first), buffer_(size_t(course.settings.chunk)) {}
+  SeekThread(BonnieRun& run, Tickets& tickets, bool first)
+      : run_(run), tickets_(tickets), first_(first), buffer_(size_t(run.settings.chunk)) {}
   SimTask run(SimContext& sim) override;
 
  private:
   Task seek(SimContext& sim, BigFile& file, Ticket ticket);
 
-  Course& course_;
+  BonnieRun& run_;
   Tickets& tickets_;
   const bool first_;
   PageBuffer buffer_;

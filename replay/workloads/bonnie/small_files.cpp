@@ -14,11 +14,11 @@
 namespace fsr::bonnie {
 
 int SmallFiles::fail(const char* what, const std::string& name, int error) {
-  return course_.fail(phase_, fmt::format("can't {} {}", what, name), error);
+  return run_.fail(phase_, fmt::format("can't {} {}", what, name), error);
 }
 
 Task SmallFiles::make_directory(ObjectId parent, const std::string& name, ObjectId* made) {
-  const Op op{.kind = OpKind::mkdir, .mode = 0700 & ~course_.umask, .object = sim_.new_object(), .parent = parent, .name = name};
+  const Op op{.kind = OpKind::mkdir, .mode = 0700 & ~run_.umask, .object = sim_.new_object(), .parent = parent, .name = name};
   if (int error = (co_await sim_.perform(op)).error) co_return fail("make directory", name, error);
   *made = op.object;
   co_return 0;
@@ -40,16 +40,16 @@ Task SmallFiles::close_directory(ObjectId directory, HandleId* handle) {
 }
 
 Task SmallFiles::make_directories() {
-  if (int error = co_await make_directory(kRootObject, course_.name, &top_)) co_return error;
-  const int64_t count = course_.settings.directories;
-  if (count == 1) directories_.push_back({.name = course_.name, .object = top_});
+  if (int error = co_await make_directory(kRootObject, run_.name, &top_)) co_return error;
+  const int64_t count = run_.settings.directories;
+  if (count == 1) directories_.push_back({.name = run_.name, .object = top_});
   for (int64_t i = 0; count > 1 && i < count; ++i) {
     Directory directory{.name = fmt::format("{:05}", i)};
     if (int error = co_await make_directory(top_, directory.name, &directory.object)) co_return error;
     directories_.push_back(directory);
   }
   for (Directory& directory : directories_)
-    if (course_.settings.syncs)
+    if (run_.settings.syncs)
       if (int error = co_await open_directory(directory.object, &directory.to_sync)) co_return error;
   co_return 0;
 }
@@ -66,8 +66,8 @@ Task SmallFiles::remove_directory(unsigned number) {
 }
 
 Task SmallFiles::remove_top() {
-  const Op op{.kind = OpKind::rmdir, .object = top_, .parent = kRootObject, .name = course_.name};
-  if (int error = (co_await sim_.perform(op)).error) co_return fail("remove directory", course_.name, error);
+  const Op op{.kind = OpKind::rmdir, .object = top_, .parent = kRootObject, .name = run_.name};
+  if (int error = (co_await sim_.perform(op)).error) co_return fail("remove directory", run_.name, error);
   top_ = kNoObject;
   directories_.clear();
   co_return 0;
@@ -81,7 +81,7 @@ Task SmallFiles::sync_everything() {
 }
 
 Task SmallFiles::sync_directory(unsigned directory) {
-  if (!course_.settings.syncs) co_return 0;
+  if (!run_.settings.syncs) co_return 0;
   const Directory& d = directories_[directory];
   const Op op{.kind = OpKind::fsyncdir, .object = d.object, .handle = d.to_sync};
   const int error = (co_await sim_.perform(op)).error;
@@ -90,7 +90,7 @@ Task SmallFiles::sync_directory(unsigned directory) {
 
 Task SmallFiles::create(unsigned directory, const std::string& name, int64_t size, ObjectId* made) {
   Op op{.kind = OpKind::create,
-        .mode = 0600 & ~course_.umask,
+        .mode = 0600 & ~run_.umask,
         .open_flags = O_CREAT | O_EXCL | O_WRONLY,
         .object = made ? sim_.new_object() : kNoObject,
         .parent = directories_[directory].object,
@@ -105,7 +105,7 @@ Task SmallFiles::create(unsigned directory, const std::string& name, int64_t siz
     const Outcome& outcome = co_await sim_.perform(write, kUncounted, {.payload = {buffer_.data(), length}});
     error = outcome.error ? outcome.error : outcome.result != length ? ENOSPC : 0;
   }
-  if (error == 0 && course_.settings.syncs) {
+  if (error == 0 && run_.settings.syncs) {
     const Op sync{.kind = OpKind::fsync, .object = op.object, .handle = op.handle};
     error = (co_await sim_.perform(sync)).error;
     if (error == 0) error = co_await sync_directory(directory);

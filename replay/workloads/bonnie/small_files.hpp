@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A directory of small files, perhaps spread over subdirectories, and what bonnie++ does to one of them at a time.
 //
-// Every Task yields 0 or an errno, which the course then knows of. One sim uses it.
+// Every Task yields 0 or an errno, which the run then knows of. One sim uses it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 #include "base/page_buffer.hpp"
 #include "base/task.hpp"
 #include "op.hpp"
-#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/bonnie_run.hpp"
 
 namespace fsr {
 class SimContext;
@@ -20,7 +20,7 @@ namespace fsr::bonnie {
 
 class SmallFiles {
  public:
-  SmallFiles(Course& course, SimContext& sim) : course_(course), sim_(sim), buffer_(size_t(course.settings.file_chunk)) {}
+  SmallFiles(BonnieRun& run, SimContext& sim) : run_(run), sim_(sim), buffer_(size_t(run.settings.file_chunk)) {}
 
   void enter(Phase phase) { phase_ = phase; }  // for messages
   unsigned directories() const { return unsigned(directories_.size()); }
@@ -60,7 +60,7 @@ class SmallFiles {
   Task read(const std::string& name, ObjectId object, uint64_t size);
   int fail(const char* what, const std::string& name, int error);
 
-  Course& course_;
+  BonnieRun& run_;
   SimContext& sim_;
   PageBuffer buffer_;  // zeros
   Phase phase_ = kCreateSequential;

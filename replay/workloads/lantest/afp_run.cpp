@@ -9,11 +9,11 @@
 namespace fsr::lantest {
 
 AfpRun::AfpRun(afp::Commands& commands, const Settings& settings, unsigned session, const std::atomic<int>& stop,
-               const ServerCalls* calls, CommonStart* common, Told told, AfpTests::Trace trace)
+               const ServerCalls* calls, CommonStart* common, ReportTest report, AfpTests::Trace trace)
     : commands_(commands),
       settings_(settings),
       common_(common),
-      told_(std::move(told)),
+      report_(std::move(report)),
       watch_(*commands.settings().clock, CLOCK_THREAD_CPUTIME_ID, calls, common),
       tests_(commands, settings, session, watch_, stop, std::move(trace)) {
   results_.counts_calls = calls != nullptr;
@@ -29,7 +29,7 @@ Task AfpRun::iterate(unsigned iteration) {
       if (!error) {
         results_.runs[test].push_back(watch_.measured());
         for (const auto& [command, times] : tests_.take_times()) results_.commands[test][afp::command_name(command)].merge(times);
-        told_(iteration, test, results_.runs[test].back().measures);
+        report_(iteration, test, results_.runs[test].back().measures);
       }
     }
     if (!error) error = co_await tests_.clean_behind(Test(test));

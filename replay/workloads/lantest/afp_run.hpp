@@ -12,12 +12,12 @@ namespace fsr::lantest {
 class AfpRun {
  public:
   // Called at the end of each test; iterations count from 1.
-  using Told = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
+  using ReportTest = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
 
   // `session` as for test_directory(). `common`: where the sessions meet before the measured part of each test, if there are
   // several.
   AfpRun(afp::Commands& commands, const Settings& settings, unsigned session, const std::atomic<int>& stop,
-         const ServerCalls* calls, CommonStart* common, Told told, AfpTests::Trace trace);
+         const ServerCalls* calls, CommonStart* common, ReportTest report, AfpTests::Trace trace);
   // False: a test, or the making or removing of the test directory, failed or was interrupted.
   bool run();
 
@@ -36,7 +36,7 @@ class AfpRun {
   afp::Commands& commands_;
   const Settings& settings_;
   CommonStart* const common_;
-  const Told told_;
+  const ReportTest report_;
   Stopwatch watch_;
   AfpTests tests_;
   Results results_;

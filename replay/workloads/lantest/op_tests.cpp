@@ -18,10 +18,10 @@ constexpr uint64_t kRequest = 8 << 20;  // bytes
 
 }  // namespace
 
-OpTests::OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, CommonStart* common, Told told)
+OpTests::OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, CommonStart* common, ReportTest report)
     : settings_(settings),
       start_(start),
-      told_(std::move(told)),
+      report_(std::move(report)),
       watch_(clock, CLOCK_PROCESS_CPUTIME_ID, nullptr, common),
       name_(test_directory(session)),
       zeros_(kRequest) {}
@@ -45,7 +45,7 @@ Task OpTests::run_all(SimContext& sim) {
         results_.runs[test].push_back(watch_.measured());
         for (const auto& [kind, times] : times_) results_.commands[test][op_name(kind)].merge(times);
         times_.clear();
-        told_(iteration, test, watch_.measured().measures);
+        report_(iteration, test, watch_.measured().measures);
       }
       if (test == kReadBig && big_ != kNoObject) error = co_await remove(sim, std::exchange(big_, kNoObject));
       while (test == kDelete && !files_.empty() && !error) {

@@ -20,11 +20,11 @@ namespace fsr::lantest {
 class OpTests final : public SimThread {
  public:
   // At the end of each test, on the thread of the stage's worker; iterations count from 1.
-  using Told = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
+  using ReportTest = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
 
   // `session` as for test_directory(). `start`: where several sessions meet before the measured part of each test. `common`:
   // where one that has its worker for itself does.
-  OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, CommonStart* common, Told told);
+  OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, CommonStart* common, ReportTest report);
   SimTask run(SimContext& sim) override;
 
   const Results& results() const { return results_; }
@@ -74,7 +74,7 @@ class OpTests final : public SimThread {
 
   const Settings& settings_;
   Barrier* const start_;
-  const Told told_;
+  const ReportTest report_;
   Stopwatch watch_;
   const std::string name_;
   const Zeros zeros_;

@@ -26,7 +26,7 @@ void Nfstest::take_reads(StageReport* report) {
   report->wire_reads = wire_reads_ - before;
 }
 
-StageReport Nfstest::play(RankWork& work, WorkThread::Stage stage, const std::atomic<int>* stop) {
+StageReport Nfstest::run_stage(RankWork& work, WorkThread::Stage stage, const std::atomic<int>* stop) {
   std::vector<SimThreadSpec> parts;
   parts.push_back({std::make_unique<WorkThread>(work, stage), 0, 0});
   RunnerOptions options;
@@ -49,7 +49,7 @@ StageReport Nfstest::play(RankWork& work, WorkThread::Stage stage, const std::at
   left_ = left_ || measured.abandoned != 0;
   if (lost) throw *lost;
   StageReport report = work.take_report();
-  report.interrupted = stop && stop->load() != 0;  // the stage looks too seldom for short plays
+  report.interrupted = stop && stop->load() != 0;  // the stage looks too seldom for short runs
   report.counts = std::move(measured.counts);
   return report;
 }
@@ -70,7 +70,7 @@ bool Nfstest::judge(const StageResult& result) {
 bool Nfstest::perform(RankWork& work, StageResult result, const Listener& listener) {
   cluster_.barrier();
   const int64_t from = clock_.now();
-  StageReport mine = play(work, result.writes ? &RankWork::write : &RankWork::read, &stop_);
+  StageReport mine = run_stage(work, result.writes ? &RankWork::write : &RankWork::read, &stop_);
   cluster_.gather("");
   result.seconds = double(std::max<int64_t>(clock_.now() - from, 1)) / 1e9;
   take_reads(&mine);
@@ -97,10 +97,10 @@ void Nfstest::clean_up(RankWork& work) {
   if (left_) {
     mine.error = "what was under way did not end: files nfstest.* may be left behind";
   } else {
-    mine = play(work, &RankWork::remove, nullptr);
+    mine = run_stage(work, &RankWork::remove, nullptr);
     if (lost_ >= 0 && cluster_.root()) {
       work.set_lost(unsigned(lost_));
-      play(work, &RankWork::remove_lost, nullptr);
+      run_stage(work, &RankWork::remove_lost, nullptr);
     }
   }
   if (lost_ >= 0) return;
@@ -109,8 +109,8 @@ void Nfstest::clean_up(RankWork& work) {
     if (!errors[rank].empty()) note_failure(rank, errors[rank]);
 }
 
-Ending Nfstest::run(const std::vector<uint64_t>& sizes, const Role& role, const Listener& listener) {
-  Role own = role;
+Ending Nfstest::run(const std::vector<uint64_t>& sizes, const RankRole& role, const Listener& listener) {
+  RankRole own = role;
   own.overdue = [this] { return cluster_.overdue(); };
   RankWork work(settings_, own);
   const int64_t from = clock_.now();

@@ -51,13 +51,13 @@ class Nfstest {
       : cluster_(cluster), runner_(stage), target_(target), clock_(clock), settings_(settings), stop_(stop) {}
 
   // Once, on all ranks; the ending is of use on the root. `sizes`: of files, units. The files are removed in any case.
-  Ending run(const std::vector<uint64_t>& sizes, const Role& role, const Listener& listener);
+  Ending run(const std::vector<uint64_t>& sizes, const RankRole& role, const Listener& listener);
 
  private:
   void take_turns(RankWork& work, const std::vector<uint64_t>& sizes, const Listener& listener);
   bool perform(RankWork& work, StageResult result, const Listener& listener);
   bool judge(const StageResult& result);
-  StageReport play(RankWork& work, WorkThread::Stage stage, const std::atomic<int>* stop);
+  StageReport run_stage(RankWork& work, WorkThread::Stage stage, const std::atomic<int>* stop);
   void clean_up(RankWork& work);
   void take_reads(StageReport* report);
   void note_failure(unsigned rank, const std::string& what);

@@ -45,7 +45,7 @@ unsigned reader_shift(const std::vector<std::string>& hosts) {
   return best;
 }
 
-RankWork::RankWork(const Settings& settings, const Role& role) : settings_(settings), role_(role) {}
+RankWork::RankWork(const Settings& settings, const RankRole& role) : settings_(settings), role_(role) {}
 
 void RankWork::set_size(uint64_t units) {
   size_ = units * settings_.unit_bytes();

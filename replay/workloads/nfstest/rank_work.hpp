@@ -28,7 +28,7 @@ unsigned writer_for(unsigned rank, uint64_t file, unsigned ranks, unsigned shift
 // difference.
 unsigned reader_shift(const std::vector<std::string>& hosts);
 
-struct Role {
+struct RankRole {
   unsigned rank = 0, ranks = 1;
   unsigned shift = 1;
   bool sync = false;                   // fsync before each written file is closed
@@ -39,7 +39,7 @@ struct Role {
 class RankWork {
  public:
   // `settings` outlives it.
-  RankWork(const Settings& settings, const Role& role);
+  RankWork(const Settings& settings, const RankRole& role);
 
   void set_size(uint64_t units);  // of the files, for the stages that follow
   Task write(SimContext& sim);
@@ -71,7 +71,7 @@ class RankWork {
   int fail(const char* what, const Stream& stream, int error);
 
   const Settings& settings_;
-  const Role role_;
+  const RankRole role_;
   uint64_t size_ = 0, buffer_size_ = 0;                        // bytes
   PageBuffer buffer_;                                          // of the rank's byte
   std::map<std::pair<unsigned, uint64_t>, ObjectId> objects_;  // by writer and number

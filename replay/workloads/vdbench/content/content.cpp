@@ -56,7 +56,7 @@ Content::Content(const ContentSettings& s, const std::string& owner, uint64_t si
 
 uint64_t Content::seed_of(uint64_t number, bool begins, Random& once) const {
   if (sets_ == 0) return once.next();
-  const auto hot = std::find_if(hot_.begin(), hot_.end(), [&](const Hot& h) { return number < h.end; });
+  const auto hot = std::find_if(hot_.begin(), hot_.end(), [&](const HotSets& h) { return number < h.end; });
   uint64_t set = 0;
   if (hot != hot_.end()) {
     set = hot->first_set + number % hot->sets;

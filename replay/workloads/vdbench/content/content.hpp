@@ -42,10 +42,10 @@ class Content {
   const uint64_t unit_, owner_;
   uint64_t sets_ = 0;  // number of sets that are not hot; 0: all units are different
   double once_share_ = 1;
-  struct Hot {
+  struct HotSets {
     uint64_t end, first_set, sets;  // units up to there are of these
   };
-  std::vector<Hot> hot_;
+  std::vector<HotSets> hot_;
   const ContentSettings::Flips flips_;
   uint64_t units_ = 0;
   std::unique_ptr<std::atomic<bool>[]> flipped_;  // by unit; where sets flip

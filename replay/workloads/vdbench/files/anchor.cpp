@@ -37,7 +37,7 @@ void Anchor::validate(const FileSystem& settings, uint64_t unit) {
   };
 }
 
-size_t Anchor::begin_run(uint64_t seed, const FileSystem& settings, const Dealt& dealt) {
+size_t Anchor::begin_run(uint64_t seed, const FileSystem& settings, const RankSlice& dealt) {
   chosen_ = structure_.chosen_by(settings);
   const size_t left = chosen_.size();
   std::erase_if(chosen_, [&](uint32_t file) { return !dealt.has(file); });

@@ -15,7 +15,7 @@
 #include "workloads/random.hpp"
 #include "workloads/vdbench/files/file_row.hpp"
 #include "workloads/vdbench/files/structure.hpp"
-#include "workloads/vdbench/plan/dealt.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 #include "workloads/vdbench/validate/validator.hpp"
 
 namespace fsr::vdbench {
@@ -65,7 +65,7 @@ class Anchor {
 
   // A run begins: selections and cursors do too. It uses, of the files that totalsize= and workingsetsize= leave, those with the
   // numbers that were dealt. Returns how many they leave.
-  size_t begin_run(uint64_t seed, const FileSystem& settings, const Dealt& dealt);
+  size_t begin_run(uint64_t seed, const FileSystem& settings, const RankSlice& dealt);
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // files that the run uses
   // Assumes from now on that no file or directory exists.
   void forget();

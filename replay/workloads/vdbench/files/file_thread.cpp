@@ -47,7 +47,7 @@ SimTask FileThread::run(SimContext& sim) {
 Task FileThread::turn(SimContext& sim) {
   for (;;) {
     const int64_t now = sim.now() - sim.started();
-    const Pace::Turn turn = context_.run.pace.take(context_.number, now);
+    const Pace::StartSlot turn = context_.run.pace.take(context_.number, now);
     if (turn.at > now) co_await sim.until(sim.started() + turn.at);
     if (sim.ended()) co_return kOver;
     due_ = turn.planned ? sim.started() + turn.at : 0;

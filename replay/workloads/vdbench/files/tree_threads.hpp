@@ -23,11 +23,11 @@ class SurveyThread final : public SimThread {
  public:
   struct Shared {
     Anchor& anchor;
-    const Dealt files;
+    const RankSlice files;
     Barrier levels;
     std::atomic<uint64_t> next{0};
     std::atomic<int> error{0};  // the first errno but ENOENT
-    Shared(Anchor& a, const Dealt& f, unsigned threads) : anchor(a), files(f), levels(threads) {}
+    Shared(Anchor& a, const RankSlice& f, unsigned threads) : anchor(a), files(f), levels(threads) {}
   };
   explicit SurveyThread(Shared& shared) : shared_(shared) {}
   SimTask run(SimContext& sim) override;

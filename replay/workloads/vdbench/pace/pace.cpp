@@ -86,7 +86,7 @@ int64_t Pace::next(Workload& w) {
   }
 }
 
-Pace::Turn Pace::take(unsigned workload, int64_t now) {
+Pace::StartSlot Pace::take(unsigned workload, int64_t now) {
   Workload& w = *workloads_[workload];
   if (yields(w, now)) return {now + kLookAgain, false, false};
   if (w.rate > 0 || options_.rate > 0) {

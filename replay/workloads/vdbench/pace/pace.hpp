@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "workloads/arrivals.hpp"
-#include "workloads/vdbench/plan/dealt.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 
 namespace fsr::vdbench {
 
@@ -26,7 +26,7 @@ struct PaceShare {
   unsigned priority = 0;  // a workload begins nothing while one of a lower number has all threads at work and is behind
   // Number of its threads on all ranks; each start of the rate belongs to one of them.
   unsigned threads = 1;
-  Dealt dealt = {};
+  RankSlice dealt = {};
 };
 
 struct PaceOptions {
@@ -43,12 +43,12 @@ class Pace {
  public:
   Pace(const std::vector<PaceShare>& shares, const PaceOptions& options);
 
-  struct Turn {
+  struct StartSlot {
     int64_t at = 0;        // wait until then
     bool taken = false;    // and go on; else ask again
     bool planned = false;  // `at` is when it was to begin
   };
-  Turn take(unsigned workload, int64_t now);
+  StartSlot take(unsigned workload, int64_t now);
   // No thread of it goes on: the others need not wait for it.
   void leave(unsigned workload) { workloads_[workload]->gone = true; }
 
@@ -58,7 +58,7 @@ class Pace {
     double rate = 0;   // its own
     unsigned priority = 0;
     unsigned threads = 1;
-    Dealt dealt;
+    RankSlice dealt;
     uint64_t started = 0;  // by all ranks
     std::atomic<bool> gone{false};
     std::atomic<int64_t> latest{0};  // planned start that a thread took

@@ -35,7 +35,7 @@ Chart over_time(const char* title, const char* label, std::vector<ChartSeries> s
 
 void CurvesPage::begin(const RunRecord& record, const std::string&) {
   const PlannedRun& run = *record.run;
-  Drawn drawn{.title = run.loops == "None" ? run.name : run.name + " " + run.loops, .formats = run.formats};
+  RunCurves drawn{.title = run.loops == "None" ? run.name : run.name + " " + run.loops, .formats = run.formats};
   if (run.rate.kind == Rate::fixed && !run.formats && run.run->rate_steps.empty()) drawn.asked = run.rate.value;
   drawn.rates = {{"achieved", {}}};
   if (drawn.asked > 0) drawn.rates.push_back({"asked", {}});
@@ -59,7 +59,7 @@ void CurvesPage::interval(const RunRecord& record) {
 
 // `from`: seconds since the start of the run.
 void CurvesPage::close_column(double from) {
-  Drawn& drawn = runs_.back();
+  RunCurves& drawn = runs_.back();
   gathered_ = 0;
   drawn.rates[0].points.push_back({from, rate(column_, gathered_seconds_)});
   if (drawn.asked > 0) drawn.rates[1].points.push_back({from, drawn.asked});
@@ -69,7 +69,7 @@ void CurvesPage::close_column(double from) {
 }
 
 void CurvesPage::end(const RunRecord& record) {
-  Drawn& drawn = runs_.back();
+  RunCurves& drawn = runs_.back();
   if (gathered_) close_column(record.seconds - gathered_seconds_);
   // An area goes on to the point behind it.
   for (auto* group : {&drawn.rates, &drawn.responses})
@@ -89,7 +89,7 @@ void CurvesPage::finish() {
   t.headings.insert(t.headings.end(), {"max", "service, p99", "failed"});
   t.id = "run-table";
   std::vector<ChartSeries> by_rate = {{"p50", {}}, {"p99", {}}, {"p99.9", {}}};
-  for (const Drawn& drawn : runs_) {
+  for (const RunCurves& drawn : runs_) {
     const KindCounters& all = drawn.average;
     std::vector<HtmlPage::Cell> row = {drawn.title, drawn.asked > 0 ? per_second(drawn.asked) : "max",
                                        per_second(rate(all, drawn.seconds)),
@@ -117,7 +117,7 @@ void CurvesPage::finish() {
     page.chart(chart);
   }
   unsigned number = 0;
-  for (Drawn& drawn : runs_) {
+  for (RunCurves& drawn : runs_) {
     if (drawn.formats || drawn.average.count == 0) continue;
     page.section(fmt::format("run-{}", ++number), drawn.title);
     if (!drawn.limit.empty()) page.paragraph("The rate was not reached. Limit: " + drawn.limit + ".");

@@ -23,7 +23,7 @@ class CurvesPage final : public RunPage {
 
  private:
   // Runs that format have neither of the charts over time.
-  struct Drawn {
+  struct RunCurves {
     std::string title;
     bool formats = false;
     double asked = 0, seconds = 0;
@@ -34,7 +34,7 @@ class CurvesPage final : public RunPage {
   void close_column(double from);
 
   const std::string directory_;
-  std::vector<Drawn> runs_;
+  std::vector<RunCurves> runs_;
   // Several intervals of a long run make a column.
   unsigned at_once_ = 1, gathered_ = 0;
   double gathered_seconds_ = 0;

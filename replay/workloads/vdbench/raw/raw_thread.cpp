@@ -62,7 +62,7 @@ SimTask RawThread::run(SimContext& sim) {
   unsigned place = context_.storage.place;
   const Row reads = row_of(context_.number, Operation::read), writes = row_of(context_.number, Operation::write);
   while (!sim.ended()) {
-    const Pace::Turn turn = context_.pace.take(context_.number, sim.now() - sim.started());
+    const Pace::StartSlot turn = context_.pace.take(context_.number, sim.now() - sim.started());
     const int64_t at = sim.started() + turn.at;
     if (turn.planned || !turn.taken) co_await sim.until(at);
     if (sim.ended()) break;

@@ -44,19 +44,21 @@ FileRuns::FileRuns(const Definitions& definitions, Clock& clock, const std::atom
       umask_(current_umask()),
       runner_(clock) {}
 
-FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankMessages& messages) {
-  Cast cast;
+FileRuns::FileRunSetup FileRuns::setup(const PlannedRun& run, RunContext& context, const RankSlice& dealt,
+                                       RankMessages& messages) {
+  FileRunSetup setup;
   unsigned number = 0;
   for (unsigned w = 0; w < run.file_works.size(); ++w) {
     const FileWork& work = run.file_works[w];
     Anchor& anchor = *tree_of(run.systems[work.system]).anchor;
     Anchor* target = work.workload.target ? tree_of(run.systems[*work.workload.target]).anchor.get() : nullptr;
-    cast.works.emplace_back(new WorkContext{context, work, w, anchor, target});
+    setup.works.emplace_back(new WorkContext{context, work, w, anchor, target});
     if (run.content.given()) {
-      cast.rows.push_back(std::make_unique<const FileRow>(anchor.structure(), Content::unit_of(run.content)));
-      cast.contents.push_back(std::make_unique<const Content>(run.content, "anchor=" + anchor.name(), cast.rows.back()->size()));
-      cast.works.back()->content = cast.contents.back().get();
-      cast.works.back()->content_row = cast.rows.back().get();
+      setup.rows.push_back(std::make_unique<const FileRow>(anchor.structure(), Content::unit_of(run.content)));
+      setup.contents.push_back(
+          std::make_unique<const Content>(run.content, "anchor=" + anchor.name(), setup.rows.back()->size()));
+      setup.works.back()->content = setup.contents.back().get();
+      setup.works.back()->content_row = setup.rows.back().get();
     }
     const unsigned threads = work.workload.threads;
     unsigned own = 0, turn = 0;
@@ -64,28 +66,28 @@ FileRuns::Cast FileRuns::cast(const PlannedRun& run, RunContext& context, const 
     if (run.formats) {
       std::function<void()> tell_made;
       if (messages.makes_directories()) tell_made = [&messages, w] { messages.made_directories(w); };
-      cast.formats.push_back(
+      setup.formats.push_back(
           std::make_unique<FormatThread::Shared>(own, tell_made, [&messages, w] { return messages.directories_made(w); }));
     }
     for (unsigned i = 0; i < threads; ++i, ++number) {
       if (!dealt.has(i)) continue;
       std::unique_ptr<SimThread> thread;
       if (run.formats) {
-        auto one = std::make_unique<FormatThread>(*cast.works.back(), *cast.formats.back(), run.format, number, turn++);
-        cast.events.push_back(&one->events());
+        auto one = std::make_unique<FormatThread>(*setup.works.back(), *setup.formats.back(), run.format, number, turn++);
+        setup.events.push_back(&one->events());
         thread = std::move(one);
       } else {
-        auto one = std::make_unique<FileThread>(*cast.works.back(), number);
-        cast.events.push_back(&one->events());
+        auto one = std::make_unique<FileThread>(*setup.works.back(), number);
+        setup.events.push_back(&one->events());
         thread = std::move(one);
       }
-      cast.parts.push_back({std::move(thread), anchor.place(), number});
+      setup.parts.push_back({std::move(thread), anchor.place(), number});
     }
   }
-  return cast;
+  return setup;
 }
 
-Dealt FileRuns::deal(const PlannedRun& run) {
+RankSlice FileRuns::deal(const PlannedRun& run) {
   std::vector<std::vector<uint32_t>> used;
   if (ranks_.several() && !run.formats)
     for (const FileWork& work : run.file_works) {
@@ -96,7 +98,7 @@ Dealt FileRuns::deal(const PlannedRun& run) {
 }
 
 RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
-  const Dealt dealt = deal(run);
+  const RankSlice dealt = deal(run);
   prepare(run, dealt);
   std::vector<PaceShare> shares;
   for (const FileWork& work : run.file_works)
@@ -115,10 +117,10 @@ RunRecord FileRuns::perform(const PlannedRun& run, bool* ends_all) {
                   [&](const std::string& line, const ErrorPlace& place) { messages.error(line, place, note_error); });
   ValidationCounts checks;
   RunContext context{pace, errors, expectations(run), umask_, runs_, definitions_.general.validation, checks};
-  Cast cast = this->cast(run, context, dealt, messages);
-  Performed performed =
-      vdbench::perform(runner_, cast.parts, run, reports_, messages, {&stop_, &over, definitions_.general.monitor, &errors});
-  for (const Events* its : cast.events)
+  FileRunSetup setup = this->setup(run, context, dealt, messages);
+  RunOutcome performed =
+      vdbench::perform(runner_, setup.parts, run, reports_, messages, {&stop_, &over, definitions_.general.monitor, &errors});
+  for (const Events* its : setup.events)
     for (size_t i = 0; i < kEvents; ++i) performed.own.events[i] += (*its)[i];
   messages.gather(performed.own, performed.record);
   error_count_ += performed.record.errors;

@@ -15,7 +15,7 @@
 #include "threads/thread_runner.hpp"
 #include "workloads/vdbench/files/file_context.hpp"
 #include "workloads/vdbench/files/tree_threads.hpp"
-#include "workloads/vdbench/run/performance.hpp"
+#include "workloads/vdbench/run/perform_run.hpp"
 #include "workloads/vdbench/run/runs.hpp"
 
 namespace fsr::vdbench {
@@ -37,14 +37,14 @@ class FileRuns final : public Runs {
   struct Tree {
     std::string structure;  // text of the structure that it was made with
     std::unique_ptr<Anchor> anchor;
-    std::optional<Dealt> known;  // the files of which it is known what exists
-    size_t chosen = 0;           // files, as was told last
+    std::optional<RankSlice> known;  // the files of which it is known what exists
+    size_t chosen = 0;               // files, as was told last
   };
   struct Recovered {
     RecoveredKeys keys;
     FileSystem system;  // the tree that they are of
   };
-  struct Cast {
+  struct FileRunSetup {
     std::vector<std::unique_ptr<const FileRow>> rows;
     std::vector<std::unique_ptr<const Content>> contents;
     std::vector<std::unique_ptr<WorkContext>> works;
@@ -58,15 +58,15 @@ class FileRuns final : public Runs {
   static void begin_journal(Tree& tree);
   void know_units(const std::vector<PlannedRun>& runs);
   Tree& tree_of(const FileSystem& system);
-  void survey(Tree& tree, const Dealt& files);
-  void clean(Tree& tree, const Dealt& dealt);
-  void prepare(const PlannedRun& run, const Dealt& files);
-  void prepare(const PlannedRun& run, const FileSystem& system, const Dealt& files);
-  void compare_trees(const PlannedRun& run, const Dealt& files);
-  Dealt deal(const PlannedRun& run);
+  void survey(Tree& tree, const RankSlice& files);
+  void clean(Tree& tree, const RankSlice& dealt);
+  void prepare(const PlannedRun& run, const RankSlice& files);
+  void prepare(const PlannedRun& run, const FileSystem& system, const RankSlice& files);
+  void compare_trees(const PlannedRun& run, const RankSlice& files);
+  RankSlice deal(const PlannedRun& run);
   void forget_unmade(const PlannedRun& run);
-  Cast cast(const PlannedRun& run, RunContext& context, const Dealt& dealt, RankMessages& messages);
-  void play(const std::vector<SimThreadSpec>& parts);
+  FileRunSetup setup(const PlannedRun& run, RunContext& context, const RankSlice& dealt, RankMessages& messages);
+  void run_threads(const std::vector<SimThreadSpec>& parts);
 
   const Definitions& definitions_;
   Clock& clock_;

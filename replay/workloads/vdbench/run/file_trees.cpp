@@ -164,12 +164,12 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
   return tree;
 }
 
-void FileRuns::play(const std::vector<SimThreadSpec>& parts) {
+void FileRuns::run_threads(const std::vector<SimThreadSpec>& parts) {
   const RunnerResult measured = runner_.run(parts, {.stop = &stop_});
   if (measured.abandoned) throw std::runtime_error("what was under way did not end");
 }
 
-void FileRuns::survey(Tree& tree, const Dealt& files) {
+void FileRuns::survey(Tree& tree, const RankSlice& files) {
   if (tree.known == files) return;
   if (tree.known) tree.anchor->forget();
   tree.known.reset();
@@ -177,12 +177,12 @@ void FileRuns::survey(Tree& tree, const Dealt& files) {
   SurveyThread::Shared shared(*tree.anchor, files, kTreeThreads);
   std::vector<SimThreadSpec> parts;
   for (unsigned i = 0; i < kTreeThreads; ++i) parts.push_back({std::make_unique<SurveyThread>(shared), tree.anchor->place(), i});
-  play(parts);
+  run_threads(parts);
   if (const int error = shared.error) throw std::runtime_error(fmt::format("{}: {}", tree.anchor->name(), strerror(error)));
   tree.known = files;
 }
 
-void FileRuns::clean(Tree& tree, const Dealt& dealt) {
+void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   tree.known = dealt;
   if (!ranks_.cluster().root()) return tree.anchor->forget();
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
@@ -195,7 +195,7 @@ void FileRuns::clean(Tree& tree, const Dealt& dealt) {
     threads.push_back(thread.get());
     parts.push_back({std::move(thread), tree.anchor->place(), i});
   }
-  play(parts);
+  run_threads(parts);
   uint64_t files = 0, directories = 0;
   for (const CleanThread* thread : threads) {
     if (!thread->failure.empty()) throw std::runtime_error(thread->failure);
@@ -209,7 +209,7 @@ void FileRuns::clean(Tree& tree, const Dealt& dealt) {
 }
 
 // The root goes first, so that other ranks do not find what it removes.
-void FileRuns::prepare(const PlannedRun& run, const Dealt& files) {
+void FileRuns::prepare(const PlannedRun& run, const RankSlice& files) {
   for (const bool by_root : {true, false}) {
     if (!by_root && !ranks_.several()) break;
     ranks_.cluster().on_all([&] {
@@ -226,7 +226,7 @@ void FileRuns::prepare(const PlannedRun& run, const Dealt& files) {
 }
 
 // Checks that a path leads to the same tree on all hosts.
-void FileRuns::compare_trees(const PlannedRun& run, const Dealt& files) {
+void FileRuns::compare_trees(const PlannedRun& run, const RankSlice& files) {
   std::string mine;
   for (const FileWork& work : run.file_works)
     mine += fmt::format("{}: {} directories\n", run.systems[work.system].anchor,
@@ -238,7 +238,7 @@ void FileRuns::compare_trees(const PlannedRun& run, const Dealt& files) {
   });
 }
 
-void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const Dealt& files) {
+void FileRuns::prepare(const PlannedRun& run, const FileSystem& system, const RankSlice& files) {
   Tree& tree = tree_of(system);
   if (run.formats && !run.format.restart && (run.format.yes || run.format.only || run.format.clean))
     clean(tree, files);

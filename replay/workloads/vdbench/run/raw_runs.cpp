@@ -162,7 +162,7 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
   double own = 0;
   uint64_t largest = 0;
   reopen(run);
-  const std::vector<Dealt> dealt = deal_threads(run, ranks_.cluster().rank(), ranks_.cluster().size());
+  const std::vector<RankSlice> dealt = deal_threads(run, ranks_.cluster().rank(), ranks_.cluster().size());
   for (const RawWork& work : run.raw_works) {
     shares.push_back({.share = work.share,
                       .rate = work.rate,
@@ -208,8 +208,8 @@ RunRecord RawRuns::perform(const PlannedRun& run, bool* ends_all) {
             {std::make_unique<RawThread>(*works.back(), pattern, definitions_.general.validation, i, runs_ * 1000 + w),
              storage.place, unsigned(parts.size())});
   }
-  Performed performed = vdbench::perform(runner_, parts, run, reports_, messages,
-                                         {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
+  RunOutcome performed = vdbench::perform(runner_, parts, run, reports_, messages,
+                                          {&stop_, &over, definitions_.general.monitor, &errors, size_of(run)});
   sync(run, errors);
   performed.own.errors = errors.count();
   for (OpenStorage& storage : storages_)

@@ -12,7 +12,7 @@
 #include "base/target.hpp"
 #include "threads/thread_runner.hpp"
 #include "workloads/vdbench/raw/raw_thread.hpp"
-#include "workloads/vdbench/run/performance.hpp"
+#include "workloads/vdbench/run/perform_run.hpp"
 #include "workloads/vdbench/run/runs.hpp"
 
 namespace fsr::vdbench {

@@ -12,7 +12,7 @@
 
 #include "targets/blocking_session.hpp"
 #include "util/units.hpp"
-#include "workloads/vdbench/run/performance.hpp"
+#include "workloads/vdbench/run/perform_run.hpp"
 
 namespace fsr::vdbench {
 

@@ -35,9 +35,9 @@ std::string read_file(const std::string& name) {
   return text;
 }
 
-class Course {
+class VdbenchProgram {
  public:
-  Course(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop)
+  VdbenchProgram(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop)
       : options_(options), cluster_(cluster), stop_(stop), ranks_(cluster, stop) {
     clock_.heed(stop);
     std::vector<SourceText> texts;
@@ -294,14 +294,14 @@ class Course {
 }  // namespace
 
 int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop) {
-  std::unique_ptr<Course> course;
-  cluster.on_all([&] { course = std::make_unique<Course>(options, cluster, stop); });
-  const std::string text = fmt::format("{}", fmt::join(course->lines(), "\n")), of_root = cluster.broadcast(text);
+  std::unique_ptr<VdbenchProgram> program;
+  cluster.on_all([&] { program = std::make_unique<VdbenchProgram>(options, cluster, stop); });
+  const std::string text = fmt::format("{}", fmt::join(program->lines(), "\n")), of_root = cluster.broadcast(text);
   cluster.on_all([&] {
     if (text != of_root) throw std::runtime_error("has other parameter files than rank 0");
   });
-  if (!options.simulate) return course->run();
-  return cluster.root() ? course->simulate() : 0;
+  if (!options.simulate) return program->run();
+  return cluster.root() ? program->simulate() : 0;
 }
 
 }  // namespace fsr::vdbench

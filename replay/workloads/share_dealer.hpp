@@ -18,12 +18,12 @@
 
 namespace fsr {
 
-class Deck {
+class ShareDealer {
  public:
   static constexpr unsigned kRound = 200;
 
   // `shares` sum to 1.
-  Deck(std::span<const double> shares, Random random) : shares_(shares.begin(), shares.end()), random_(random) {
+  ShareDealer(std::span<const double> shares, Random random) : shares_(shares.begin(), shares.end()), random_(random) {
     for (double share : shares) owed_.push_back(share > 0 ? 0.5 : 0);  // rounded, not cut
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/run/performance.hpp"
+#include "workloads/vdbench/run/perform_run.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ int64_t wall_now() {
 // Reports a run while it goes on.
 class Teller {
  public:
-  Teller(const PlannedRun& run, Reports& reports, const PerformanceOptions& options, int64_t duration)
+  Teller(const PlannedRun& run, Reports& reports, const RunControl& options, int64_t duration)
       : reports_(reports), options_(options), duration_(duration) {
     record_.run = &run;
     record_.wall = wall_now();
@@ -110,7 +110,7 @@ class Teller {
   }
 
   Reports& reports_;
-  const PerformanceOptions& options_;
+  const RunControl& options_;
   const int64_t duration_;
   RunRecord record_;
   CpuMeter cpu_;
@@ -121,26 +121,26 @@ class Teller {
 
 }  // namespace
 
-Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
-                  RankMessages& messages, const PerformanceOptions& options) {
+RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
+                   RankMessages& messages, const RunControl& options) {
   const int64_t duration = run.formats ? 0 : (run.run->elapsed + run.run->warmup) * kSecond;
   Teller teller(run, reports, options, duration);
-  RunnerOptions play;
-  play.duration = duration;
-  play.interval = run.run->interval * kSecond;
+  RunnerOptions threads;
+  threads.duration = duration;
+  threads.interval = run.run->interval * kSecond;
   Tally counts;    // of this rank
   int64_t to = 0;  // ns since the start
-  play.on_interval = [&](const Interval& told) {
+  threads.on_interval = [&](const Interval& told) {
     counts.merge(told.counts);
     to = told.to;
     messages.interval(told);
   };
-  play.stop = options.stop;
-  play.over = options.over;
+  threads.stop = options.stop;
+  threads.over = options.over;
   std::string failure;
   auto act = [&] {
     try {
-      const RunnerResult measured = runner.run(parts, play);
+      const RunnerResult measured = runner.run(parts, threads);
       if (measured.abandoned) failure = fmt::format("rd={}: {} threads did not end", run.name, measured.abandoned);
     } catch (const std::exception& e) {
       failure = fmt::format("rd={}: {}", run.name, e.what());
@@ -148,7 +148,7 @@ Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts,
     if (!failure.empty()) messages.end();
   };
   messages.perform(act, *options.errors, [&](const Interval& told) { teller.interval(told); });
-  Performed performed{.record = teller.finish(), .own = {}, .ends_all = teller.ends_all, .failure = failure};
+  RunOutcome performed{.record = teller.finish(), .own = {}, .ends_all = teller.ends_all, .failure = failure};
   performed.own.seconds = double(to) / double(kSecond);
   const Figures all = line_of(run, counts, performed.own.seconds).all;
   const KindCounters& requested = all.requested;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/bonnie/course.hpp"
+#include "workloads/bonnie/bonnie_run.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ const char* words(Phase phase, bool old) {
 
 }  // namespace
 
-Task Course::begin(SimContext& sim, Phase phase) {
+Task BonnieRun::begin(SimContext& sim, Phase phase) {
   if (meet) {
     std::string why;
     co_await sim.blocking([&] { why = meet(phase); });
@@ -41,21 +41,21 @@ Task Course::begin(SimContext& sim, Phase phase) {
   co_return 0;
 }
 
-void Course::end(Phase phase, const Measured& measured) {
+void BonnieRun::end(Phase phase, const Measured& measured) {
   results[phase] = measured;
   if (say) say(phase < kSeeks ? "done\n" : phase == kSeeks ? "\n" : "done.\n");
 }
 
-void Course::wrong(const std::string& what) {
+void BonnieRun::wrong(const std::string& what) {
   std::lock_guard lock(mutex_);
   if (failure.empty()) failure = what;
 }
 
-void Course::cleans_up() {
+void BonnieRun::cleans_up() {
   if (say) say("\nCleaning up test directory after error.\n");
 }
 
-int Course::fail(Phase phase, const std::string& what, int error) {
+int BonnieRun::fail(Phase phase, const std::string& what, int error) {
   wrong(fmt::format("{}: {}: {}", kPhaseNames[phase], what, strerror(error)));
   return error;
 }

@@ -20,9 +20,10 @@ class SimContext;
 
 namespace fsr::bonnie {
 
-class Course {
+class BonnieRun {
  public:
-  Course(const Settings& what, Numbers& random, std::string called) : settings(what), numbers(random), name(std::move(called)) {}
+  BonnieRun(const Settings& what, Numbers& random, std::string called)
+      : settings(what), numbers(random), name(std::move(called)) {}
 
   const Settings& settings;
   Numbers& numbers;

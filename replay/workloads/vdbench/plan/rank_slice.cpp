@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/vdbench/plan/dealt.hpp"
+#include "workloads/vdbench/plan/rank_slice.hpp"
 
 #include <algorithm>
 
@@ -7,10 +7,10 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr Dealt kAll = {0, 1}, kNone = {0, 0};
+constexpr RankSlice kAll = {0, 1}, kNone = {0, 0};
 
 // The first number goes to rank `turn`, if there are so many.
-Dealt deal(unsigned rank, unsigned ranks, unsigned turn) {
+RankSlice deal(unsigned rank, unsigned ranks, unsigned turn) {
   if (rank >= ranks) return kNone;
   return {(rank + ranks - turn % ranks) % ranks, ranks};
 }
@@ -41,8 +41,8 @@ bool has_files(const FileWorkload& workload, const std::vector<uint32_t>& used, 
 
 }  // namespace
 
-std::vector<Dealt> deal_threads(const PlannedRun& run, unsigned rank, unsigned ranks) {
-  std::vector<Dealt> dealt;
+std::vector<RankSlice> deal_threads(const PlannedRun& run, unsigned rank, unsigned ranks) {
+  std::vector<RankSlice> dealt;
   const std::vector<RawWork>& works = run.raw_works;
   const bool by_priority = std::any_of(works.begin(), works.end(), [](const RawWork& w) { return w.workload.priority != 0; });
   const bool by_share = run.keeps_shares() && !run.formats && run.rate.kind != Rate::fixed;
@@ -57,7 +57,7 @@ std::vector<Dealt> deal_threads(const PlannedRun& run, unsigned rank, unsigned r
   return dealt;
 }
 
-Dealt deal_files(const PlannedRun& run, const std::vector<std::vector<uint32_t>>& used, unsigned rank, unsigned ranks) {
+RankSlice deal_files(const PlannedRun& run, const std::vector<std::vector<uint32_t>>& used, unsigned rank, unsigned ranks) {
   const std::vector<FileWork>& works = run.file_works;
   for (const FileWork& work : works) {
     const Operation operation = work.workload.operation;

@@ -13,7 +13,7 @@
 
 namespace fsr::vdbench {
 
-struct PerformanceOptions {
+struct RunControl {
   const std::atomic<int>* stop = nullptr;
   std::atomic<bool>* over = nullptr;  // the threads' own wish to end; limits raise it too
   std::string monitor;                // a file in which "end_rd" and "end_vdbench" are looked for
@@ -24,15 +24,15 @@ struct PerformanceOptions {
 ErrorLimits limits_of(const General& general);
 
 // The end of one rank's part of a run.
-struct Performed {
+struct RunOutcome {
   RunRecord record;  // of all ranks, on the root
   RankPart own;
   bool ends_all = false;  // the monitor's file asks for an end to all runs; on the root
   std::string failure;    // nothing can be run after it: an exception of a thread, or threads that did not end
 };
 // Plays the run, on all ranks together, and tells the root's reports.
-Performed perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
-                  RankMessages& messages, const PerformanceOptions& options);
+RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
+                   RankMessages& messages, const RunControl& options);
 // Commands of a run or of all: by the shell, one after another, with $output replaced. Their output goes to the log. Throws
 // std::runtime_error for one that fails.
 void run_commands(const Commands& commands, Reports& reports);
