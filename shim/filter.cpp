@@ -33,7 +33,7 @@ uint64_t user_id(const std::string& text) {
 
 void PathMap::put(ObjectId parent, std::string_view name, ObjectId object) {
   if (!object || object == kRootObject || !parent || name.empty()) return;
-  Place& place = places_[object];
+  Name& place = places_[object];
   place.parent = parent;
   place.name = name;
   place.removed = false;

@@ -27,14 +27,14 @@ class PathMap {
   std::string path(ObjectId parent, std::string_view name) const;
 
  private:
-  struct Place {
+  struct Name {
     ObjectId parent = kNoObject;
     std::string name;
     bool removed = false;
   };
   void put(ObjectId parent, std::string_view name, ObjectId object);
   void remove(ObjectId parent, std::string_view name, ObjectId object);
-  std::unordered_map<ObjectId, Place> places_;
+  std::unordered_map<ObjectId, Name> places_;
   std::deque<ObjectId> removed_;
 };
 

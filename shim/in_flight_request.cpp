@@ -14,8 +14,8 @@ namespace fsr::shim {
 
 namespace {
 
-struct alignas(64) Place {
-  explicit Place(pid_t thread_arg) : thread(thread_arg) {}
+struct alignas(64) Slot {
+  explicit Slot(pid_t thread_arg) : thread(thread_arg) {}
   const pid_t thread;
   std::atomic<int64_t> since{0};  // 0: nothing
   std::atomic<OpKind> kind{};
@@ -23,8 +23,8 @@ struct alignas(64) Place {
 };
 
 std::mutex g_mutex;
-std::list<Place>& places() {
-  static std::list<Place>& all = *new std::list<Place>;  // threads may be at work when statics are destroyed
+std::list<Slot>& places() {
+  static std::list<Slot>& all = *new std::list<Slot>;  // threads may be at work when statics are destroyed
   return all;
 }
 
@@ -38,13 +38,13 @@ class OwnPlace {
     std::lock_guard lock(g_mutex);
     places().erase(at_);
   }
-  Place& operator*() { return *at_; }
+  Slot& operator*() { return *at_; }
 
  private:
-  std::list<Place>::iterator at_;
+  std::list<Slot>::iterator at_;
 };
 
-Place& own_place() {
+Slot& own_slot() {
   thread_local OwnPlace place;
   return *place;
 }
@@ -52,19 +52,19 @@ Place& own_place() {
 }  // namespace
 
 void note_request(OpKind kind, pid_t caller) {
-  Place& place = own_place();
+  Slot& place = own_slot();
   place.kind.store(kind, std::memory_order_relaxed);
   place.caller.store(caller, std::memory_order_relaxed);
   place.since.store(coarse_now(), std::memory_order_release);
 }
 
-void note_answered() { own_place().since.store(0, std::memory_order_relaxed); }
+void note_answered() { own_slot().since.store(0, std::memory_order_relaxed); }
 
 std::vector<InFlightRequest> under_way_since(int64_t before) {
   std::vector<InFlightRequest> found;
   {
     std::lock_guard lock(g_mutex);
-    for (const Place& place : places())
+    for (const Slot& place : places())
       if (const int64_t since = place.since.load(std::memory_order_acquire); since != 0 && since < before)
         found.push_back(
             {place.kind.load(std::memory_order_relaxed), place.caller.load(std::memory_order_relaxed), place.thread, since});

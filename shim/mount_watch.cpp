@@ -27,7 +27,7 @@ MountWatch::MountWatch(std::string directory, std::string command, std::function
       told_fd_(open(kOwnMounts, O_RDONLY | O_CLOEXEC)) {
   places_.push_back({"self", true, {}});
   if (!command.empty()) places_.push_back({command, false, {}});
-  for (Place& place : places_) look_at(place, nullptr);
+  for (MountTable& place : places_) look_at(place, nullptr);
 }
 
 MountWatch::~MountWatch() {
@@ -46,7 +46,7 @@ std::vector<std::string> MountWatch::look(int64_t now) {
 }
 
 // Without `lines`, what is there is only remembered.
-void MountWatch::look_at(Place& place, std::vector<std::string>* lines) {
+void MountWatch::look_at(MountTable& place, std::vector<std::string>* lines) {
   const std::vector<MountEntry> all = mounts(place.process);
   std::map<uint64_t, const MountEntry*> by_id;
   for (const MountEntry& m : all) by_id[m.id] = &m;

@@ -39,17 +39,17 @@ class MountWatch {
  private:
   static constexpr int64_t kPause = 500'000'000;  // ns
 
-  struct Place {
+  struct MountTable {
     std::string process;
     bool beneath;                                   // mounts beneath the capture count here
     std::set<std::pair<uint64_t, uint64_t>> known;  // id and device
   };
-  void look_at(Place& place, std::vector<std::string>* lines);
+  void look_at(MountTable& place, std::vector<std::string>* lines);
   void tell(std::vector<std::string>& told, const std::string& what);
 
   const std::string directory_;
   const std::function<bool(unsigned long)> restrict_;
-  std::vector<Place> places_;
+  std::vector<MountTable> places_;
   // Descriptors of mountinfo in this process's namespace; an open one of the command's would keep that namespace alive. The
   // kernel reports a change once to each descriptor: one is for look(), one for changes_fd().
   int looked_fd_, told_fd_;

@@ -72,7 +72,7 @@ void TraitCounts::add(const Op& op) {
   }
   if (op.kind != OpKind::read && op.kind != OpKind::write) return;
   Transfers& to = op.kind == OpKind::read ? reads : writes;
-  const bool sequential = positions_.move(op) == Positions::Place::sequential;
+  const bool sequential = positions_.move(op) == Positions::Access::sequential;
   ++to.count;
   to.sequential += sequential;
   if (!op.error && (op.result || op.kind == OpKind::read)) to.sizes[sequential].add(int64_t(std::min(op.result, kMostTransfer)));

@@ -55,11 +55,11 @@ class Paths {
   bool place(ObjectId object, ObjectId* parent, std::string* name) const;  // false: never seen
 
  private:
-  struct Place {
+  struct NameEntry {
     ObjectId parent;
     std::string name;
   };
-  std::unordered_map<ObjectId, Place> places_;
+  std::unordered_map<ObjectId, NameEntry> places_;
 };
 
 bool has_path_name(OpKind kind);  // works on parent and name rather than on an object

@@ -9,7 +9,7 @@ namespace fsr {
 
 class Positions {
  public:
-  enum class Place : uint8_t {
+  enum class Access : uint8_t {
     first,       // nothing was read or written through this open file before
     sequential,  // begins where the one before ended
     elsewhere,
@@ -17,12 +17,12 @@ class Positions {
 
   // `op`: a read or write that finished; the position moves to its end. Operations without an open file, as NFSv3 has them, are
   // told apart by their files.
-  Place move(const Op& op) {
+  Access move(const Op& op) {
     const uint64_t key = op.handle ? op.handle : ~op.object;
     Position* p = find(key);
-    Place place = Place::first;
+    Access place = Access::first;
     if (p)
-      place = p->next == op.offset ? Place::sequential : Place::elsewhere;
+      place = p->next == op.offset ? Access::sequential : Access::elsewhere;
     else
       p = &positions_.insert(key, {.key = key});
     p->next = op.offset + (op.error ? 0 : op.result);

@@ -143,7 +143,7 @@ void MixStream::transfer(Op& op, Progress& progress, bool writes) {
 }
 
 void MixStream::transfer(Op& op, TransferPlaces& places, bool writes) {
-  const TransferPlaces::Place place = places.next();
+  const TransferPlaces::TransferRange place = places.next();
   op.kind = writes ? OpKind::write : OpKind::read;
   subject(op, files_.files[place.file]);
   op.offset = place.at;

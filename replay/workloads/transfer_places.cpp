@@ -91,12 +91,12 @@ uint32_t TransferPlaces::any_of(uint64_t least) {
 }
 
 // Makes what the next sequential transfer needs, if it is not there: room, or the end of a file.
-TransferPlaces::Place TransferPlaces::jump(uint64_t bytes) {
+TransferPlaces::TransferRange TransferPlaces::jump(uint64_t bytes) {
   const uint64_t next = sequential_sizes_.next();
   const bool there = going_on(next).has_value();
   const uint64_t behind = !there && next && bytes ? std::max(run_, next) : 0;
   const bool to_the_end = bytes == 0 || (!there && next == 0);
-  Place place;
+  TransferRange place;
   // Another place than where the last transfer ended, or this one were sequential.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     place = {.file = any_of(bytes + behind), .at = 0, .bytes = bytes};
@@ -112,9 +112,9 @@ TransferPlaces::Place TransferPlaces::jump(uint64_t bytes) {
   return place;
 }
 
-TransferPlaces::Place TransferPlaces::next() {
+TransferPlaces::TransferRange TransferPlaces::next() {
   const unsigned card = deck_.deal([&](unsigned c) { return c == 0 || going_on(sequential_sizes_.next()); }, 0);
-  Place place;
+  TransferRange place;
   if (card == 1) {
     place.bytes = sequential_sizes_.next();
     place.file = recent_[*going_on(place.bytes)];

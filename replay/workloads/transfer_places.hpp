@@ -30,7 +30,7 @@ class TransferPositions {
 
 class TransferPlaces {
  public:
-  struct Place {
+  struct TransferRange {
     uint32_t file = 0;  // of the stream's
     uint64_t at = 0;
     uint64_t bytes = 0;  // 0: a read at the file's end, or behind it
@@ -41,7 +41,7 @@ class TransferPlaces {
   TransferPlaces(const TransferTraits& traits, const StreamFiles& files, const std::vector<uint32_t>& by_size,
                  TransferPositions& positions, Random random);
 
-  Place next();
+  TransferRange next();
 
  private:
   // Draws sizes so that every stretch of draws has about their shares.
@@ -58,7 +58,7 @@ class TransferPlaces {
   };
 
   std::optional<uint32_t> going_on(uint64_t bytes) const;  // the number in recent_ of a file with such room
-  Place jump(uint64_t bytes);
+  TransferRange jump(uint64_t bytes);
   uint32_t any_of(uint64_t least);
   void used(uint32_t file);
 

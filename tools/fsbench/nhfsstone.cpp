@@ -50,7 +50,7 @@ constexpr uint64_t kUsualCalls = 5000;
 constexpr int64_t kOpening = 200'000'000;  // ns for ranks to open their sessions, after which all begin
 
 // One of the targets, and the streams whose number modulo the number of targets leads there.
-struct Place {
+struct TargetRun {
   std::unique_ptr<Target> target;
   std::unique_ptr<MixInput> input;
   Report report;
@@ -80,14 +80,14 @@ class Nhfsstone {
       for (size_t d = 0; d < used; ++d) open(mix, d);
     });
     cluster_.on_all([&] {
-      for (Place& place : places_) prepare(place);
+      for (TargetRun& place : places_) prepare(place);
     });
     ranks_.work([&] {
       std::vector<std::thread> threads;
-      for (Place& place : places_) threads.emplace_back([this, &place] { perform(place); });
+      for (TargetRun& place : places_) threads.emplace_back([this, &place] { perform(place); });
       for (std::thread& t : threads) t.join();
     });
-    for (Place& place : places_) finish(place);
+    for (TargetRun& place : places_) finish(place);
     return cluster_.root() ? report() : 0;
   }
 
@@ -113,7 +113,7 @@ class Nhfsstone {
               uint64_t(std::llround(double(total_) * double(d) / double(used)));
     if (w.calls == 0) w.calls = 1;
     w.sizes = "nhfsstone";
-    Place& place = places_.emplace_back();
+    TargetRun& place = places_.emplace_back();
     place.target = open_existing(options_.targets[d], clock_);
     place.input = std::make_unique<MixInput>(mix, w);
     place.report.target = place.target->name();
@@ -122,7 +122,7 @@ class Nhfsstone {
     place.input->next_round();
   }
 
-  void prepare(Place& place) {
+  void prepare(TargetRun& place) {
     place.life->read({}, {});
     place.life->prepare({}, [this](uint64_t, uint64_t) { ranks_.heartbeat(); });
     if (place.report.prepared.stopped) throw std::runtime_error("interrupted");
@@ -132,7 +132,7 @@ class Nhfsstone {
         fmt::format("{}: can't make test directory: {} '{}': {}", place.target->name(), op_name(m.kind), m.name, m.got));
   }
 
-  void perform(Place& place) try {
+  void perform(TargetRun& place) try {
     RunOptions options;
     options.workers = unsigned(std::max<size_t>(1, std::thread::hardware_concurrency() / places_.size()));
     if (ranks_.several()) options.meet = [this] { return ranks_.start() + kOpening; };
@@ -142,7 +142,7 @@ class Nhfsstone {
   }
 
   // Its results are those of all ranks then, on the root.
-  void finish(Place& place) {
+  void finish(TargetRun& place) {
     place.report.interrupted = stop_.load() != 0;
     if (!ranks_.several()) {
       if (!place.error.empty()) throw std::runtime_error(place.error);
@@ -166,7 +166,7 @@ class Nhfsstone {
 
   Sum sum() const {
     Sum s;
-    for (const Place& place : places_) {
+    for (const TargetRun& place : places_) {
       const MixResult& m = place.input->result();
       const RunResult& r = place.report.result;
       s.calls += m.calls;
@@ -223,19 +223,19 @@ class Nhfsstone {
       }
       percentiles("service", s.services, {});
       percentiles("response", s.responses, s.open);
-      for (const Place& place : places_) {
+      for (const TargetRun& place : places_) {
         for (const std::string& note : place.input->result().notes) fmt::print("mix: {}\n", note);
         fmt::print("{}: {}\n", place.target->name(), place.report.result.limit_text);
       }
     }
-    for (const Place& place : places_) tell_ranks(place);
+    for (const TargetRun& place : places_) tell_ranks(place);
     fmt::print("{} sec {} calls {:.2f} calls/sec {:.2f} msec/call\n", std::lround(std::floor(s.seconds)), s.calls,
                s.seconds > 0 ? double(s.done) / s.seconds : 0, s.done ? s.service / double(s.done) : 0);
     return complain(s) && valid ? 0 : 1;
   }
 
   // The section that gather_results() added.
-  void tell_ranks(const Place& place) const {
+  void tell_ranks(const TargetRun& place) const {
     if (!ranks_.several() || place.report.sections.empty()) return;
     if (places_.size() > 1) fmt::print("\n{}:", place.target->name());
     fmt::print("{}\n", place.report.sections.back()->text());
@@ -243,7 +243,7 @@ class Nhfsstone {
 
   nlohmann::json json_of_ranks() const {
     nlohmann::json rows = nlohmann::json::array();
-    for (const Place& place : places_) {
+    for (const TargetRun& place : places_) {
       nlohmann::json document;
       if (!place.report.sections.empty()) place.report.sections.back()->json(document);
       for (nlohmann::json& row : document["ranks"]) {
@@ -282,7 +282,7 @@ class Nhfsstone {
   // False when anything went wrong.
   bool complain(const Sum& s) const {
     if (s.failed) {
-      for (const Place& place : places_)
+      for (const TargetRun& place : places_)
         if (!place.report.result.mismatches.empty()) {
           const Mismatch& m = place.report.result.mismatches.front();
           fmt::print(stderr, "fsbench nhfsstone: op failed: {} {} ({} failed in all)\n", op_name(m.kind), m.got, s.failed);
@@ -290,7 +290,7 @@ class Nhfsstone {
         }
     }
     bool closed = true, interrupted = false;
-    for (const Place& place : places_) {
+    for (const TargetRun& place : places_) {
       interrupted |= place.report.interrupted;
       if (place.report.aftermath.empty()) continue;
       fmt::print(stderr, "fsbench nhfsstone: {}\n", place.report.aftermath);
@@ -307,7 +307,7 @@ class Nhfsstone {
   bool lost_ = false;  // some rank
   uint64_t total_ = 0;
   MonotonicClock clock_;
-  std::deque<Place> places_;
+  std::deque<TargetRun> places_;
 };
 
 int run(Options options, const std::atomic<int>& stop) {

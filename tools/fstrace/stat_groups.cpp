@@ -144,10 +144,10 @@ void StatGroups::count_data(Measure& m, const Op& op) {
   if (!op.error) (write ? m.written_bytes : m.read_bytes) += op.result;
   m.size.add(int64_t(std::min<uint64_t>(op.length, INT64_MAX)));
   if (op.kind == OpKind::copy_file_range) return;
-  const Positions::Place place = positions_.move(op);
+  const Positions::Access place = positions_.move(op);
   ++m.transfers;
-  m.successive += place != Positions::Place::first;
-  m.sequential += place == Positions::Place::sequential;
+  m.successive += place != Positions::Access::first;
+  m.sequential += place == Positions::Access::sequential;
 }
 
 void StatGroups::add(const Op& op) {

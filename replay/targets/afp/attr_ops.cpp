@@ -14,10 +14,10 @@ namespace fsr::afp {
 
 namespace {
 
-Task find_object(Call& call, Place* place) { return call.tree().find(call, call.op().object, place); }
+Task find_object(Call& call, NameInDirectory* place) { return call.tree().find(call, call.op().object, place); }
 
 // The owner, the mode and the time of modification in one request: in another it would change what this one set.
-Task set_parms(Call& call, const Place& place, const Attr& set) {
+Task set_parms(Call& call, const NameInDirectory& place, const Attr& set) {
   const bool owner = set.valid & (kAttrMode | kAttrUid | kAttrGid);
   const bool time = set.valid & (kAttrMtime | kAttrMtimeNow);
   if (!owner && !time) co_return 0;
@@ -41,7 +41,7 @@ Task set_parms(Call& call, const Place& place, const Attr& set) {
   co_return reply.error;
 }
 
-Task resize(Call& call, const Place& place, uint64_t size) {
+Task resize(Call& call, const NameInDirectory& place, uint64_t size) {
   // A file of which a part is locked can be cut off by the fork that has the lock alone; ours keep nobody from that, as on Linux.
   const Object* o = call.tree().object(call.op().object);
   if (o && o->locks && o->locks->fork && o->locks->writes && call.client().current(o->locks->fork))
@@ -60,7 +60,7 @@ Task resize(Call& call, const Place& place, uint64_t size) {
 
 }  // namespace
 
-Task stat(Call& call, const Place& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms) {
+Task stat(Call& call, const NameInDirectory& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms) {
   Rpc& rpc = call.ask_at(Command::get_file_dir_parms, place.did);
   rpc.out().u16(file_bits).u16(dir_bits).path(place.name);
   const Reply& reply = co_await call.client().send(rpc);
@@ -69,7 +69,7 @@ Task stat(Call& call, const Place& place, uint16_t file_bits, uint16_t dir_bits,
   co_return reply.error;
 }
 
-Task set_mode(Call& call, const Place& place, uint32_t mode) {
+Task set_mode(Call& call, const NameInDirectory& place, uint32_t mode) {
   call.auxiliary();
   const Attr set{.valid = kAttrMode, .mode = mode};
   co_return co_await set_parms(call, place, set);
@@ -90,7 +90,7 @@ Task do_null(Call& call) {
 }
 
 Task do_getattr(Call& call) {
-  Place place;
+  NameInDirectory place;
   Parms parms;
   if (int error = co_await find_object(call, &place)) co_return error;
   if (int error = co_await stat(call, place, kFileStat, kDirStat, &parms)) co_return error;
@@ -100,7 +100,7 @@ Task do_getattr(Call& call) {
 
 Task do_setattr(Call& call) {
   const Op& op = call.op();
-  Place place;
+  NameInDirectory place;
   if (int error = co_await find_object(call, &place)) co_return error;
   Attr set = op.set ? *op.set : Attr();
   const Object* o = call.tree().object(op.object);
@@ -123,7 +123,7 @@ Task do_setattr(Call& call) {
 // No command reserves or clears space: the file becomes as long as fallocate(2) would make it, or gets zeros.
 Task do_fallocate(Call& call) {
   const Op& op = call.op();
-  Place place;
+  NameInDirectory place;
   Parms now;
   if (int error = range_error(op)) co_return error;
   if (int error = co_await find_object(call, &place)) co_return error;
@@ -136,7 +136,7 @@ Task do_fallocate(Call& call) {
 }
 
 Task do_access(Call& call) {
-  Place place;
+  NameInDirectory place;
   Parms parms;
   if (int error = co_await find_object(call, &place)) co_return error;
   if (int error = co_await stat(call, place, kFileStat, kDirStat, &parms)) co_return error;

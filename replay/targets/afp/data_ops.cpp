@@ -161,7 +161,7 @@ Task do_copy(Call& call) {
 
 Task do_readlink(Call& call) {
   const Op& op = call.op();
-  Place place;
+  NameInDirectory place;
   ForkRef fork;
   const Object* o = call.tree().object(op.object);
   if (o && o->type && !S_ISLNK(o->type)) co_return EINVAL;

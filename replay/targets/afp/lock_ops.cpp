@@ -63,7 +63,7 @@ Task lock_fork(Call& call, ObjectId object, ForkRef* fork) {
   }
   *fork = locks->fork;
   if (*fork) co_return 0;
-  Place place;
+  NameInDirectory place;
   call.auxiliary();
   if (int error = co_await call.tree().find(call, object, &place)) co_return error;
   int error = co_await open_at(call, place, kAccessRead | kAccessWrite, fork);

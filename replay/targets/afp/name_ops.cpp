@@ -10,14 +10,14 @@ namespace fsr::afp {
 
 namespace {
 
-Task find_parent(Call& call, Place* place) {
+Task find_parent(Call& call, NameInDirectory* place) {
   const Op& op = call.op();
   if (int error = name_problem(op.name)) co_return error;
   place->name = to_wire_name(op.name);
   co_return co_await call.tree().find_dir(call, op.parent, &place->did);
 }
 
-Task find_second(Call& call, Place* place) {
+Task find_second(Call& call, NameInDirectory* place) {
   const Op& op = call.op();
   if (int error = name_problem(op.name2)) co_return error;
   place->name = to_wire_name(op.name2);
@@ -30,7 +30,7 @@ void taught(Call& call, uint32_t type, uint32_t did = 0) {
 }
 
 // What stands there, from what is known of the object or else by asking.
-Task type_at(Call& call, ObjectId object, const Place& place, uint32_t* type) {
+Task type_at(Call& call, ObjectId object, const NameInDirectory& place, uint32_t* type) {
   const Object* o = call.tree().object(object);
   if (o && o->type) {
     *type = o->type;
@@ -43,7 +43,7 @@ Task type_at(Call& call, ObjectId object, const Place& place, uint32_t* type) {
   co_return error;
 }
 
-Task move(Call& call, const Place& from, const Place& to) {
+Task move(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
   Rpc& rpc = call.ask_at(Command::move_and_rename, from.did, false);
   rpc.out().u32(to.did).path(from.name).path({}).path(to.name);
   const Reply& reply = co_await call.client().send(rpc);
@@ -51,9 +51,9 @@ Task move(Call& call, const Place& from, const Place& to) {
 }
 
 // Gives an open file that loses its name a hidden one: AFP removes nothing that is open.
-Task hide(Call& call, const Place& place, ObjectId object) {
+Task hide(Call& call, const NameInDirectory& place, ObjectId object) {
   const std::string hidden = call.tree().hidden_name();
-  const Place aside{call.client().root(), hidden};
+  const NameInDirectory aside{call.client().root(), hidden};
   if (int error = co_await move(call, place, aside)) co_return error;
   ++call.client().counters.hidden;
   call.tree().hid(object, kRootObject, hidden);
@@ -61,12 +61,12 @@ Task hide(Call& call, const Place& place, ObjectId object) {
 }
 
 // Links are copies here, and the one that goes is open: it takes the place of another, as if they were one file.
-Task replace_copy(Call& call, const Place& place, ObjectId object) {
+Task replace_copy(Call& call, const NameInDirectory& place, ObjectId object) {
   const Object* o = call.tree().object(object);
   if (!o || o->diverged) co_return EBUSY;
   const std::vector<Object::Name> names(o->names.rbegin(), o->names.rend());  // the one that operations use first
   for (const Object::Name& name : names) {
-    Place copy;
+    NameInDirectory copy;
     copy.name = to_wire_name(name.name);
     if (int error = co_await call.tree().find_dir(call, name.parent, &copy.did)) co_return error;
     if (copy.did == place.did && copy.name == place.name) continue;
@@ -77,7 +77,7 @@ Task replace_copy(Call& call, const Place& place, ObjectId object) {
   co_return EBUSY;
 }
 
-Task remove_or_hide(Call& call, const Place& place, ObjectId object) {
+Task remove_or_hide(Call& call, const NameInDirectory& place, ObjectId object) {
   if (call.tree().would_be_nameless(object)) co_return co_await hide(call, place, object);
   const int error = co_await remove_place(call, place);
   if (error != EBUSY) co_return error;
@@ -86,7 +86,7 @@ Task remove_or_hide(Call& call, const Place& place, ObjectId object) {
 }
 
 // Makes room for a rename, as rename(2) would; fails where that would.
-Task remove_replaced(Call& call, const Place& from, const Place& to) {
+Task remove_replaced(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
   const Op& op = call.op();
   uint32_t type = 0, type2 = 0;
   if (int error = co_await type_at(call, op.object, from, &type)) co_return error;
@@ -97,8 +97,8 @@ Task remove_replaced(Call& call, const Place& from, const Place& to) {
   co_return co_await remove_or_hide(call, to, op.object2);
 }
 
-Task exchange_by_moves(Call& call, const Place& from, const Place& to) {
-  const Place aside{call.client().root(), call.tree().hidden_name()};
+Task exchange_by_moves(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
+  const NameInDirectory aside{call.client().root(), call.tree().hidden_name()};
   if (int error = co_await move(call, from, aside)) co_return error;
   call.harmful = true;  // from the start it would miss what it moved
   call.auxiliary();
@@ -110,7 +110,7 @@ Task exchange_by_moves(Call& call, const Place& from, const Place& to) {
 }
 
 // The command swaps the contents of two files; with a directory among them, it takes three moves.
-Task exchange(Call& call, const Place& from, const Place& to) {
+Task exchange(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
   const Op& op = call.op();
   Rpc& rpc = call.ask_at(Command::exchange_files, from.did, false);
   rpc.out().u32(to.did).path(from.name).path(to.name);
@@ -126,7 +126,7 @@ Task exchange(Call& call, const Place& from, const Place& to) {
 
 // A file with the text of a link, of which the server makes one when it is given a link's type and creator. One that it does not
 // like (it must lead to something in the volume) it removes: that one is kept as a file.
-Task make_link_file(Call& call, const Place& place, std::string_view target, bool* made) {
+Task make_link_file(Call& call, const NameInDirectory& place, std::string_view target, bool* made) {
   constexpr std::string_view kLinkTypeAndCreator = "slnkrhap";
   constexpr size_t kFinderInfoSize = 32;
   ForkRef fork;
@@ -143,7 +143,7 @@ Task make_link_file(Call& call, const Place& place, std::string_view target, boo
   co_return reply.error;
 }
 
-Task keep_as_file(Call& call, const Place& place, std::string_view target) {
+Task keep_as_file(Call& call, const NameInDirectory& place, std::string_view target) {
   ForkRef fork;
   const int exists = co_await create_file(call, place.did, place.name);
   if (exists && exists != EEXIST) co_return exists;
@@ -173,14 +173,14 @@ Task create_file(Call& call, uint32_t did, std::string_view name) {
   co_return reply.error;
 }
 
-Task make_file(Call& call, const Place& place) {
+Task make_file(Call& call, const NameInDirectory& place) {
   if (call.made) co_return 0;
   const int error = co_await create_file(call, place.did, place.name);
   call.made = !error;
   co_return error;
 }
 
-Task remove_place(Call& call, const Place& place) {
+Task remove_place(Call& call, const NameInDirectory& place) {
   Rpc& rpc = call.ask_at(Command::remove, place.did, false);
   rpc.out().path(place.name);
   const Reply& reply = co_await call.client().send(rpc);
@@ -189,14 +189,14 @@ Task remove_place(Call& call, const Place& place) {
 
 Task remove_hidden(Call& call, const std::string& name) {
   call.auxiliary();
-  const Place place{call.client().root(), name};
+  const NameInDirectory place{call.client().root(), name};
   const int error = co_await remove_place(call, place);
   if (error) ++call.client().counters.hidden_left;
   co_return error;
 }
 
 Task do_lookup(Call& call) {
-  Place place;
+  NameInDirectory place;
   Parms parms;
   if (int error = co_await find_parent(call, &place)) co_return error;
   if (int error = co_await stat(call, place, kFileStat, kDirStat, &parms)) co_return error;
@@ -206,7 +206,7 @@ Task do_lookup(Call& call) {
 }
 
 Task do_mkdir(Call& call) {
-  Place place;
+  NameInDirectory place;
   if (int error = co_await find_parent(call, &place)) co_return error;
   if (!call.made) {
     Rpc& rpc = call.ask_at(Command::create_dir, place.did, false);
@@ -217,12 +217,12 @@ Task do_mkdir(Call& call) {
     call.made_did = reply.parms.id;
     taught(call, S_IFDIR, call.made_did);
   }
-  const Place made{call.made_did, {}};
+  const NameInDirectory made{call.made_did, {}};
   co_return co_await set_mode(call, made, allowed_mode(call, (call.op().mode & 07777) | S_IFDIR));
 }
 
 Task do_mknod(Call& call) {
-  Place place;
+  NameInDirectory place;
   if (int error = co_await find_parent(call, &place)) co_return error;
   if (int error = co_await make_file(call, place)) co_return error;
   taught(call, S_IFREG);
@@ -231,7 +231,7 @@ Task do_mknod(Call& call) {
 
 Task do_symlink(Call& call) {
   const std::string_view target = call.op().data;
-  Place place;
+  NameInDirectory place;
   bool made = false;
   if (target.empty()) co_return ENOENT;
   if (int error = co_await find_parent(call, &place)) co_return error;
@@ -251,7 +251,7 @@ Task do_symlink(Call& call) {
 
 Task do_link(Call& call) {
   const Op& op = call.op();
-  Place from, to;
+  NameInDirectory from, to;
   if (int error = co_await call.tree().find(call, op.object, &from)) co_return error;
   if (int error = co_await find_second(call, &to)) co_return error;
   const Object* o = call.tree().object(op.object);
@@ -269,7 +269,7 @@ Task do_link(Call& call) {
 Task do_remove(Call& call) {
   const Op& op = call.op();
   const bool want_dir = op.kind == OpKind::rmdir;
-  Place place;
+  NameInDirectory place;
   uint32_t type = 0;
   if (int error = co_await find_parent(call, &place)) co_return error;
   if (int error = co_await type_at(call, op.object, place, &type)) co_return error;
@@ -281,7 +281,7 @@ Task do_remove(Call& call) {
 
 Task do_rename(Call& call) {
   const Op& op = call.op();
-  Place from, to;
+  NameInDirectory from, to;
   if (int error = co_await find_parent(call, &from)) co_return error;
   if (int error = co_await find_second(call, &to)) co_return error;
   if (op.flags == RENAME_EXCHANGE) co_return co_await exchange(call, from, to);

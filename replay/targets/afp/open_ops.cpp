@@ -28,13 +28,13 @@ Task end_locks(Call& call, HandleId handle) {
 
 }  // namespace
 
-Task open_at(Call& call, const Place& place, uint16_t access, ForkRef* fork) {
+Task open_at(Call& call, const NameInDirectory& place, uint16_t access, ForkRef* fork) {
   co_return co_await call.client().open_fork(&call, place.did, place.name, access, fork);
 }
 
 Task do_open(Call& call) {
   const Op& op = call.op();
-  Place place;
+  NameInDirectory place;
   ForkRef fork;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
   const Object* o = call.tree().object(op.object);
@@ -59,7 +59,7 @@ Task do_opendir(Call& call) {
 Task do_create(Call& call) {
   const Op& op = call.op();
   if (int error = name_problem(op.name)) co_return error;
-  Place place{0, to_wire_name(op.name)};
+  NameInDirectory place{0, to_wire_name(op.name)};
   ForkRef fork;
   if (int error = co_await call.tree().find_dir(call, op.parent, &place.did)) co_return error;
   const int exists = co_await make_file(call, place);

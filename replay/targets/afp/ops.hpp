@@ -54,14 +54,14 @@ Task do_flock(Call& call);
 int name_problem(std::string_view name);
 uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
 uint16_t access_mode(uint32_t open_flags);
-Task stat(Call& call, const Place& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms);
-Task set_mode(Call& call, const Place& place, uint32_t mode);
+Task stat(Call& call, const NameInDirectory& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms);
+Task set_mode(Call& call, const NameInDirectory& place, uint32_t mode);
 Task set_size(Call& call, ForkRef fork, uint64_t size);
 // FPCreateFile, which fails where something is.
 Task create_file(Call& call, uint32_t did, std::string_view name);
-Task make_file(Call& call, const Place& place);  // the operation's own: once
-Task open_at(Call& call, const Place& place, uint16_t access, ForkRef* fork);
-Task remove_place(Call& call, const Place& place);
+Task make_file(Call& call, const NameInDirectory& place);  // the operation's own: once
+Task open_at(Call& call, const NameInDirectory& place, uint16_t access, ForkRef* fork);
+Task remove_place(Call& call, const NameInDirectory& place);
 Task write_all(Call& call, ForkRef fork, std::string_view bytes);
 // From the operation's offset on, in its file.
 Task write_zeros(Call& call, uint64_t length);

@@ -10,7 +10,7 @@
 
 namespace fsr::afp {
 
-Task Tree::find(Call& call, ObjectId id, Place* place) {
+Task Tree::find(Call& call, ObjectId id, NameInDirectory* place) {
   if (id == kRootObject) {
     *place = {client_.root(), {}};
     co_return 0;
@@ -31,7 +31,7 @@ Task Tree::find(Call& call, ObjectId id, Place* place) {
 }
 
 Task Tree::find_dir(Call& call, ObjectId id, uint32_t* did) {
-  Place place;
+  NameInDirectory place;
   if (const Object* o = object(id); o && !o->is_dir()) co_return ENOTDIR;
   if (int error = co_await find(call, id, &place)) co_return error;
   if (!place.name.empty()) {
@@ -52,7 +52,7 @@ Task Tree::find_open(Call& call, HandleId handle, Open* found) {
   *found = *known;
   if (found->listing) co_return EISDIR;
   if (client_.current(found->fork)) co_return 0;
-  Place place;
+  NameInDirectory place;
   if (int error = co_await find(call, found->object, &place)) co_return error;
   if (int error = co_await client_.open_fork(&call, place.did, place.name, access_mode(found->flags), &found->fork))
     co_return error;
@@ -66,7 +66,7 @@ Task Tree::find_or_open(Call& call, HandleId handle, ObjectId id, uint16_t acces
   if (!handle && o && o->names.empty()) handle = o->last_open;
   if (handle) co_return co_await find_open(call, handle, found);
   if (o && S_ISLNK(o->type)) co_return EINVAL;
-  Place place;
+  NameInDirectory place;
   if (int error = co_await find(call, id, &place)) co_return error;
   if (place.name.empty()) co_return EISDIR;
   found->object = id;

@@ -69,7 +69,7 @@ struct Object : KnownObject {
 };
 
 // Where an object is: a directory, and a name in it as on the wire; none: the directory itself.
-struct Place {
+struct NameInDirectory {
   uint32_t did = 0;
   std::string name;
 };
@@ -79,7 +79,7 @@ class Tree final : public KnownTree<Object, Open> {
   explicit Tree(Client& client) : KnownTree(".afp"), client_(client) {}
 
   // Where the object is. ESTALE: nothing taught it; ENOENT: its last name is gone.
-  Task find(Call& call, ObjectId object, Place* place);
+  Task find(Call& call, ObjectId object, NameInDirectory* place);
   Task find_dir(Call& call, ObjectId object, uint32_t* did);  // ENOTDIR
   // The open file; opened again if its session is gone. EBADF, EISDIR.
   Task find_open(Call& call, HandleId handle, Open* found);

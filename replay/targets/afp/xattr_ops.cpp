@@ -31,7 +31,7 @@ int answer(Call& call, uint64_t limit) {
 
 Task do_getxattr(Call& call) {
   const Op& op = call.op();
-  Place place;
+  NameInDirectory place;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
   Rpc& rpc = call.ask_at(Command::get_ext_attr, place.did);
   rpc.out().u16(kXattrNoFollow).u64(0).u64(UINT64_MAX).u32(kLongestValue).path(place.name).even().string16(wire_xattr(op));
@@ -45,7 +45,7 @@ Task do_setxattr(Call& call) {
   const Op& op = call.op();
   if (mode_of_minimal_acl(op)) co_return co_await do_setattr(call);
   if (op.length > kLongestValue) co_return E2BIG;
-  Place place;
+  NameInDirectory place;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
   const uint16_t flags =
       uint16_t(kXattrNoFollow | (op.flags & XATTR_CREATE ? kXattrCreate : 0) | (op.flags & XATTR_REPLACE ? kXattrReplace : 0));
@@ -64,7 +64,7 @@ Task do_setxattr(Call& call) {
 // whichever file it asks about.
 Task do_listxattr(Call& call) {
   const Op& op = call.op();
-  Place place;
+  NameInDirectory place;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
   Rpc& rpc = call.ask_at(Command::list_ext_attr, place.did);
   rpc.out().u16(kXattrNoFollow).u16(0).u32(0).u32(kLongestValue).path(place.name);
@@ -85,7 +85,7 @@ Task do_listxattr(Call& call) {
 
 Task do_removexattr(Call& call) {
   const Op& op = call.op();
-  Place place;
+  NameInDirectory place;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
   Rpc& rpc = call.ask_at(Command::remove_ext_attr, place.did, false);
   rpc.out().u16(kXattrNoFollow).path(place.name).even().string16(wire_xattr(op));

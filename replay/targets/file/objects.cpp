@@ -72,7 +72,7 @@ int FileObjects::directory(ObjectId id, SharedFd* fd) {
   return 0;
 }
 
-int FileObjects::place(ObjectId id, Place* place) {
+int FileObjects::place(ObjectId id, PathAt* place) {
   if (id == kRootObject) return *place = {.dir = root_, .open = {}, .name = {}, .type = S_IFDIR}, 0;
   if (SharedFd fd = cached(id)) return *place = {.dir = std::move(fd), .open = {}, .name = {}, .type = S_IFDIR}, 0;
   Name name;
@@ -85,7 +85,7 @@ int FileObjects::place(ObjectId id, Place* place) {
 
 int FileObjects::opened(HandleId id, OpenRef* open) { return opens_.get(id, open) ? 0 : EBADF; }
 
-int FileObjects::subject(const Op& op, Place* at) {
+int FileObjects::subject(const Op& op, PathAt* at) {
   if (op.handle && opened(op.handle, &at->open) == 0) return 0;
   if (op.handle && !op.object) return EBADF;
   return place(op.object, at);

@@ -42,7 +42,7 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
 using OpenRef = std::shared_ptr<OpenFile>;
 
 // How to address a file in *at() calls: a component below a directory, or with an empty name the descriptor itself.
-struct Place {
+struct PathAt {
   SharedFd dir;
   OpenRef open;
   std::string name;
@@ -61,10 +61,10 @@ class FileObjects {
   int root() const { return root_->get(); }
   // Each returns 0 or an errno: ESTALE for an object nobody told us of, EBADF for such a handle.
   int directory(ObjectId id, SharedFd* fd);
-  int place(ObjectId id, Place* place);
+  int place(ObjectId id, PathAt* place);
   int opened(HandleId id, OpenRef* open);
   // What an operation is about: its handle if that is open, else its object.
-  int subject(const Op& op, Place* place);
+  int subject(const Op& op, PathAt* place);
 
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type);
   void teach_unnamed(ObjectId id, uint32_t type);

@@ -158,7 +158,7 @@ int FileTree::dispatch(Context& c) {
   return EOPNOTSUPP;
 }
 
-int FileTree::name_below(ObjectId parent, std::string_view name, Place* place) {
+int FileTree::name_below(ObjectId parent, std::string_view name, PathAt* place) {
   if (name.size() > NAME_MAX) return ENAMETOOLONG;
   if (!valid_component(name)) {
     ++refused_names_;

@@ -77,7 +77,7 @@ class FileTree {
   // names
   int lookup(Context& c);
   int create(Context& c);
-  int open_existing(Context& c, const Place& at);
+  int open_existing(Context& c, const PathAt& at);
   int tmpfile(Context& c);
   int make(Context& c);
   int link(Context& c);
@@ -107,8 +107,8 @@ class FileTree {
   bool drop_owner(ObjectId object, uint64_t owner);
   void drop_owners(ObjectId object, HandleId handle, bool last);  // what was locked through the handle; last: all of the object
 
-  int name_below(ObjectId parent, std::string_view name, Place* place);
-  int open_place(const Place& place, int flags, UniqueFd* fd);
+  int name_below(ObjectId parent, std::string_view name, PathAt* place);
+  int open_place(const PathAt& place, int flags, UniqueFd* fd);
   int descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open);
   int wanted_attr(Context& c, int dir, const char* name);  // of what was just made
   int finish_open(Context& c, int fd, uint32_t type, bool fresh);

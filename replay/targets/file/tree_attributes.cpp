@@ -23,7 +23,7 @@ struct PathOf {
   UniqueFd own;
   std::array<char, 32> text{};
   int error = 0;
-  explicit PathOf(const Place& at) {
+  explicit PathOf(const PathAt& at) {
     if (!at.is_fd()) {
       own = UniqueFd(open_here(at.fd(), at.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
       if (!own) error = errno;
@@ -45,7 +45,7 @@ bool usable_name(std::string_view name) { return !name.empty() && name.find('\0'
 }  // namespace
 
 int FileTree::setattr(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   const Attr none, &set = c.op.set ? *c.op.set : none;
   int dir = at.is_fd() ? AT_FDCWD : at.fd(), nofollow = at.is_fd() ? 0 : AT_SYMLINK_NOFOLLOW;
@@ -82,7 +82,7 @@ int FileTree::setattr(Context& c) {
 }
 
 int FileTree::access(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   std::array<char, 32> proc = proc_path(at.fd());
   ActAs act(c.who);
@@ -92,7 +92,7 @@ int FileTree::access(Context& c) {
 }
 
 int FileTree::readlink(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   if (at.is_fd()) return EINVAL;  // only directories and open files are addressed so
   char* buffer = c.reply.data.need(PATH_MAX);
@@ -106,7 +106,7 @@ int FileTree::readlink(Context& c) {
 }
 
 int FileTree::getxattr(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   if (!usable_name(c.op.name)) return EINVAL;
   size_t size = size_t(std::min<uint64_t>(c.op.length, XATTR_SIZE_MAX));
@@ -123,7 +123,7 @@ int FileTree::getxattr(Context& c) {
 }
 
 int FileTree::setxattr(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   if (!usable_name(c.op.name)) return EINVAL;
   if (c.op.length > XATTR_SIZE_MAX) return E2BIG;
@@ -137,7 +137,7 @@ int FileTree::setxattr(Context& c) {
 }
 
 int FileTree::listxattr(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   size_t size = size_t(std::min<uint64_t>(c.op.length, XATTR_LIST_MAX));
   char* buffer = c.reply.data.need(XATTR_LIST_MAX);
@@ -153,7 +153,7 @@ int FileTree::listxattr(Context& c) {
 }
 
 int FileTree::removexattr(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   if (!usable_name(c.op.name)) return EINVAL;
   ActAs act(c.who);

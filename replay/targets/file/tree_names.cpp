@@ -54,7 +54,7 @@ int FileTree::wanted_attr(Context& c, int dir, const char* name) {
 }
 
 int FileTree::lookup(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
   Attr& attr = c.request.outcome.attr;
   {
@@ -66,7 +66,7 @@ int FileTree::lookup(Context& c) {
 }
 
 int FileTree::getattr(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   ActAs act(c.who);
   return stat_name(at.fd(), at.name.c_str(), c.request.outcome.attr);
@@ -80,7 +80,7 @@ int FileTree::kept_flags(uint32_t flags) const {
 }
 
 int FileTree::create(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
   int flags = kept_flags(c.op.open_flags) | O_CREAT, fd;
   // O_EXCL only as recorded: a mount of NFS makes other requests of it. But with --privileged there may be devices, which must
@@ -112,13 +112,13 @@ int FileTree::create(Context& c) {
 }
 
 int FileTree::open(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = objects_.place(c.op.object, &at)) return error;
   return open_existing(c, at);
 }
 
 // Opens what is there, but never a device or a pipe: opening one of these does something.
-int FileTree::open_existing(Context& c, const Place& at) {
+int FileTree::open_existing(Context& c, const PathAt& at) {
   bool directory = c.op.kind == OpKind::opendir || (c.op.open_flags & O_DIRECTORY);
   int flags = kept_flags(c.op.open_flags | (directory ? O_DIRECTORY : 0)) & ~O_EXCL;
   if (directory) flags |= O_DIRECTORY;
@@ -177,7 +177,7 @@ int FileTree::tmpfile(Context& c) {
 }
 
 int FileTree::make(Context& c) {
-  Place at;
+  PathAt at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
   uint32_t type;
   {
@@ -206,7 +206,7 @@ int FileTree::make(Context& c) {
 }
 
 int FileTree::link(Context& c) {
-  Place from, to;
+  PathAt from, to;
   if (int error = objects_.place(c.op.object, &from)) return error;
   if (int error = name_below(c.op.parent2, c.op.name2, &to)) return error;
   {
@@ -221,7 +221,7 @@ int FileTree::link(Context& c) {
 }
 
 int FileTree::remove(Context& c, int flags) {
-  Place at;
+  PathAt at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
   // A removed directory may still be some process's working directory: the cache keeps it for a while.
   SharedFd kept;
@@ -235,7 +235,7 @@ int FileTree::remove(Context& c, int flags) {
 }
 
 int FileTree::rename(Context& c) {
-  Place from, to;
+  PathAt from, to;
   if (int error = name_below(c.op.parent, c.op.name, &from)) return error;
   if (int error = name_below(c.op.parent2, c.op.name2, &to)) return error;
   {

@@ -11,7 +11,7 @@
 
 namespace fsr::vdbench {
 
-// Place of a failure: the LUN or file, and the bytes there; both 0: the failure is not one of a transfer.
+// SourcePosition of a failure: the LUN or file, and the bytes there; both 0: the failure is not one of a transfer.
 struct ErrorPlace {
   std::string lun;
   uint64_t lba = 0, size = 0;

@@ -85,7 +85,7 @@ void check_run(const Run& run, bool files) {
     if (files && bytes > 0 && bytes < kLeastBytes) fail(run, "expected maxdata= in bytes: only SDs have a size for it to count");
 }
 
-void check_all(const Definitions& all, const Place& last) {
+void check_all(const Definitions& all, const SourcePosition& last) {
   if (all.runs.empty()) throw ParameterError(last, "nothing to be run, expected rd=");
   for (const Storage& s : all.storages)
     if (s.lun.empty()) throw ParameterError(s.place, fmt::format("sd={}: expected lun=", s.name));

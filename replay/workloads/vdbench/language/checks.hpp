@@ -11,7 +11,7 @@ namespace fsr::vdbench {
 
 // `last` is the place of what is missing. Both throw ParameterError.
 void check_run(const Run& run, bool files);
-void check_all(const Definitions& all, const Place& last);
+void check_all(const Definitions& all, const SourcePosition& last);
 // Rates with their seconds, which depend on elapsed=, of distribution=variable. Throws ParameterError.
 std::vector<std::pair<double, double>> timed_steps(const Run& run);
 

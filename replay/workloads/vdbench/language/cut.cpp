@@ -11,7 +11,7 @@ namespace {
 
 class Cutter {
  public:
-  Cutter(const std::string& text, const std::vector<Place>& places) : text_(text), places_(places) {}
+  Cutter(const std::string& text, const std::vector<SourcePosition>& places) : text_(text), places_(places) {}
 
   Statement cut() {
     Statement statement;
@@ -23,9 +23,9 @@ class Cutter {
 
  private:
   [[noreturn]] void fail(const std::string& what) const { throw ParameterError(place(), what); }
-  Place place() const {
+  SourcePosition place() const {
     if (at_ < places_.size()) return places_[at_];
-    Place last = places_.back();
+    SourcePosition last = places_.back();
     ++last.column;
     return last;
   }
@@ -72,12 +72,12 @@ class Cutter {
   }
 
   const std::string& text_;
-  const std::vector<Place>& places_;
+  const std::vector<SourcePosition>& places_;
   size_t at_ = 0;
 };
 
 }  // namespace
 
-Statement cut_statement(const std::string& text, const std::vector<Place>& places) { return Cutter(text, places).cut(); }
+Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& places) { return Cutter(text, places).cut(); }
 
 }  // namespace fsr::vdbench

@@ -10,6 +10,6 @@
 namespace fsr::vdbench {
 
 // `text` is not empty; a place for each of its characters. Throws ParameterError.
-Statement cut_statement(const std::string& text, const std::vector<Place>& places);
+Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& places);
 
 }  // namespace fsr::vdbench

@@ -51,7 +51,7 @@ class Reader {
  public:
   Definitions read(const std::vector<Statement>& statements) {
     for (const Statement& statement : join_lines(statements)) section(statement);
-    finish(statements.empty() ? Place() : statements.back().parameters[0].place);
+    finish(statements.empty() ? SourcePosition() : statements.back().parameters[0].place);
     return std::move(all_);
   }
 
@@ -251,7 +251,7 @@ class Reader {
       throw ParameterError(p.values[0].place, fmt::format("sd={} is refused: this version does not have it, expected SDs", word));
   }
 
-  void finish(const Place& last) {
+  void finish(const SourcePosition& last) {
     if (!kind_) throw ParameterError(last, "nothing to be done, expected sd= or fsd=");
     for (FileSystem& system : all_.systems) system.anchor = without_slash(system.anchor);
     check_all(all_, last);

@@ -12,7 +12,7 @@ namespace fsr::vdbench {
 struct Host {
   std::string name;
   std::string system;  // its name or address; empty: its name is that
-  Place system_place;
+  SourcePosition system_place;
 };
 
 class Hosts {

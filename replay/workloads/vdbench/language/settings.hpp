@@ -93,7 +93,7 @@ struct General {
   bool removes = false;       // nothing more is done to an SD that had an error
   std::string error_command;  // before that, with what failed first; empty: none
   bool concatenates = false;  // the SDs of a WD are one
-  Place concatenates_place, removes_place, content_place, pattern_place;  // of what does not go with everything
+  SourcePosition concatenates_place, removes_place, content_place, pattern_place;  // of what does not go with everything
   Repeats repeats;
   ContentSettings content;
   uint64_t queue = 2000;  // starts that a workload may be behind
@@ -101,7 +101,7 @@ struct General {
 
 struct Storage {
   std::string name;
-  Place place;
+  SourcePosition place;
   std::string lun, journal = ".";  // the directory of its journal
   uint64_t size = 0;               // 0: as it is
   unsigned threads = 8;
@@ -115,7 +115,7 @@ enum class Seek : uint8_t { random, sequential, once, sequential_elsewhere, pois
 
 struct Workload {
   std::string name;
-  Place place;
+  SourcePosition place;
   std::vector<size_t> storages;
   TransferSizes transfers;
   double read_percent = 100, read_hits = 0, write_hits = 0;
@@ -133,7 +133,7 @@ struct Workload {
 
 struct FileSystem {
   std::string name;
-  Place place;
+  SourcePosition place;
   std::string anchor, journal = ".";  // the directory of its journal
   uint64_t depth = 1, width = 1, files = 10;
   SizeShares sizes = SizeShares(1, {4096, 100});  // (size, 0): about that
@@ -160,7 +160,7 @@ Operation operation_of(const Value& value);  // throws ParameterError
 
 struct FileWorkload {
   std::string name;
-  Place place;
+  SourcePosition place;
   std::vector<size_t> systems;
   std::optional<size_t> target;  // of copy and move
   Operation operation = Operation::read;
@@ -188,7 +188,7 @@ constexpr char kIorate[] = "iorate", kFwdrate[] = "fwdrate";
 // A parameter over which a run is repeated, with its values in their order.
 struct Loop {
   std::string_view name;  // "xfersize"
-  Place place;
+  SourcePosition place;
   std::vector<Number> numbers;
   std::vector<Parameter> sizes;       // of xfersize, seekpct: each as a parameter of its own
   std::vector<Operation> operations;  // of operation
@@ -214,7 +214,7 @@ struct RateStep {
 
 struct Run {
   std::string name;
-  Place place;
+  SourcePosition place;
   std::vector<size_t> workloads, file_workloads;
   std::optional<std::vector<size_t>> storages, systems;
   std::vector<Rate> rates;

@@ -26,7 +26,7 @@ std::string directory_of(const std::string& file) {
 
 }  // namespace
 
-ParameterError::ParameterError(const Place& place, const std::string& what)
+ParameterError::ParameterError(const SourcePosition& place, const std::string& what)
     : std::runtime_error(place.file ? fmt::format("{}:{}:{}: {}", *place.file, place.line, place.column, what) : what) {}
 
 StatementReader::StatementReader(std::map<std::string, std::string> substitutions, Open open)
@@ -100,7 +100,7 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
 
 void StatementReader::include(const Text& text, const std::string& directory, unsigned depth) {
   const std::string name = text.characters.substr(text.characters.find('=') + 1);
-  const Place& place = text.places[text.characters.find('=')];
+  const SourcePosition& place = text.places[text.characters.find('=')];
   if (depth != 0) throw ParameterError(place, "an include inside of an included file, expected only one level of them");
   if (name.empty()) throw ParameterError(place, "expected the name of a file after include=");
   std::string path = name, content;
@@ -127,7 +127,7 @@ StatementReader::Text StatementReader::substitute(const std::shared_ptr<const st
   bool quoted = false;
   auto put = [&](std::string_view what, size_t column) {
     text.characters += what;
-    text.places.insert(text.places.end(), what.size(), Place{file, number, uint32_t(column + 1)});
+    text.places.insert(text.places.end(), what.size(), SourcePosition{file, number, uint32_t(column + 1)});
   };
   for (size_t at = 0; at < line.size();) {
     const char c = line[at];

@@ -14,26 +14,26 @@
 namespace fsr::vdbench {
 
 // Where something stands; line and column from 1.
-struct Place {
+struct SourcePosition {
   std::shared_ptr<const std::string> file;
   uint32_t line = 0, column = 0;
 };
 
 // "FILE:LINE:COLUMN: what is wrong, expected ..."
 struct ParameterError : std::runtime_error {
-  ParameterError(const Place& place, const std::string& what);
+  ParameterError(const SourcePosition& place, const std::string& what);
 };
 
 struct Value {
   std::string text;
-  Place place;
+  SourcePosition place;
   bool quoted = false;
 };
 
 // keyword=value or keyword=(value,...).
 struct Parameter {
   std::string keyword;  // as it was typed
-  Place place;
+  SourcePosition place;
   std::vector<Value> values;  // one at least
   bool list = false;          // in parentheses
 };
@@ -64,7 +64,7 @@ class StatementReader {
   // Characters of a statement, each with its place.
   struct Text {
     std::string characters;
-    std::vector<Place> places;
+    std::vector<SourcePosition> places;
   };
 
   void take(const SourceText& source, unsigned depth);
@@ -72,7 +72,7 @@ class StatementReader {
                  uint32_t number, unsigned depth);
   void include(const Text& text, const std::string& directory, unsigned depth);
   Text substitute(const std::shared_ptr<const std::string>& file, const std::string& line, uint32_t number);
-  void finish(const Place& end);
+  void finish(const SourcePosition& end);
 
   const std::map<std::string, std::string> substitutions_;
   const Open open_;

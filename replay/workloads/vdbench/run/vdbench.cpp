@@ -181,7 +181,7 @@ class VdbenchProgram {
   }
   // Refuses settings that do not fit together, also those that loops have added.
   void refuse(const PlannedRun& run, bool validates) const {
-    const Place& place = all_.general.content.given() ? all_.general.content_place : run.run->place;
+    const SourcePosition& place = all_.general.content.given() ? all_.general.content_place : run.run->place;
     if (run.content.pattern && run.content.compression > 1)
       throw ParameterError(run.run->place, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
     if (validates && run.content.given())
