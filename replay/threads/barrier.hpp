@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where threads meet: each waits until all parties have arrived that have not left; then it can be used again. Thread-safe.
-// Outlives the run.
+// A barrier for simulated threads: each waits until all parties have arrived, except those that have left. It can be used again
+// afterwards. Thread-safe. Outlives the run.
 #pragma once
 
 #include <mutex>
@@ -19,7 +19,7 @@ class Barrier {
   friend class SimContext;
   friend struct RunnerState;
 
-  bool wait(SimContext& sim);  // false: it need not, being the last one, or because the run ends
+  bool wait(SimContext& sim);  // false: no wait, since this is the last party or the run ends
   void leave(RunnerState& state);
   void break_up(RunnerState& state);
   static void release(RunnerState& state, std::vector<SimContext*> sims, bool all_arrived);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads and workers of one run share. Lives as long as the run.
+// State that the simulated threads and the workers of one run share. Lives as long as the run.
 #pragma once
 
 #include <atomic>
@@ -23,22 +23,22 @@ struct RunnerState {
   Clock& clock;
   std::vector<std::vector<std::unique_ptr<RunnerWorker>>>& worker_sets;
   Pool& pool;
-  std::atomic<uint64_t>& next_id;  // of objects and handles
+  std::atomic<uint64_t>& next_id;  // the next id of an object or a handle
   Recording* record = nullptr;
   Heartbeat* heartbeat = nullptr;
-  int64_t start = 0, end = INT64_MAX;    // clock; set before threads begin. They are told to end at `end`
-  std::atomic<bool> ended{false};        // they are told to end now
-  std::atomic<bool> abandoned{false};    // nothing under way is waited for
+  int64_t start = 0, end = INT64_MAX;    // clock; set before the threads begin, which end at `end`
+  std::atomic<bool> ended{false};        // the threads are to end now
+  std::atomic<bool> abandoned{false};    // the run ends without the operations in flight
   std::atomic<unsigned> running{0};      // threads that have not ended
-  std::atomic<unsigned> at_barriers{0};  // of these, waiting for others
+  std::atomic<unsigned> at_barriers{0};  // threads that wait at a barrier
 
   std::mutex mutex;
-  std::set<Barrier*> barriers;  // at which threads have waited
-  std::exception_ptr failure;   // the first
+  std::set<Barrier*> barriers;  // all at which a thread has waited
+  std::exception_ptr failure;   // of the first thread that threw
 
-  // Tells all threads to end, ones that wait at barriers too. Any thread.
+  // Makes all threads end, also those that wait at barriers. Any thread.
   void end_all();
-  // A thread has ended, with an exception or null. Its own thread.
+  // Notes that a thread has ended. `why`: the exception that it threw, or null. Called by the worker of that thread.
   void thread_ended(std::exception_ptr why);
 };
 

@@ -11,7 +11,7 @@
 
 namespace fsr {
 
-constexpr unsigned kReadyAtOnce = 64;  // threads resumed before completions and messages are looked at again
+constexpr unsigned kReadyAtOnce = 64;  // threads resumed before the worker checks completions and its inbox again
 
 RunnerWorker::RunnerWorker(Target& target, Clock& clock, bool inline_worker)
     : target_(target),
@@ -66,7 +66,7 @@ Tally RunnerWorker::taken() {
 
 void RunnerWorker::resume(SimContext& sim) {
   burst_ = 0;
-  sim.waiting_.resume();  // the context may be another worker's by now
+  sim.waiting_.resume();  // after this, the context may belong to another worker
 }
 
 void RunnerWorker::run_ready() {
@@ -122,7 +122,7 @@ void RunnerWorker::rest(int64_t deadline) {
            state_->abandoned.load(std::memory_order_relaxed) ||
            (!sleepers_.empty() && state_->ended.load(std::memory_order_relaxed));
   });
-  // Without a completion, what was refused may be taken all the same by now.
+  // The target may accept refused operations by now, even if none has completed.
   ready_.insert(ready_.end(), refused_.begin(), refused_.end());
   refused_.clear();
 }
@@ -134,7 +134,7 @@ void RunnerWorker::send(SimContext& sim, RunnerWorker& to) {
   to.post(sim);
 }
 
-// After threads have had their turns, from then to `latest_`.
+// Updates the shares of busy and waking time after threads have run from `from` to `latest_`. Lends or returns threads by them.
 void RunnerWorker::weigh(int64_t from) {
   if (!use_.add(from, latest_, idle_.awake())) return;
   if (use_.heavy()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread of a runner: resumes the threads whose turn it is, and completes their operations on its session.
+// A worker of a ThreadRunner: resumes simulated threads that can go on, and performs their operations on its session.
 //
-// step(), rest() and the contexts' awaiting by the worker's own thread; post(), wake() and hand_over() by any.
+// Only the worker's own thread calls step() and rest() and runs the awaiters of the contexts. Any thread may call post(), wake()
+// and hand_over().
 #pragma once
 
 #include <atomic>
@@ -32,24 +33,24 @@ class RunnerWorker final : public Completion {
   RunnerWorker(Target& target, Clock& clock, bool inline_worker);
 
   void begin(RunnerState& state);
-  // Contexts that begin here, before the run or from another worker: their turn comes.
+  // Adds a simulated thread that begins or goes on here. The worker resumes it in its turn.
   void post(SimContext& sim);
   void wake() { idle_.wake(); }
-  int wake_descriptor() const { return idle_.wake_descriptor(); }  // all that wake() needs of the caller's
-  // Resumes threads and looks for completions, without waiting. False: there was nothing to do.
+  int wake_descriptor() const { return idle_.wake_descriptor(); }  // the only descriptor that wake() uses
+  // Resumes threads and polls for completions, without waiting. False: there was nothing to do.
   bool step();
   // Waits until there is something to do, or until `deadline`.
   void rest(int64_t deadline);
   int64_t next_due() const;  // INT64_MAX: no thread sleeps
   bool in_flight() const { return in_flight_ != 0; }
-  int64_t latest() const { return latest_; }  // the clock as it was last looked at, for the worker's own thread
+  int64_t latest() const { return latest_; }  // the last time read from the clock; for the worker's own thread
   uint64_t completions() const { return completions_.load(std::memory_order_relaxed); }
 
-  // The worker puts what it counted so far where taken() finds it, soon. The worker's thread may be resting.
+  // Asks the worker to make its counts available to taken(); wakes it if it sleeps. handed_over(): it has done so.
   void hand_over();
   bool handed_over() const { return !wanted_.load(std::memory_order_acquire); }
   Tally taken();
-  // When the worker's thread has ended: what it counted since, and an end to what is under way.
+  // For after the worker's thread has ended: returns the counts since then, and ends the operations in flight.
   Tally take_rest() { return std::exchange(tally_, {}); }
   void abandon() { session_.reset(); }
 
@@ -66,7 +67,7 @@ class RunnerWorker final : public Completion {
   };
 
   void completed(Request& request) override;
-  bool submit(SimContext& sim);  // true: completed
+  bool submit(SimContext& sim);  // true: the operation has completed
   uint64_t perform_bytes(const Request& request);
   void account(SimContext& sim);
   void resume(SimContext& sim);
@@ -75,32 +76,32 @@ class RunnerWorker final : public Completion {
   void wake_sleepers();
   void sleep(SimContext& sim, int64_t due);
   void weigh(int64_t from);
-  void send_sleepers(bool home);  // home, or to the gatherer
+  void send_sleepers(bool home);  // true: to their home workers; false: to host_
   static void send(SimContext& sim, RunnerWorker& to);
 
   Target& target_;
   Clock& clock_;
   std::unique_ptr<Session> session_;
-  Bytewise* const bytewise_;  // the same; null: it is none
+  Bytewise* const bytewise_;  // session_, if it performs single bytes; null: it does not
   IdleWait idle_;
-  RunnerWorker* host_ = nullptr;  // of the same place, takes over threads that wait (threads/worker_use.hpp); null: this one does
+  RunnerWorker* host_ = nullptr;  // borrows waiting threads of this worker (threads/worker_use.hpp); null: this worker lends none
   WorkerUse use_;
-  bool has_borrowed_ = false;  // or had in this run
+  bool has_borrowed_ = false;  // this worker has, or had in this run, threads of others
   RunnerState* state_ = nullptr;
   std::deque<SimContext*> ready_;
-  std::deque<SimContext*> refused_;  // the target had no room for their operations
+  std::deque<SimContext*> refused_;  // the target accepts no more operations now
   std::priority_queue<Sleeper, std::vector<Sleeper>, std::greater<>> sleepers_;
   uint64_t sleeps_ = 0, in_flight_ = 0;
   int64_t latest_ = INT64_MIN;
-  unsigned burst_ = 0;  // operations completed in the call since a thread was resumed
+  unsigned burst_ = 0;  // operations completed within submit() since a thread was resumed
   Tally tally_;
 
   std::mutex mutex_;
   std::vector<SimContext*> inbox_;
   Tally handed_;
   alignas(64) std::atomic<bool> posted_{false}, wanted_{false};
-  alignas(64) std::atomic<uint64_t> completions_{0};  // written by the worker's thread alone
-  SpareCapacity spare_;                               // for others' threads
+  alignas(64) std::atomic<uint64_t> completions_{0};  // only the worker's thread writes it
+  SpareCapacity spare_;                               // for threads of other workers
 };
 
 }  // namespace fsr

@@ -11,8 +11,9 @@
 
 namespace fsr {
 
-constexpr unsigned kBurst = 16;        // operations completed in the call before other threads have their turn
-constexpr uint64_t kIdsAtOnce = 1024;  // taken by a context from the runner's
+constexpr unsigned kBurst = 16;  // operations completed within submit() before other threads have a turn
+constexpr uint64_t kIdsAtOnce =
+    1024;  // ids that a context takes from the runner at once, so that threads seldom share a cache line
 
 SimContext::PerformAwaiter SimContext::perform(const Op& op, Row row, const PerformOptions& how) {
   request_.op = &op;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread's way to the world: performs operations, waits, counts.
+// The interface of a simulated thread to its worker: performs operations, waits, counts.
 //
-// Only the thread's own coroutine uses its context, on the thread of the worker that the context belongs to at the time.
-// Everything that is awaited is awaited by one coroutine at a time: a context has one operation under way.
+// Only the coroutine of the simulated thread uses its context, on the thread of its present worker. A context has at most one
+// operation in flight, because one coroutine awaits at a time.
 #pragma once
 
 #include <coroutine>
@@ -22,14 +22,14 @@ class Barrier;
 class RunnerWorker;
 struct RunnerState;
 
-// How an operation is performed.
+// Options of one operation.
 struct PerformOptions {
-  std::string_view payload = {};  // of a write: op.length bytes
-  int64_t due = 0;                // the time that the response counts from; 0: its issue
-  bool want_data = false;         // of a read; otherwise it may be discarded unseen
-  char* room = nullptr;           // op.length bytes where a target may put data that is wanted; Outcome::data says where it is
-  bool want_attr = false;         // of what is made or linked
-  bool generated = false;         // the payload is Payload's, of op.object at op.offset
+  std::string_view payload = {};  // data of a write: op.length bytes
+  int64_t due = 0;                // clock: start of the response time; 0: when the operation is issued
+  bool want_data = false;         // return the data of a read; false: the target may discard it
+  char* room = nullptr;           // buffer of op.length bytes for wanted data; Outcome::data says whether it is used
+  bool want_attr = false;         // return the attributes of the object that is created or linked
+  bool generated = false;         // the payload is what Payload generates for op.object at op.offset
 };
 
 class SimContext {
@@ -45,34 +45,34 @@ class SimContext {
   class MoveAwaiter;
   class JobAwaiter;
 
-  // co_await yields const Outcome&, which with its data and entries lives until this context's next co_await. `op` and the
-  // payload stay in place until then. An operation that the target can't express ends with EOPNOTSUPP.
+  // Performs an operation. co_await yields const Outcome&, valid with its data and entries until this context's next co_await.
+  // `op` and the payload must live until then. An operation that the target can't express ends with EOPNOTSUPP.
   PerformAwaiter perform(const Op& op, Row row = kUncounted, const PerformOptions& how = {});
-  // co_await yields the time, ns: `due` or a little later; earlier only when the run ends.
+  // Sleeps until `due` (clock, ns). co_await yields the time, which is before `due` only if the run ends.
   SleepAwaiter until(int64_t due);
-  // co_await yields whether all parties have come. False: the run ends first.
+  // Waits at the barrier. co_await yields true if all parties have arrived, false if the run ends first.
   BarrierAwaiter arrive(Barrier& barrier);
-  void leave(Barrier& barrier);  // one party less: the others wait for it no longer
-  // The thread goes on on a worker of another target, by the number that ThreadRunner::add() gave it.
+  void leave(Barrier& barrier);  // the others no longer wait for this party
+  // Moves the thread to a worker of another target. `target`: the number that ThreadRunner::add() returned.
   MoveAwaiter move_to(unsigned target);
-  // A thread of a pool does the job, which throws nothing, and the thread goes on when it is done.
+  // Runs the job on a thread of a pool and waits for its end. The job must not throw.
   JobAwaiter blocking(std::function<void()> job);
 
-  // A read or write of which each byte is a request of its own, within the call and uncounted, while nobody else on the worker
-  // has a turn. Yields how many were transferred; the thread performs the others itself. 0 where the target is none that does
-  // this (base/bytewise.hpp), or a recording wants to see each.
+  // Performs a read or write as one request for each byte, within the call and without counting. Other threads of the worker do
+  // not run meanwhile. Returns the number of bytes done; the caller performs the others. 0: the target can't do this
+  // (base/bytewise.hpp), or the run is recorded.
   uint64_t perform_bytes(const Op& op, std::string_view payload = {});
 
-  // Counts what is made of several operations.
+  // Adds a sample that stands for several operations.
   void count(Row row, const Sample& sample);
 
   int64_t now() const;
-  int64_t issued() const { return issued_; }  // the latest operation
-  int64_t started() const;                    // when the run began
-  bool ended() const;                         // the run is over: return soon
+  int64_t issued() const { return issued_; }  // when the latest operation was issued
+  int64_t started() const;                    // start of the run
+  bool ended() const;                         // true: the run is over, so return soon
   Target& target() const;
   ThreadId thread() const { return number_ + 1; }
-  // Never given twice by the same runner.
+  // New ids, unique within the runner.
   ObjectId new_object() { return new_id(); }
   HandleId new_handle() { return new_id(); }
 
@@ -86,16 +86,16 @@ class SimContext {
 
   RunnerState& state_;
   RunnerWorker* worker_;
-  RunnerWorker* home_;  // its worker but for the time that it is lent to another
+  RunnerWorker* home_;  // its own worker; worker_ differs while it is lent
   const unsigned number_;
   SimTask task_;
-  std::coroutine_handle<> waiting_;  // what goes on next: the task or something that it awaits
+  std::coroutine_handle<> waiting_;  // resumed next: the task, or a coroutine that it awaits
   bool to_submit_ = false;           // request_ has not reached the target yet
-  bool all_arrived_ = false;         // the barrier's answer
+  bool all_arrived_ = false;         // result of the last wait at a barrier
   Request request_;
   Row row_ = kUncounted;
   int64_t due_ = 0, issued_ = 0;
-  int64_t asleep_until_ = 0;  // while it is sent to another worker asleep
+  int64_t asleep_until_ = 0;  // due time while it moves to another worker asleep; 0: it is not asleep
   Recording::Entry* recorded_ = nullptr;
   uint64_t next_id_ = 0, end_of_ids_ = 0;
 };
@@ -109,7 +109,7 @@ class SimContext::PerformAwaiter {
 
  private:
   SimContext& sim_;
-  bool yields_ = false;  // to others, before the operation is submitted
+  bool yields_ = false;  // lets other threads run before it submits the operation
 };
 
 class SimContext::SleepAwaiter {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated thread of a program: a coroutine that performs operations one after the other, waits, and goes on with what came
-// of them, written as the loop that it is.
+// A simulated thread of a program: a coroutine that performs operations one after the other, waits, and acts on their outcomes.
 //
-// A SimThread owns its state and outlives its SimTask. What run() throws ends the whole run, and ThreadRunner::run() throws it
-// again.
+// A SimThread owns its state and outlives its SimTask. An exception from run() ends the whole run, and ThreadRunner::run()
+// throws it again.
 #pragma once
 
 #include <coroutine>
@@ -43,7 +42,7 @@ class [[nodiscard]] SimTask {
     if (handle_) handle_.destroy();
   }
 
-  // What the runner resumes first.
+  // Returns the handle that starts the coroutine.
   std::coroutine_handle<> begin(RunnerState& state) const {
     handle_.promise().state = &state;
     return handle_;

@@ -24,15 +24,16 @@
 namespace fsr {
 
 constexpr unsigned kPoolThreads = 32;
-constexpr int64_t kLook = 50'000'000;  // ns between looks at `stop`
-// ns without a completion after which threads that were told to end are left alone: by `stop`, and because the time was over.
+constexpr int64_t kLook = 50'000'000;  // ns between checks of `stop`: short for a user, seldom for a processor
+// ns without a completion after which the run ends without the remaining threads: after `stop` was raised, and after the
+// duration.
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 constexpr auto kHandOver = std::chrono::microseconds(100);
 
 namespace {
 
-// Gives the calling thread a table of descriptors of its own, with the standard streams and this one. Before Linux 5.9 it goes on
-// sharing the process's.
+// Gives the calling thread its own table of descriptors, which has the standard streams and `descriptor`. Before Linux 5.9 it
+// keeps the table of the process.
 void keep_only(int descriptor) {
   if (close_range(unsigned(descriptor) + 1, UINT_MAX, CLOSE_RANGE_UNSHARE) != 0) return;
   if (descriptor > 3) close_range(3, unsigned(descriptor) - 1, 0);
@@ -40,7 +41,7 @@ void keep_only(int descriptor) {
 
 }  // namespace
 
-// One run, from the caller's thread.
+// One run. Lives on the caller's thread.
 class ThreadRunner::RunnerPass {
  public:
   RunnerPass(ThreadRunner& runner, const std::vector<SimThreadSpec>& specs, const RunnerOptions& options);
@@ -66,15 +67,15 @@ class ThreadRunner::RunnerPass {
   const RunnerOptions& options_;
   RunnerState state_;
   std::vector<std::unique_ptr<SimContext>> sims_;
-  std::vector<RunnerWorker*> workers_;  // on which threads are, or may come to be
+  std::vector<RunnerWorker*> workers_;  // workers that have threads or may get some
   RunnerResult result_;
-  unsigned interval_ = 0;      // told
-  int64_t interval_from_ = 0;  // clock
+  unsigned interval_ = 0;      // number of the last interval that was reported
+  int64_t interval_from_ = 0;  // clock: start of the present interval
   bool warm_ = true;
   uint64_t completions_ = 0;
-  int64_t progress_at_ = 0;  // clock: when that was last seen to grow, since threads were told to end
+  int64_t progress_at_ = 0;  // clock: last growth of completions_ since the threads were to end; 0: not yet checked
   int64_t give_up_at_ = INT64_MAX;
-  unsigned stuck_ = 0;  // looks at which all threads waited for each other
+  unsigned stuck_ = 0;  // successive checks at which all threads waited at barriers
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -87,7 +88,7 @@ ThreadRunner::RunnerPass::RunnerPass(ThreadRunner& runner, const std::vector<Sim
   state_.record = options.record;
   state_.heartbeat = options.heartbeat;
   state_.running = unsigned(specs.size());
-  std::map<unsigned, unsigned> order;  // of groups, by their first part: they are dealt to a place's workers in turn
+  std::map<unsigned, unsigned> order;  // of groups, by first use; a target's workers take groups in turn
   for (const SimThreadSpec& spec : specs) {
     auto& workers = runner.worker_sets_.at(spec.target);
     const unsigned turn = order.try_emplace(spec.group, unsigned(order.size())).first->second;
@@ -113,7 +114,7 @@ int64_t ThreadRunner::RunnerPass::next_event() const {
   return next;
 }
 
-// Nothing has been completed for a while.
+// Whether no operation has completed for `grace` ns.
 bool ThreadRunner::RunnerPass::no_progress(int64_t t, int64_t grace) {
   uint64_t completions = 0;
   each_worker([&](RunnerWorker& worker) { completions += worker.completions(); });
@@ -122,7 +123,7 @@ bool ThreadRunner::RunnerPass::no_progress(int64_t t, int64_t grace) {
   return t >= give_up_at_;
 }
 
-// What is due for the run as a whole.
+// Ends the warmup, an interval or the run if it is time, and ends a run in which all threads wait for each other.
 void ThreadRunner::RunnerPass::look() {
   const int64_t t = now();
   if (!warm_ && t >= state_.start + options_.warmup) collect(false);
@@ -142,7 +143,7 @@ void ThreadRunner::RunnerPass::look() {
   }
 }
 
-// Takes over what was counted since the last time.
+// Takes the counts since the last call from all workers. `last`: the workers' threads have ended.
 void ThreadRunner::RunnerPass::collect(bool last) {
   Tally counts;
   if (last) {
@@ -166,7 +167,7 @@ void ThreadRunner::RunnerPass::collect(bool last) {
     if (!last) return;
     counts = {};
   }
-  // An interval ends where it should, however late it is told.
+  // The interval has its planned length, even if it is reported late.
   const int64_t to = last ? t : interval_from_ + options_.interval;
   if (options_.interval && options_.on_interval)
     options_.on_interval({++interval_, interval_from_ - state_.start, to - state_.start, counts, last});
@@ -198,7 +199,7 @@ void ThreadRunner::RunnerPass::run_inline() {
   }
 }
 
-// Until all workers have ended.
+// Checks the run from time to time until all workers have ended.
 void ThreadRunner::RunnerPass::supervise() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -210,9 +211,10 @@ void ThreadRunner::RunnerPass::supervise() {
   }
 }
 
-// A single worker runs on the caller's thread and has the table of descriptors to itself: Linux charges every call on a
-// descriptor for a table that threads share, a tenth of a cached read of a byte. The other thread keeps none of them: what the
-// thread closes is closed. It gets the signals, for they would interrupt requests, but for those of a thread's own faults.
+// Runs a single worker on the caller's thread, with a table of descriptors that no other thread shares. With a shared table,
+// Linux takes longer for each call on a descriptor, by a tenth of a cached read of one byte. The supervising thread therefore
+// gets its own table and keeps none of the descriptors, so that a file that the worker closes is really closed. The supervising
+// thread also handles signals, which would otherwise interrupt requests, except those for faults of the worker's thread.
 void ThreadRunner::RunnerPass::run_alone(RunnerWorker& worker) {
   running_ = 1;
   std::thread supervisor([this, wake = worker.wake_descriptor()] {
@@ -225,7 +227,7 @@ void ThreadRunner::RunnerPass::run_alone(RunnerWorker& worker) {
   pthread_sigmask(SIG_SETMASK, &most, &before);
   prctl(PR_SET_TIMERSLACK, 1);
   perform(worker);
-  prctl(PR_SET_TIMERSLACK, 0);  // as it was
+  prctl(PR_SET_TIMERSLACK, 0);  // the default again
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   {
     std::lock_guard lock(mutex_);
@@ -240,7 +242,7 @@ void ThreadRunner::RunnerPass::run_threads() {
   each_worker([&](RunnerWorker& worker) {
     ++running_;
     threads.emplace_back([this, &worker] {
-      prctl(PR_SET_TIMERSLACK, 1);  // the default lets the kernel wake us 50 us late
+      prctl(PR_SET_TIMERSLACK, 1);  // the default lets the kernel wake the worker 50 us late
       {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return started_; });
@@ -288,7 +290,7 @@ RunnerResult ThreadRunner::RunnerPass::run() {
 ThreadRunner::ThreadRunner(Clock& clock, bool inline_workers)
     : clock_(clock), inline_(inline_workers), pool_(new Pool(kPoolThreads)) {}
 
-// Jobs end before the workers that they wake go.
+// Ends the jobs before the workers, because a job wakes its worker.
 ThreadRunner::~ThreadRunner() { pool_.reset(); }
 
 unsigned ThreadRunner::add(Target& target, unsigned workers) {

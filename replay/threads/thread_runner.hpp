@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where threads run: workers with a session each that stay while runs come and go, and what the threads counted.
+// Runs simulated threads on workers, and adds up their counts. A worker has a session on a target, and stays from run to run.
 //
-// All members by one thread. With inline workers (tests) that thread runs too, on a virtual clock that the targets' sessions
-// move, and each place has one worker.
+// Only one thread may call the members. With inline workers (for tests) that thread also does the work of the workers. The clock
+// is virtual then, the sessions of the targets advance it, and each target has one worker.
 #pragma once
 
 #include <atomic>
@@ -25,38 +25,40 @@ class Recording;
 class RunnerWorker;
 class Target;
 
-// A thread, and where it begins. Threads of one group share a worker, whatever place they are at, unless they wait for due times:
-// while it does, a thread may change its worker.
+// A simulated thread and where it begins. Threads of one group and one target share a worker; a thread that waits for a due time
+// may be lent to another worker meanwhile.
 struct SimThreadSpec {
   std::unique_ptr<SimThread> thread;
-  unsigned target = 0;
+  unsigned target = 0;  // number that ThreadRunner::add() returned
   unsigned group = 0;
 };
 
 struct RunnerOptions {
-  // ns after which threads are told to end, and left alone when nothing they do ends for 10 s; 0: they end by themselves.
+  // ns after which the threads are to end. If no operation completes for 10 s after that, the run ends without those that have
+  // not ended. 0: the threads end by themselves.
   int64_t duration = 0;
-  int64_t warmup = 0;                                // ns at the start whose counts are in no result
-  int64_t interval = 0;                              // ns; 0: no intervals are told
-  std::function<void(const Interval&)> on_interval;  // on run()'s thread, in order; what is left at the end is the last
-  Recording* record = nullptr;                       // started already
-  Heartbeat* heartbeat = nullptr;                    // tells what part of a service time is this program's; started already
-  // 1: threads are told to end, and left alone when nothing they do ends for 1.5 s; 2: what is under way is not waited for.
+  int64_t warmup = 0;                                // ns at the start that are not counted
+  int64_t interval = 0;                              // ns; 0: no intervals
+  std::function<void(const Interval&)> on_interval;  // called on run()'s thread, in order; the last may be shorter
+  Recording* record = nullptr;                       // must have been started
+  Heartbeat* heartbeat = nullptr;  // finds stalls of this program, which are no service time; must have been started
+  // 1: the threads are to end; if no operation completes for 1.5 s, the run ends without them. 2: the run ends without the
+  // operations in flight.
   const std::atomic<int>* stop = nullptr;
-  const std::atomic<bool>* over = nullptr;  // true: threads are told to end, as when the duration is over
+  const std::atomic<bool>* over = nullptr;  // true: the threads are to end, as after `duration`
 };
 
-// An operation that a thread was left with.
+// An operation that was still in flight when the run ended.
 struct Unfinished {
   Row row;
-  int64_t lasts;  // ns from its due time, or issue, to the end of the run
+  int64_t lasts;  // ns from its due time, or else its issue, to the end of the run
 };
 
 struct RunnerResult {
-  int64_t started = 0, ended = 0;  // clock; without the warm-up
+  int64_t started = 0, ended = 0;  // clock; the warmup is before `started`
   Tally counts;
-  bool stopped = false;    // by `stop`
-  unsigned abandoned = 0;  // threads that had not ended
+  bool stopped = false;    // RunnerOptions::stop was raised
+  unsigned abandoned = 0;  // threads that had not ended when the run did
   std::vector<Unfinished> unfinished;
 };
 
@@ -65,12 +67,12 @@ class ThreadRunner {
   explicit ThreadRunner(Clock& clock, bool inline_workers = false);
   ~ThreadRunner();
 
-  // A place: sessions of a target, on that many workers of their own; 0: one for each CPU. Throws what open_session() throws.
+  // Adds a target with its own workers. `workers`: 0: one for each CPU. Returns the number of the target in this runner. Throws
+  // what open_session() throws.
   unsigned add(Target& target, unsigned workers = 0);
   unsigned workers(unsigned target) const { return unsigned(worker_sets_.at(target).size()); }
-  // Runs all parts, which stay the caller's, from a common start until each has ended. Throws what a thread threw, when the
-  // others have ended.
-  // After a run that left threads behind, there is no other.
+  // Runs all threads, which the caller keeps, from a common start until each has ended. If a thread throws, the others end and
+  // run() throws the first exception. Must not be called again after a run with abandoned threads.
   RunnerResult run(const std::vector<SimThreadSpec>& specs, const RunnerOptions& options);
 
  private:
@@ -79,8 +81,8 @@ class ThreadRunner {
   Clock& clock_;
   const bool inline_;
   std::vector<std::vector<std::unique_ptr<RunnerWorker>>> worker_sets_;
-  std::unique_ptr<Pool> pool_;                        // for blocking jobs; after the workers that it wakes
-  std::atomic<uint64_t> next_id_{uint64_t(1) << 40};  // above those of an image
+  std::unique_ptr<Pool> pool_;                        // for blocking jobs; declared after the workers, which its jobs wake
+  std::atomic<uint64_t> next_id_{uint64_t(1) << 40};  // above the ids of an image
 };
 
 }  // namespace fsr

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does with its time. One that stays awake before due times takes a processor whole, however little its threads do,
-// and two of them take two: so a worker of little work lends its threads, while they wait, to another that is awake anyway. They
-// go home when that one has much to do, or one thing that takes long. Where requests are queued, which a server may take from
-// each connection beside the others, nobody is lent.
+// Measures how a worker uses its time, and decides about lending its threads.
+//
+// A worker polls before due times, so that it is not late. It takes a whole processor then, even if its threads do little. So a
+// worker with little work lends its waiting threads to another one that polls anyway. They return to their home worker when the
+// other one has much work, or an operation that takes long. A worker whose requests are queued lends no threads, because a server
+// may serve the requests of several connections in parallel.
 #pragma once
 
 #include <atomic>
@@ -11,11 +13,11 @@
 
 namespace fsr {
 
-// By the worker's own thread. Shares are per mille of the latest few ms.
+// Shares of the worker's time, per mille of the latest few ms. Only the worker's own thread uses it.
 class WorkerUse {
  public:
-  // Threads had their turns from `from` to `to` (clock, ns), and until then the worker had stayed awake for `awake` ns in all.
-  // True: the shares are new.
+  // Adds a turn of threads from `from` to `to` (clock, ns). `awake`: ns that the worker has polled in all until then. True: the
+  // shares were computed anew.
   bool add(int64_t from, int64_t to, int64_t awake) {
     if (begin_ == 0) {
       begin_ = from;
@@ -32,10 +34,10 @@ class WorkerUse {
     worked_ = 0;
     return true;
   }
-  void queued() { queued_ = true; }  // a request did not complete at once
+  void queued() { queued_ = true; }  // notes that a request did not complete within submit()
   unsigned work() const { return work_; }
-  bool awake() const { return awake_; }  // most of the time
-  bool heavy() const { return heavy_; }  // much, long or queued work, now or within the last second
+  bool awake() const { return awake_; }  // the worker works or polls most of the time
+  bool heavy() const { return heavy_; }  // much, long or queued work within the last second
 
  private:
   static constexpr int64_t kWindow = 5'000'000, kLong = 1'000'000, kRemembered = 1'000'000'000;  // ns
@@ -46,12 +48,12 @@ class WorkerUse {
   bool awake_ = false, heavy_ = false, queued_ = false;
 };
 
-// What a worker has left for threads of others. By any thread.
+// The capacity that a worker has for threads of others. Thread-safe.
 class SpareCapacity {
  public:
   void close() { work_.store(kClosed, std::memory_order_relaxed); }
   void open(unsigned work) { work_.store(work, std::memory_order_relaxed); }
-  // False: there is no room for that much work.
+  // Reserves `more` per mille of time. False: the worker has too little left.
   bool take(unsigned more) {
     unsigned work = work_.load(std::memory_order_relaxed);
     return work + more <= kLight && work_.compare_exchange_strong(work, work + more, std::memory_order_relaxed);
