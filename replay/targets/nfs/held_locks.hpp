@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locks that this client has on an NFSv3 server, which knows no open files: what a close gives up, what has to be asked for
-// again when the server may have forgotten it, and what is left at the end. Thread-safe.
+// The locks that this client has on an NFSv3 server, which knows no open files. Determines the locks that a close releases, those
+// to request again when the server may have forgotten them, and those that remain at the end. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ namespace fsr::nfs {
 
 struct LockOwner {
   uint64_t id = 0;     // Op::owner, or the open instance
-  bool flock = false;  // whose lock is of the whole file
+  bool flock = false;  // true: its lock covers the complete file
 };
 
 class HeldLocks {
  public:
   explicit HeldLocks(uint32_t first_number) : next_number_(first_number & INT32_MAX) {}
 
-  // What the server knows the owner by, on that object.
+  // Returns the number by which the server knows the owner, on that object.
   int32_t number(ObjectId object, LockOwner owner);
   // [start, end], both inclusive; after number(). `session`: stands for the one that was told so.
   void locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle,

@@ -34,7 +34,7 @@ struct Listing {
   bool eof = false;                   // nothing follows `entries`
   ListingProgress progress;
 
-  void forget() {  // what was kept of the server's answer
+  void forget() {  // forgets the entries kept from the server's replies
     names.clear();
     entries.clear();
     taken = taken_names = 0;
@@ -43,7 +43,7 @@ struct Listing {
   }
 };
 
-// What one operation takes of a listing.
+// The entries that one operation takes from a listing.
 struct Batch {
   ObjectId object = kNoObject;     // the directory
   std::string_view hidden_prefix;  // names of our own, which no operation knows
@@ -55,7 +55,7 @@ struct Batch {
 
   // Takes what the listing has kept. True: nothing more is wanted, or there is nothing more.
   bool take_kept(Listing& listing);
-  // What the server sent for `cookie`, and did not call the end, leads on.
+  // True if the server's reply, which was not the last one, makes progress.
   bool gets_on(Listing& listing, std::span<const Entry> reply) const;
   // Keeps it in the listing, and takes of it as above.
   bool take_reply(Listing& listing, std::span<const Entry> reply, uint64_t verifier, bool eof);

@@ -40,7 +40,7 @@ void advance(Call& call) {
       call.next = call.lost.back().end;
       continue;
     }
-    // What was passed may be lost once more.
+    // Data that was written again may be lost once more.
     if (call.outstanding > 0 || call.next == 0 || ++call.rounds == kRewritingRounds) break;
     call.next = 0;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// copy_file_range: version 3 has no request for it, and Linux reads and writes in its place. So do we, piece by piece; what is
-// written is safe at once, since nobody could write it again after the server's restart.
+// copy_file_range: version 3 has no request for it. As Linux does, this reads and writes instead, piece by piece. The writes are
+// stable at once, because the data could not be written again after a restart of the server.
 #include <errno.h>
 
 #include <algorithm>

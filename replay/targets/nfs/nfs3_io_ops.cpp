@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on open files: open and release, and transfers in as many requests as the server's limits ask for. What is not safe
-// on the server yet is nfs3_commit_ops.cpp's.
+// Operations on open files: open and release, and transfers in as many requests as the server's limits ask for. Data that is not
+// stable on the server yet is handled in nfs3_commit_ops.cpp.
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ void after_access(Call& call, const Rpc&, const Reply& reply, int error) {
 
 // --- transfers ---
 
-// Of a reply to READ, what is before the data: xid, kind and status of the reply, the verifier, status, attributes, count, end of
+// Bytes in front of the data in a reply to READ: xid, kind and status of the reply, verifier, status, attributes, count, end of
 // file, length.
 constexpr size_t kLongestReadHead = 3 * 4 + (2 * 4 + 400) + 2 * 4 + (4 + 84) + 3 * 4;
 
@@ -143,7 +143,7 @@ void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   advance(call, call.state().options.read_max, send_read);
 }
 
-// What is not yet safe, and what is. True: it is to be written once more.
+// Keeps track of data that is stable or not yet. True: the data must be written once more.
 bool keep_track(Call& call, const Rpc& rpc, const Reply& reply) {
   NfsState& state = call.state();
   const uint64_t end = rpc.offset + reply.count;

@@ -79,7 +79,7 @@ void send_rename(Call& call, const FileHandle& from, std::string_view name, cons
 }
 
 // --- Hiding: a file that is open loses its name. Version 3 knows no open files, so it gets a hidden name until its last release.
-// That is in the root, where it does not keep its directory from being removed, or where that is forbidden, beside the old name.
+// The hidden name is in the root, so that the directory can be removed; if that is forbidden, it is beside the old name.
 
 void after_hide(Call& call, const Rpc&, const Reply&, int error) {
   if (!error) {
@@ -117,7 +117,7 @@ void after_whiteout(Call& call, const Rpc&, const Reply&, int error) {
   remove_hidden(call);
 }
 
-// What RENAME_WHITEOUT leaves where the file was.
+// Makes the whiteout that RENAME_WHITEOUT leaves in place of the file.
 void send_whiteout(Call& call) {
   ++call.auxiliary;
   Rpc& rpc = call.session->begin(call, Proc::mknod, after_whiteout);
@@ -212,8 +212,8 @@ void start_lookup(Call& call) {
   if (find_parent(call)) send_lookup(call);
 }
 
-// O_EXCL is GUARDED, not EXCLUSIVE: that could carry no mode, and would only differ for a request that is sent twice, which a
-// CREATE never is here.
+// O_EXCL becomes GUARDED, not EXCLUSIVE, which carries no mode. The two differ only for a request that is sent twice, and a
+// CREATE is never sent twice here.
 void start_create(Call& call) {
   const Op& op = call.op();
   if (!find_parent(call)) return;

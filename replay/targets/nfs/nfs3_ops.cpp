@@ -22,7 +22,7 @@ struct Rule {
   const char* requests = "";
 };
 
-// The one place that says what becomes of an operation. Whatever is not here is impossible: version 3 has no extended
+// The table that says how each operation is expressed. Operations that are missing here are impossible: version 3 has no extended
 // attributes, holes, space reservation, ioctl or unnamed files. Locks depend on the server's lock manager.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};

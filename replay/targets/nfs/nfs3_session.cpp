@@ -110,7 +110,7 @@ Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
   return rpc;
 }
 
-// All of them may be repeated: who has a lock gets it, who has none gives up none.
+// All lock requests may be repeated: an owner gets a lock that it has already, and may release one that it does not have.
 Rpc& Nfs3Session::begin_lock(Call& call, LockProc proc, Then then) {
   const NfsOptions& o = state_->options;
   if (!lock_channel_) lock_channel_ = &channels_.add(o.lock_manager, kRpcProtocol, channel_options(o), state_->counters.wire);
@@ -190,7 +190,7 @@ void Nfs3Session::answered(Rpc& rpc, std::span<const uint8_t> message) {
 }
 
 void Nfs3Session::conclude(Rpc& rpc, int error) {
-  // What never left is no request on the wire.
+  // A request that was never sent does not count.
   if (error && rpc.lock == LockProc::none && rpc.sendings() == 0 && rpc.retry_until == 0)
     state_->counters.requests[unsigned(rpc.proc)].fetch_sub(1, std::memory_order_relaxed);
   rpc.then(*rpc.call, rpc, reply_, error);

@@ -20,7 +20,7 @@
 
 namespace fsr::nfs {
 
-// What the URL says for every version; the rest is still to be filled in.
+// Reads the options of the URL that all versions share; the caller sets the others.
 NfsOptions common_options(const wire::Url& url, const TargetOptions& options);
 wire::LocalPort local_port(const wire::Url& url);
 // Returns what to add to the message of a refusal that may be due to the port that the connection came from.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sessions of one NFS target share: how to reach the server, what it can take, which file handle a recorded object has,
-// what is open, what is written and not yet committed. Safe for the sessions' threads; fixed after the set-up but for the maps
-// and the counters.
+// State that the sessions of one NFS target share: address and limits of the server, file handles of recorded objects, open
+// files, and data that is written and not yet committed. Safe for the sessions' threads. After the set-up only the maps and the
+// counters change.
 #pragma once
 
 #include <array>

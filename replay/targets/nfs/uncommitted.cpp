@@ -73,7 +73,7 @@ std::optional<LostData> Uncommitted::take_lost(uint64_t from, uint64_t upto, uin
   return piece;
 }
 
-// What somebody wrote there meanwhile stays: that write sees that it raced.
+// Data that another write has written there meanwhile stays; that write notices the race.
 void Uncommitted::wrote_again(const LostData& piece, uint64_t bytes, uint64_t verifier, uint64_t stamp) {
   leave(piece);
   const uint64_t end = std::min(piece.end, piece.begin + bytes), number = ++writes_;

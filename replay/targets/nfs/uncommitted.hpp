@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was written UNSTABLE to a file and is not committed yet: a server that restarts before the COMMIT shows another write
-// verifier and may have lost it (RFC 1813, 3.3.7 and 3.3.21), so it must be possible to write it again.
+// Data that was written UNSTABLE to a file and is not committed yet. A server that restarts before the COMMIT shows another write
+// verifier and may have lost the data (RFC 1813, 3.3.7 and 3.3.21). So it must be possible to write the data again.
 //
 // Data that the replayer generates is remembered by where it comes from, other data is kept, within one budget for the whole
-// target. What goes beyond the budget can't be written again once it is lost, and is counted then. Not thread-safe, but for the
-// budget: NfsState guards it with the object that it belongs to.
+// target. Data beyond the budget can't be written again once it is lost, and is counted then. Only the budget is thread-safe:
+// NfsState guards it with the object that it belongs to.
 #pragma once
 
 #include <atomic>
@@ -48,8 +48,8 @@ class RetainedData {
   Budget& budget_;
 };
 
-// How the data of a write can be had again: the byte at offset x of the file is the one at x + shift (modulo 2^64) of what is
-// kept, or of what Payload generates for `object`.
+// The source of a write's data. The byte at offset x of the file is the one at x + shift (modulo 2^64) of the kept data, or of
+// the data that Payload generates for `object`.
 struct DataSource {
   bool known = false;
   std::shared_ptr<const RetainedData> kept;  // nullptr: generated
@@ -125,7 +125,7 @@ class Uncommitted {
   uint64_t writes_ = 0;
   uint64_t verifier_ = 0;                                 // the last one told
   uint64_t committed_stamp_ = 0;                          // the latest of what was written again and committed then
-  std::vector<std::pair<uint64_t, uint64_t>> under_way_;  // what is being written again
+  std::vector<std::pair<uint64_t, uint64_t>> under_way_;  // ranges that are being written again
   Unknown unknown_;
 };
 

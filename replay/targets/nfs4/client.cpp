@@ -35,7 +35,8 @@ size_t effect_of(std::span<const OpNum> ops, bool guarded) {
   return SIZE_MAX;
 }
 
-// What a COMPOUND is about, beside what finds the file and tells its attributes: as Linux's client counts its requests.
+// Returns the subject of a COMPOUND, as Linux's client counts its requests: the operation beside those that find the file and
+// return its attributes.
 OpNum subject_of(std::span<const OpNum> ops) {
   OpNum subject = ops[0];
   for (OpNum op : ops) switch (op) {
@@ -221,7 +222,7 @@ void Client::end(Rpc& rpc, int error) {
 }
 
 void Client::conclude(Rpc& rpc) {
-  // What never left is no request on the wire.
+  // A request that was never sent does not count.
   if (reply_.error && rpc.sendings() == 0 && rpc.retry_until == 0 && rpc.repeats == 0)
     counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_sub(1, std::memory_order_relaxed);
   if (std::coroutine_handle<> waiter = rpcs_.give_back(rpc)) waiter.resume();
@@ -287,7 +288,8 @@ wire::Channel::Interest Client::interest(int64_t deadline) const {
 
 // --- the end ---
 
-// Ends requests wherever they are. What of them is sent must be whole, or the connection given up before.
+// Ends requests in any state. A request must be sent completely or not at all; otherwise the connection must have been closed
+// before.
 template <class Which>
 void Client::end_all(Which which, int error) {
   std::vector<std::pair<Rpc*, uint64_t>> found;
@@ -312,7 +314,7 @@ void Client::cancel(const std::vector<SharedCall*>& calls) {
       ECANCELED);
   if (all_finish(calls, *options.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) { channels_.poll(until, -1); })) return;
   silent_ = true;
-  channels_.reset();  // what is half sent refers to memory of the caller
+  channels_.reset();  // a partly sent request refers to memory of the caller
   end_all(ours, ECANCELED);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NFSv4.1 client as the server knows it: its client id, its session and that session's slots, requests and their replies, the
-// lease, and what follows when the server has forgotten any of these.
+// An NFSv4.1 client as the server knows it: its client id, its session with slots, requests and replies, and its lease. Restores
+// these when the server has forgotten them.
 //
 // All sessions (of this program) share one client, one session (of the protocol) and its connections, one or several (nconnect;
 // shared_session.hpp): open files and locks belong to the client. Every request but those that make the session begins with
@@ -56,7 +56,7 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
   size_t effect = 0;                   // of its operations, the first that must not be done twice; none: beyond the last
   uint32_t slot = kNoSlot;
   uint64_t epoch = 0;
-  uint64_t session = 0;  // whose slot it is, by number
+  uint64_t session = 0;  // number of the session that the slot belongs to
   bool waits = false;    // for a slot
   unsigned repeats = 0;  // since its reply was not kept
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;
@@ -67,7 +67,7 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
   void failed(int error) override;
 };
 
-// What gets back the state that the server forgot.
+// Restores the state that the server forgot.
 class Recovery {
  public:
   virtual void forgotten() = 0;  // all of it

@@ -15,7 +15,7 @@ namespace fsr::nfs4 {
 
 enum class CreateHow : uint32_t { unchecked = 0, guarded = 1, exclusive = 3 };
 
-// Whose open or lock it is: unique among those of this client.
+// The owner of an open or lock: unique within this client.
 struct Owner {
   uint64_t id = 0;
   enum Kind : uint64_t { open, temporary, record, flock } kind = open;  // temporary: of an OPEN and CLOSE in one

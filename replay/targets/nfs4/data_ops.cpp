@@ -39,7 +39,7 @@ Stable stability(uint32_t flags) {
   return (flags & O_SYNC) == O_SYNC ? Stable::file : flags & O_DSYNC ? Stable::data : Stable::unstable;
 }
 
-// What is not yet safe, and what is. True: older data that is written again may have come after it.
+// Keeps track of data that is stable or not yet. True: older data that is written again may have reached the server after it.
 bool keep_track(Call& call, const File& file, uint64_t offset, const Written& written, const nfs::DataSource& source,
                 uint64_t stamp) {
   nfs::NfsState& files = call.files();
@@ -82,7 +82,7 @@ Task transfer(Call& call, const File& file, Transfer::Move move, uint64_t offset
   Transfer t(move, &moving, offset, length, piece);
   const int error = co_await t.run();
   call.request->outcome.result = t.moved();
-  // What was moved counts, unless the operation is going to begin again.
+  // The bytes that were moved count, unless the operation begins again.
   const bool again = connection_broke(error) || error == kStateLost;
   co_return t.moved() > 0 && !again ? 0 : error;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes before the first operation, and again when the server has forgotten us: client id, session, the export, state.
+// The exchange before the first operation, and after the server has forgotten this client: client id, session, the export, state.
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -113,7 +113,7 @@ Task Client::bind_channels() {
   co_return 0;
 }
 
-// What else we knew is given up: the server may let others have it.
+// Gives up the remaining state: the server may now grant it to others.
 Task Client::complete_reclaim() {
   Rpc& rpc = request(nullptr, options.self);
   rpc.compound.reclaim_complete();
@@ -214,7 +214,7 @@ void Client::set_limits(const Reply& root) {
   available_bytes_ = root.server.available_bytes;
 }
 
-// What is optional is tried on the root, where it must fail, but for its own reasons.
+// Tries optional operations on the root, where they must fail; the error shows whether the server supports them.
 Task Client::probe() {
   auto on_root = [&]() -> Rpc& {
     Rpc& rpc = request(nullptr, options.self);

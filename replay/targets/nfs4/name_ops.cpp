@@ -49,7 +49,7 @@ Task find_no_name(Call& call, const FileHandle& dir, std::string_view name) {
   co_return reply.error == ENOENT ? 0 : reply.error ? reply.error : EEXIST;
 }
 
-// What RENAME_WHITEOUT leaves where the file was.
+// Makes the whiteout that RENAME_WHITEOUT leaves in place of the file.
 Task make_whiteout(Call& call, const FileHandle& dir) {
   call.auxiliary();
   Rpc& rpc = call.ask();
@@ -58,9 +58,9 @@ Task make_whiteout(Call& call, const FileHandle& dir) {
   co_return reply.error;
 }
 
-// A file that is open loses its name: it gets a hidden one until its last release, as on a Linux mount, since a server need not
-// keep what has no name. That is in the root, where it does not keep its directory from being removed, or where that is
-// forbidden, beside the old name.
+// Gives an open file that loses its name a hidden name until its last release, as a Linux mount does. Otherwise the server might
+// remove the file. The hidden name is in the root, so that the directory can be removed; if that is forbidden, it is beside the
+// old name.
 Task hide(Call& call, const FileHandle& dir, std::string_view name, ObjectId object) {
   nfs::HiddenName hiding{call.client().options.root, call.files().hidden_name(), call.who};
   int error = co_await rename_name(call, dir, name, hiding.dir, hiding.name);

@@ -83,7 +83,7 @@ class Nfs4Target final : public Target {
   }
 
  private:
-  // What 4.2 knows and this server does not, with its answer.
+  // Adds the operations of 4.2 that this server does not support, with its error.
   void add_refusals(std::vector<std::pair<std::string, uint64_t>>& all) const {
     const Client::ServerFeatures& o = shared_->client.offers();
     for (auto [what, status] :

@@ -21,8 +21,9 @@ struct Rule {
   const char* requests = "";
 };
 
-// The one place that says what becomes of an operation; each COMPOUND begins with SEQUENCE and the file by PUTFH. Whatever is not
-// here is impossible: version 4 has no ioctl, unnamed files or sync of everything. What comes with 4.2 depends on the server.
+// The table that says how each operation is expressed. Each COMPOUND begins with SEQUENCE and the file by PUTFH. Operations that
+// are missing here are impossible: version 4 has no ioctl, unnamed files or sync of everything. Operations of 4.2 depend on the
+// server.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, Task (*run)(Call&), const char* requests) { r[unsigned(kind)] = {Fidelity::exact, run, requests}; };

@@ -55,7 +55,7 @@ int find_parent(Call& call, FileHandle* dir);
 uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
 // Keeps what a reply told about an object that was found or made.
 void taught(Call& call, const Reply& reply);
-// What an operation on an open file, or on a file as nobody's open, sends its requests with.
+// The handle and state with which an operation sends its requests, for an open file or one that is not open.
 struct File {
   ObjectId object = kNoObject;
   FileHandle handle;

@@ -11,7 +11,7 @@
 
 namespace fsr::nfs4 {
 
-// What the sessions of a target share.
+// State that the sessions of a target share.
 struct Shared final : ClientConnection<Client> {
   Shared(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
   ~Shared() override { client.shut_down(); }
@@ -29,10 +29,10 @@ struct Call final : SharedCall {
   Identity who;
   bool harmful = false;  // a request that must not be made twice may have been performed
   unsigned attempts = 0;
-  // What an operation that begins again goes on behind:
-  FileHandle made;         // what it is to make is there
+  // Steps that an operation that begins again does not repeat:
+  FileHandle made;         // handle of the file that it has made
   uint64_t verifier = 0;   // the server knows it by this
-  bool hid = false;        // what it replaces got a hidden name
+  bool hid = false;        // the file that it replaces got a hidden name
   bool restarted = false;  // a write was told that the server restarted
   nfs::Batch batch;        // of a listing
 

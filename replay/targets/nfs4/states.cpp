@@ -76,7 +76,7 @@ void States::forgotten() {
   forgotten_locks_.clear();
   for (auto& [object, locks] : locks_) {
     const std::span<const LockTable::Range> ranges = locks.held.ranges();
-    std::erase_if(locks.owners, [&](const auto& entry) {  // those that hold nothing begin anew
+    std::erase_if(locks.owners, [&](const auto& entry) {  // owners without locks begin anew
       return std::none_of(ranges.begin(), ranges.end(), [&](const auto& range) { return range.owner == key(entry.first); });
     });
     for (auto& [owner, lock] : locks.owners) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server holds for us: open files and locks, by the state ids that it gave them, and how to get them back when it has
-// forgotten them. Belongs to the connection's mutex.
+// State that the server holds for this client: open files and locks, by their state ids. Gets them back when the server has
+// forgotten them. Guarded by the connection's mutex.
 //
 // Each open instance has an open owner of its own. A kernel client has one for each user and merges a user's opens of a file into
 // one state; apart from each other they are as many OPENs and CLOSEs as were recorded, and none must wait for another.
@@ -46,7 +46,7 @@ class States final : public Recovery {
   void locked(ObjectId object, const Owner& owner, HandleId open, const Stateid& stateid, uint64_t start, uint64_t end,
               bool write);
   void unlocked(ObjectId object, const Owner& owner, uint64_t start, uint64_t end);
-  std::vector<Owner> lock_owners(HandleId open);  // whose first locks were made through it
+  std::vector<Owner> lock_owners(HandleId open);  // owners whose first locks were made through it
   RetryWaits waits;
 
   void forgotten() override;

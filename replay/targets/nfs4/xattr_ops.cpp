@@ -18,7 +18,8 @@ constexpr uint32_t kNamesAtOnce = 64 << 10;   // bytes
 
 std::string_view wire_name(const Call& call) { return call.op().name.substr(kPrefix.size()); }
 
-// What the call returns of `call.buffer`. A buffer of no bytes asks for the size only.
+// Sets the outcome from `call.buffer`. A recorded buffer of 0 bytes asks only for the size. Returns 0, or ERANGE if the recorded
+// buffer is too small.
 int answer(Call& call) {
   const uint64_t room = call.op().length;
   if (room && call.buffer.size() > room) return ERANGE;

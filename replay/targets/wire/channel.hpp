@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection on which requests are pipelined, and the connections that replace it when it breaks.
 //
-// Belongs to one thread. Nothing blocks but poll(). send() only queues; poll() sends what is queued, receives, and calls back.
-// Call backs come from poll() alone, and may send().
+// Belongs to one thread. Only poll() blocks. send() only queues; poll() sends what is queued, receives, and calls back. Call
+// backs come from poll() alone, and may send().
 //
 // When the connection breaks, the channel connects again as soon as there is something to send, and of the requests under way
 //   - those of which no byte was sent are sent;
@@ -46,7 +46,7 @@ struct ChannelCounters {
   std::atomic<uint64_t> unexpected{0};   // replies to no request
 };
 
-// What a server says on its own.
+// Receives messages that a server sends without a request.
 class Listener {
  public:
   virtual void heard(std::span<const uint8_t> message) = 0;  // from poll(); may send()

@@ -29,7 +29,7 @@ class ChannelSet {
   size_t size() const { return channels_.size(); }
   Channel& operator[](size_t i) { return *channels_[i]; }
   bool full() const;  // all are
-  Channel& next();    // whose turn it is, of those that are not full
+  Channel& next();    // the next channel in turn that is not full
 
   // As Channel::poll(); more than one handles what there is and returns.
   Channel::Woken poll(int64_t deadline, int wake);

@@ -41,7 +41,7 @@ class MessageReader {
   const size_t max_message_;
   std::unique_ptr<uint8_t[]> buffer_;
   size_t capacity_ = 0;
-  size_t message_begin_ = 0, message_end_ = 0;  // what is there of the message, its pieces joined
+  size_t message_begin_ = 0, message_end_ = 0;  // the received part of the message, its fragments joined
   size_t pos_ = 0, end_ = 0;                    // received and not yet looked at
   bool in_body_ = false;                        // pos_ is at the body of `piece_`
   Fragment piece_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells one protocol of tagged requests and replies from another, as far as the wire layer needs to know.
+// The properties of a protocol of tagged requests and replies that the wire layer needs.
 #pragma once
 
 #include <cstddef>
