@@ -4,8 +4,11 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <utility>
+
+#include "base/frame_memory.hpp"
 
 namespace fsr {
 
@@ -24,6 +27,8 @@ class [[nodiscard]] Task {
       void await_resume() noexcept {}
     };
     Task get_return_object() { return Task(Handle::from_promise(*this)); }
+    static void* operator new(size_t size) { return take_frame(size); }
+    static void operator delete(void* frame, size_t size) { give_frame(frame, size); }
     std::suspend_always initial_suspend() noexcept { return {}; }
     Final final_suspend() noexcept { return {}; }
     void return_value(int v) { value = v; }
