@@ -66,6 +66,7 @@ struct Request {
   bool want_data = false;    // read: the caller compares the content (otherwise it may be discarded unseen)
   char* room = nullptr;      // op->length bytes where a target may put data that is wanted; outcome.data says where it is
   bool want_attr = true;     // of what is made or linked, where a target would have to ask for it separately
+  bool untimed = false;      // Outcome::completed may stay 0 if submit() completes it: nobody asks when that was
   bool alone = false;        // the session gets no other request before this one has ended: it may be waited for within submit()
   Outcome outcome;
   void* owner = nullptr;  // the engine's own

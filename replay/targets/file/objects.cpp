@@ -22,6 +22,7 @@ FileObjects::FileObjects(UniqueFd root, size_t cached)
 
 SharedFd FileObjects::cached(ObjectId id) {
   std::lock_guard lock(cache_mutex_);
+  if (!recent_.empty() && recent_.front().first == id) return recent_.front().second;
   auto it = cache_.find(id);
   if (it == cache_.end()) return nullptr;
   recent_.splice(recent_.begin(), recent_, it->second);
@@ -164,6 +165,7 @@ void FileObjects::add_open(HandleId handle, OpenRef open) {
 
 bool FileObjects::unlink(OpenFile& open) {
   bool last = true;
+  if (!open.object) return last;
   nodes_.erase_if(open.object, [&](Node& node) {
     OpenFile** at = &node.opens;
     while (*at && *at != &open) at = &(*at)->next;

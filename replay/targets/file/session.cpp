@@ -75,24 +75,34 @@ FileSession::~FileSession() {
 bool FileSession::attempt(Request& request, int64_t until) {
   if (shared_->tree.perform(request, reply_)) shared_->lock_events.released();
   if (request.outcome.error == EAGAIN && waits_for_lock(*request.op) && now() < until) return false;
-  request.outcome.completed = now();
+  complete(request);
   return true;
+}
+
+const OpenRef& FileSession::open_file(const Request& request, OpenRef* own) {
+  const HandleId handle = request.op->handle;
+  if (handle && request.alone && handle == latest_handle_) return latest_open_;
+  forget_open();
+  if (!handle || shared_->tree.objects().opened(handle, own) != 0 || !request.alone) return *own;
+  latest_handle_ = handle;
+  return latest_open_ = std::move(*own);
 }
 
 Submit FileSession::submit(Request& request) {
   if (!blocks(*request.op)) {
+    if (latest_handle_ && request.op->handle == latest_handle_) forget_open();  // it may be closed, or another's from now on
     if (attempt(request)) return Submit::completed;
     waiters_.add(request, lock_until(*request.op, now()));
     return Submit::queued;
   }
   request.outcome = {};
-  OpenRef open;
-  if (request.op->handle) shared_->tree.objects().opened(request.op->handle, &open);
+  OpenRef own;
+  const OpenRef& open = open_file(request, &own);
   const bool direct = open && open->direct;
   if (open && !direct && (read_cached(request, *open) || write_cached(request, *open))) return Submit::completed;
   if (request.alone && local_ && !direct && attempt(request)) return Submit::completed;
   if (on_ring_ + on_threads_ >= kMostJobs) return Submit::busy;
-  if (!start_on_ring(request, std::move(open))) {
+  if (!start_on_ring(request, open)) {
     start_on_thread(take_job(request));
     return Submit::queued;
   }
@@ -143,7 +153,7 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
     }
     done += size_t(n);
   } while (n > 0 && done < op.length && (op.offset + done) % kCachePage == 0);  // elsewhere the file ends
-  request.outcome.completed = now();
+  complete(request);
   request.outcome.result = done;
   if (request.want_data) request.outcome.data = {buffer, done};
   return true;
@@ -162,7 +172,10 @@ bool FileSession::write_cached(Request& request, const OpenFile& open) {
   const int64_t start = waits ? 0 : now();
   const ssize_t n = op.has(kOpAppend) ? pwritev2(open.fd.get(), &part, 1, off_t(op.offset), RWF_APPEND)
                                       : pwrite(open.fd.get(), part.iov_base, length, off_t(op.offset));
-  request.outcome.completed = now();
+  if (waits)
+    complete(request);
+  else
+    request.outcome.completed = now();
   if (!waits) write_excess_ += (request.outcome.completed - start - int64_t(length) - write_excess_) / 8;
   if (write_excess_ > kQuick) {
     writes_to_ring_ = kSlowSpell;
@@ -174,7 +187,7 @@ bool FileSession::write_cached(Request& request, const OpenFile& open) {
 }
 
 // False: this one is not for the ring, or there is none.
-bool FileSession::start_on_ring(Request& request, OpenRef open) {
+bool FileSession::start_on_ring(Request& request, const OpenRef& open) {
   const Op& op = *request.op;
   if (!has_ring_ || op.kind == OpKind::copy_file_range || op.kind == OpKind::syncfs || !open || !fits_ring(op)) return false;
   if (open->block) return false;  // may have to do without O_DIRECT while it is under way
@@ -201,7 +214,7 @@ bool FileSession::start_on_ring(Request& request, OpenRef open) {
   } else {
     io_uring_prep_fsync(sqe, fd, (op.flags & 1) ? IORING_FSYNC_DATASYNC : 0);
   }
-  job->open = std::move(open);
+  job->open = open;
   io_uring_sqe_set_data(sqe, job.get());
   job.release();  // comes back with its completion
   ++on_ring_;

@@ -43,10 +43,16 @@ class FileSession final : public Session, public Bytewise {
   bool attempt(Request& request, int64_t until = INT64_MAX);  // false: must wait for a lock, until then at most
   // Whether a plain call serves best: it waits for this machine's disk at most, and nothing else waits meanwhile.
   bool may_wait(const Request& request) const { return in_memory_ || (request.alone && local_); }
+  // The open file of a request's handle; null: none. Found in `*own`, or at hand if a thread that is alone used it last, too.
+  const OpenRef& open_file(const Request& request, OpenRef* own);
+  void forget_open() { latest_handle_ = 0, latest_open_.reset(); }
+  void complete(Request& request) {
+    if (!request.untimed) request.outcome.completed = now();
+  }
   // False: not by the page cache, or not without waiting where that may not be; nothing was done.
   bool read_cached(Request& request, const OpenFile& open);
   bool write_cached(Request& request, const OpenFile& open);
-  bool start_on_ring(Request& request, OpenRef open);
+  bool start_on_ring(Request& request, const OpenRef& open);
   void start_on_thread(std::unique_ptr<Job> job);
   void reap_ring();
   void deliver(Completion& sink);
@@ -57,7 +63,9 @@ class FileSession final : public Session, public Bytewise {
   std::shared_ptr<FileShared> shared_;
   EventFd event_;
   LockWaiters waiters_;
-  FileReply reply_;  // of what completes within submit()
+  FileReply reply_;      // of what completes within submit()
+  OpenRef latest_open_;  // of a thread that is alone, until it does anything else with the handle than to transfer data
+  HandleId latest_handle_ = 0;
   io_uring ring_{};
   bool has_ring_ = false;
   unsigned on_ring_ = 0, on_threads_ = 0;
