@@ -167,7 +167,7 @@ bool RunnerWorker::submit(SimContext& sim) {
   Request& r = sim.request_;
   const Op& op = *r.op;
   r.outcome = {};
-  sim.issued_ = latest_ = clock_.now();
+  if (!r.untimed) sim.issued_ = latest_ = clock_.now();
   if (state_->heartbeat) state_->heartbeat->beat(latest_);
   if (target_.fidelity(op) == Fidelity::impossible) {
     r.outcome.error = EOPNOTSUPP;
@@ -205,6 +205,7 @@ void RunnerWorker::account(SimContext& sim) {
   Outcome& outcome = sim.request_.outcome;
   const Op& op = *sim.request_.op;
   completions_.store(completions() + 1, std::memory_order_relaxed);
+  if (sim.request_.untimed) return;
   if (!outcome.completed) outcome.completed = clock_.now();
   latest_ = std::max(latest_, outcome.completed);
   if (sim.recorded_) state_->record->end(std::exchange(sim.recorded_, nullptr), op, outcome, outcome.completed);

@@ -24,6 +24,7 @@ SimContext::PerformAwaiter SimContext::perform(const Op& op, Row row, const Perf
   request_.room = how.room;
   request_.want_attr = how.want_attr || state_.record;
   request_.owner = this;
+  request_.untimed = takes_own_times_ && row == kUncounted && !state_.record && !state_.heartbeat && state_.end == INT64_MAX;
   row_ = row;
   due_ = how.due;
   return PerformAwaiter(*this);

@@ -63,6 +63,9 @@ class SimContext {
   // (base/bytewise.hpp), or the run is recorded.
   uint64_t perform_bytes(const Op& op, std::string_view payload = {});
 
+  // Tells that the thread takes times of its own: the clock is not read for its uncounted operations. issued() and
+  // Outcome::completed say nothing of these.
+  void takes_own_times() { takes_own_times_ = true; }
   // Adds a sample that stands for several operations.
   void count(Row row, const Sample& sample);
 
@@ -92,6 +95,7 @@ class SimContext {
   std::coroutine_handle<> waiting_;  // resumed next: the task, or a coroutine that it awaits
   bool to_submit_ = false;           // request_ has not reached the target yet
   bool all_arrived_ = false;         // result of the last wait at a barrier
+  bool takes_own_times_ = false;
   Request request_;
   Row row_ = kUncounted;
   int64_t due_ = 0, issued_ = 0;

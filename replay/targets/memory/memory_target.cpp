@@ -58,7 +58,7 @@ class MemorySession final : public Session {
     bool released = shared_->tree.perform(*request.op, request.payload, who, request.outcome, reply_);
     if (released) shared_->lock_events.released();
     if (request.outcome.error == EAGAIN && waits_for_lock(*request.op) && now() < until) return false;
-    request.outcome.completed = now();
+    if (!request.untimed) request.outcome.completed = now();
     return true;
   }
 

@@ -90,6 +90,7 @@ Task DataThread::test(SimContext& sim, Phase phase) {
 }
 
 SimTask DataThread::run(SimContext& sim) {
+  sim.takes_own_times();
   for (Phase phase : {kByteWrite, kBlockWrite, kRewrite, kByteRead, kBlockRead}) {
     if (by_bytes(phase) && run_.settings.bytes_size <= 0) continue;
     if (co_await test(sim, phase)) co_return;

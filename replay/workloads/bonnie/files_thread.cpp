@@ -141,6 +141,7 @@ Task FilesThread::clean_up(SmallFiles& files) {
 }
 
 SimTask FilesThread::run(SimContext& sim) {
+  sim.takes_own_times();
   SmallFiles files(run_, sim);
   int error = co_await round(sim, files, false);
   if (error == 0) error = co_await round(sim, files, true);

@@ -81,7 +81,6 @@ Task SmallFiles::sync_everything() {
 }
 
 Task SmallFiles::sync_directory(unsigned directory) {
-  if (!run_.settings.syncs) co_return 0;
   const Directory& d = directories_[directory];
   const Op op{.kind = OpKind::fsyncdir, .object = d.object, .handle = d.to_sync};
   const int error = (co_await sim_.perform(op)).error;
@@ -119,6 +118,7 @@ Task SmallFiles::create(unsigned directory, const std::string& name, int64_t siz
 Task SmallFiles::link(ObjectId file, unsigned directory, const std::string& name) {
   const Op op{.kind = OpKind::link, .object = file, .parent2 = directories_[directory].object, .name2 = name};
   if (int error = (co_await sim_.perform(op)).error) co_return fail("create link", name, error);
+  if (!run_.settings.syncs) co_return 0;
   co_return co_await sync_directory(directory);
 }
 
@@ -130,6 +130,7 @@ Task SmallFiles::symlink(const std::string& target, unsigned directory, const st
       .kind = OpKind::symlink, .object = sim_.new_object(), .parent = directories_[directory].object, .name = name, .data = path};
   if (int error = (co_await sim_.perform(op)).error) co_return fail("create symlink", name, error);
   *made = op.object;
+  if (!run_.settings.syncs) co_return 0;
   co_return co_await sync_directory(directory);
 }
 
@@ -179,6 +180,7 @@ Task SmallFiles::read(const std::string& name, ObjectId object, uint64_t size) {
 Task SmallFiles::remove(unsigned directory, const std::string& name, ObjectId known) {
   const Op op{.kind = OpKind::unlink, .object = known, .parent = directories_[directory].object, .name = name};
   if (int error = (co_await sim_.perform(op)).error) co_return fail("delete file", name, error);
+  if (!run_.settings.syncs) co_return 0;
   co_return co_await sync_directory(directory);
 }
 
