@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program on several targets: by this project's clients here, or on the mounts of a kernel in a virtual machine."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+from targets import FSBENCH, VM
+
+POSTMARK = "set number {number}\nset transactions {transactions}\nset buffering {buffering}\nrun\nquit\n"
+PROBE = "set number 50\nset transactions 20\nrun\nquit\n"
+
+# Busybox runs this in the guest, where /share is the scratch directory. A target that a small run fails on is left out.
+JOB = """#!/bin/sh
+left_out() {{ echo "$1: $2" >>/share/left_out; }}
+: >/share/left_out
+{mounts}
+cd /mnt
+usable=
+for name in {names}; do
+  [ -e "/tmp/mounted.$name" ] || continue
+  if fsbench {probe} "$name" </dev/null >/dev/null 2>/tmp/said; then usable="$usable $name"; else left_out "$name" "$(tail -n 1 /tmp/said)"; fi
+done
+{work}
+echo 0 >/share/status
+"""
+COMPARE = """fsbench {words} $usable -- {program} >/share/result 2>/share/errors"""
+COUNT = """for name in $usable; do fsbench {program} "$name" </dev/null >"/share/count.$name" 2>&1 || left_out "$name" "$(tail -n 1 "/share/count.$name")"; done"""
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as out:
+        out.write(text)
+
+
+class Program:
+    """PostMark, or the parts of bonnie++ that were asked for."""
+
+    def __init__(self, kind, options):
+        self.kind = kind
+        self.transactions, self.number, self.size, self.files = options.transactions, 500, options.size, options.files
+        if kind == "delay":
+            self.transactions = max(20, options.transactions // 50)
+            self.number = max(30, self.transactions // 10)
+
+    def is_bonnie(self):
+        return self.kind.startswith("bonnie")
+
+    def words(self, scratch):
+        if not self.is_bonnie():
+            return ["postmark", f"{scratch}/config"]
+        size = 0 if self.kind == "bonnie files" else self.size
+        files = 0 if self.kind == "bonnie data" else self.files
+        return ["bonnie", "-s", str(size), "-f", "-n", str(files), "-r", "0", "-u", "root"]
+
+    def prepare(self, scratch):
+        write(f"{scratch}/config", POSTMARK.format(number=self.number, transactions=self.transactions, buffering="false" if self.kind == "unbuffered" else "true"))
+        write(f"{scratch}/probe", PROBE)
+
+    def probe(self, scratch):
+        if self.is_bonnie():
+            return ["bonnie", "-s", "1", "-f", "-n", "1", "-r", "0", "-u", "root", "-q", "-d"]
+        return ["postmark", f"{scratch}/probe", "--location"]
+
+    def once(self, scratch):
+        """The words of one run, before its target: the same work each time."""
+        return self.words(scratch) + (["-q", "-z", "1", "-d"] if self.is_bonnie() else ["--location"])
+
+    def units(self):
+        """What requests are counted for: how many there are, and what they are."""
+        if self.kind == "bonnie data":
+            return self.size, "MiB"
+        if self.kind == "bonnie files":
+            return 2 * self.files * 1024, "file"
+        return self.transactions, "transaction"
+
+
+def parsed(done):
+    if done.returncode == 2 or not done.stdout:
+        sys.exit(f"study-9p-nfs: the comparison could not start: {done.stderr.strip()[-500:]}")
+    return json.loads(done.stdout)
+
+
+class OwnClients:
+    def __init__(self, options, directory, scratch):
+        self.options, self.directory, self.scratch = options, directory, scratch
+        self.left_out = []
+
+    def usable(self, targets, program, ports):
+        program.prepare(self.scratch)
+        found = []
+        for target in targets:
+            place = target.url(self.directory, ports.get(target.name))
+            done = subprocess.run([FSBENCH, *program.probe(self.scratch), place], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            if done.returncode == 0:
+                found.append(target)
+            else:
+                self.left_out.append(f"{target.name}: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
+        return found
+
+    def compare(self, targets, program, words, ports):
+        targets = self.usable(targets, program, ports)
+        places = [target.url(self.directory, ports.get(target.name)) for target in targets]
+        done = subprocess.run([FSBENCH, *words, *places, "--", *program.words(self.scratch)], capture_output=True, text=True, check=False)
+        return targets, parsed(done)
+
+    def count(self, targets, program, ports):
+        """Runs it once on each target, whose relay counts."""
+        program.prepare(self.scratch)
+        counted = []
+        for target in targets:
+            done = subprocess.run([FSBENCH, *program.once(self.scratch), target.url(self.directory, ports[target.name])],
+                                  capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+            if done.returncode == 0:
+                counted.append(target)
+            else:
+                self.left_out.append(f"{target.name}: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
+        return counted
+
+
+class KernelMounts:
+    def __init__(self, options, directory, scratch):
+        self.options, self.directory, self.scratch = options, directory, scratch
+        self.left_out, self.kernel = [], ""
+
+    def run(self, targets, program, ports, work):
+        program.prepare(self.scratch)
+        mounts = "\n".join(f'mkdir -p "/mnt/{t.name}"; {t.mount(self.directory, ports.get(t.name))} 2>/tmp/said && touch "/tmp/mounted.{t.name}" '
+                           f'|| left_out "{t.name}" "$(tail -n 1 /tmp/said)"' for t in targets)
+        write(f"{self.scratch}/job", JOB.format(mounts=mounts, names=" ".join(t.name for t in targets), probe=" ".join(program.probe("/share")), work=work))
+        guest = subprocess.run([f"{VM}/run", "--share", self.scratch, "--timeout", str(self.options.timeout), "--memory", str(self.options.memory),
+                                "--module", "9pnet_fd", "--program", FSBENCH, f"{self.scratch}/job"], capture_output=True, text=True, check=False)
+        if guest.returncode != 0 or not os.path.exists(f"{self.scratch}/status"):
+            sys.exit(f"study-9p-nfs: the virtual machine: {(guest.stdout + guest.stderr).strip()[-500:]}")
+        self.kernel = re.search(r"VM-READY (\S+)", guest.stdout)[1]
+        said = self.read("left_out").splitlines()
+        self.left_out += said
+        gone = {line.partition(": ")[0] for line in said}
+        return [target for target in targets if target.name not in gone]
+
+    def read(self, name):
+        with open(f"{self.scratch}/{name}", encoding="utf-8") as file:
+            return file.read()
+
+    def compare(self, targets, program, words, ports):
+        work = COMPARE.format(words=" ".join(words), program=" ".join(program.words("/share")))
+        targets = self.run(targets, program, ports, work)
+        return targets, parsed(subprocess.CompletedProcess(words, 0, self.read("result"), self.read("errors")))
+
+    def count(self, targets, program, ports):
+        return self.run(targets, program, ports, COUNT.format(program=" ".join(program.once("/share"))))
