@@ -68,7 +68,7 @@ void MappingRecorder::opened(const OpenHandle& handle) {
     if (known && known->object == handle.inode->id)
       ++known->inodes;
     else
-      known = std::make_shared<File>(File{.key = key, .inode = handle.inode, .object = handle.inode->id});
+      known = std::make_shared<File>(File{.key = key, .inode = handle.inode, .object = handle.inode->id, .since = now});
     file = known;
     files_[file->through = {devices_.mount, handle.inode->key.ino}] = file;
   }
@@ -139,7 +139,16 @@ void MappingRecorder::round(bool last) {
   taken_.clear();
   const int64_t bound = events_->take(taken_, last);
   for (const PerfEvent& event : taken_) handle(event);
-  for (const auto& [tid, access] : growing_) record(tid, access);
+  for (const auto& [tid, access] : growing_) done_.push_back(access);
+  // A ring has its operations in the order of their starts.
+  std::sort(done_.begin(), done_.end(), [](const Access& one, const Access& other) { return one.first < other.first; });
+  for (const Access& access : done_) record(access);
+  done_.clear();
+  {
+    std::lock_guard lock(mutex_);
+    for (pid_t pid : exited_) inside_.erase(pid);
+  }
+  exited_.clear();
   growing_.clear();
   shim_.recorder.hold(bound - epoch_);
   rest(bound);
@@ -175,13 +184,12 @@ void MappingRecorder::handle(const PerfEvent& event) {
       return maps_.ended(event.pid);
     case PerfEvent::Kind::exited: {
       if (const auto at = growing_.find(event.tid); at != growing_.end()) {
-        record(event.tid, at->second);
+        done_.push_back(at->second);
         growing_.erase(at);
       }
       if (event.tid != event.pid) return;
       maps_.ended(event.pid);
-      std::lock_guard lock(mutex_);
-      inside_.erase(event.pid);
+      exited_.push_back(event.pid);
       return;
     }
     case PerfEvent::Kind::lost:
@@ -194,7 +202,9 @@ void MappingRecorder::mapped(const PerfEvent& event) {
   if (event.ino != 0) {
     std::lock_guard lock(mutex_);
     const auto at = files_.find({event.dev, event.ino});
-    if (at != files_.end() && (event.dev == devices_.mount || inside_.contains(event.pid))) {
+    if (at != files_.end() && at->second->since > event.time) {
+      lost_.fetch_add(1, std::memory_order_relaxed);
+    } else if (at != files_.end() && (event.dev == devices_.mount || inside_.contains(event.pid))) {
       file = at->second;
       if (!faults_on_) events_->watch(PerfEvents::Of::faults, faults_on_ = true);
     }
@@ -221,8 +231,8 @@ void MappingRecorder::fault(const PerfEvent& event) {
     access.last = event.time;
     return;
   }
-  if (!fresh) record(event.tid, access);
-  access = {mapping->file, store, event.pid, offset, offset + kPage, event.time, event.time};
+  if (!fresh) done_.push_back(access);
+  access = {mapping->file, store, event.pid, event.tid, offset, offset + kPage, event.time, event.time};
 }
 
 // The kernel mapped what it had of the pages around the fault; the last of the access's pages is where that was.
@@ -254,7 +264,7 @@ SharedFd MappingRecorder::size_fd(const std::shared_ptr<File>& file) {
   return file->fd = fd;
 }
 
-void MappingRecorder::record(pid_t tid, const Access& access) {
+void MappingRecorder::record(const Access& access) {
   const SharedFd fd = size_fd(access.file);
   struct stat s;
   if (!fd || !*fd || fstat(fd->get(), &s) != 0) {
@@ -284,7 +294,7 @@ void MappingRecorder::record(pid_t tid, const Access& access) {
     if (found) op.handle = found->id;
     if (like) op.uid = like->uid, op.gid = like->gid;
   }
-  op.who = shim_.processes.named(tid, access.pid, parent);
+  op.who = shim_.processes.named(access.tid, access.pid, parent);
   op.thread = op.who->id;
   shim_.recorder.add(ring_, op);
 }

@@ -71,6 +71,7 @@ class MappingRecorder {
     Key key, through;  // as the underlying file, and as that of the mount: newer kernels tell of the latter
     Inode* inode;      // valid until `gone`
     ObjectId object;
+    int64_t since;            // CLOCK_MONOTONIC; what happened before is of another file with that number
     size_t inodes = 1;        // that the kernel knows it by: one for each mount
     std::vector<Open> opens;  // also closed ones, for a moment
     SharedFd fd;              // to ask for its size, once it is mapped
@@ -80,7 +81,7 @@ class MappingRecorder {
   struct Access {  // one operation that may still grow
     std::shared_ptr<File> file;
     bool store = false;
-    pid_t pid = 0;
+    pid_t pid = 0, tid = 0;
     uint64_t offset = 0, end = 0;
     int64_t first = 0, last = 0;
   };
@@ -92,7 +93,7 @@ class MappingRecorder {
   void fault(const PerfEvent& event);
   void filled(const PerfEvent& event);
   SharedFd size_fd(const std::shared_ptr<File>& file);
-  void record(pid_t tid, const Access& access);
+  void record(const Access& access);
   void rest(int64_t now);
 
   const std::unique_ptr<PerfEvents> events_;
@@ -115,6 +116,8 @@ class MappingRecorder {
   // The thread's own.
   Maps maps_;
   std::unordered_map<pid_t, Access> growing_;  // by thread
+  std::vector<Access> done_;                   // of this round
+  std::vector<pid_t> exited_;                  // processes, likewise
   std::vector<PerfEvent> taken_;
   Ring* ring_ = nullptr;
   std::thread thread_;
