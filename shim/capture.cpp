@@ -36,6 +36,7 @@
 #include "start_times.hpp"
 #include "subcommands.hpp"
 #include "trace_header.hpp"
+#include "unread_programs.hpp"
 #include "util/memory.hpp"
 #include "util/unique_fd.hpp"
 #include "util/units.hpp"
@@ -269,7 +270,8 @@ int run_capture(CaptureOptions& options) {
     _exit(1);
   };
   StallWatch stalls(options.stall);
-  bool aborted = false, told_end = false, told_mappings = false, told_bases = false, told_fills = false, told_lost = false;
+  bool aborted = false, told_end = false, told_mappings = false, told_bases = false, told_fills = false, told_lost = false,
+       told_unread = false;
   auto news = [&](bool trace_closed, int64_t now) {
     // The kernel may reuse the connection's number from now on.
     if (session.ended() && !std::exchange(told_end, true)) control.tell("connection", "");
@@ -286,6 +288,10 @@ int run_capture(CaptureOptions& options) {
     if (shim.page_bases.missing() != 0 && !std::exchange(told_bases, true))
       lines.push_back("pages of mappings are written back whole, because more are mapped than " + format_size(kPageBases) +
                       ": what others write to such a page may be lost");
+    if (g_unread_program_ran && !std::exchange(told_unread, true))
+      lines.push_back(
+          "a user executed a program that the user may not read, and can read it in /proc/PID/mem while it runs: "
+          "--permissions kernel prevents that");
     if (page_drops && page_drops->used() && !std::exchange(told_fills, true))
       lines.push_back(
           "sendfile or splice is in use: it may send bytes that were replaced milliseconds ago; of its reads, those that fill "

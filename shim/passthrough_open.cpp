@@ -17,6 +17,7 @@
 #include "passthrough.hpp"
 #include "permission.hpp"
 #include "special_files.hpp"
+#include "unread_programs.hpp"
 
 namespace fsr::shim {
 
@@ -64,6 +65,13 @@ void make_handle(Request& r, int fd, Inode* inode, fuse_file_info* fi) {
 #endif
 }
 
+// Whether the caller may not read the program that it executes. With the process's own rights.
+bool runs_unread(const Request& r, Inode& inode, int fd) {
+  if (r.shim.kernel_checks || acts_as_root(r.caller) || plainly_allowed(r.caller, inode, fd, R_OK)) return false;
+  CallerScope as_caller(r.caller, CallerScope::kAll, {fd});
+  return faccessat(fd, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) != 0;
+}
+
 // The reply could not be delivered (the caller was killed): nobody will ever release the handle.
 void undo(Request& r, fuse_file_info* fi) { drop_handle(r.shim, reinterpret_cast<OpenHandle*>(fi->fh)); }
 
@@ -89,6 +97,8 @@ void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   }
   // To execute a file takes no permission to read it.
   if (fi->flags & kExec) {
+    if (!g_unread_program_ran.load(std::memory_order_relaxed) && runs_unread(r, *inode, path.value()))
+      g_unread_program_ran = true;
     const ReopenScope unread;
     fd = open_lower(r.shim, path.value(), fi->flags & ~kNotLower);
   }

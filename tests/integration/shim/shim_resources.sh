@@ -193,3 +193,10 @@ check "nothing keeps it otherwise" eval './as-nobody ./fsshim check user >said &
 # Processes that a command leaves behind are waited for 5 s. Three tries, for a machine that is busy.
 ends_at_once() { for i in 1 2 3; do timeout 4 ./as-nobody ./fsshim capture user -o home/w$i.zst -- true && return; done; return 1; }
 check "it ends when its command and that one's children have ended" ends_at_once
+
+# --- programs that may be executed and not read
+mkdir programs && install -m 711 "$(type -P true)" programs/unread && install -m 755 "$(type -P true)" programs/read
+run_program() { fsshim capture programs -o "prog-$1${2-}.zst" "${@:2}" -- setpriv --reuid 1000 --clear-groups "programs/$1"; }
+check_status "a program that its user may not read is told of" 0 "executed a program that the user may not read" run_program unread
+check "one that may be read is not" eval 'run_program read 2>said && ! grep "may not read" said'
+check "nor where the kernel sees to it" eval 'run_program unread --permissions kernel 2>said && ! grep "may not read" said'
