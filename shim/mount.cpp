@@ -25,22 +25,10 @@
 
 #include "capture_error.hpp"
 #include "helper_process.hpp"
+#include "id_maps.hpp"
 #include "proc_read.hpp"
 
 namespace fsr::shim {
-
-namespace {
-
-void write_file(const char* path, const std::string& text) {
-  int fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) throw failed(path, errno);
-  ssize_t n = write(fd, text.data(), text.size());
-  int error = errno;
-  close(fd);
-  if (n != ssize_t(text.size())) throw failed(path, error);
-}
-
-}  // namespace
 
 std::vector<MountEntry> mounts(const std::string& process) { return parse_mountinfo(read_proc(process, ProcFile::mountinfo)); }
 
@@ -177,10 +165,18 @@ void become_silent(int log_fd) {
   dup2(log_fd, 2);
 }
 
+// Whether this process's user namespace has more than one user or group.
+static bool maps_several_ids() {
+  auto several = [](const std::string& map) { return std::count(map.begin(), map.end(), '\n') > 1; };
+  return several(read_proc("self", ProcFile::uid_map)) || several(read_proc("self", ProcFile::gid_map));
+}
+
 OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool kernel_checks) {
   struct stat s;
   if (fstat(dir_fd, &s) != 0) throw failed(source, errno);
   unsigned long flags = restrictions(dir_fd, source);
+  // A program that is set to a subordinate id would run as that, but its requests are made as this user.
+  if (geteuid() != 0 && maps_several_ids()) flags |= MS_NOSUID;
   char options[128];
   snprintf(options, sizeof options, "fd=%d,rootmode=%o,user_id=%u,group_id=%u,allow_other%s", fuse_fd,
            unsigned(s.st_mode & S_IFMT), unsigned(getuid()), unsigned(getgid()), kernel_checks ? ",default_permissions" : "");
@@ -196,8 +192,6 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
 }
 
 void enter_private_namespace(bool user) {
-  uid_t uid = getuid();
-  gid_t gid = getgid();
   auto refused = [&](const std::string& why) {
     if (!user) return CaptureError("private mount namespace: " + why + (errno == EPERM ? std::string("; ") + kMountingRoot : ""));
     return CaptureError(
@@ -205,12 +199,12 @@ void enter_private_namespace(bool user) {
         "): run as root, or allow user namespaces (sysctl user.max_user_namespaces=15000, kernel.unprivileged_userns_clone=1, "
         "kernel.apparmor_restrict_unprivileged_userns=0, whichever there is)");
   };
+  std::optional<IdMaps> maps;
+  if (user) maps.emplace();
   if (unshare(CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)) != 0) throw refused(strerror(errno));
   // Where a security module allows the namespace but nothing in it, this is what fails.
   if (user) try {
-      write_file("/proc/self/setgroups", "deny");
-      write_file("/proc/self/uid_map", std::to_string(uid) + " " + std::to_string(uid) + " 1");
-      write_file("/proc/self/gid_map", std::to_string(gid) + " " + std::to_string(gid) + " 1");
+      maps->write();
     } catch (const CaptureError& e) {
       throw refused(e.what());
     }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "id_maps.hpp"
+
 namespace fsr::shim {
 
 namespace {
@@ -23,9 +25,15 @@ std::string limits_without_root() {
   std::vector<gid_t> groups(size_t(std::max(0, getgroups(0, nullptr))));
   if (getgroups(int(groups.size()), groups.data()) < 0) groups.clear();
   std::erase(groups, getegid());
+  const std::vector<IdRange> mapped = subordinate_gids();
+  std::erase_if(groups, [&](gid_t gid) {
+    return std::any_of(mapped.begin(), mapped.end(), [gid](IdRange r) { return gid >= r.first && gid - r.first < r.count; });
+  });
+  const bool more_ids = !mapped.empty() || !subordinate_uids().empty();
   std::string names;
   for (const gid_t gid : groups) names += (names.empty() ? "" : ", ") + name_of(gid);
-  return "without root, only files of this user and its group " + name_of(getegid()) + " can be changed" +
+  return "without root, only files of this user and its group " + name_of(getegid()) +
+         (more_ids ? ", and of its subordinate ids," : "") + " can be changed" +
          (names.empty() ? "" : "; membership in " + names + " has no effect on others");
 }
 

@@ -180,6 +180,21 @@ sed 's/--clear-groups/--groups 65534,2/' as-nobody >as-member && chmod +x as-mem
 check_status "groups that have no effect are named" 0 "only files of this user and its group .* can be changed; membership in ($(getent group 2 | cut -d: -f1)|2) has no effect" \
   ./as-member ./fsshim capture user -o home/g.zst -- true
 check_status "so they are by check" 0 "membership in ($(getent group 2 | cut -d: -f1)|2) has no effect" ./as-member ./fsshim check user
+# The administrator gives them subordinate ids, a shared group's among them.
+granted='echo nobody:200000:9 >"$0.ids" \&\& echo 65534:1005:1 >>"$0.ids" \&\& for f in subuid subgid; do mount --bind "$0.ids" /etc/$f; done \&\& '
+sed -e 's/--clear-groups/--groups 65534,1005/' -e "s|exec setpriv|$granted&|" as-nobody >as-granted && chmod +x as-granted
+mkdir user/together && chown 200000:1005 user/together && chmod 2770 user/together
+check "subordinate ids exist in the capture" eval '
+  [ "$(./as-granted ./fsshim capture user -o home/s.zst -- stat -c %u:%g user/together)" = 200000:1005 ]'
+check "a shared group's files and directories are changed as without a capture" ./as-granted ./fsshim capture user -o home/t.zst -- sh -c '
+  cp /bin/true user/together/f && chmod 600 user/together/f && mv user/together/f user/together/g && [ "$(stat -c %u:%g user/together/g)" = 65534:1005 ] &&
+  chgrp 1005 user/g && rm user/together/g'
+check_status "what is said at the start then leaves that group out" 0 "and of its subordinate ids, can be changed$" \
+  ./as-granted ./fsshim capture user -o home/x.zst -- true
+cp "$(type -P id)" user/together/who && chown 200000:1005 user/together/who && chmod 6755 user/together/who
+check "a program that is set to a subordinate id runs as the user" eval '
+  [ "$(./as-granted ./fsshim capture user -o home/i.zst -- user/together/who -u)" = 65534 ]'
+rm -r user/together
 cat >mapping.py <<'END'
 import mmap, subprocess, sys
 with open("user/mapped", "w+b") as f:
