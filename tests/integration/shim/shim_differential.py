@@ -25,6 +25,8 @@ UNCHECKED = {"dots": '"." and ".." in a path take no search permission of their 
              "special-files": "who may only read or only write a FIFO or a device may do neither",
              "watches": "inotify_add_watch(2) succeeds on files and directories that the caller may search for but not read"}
 SHORT = {"auto": ["--seed", "1", "--calls", "15000", "--without", ",".join(UNCHECKED)], "kernel": ["--seed", "1000", "--calls", "9000"]}
+# One of the users works beside the capture. inotify(7) and sockets are the capture's own.
+BESIDE = ["--seed", "5000", "--calls", "6000", "--outside", "other", "--without", ",".join([*UNCHECKED, "sockets"])]
 # What random runs have found, and what it was.
 FOUND = {"io_uring-workers": """# a worker that is older than the credentials of the request has others
 root setfsuid uid=1002
@@ -41,7 +43,9 @@ def run_on(cases, scratch, point, permissions, options):
     for directory in (bare, shim, beneath):
         os.mkdir(directory)
     run("mount", "--bind", shim, beneath)
-    done = subprocess.run([shim_program(), "capture", shim, "-o", f"{scratch.path}/{name}.zst", "--permissions", permissions, "--",
+    # What others do is seen at once only where nothing is cached.
+    cache = "none" if "--outside" in options else "auto"
+    done = subprocess.run([shim_program(), "capture", shim, "-o", f"{scratch.path}/{name}.zst", "--permissions", permissions, "--cache", cache, "--",
                            DIFFERENTIAL, *options, bare, shim, beneath], stdout=subprocess.PIPE, text=True, check=False)
     print("".join(f"# {line}\n" for line in done.stdout.splitlines()), end="")
     cases.case(f"answers and trees on {kind}, permissions {permissions}", done.returncode == 0, f"status {done.returncode}, see above")
@@ -71,6 +75,7 @@ def main():
             for point in points:
                 run_on(cases, scratch, point, "auto", SHORT["auto"])
             run_on(cases, scratch, points[0], "kernel", SHORT["kernel"])
+            run_on(cases, scratch, points[0], "auto", BESIDE)
             for name, script in FOUND.items():
                 with open(f"{scratch.path}/{name}", "w", encoding="ascii") as file:
                     file.write(script)

@@ -219,7 +219,7 @@ void run_side(Side& side, const Sequence& sequence, const char* directory, const
       if (!needed[role]) continue;
       side.alive[role].store(1);
       const pid_t pid = fork();
-      if (pid == 0) start_actor(side, sequence, role, directory);
+      if (pid == 0) start_actor(side, sequence, role, role == sequence.outside && beneath != nullptr ? beneath : directory);
       side.pids[role] = pid;
     }
     uint32_t first = 0;

@@ -42,6 +42,7 @@ struct Side {
 };
 
 struct Sequence {
+  int outside = -1;  // role that works beneath the shim, on the directory itself; -1: none
   uint32_t count;
   std::array<Op, kMaxOps> ops;
 };

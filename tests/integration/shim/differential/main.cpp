@@ -29,6 +29,7 @@ and what is there afterwards, also in BENEATH, another way to what SHIM shows. E
   --differences N   end after so many differences (1); those that look alike count once
   --without A,B     leave out areas of calls
   --only A,B        leave out all areas but these
+  --outside USER    that user works in BENEATH, as programs do that run beside a capture
   --script FILE     the sequence of that file in place of random ones
   --areas           print the areas
   --known           print the known differences, and the words of fsshim(1) that state them
@@ -37,6 +38,7 @@ and what is there afterwards, also in BENEATH, another way to what SHIM shows. E
 struct Options {
   uint64_t seed = 1, calls = 100'000, seconds = UINT64_MAX, differences = 1;
   uint32_t length = 300;
+  int outside = -1;
   Areas without;
   std::string script;
   std::vector<std::string> directories;
@@ -90,6 +92,9 @@ Options parse_options(int argc, char** argv) {
     } else if (word == "--only") {
       options.without = all_areas();
       for (const std::string& area : split(value)) options.without.erase(area);
+    } else if (word == "--outside") {
+      options.outside = find_actor(value);
+      if (options.outside < 0) options.outside = kRoles;
     } else if (word == "--script") {
       options.script = value;
     } else {
@@ -97,8 +102,8 @@ Options parse_options(int argc, char** argv) {
       exit(2);
     }
   }
-  bool fine =
-      options.directories.size() >= 2 && options.directories.size() <= 3 && options.length >= 1 && options.length <= kMaxOps;
+  bool fine = options.directories.size() >= 2 && options.directories.size() <= 3 && options.length >= 1 &&
+              options.length <= kMaxOps && options.outside < kRoles;
   if (!fine) {
     std::cerr << kUsage;
     exit(2);
@@ -175,5 +180,6 @@ int run_random(const Options& options, Pair& pair) {
 int main(int argc, char** argv) {
   Options options = parse_options(argc, argv);
   Pair pair(options.directories[0], options.directories[1], options.directories[2]);
+  pair.sequence().outside = options.outside;
   return options.script.empty() ? run_random(options, pair) : run_script(options, pair);
 }

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <sstream>
 
 #include "known.hpp"
@@ -67,7 +68,7 @@ Pair::Pair(std::string bare, std::string shim, std::string beneath)
             abort_file_.c_str());
     exit(2);
   }
-  sequence_ = static_cast<Sequence*>(shared(sizeof(Sequence)));
+  sequence_ = new (shared(sizeof(Sequence))) Sequence;
   bare_side_ = static_cast<Side*>(shared(sizeof(Side)));
   shim_side_ = static_cast<Side*>(shared(sizeof(Side)));
   prctl(PR_SET_CHILD_SUBREAPER, 1);
