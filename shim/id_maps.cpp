@@ -14,7 +14,7 @@
 #include <sstream>
 #include <utility>
 
-#include "fail.hpp"
+#include "capture_error.hpp"
 #include "helper_process.hpp"
 
 namespace fsr::shim {

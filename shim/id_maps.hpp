@@ -35,7 +35,7 @@ class IdMaps {
   ~IdMaps();
   IdMaps(const IdMaps&) = delete;
   IdMaps& operator=(const IdMaps&) = delete;
-  // To be called in the namespace. Maps the own ids alone if the subordinate ones are refused. Throws Fail.
+  // To be called in the namespace. Maps the own ids alone if the subordinate ones are refused. Throws CaptureError.
   void write();
 
  private:
