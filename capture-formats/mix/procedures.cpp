@@ -125,6 +125,12 @@ constexpr Alias kClientAliases4[] = {
     {"createlayout", "open"},
 };
 
+// Version 2 or 3, and version 4 where it goes by another name.
+constexpr Alias kInstead4[] = {
+    {"create", "open"},         {"mkdir", "create"},   {"symlink", "create"}, {"mknod", "create"},     {"rmdir", "remove"},
+    {"readdirplus", "readdir"}, {"fsstat", "getattr"}, {"fsinfo", "getattr"}, {"pathconf", "getattr"},
+};
+
 }  // namespace
 
 std::span<const char* const> nfs_procedures(unsigned version) {
@@ -156,6 +162,18 @@ int nfs_procedure_alias(unsigned version, bool client, std::string_view name) {
   if (index < 0 && version == 4) index = find(kLinuxAliases4);
   if (index < 0) index = find(version == 4 ? std::span<const Alias>(kAliases4) : std::span<const Alias>(kAliases3));
   return index;
+}
+
+std::string_view nfs4_instead_of(std::string_view procedure) {
+  for (const Alias& alias : kInstead4)
+    if (procedure == alias.printed) return alias.name;
+  return procedure;
+}
+
+bool nfs4_has_procedure(std::string_view operation) {
+  for (const char* procedure : kNfs3)
+    if (nfs4_instead_of(procedure) == operation) return true;
+  return false;
 }
 
 std::string_view nfs4_linux_name(size_t operation) {

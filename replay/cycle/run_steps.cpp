@@ -54,6 +54,8 @@ bool RunSteps::prepare(PrepareOptions options, const std::function<void(uint64_t
   return report_.prepared.failed == 0 && !report_.prepared.stopped;
 }
 
+void RunSteps::rehearse() { input_.rehearse(target_, clock_, {.known = &known_, .stop = &stop_}); }
+
 void RunSteps::run(RunOptions options) {
   options.known = &known_;
   OpSource* source = input_.operations(options);

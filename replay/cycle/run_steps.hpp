@@ -36,6 +36,8 @@ class RunSteps {
   void place_files();
   // Makes the image, or goes a step towards it. False: it could not be made, or was interrupted; the report says which.
   bool prepare(PrepareOptions options, const std::function<void(uint64_t done, uint64_t total)>& progress = {});
+  // Where several run side by side: one after the other.
+  void rehearse();
   // `options`: what is not the input's own. Closes what the image opened, and reports.
   void run(RunOptions options);
   // Finds out which files the slowest operations were about: reads the input once more.

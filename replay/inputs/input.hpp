@@ -74,6 +74,8 @@ class Input {
   virtual OpSource* survey(RunOptions&) { return nullptr; }
   // The number that an operation of the run has among those.
   virtual uint64_t surveyed(uint64_t seq) const { return seq; }
+  // Between the preparation and operations(): tries out on the target what the load depends on.
+  virtual void rehearse(Target&, Clock&, const RunOptions&) {}
   // The operations, and what of the options follows from the input. Valid until the next call of next_round(). Null: the input
   // runs by itself.
   virtual OpSource* operations(RunOptions& options) = 0;

@@ -25,8 +25,6 @@ static std::vector<double> planned(const MixPlan& plan) {
   return shares;
 }
 
-bool plan_removes(const MixPlan& plan) { return plan.share(Action::remove) + plan.share(Action::remove_any) > 0; }
-
 MixDealer::MixDealer(const MixPlan& plan, Random random)
     : plan_(plan), deck_(planned(plan), random), dealt_(plan.procedures.size()), uid_(geteuid()), gid_(getegid()) {
   const std::vector<double> shares = planned(plan);
@@ -40,10 +38,17 @@ MixDealer::MixDealer(const MixPlan& plan, Random random)
 
 void MixDealer::deal(MixStream& stream, Op& op, Arena& arena) {
   const unsigned card = deck_.deal([&](unsigned i) { return stream.playable(plan_.procedures[i].action); }, fallback_);
+  deal_one(card, stream, op, arena);
+  ++dealt_[card][unsigned(op.kind)];
+}
+
+bool MixDealer::deal_one(size_t procedure, MixStream& stream, Op& op, Arena& arena) {
+  const Action action = plan_.procedures[procedure].action;
+  if (!stream.playable(action)) return false;
   op.uid = uid_;
   op.gid = gid_;
-  stream.run(plan_.procedures[card].action, op, arena);
-  ++dealt_[card][unsigned(op.kind)];
+  stream.run(action, op, arena);
+  return true;
 }
 
 }  // namespace fsr

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "op_source.hpp"
@@ -21,6 +22,9 @@ class MixDealer {
   MixDealer(const MixPlan& plan, Random random);  // `plan` must outlive it
   // Fills in everything of `op` but its number and time. Strings are copied to `arena`.
   void deal(MixStream& stream, Op& op, Arena& arena);
+  // The same for a given procedure of the plan, and counted nowhere. False: the stream has nothing for it to work on.
+  bool deal_one(size_t procedure, MixStream& stream, Op& op, Arena& arena);
+  void set_shares(std::span<const double> shares) { deck_.set_shares(shares); }
   const std::vector<Dealt>& dealt() const { return dealt_; }  // an entry for each procedure of the plan
 
  private:
@@ -30,8 +34,5 @@ class MixDealer {
   const uint32_t uid_, gid_;
   unsigned fallback_ = 0;  // a procedure that can always be called
 };
-
-// Whether streams of that plan remove what they make.
-bool plan_removes(const MixPlan& plan);
 
 }  // namespace fsr

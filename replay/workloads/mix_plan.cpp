@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <stdexcept>
 
+#include "base/past_cache.hpp"
 #include "base/target.hpp"
 #include "op.hpp"
 
@@ -159,6 +160,8 @@ class Planning {
  public:
   Planning(const Mix& mix, const Target& target) : target_(target) {
     plan_.nfs_version = mix.nfs_version;
+    const auto* cached = dynamic_cast<const PastCache*>(&target);
+    plan_.past_cache = cached && cached->past_cache();
     plan_.traits = mix.traits;
     double load = 0;
     for (const MixProcedure& from : mix.procedures) {
@@ -267,6 +270,8 @@ double MixPlan::share(Action action) const {
     if (p.expressed && p.action == action) total += p.planned;
   return total;
 }
+
+bool plan_removes(const MixPlan& plan) { return plan.share(Action::remove) + plan.share(Action::remove_any) > 0; }
 
 MixPlan plan_mix(const Mix& mix, const Target& target) { return Planning(mix, target).run(); }
 

@@ -66,11 +66,15 @@ struct PlannedProcedure {
 
 struct MixPlan {
   unsigned nfs_version = 3;
+  bool past_cache = false;                   // calls are for a client whose caches they must get past
   std::vector<PlannedProcedure> procedures;  // in the order of the mix
   MixTraits traits;                          // as the mix says
   std::vector<std::string> notes;            // one line each: what could not be as asked
   double share(Action action) const;         // planned
 };
+
+// Whether streams of that plan remove what they make.
+bool plan_removes(const MixPlan& plan);
 
 // Throws std::runtime_error when nothing of the mix can be issued on the target.
 MixPlan plan_mix(const Mix& mix, const Target& target);

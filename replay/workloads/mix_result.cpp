@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "engine/run.hpp"
-#include "mix/procedures.hpp"
 
 namespace fsr {
 
@@ -36,6 +35,15 @@ MixDeviation deviation(const std::vector<MixRow>& rows, Share share) {
 
 }  // namespace
 
+ProcedureCounts added(const ProcedureCounts& before, const ProcedureCounts& after) {
+  ProcedureCounts sent = after;
+  for (auto& [name, count] : sent) {
+    auto earlier = std::find_if(before.begin(), before.end(), [&, &wanted = name](const auto& x) { return x.first == wanted; });
+    if (earlier != before.end()) count -= std::min(count, earlier->second);
+  }
+  return sent;
+}
+
 MixResult mix_result(const MixPlan& plan, const std::vector<Dealt>& dealt, const RunResult& run, const ProcedureCounts& before,
                      const ProcedureCounts& after) {
   MixResult r;
@@ -44,36 +52,25 @@ MixResult mix_result(const MixPlan& plan, const std::vector<Dealt>& dealt, const
   Dealt all{};
   for (const auto& own : dealt)
     for (unsigned kind = 0; kind < kOpKinds; ++kind) all[kind] += own[kind];
+  const WireRows wire(plan, after);
+  auto row_of = [&](const std::string& name) -> MixRow& {
+    auto found = std::find_if(r.rows.begin(), r.rows.end(), [&](const MixRow& x) { return x.name == name; });
+    if (found == r.rows.end()) found = r.rows.insert(r.rows.end(), MixRow{.name = name});
+    return *found;
+  };
   for (size_t i = 0; i < plan.procedures.size(); ++i) {
-    MixRow row;
-    row.name = plan.procedures[i].name;
-    row.asked = plan.procedures[i].asked;
-    row.issued = uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.issued); })));
-    row.failed = uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.failed); })));
-    row.service = part_of(dealt[i], all, run, [](const KindResult& k) { return k.service.sum(); });
-    r.rows.push_back(row);
+    MixRow& to = row_of(wire.of_mix(plan.procedures[i].name));
+    to.asked += plan.procedures[i].asked;
+    to.issued += uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.issued); })));
+    to.failed += uint64_t(std::llround(part_of(dealt[i], all, run, [](const KindResult& k) { return double(k.failed); })));
+    to.service += part_of(dealt[i], all, run, [](const KindResult& k) { return k.service.sum(); });
   }
   r.wire_known = !after.empty();
-  for (const auto& [name, count] : after) {
-    auto same = [&, &wanted = name](const auto& entry) { return entry.first == wanted; };
-    auto earlier = std::find_if(before.begin(), before.end(), same);
-    const uint64_t from = earlier == before.end() ? 0 : earlier->second;
-    const uint64_t sent = count > from ? count - from : 0;
-    if (plan.nfs_version != 4 && sent && nfs_procedure_index(3, name) < 0) r.wire_comparable = false;
-    auto known = std::find_if(plan.procedures.begin(), plan.procedures.end(),
-                              [&, &wanted = name](const PlannedProcedure& p) { return p.name == wanted; });
-    if (known == plan.procedures.end() ? plan.nfs_version == 4 : known->internal) {
-      r.wire_internal += sent;
-      continue;
-    }
-    r.wire_calls += sent;
-    auto row = std::find_if(r.rows.begin(), r.rows.end(), [&, &wanted = name](const MixRow& x) { return x.name == wanted; });
-    if (row == r.rows.end()) {
-      if (!sent) continue;
-      row = r.rows.insert(r.rows.end(), MixRow());
-      row->name = name;
-    }
-    row->wire = sent;
+  r.wire_comparable = wire.comparable();
+  for (const auto& [name, sent] : added(before, after)) {
+    const std::string counts_as = wire.of_request(name);
+    (counts_as.empty() ? r.wire_internal : r.wire_calls) += sent;
+    if (sent && !counts_as.empty()) row_of(counts_as).wire += sent;
   }
   std::erase_if(r.rows, [](const MixRow& row) { return row.asked == 0 && !row.issued && !row.wire; });
   for (MixRow& row : r.rows) {

@@ -10,15 +10,17 @@
 
 #include "workloads/mix_dealer.hpp"
 #include "workloads/mix_plan.hpp"
+#include "workloads/wire_rows.hpp"
 
 namespace fsr {
 
 struct RunResult;
 
-using ProcedureCounts = std::vector<std::pair<std::string, uint64_t>>;
+// Returns what was counted between two looks at the same counters.
+ProcedureCounts added(const ProcedureCounts& before, const ProcedureCounts& after);
 
 struct MixRow {
-  std::string name;
+  std::string name;  // of a mix of version 2 or 3 on a wire of version 4: the operation sent in its place
   double asked = 0;  // share, 0..1
   uint64_t issued = 0;
   uint64_t failed = 0;  // of the issued ones
@@ -44,7 +46,7 @@ struct MixResult {
   bool wire_known = false;
   uint64_t wire_calls = 0;      // of the rows
   uint64_t wire_internal = 0;   // beside those: what a client of version 4 adds by itself
-  bool wire_comparable = true;  // false: the mix is of an older version, whose procedures go by other names there
+  bool wire_comparable = true;  // false: the mix is of version 4, the wire of an older one
   MixDeviation issued, wire;
 
   // The original's verdict, on what it looked at: the wire, where that is known and of the mix's version.

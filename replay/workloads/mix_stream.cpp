@@ -19,20 +19,29 @@ constexpr uint64_t kLockBytes = 1024, kAllocation = 65536;
 constexpr uint64_t kReadAtEnd = 4096;  // bytes asked for where there are none
 constexpr int64_t kMostExcess = 40;    // names of a kind beyond the usual number
 
+constexpr int64_t kMostNew = 4000;  // files that stay beyond that number, where creates can't be of files that are there
+
 constexpr size_t kMostOpen = 60;
 constexpr size_t kKeptOpen = 4;  // of what a version 4 load opened: closes leave so many
 
 }  // namespace
 
-MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, const MixTraits& traits, bool removes, Random random,
-                     ObjectId& next_object, HandleId& next_handle)
-    : files_(files), sizes_(sizes), removes_(removes), random_(random), next_object_(next_object), next_handle_(next_handle) {
+MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, const MixPlan& plan, Random random, ObjectId& next_object,
+                     HandleId& next_handle)
+    : files_(files),
+      sizes_(sizes),
+      removes_(plan_removes(plan)),
+      past_cache_(plan.past_cache),
+      random_(random),
+      next_object_(next_object),
+      next_handle_(next_handle) {
+  const MixTraits& traits = plan.traits;
   auto stock = [](SparePool& shelf, const std::vector<Spare>& from, uint64_t below) {
     shelf.there.assign(from.begin(), from.end());
     shelf.usual = from.size();
     shelf.last = below + from.size();
   };
-  stock(spare_files_, files.spare_files, kOpenFiles);
+  stock(spare_files_, files.spare_files, kOpenFiles - 1);
   stock(links_, files.spare_links, 0);
   stock(symlinks_, files.spare_symlinks, 0);
   stock(directories_, files.spare_directories, 0);
@@ -174,7 +183,8 @@ void MixStream::make(Op& op, Arena& arena, OpKind kind, SparePool& shelf, Object
 }
 
 void MixStream::create(Op& op, Arena& arena, bool open) {
-  const bool wanted = removes_ && all_excess() < kMostExcess / 2;
+  // A client with a cache makes another request of a name that is there.
+  const bool wanted = removes_ && all_excess() < (past_cache_ ? kMostNew : kMostExcess / 2);
   op.open_flags = O_CREAT | O_TRUNC | O_RDWR;
   op.mode = S_IFREG | kFileMode;
   if (open) op.handle = next_handle_++;
@@ -195,6 +205,7 @@ void MixStream::remove_from(Op& op, Arena& arena, SparePool& shelf, OpKind kind)
   op.object = spare.object;
   name(op, arena, spare.parent, spare.name);
   shelf.there.pop_front();
+  if (&shelf == &symlinks_ && next_link_ > 0) --next_link_;
 }
 
 void MixStream::remove(Op& op, Arena& arena, bool directories) {
@@ -289,7 +300,8 @@ void MixStream::run(Action action, Op& op, Arena& arena) {
       break;
     case Action::readlink:
       op.kind = OpKind::readlink;
-      op.object = symlinks_.there[random_.below(symlinks_.there.size())].object;
+      op.object =
+          symlinks_.there[(past_cache_ ? next_link_++ : random_.below(symlinks_.there.size())) % symlinks_.there.size()].object;
       op.data = kLinkText;
       break;
     case Action::read:

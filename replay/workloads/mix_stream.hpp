@@ -21,10 +21,10 @@ namespace fsr {
 
 class MixStream {
  public:
-  // `files`, `sizes` and the counters of fresh ids, which are shared by the streams, must outlive this. `traits`: of the mix;
-  // what they say of reads and writes goes before `sizes`.
-  MixStream(const StreamFiles& files, const SizeModel& sizes, const MixTraits& traits, bool removes, Random random,
-            ObjectId& next_object, HandleId& next_handle);
+  // `files`, `sizes` and the counters of fresh ids, which are shared by the streams, must outlive this. For reads and
+  // writes, the plan's traits go before `sizes`.
+  MixStream(const StreamFiles& files, const SizeModel& sizes, const MixPlan& plan, Random random, ObjectId& next_object,
+            HandleId& next_handle);
   MixStream(const MixStream&) = delete;  // its parts refer to each other
 
   bool playable(Action action) const;
@@ -70,6 +70,7 @@ class MixStream {
   const StreamFiles& files_;
   const SizeModel& sizes_;
   const bool removes_;
+  const bool past_cache_;
   Random random_;
   ObjectId& next_object_;
   HandleId& next_handle_;
@@ -79,8 +80,9 @@ class MixStream {
   TransferPositions positions_;
   std::optional<TransferPlaces> read_places_, write_places_;
   std::optional<ShareDealer> lookups_;  // 0: of a name that is there, 1: of another
-  uint64_t missing_ = 0;                // lookups of names that are not there
-  uint32_t written_ = 0;                // file of the latest write
+  uint64_t missing_ = 0;         // lookups of names that are not there
+  uint32_t written_ = 0;         // file of the latest write
+  uint64_t next_link_ = 0;       // to be read: past a cache, each once
   SparePool spare_files_, links_, symlinks_, pipes_, directories_;
   struct OpenedFile {
     ObjectId object;

@@ -44,6 +44,14 @@ class ShareDealer {
     return fallback;
   }
 
+  // From the next card on. As many shares as before, sum 1.
+  void set_shares(std::span<const double> shares) {
+    shares_.assign(shares.begin(), shares.end());
+    for (size_t card = 0; card < shares_.size(); ++card) owed_[card] = shares_[card] > 0 ? 0.5 : 0;
+    cards_.clear();
+    at_ = 0;
+  }
+
  private:
   void shuffle() {
     // Unplayable ones go back, to be dealt again.

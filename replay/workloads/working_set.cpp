@@ -51,7 +51,7 @@ class Filling {
  private:
   uint64_t set_of_files(StreamFiles& s, ObjectId parent, Random& random, bool open) {
     uint64_t bytes = 0;
-    for (unsigned i = 1; i <= kOpenFiles; ++i) {
+    for (unsigned i = 0; i < kOpenFiles; ++i) {
       WorkingFile& f = s.files.emplace_back();
       f.object = objects_++;
       f.parent = parent;
@@ -59,7 +59,7 @@ class Filling {
       f.name = fmt::format("{:03}{}", i, kFileSuffix);
       f.size = sizes_.file(random);
       // Calls never change a size; so that the longest transfer finds room, one file has it.
-      if (open && i == 1)
+      if (open && i == 0)
         f.size = std::max({f.size, sizes_.longest(), longest_run(plan_.traits.reads), longest_run(plan_.traits.writes)});
       bytes += f.size;
     }
@@ -72,8 +72,8 @@ class Filling {
     };
     const bool four = plan_.nfs_version == 4;
     const unsigned files = four ? some({Action::remove_any, Action::open}, 0) : some({Action::remove, Action::create}, 0);
-    const unsigned symlinks = some({Action::symlink}, some({Action::readlink}, 0) ? 1 : 0);
-    for (unsigned i = 1; i <= files; ++i)
+    const unsigned symlinks = std::max(some({Action::symlink}, 0), some({Action::readlink}, 0) ? options_.links : 0);
+    for (unsigned i = 0; i < files; ++i)
       s.spare_files.push_back({objects_++, s.directory, fmt::format("{:03}{}", kOpenFiles + i, kFileSuffix)});
     for (unsigned i = 1; i <= symlinks; ++i) s.spare_symlinks.push_back({objects_++, s.symlinks, fmt::format("{:03}", i)});
     for (unsigned i = 1; i <= some({Action::mkdir, Action::make}, 0); ++i)

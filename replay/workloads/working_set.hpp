@@ -2,11 +2,11 @@
 // The files that synthesized calls work on, as they are before the first call. Each stream has a directory `testdir<n>` of its
 // own, with the names and content of nhfsstone, and files that only our own calls need.
 //
-//   testdir<n>/001abcdefghijklmn .. 040   the files that are read and written, kept open
-//   testdir<n>/041abcdefghijklmn ..       files to be removed; new ones get the following numbers
+//   testdir<n>/000abcdefghijklmn .. 039   the files that are read and written, kept open
+//   testdir<n>/040abcdefghijklmn ..       files to be removed; new ones get the following numbers
 //   testdir<n>/rename1                    renamed to rename2 and back
 //   testdir<n>/dir/001 .. sym/001 .. lin/001 ..   directories, symlinks, hard links (of lin/000) that come and go
-//   testdir<n>/set001/001abcdefghijklmn ..   further files for a larger working set, 40 to a directory
+//   testdir<n>/set001/000abcdefghijklmn ..   further files for a larger working set, 40 to a directory
 //
 // Sizes and names follow from the seed alone, so that a later run finds what an earlier one left. Immutable once made.
 #pragma once
@@ -57,6 +57,7 @@ struct StreamFiles {
 struct WorkingSetOptions {
   std::vector<unsigned> numbers;  // of the streams' directories
   uint64_t bytes = 0;             // of files, over all streams, at least
+  unsigned links = 1;             // to be read, of each stream
   uint64_t seed = 1;
   ObjectId first_id = kRootObject + 1;  // objects and handles count from here
 };

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "catch.hpp"
+#include "util/mountinfo.hpp"
 
 using namespace fsr;
 
@@ -44,4 +45,17 @@ TEST_CASE("requests of the whole client, where mounts are not told apart") {
   CHECK(all["getattr"] == 6);
   CHECK(all["lookup"] == 9);
   CHECK(requests_of_client("proc3 x\nproc3").empty());
+}
+
+TEST_CASE("the URL of a directory on a mount") {
+  const auto mounts = parse_mountinfo(
+      "40 1 0:50 / /mnt/a\\040b rw - nfs 10.0.0.2:/vfs/mix "
+      "rw,vers=3,port=12049,mountaddr=10.0.0.2,mountport=12048,addr=10.0.0.2\n"
+      "41 1 0:51 / /mnt/four rw - nfs4 server:/ rw,vers=4.2,clientaddr=10.0.0.9,addr=fe80::1\n"
+      "42 1 0:52 / /tmp rw - tmpfs tmpfs rw\n");
+  REQUIRE(mounts.size() == 3);
+  CHECK(mount_url(mounts[0], "/mnt/a b") == "nfs://10.0.0.2:12049/vfs/mix?mountport=12048");
+  CHECK(mount_url(mounts[0], "/mnt/a b/c?d") == "nfs://10.0.0.2:12049/vfs/mix/c%3fd?mountport=12048");
+  CHECK(mount_url(mounts[1], "/mnt/four/x") == "nfs://[fe80::1]/x?version=4.1");
+  CHECK(mount_url(mounts[2], "/tmp").empty());
 }

@@ -17,6 +17,7 @@
 #include "targets/blocking_session.hpp"
 #include "util/object_set.hpp"
 #include "workloads/mix_result.hpp"
+#include "workloads/steering.hpp"
 
 using namespace fsr;
 
@@ -237,10 +238,72 @@ TEST_CASE("the result of a mix: shares, the largest deviation, and the original'
   r = mix_result(load.plan, source.dealt(), run, {}, {{"getattr", 400}, {"lookup", 600}});
   CHECK(r.wire.total == Approx(20));
   CHECK(!r.valid());
-  // A target that speaks another version: what was issued decides.
-  r = mix_result(load.plan, source.dealt(), run, {}, {{"getattr", 400}, {"lookup", 600}, {"open", 1}});
-  CHECK(!r.wire_comparable);
-  CHECK(r.valid());
+  // READDIRPLUS is a listing like another where the mix asks for none.
+  r = mix_result(load.plan, source.dealt(), run, {}, {{"getattr", 500}, {"lookup", 490}, {"readdir", 5}, {"readdirplus", 5}});
+  CHECK(r.wire.total == Approx(2));
+  CHECK(r.rows.back().name == "readdir");
+}
+
+TEST_CASE("the result of a mix on a wire of version 4: what it sends in place of procedures, without what is the client's own") {
+  Load load(
+      mix_of(3, {{"getattr", 40}, {"fsstat", 10}, {"create", 10}, {"mkdir", 15}, {"symlink", 5}, {"rmdir", 15}, {"remove", 5}}));
+  Synthesizer source = load.source(1000);
+  OpBatch batch;
+  while (source.next(batch)) {
+  }
+  RunResult run;
+  for (const Dealt& of : source.dealt())
+    for (unsigned kind = 0; kind < kOpKinds; ++kind) run.kinds[kind].issued += of[kind];
+  MixResult r = mix_result(load.plan, source.dealt(), run, {},
+                           {{"getattr", 500}, {"open", 100}, {"close", 100}, {"sequence", 7}, {"create", 200}, {"remove", 200}});
+  CHECK(r.wire_comparable);
+  CHECK(r.wire_calls == 1000);
+  CHECK(r.wire_internal == 107);
+  CHECK(r.wire.total == Approx(0).margin(1e-9));
+  CHECK(r.issued.total < 2);
+  // But not the other way round.
+  Load four(mix_of(4, {{"getattr", 50}, {"open", 25}, {"close", 25}}));
+  CHECK(!mix_result(four.plan, {}, {}, {}, {{"getattr", 1}}).wire_comparable);
+}
+
+TEST_CASE("steering: what is issued makes the mix on the wire") {
+  // A create looks the name up first, a readlink asks for attributes, and nothing sends a null.
+  Load load(
+      mix_of(3, {{"getattr", 20}, {"lookup", 30}, {"create", 10}, {"remove", 10}, {"readlink", 10}, {"null", 1}, {"read", 19}}));
+  const ProcedureCounts none{{"getattr", 0}, {"lookup", 0}};
+  Steering steering(load.plan, none);
+  auto number = [&](const char* name) {
+    size_t i = 0;
+    while (load.plan.procedures[i].name != name) ++i;
+    return i;
+  };
+  steering.learn(number("create"), 10, {{"create", 10}, {"lookup", 10}});
+  steering.learn(number("readlink"), 10, {{"readlink", 10}, {"getattr", 10}});
+  steering.learn(number("null"), 10, none);
+  const std::vector<double> shares = steering.shares({}, {}, 0);
+  // 20 lookups, 10 getattr beside 10 each of create, remove, readlink, and 19 reads.
+  CHECK(shares[number("lookup")] == Approx(20.0 / 79));
+  CHECK(shares[number("getattr")] == Approx(10.0 / 79));
+  CHECK(shares[number("read")] == Approx(19.0 / 79));
+  CHECK(shares[number("null")] == 0);
+  CHECK(steering.requests_per_call(shares) == Approx(99.0 / 79));
+  CHECK(steering.impossible() == std::vector<std::string>{"null"});
+  // Half-way twice as many getattr went out as there should: the rest makes up for them, and for those that are still to come.
+  std::vector<double> made = shares;
+  for (double& share : made) share *= 790;
+  const std::vector<double> rest = steering.shares(
+      made, {{"getattr", 250}, {"lookup", 300}, {"create", 100}, {"remove", 100}, {"readlink", 100}, {"read", 190}}, 790);
+  CHECK(rest[number("getattr")] < 0.03);
+  CHECK(rest[number("read")] > shares[number("read")]);
+}
+
+TEST_CASE("least squares with no negative unknowns") {
+  CHECK(non_negative_least_squares({{1, 0}, {1, 1}}, std::vector<double>{3, 1}) == std::vector<double>{2, 1});
+  const std::vector<double> x = non_negative_least_squares({{1, 0}, {1, 1}, {0, 0}}, std::vector<double>{1, 3});
+  CHECK(x[0] == 0);  // -2 without the bound
+  CHECK(x[1] == Approx(2));
+  CHECK(x[2] == 0);
+  CHECK(non_negative_least_squares({}, std::vector<double>{1}).empty());
 }
 
 TEST_CASE("names that a load may remove") {

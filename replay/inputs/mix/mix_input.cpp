@@ -11,6 +11,7 @@
 #include "base/target.hpp"
 #include "engine/run.hpp"
 #include "inputs/mix/mix_section.hpp"
+#include "inputs/mix/stale_links.hpp"
 #include "report/report.hpp"
 #include "util/unique_fd.hpp"
 
@@ -22,6 +23,7 @@ constexpr int64_t kUsualDuration = 60'000'000'000;    // ns
 constexpr int64_t kLate = 100'000'000;                // ns
 constexpr double kMissed = 0.01;                      // share of a schedule by which its end may be late
 constexpr uint64_t kSeedOfRank = 0x9e3779b97f4a7c15;  // odd: no two ranks have calls due at the same times
+constexpr size_t kSteeredWindow = 64;                 // calls made up ahead: the shares of others follow what was sent
 constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;   // ids of one round are not used by another
 
 }  // namespace
@@ -76,9 +78,28 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
   for (unsigned n = 0; wanted.numbers.size() < options_.streams; ++n) wanted.numbers.push_back(n);
   wanted.first_id = round_ * kIdsOfRound;
   source_.reset();
+  steering_.reset();
+  told_.clear();
   run_.reset();
+  if (plan_.past_cache) wanted.links = links_to_read(plan_, planned_calls(), unsigned(wanted.numbers.size()));
   set_ = std::make_unique<WorkingSet>(wanted, plan_, *sizes_);
   return set_->image();
+}
+
+uint64_t MixInput::planned_calls() const {
+  // The load tells one from the other. With both, whatever is less.
+  if (!options_.duration || options_.loads.empty()) return options_.calls;
+  const auto fit = uint64_t(std::max(1.0, std::round(load() * double(options_.duration) / 1e9)));
+  return options_.calls ? std::min(options_.calls, fit) : fit;
+}
+
+void MixInput::make_source(uint64_t calls) {
+  source_ =
+      std::make_unique<Synthesizer>(SynthesizerOptions{.arrival = options_.arrival,
+                                                       .calls = calls,
+                                                       .duration = std::max<int64_t>(1, int64_t(double(calls) / load() * 1e9)),
+                                                       .seed = options_.seed + rank_ * kSeedOfRank},
+                                    plan_, *set_, *sizes_);
 }
 
 OpSource* MixInput::operations(RunOptions& run) {
@@ -87,29 +108,23 @@ OpSource* MixInput::operations(RunOptions& run) {
   others_dealt_.clear();
   others_requests_.clear();
   others_calls_ = 0;
-  calls_ = options_.calls;
+  calls_ = planned_calls();
   run.duration = span_ = options_.duration;
   if (options_.loads.empty()) {
     run.timing = Timing::asap;
     run_ = std::make_unique<MixRun>(plan_, *set_, *sizes_, options_.seed, calls_);
     return nullptr;
   }
-  const double load = this->load();
-  // By number or by time: the load tells one from the other. With both, whatever is less.
-  if (span_) {
-    const auto fit = uint64_t(std::max(1.0, std::round(load * double(span_) / 1e9)));
-    calls_ = calls_ ? std::min(calls_, fit) : fit;
-    // What is not issued by then is cancelled and counted: a server that can't keep up must not make the run endless. The last
-    // calls are due at the very end, and may be a little late.
-    run.duration += std::max(kLate, span_ / 50);
-  }
+  // What is not issued by then is cancelled and counted: a server that can't keep up must not make the run endless. The last
+  // calls are due at the very end, and may be a little late.
+  if (span_) run.duration += std::max(kLate, span_ / 50);
   run.timing = Timing::original;
-  const auto duration = std::max<int64_t>(1, int64_t(double(calls_) / load * 1e9));
-  run.schedule = duration;
-  source_ = std::make_unique<Synthesizer>(
-      SynthesizerOptions{
-          .arrival = options_.arrival, .calls = calls_, .duration = duration, .seed = options_.seed + rank_ * kSeedOfRank},
-      plan_, *set_, *sizes_);
+  run.schedule = std::max<int64_t>(1, int64_t(double(calls_) / load() * 1e9));
+  if (!source_) make_source(calls_);
+  if (steering_) {
+    steer();
+    run.window_ops = kSteeredWindow;
+  }
   return source_.get();
 }
 
@@ -125,6 +140,7 @@ MixResult MixInput::result_of(const RunResult& run) const {
     r.notes = plan_.notes;
   r.dialect = mix_.dialect;
   r.notes.insert(r.notes.begin(), mix_.notes.begin(), mix_.notes.end());
+  r.notes.insert(r.notes.end(), told_.begin(), told_.end());
   if (!options_.loads.empty()) {
     r.load = load() / share_;
     // The last calls may be a little late, and take their time.

@@ -12,6 +12,7 @@
 #include "mix/mix.hpp"
 #include "util/output_file.hpp"
 #include "workloads/mix_result.hpp"
+#include "workloads/steering.hpp"
 #include "workloads/synthesizer.hpp"
 
 namespace fsr {
@@ -33,6 +34,8 @@ class MixInput final : public Input {
   Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override;
   void describe(Report& report) override;
   std::string outlook() const override;
+  // Past the caches of a mounted NFS's client, load and number of calls are those on the wire.
+  void rehearse(Target& target, Clock& clock, const RunOptions& options) override;
   OpSource* operations(RunOptions& options) override;
   RunResult run(Target& target, Clock& clock, const RunOptions& options) override;
   std::unique_ptr<OpSource> closing() override;
@@ -45,6 +48,9 @@ class MixInput final : public Input {
   const MixResult& result() const { return result_; }  // after the run
 
  private:
+  uint64_t planned_calls() const;  // by number or by time: 0: as many as there is time for
+  void make_source(uint64_t calls);
+  void steer();
   MixResult result_of(const RunResult& run) const;
   std::vector<Dealt> dealt_by_all() const;
   ProcedureCounts requests_of_all() const;
@@ -66,7 +72,9 @@ class MixInput final : public Input {
   MixPlan plan_;
   std::unique_ptr<WorkingSet> set_;
   std::unique_ptr<Synthesizer> source_;  // at a rate
-  std::unique_ptr<MixRun> run_;          // as fast as possible
+  std::optional<Steering> steering_;     // past a cache
+  std::vector<std::string> told_;        // of the rehearsal
+  std::unique_ptr<MixRun> run_;        // as fast as possible
   uint64_t calls_ = 0;                   // there are to be; 0: as many as there is time for
   int64_t span_ = 0;                     // ns; 0: as long as they take
   ProcedureCounts requests_before_;

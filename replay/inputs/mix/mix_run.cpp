@@ -43,7 +43,7 @@ class MixThread final : public SimThread {
         calls_(calls),
         next_object_(kIdsOfStream * (index + 1)),
         next_handle_(next_object_),
-        stream_(files, sizes, plan.traits, plan_removes(plan), Random(seed, 3 + files.number), next_object_, next_handle_),
+        stream_(files, sizes, plan, Random(seed, 3 + files.number), next_object_, next_handle_),
         dealer_(plan, Random(seed, kDeckOfStream + files.number)),
         verifier_(false, options.mismatches) {}
 

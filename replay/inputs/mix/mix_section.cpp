@@ -74,7 +74,7 @@ std::string MixSection::text() const {
   fmt::format_to(out, "issued     {} calls, {}\n", format_count(mix_.calls), deviation_text(mix_.issued));
   if (mix_.wire_known) {
     fmt::format_to(out, "wire       {} requests, {}", format_count(mix_.wire_calls),
-                   mix_.wire_comparable ? deviation_text(mix_.wire) : "of version 4, which has other procedures");
+                   mix_.wire_comparable ? deviation_text(mix_.wire) : "of version 3, which has other procedures");
     if (mix_.wire_internal) fmt::format_to(out, "; and {} of the client's own", format_count(mix_.wire_internal));
     text += '\n';
   }

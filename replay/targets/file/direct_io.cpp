@@ -2,11 +2,15 @@
 #include "direct_io.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 namespace fsr {
 
 uint32_t direct_block(int fd) {
+  struct statfs fs;
+  if (fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC) return 1;
 #ifdef STATX_DIOALIGN
   struct statx answer {};
   if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &answer) == 0 && (answer.stx_mask & STATX_DIOALIGN) &&

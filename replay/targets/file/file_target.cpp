@@ -13,6 +13,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "base/past_cache.hpp"
 #include "mount_requests.hpp"
 #include "session.hpp"
 #include "targets/scheme.hpp"
@@ -21,14 +22,14 @@
 namespace fsr {
 namespace {
 
-constexpr const char* kDirectOption = "?direct=1";
+constexpr std::string_view kDirectOption = "?direct=1", kPastCacheOption = "?past-cache=1";
 
 constexpr OpMapping kMappings[] = {{"file", FileTree::expressible}};
 
-class FileTarget final : public Target {
+class FileTarget final : public Target, public PastCache {
  public:
-  FileTarget(std::string path, bool direct, const TargetOptions& options)
-      : path_(std::move(path)), direct_(direct), options_(options) {
+  FileTarget(std::string path, FileAccess access, const TargetOptions& options)
+      : path_(std::move(path)), access_(access), options_(options) {
     struct stat st;
     if (stat(path_.c_str(), &st) == 0) {
       attach();
@@ -55,6 +56,13 @@ class FileTarget final : public Target {
   }
 
   std::vector<std::pair<std::string, uint64_t>> requests() const override { return mount_requests(path_); }
+
+  bool past_cache() const override {
+    std::lock_guard lock(mutex_);
+    return shared_ && shared_->tree.past_cache();
+  }
+
+  std::string server_url() const override { return mount_url(path_); }
 
   void forget_name(ObjectId object, ObjectId parent, std::string_view name) override {
     std::lock_guard lock(mutex_);
@@ -95,11 +103,11 @@ class FileTarget final : public Target {
     missing_ = false;
     UniqueFd root(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root) throw std::runtime_error(path_ + ": " + strerror(errno));
-    shared_ = std::make_shared<FileShared>(std::move(root), options_, direct_);
+    shared_ = std::make_shared<FileShared>(std::move(root), options_, access_);
   }
 
   const std::string path_;
-  const bool direct_;
+  const FileAccess access_;
   const TargetOptions options_;
   mutable std::mutex mutex_;
   std::atomic<bool> missing_ = false;
@@ -116,25 +124,31 @@ void raise_descriptor_limit() {
 
 struct Location {
   std::string path;
-  bool direct;
+  FileAccess access;
 };
 
 Location parse_location(const std::string& url) {
   std::string path = url.substr(strlen("file:"));
   if (path.starts_with("//")) path.erase(0, 2);  // file:///dir
-  const bool direct = path.ends_with(kDirectOption);
-  if (direct) path.resize(path.size() - strlen(kDirectOption));
+  FileAccess access = FileAccess::as_recorded;
+  for (const auto& [option, means] : {std::pair(kDirectOption, FileAccess::direct), {kPastCacheOption, FileAccess::past_cache}})
+    if (path.ends_with(option)) {
+      path.resize(path.size() - option.size());
+      access = means;
+      break;
+    }
   // A directory's name may hold a question mark; one that is not there is an option misspelt.
   if (struct stat st; path.find('?') != path.npos && stat(path.c_str(), &st) != 0)
-    throw std::runtime_error(url + ": unknown option '" + path.substr(path.find('?') + 1) + "', expected direct=1");
+    throw std::runtime_error(url + ": unknown option '" + path.substr(path.find('?') + 1) +
+                             "', expected direct=1 or past-cache=1");
   if (path.empty()) throw std::runtime_error(url + ": expected file:DIRECTORY or file:DIRECTORY?direct=1");
-  return {std::move(path), direct};
+  return {std::move(path), access};
 }
 
 std::unique_ptr<Target> open_file(const std::string& url, const TargetOptions& options) {
   Location location = parse_location(url);
   raise_descriptor_limit();
-  return std::make_unique<FileTarget>(std::move(location.path), location.direct, options);
+  return std::make_unique<FileTarget>(std::move(location.path), location.access, options);
 }
 
 }  // namespace
@@ -147,6 +161,7 @@ void require_directory(const std::string& url) {
   if (struct stat st; stat(path.c_str(), &st) != 0) throw std::runtime_error(path + ": " + strerror(errno));
 }
 
-const TargetPlugin file_plugin = {"file", "file:DIR[?direct=1]  a directory; DIR alone means the same", open_file, kMappings};
+const TargetPlugin file_plugin = {"file", "file:DIR[?direct=1|?past-cache=1]  a directory; DIR alone means the same", open_file,
+                                  kMappings};
 
 }  // namespace fsr

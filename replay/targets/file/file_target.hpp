@@ -12,6 +12,9 @@
 // `file:DIR?direct=1` opens regular files with O_DIRECT where the file system has it. Reads and writes that are not of whole
 // blocks, and appends, are done without it and counted.
 //
+// `file:DIR?past-cache=1` of a directory on a mounted NFS makes the client ask its server for each operation
+// (tree_past_cache.cpp); elsewhere it means nothing.
+//
 // Files get the recorded mode whatever the umask (no_umask.hpp), because modes are recorded after the umask. DIR is made with the
 // first session if it is missing.
 #pragma once

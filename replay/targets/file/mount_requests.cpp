@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mount_requests.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -14,6 +18,8 @@
 
 #include "mix/mountstats.hpp"
 #include "mix/procedures.hpp"
+#include "util/mountinfo.hpp"
+#include "util/unique_fd.hpp"
 
 namespace fsr {
 
@@ -82,6 +88,50 @@ std::vector<std::pair<std::string, uint64_t>> requests_of_client(const std::stri
       if (words >> count) add(out, version, name, count);
   }
   return out;
+}
+
+bool on_nfs(int fd) {
+  struct statfs fs;
+  return fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC;
+}
+
+static std::string encoded(std::string_view path) {
+  std::string out;
+  for (const unsigned char c : path)
+    out += isalnum(c) || strchr("/-._~", c) ? std::string(1, char(c)) : fmt::format("%{:02x}", c);
+  return out;
+}
+
+// "server:/export" with addr=, port=, mountport=, vers= among its options.
+std::string mount_url(const MountEntry& mount, const std::string& directory) {
+  auto option = [&](const char* name) {
+    const std::string options = "," + mount.options + ",", key = fmt::format(",{}=", name);
+    const size_t at = options.find(key);
+    return at == options.npos ? std::string()
+                              : options.substr(at + key.size(), options.find(',', at + key.size()) - at - key.size());
+  };
+  const std::string address = option("addr"), port = option("port"), mount_port = option("mountport");
+  const size_t colon = mount.source.rfind(":/");
+  if (!mount.type.starts_with("nfs") || address.empty() || colon == std::string::npos) return "";
+  const bool four = option("vers").starts_with("4");
+  std::string url = address.find(':') == std::string::npos ? "nfs://" + address : "nfs://[" + address + "]";
+  if (!port.empty() && port != "0") url += ":" + port;
+  std::string path = mount.source.substr(colon + 1);
+  if (directory.size() > mount.point.size() && mount.point != "/") {
+    if (path.ends_with('/')) path.pop_back();
+    path += directory.substr(mount.point.size());
+  }
+  url += encoded(path);
+  if (four) return url + "?version=4.1";
+  return mount_port.empty() || mount_port == "0" ? url : url + "?mountport=" + mount_port;
+}
+
+std::string mount_url(const std::string& directory) {
+  const UniqueFd fd(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  char resolved[PATH_MAX];
+  if (!fd || !on_nfs(fd.get()) || !realpath(directory.c_str(), resolved)) return "";
+  const std::optional<MountEntry> mount = mount_of(fd.get());
+  return mount ? mount_url(*mount, resolved) : "";
 }
 
 std::vector<std::pair<std::string, uint64_t>> mount_requests(const std::string& directory) {

@@ -86,6 +86,14 @@ int FileObjects::place(ObjectId id, PathAt* place) {
 
 int FileObjects::opened(HandleId id, OpenRef* open) { return opens_.get(id, open) ? 0 : EBADF; }
 
+OpenRef FileObjects::any_open(ObjectId id) {
+  OpenRef open;
+  nodes_.visit(id, [&](Node& node) {
+    if (node.opens) open = node.opens->shared_from_this();
+  });
+  return open;
+}
+
 int FileObjects::subject(const Op& op, PathAt* at) {
   if (op.handle && opened(op.handle, &at->open) == 0) return 0;
   if (op.handle && !op.object) return EBADF;

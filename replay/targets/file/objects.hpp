@@ -12,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -37,7 +38,8 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
   // Directories: a readdir at a time.
   std::mutex mutex;
   DirCursor cursor;
-  std::string listed;  // entries that a getdents64 gave and no operation has taken yet
+  std::string listed;                    // entries that a getdents64 gave and no operation has taken yet
+  std::optional<uint64_t> second_entry;  // cookie, for listings that begin there; 0: they can't
 };
 using OpenRef = std::shared_ptr<OpenFile>;
 
@@ -63,6 +65,7 @@ class FileObjects {
   int directory(ObjectId id, SharedFd* fd);
   int place(ObjectId id, PathAt* place);
   int opened(HandleId id, OpenRef* open);
+  OpenRef any_open(ObjectId id);  // one of its handles' files, null: none is open
   // What an operation is about: its handle if that is open, else its object.
   int subject(const Op& op, PathAt* place);
 

@@ -17,7 +17,7 @@
 namespace fsr {
 
 struct FileShared {
-  FileShared(UniqueFd root, const TargetOptions& options, bool direct) : tree(std::move(root), options, direct) {}
+  FileShared(UniqueFd root, const TargetOptions& options, FileAccess access) : tree(std::move(root), options, access) {}
   FileTree tree;
   LockNotifier lock_events;
   Pool pool{32};

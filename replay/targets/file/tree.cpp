@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "credentials.hpp"
+#include "mount_requests.hpp"
 
 namespace fsr {
 
@@ -35,8 +36,11 @@ static size_t cached_directories() {
   return std::min<size_t>(limit.rlim_cur / 4, 8192);
 }
 
-FileTree::FileTree(UniqueFd root, const TargetOptions& options, bool direct)
-    : options_(options), direct_(direct), objects_(std::move(root), cached_directories()) {}
+FileTree::FileTree(UniqueFd root, const TargetOptions& options, FileAccess access)
+    : options_(options),
+      objects_(std::move(root), cached_directories()),
+      past_cache_(access == FileAccess::past_cache && on_nfs(objects_.root())),
+      direct_(access == FileAccess::direct || past_cache_) {}
 
 std::array<char, 32> proc_path(int fd) {
   std::array<char, 32> path{};
@@ -81,6 +85,7 @@ Fidelity FileTree::expressible(const Op& op, bool privileged) {
 bool FileTree::perform(Request& request, FileReply& reply) {
   Context c{*request.op, request, reply, options_.impersonate ? &request.who : nullptr};
   request.outcome = {};
+  if (past_cache_) ask_server(c);
   request.outcome.error = expressible(c.op, options_.privileged) == Fidelity::impossible ? EPERM : dispatch(c);
   return c.released;
 }

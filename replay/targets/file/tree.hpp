@@ -40,12 +40,19 @@ struct FileReply {
   std::vector<DirEntry> entries;
 };
 
+enum class FileAccess : uint8_t {
+  as_recorded,
+  direct,      // files are opened with O_DIRECT whether that was recorded or not
+  past_cache,  // so they are, and on a mounted NFS the client is made to ask its server for each operation
+};
+
 class FileTree {
  public:
-  // `direct`: files are opened with O_DIRECT whether that was recorded or not.
-  FileTree(UniqueFd root, const TargetOptions& options, bool direct);
+  FileTree(UniqueFd root, const TargetOptions& options, FileAccess access);
 
   static Fidelity expressible(const Op& op, bool privileged);
+  // Whether that was asked for, and the root is on a mounted NFS.
+  bool past_cache() const { return past_cache_; }
   // Performs one operation and fills in everything of the request's outcome but its time. A lock held by somebody else is EAGAIN
   // also where the request would wait. What the outcome points to lives in `reply`. True: a lock may have been released.
   bool perform(Request& request, FileReply& reply);
@@ -110,6 +117,13 @@ class FileTree {
   int name_below(ObjectId parent, std::string_view name, PathAt* place);
   int open_place(const PathAt& place, int flags, UniqueFd* fd);
   int descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open);
+  // past the client's cache: tree_past_cache.cpp
+  void ask_server(Context& c);
+  void ask_attributes(Context& c);
+  void ask_name(Context& c);
+  int access_anew(Context& c);
+  void leave_uncommitted(Context& c);
+  uint64_t list_anew(OpKind kind, OpenFile& open);
   int wanted_attr(Context& c, int dir, const char* name);  // of what was just made
   int finish_open(Context& c, int fd, uint32_t type, bool fresh);
   mode_t allowed_mode(uint32_t mode);
@@ -117,8 +131,9 @@ class FileTree {
   bool whole_blocks(const OpenFile& open, const Op& op);
 
   TargetOptions options_;
-  const bool direct_;
   FileObjects objects_;
+  const bool past_cache_;
+  const bool direct_;
   std::mutex locks_mutex_;
   std::map<LockOwner, Locking> lock_owners_;
   std::atomic<uint64_t> set_id_left_out_ = 0, direct_left_out_ = 0, unaligned_ = 0, refused_names_ = 0;

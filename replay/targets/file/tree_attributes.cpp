@@ -82,6 +82,7 @@ int FileTree::setattr(Context& c) {
 }
 
 int FileTree::access(Context& c) {
+  if (past_cache_) return access_anew(c);
   PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
   std::array<char, 32> proc = proc_path(at.fd());

@@ -24,6 +24,7 @@ constexpr uint64_t kPage = 4096;    // whole ones, for O_DIRECT
 // The open file behind a handle; without one (a trace from a stateless protocol) the object is opened for this call.
 int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open) {
   if (handle) return objects_.opened(handle, open);
+  if (past_cache_ && (*open = objects_.any_open(object))) return 0;  // to open it would be a request
   PathAt at;
   if (int error = objects_.place(object, &at)) return error;
   if (at.open) return *open = at.open, 0;

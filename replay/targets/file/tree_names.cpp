@@ -278,9 +278,10 @@ int FileTree::readdir(Context& c) {
   std::lock_guard lock(open->mutex);
   int fd = open->fd.get();
   // What a getdents64 gave beyond what is asked for waits for the next readdir: v9fs can't resume in its middle.
-  const uint64_t cursor = open->cursor.locate(c.op.offset);
+  const bool anew = past_cache_ && c.op.offset == 0;
+  const uint64_t cursor = anew ? list_anew(c.op.kind, *open) : open->cursor.locate(c.op.offset);
   std::string kept = std::exchange(open->listed, {});
-  if (cursor != open->cursor.end()) {
+  if (anew || cursor != open->cursor.end()) {
     kept.clear();
     if (lseek(fd, off_t(cursor), SEEK_SET) < 0) return errno;
     open->cursor.ended_at(cursor);
@@ -302,7 +303,7 @@ int FileTree::readdir(Context& c) {
     c.reply.names += name;
     lengths.push_back(name.size());
     c.reply.entries.push_back({.ino = entry->ino, .type = uint32_t(DTTOIF(entry->type))});
-    if (c.op.kind == OpKind::readdirplus) {
+    if (c.op.kind == OpKind::readdirplus && !past_cache_) {
       struct statx st;
       statx(fd, entry->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &st);
     }

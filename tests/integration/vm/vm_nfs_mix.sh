@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A mix in a directory on a kernel NFS mount: what the mount sent is read from its counters, and shown beside what was asked. And the
-# twelve tests of lantest there.
+# A mix in a directory on a kernel NFS mount: what the mount sent is read from its counters, and shown beside what was asked. nhfsstone
+# past the client's caches, with default mount options. And the twelve tests of lantest there.
 if [ "${1:-}" != --beside-server ]; then
   "$(dirname "$0")/../../vm/fetch-kernel" >/dev/null || exit 1  # needs the network, which the server's namespace has not
   exec "$(dirname "$0")/../../servers/ganesha" "$0" --beside-server
@@ -23,6 +23,18 @@ fsbench lantest /mnt/nfs --percent 1 -n 1 --json >/share/lantest.json 2>/share/l
 mount -t nfs -o vers=3,nolock,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=$MOUNT_PORT,addr=10.0.2.2 \\
   10.0.2.2:$NFS_VFS_EXPORT/mix /mnt/cached || { echo "not ok - guest: a second NFS mount"; exit 1; }
 fsbench nfstest f/mnt/cached n1 uK m64 M64 >/share/cached.out 2>/share/cached.err
+for mix in nhfsstone sfs97-v3; do
+  mkdir /mnt/cached/\$mix
+  fsbench nhfsstone -v -p 2 -l 150 -c 600 -m mix:\$mix /mnt/cached/\$mix >/share/three-\$mix.out 2>&1
+  echo "status \$?" >>/share/three-\$mix.out
+done
+umount /mnt/cached
+mount -t nfs4 -o vers=4.1,proto=tcp,port=$NFS_PORT,addr=10.0.2.2,clientaddr=10.0.2.15 10.0.2.2:$NFS_VFS_EXPORT/mix /mnt/cached ||
+  { echo "not ok - guest: a mount of version 4.1"; exit 1; }
+for mix in nhfsstone sfs97-v3; do
+  fsbench nhfsstone -v -p 2 -l 150 -c 600 -m mix:\$mix /mnt/cached/\$mix >/share/four-\$mix.out 2>&1
+  echo "status \$?" >>/share/four-\$mix.out
+done
 umount /mnt/cached
 umount /mnt/nfs || { echo "not ok - guest: the NFS mount can be unmounted"; exit 1; }
 echo "ok - guest: the NFS mount can be unmounted"
@@ -42,3 +54,10 @@ check_report "lantest runs on the mount, and names it" share/lantest.json 'len(r
 check "nfstest: what the client's cache answered is no best rate of reading" \
   sh -c 'grep -q "no READ reached the server for files of 64K" share/cached.err && grep -q "Best writing rate achieved: TWR=" share/cached.out &&
          grep -q "Best reading rate achieved: none" share/cached.out'
+for run in three-nhfsstone three-sfs97-v3 four-nhfsstone four-sfs97-v3; do
+  check "nhfsstone with default mount options is valid: $run" sh -c "grep -q '^status 0' share/$run.out && ! grep -q INVALID share/$run.out ||
+    { tr '\n' '|' <share/$run.out; false; }"
+done
+check "its summary tells calls on the wire, beside those issued" \
+  grep -qE '^[0-9]+ sec (5[4-9]|6[0-5])[0-9] calls [0-9.]+ calls/sec [0-9.]+ msec/call, [0-9]+ issued$' share/three-nhfsstone.out
+check "what no call can send is named" grep -q '^mix: fsinfo: clients send it when they mount, only$' share/three-sfs97-v3.out

@@ -37,7 +37,7 @@ described() {  # TREE STREAMS: as the manual says
   local n
   for n in $(seq 0 $(($2 - 1))); do
     [ "$(find "$1/testdir$n" -maxdepth 1 -name '0[0-4]?abcdefghijklmn' -size +0 | sort | head -n 40 | wc -l)" = 40 ] || return 1
-    [ "$(stat -c %a "$1/testdir$n/001abcdefghijklmn")" = 666 ] || return 1
+    [ "$(stat -c %a "$1/testdir$n/000abcdefghijklmn")" = 666 ] || return 1
     [ -d "$1/testdir$n/dir" ] && [ -d "$1/testdir$n/lin" ] && [ "$(readlink "$1/testdir$n/sym/"*1 | head -n 1)" = ./symlinknamelongstuff ] || return 1
     [ "$(find "$1/testdir$n" -maxdepth 1 -name 'rename[12]' | wc -l)" = 1 ] || return 1
   done

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mix past the caches of a mounted NFS's client. Before the run, the cost of each procedure's calls on the wire is measured,
+// and the shares follow from it. During the run, the mount's counters correct them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/past_cache.hpp"
+#include "base/target.hpp"
+#include "engine/run.hpp"
+#include "inputs/mix/mix_input.hpp"
+#include "inputs/mix/stale_links.hpp"
+
+namespace fsr {
+
+namespace {
+
+constexpr uint64_t kRehearsed = 16;  // calls of a procedure
+
+// Why no call sends it, and what would.
+std::string why_not(const std::string& procedure, const std::string& links) {
+  if (procedure == "null" || procedure == "fsinfo" || procedure == "pathconf") return "clients send it when they mount, only";
+  if (procedure == "readlink")
+    return "this client keeps the text of links that no other client changes; " +
+           (links.empty() ? "no mount option changes that" : links);
+  if (procedure == "readdirplus") return "not sent by this mount: mount without nordirplus";
+  return "the client answers from its caches: mount with noac,lookupcache=none";
+}
+
+}  // namespace
+
+void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options) {
+  const auto* cached = dynamic_cast<const PastCache*>(&target);
+  if (!cached || !plan_.past_cache || options_.loads.empty()) return;
+  make_source(planned_calls());
+  steering_.emplace(plan_, target.requests());
+  std::string links;
+  if (plan_.share(Action::readlink) > 0) links = make_links_stale(cached->server_url(), set_->streams(), clock);
+  if (share_ == 1) {  // ranks would count each other's requests; they begin with one for each call
+    auto perform = [&](size_t procedure, uint64_t calls) {
+      RunOptions one = options;
+      one.timing = Timing::asap;
+      one.workers = 1;
+      return run(*source_->rehearsal(procedure, calls), target, clock, one).issued();
+    };
+    const uint64_t streams = set_->streams().size();
+    for (size_t i = 0; i < plan_.procedures.size(); ++i) {
+      if (plan_.procedures[i].planned <= 0) continue;
+      perform(i, streams);  // the first call of each may cost more
+      const ProcedureCounts before = target.requests();
+      const uint64_t calls = perform(i, std::max(kRehearsed, streams));
+      if (calls) steering_->learn(i, double(calls), added(before, target.requests()));
+    }
+  }
+  for (const std::string& name : steering_->impossible()) told_.push_back(name + ": " + why_not(name, links));
+}
+
+// Load and number of calls are those on the wire.
+void MixInput::steer() {
+  const double requests = steering_->requests_per_call(steering_->shares({}, {}, 0));
+  const auto span = int64_t(double(calls_) / load() * 1e9);
+  if (requests > 0) calls_ = std::max<uint64_t>(1, uint64_t(std::llround(double(calls_) / requests)));
+  source_->set_calls(calls_, std::max<int64_t>(1, span));
+  source_->steer(
+      [this] {
+        std::vector<double> made;
+        for (const Dealt& of : source_->dealt()) made.push_back(double(std::accumulate(of.begin(), of.end(), uint64_t(0))));
+        return steering_->shares(made, added(requests_before_, target_->requests()), double(calls_ - source_->calls()));
+      },
+      {calls_ / 4, calls_ / 2, calls_ * 3 / 4});
+}
+
+}  // namespace fsr

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directory target on a mounted NFS: makes Linux' client send the request that it would answer from its caches. Reads and writes
+// are O_DIRECT (FileTree::direct_). A table in docs/mixfile.md has the cost of each system call.
+#include <fcntl.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+
+#include "base/payload.hpp"
+#include "credentials.hpp"
+#include "direct_io.hpp"
+#include "tree.hpp"
+
+namespace fsr {
+
+namespace {
+
+// A group id for this thread's accesses that no earlier access had, so that the client has no answer for it. Needs CAP_SETGID.
+class NewGroup {
+ public:
+  NewGroup() : id_(kFirst | (next_++ & (kFirst - 1))) { setfsgid(id_); }
+  ~NewGroup() { setfsgid(getegid()); }
+  NewGroup(const NewGroup&) = delete;
+  bool allowed() const { return uint32_t(setfsgid(uint32_t(-1))) == id_; }
+
+ private:
+  static constexpr uint32_t kFirst = 1u << 30;  // above the ids of users
+  static inline std::atomic<uint32_t> next_{std::random_device()()};
+  const uint32_t id_;
+};
+
+struct EntryHead {  // of struct linux_dirent64
+  uint64_t ino;
+  int64_t next;
+  unsigned short length;
+  unsigned char type;
+  char name[1];
+};
+
+}  // namespace
+
+void FileTree::ask_server(Context& c) {
+  ActAs act(c.who);
+  switch (c.op.kind) {
+    case OpKind::getattr:
+    case OpKind::statx:
+    case OpKind::readlink:  // a link that another client changed is then read anew
+      return ask_attributes(c);
+    case OpKind::lookup:
+      return ask_name(c);
+    case OpKind::fsync:
+      return leave_uncommitted(c);
+    default:
+      return;
+  }
+}
+
+void FileTree::ask_attributes(Context& c) {
+  PathAt at;
+  struct statx st;
+  if (objects_.subject(c.op, &at) == 0)
+    statx(at.fd(), at.name.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_FORCE_SYNC,
+          STATX_BASIC_STATS, &st);
+}
+
+// A mkdir(2) of a name that the client believes to exist asks the server for it, and goes no further.
+void FileTree::ask_name(Context& c) {
+  PathAt at;
+  struct statx st;
+  if (name_below(c.op.parent, c.op.name, &at) != 0) return;
+  const char* name = at.name.c_str();
+  if (statx(at.fd(), name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &st) != 0) return;
+  if (mkdirat(at.fd(), name, 0) == 0) unlinkat(at.fd(), name, AT_REMOVEDIR);  // another client had removed it
+}
+
+int FileTree::access_anew(Context& c) {
+  PathAt at;
+  if ((at.open = objects_.any_open(c.op.object)) == nullptr)
+    if (int error = objects_.subject(c.op, &at)) return error;
+  ActAs act(c.who);
+  NewGroup group;
+  // Without the privilege, a change of the mode to what it is makes the client forget its answers.
+  struct stat st;
+  if (!group.allowed() && at.is_fd() && fstat(at.fd(), &st) == 0) fchmod(at.fd(), st.st_mode & 07777);
+  const int flags = AT_EACCESS | AT_SYMLINK_NOFOLLOW | (at.is_fd() ? AT_EMPTY_PATH : 0);
+  return syscall(SYS_faccessat2, at.fd(), at.name.c_str(), c.op.mode, flags) == 0 ? 0 : errno;
+}
+
+// Has the client write the file's first page without stable storage, so that the fsync has something to commit. The file keeps
+// its size and content.
+void FileTree::leave_uncommitted(Context& c) {
+  constexpr uint64_t kPage = 4096;  // a whole one, or all of the file: other pages would be read first
+  const OpenRef open = objects_.any_open(c.op.object);
+  struct stat st;
+  if (!open || fstat(open->fd.get(), &st) != 0) return;
+  const size_t length = size_t(std::min<uint64_t>(uint64_t(st.st_size), kPage));
+  const std::string_view bytes = Payload::shared().get(c.op.object, 0, length);
+  DirectGuard through_cache(*open, false);
+  if (pwrite(open->fd.get(), bytes.data(), length, 0) > 0)
+    sync_file_range(open->fd.get(), 0, off_t(length), SYNC_FILE_RANGE_WRITE);
+}
+
+// Drops the listing that the client keeps, and returns where to begin. At its beginning the client asks for attributes, too
+// (READDIRPLUS), elsewhere it doesn't.
+uint64_t FileTree::list_anew(OpKind kind, OpenFile& open) {
+  const int fd = open.fd.get();
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  if (kind == OpKind::readdirplus) return 0;
+  if (!open.second_entry) {
+    alignas(EntryHead) char buffer[512];
+    open.second_entry = 0;
+    if (lseek(fd, 0, SEEK_SET) == 0 && syscall(SYS_getdents64, fd, buffer, sizeof buffer) > 0)
+      if (const auto* first = reinterpret_cast<const EntryHead*>(buffer); std::string_view(first->name) == ".")
+        open.second_entry = uint64_t(first->next);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  }
+  return *open.second_entry;
+}
+
+}  // namespace fsr
