@@ -257,6 +257,15 @@ Task do_link(Call& call) {
   const Object* o = call.tree().object(op.object);
   if (from.name.empty() || !o || S_ISDIR(o->type)) co_return EPERM;
   const uint32_t type = o->type;
+  if (o->hidden) {                             // an unnamed file gets its name
+    if (op.error == ENOENT) co_return ENOENT;  // a removed one does not
+    const Object::Name hidden = o->names.back();
+    if (int error = co_await move(call, from, to)) co_return error;
+    call.tree().teach(op.object, op.parent2, op.name2, type, 0);
+    call.tree().object(op.object)->hidden = false;
+    call.tree().unlinked(op.object, hidden.parent, hidden.name);
+    co_return 0;
+  }
   Rpc& rpc = call.ask_at(Command::copy_file, from.did, false);
   rpc.out().u16(call.client().volume()).u32(to.did).path(from.name).path({}).path(to.name);
   const Reply& reply = co_await call.client().send(rpc);

@@ -73,6 +73,23 @@ Task do_create(Call& call) {
   co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));
 }
 
+// AFP has no unnamed files: it has a hidden name until a link gives it another, or until its last release.
+Task do_tmpfile(Call& call) {
+  const Op& op = call.op();
+  const std::string name = call.tree().hidden_name();
+  const NameInDirectory place{call.client().root(), name};
+  ForkRef fork;
+  uint32_t did = 0;
+  if (int error = co_await call.tree().find_dir(call, op.parent, &did)) co_return error;
+  if (int error = co_await make_file(call, place)) co_return error;
+  call.auxiliary();
+  if (int error = co_await open_at(call, place, access_mode(op.open_flags), &fork)) co_return error;
+  call.tree().teach(op.object, kRootObject, name, S_IFREG, 0);
+  call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
+  call.tree().hid(op.object, kRootObject, name);
+  co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));
+}
+
 Task do_release(Call& call) {
   const Op& op = call.op();
   if (!call.tree().open(op.handle)) co_return EBADF;

@@ -27,7 +27,7 @@ struct Rule {
 };
 
 // The one place that says what becomes of an operation. Whatever is not here is impossible: AFP has no holes, no space
-// reservation, no special files, no ioctl and no unnamed files.
+// reservation, no special files and no ioctl.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, Fidelity fidelity, Task (*run)(Call&), const char* requests) {
@@ -42,6 +42,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::readlink, exact, do_readlink, "FPOpenFork, FPReadExt, FPCloseFork");
   set(OpKind::open, exact, do_open, "FPOpenFork; FPSetForkParms to truncate");
   set(OpKind::create, approximate, do_create, "FPCreateFile, FPOpenFork, FPSetFileDirParms for the mode");
+  set(OpKind::tmpfile, approximate, do_tmpfile, "as create, by a hidden name");
   set(OpKind::read, exact, do_read, "FPReadExt, as many as the quantum asks for");
   set(OpKind::write, exact, do_write, "FPWriteExt, as many as the quantum asks for");
   set(OpKind::copy_file_range, approximate, do_copy, "FPReadExt and FPWriteExt");
@@ -58,7 +59,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::mkdir, approximate, do_mkdir, "FPCreateDir, FPSetFileDirParms for the mode");
   set(OpKind::mknod, approximate, do_mknod, "files only: FPCreateFile, FPSetFileDirParms");
   set(OpKind::symlink, approximate, do_symlink, "a file that the server makes a link of, where it likes its target");
-  set(OpKind::link, approximate, do_link, "FPCopyFile: a file of its own");
+  set(OpKind::link, approximate, do_link, "FPCopyFile: a file of its own; of an unnamed file: FPMoveAndRename");
   set(OpKind::unlink, approximate, do_remove, "FPDelete; of what is open FPMoveAndRename to a hidden name");
   set(OpKind::rmdir, exact, do_remove, "FPDelete");
   set(OpKind::rename, approximate, do_rename, "FPMoveAndRename, after FPDelete of what is there; FPExchangeFiles");

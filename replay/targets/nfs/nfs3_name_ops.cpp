@@ -222,6 +222,37 @@ void start_create(Call& call) {
   send_create(call, op.open_flags & O_EXCL ? CreateMode::guarded : CreateMode::unchecked, set);
 }
 
+// Version 3 has no unnamed files: it has a hidden name until its last release, and a link gives it another.
+static void after_tmpfile(Call& call, const Rpc&, const Reply& reply, int error) {
+  if (error) return call.session->finish(call, error);
+  if (!reply.handle.size) {  // which CREATE may leave out
+    ++call.auxiliary;
+    Rpc& rpc = call.session->begin(call, Proc::lookup, after_tmpfile);
+    XdrEncoder out(rpc.head);
+    encode_name(out, call.handle, call.hiding.name);
+    return call.session->send(rpc);
+  }
+  const Op& op = call.op();
+  call.state().teach(op.object, reply.handle, reply.attr);
+  call.state().opened(op.handle, op.object, reply.handle, op.open_flags, false);
+  call.request->outcome.attr = reply.attr;
+  call.error = 0;
+  if (!call.state().hide(op.object, call.hiding)) call.hidden.push_back(std::move(call.hiding));
+  remove_hidden(call);
+}
+
+void start_tmpfile(Call& call) {
+  const Op& op = call.op();
+  if (!find_object(call, op.parent, &call.handle)) return;
+  call.hidden.clear();
+  call.hiding = HiddenName{call.handle, call.state().hidden_name(), call.who};
+  Rpc& rpc = call.session->begin(call, Proc::create, after_tmpfile);
+  XdrEncoder out(rpc.head);
+  encode_create(out, call.handle, call.hiding.name, CreateMode::guarded,
+                {.valid = kAttrMode, .mode = allowed_mode(call, op.mode & 07777)});
+  call.session->send(rpc);
+}
+
 void start_mkdir(Call& call) {
   if (!find_parent(call)) return;
   Rpc& rpc = call.session->begin(call, Proc::mkdir, after_make);

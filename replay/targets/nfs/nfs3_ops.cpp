@@ -23,7 +23,7 @@ struct Rule {
 };
 
 // The table that says how each operation is expressed. Operations that are missing here are impossible: version 3 has no extended
-// attributes, holes, space reservation, ioctl or unnamed files. Locks depend on the server's lock manager.
+// attributes, holes, space reservation or ioctl. Locks depend on the server's lock manager.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, void (*start)(Call&), const char* requests) {
@@ -38,6 +38,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::readlink, start_readlink, "READLINK");
   set(OpKind::open, start_open, "ACCESS: permission, and attributes for close-to-open; with O_TRUNC also SETATTR");
   set(OpKind::create, start_create, "CREATE: GUARDED with O_EXCL, else UNCHECKED");
+  set(OpKind::tmpfile, start_tmpfile, "CREATE GUARDED, by a hidden name");
   set(OpKind::read, start_read, "READ, as many as the server's limit asks for");
   set(OpKind::write, start_write, "WRITE, as many as the limit asks for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
   set(OpKind::copy_file_range, start_copy, "READ and WRITE in turn, FILE_SYNC");
@@ -87,6 +88,7 @@ Fidelity nfs3_fidelity(const Op& op, bool locks, bool privileged) {
     case OpKind::create:
       return set_id_bits(op.mode) && !privileged ? Fidelity::approximate : fidelity;
     case OpKind::copy_file_range:
+    case OpKind::tmpfile:
       return Fidelity::approximate;
     case OpKind::write:
       return op.has(kOpAppend) ? Fidelity::approximate : fidelity;  // another client's append may come between

@@ -24,6 +24,7 @@ void start_statfs(Call& call);
 
 void start_lookup(Call& call);
 void start_create(Call& call);
+void start_tmpfile(Call& call);
 void start_mkdir(Call& call);
 void start_mknod(Call& call);
 void start_symlink(Call& call);

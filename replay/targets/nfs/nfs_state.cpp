@@ -47,7 +47,11 @@ void NfsState::teach(ObjectId object, const FileHandle& handle, const Attr& attr
 }
 
 void NfsState::learn_links(ObjectId object, const Attr& attr) {
-  if (attr.valid) objects.visit(object, [&](Object& o) { o.links = names_of(attr, o.links); });
+  if (attr.valid)
+    objects.visit(object, [&](Object& o) {
+      o.links = names_of(attr, o.links);
+      if (o.links > o.hidden.size()) o.removed = false;  // an unnamed file was linked
+    });
 }
 
 void NfsState::opened(HandleId id, ObjectId object, const FileHandle& handle, uint32_t flags, bool directory) {

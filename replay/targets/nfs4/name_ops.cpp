@@ -132,7 +132,7 @@ Task do_mknod(Call& call) {
   if (!regular) co_return co_await make(call, set);
   FileHandle dir, made;
   if (int error = find_parent(call, &dir)) co_return error;
-  co_return co_await create_file(call, dir, set, CreateHow::guarded, &made);
+  co_return co_await create_file(call, dir, op.name, set, CreateHow::guarded, &made);
 }
 
 Task do_link(Call& call) {

@@ -80,15 +80,16 @@ Task do_opendir(Call& call) {
   co_return 0;
 }
 
-Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how, FileHandle* made) {
+Task create_file(Call& call, const FileHandle& dir, std::string_view name, const Attr& set, CreateHow how, FileHandle* made) {
   const Op& op = call.op();
   const bool stays = op.handle != 0;
-  const uint32_t access = op.kind == OpKind::create ? share_access(op.open_flags) : uint32_t(kShareWrite);
+  const uint32_t access =
+      op.kind == OpKind::create || op.kind == OpKind::tmpfile ? share_access(op.open_flags) : uint32_t(kShareWrite);
   const Owner owner = stays ? Owner{op.handle} : Owner{++call.shared->temporary_opens, Owner::temporary};
   Rpc& rpc = call.ask();
   rpc.guarded = how == CreateHow::guarded;
   if (!call.verifier) call.verifier = call.client().fresh_verifier();
-  rpc.compound.putfh(dir).open_name(access, owner, op.name, how, call.verifier, set);
+  rpc.compound.putfh(dir).open_name(access, owner, name, how, call.verifier, set);
   rpc.compound.getfh().getattr();
   if (!stays) rpc.compound.close(kCurrent);
   const Reply& reply = co_await call.send(rpc);
@@ -111,7 +112,8 @@ Task do_create(Call& call) {
   if (!exclusive && (op.open_flags & O_TRUNC)) set.valid |= kAttrSize;  // to 0
   if (call.made.size == 0) {
     FileHandle made;
-    const int error = co_await create_file(call, dir, set, exclusive ? CreateHow::exclusive : CreateHow::unchecked, &made);
+    const int error =
+        co_await create_file(call, dir, op.name, set, exclusive ? CreateHow::exclusive : CreateHow::unchecked, &made);
     if (error || !exclusive) co_return error;
     call.made = made;
   }
@@ -121,6 +123,21 @@ Task do_create(Call& call) {
   const Reply& reply = co_await call.send(rpc);
   if (!reply.error) call.request->outcome.attr = reply.attr;
   co_return reply.error;
+}
+
+// Version 4 has no unnamed files: it has a hidden name until its last release, and a link gives it another.
+Task do_tmpfile(Call& call) {
+  const Op& op = call.op();
+  FileHandle dir, made;
+  if (int error = find_object(call, op.parent, &dir)) co_return error;
+  const nfs::HiddenName hiding{dir, call.files().hidden_name(), call.who};
+  const Attr set{.valid = kAttrMode, .mode = allowed_mode(call, op.mode & 07777)};
+  if (int error = co_await create_file(call, dir, hiding.name, set, CreateHow::guarded, &made)) co_return error;
+  if (!call.files().hide(op.object, hiding)) {
+    std::vector<nfs::HiddenName> names{hiding};
+    co_await remove_hidden(call, names);
+  }
+  co_return 0;
 }
 
 Task do_release(Call& call) {

@@ -22,8 +22,7 @@ struct Rule {
 };
 
 // The table that says how each operation is expressed. Each COMPOUND begins with SEQUENCE and the file by PUTFH. Operations that
-// are missing here are impossible: version 4 has no ioctl, unnamed files or sync of everything. Operations of 4.2 depend on the
-// server.
+// are missing here are impossible: version 4 has no ioctl or sync of everything. Operations of 4.2 depend on the server.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, Task (*run)(Call&), const char* requests) { r[unsigned(kind)] = {Fidelity::exact, run, requests}; };
@@ -36,6 +35,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::readlink, do_readlink, "READLINK");
   set(OpKind::open, do_open, "OPEN (CLAIM_FH) GETATTR; with O_TRUNC also SETATTR");
   set(OpKind::create, do_create, "OPEN (CLAIM_NULL; UNCHECKED, or with O_EXCL EXCLUSIVE4_1 and then SETATTR) GETFH GETATTR");
+  set(OpKind::tmpfile, do_tmpfile, "OPEN (GUARDED) GETFH GETATTR, by a hidden name");
   set(OpKind::read, do_read, "READ, as many as the session's and the server's limits ask for");
   set(OpKind::write, do_write, "WRITE, as many as the limits ask for: UNSTABLE, or as O_SYNC and O_DSYNC ask");
   set(OpKind::copy_file_range, do_copy, "COPY; where the server has none: READ, WRITE");
@@ -96,6 +96,8 @@ Fidelity nfs4_fidelity(const Op& op, const Client::ServerFeatures& offers, bool 
       [[fallthrough]];
     case OpKind::create:
       return set_id_bits(op.mode) && !privileged ? approximate : fidelity;
+    case OpKind::tmpfile:
+      return approximate;
     case OpKind::write:
       return op.has(kOpAppend) ? approximate : fidelity;  // another client's append may come between
     case OpKind::setattr:

@@ -29,6 +29,7 @@ Task do_rename(Call& call);
 Task do_open(Call& call);
 Task do_opendir(Call& call);
 Task do_create(Call& call);
+Task do_tmpfile(Call& call);
 Task do_release(Call& call);
 Task do_releasedir(Call& call);
 Task do_read(Call& call);
@@ -73,7 +74,7 @@ Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view
 // A write was told that the server restarted: what that lost of the file is written again, unless somebody else does so.
 Task write_lost_again(Call& call, const File& file);
 // Makes a regular file by OPEN; it stays open if the operation has a handle.
-Task create_file(Call& call, const FileHandle& dir, const Attr& set, CreateHow how, FileHandle* made);
+Task create_file(Call& call, const FileHandle& dir, std::string_view name, const Attr& set, CreateHow how, FileHandle* made);
 Task remove_hidden(Call& call, std::vector<nfs::HiddenName>& names);  // failures are counted
 Task unlock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end);
 

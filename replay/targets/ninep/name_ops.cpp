@@ -187,6 +187,15 @@ Task remove_hidden(Call& call, ObjectId parent, const std::string& name) {
   co_return error;
 }
 
+// A file that had only a hidden name has got another.
+static Task drop_hidden(Call& call) {
+  Object* object = call.tree().object(call.op().object);
+  const Object::Name hidden = object->names.front();
+  object->hidden = false;
+  call.tree().unlinked(call.op().object, hidden.parent, hidden.name);
+  co_return co_await remove_hidden(call, hidden.parent, hidden.name);
+}
+
 Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
                FidRef* made) {
   FidRef fid;
@@ -275,6 +284,8 @@ Task do_link(Call& call) {
   FidRef file, dir;
   if (int error = co_await call.tree().find(call, op.object, &file)) co_return error;
   if (int error = co_await call.tree().find_dir(call, op.parent2, &dir)) co_return error;
+  const bool unnamed = call.tree().is_hidden_object(op.object);
+  if (unnamed && op.error == ENOENT) co_return ENOENT;  // a removed file gets no name again
   int error;
   if (call.client().linux()) {
     Rpc& rpc = call.ask(Type::link, false);
@@ -286,8 +297,10 @@ Task do_link(Call& call) {
     const std::string extension = std::to_string(file->number) + "\n";
     error = co_await create_in(call, dir, op.name2, kLinkMode | 0777, kOpenRead, extension, &fid);
   }
-  if (!error) call.tree().teach(op.object, op.parent2, op.name2, file->qid_type, call.uid);
-  co_return error;
+  if (error) co_return error;
+  call.tree().teach(op.object, op.parent2, op.name2, file->qid_type, call.uid);
+  if (unnamed) co_await drop_hidden(call);
+  co_return 0;
 }
 
 Task do_remove(Call& call) {

@@ -47,16 +47,16 @@ void keep_open(Call& call, FidRef fid) {
   call.tree().add_open(op.handle, std::move(open));
 }
 
-void created(Call& call, FidRef fid) {
+void created(Call& call, std::string_view name, FidRef fid) {
   const Op& op = call.op();
-  call.tree().teach(op.object, op.parent, op.name, fid->qid_type, call.uid);
+  call.tree().teach(op.object, op.parent, name, fid->qid_type, call.uid);
   keep_open(call, std::move(fid));
 }
 
 // Opens what is there, for a create that may find it.
-Task open_found(Call& call, FidRef dir, FidRef* opened) {
+Task open_found(Call& call, FidRef dir, std::string_view name, FidRef* opened) {
   const Op& op = call.op();
-  const std::string_view names[] = {op.name};
+  const std::string_view names[] = {name};
   FidRef fid;
   if (int error = co_await call.client().walk(&call, dir, names, &fid)) co_return error;
   if (fid->qid_type & kQidDir) co_return EISDIR;
@@ -64,7 +64,7 @@ Task open_found(Call& call, FidRef dir, FidRef* opened) {
 }
 
 // 9P2000 and .u: Tcreate makes a new file or fails, Topen opens an old one.
-Task create_plain(Call& call, FidRef dir) {
+Task create_plain(Call& call, FidRef dir, std::string_view name) {
   const Op& op = call.op();
   const bool exclusive = op.open_flags & O_EXCL;
   const uint32_t mode = plan9_permissions(call, allowed_mode(call, op.mode & 07777));
@@ -73,13 +73,31 @@ Task create_plain(Call& call, FidRef dir) {
   FidRef fid;
   int error = ENOENT;
   for (unsigned attempt = 0; attempt < 3; ++attempt) {  // in a race the other may do what we did not expect
-    if (!exclusive) error = co_await open_found(call, dir, &fid);
+    if (!exclusive) error = co_await open_found(call, dir, name, &fid);
     if (error != ENOENT) break;
-    error = co_await create_in(call, dir, op.name, mode, open_mode, "", &fid);
+    error = co_await create_in(call, dir, name, mode, open_mode, "", &fid);
     if (error != EEXIST || exclusive) break;
   }
-  if (!error) created(call, fid);
+  if (!error) created(call, name, fid);
   co_return error;
+}
+
+// Makes and opens a file with that name in the operation's directory.
+Task create_named(Call& call, std::string_view name) {
+  const Op& op = call.op();
+  FidRef dir, fid;
+  if (int error = co_await call.tree().find_dir(call, op.parent, &dir)) co_return error;
+  if (!call.client().linux()) co_return co_await create_plain(call, dir, name);
+  if (int error = co_await call.client().walk(&call, dir, {}, &fid)) co_return error;
+  Rpc& rpc = call.ask(Type::lcreate, !(op.open_flags & O_EXCL));
+  rpc.out().u32(fid->number).str(name).u32(linux_flags(op.open_flags & ~uint32_t(O_DIRECTORY)) | kCreate);
+  rpc.out().u32(allowed_mode(call, op.mode & 07777)).u32(call.gid);
+  const Reply& reply = co_await call.client().send(rpc);
+  if (reply.error) co_return reply.error;
+  fid->qid_type = reply.qid_type;
+  fid->iounit = reply.size;
+  created(call, name, fid);
+  co_return 0;
 }
 
 }  // namespace
@@ -115,18 +133,15 @@ Task do_open(Call& call) {
 Task do_create(Call& call) {
   const Op& op = call.op();
   if (int error = name_error(op.name)) co_return error;
-  FidRef dir, fid;
-  if (int error = co_await call.tree().find_dir(call, op.parent, &dir)) co_return error;
-  if (!call.client().linux()) co_return co_await create_plain(call, dir);
-  if (int error = co_await call.client().walk(&call, dir, {}, &fid)) co_return error;
-  Rpc& rpc = call.ask(Type::lcreate, !(op.open_flags & O_EXCL));
-  rpc.out().u32(fid->number).str(op.name).u32(linux_flags(op.open_flags) | kCreate);
-  rpc.out().u32(allowed_mode(call, op.mode & 07777)).u32(call.gid);
-  const Reply& reply = co_await call.client().send(rpc);
-  if (reply.error) co_return reply.error;
-  fid->qid_type = reply.qid_type;
-  fid->iounit = reply.size;
-  created(call, fid);
+  co_return co_await create_named(call, op.name);
+}
+
+// 9P has no unnamed files: it has a hidden name until a link gives it another, or until its last release.
+Task do_tmpfile(Call& call) {
+  const Op& op = call.op();
+  const std::string name = call.tree().hidden_name();
+  if (int error = co_await create_named(call, name)) co_return error;
+  call.tree().hid(op.object, op.parent, name);
   co_return 0;
 }
 

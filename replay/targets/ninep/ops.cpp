@@ -25,7 +25,7 @@ struct Rule {
 };
 
 // The one place that says what becomes of an operation, by dialect: 9P2000.L, 9P2000.u, 9P2000. Whatever is not here is
-// impossible: 9P has no holes, no space reservation, no ioctl, no unnamed files and no sync of everything.
+// impossible: 9P has no holes, no space reservation, no ioctl and no sync of everything.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Task (*run)(Call&), const char* requests) {
@@ -40,6 +40,7 @@ constexpr std::array<Rule, kOpKinds> rules() {
   set(OpKind::readlink, exact, exact, impossible, do_readlink, "Treadlink; .u: Tstat");
   set(OpKind::open, exact, exact, exact, do_open, "Twalk (a copy), Tlopen or Topen");
   set(OpKind::create, exact, exact, exact, do_create, "Twalk (a copy), Tlcreate or Tcreate");
+  set(OpKind::tmpfile, approximate, approximate, impossible, do_tmpfile, "as create, by a hidden name");
   set(OpKind::read, exact, exact, exact, do_read, "Tread, as many as msize asks for");
   set(OpKind::write, exact, exact, exact, do_write, "Twrite, as many as msize asks for");
   set(OpKind::copy_file_range, approximate, approximate, approximate, do_copy, "Tread and Twrite");

@@ -34,6 +34,7 @@ Task do_remove(Call& call);
 Task do_rename(Call& call);
 Task do_open(Call& call);
 Task do_create(Call& call);
+Task do_tmpfile(Call& call);
 Task do_release(Call& call);
 Task do_read(Call& call);
 Task do_write(Call& call);

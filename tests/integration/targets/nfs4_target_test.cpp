@@ -136,7 +136,7 @@ TEST_CASE("what the server offers of 4.2 is used, the rest is named") {
   CHECK(named);
   Mounted4 m;
   for (OpKind kind : {OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
-                      OpKind::removexattr, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
+                      OpKind::removexattr, OpKind::ioctl, OpKind::syncfs}) {
     Op op{.kind = kind};
     if (kind == OpKind::fallocate) op.mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, op.length = 1 << 20;
     CHECK(m.target->fidelity(op) == Fidelity::impossible);

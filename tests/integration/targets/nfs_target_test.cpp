@@ -160,7 +160,7 @@ TEST_CASE("what version 3 can't express is refused") {
   Mounted m;
   ObjectId file = m.create("file", 1);
   for (OpKind kind : {OpKind::fallocate, OpKind::lseek, OpKind::getxattr, OpKind::setxattr, OpKind::listxattr,
-                      OpKind::removexattr, OpKind::ioctl, OpKind::tmpfile, OpKind::syncfs}) {
+                      OpKind::removexattr, OpKind::ioctl, OpKind::syncfs}) {
     Op op{.kind = kind, .object = file, .handle = 1};
     if (kind == OpKind::fallocate) op.mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, op.length = 1 << 20;
     CHECK(m.target->fidelity(op) == Fidelity::impossible);

@@ -311,19 +311,31 @@ void ranges(Case& c) {
   c.close(g);
 }
 
+// An unnamed file is in no listing, keeps its content when it gets a name, and leaves nothing behind where it never gets one.
 void unnamed_file(Case& c) {
-  ObjectId id = Driver::new_object();
-  HandleId h = Driver::new_handle();
-  Op tmp{.kind = OpKind::tmpfile, .mode = 0600, .open_flags = O_RDWR, .object = id, .parent = c.top, .handle = h};
-  if (!c.d.can(tmp)) return;
-  c.ok(tmp);
-  c.write({id, h}, 0, "unnamed");
-  Op link{.kind = OpKind::link, .object = id, .parent2 = c.top, .name2 = "named"};
-  c.ok(link);
-  c.close({id, h});
-  h = c.open(id, O_RDONLY);
-  require(c.read({id, h}, 0, 100) == "unnamed", "a file that got its name later lost its content");
-  c.close({id, h});
+  const ObjectId dir = c.mkdir(c.top, "dir");
+  auto unnamed = [&] {
+    const Case::File f{Driver::new_object(), Driver::new_handle()};
+    c.ok({.kind = OpKind::tmpfile, .mode = 0600, .open_flags = O_RDWR, .object = f.object, .parent = dir, .handle = f.handle});
+    c.write(f, 0, "unnamed");
+    return f;
+  };
+  if (!c.d.can({.kind = OpKind::tmpfile, .mode = 0600, .open_flags = O_RDWR, .object = 1, .parent = dir, .handle = 1})) return;
+  const Case::File f = unnamed(), other = unnamed();
+  const HandleId list = c.open(dir, O_RDONLY | O_DIRECTORY, OpKind::opendir);
+  const Answer listed = c.ok({.kind = OpKind::readdir, .object = dir, .handle = list, .length = 4096, .result = 50});
+  require(listed.names.empty(), "an unnamed file is listed");
+  c.ok({.kind = OpKind::releasedir, .object = dir, .handle = list});
+  require(c.read(other, 0, 100) == "unnamed", "an unnamed file does not read as it was written");
+  c.close(other);
+  c.ok({.kind = OpKind::link, .object = f.object, .parent2 = dir, .name2 = "named"});
+  c.write(f, 7, ", then named");
+  c.close(f);
+  const Case::File again{f.object, c.open(f.object, O_RDONLY)};
+  require(c.read(again, 0, 100) == "unnamed, then named", "a file that got its name later lost its content");
+  c.close(again);
+  c.ok({.kind = OpKind::unlink, .object = f.object, .parent = dir, .name = "named"});
+  c.ok({.kind = OpKind::rmdir, .object = dir, .parent = c.top, .name = "dir"});
 }
 
 void syncing(Case& c) {
