@@ -220,8 +220,8 @@ def lines(entries, raw):
     yield f"""
 Made by `tools/study-9p-nfs`.{f' Raw data: [{raw}]({raw}).' if raw else ''} Requests are counted by a relay between client and server; the
 machine's load does not change them. Ratios are means of the rounds' own, with the 95 % interval: of rates, above 1 is faster than the first target; of times
-(ms), below 1. Bold are differences that are shown; all verdicts of a table are sure together with 95 % (Holm's method). The others may be
-chance. See fsbench(1)."""
+(ms), below 1. Bold are differences that are shown; all verdicts of a table are sure together with 95 % (Holm's method), unless
+its last line says otherwise. The others may be chance. See fsbench(1)."""
     for client, (heading, how) in CLIENTS.items():
         of_client = [entry for entry in entries if entry["client"] == client]
         if not of_client:
