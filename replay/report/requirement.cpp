@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 
@@ -142,6 +143,11 @@ std::string Requirement::shown(double value) const {
   }
 }
 
+// With fewer, a percentile is the maximum, and a run too short to meet a slow operation would pass.
+uint64_t Requirement::least_operations() const {
+  return figure_ == Figure::quantile && quantile_ < 1 ? uint64_t(std::round(1 / (1 - quantile_))) : 0;
+}
+
 bool Requirement::compares(double value) const {
   if (operator_ == "<") return value < limit_;
   if (operator_ == "<=") return value <= limit_;
@@ -153,6 +159,9 @@ bool Requirement::compares(double value) const {
 std::string Requirement::missed(const RunResult& run) const {
   if ((figure_ <= Figure::achieved) && nothing_measured(run)) return "nothing was measured";
   if (figure_ == Figure::achieved_share && run.offered() <= 0) return "no load was offered, as this run has no schedule";
+  if (const uint64_t least = least_operations(); run.response.count() < least && !operator_.starts_with('>'))
+    return fmt::format("{} is unknown: {} operations, at least {} are needed", name_, format_count(run.response.count()),
+                       format_count(least));
   const double is = value(run);
   const bool bound = is_lower_bound(run), wants_more = operator_.starts_with('>');
   if (compares(is) && (!bound || wants_more)) return "";

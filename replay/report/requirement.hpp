@@ -37,6 +37,7 @@ class Requirement {
   };
   double value(const RunResult& run) const;
   bool is_lower_bound(const RunResult& run) const;
+  uint64_t least_operations() const;
   std::string shown(double value) const;
   bool compares(double value) const;
 
