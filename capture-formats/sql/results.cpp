@@ -160,10 +160,10 @@ struct ResultsDatabase::Impl {
         sqlite3_bind_int64(s, at, *n);
       else if (auto* d = std::get_if<double>(&value))
         sqlite3_bind_double(s, at, *d);
-      else {
-        const std::string& text = std::get<std::string>(value);
-        sqlite3_bind_text(s, at, text.data(), int(text.size()), SQLITE_TRANSIENT);
-      }
+      else if (auto* text = std::get_if<std::string>(&value))
+        sqlite3_bind_text(s, at, text->data(), int(text->size()), SQLITE_TRANSIENT);
+      else
+        sqlite3_bind_null(s, at);
     }
     const int rc = sqlite3_step(s);
     sqlite3_reset(s);

@@ -23,7 +23,7 @@
 
 namespace fsr {
 
-using SqlValue = std::variant<int64_t, double, std::string>;
+using SqlValue = std::variant<int64_t, double, std::string, std::monostate>;  // the last: null
 // Values by name. A name is the same in SQL, JSON and CSV.
 using Facts = std::vector<std::pair<std::string, SqlValue>>;
 

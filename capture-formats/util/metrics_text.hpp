@@ -19,6 +19,7 @@ class MetricsText {
   void metric(std::string_view name, Type type, std::string_view help);
   // `suffix`: "_sum", "_count" of a summary.
   void sample(const Labels& labels, double value, std::string_view suffix = "");
+  const std::string& text() const { return text_; }
   std::string finish();
 
  private:

@@ -315,6 +315,7 @@ int Replay::play_rounds() {
       break;
     }
     gather();
+    if (metrics) metrics->finish(report.result);
     if (results) afterwards([&] { life.name_slowest(); });
     status = worse_status(status, end_round());
     if (cluster.size() > 1 && input->rounds() > 1) latest_ = report;

@@ -16,13 +16,14 @@ int64_t number(uint64_t n) { return int64_t(n); }
 }  // namespace
 
 void add_times(Facts& out, const std::string& what, const Times& t) {
-  out.insert(out.end(), {{what + "_mean_ns", t.mean},
-                         {what + "_p50_ns", t.p50},
-                         {what + "_p90_ns", t.p90},
-                         {what + "_p99_ns", t.p99},
-                         {what + "_p999_ns", t.p999},
-                         {what + "_p9999_ns", t.p9999},
-                         {what + "_max_ns", t.max}});
+  auto add = [&](const char* of, SqlValue value) { out.emplace_back(what + of, t.count ? value : std::monostate()); };
+  add("_mean_ns", t.mean);
+  add("_p50_ns", t.p50);
+  add("_p90_ns", t.p90);
+  add("_p99_ns", t.p99);
+  add("_p999_ns", t.p999);
+  add("_p9999_ns", t.p9999);
+  add("_max_ns", t.max);
 }
 
 namespace {

@@ -18,7 +18,7 @@ void put(json& object, const Facts& facts) {
     else if (auto* whole = std::get_if<int64_t>(&value))
       object[name] = *whole;
     else
-      object[name] = std::get<double>(value);
+      object[name] = nullptr;
   }
 }
 

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
+#include "engine/run.hpp"
 #include "report/facts.hpp"
 #include "util/metrics_text.hpp"
 
@@ -23,7 +25,11 @@ std::string csv_text(const Facts& facts, bool headings) {
     if (headings)
       text += name;
     else
-      std::visit([&](const auto& v) { text += fmt::format("{}", v); }, value);
+      std::visit(
+          [&](const auto& v) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(v)>, std::monostate>) text += fmt::format("{}", v);
+          },
+          value);
   }
   return text + "\n";
 }
@@ -51,6 +57,14 @@ void CsvFile::add(unsigned round, const SeriesInterval& interval) {
   line(text);
 }
 
+// Without a value in an interval in which nothing was completed: 0 would look like a fast target.
+static void times(MetricsText& out, const char* kind, const Histogram& all, const Histogram& now) {
+  for (const auto& [name, q] : {std::pair("0.5", 0.5), {"0.9", 0.9}, {"0.99", 0.99}, {"0.999", 0.999}})
+    out.sample({{"kind", kind}, {"quantile", name}}, now.count() ? double(now.quantile(q)) / 1e9 : NAN);
+  out.sample({{"kind", kind}}, all.sum() / 1e9, "_sum");
+  out.sample({{"kind", kind}}, double(all.count()), "_count");
+}
+
 MetricsFile::MetricsFile(const std::string& path, const std::string& input, const std::string& target)
     : path_(path), input_(input), target_(target) {
   add({0, 0, 0, Tally(), false}, {});
@@ -76,12 +90,9 @@ void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
   out.metric("fsreplay_bytes", Type::counter, "Bytes read, written and copied.");
   each([&](const char* kind, const KindCounters& all, const KindCounters&) { out.sample({{"kind", kind}}, double(all.bytes)); });
   out.metric("fsreplay_service_seconds", Type::summary, "From issue to completion; quantiles of the last interval.");
-  each([&](const char* kind, const KindCounters& all, const KindCounters& now) {
-    for (const auto& [name, q] : {std::pair("0.5", 0.5), {"0.9", 0.9}, {"0.99", 0.99}, {"0.999", 0.999}})
-      out.sample({{"kind", kind}, {"quantile", name}}, double(now.service.quantile(q)) / 1e9);
-    out.sample({{"kind", kind}}, all.service.sum() / 1e9, "_sum");
-    out.sample({{"kind", kind}}, double(all.service.count()), "_count");
-  });
+  each([&](const char* kind, const KindCounters& all, const KindCounters& now) { times(out, kind, all.service, now.service); });
+  out.metric("fsreplay_response_seconds", Type::summary, "From due to completion; quantiles of the last interval.");
+  each([&](const char* kind, const KindCounters& all, const KindCounters& now) { times(out, kind, all.response, now.response); });
   out.metric("fsreplay_differed", Type::counter, "Outcomes that were not as recorded.");
   out.sample({}, double(differed_));
   out.metric("fsreplay_in_flight", Type::gauge, "Operations under way.");
@@ -90,7 +101,28 @@ void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
   out.sample({}, double(series.lateness) / 1e9);
   out.metric("fsreplay_elapsed_seconds", Type::gauge, "Since the start of the run.");
   out.sample({}, double(interval.to) / 1e9);
-  failure_ = replace_file(path_, out.finish());
+  write(out);
+}
+
+void MetricsFile::finish(const RunResult& result) {
+  overdue_ += result.overdue;
+  unfinished_ += result.unfinished;
+  unanswered_ += result.unanswered;
+  stood_still_ += result.stood_still;
+  MetricsText out;
+  out.metric("fsreplay_without_answer", MetricsText::Type::counter, "Operations without an answer, known when a run has ended.");
+  out.sample({{"why", "overdue"}}, double(overdue_));
+  out.sample({{"why", "unfinished"}}, double(unfinished_));
+  out.sample({{"why", "unanswered"}}, double(unanswered_));
+  out.metric("fsreplay_stood_still_seconds", MetricsText::Type::counter, "Time in which no thread of fsreplay ran.");
+  out.sample({}, double(stood_still_) / 1e9);
+  at_end_ = out.text();
+  failure_ = replace_file(path_, during_ + at_end_ + MetricsText().finish());
+}
+
+void MetricsFile::write(const MetricsText& text) {
+  during_ = text.text();
+  failure_ = replace_file(path_, during_ + at_end_ + MetricsText().finish());
 }
 
 }  // namespace fsr

@@ -12,6 +12,9 @@
 
 namespace fsr {
 
+class MetricsText;
+struct RunResult;
+
 // A line for each kind in each interval, and one for all, with the columns of the table `intervals`.
 class CsvFile {
  public:
@@ -33,12 +36,17 @@ class MetricsFile {
  public:
   MetricsFile(const std::string& path, const std::string& input, const std::string& target);
   void add(const Interval& interval, const SeriesInterval& series);
+  void finish(const RunResult& result);  // adds what is known only when a run has ended
   std::string failure() const { return failure_; }
 
  private:
+  void write(const MetricsText& text);
+
   const std::string path_, input_, target_;
   Tally sum_;
-  uint64_t differed_ = 0;
+  uint64_t differed_ = 0, overdue_ = 0, unfinished_ = 0, unanswered_ = 0;
+  int64_t stood_still_ = 0;      // ns
+  std::string during_, at_end_;  // what add() and finish() wrote last
   std::string failure_;
 };
 

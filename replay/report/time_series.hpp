@@ -11,6 +11,7 @@
 namespace fsr {
 
 struct Times {  // ns
+  uint64_t count = 0;
   double mean = 0;
   int64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, p9999 = 0, max = 0;
 };
