@@ -5,7 +5,7 @@
 namespace fsr {
 
 constexpr int kResultsApplication = 0x66737265;  // "fsre", in the SQLite header: tells our files from others
-constexpr int kResultsVersion = 9;               // user_version; another one has other tables
+constexpr int kResultsVersion = 10;              // user_version; another one has other tables
 
 constexpr const char* kResultsSchema = R"(
 create table run(
@@ -20,7 +20,7 @@ create table run(
   violations int, edges int, free_pairs int, window_full int, auxiliary int, blocks_compared int, bytes_compared int, blocks_unknown int,
   streams int, objects int, bytes_read int, bytes_written int,
   limited_by text, behind int, behind_ns int, waited int, waited_own_thread int, silent_ns int, longest_silence_ns int,
-  stood_still_ns int, longest_stand_ns int,
+  stood_still_ns int, longest_stand_ns int, stolen_ns int,
   not_clean text, requirements_missed text, exit_status int);
 create table kinds(run int, kind text, issued int, ok int, matched int, differed int, followed int, permission int, uncompared int,
   failed int, awaited int, approximate int, impossible int, refused int, bytes int);

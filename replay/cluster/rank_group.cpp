@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "measure/stood_still.hpp"
+#include "trace/bytes.hpp"
 
 namespace fsr {
 
@@ -135,8 +137,19 @@ std::string RankGroup::lost_line(size_t left) const {
 
 std::vector<std::optional<std::string>> RankGroup::gather_saved(std::string mine) {
   if (lost_.empty()) {
-    Cluster::GatherResult all = cluster_.gather_left(mine);
+    ByteWriter out;
+    out.text(cluster_.root() ? "" : taken_stood_still());
+    out.text(mine);
+    Cluster::GatherResult all = cluster_.gather_left(std::string(out.view()));
     lost_ = all.lost;
+    for (unsigned rank = 0; rank < all.by_rank.size(); ++rank) {
+      std::optional<std::string>& one = all.by_rank[rank];
+      if (!one) continue;
+      ByteReader in(*one);
+      const std::string stood(in.text());
+      if (rank != 0) stood_still_of_rank(stood, cluster_.name_of(rank));
+      one = std::string(in.text());
+    }
     return std::move(all.by_rank);
   }
   std::vector<std::optional<std::string>> only_mine;

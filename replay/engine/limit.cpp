@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "measure/stood_still.hpp"
 #include "util/units.hpp"
 
 namespace fsr {
@@ -26,6 +27,8 @@ class Judge {
     if (r_.stood_still > r_.silent && double(r_.stood_still) > double(r_.elapsed) * kKeptTime &&
         (options_.timing != Timing::original || !kept()))
       return set(Limit::replayer, stood_still_text(r_.stood_still));
+    if (double(r_.stolen) > double(r_.elapsed) * kMostStolen && (options_.timing != Timing::original || !kept()))
+      return set(Limit::replayer, stolen_text(r_.stolen, r_.elapsed));
     if (r_.silent && (r_.unanswered || silence_limits()))
       return set(Limit::target, fmt::format("the target did not answer for {}", format_duration(r_.silent)));
     if (double(r_.unanswered) > double(r_.issued()) * kKeptShare)
@@ -123,11 +126,6 @@ class Judge {
 };
 
 }  // namespace
-
-std::string stood_still_text(int64_t ns) {
-  return fmt::format("the load generator itself stood still for {}: stopped, or its processor was taken away",
-                     format_duration(ns));
-}
 
 void find_limit(const RunOptions& options, RunResult& result) { Judge(options, result).judge(); }
 

@@ -16,6 +16,7 @@
 #include "engine/recording.hpp"
 #include "engine/unresponsive_time.hpp"
 #include "engine/worker.hpp"
+#include "measure/cpu_use.hpp"
 #include "op_source.hpp"
 
 namespace fsr {
@@ -92,6 +93,7 @@ class Runner {
     interval_end_ = run_.options.interval;
     unresponsive_ = UnresponsiveTime(run_.start);
     if (!run_.options.inline_workers) run_.heartbeat.start(run_.clock);
+    cpu_.next();
     if (run_.options.record) run_.options.record->set_origin(run_.start);
   }
   void run_inline() {
@@ -122,6 +124,7 @@ class Runner {
   uint64_t behind_ = 0;  // until then
   int64_t behind_time_ = 0;
   UnresponsiveTime unresponsive_{0};
+  CpuMeter cpu_;
   Tally counts_;               // that the workers handed over
   int64_t interval_from_ = 0;  // ns since the start, as interval_end_
   int64_t interval_end_ = 0;   // a multiple of options.interval, so that a late end shifts no other
@@ -312,6 +315,7 @@ RunResult Runner::result() {
   r.longest_silence = unresponsive_.longest();
   r.stood_still = run_.heartbeat.total();
   r.longest_stand = run_.heartbeat.longest();
+  if (!run_.options.inline_workers) r.stolen = int64_t(cpu_.next().stolen / 100 * double(r.elapsed));
   r.stopped = r.cancelled || r.unfinished || r.stopped_on_error;
   find_limit(run_.options, r);
   return r;

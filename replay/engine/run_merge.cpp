@@ -27,7 +27,8 @@ constexpr uint64_t RunResult::*kSums[] = {
 // Times that pass for all at once.
 constexpr int64_t RunResult::*kLongest[] = {&RunResult::elapsed,     &RunResult::recorded,     &RunResult::planned,
                                             &RunResult::behind_time, &RunResult::silent,       &RunResult::longest_silence,
-                                            &RunResult::stood_still, &RunResult::longest_stand};
+                                            &RunResult::stood_still, &RunResult::longest_stand,
+                                            &RunResult::stolen};
 constexpr double RunResult::*kTimes[] = {&RunResult::recorded_service, &RunResult::think, &RunResult::own_delay};
 constexpr uint64_t ContentCompared::*kContent[] = {&ContentCompared::blocks, &ContentCompared::bytes, &ContentCompared::unknown};
 constexpr bool RunResult::*kFlags[] = {&RunResult::stopped, &RunResult::stopped_on_error};

@@ -89,6 +89,7 @@ Facts run_facts(const Report& report) {
       {"longest_silence_ns", r.longest_silence},
       {"stood_still_ns", r.stood_still},
       {"longest_stand_ns", r.longest_stand},
+      {"stolen_ns", r.stolen},
       {"not_clean", lines(v.reasons)},
       {"requirements_missed", lines(v.missed)},
       {"exit_status", int64_t(v.status)},

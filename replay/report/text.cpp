@@ -5,8 +5,8 @@
 #include <iterator>
 #include <numeric>
 
-#include "engine/limit.hpp"
 #include "measure/bound.hpp"
+#include "measure/stood_still.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
 
@@ -15,6 +15,8 @@ namespace fsr {
 namespace {
 
 using Out = std::back_insert_iterator<std::string>;
+
+constexpr double kNotableSteal = 0.05;  // share of the time, above which a report mentions it
 
 void histogram_line(Out out, const char* name, const Histogram& h, const Histogram& open = {}) {
   if (!h.count()) return;
@@ -104,6 +106,7 @@ void load_lines(Out out, const Report& report) {
                    format_duration(r.longest_silence));
   if (r.stood_still)
     fmt::format_to(out, "generator  {}; {} at a stretch\n", stood_still_text(r.stood_still), format_duration(r.longest_stand));
+  if (double(r.stolen) > double(r.elapsed) * kNotableSteal) fmt::format_to(out, "generator  {}\n", stolen_text(r.stolen, r.elapsed));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/lost_locks.hpp"
-#include "engine/limit.hpp"
+#include "measure/stood_still.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
 
@@ -32,8 +32,7 @@ const char* order_name(Order order) {
   return "?";
 }
 
-constexpr double kMissed = 0.01;      // share of a schedule that may be missed
-constexpr double kStoodStill = 0.05;  // share of the time in which the load generator may stand still
+constexpr double kMissed = 0.01;  // share of a schedule that may be missed
 
 // The first ones by name.
 static std::string left_out_text(const KnockOnTracker::LeftOut& left_out) {
@@ -72,7 +71,8 @@ Verdict verdict(const Report& report) {
   if (const double due = double(r.due_in_all()); due > 0 && double(r.overdue) > due * kMissed)
     v.reasons.push_back(fmt::format("{} of {} operations that were due were never issued", format_count(r.overdue),
                                     format_count(r.due_in_all())));
-  if (double(r.stood_still) > double(r.elapsed) * kStoodStill) v.reasons.push_back(stood_still_text(r.stood_still));
+  if (double(r.stood_still) > double(r.elapsed) * kMostStoodStill) v.reasons.push_back(stood_still_text(r.stood_still));
+  if (double(r.stolen) > double(r.elapsed) * kMostStolen) v.reasons.push_back(stolen_text(r.stolen, r.elapsed));
   for (const auto& [name, count] : report.counters)
     if (count && (name == kLocksLost || name == kFilesWithoutLocks)) v.reasons.push_back(name + ": " + format_count(count));
   if (r.stopped_on_error) v.reasons.push_back("ended at the first operation that failed (--on-error stop)");

@@ -16,6 +16,8 @@
 
 #include "base/clock.hpp"
 #include "engine/recording.hpp"
+#include "measure/heartbeat.hpp"
+#include "measure/stood_still.hpp"
 #include "targets/pool.hpp"
 #include "threads/runner_state.hpp"
 #include "threads/runner_worker.hpp"
@@ -61,6 +63,7 @@ class ThreadRunner::RunnerPass {
   int64_t next_event() const;
   void look();
   bool no_progress(int64_t t, int64_t grace);
+  void wait_for_worker();
   void collect(bool last);
 
   ThreadRunner& runner_;
@@ -77,6 +80,9 @@ class ThreadRunner::RunnerPass {
   int64_t give_up_at_ = INT64_MAX;
   unsigned stuck_ = 0;  // successive checks at which all threads waited at barriers
 
+  // Beats in the thread that supervises, because a further thread would share the descriptors of a thread that is alone.
+  Heartbeat own_heartbeat_;
+
   std::mutex mutex_;
   std::condition_variable changed_;
   bool started_ = false;
@@ -86,7 +92,7 @@ class ThreadRunner::RunnerPass {
 ThreadRunner::RunnerPass::RunnerPass(ThreadRunner& runner, const std::vector<SimThreadSpec>& specs, const RunnerOptions& options)
     : runner_(runner), options_(options), state_{runner.clock_, runner.worker_sets_, *runner.pool_, runner.next_id_} {
   state_.record = options.record;
-  state_.heartbeat = options.heartbeat;
+  state_.heartbeat = options.heartbeat || runner.inline_ ? options.heartbeat : &own_heartbeat_;
   state_.running = unsigned(specs.size());
   std::map<unsigned, unsigned> order;  // of groups, by first use; a target's workers take groups in turn
   for (const SimThreadSpec& spec : specs) {
@@ -156,7 +162,7 @@ void ThreadRunner::RunnerPass::collect(bool last) {
     each_worker([&](RunnerWorker& worker) {
       if (runner_.inline_) worker.step();
       while (!worker.handed_over() && state_.running.load() != 0 && !state_.abandoned.load())
-        std::this_thread::sleep_for(kHandOver);
+        wait_for_worker();
       counts.merge(worker.taken());
     });
   }
@@ -206,9 +212,16 @@ void ThreadRunner::RunnerPass::supervise() {
     const int64_t pause = std::clamp<int64_t>(next_event() - now(), 0, kLook);
     if (changed_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return running_ == 0; })) break;
     lock.unlock();
+    if (state_.heartbeat) state_.heartbeat->beat(now());
     look();
     lock.lock();
   }
+}
+
+// A worker may be within a call that takes long; that is the target's time.
+void ThreadRunner::RunnerPass::wait_for_worker() {
+  std::this_thread::sleep_for(kHandOver);
+  if (state_.heartbeat) state_.heartbeat->beat(now());
 }
 
 // Runs a single worker on the caller's thread, with a table of descriptors that no other thread shares. With a shared table,
@@ -269,6 +282,7 @@ RunnerResult ThreadRunner::RunnerPass::run() {
   if (options_.duration) state_.end = state_.start + options_.duration;
   warm_ = options_.warmup == 0;
   if (options_.record) options_.record->set_origin(state_.start);
+  own_heartbeat_.begin(state_.start);
   if (runner_.inline_)
     run_inline();
   else if (workers_.size() == 1 && !options_.on_interval)
@@ -277,6 +291,10 @@ RunnerResult ThreadRunner::RunnerPass::run() {
     run_threads();
   collect(true);
   result_.ended = now();
+  if (state_.heartbeat == &own_heartbeat_) {
+    own_heartbeat_.beat(result_.ended);
+    add_stood_still(own_heartbeat_.total(), result_.ended - state_.start);
+  }
   result_.abandoned = state_.running.load();
   if (result_.abandoned) {
     for (const auto& sim : sims_)

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/heartbeat.hpp"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "catch.hpp"
+#include "engine/limit.hpp"
+#include "measure/cpu_use.hpp"
+#include "report/report.hpp"
 
 using namespace fsr;
 
@@ -32,4 +40,26 @@ TEST_CASE("time in which no thread ran is known, and what part of a stretch it w
   CHECK(heartbeat.within(2150 * kMs, 4100 * kMs) == 1100 * kMs);
   CHECK(heartbeat.within(3150 * kMs, 4000 * kMs) == 0);
   CHECK(heartbeat.within(4500 * kMs, 9000 * kMs) == 0);
+}
+
+TEST_CASE("processor time that the host of a virtual machine takes away is known, and makes a run not clean") {
+  char path[] = "/tmp/stat.XXXXXX";
+  close(mkstemp(path));
+  std::ofstream(path) << "cpu  100 0 100 800 0 0 0 0 0 0\n";
+  CpuMeter meter(path);
+  std::ofstream(path) << "cpu  200 0 200 1400 0 0 0 200 0 0\n";
+  const CpuUse use = meter.next();
+  unlink(path);
+  CHECK(use.stolen == Approx(20));
+  CHECK(use.user == Approx(12.5));
+
+  Report report;
+  report.result.elapsed = 1'000 * kMs;
+  report.result.stolen = 200 * kMs;
+  CHECK(verdict(report).reasons.empty());
+  report.result.stolen = 300 * kMs;
+  CHECK(verdict(report).status == 1);
+  CHECK(verdict(report).reasons.at(0).find("took 30 % of its processors' time away") != std::string::npos);
+  find_limit({.timing = Timing::asap}, report.result);
+  CHECK(report.result.limit == Limit::replayer);
 }

@@ -8,6 +8,7 @@
 
 #include "cli/vdbench_command.hpp"
 #include "cluster/cluster.hpp"
+#include "measure/stood_still.hpp"
 #include "subcommand.hpp"
 #include "util/standard_streams.hpp"
 #include "util/stop_signals.hpp"
@@ -74,7 +75,7 @@ int run(int argc, char** argv, const std::atomic<int>& stop) {
   if (name == "lantest") hide_values(argc, argv, 'w');
   try {
     if (!on_ranks) refuse_launcher();
-    return chosen(behind);
+    return print_stood_still(("fsbench " + name).c_str(), chosen(behind));
   } catch (const std::exception& e) {
     fprintf(stderr, "fsbench %s: %s\n", name.c_str(), e.what());
     return 2;

@@ -11,6 +11,7 @@
 #include "engine/limit.hpp"
 #include "engine/unresponsive_time.hpp"
 #include "engine/verify.hpp"
+#include "measure/cpu_use.hpp"
 #include "measure/heartbeat.hpp"
 #include "op_source.hpp"
 #include "threads/sim_context.hpp"
@@ -170,6 +171,7 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   UnresponsiveTime silence(start);
   Heartbeat heartbeat;
   if (!options.inline_workers) heartbeat.start(clock);
+  CpuMeter cpu;
   Progress progress;
   Tally counts;  // of the interval that is to be told next
   int64_t counts_from = 0;
@@ -213,6 +215,7 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   r.longest_silence = silence.longest();
   r.stood_still = heartbeat.total();
   r.longest_stand = heartbeat.longest();
+  if (!options.inline_workers) r.stolen = int64_t(cpu.next().stolen / 100 * double(r.elapsed));
   r.stopped_on_error = shared.failed;
   r.stopped = measured.stopped || r.unfinished || r.stopped_on_error || r.operations < calls_;
   dealt_.resize(plan_.procedures.size());
