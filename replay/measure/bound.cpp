@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "util/units.hpp"
 
@@ -27,6 +28,16 @@ bool is_lower_bound(const Histogram& all, const Histogram& open, double q) {
 }
 
 bool is_lower_bound_of_mean(const Histogram& all, const Histogram& open) { return open.sum() > all.sum() / 32; }
+
+std::vector<std::string> lower_bounds(const Histogram& all, const Histogram& open) {
+  std::vector<std::string> names;
+  if (!open.count()) return names;
+  if (is_lower_bound_of_mean(all, open)) names.push_back("mean_ns");
+  for (const auto& [name, q] :
+       {std::pair("p50_ns", 0.5), {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999}, {"p9999_ns", 0.9999}, {"max_ns", 1.0}})
+    if (is_lower_bound(all, open, q)) names.push_back(name);
+  return names;
+}
 
 std::string quantile_text(const Histogram& all, const Histogram& open, double q) {
   return (is_lower_bound(all, open, q) ? "> " : "") + format_duration(all.quantile(q));

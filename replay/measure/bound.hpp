@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "util/histogram.hpp"
 
@@ -14,6 +15,9 @@ bool is_lower_bound(const Histogram& all, const Histogram& open, double q);
 
 // True: the mean of `all` is a lower bound only, because of those; what they are known to be makes up more than 3 % of it.
 bool is_lower_bound_of_mean(const Histogram& all, const Histogram& open);
+
+// Names of the figures that are lower bounds, of those that results have: "p99_ns", "mean_ns".
+std::vector<std::string> lower_bounds(const Histogram& all, const Histogram& open);
 
 // The quantile as people read it: "8.3 ms", or "> 8.3 ms" if it is a lower bound.
 std::string quantile_text(const Histogram& all, const Histogram& open, double q);

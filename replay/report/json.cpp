@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "measure/bound.hpp"
 #include "report/facts.hpp"
 #include "report/report.hpp"
 #include "util/units.hpp"
@@ -17,6 +18,8 @@ void put(json& object, const Facts& facts) {
       object[name] = json_text(*text);
     else if (auto* whole = std::get_if<int64_t>(&value))
       object[name] = *whole;
+    else if (auto* real = std::get_if<double>(&value))
+      object[name] = *real;
     else
       object[name] = nullptr;
   }
@@ -91,6 +94,7 @@ static json document(const Report& report) {
       {"not_clean", verdict(report).reasons},
       {"requirements_missed", verdict(report).missed},
   });
+  out["response"]["lower_bounds"] = lower_bounds(r.response, r.open);
   for (const auto& section : report.sections) section->json(out);
   return out;
 }

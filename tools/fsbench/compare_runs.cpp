@@ -160,8 +160,14 @@ constexpr std::pair<const char*, const char*> kPercentiles[] = {{"p50", "p50_ns"
 // Response times of `what` as rows, where a report has them.
 void add_response(std::vector<RunRow>& rows, const std::string& what, const json& report) {
   if (!report.contains("response")) return;
+  const json& response = report.at("response");
+  const json bounds = response.value("lower_bounds", json::array());
   for (const auto& [words, key] : kPercentiles)
-    rows.push_back({what + " response " + words, "ms", report.at("response").at(key).get<double>() / 1e6, true});
+    rows.push_back({.name = what + " response " + words,
+                    .unit = "ms",
+                    .rate = response.at(key).get<double>() / 1e6,
+                    .is_time = true,
+                    .is_bound = std::find(bounds.begin(), bounds.end(), key) != bounds.end()});
 }
 
 // Rows of what fsreplay reports: how much it got done, and how long each kind of operation took.

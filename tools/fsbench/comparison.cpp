@@ -24,7 +24,7 @@ std::vector<RatePair> ComparedRow::pairs(size_t target) const {
   return pairs;
 }
 
-bool ComparedRow::is_judged(size_t target) const { return !has_offered_load(target) && !pairs(target).empty(); }
+bool ComparedRow::is_judged(size_t target) const { return !has_offered_load(target) && !has_bounds(target) && !pairs(target).empty(); }
 
 PairedRatio ComparedRow::ratio_of_values(size_t target) const {
   PairedRatio paired = paired_ratio(pairs(target));
@@ -42,10 +42,11 @@ void Comparison::add(size_t target, const ProgramRun& run) {
     auto row = std::find_if(rows.begin(), rows.end(), [&](const ComparedRow& r) { return r.name == measured.name; });
     if (row == rows.end()) {
       rows.push_back({measured.name, measured.unit, measured.is_time, std::vector<std::vector<double>>(targets.size()),
-                      std::vector<bool>(targets.size(), true)});
+                      std::vector<bool>(targets.size(), true), std::vector<bool>(targets.size())});
       row = rows.end() - 1;
     }
     if (measured.offered <= 0 || measured.rate < kKept * measured.offered) row->kept[target] = false;
+    if (measured.is_bound) row->bounds[target] = true;
     row->rates[target].resize(rounds);
     row->rates[target].push_back(measured.rate);
   }

@@ -18,12 +18,15 @@ struct ComparedRow {
   bool is_time = false;
   std::vector<std::vector<double>> rates;  // by target, then by round; 0: not measured in that round
   std::vector<bool> kept;                  // by target: each round had the load that was offered
+  std::vector<bool> bounds;                // by target: a lower bound of a time in some round, because calls got no answer
 
   // Speeds in the rounds that measured the thing on both; the first target against another. The speed of a time is its inverse.
   std::vector<RatePair> pairs(size_t target) const;
   // Returns true if both targets kept an offered load: their rates are equal by request, and say nothing of the targets.
   bool has_offered_load(size_t target) const { return kept[0] && kept[target]; }
-  // True: the row has a verdict for this target, because both measured the thing, and not at a load that both kept.
+  bool has_bounds(size_t target) const { return bounds[0] || bounds[target]; }
+  // True: the row has a verdict for this target, because both measured the thing, and not at a load that both kept. Lower bounds of
+  // times say nothing of what the times are.
   bool is_judged(size_t target) const;
   // Result of paired_ratio() for pairs(), as a ratio of the measured values.
   PairedRatio ratio_of_values(size_t target) const;

@@ -19,6 +19,10 @@ namespace {
 
 std::string rate_text(double rate) { return fmt::format("{:.{}f}", rate, rate >= 100 ? 0 : rate >= 1 ? 2 : 4); }
 
+std::string median_text(const ComparedRow& row, size_t target) {
+  return bound_text(row, target) + rate_text(median_of(row, target));
+}
+
 // A printed line that compares a target with the first.
 struct Line {
   std::string name, unit, first, second, ratio, interval, sign, verdict;
@@ -26,7 +30,7 @@ struct Line {
 
 Line line_of(const ComparedRow& row, size_t target, bool decided) {
   const PairedRatio paired = row.ratio_of_values(target);
-  Line line{row.name, row.unit, rate_text(median_of(row, 0)), rate_text(median_of(row, target)), "-", "-", "-", ""};
+  Line line{row.name, row.unit, median_text(row, 0), median_text(row, target), "-", "-", "-", ""};
   line.verdict = verdict_text(row, target, decided);
   if (row.pairs(target).empty()) return line;
   line.ratio = fmt::format("{:.3f}", paired.ratio);
@@ -38,7 +42,7 @@ Line line_of(const ComparedRow& row, size_t target, bool decided) {
 // The cells of a row where there is one target: name, unit, median, lowest and highest.
 std::vector<std::string> cells_of(const ComparedRow& row) {
   const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
-  return {row.name, row.unit, rate_text(median_of(row, 0)), rate_text(*low), rate_text(*high)};
+  return {row.name, row.unit, median_text(row, 0), rate_text(*low), rate_text(*high)};
 }
 
 std::vector<std::string> facts_of(const Comparison& c) {
@@ -76,6 +80,7 @@ std::string verdict_text(const ComparedRow& row, size_t target, bool decided) {
   const std::vector<RatePair> pairs = row.pairs(target);
   if (pairs.empty()) return fmt::format("measured on {} alone", letter(row.rates[0].empty() ? target : 0));
   if (row.has_offered_load(target)) return "offered load, kept by both";
+  if (row.has_bounds(target)) return "unknown: calls got no answer";
   return (decided ? fmt::format("{} is ", letter(target)) : "") + verdict_words(pairs, decided);
 }
 
@@ -125,6 +130,7 @@ nlohmann::json Comparison::json() const {
                             {"unit", row.unit},
                             {"rates", row.rates},
                             {"less_is_better", row.is_time},
+                            {"lower_bounds", row.bounds},
                             {"against", nlohmann::json::array()}};
     for (size_t target = 1; target < targets.size(); ++target) {
       const PairedRatio paired = row.ratio_of_values(target);

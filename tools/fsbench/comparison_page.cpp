@@ -41,8 +41,8 @@ std::string first_word(const std::string& text) { return text.substr(0, text.fin
 RatioBar bar_of(const ComparedRow& row, size_t target, bool decided) {
   const PairedRatio values = row.ratio_of_values(target), speeds = paired_ratio(row.pairs(target));
   RatioBar bar{.name = row.name, .unit = row.unit};
-  bar.first = row.rates[0].empty() ? "-" : number_text(median_of(row, 0));
-  bar.second = row.rates[target].empty() ? "-" : number_text(median_of(row, target));
+  bar.first = row.rates[0].empty() ? "-" : bound_text(row, 0) + number_text(median_of(row, 0));
+  bar.second = row.rates[target].empty() ? "-" : bound_text(row, target) + number_text(median_of(row, target));
   bar.verdict = verdict_text(row, target, decided);
   constexpr std::string_view kUndecided = "no difference that could be shown";
   if (bar.verdict.starts_with(kUndecided)) bar.verdict.replace(0, kUndecided.size(), "not decided");
@@ -135,7 +135,7 @@ class PageOfComparison {
     HtmlPage::Table table{.caption = "Of all rounds", .headings = {"what", "unit", "median", "lowest", "highest"}, .words = {1}};
     for (const ComparedRow& row : c_.rows) {
       const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
-      table.rows.push_back({row.name, row.unit, number_text(median_of(row, 0)), number_text(*low), number_text(*high)});
+      table.rows.push_back({row.name, row.unit, bound_text(row, 0) + number_text(median_of(row, 0)), number_text(*low), number_text(*high)});
     }
     page_.table(table);
   }

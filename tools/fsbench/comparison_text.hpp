@@ -11,6 +11,9 @@ namespace fsr::fsbench {
 
 inline char letter(size_t target) { return char('A' + target); }
 
+// "> " in front of a median that is a lower bound only.
+inline std::string bound_text(const ComparedRow& row, size_t target) { return row.bounds[target] ? "> " : ""; }
+
 std::string interval_text(const PairedRatio& paired);
 double median_of(const ComparedRow& row, size_t target);
 // "is faster", ... of a target; which row of the table says why.

@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -233,7 +234,7 @@ class Nhfsstone {
     return all;
   }
 
-  int report() const {
+  int report() {
     const Sum s = sum();
     double off = 0;
     // The share that the original calls "got". It is that of the calls on the wire, if these are known and have the mix's
@@ -299,7 +300,7 @@ class Nhfsstone {
                       {"unit", "calls/s"},
                       {"rate", double(s.done) / s.seconds},
                       {"offered_per_s", options_.load},
-                      {"response", response_json(s.responses)}});
+                      {"response", response_json(s.responses, s.open)}});
     for (const MixRow& row : s.rows)
       if (row.service > 0)
         rows.push_back(
@@ -318,7 +319,7 @@ class Nhfsstone {
   }
 
   // False when anything went wrong.
-  bool complain(const Sum& s) const {
+  bool complain(const Sum& s) {
     if (s.failed) {
       for (const TargetRun& place : places_)
         if (!place.report.result.mismatches.empty()) {
@@ -327,15 +328,15 @@ class Nhfsstone {
           break;
         }
     }
-    bool closed = true, interrupted = false;
-    for (const TargetRun& place : places_) {
-      interrupted |= place.report.interrupted;
-      if (place.report.aftermath.empty()) continue;
-      fmt::print(stderr, "fsbench nhfsstone: {}\n", place.report.aftermath);
-      closed = false;
+    std::set<std::string> reasons;
+    bool interrupted = false;
+    for (TargetRun& place : places_) {
+      interrupted |= std::exchange(place.report.interrupted, false);
+      for (std::string& reason : verdict(place.report).reasons) reasons.insert(std::move(reason));
     }
+    for (const std::string& reason : reasons) fmt::print(stderr, "fsbench nhfsstone: {}\n", reason);
     if (interrupted) fmt::print(stderr, "fsbench nhfsstone: interrupted\n");
-    return !s.failed && !interrupted && closed;
+    return !s.failed && !interrupted && reasons.empty();
   }
 
   Options options_;

@@ -45,6 +45,7 @@ std::string RowRequirement::missed_value(const Comparison& comparison, const Com
   if (of_times_ && (values.size() < comparison.rounds || std::count(values.begin(), values.end(), 0.0)))
     return what + " was not measured in every round";
   const double value = median(values);
+  if (row.bounds[target]) return fmt::format("{} is at least {:.6g} {}", what, value, row.unit);
   return meets(value) ? "" : fmt::format("{} is {:.6g} {}", what, value, row.unit);
 }
 
@@ -52,6 +53,7 @@ std::string RowRequirement::missed_ratio(const Comparison& comparison, const Com
   const std::string what = fmt::format("{}, {} to {}", row.name, comparison.targets[target], comparison.targets[0]);
   const PairedRatio ratio = row.ratio_of_values(target);
   if (ratio.rounds < 2) return what + ": two rounds are needed";
+  if (row.has_bounds(target)) return what + " is unknown: calls got no answer";
   return meets(of_times_ ? ratio.high : ratio.low)
              ? ""
              : fmt::format("{}, is {:.1f} % to {:.1f} %", what, ratio.low * 100, ratio.high * 100);
