@@ -33,7 +33,7 @@ int status_of_output(const char* program, int status) {
   errno = print_error;
   if (!print_error && fflush(stdout) == 0 && !ferror(stdout)) return status;
   fprintf(stderr, "%s: standard output: %s\n", program, errno ? strerror(errno) : "not all of it could be written");
-  return 1;
+  return status == 2 || status == 3 ? status : 1;  // which are worse
 }
 
 }  // namespace fsr

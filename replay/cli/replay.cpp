@@ -336,7 +336,7 @@ int Replay::run() {
     const int status = !command.find_scale.empty() ? play_search() : command.repeat > 1 ? play_repeats() : play_rounds();
     if (command.cleanup && whole_) cluster.barrier();  // nobody works in the tree any more
     clean_up();
-    return failed_afterwards ? 1 : status;
+    return worse_status(status, int(failed_afterwards));
   } catch (...) {
     clean_up();
     throw;
