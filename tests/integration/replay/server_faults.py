@@ -32,6 +32,7 @@ SERVERS = {
     "afp": ("netatalk", "afpd.pid", "AFP_URL", "AFP_DIR", ""),
 }
 OWNER = {"afp": 54321}
+PORTS = {"ganesha": "NFS_PORT", "diod": "P9_PORT", "netatalk": "AFP_PORT"}
 PLACES = {"ganesha": "GANESHA_DIR", "diod": "DIOD_DIR", "netatalk": "NETATALK_DIR"}
 
 
@@ -66,6 +67,7 @@ class Server:
 
     def __init__(self, kind):
         name, pid_file, url, directory, options = SERVERS[kind]
+        self.kind, self.port = kind, int(os.environ[PORTS[name]])
         self.script = os.path.join(HERE, "..", "..", "servers", name)
         self.pid_file = os.path.join(os.environ[PLACES[name]], pid_file)
         self.directory = os.environ[directory]

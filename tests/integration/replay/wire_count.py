@@ -5,6 +5,7 @@ this script computes rates, durations and percentiles of the response. On a serv
 while fsreplay itself is stopped.
 
 wire_count.py [--table]   with the figures of both, as in docs/results.md"""
+import contextlib
 import json
 import os
 import signal
@@ -85,13 +86,23 @@ def reported(report):
             "response mean, ms": response["mean_ns"] / 1e6, "response max, ms": response["max_ns"] / 1e6}
 
 
-def run_beside_tcpdump(server, name, who, lasts):
-    port = int(server.base.partition("nfsport=")[2].partition("&")[0] or 2049)
-    wire = f"{server.directory}.{name}.pcap"
-    with subprocess.Popen(["tcpdump", "-i", "lo", "-w", wire, "--immediate-mode", "-U", "-B", "65536", "-s", "0", "tcp", "port", str(port)],
+@contextlib.contextmanager
+def recorded(path, port):
+    """Has tcpdump record what goes through the port."""
+    with subprocess.Popen(["tcpdump", "-i", "lo", "-w", path, "--immediate-mode", "-U", "-B", "65536", "-s", "0", "tcp", "port", str(port)],
                           stderr=subprocess.PIPE, text=True) as dump:
         while "listening on" not in dump.stderr.readline():
             pass
+        try:
+            yield
+        finally:
+            dump.send_signal(signal.SIGINT)
+            dump.wait()
+
+
+def run_beside_tcpdump(server, name, who, lasts):
+    wire = f"{server.directory}.{name}.pcap"
+    with recorded(wire, server.port):
         csv = f"{server.directory}.{name}.csv"
         with open(f"{csv}.json", "w+", encoding="ascii") as output, subprocess.Popen([built("replay/fsreplay"), "mix:sfs97-v3", f"{server.url(name)}&timeout={TIMEOUT if lasts is None else PATIENCE}",
                                "--streams", "1", "--arrival", "deterministic", "--duration", f"{DURATION}s", "--load", str(LOAD), "-q",
@@ -114,11 +125,9 @@ def run_beside_tcpdump(server, name, who, lasts):
             output.seek(0)
             report = json.load(output)
         time.sleep(0.2)
-        dump.send_signal(signal.SIGINT)
-        dump.wait()
     if who and lasts is None:
         stop(signal.SIGCONT)
-    return counted(wire, port, report), reported(report), report
+    return counted(wire, server.port, report), reported(report), report
 
 
 def beside_server(as_table):
