@@ -287,7 +287,7 @@ def program_stopped(cases, directory, name, words, rank=False):
 def programs(directory):
     cases = Cases()
     with open(f"{directory}/mail.pm", "w", encoding="ascii") as file:
-        file.write("set number 100\nset transactions 150000\nset location tree\nrun\nquit\n")
+        file.write("set number 3000\nset transactions 150000\nset location tree\nrun\nquit\n")
     os.mkdir(f"{directory}/tree")
     out = program_stopped(cases, directory, "postmark", ["postmark", "--detail", "mail.pm"])
     longest = [float(line.split()[-1]) for line in out.splitlines() if re.match(r"(created|read|appended|deleted|transaction)", line)]
