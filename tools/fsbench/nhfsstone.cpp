@@ -332,7 +332,10 @@ class Nhfsstone {
     bool interrupted = false;
     for (TargetRun& place : places_) {
       interrupted |= std::exchange(place.report.interrupted, false);
+      // A load that is missed is a result here, as in the original.
+      auto sections = std::exchange(place.report.sections, {});
       for (std::string& reason : verdict(place.report).reasons) reasons.insert(std::move(reason));
+      place.report.sections = std::move(sections);
     }
     for (const std::string& reason : reasons) fmt::print(stderr, "fsbench nhfsstone: {}\n", reason);
     if (interrupted) fmt::print(stderr, "fsbench nhfsstone: interrupted\n");
