@@ -19,7 +19,8 @@ namespace {
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "target") return fsr::target_command(argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "report") return fsr::report_command(argc - 1, argv + 1);
-  if (argc > 1 && fsr::is_vdbench_file(argv[1])) return fsr::print_stood_still("fsreplay", fsr::vdbench_command(argc, argv, fsr::count_stop_signals()));
+  if (argc > 1 && fsr::is_vdbench_file(argv[1]))
+    return fsr::print_stood_still("fsreplay", fsr::vdbench_command(argc, argv, fsr::count_stop_signals()));
   fsr::CommandLine command;
   if (auto status = fsr::parse_command_line(argc, argv, command)) return *status;
   try {

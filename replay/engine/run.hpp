@@ -156,7 +156,7 @@ struct RunResult {
   int64_t longest_silence = 0;
   int64_t stood_still = 0;  // ns in which no thread of this program ran
   int64_t longest_stand = 0;
-  int64_t stolen = 0;  // ns that the host of a virtual machine took from each of its processors, on average
+  int64_t stolen = 0;        // ns that the host of a virtual machine took from each of its processors, on average
   uint64_t unrecorded = 0;   // the capture has no outcome for them (all kinds)
   uint64_t edges = 0;        // waits for a completion or a start
   uint64_t free_pairs = 0;   // overlapped in the capture, no outcome orders them

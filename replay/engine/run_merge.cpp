@@ -25,10 +25,9 @@ constexpr uint64_t RunResult::*kSums[] = {
     &RunResult::violations,    &RunResult::auxiliary,        &RunResult::window_full, &RunResult::bytes_read,
     &RunResult::bytes_written, &RunResult::mismatches_total, &RunResult::overdue};
 // Times that pass for all at once.
-constexpr int64_t RunResult::*kLongest[] = {&RunResult::elapsed,     &RunResult::recorded,     &RunResult::planned,
-                                            &RunResult::behind_time, &RunResult::silent,       &RunResult::longest_silence,
-                                            &RunResult::stood_still, &RunResult::longest_stand,
-                                            &RunResult::stolen};
+constexpr int64_t RunResult::*kLongest[] = {&RunResult::elapsed,     &RunResult::recorded,      &RunResult::planned,
+                                            &RunResult::behind_time, &RunResult::silent,        &RunResult::longest_silence,
+                                            &RunResult::stood_still, &RunResult::longest_stand, &RunResult::stolen};
 constexpr double RunResult::*kTimes[] = {&RunResult::recorded_service, &RunResult::think, &RunResult::own_delay};
 constexpr uint64_t ContentCompared::*kContent[] = {&ContentCompared::blocks, &ContentCompared::bytes, &ContentCompared::unknown};
 constexpr bool RunResult::*kFlags[] = {&RunResult::stopped, &RunResult::stopped_on_error};

@@ -10,7 +10,8 @@ CpuUse CpuMeter::next() {
   FILE* file = fopen(path_, "re");
   if (!file) return {};
   unsigned long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, stolen = 0;
-  const int got = fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft, &stolen);
+  const int got =
+      fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft, &stolen);
   fclose(file);
   if (got < 7) return {};
   const double u = double(user + nice - std::exchange(user_, user + nice));

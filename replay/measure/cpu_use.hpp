@@ -6,7 +6,8 @@
 
 namespace fsr {
 
-// Percent of all processors' time. `stolen`: of a virtual machine, what its host gave to others; the rest makes up 100 without it.
+// Percent of all processors' time. `stolen`: of a virtual machine, what its host gave to others; the rest makes up 100 without
+// it.
 struct CpuUse {
   double user = 0, system = 0, wait = 0, idle = 0, stolen = 0;
   double busy() const { return user + system; }

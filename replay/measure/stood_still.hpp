@@ -18,8 +18,8 @@ std::string stolen_text(int64_t stolen, int64_t elapsed);
 // Adds a run that lasted `lasted` ns, of which no thread ran for `stood` ns.
 void add_stood_still(int64_t stood, int64_t lasted);
 
-// Takes the sums away, for the root of several ranks. The root has them by stood_still_of_rank(), if their share is larger than its
-// own.
+// Takes the sums away, for the root of several ranks. The root has them by stood_still_of_rank(), if their share is larger than
+// its own.
 std::string taken_stood_still();
 void stood_still_of_rank(const std::string& saved, const std::string& rank);
 

@@ -106,7 +106,8 @@ void load_lines(Out out, const Report& report) {
                    format_duration(r.longest_silence));
   if (r.stood_still)
     fmt::format_to(out, "generator  {}; {} at a stretch\n", stood_still_text(r.stood_still), format_duration(r.longest_stand));
-  if (double(r.stolen) > double(r.elapsed) * kNotableSteal) fmt::format_to(out, "generator  {}\n", stolen_text(r.stolen, r.elapsed));
+  if (double(r.stolen) > double(r.elapsed) * kNotableSteal)
+    fmt::format_to(out, "generator  {}\n", stolen_text(r.stolen, r.elapsed));
 }
 
 }  // namespace

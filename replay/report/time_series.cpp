@@ -15,7 +15,8 @@ Measured measured(const KindCounters& cell) {
 }  // namespace
 
 Times times_of(const Histogram& h) {
-  return {h.count(), h.mean(), h.quantile(0.5), h.quantile(0.9), h.quantile(0.99), h.quantile(0.999), h.quantile(0.9999), h.max()};
+  return {h.count(),        h.mean(),          h.quantile(0.5),    h.quantile(0.9),
+          h.quantile(0.99), h.quantile(0.999), h.quantile(0.9999), h.max()};
 }
 
 void TimeSeries::add(const Progress& progress) {

@@ -161,8 +161,7 @@ void ThreadRunner::RunnerPass::collect(bool last) {
     each_worker([](RunnerWorker& worker) { worker.hand_over(); });
     each_worker([&](RunnerWorker& worker) {
       if (runner_.inline_) worker.step();
-      while (!worker.handed_over() && state_.running.load() != 0 && !state_.abandoned.load())
-        wait_for_worker();
+      while (!worker.handed_over() && state_.running.load() != 0 && !state_.abandoned.load()) wait_for_worker();
       counts.merge(worker.taken());
     });
   }

@@ -24,7 +24,9 @@ std::vector<RatePair> ComparedRow::pairs(size_t target) const {
   return pairs;
 }
 
-bool ComparedRow::is_judged(size_t target) const { return !has_offered_load(target) && !has_bounds(target) && !pairs(target).empty(); }
+bool ComparedRow::is_judged(size_t target) const {
+  return !has_offered_load(target) && !has_bounds(target) && !pairs(target).empty();
+}
 
 PairedRatio ComparedRow::ratio_of_values(size_t target) const {
   PairedRatio paired = paired_ratio(pairs(target));

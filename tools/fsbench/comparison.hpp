@@ -25,8 +25,8 @@ struct ComparedRow {
   // Returns true if both targets kept an offered load: their rates are equal by request, and say nothing of the targets.
   bool has_offered_load(size_t target) const { return kept[0] && kept[target]; }
   bool has_bounds(size_t target) const { return bounds[0] || bounds[target]; }
-  // True: the row has a verdict for this target, because both measured the thing, and not at a load that both kept. Lower bounds of
-  // times say nothing of what the times are.
+  // True: the row has a verdict for this target, because both measured the thing, and not at a load that both kept. Lower bounds
+  // of times say nothing of what the times are.
   bool is_judged(size_t target) const;
   // Result of paired_ratio() for pairs(), as a ratio of the measured values.
   PairedRatio ratio_of_values(size_t target) const;

@@ -126,12 +126,9 @@ nlohmann::json Comparison::json() const {
   const std::vector<std::vector<bool>> shown = decisions();
   for (size_t i = 0; i < rows.size(); ++i) {
     const ComparedRow& row = rows[i];
-    nlohmann::json entry = {{"name", row.name},
-                            {"unit", row.unit},
-                            {"rates", row.rates},
-                            {"less_is_better", row.is_time},
-                            {"lower_bounds", row.bounds},
-                            {"against", nlohmann::json::array()}};
+    nlohmann::json entry = {{"name", row.name},           {"unit", row.unit},
+                            {"rates", row.rates},         {"less_is_better", row.is_time},
+                            {"lower_bounds", row.bounds}, {"against", nlohmann::json::array()}};
     for (size_t target = 1; target < targets.size(); ++target) {
       const PairedRatio paired = row.ratio_of_values(target);
       entry["against"].push_back({{"target", targets[target]},
