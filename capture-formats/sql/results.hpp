@@ -11,6 +11,7 @@
 // programs may add to the same file. One thread. Every member throws std::runtime_error "FILE: why".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,7 +24,7 @@
 
 namespace fsr {
 
-using SqlValue = std::variant<int64_t, double, std::string, std::monostate>;  // the last: null
+using SqlValue = std::variant<int64_t, double, std::string, std::nullptr_t>;
 // Values by name. A name is the same in SQL, JSON and CSV.
 using Facts = std::vector<std::pair<std::string, SqlValue>>;
 

@@ -158,12 +158,7 @@ void RanksSection::json(nlohmann::json& document) const {
   nlohmann::json ranks = nlohmann::json::array();
   for (const Facts& facts : facts_of_ranks()) {
     nlohmann::json& rank = ranks.emplace_back();
-    for (const auto& [name, value] : facts)
-      std::visit(
-          [&, &key = name](const auto& v) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(v)>, std::monostate>) rank[key] = v;
-          },
-          value);
+    for (const auto& [name, value] : facts) std::visit([&, &key = name](const auto& v) { rank[key] = v; }, value);
   }
   document["ranks"] = ranks;
   document["ranks_start_spread_ns"] = start_spread();

@@ -16,7 +16,7 @@ int64_t number(uint64_t n) { return int64_t(n); }
 }  // namespace
 
 void add_times(Facts& out, const std::string& what, const Times& t) {
-  auto add = [&](const char* of, SqlValue value) { out.emplace_back(what + of, t.count ? value : std::monostate()); };
+  auto add = [&](const char* of, SqlValue value) { out.emplace_back(what + of, t.count ? value : SqlValue(nullptr)); };
   add("_mean_ns", t.mean);
   add("_p50_ns", t.p50);
   add("_p90_ns", t.p90);

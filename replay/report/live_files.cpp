@@ -27,7 +27,7 @@ std::string csv_text(const Facts& facts, bool headings) {
     else
       std::visit(
           [&](const auto& v) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(v)>, std::monostate>) text += fmt::format("{}", v);
+            if constexpr (!std::is_same_v<std::decay_t<decltype(v)>, std::nullptr_t>) text += fmt::format("{}", v);
           },
           value);
   }

@@ -41,7 +41,8 @@ struct RunnerOptions {
   int64_t interval = 0;                              // ns; 0: no intervals
   std::function<void(const Interval&)> on_interval;  // called on run()'s thread, in order; the last may be shorter
   Recording* record = nullptr;                       // must have been started
-  // Finds stalls of this program, which are no service time; must have been started. Null: the run has its own (measure/stood_still.hpp).
+  // Finds stalls of this program, which are no service time; must have been started. Null: the run has its own
+  // (measure/stood_still.hpp).
   Heartbeat* heartbeat = nullptr;
   // 1: the threads are to end; if no operation completes for 1.5 s, the run ends without them. 2: the run ends without the
   // operations in flight.

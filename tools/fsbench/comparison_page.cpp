@@ -135,7 +135,8 @@ class PageOfComparison {
     HtmlPage::Table table{.caption = "Of all rounds", .headings = {"what", "unit", "median", "lowest", "highest"}, .words = {1}};
     for (const ComparedRow& row : c_.rows) {
       const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
-      table.rows.push_back({row.name, row.unit, bound_text(row, 0) + number_text(median_of(row, 0)), number_text(*low), number_text(*high)});
+      table.rows.push_back(
+          {row.name, row.unit, bound_text(row, 0) + number_text(median_of(row, 0)), number_text(*low), number_text(*high)});
     }
     page_.table(table);
   }
