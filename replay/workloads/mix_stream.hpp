@@ -80,9 +80,9 @@ class MixStream {
   TransferPositions positions_;
   std::optional<TransferPlaces> read_places_, write_places_;
   std::optional<ShareDealer> lookups_;  // 0: of a name that is there, 1: of another
-  uint64_t missing_ = 0;         // lookups of names that are not there
-  uint32_t written_ = 0;         // file of the latest write
-  uint64_t next_link_ = 0;       // to be read: past a cache, each once
+  uint64_t missing_ = 0;                // lookups of names that are not there
+  uint32_t written_ = 0;                // file of the latest write
+  uint64_t next_link_ = 0;              // to be read: past a cache, each once
   SparePool spare_files_, links_, symlinks_, pipes_, directories_;
   struct OpenedFile {
     ObjectId object;

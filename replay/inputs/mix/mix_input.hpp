@@ -74,7 +74,7 @@ class MixInput final : public Input {
   std::unique_ptr<Synthesizer> source_;  // at a rate
   std::optional<Steering> steering_;     // past a cache
   std::vector<std::string> told_;        // of the rehearsal
-  std::unique_ptr<MixRun> run_;        // as fast as possible
+  std::unique_ptr<MixRun> run_;          // as fast as possible
   uint64_t calls_ = 0;                   // there are to be; 0: as many as there is time for
   int64_t span_ = 0;                     // ns; 0: as long as they take
   ProcedureCounts requests_before_;
