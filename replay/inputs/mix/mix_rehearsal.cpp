@@ -43,7 +43,7 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
       RunOptions one = options;
       one.timing = Timing::asap;
       one.workers = 1;
-      return run(*source_->rehearsal(procedure, calls), target, clock, one).issued();
+      return fsr::run(*source_->rehearsal(procedure, calls), target, clock, one).issued();
     };
     const uint64_t streams = set_->streams().size();
     for (size_t i = 0; i < plan_.procedures.size(); ++i) {
