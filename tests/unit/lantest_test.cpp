@@ -160,7 +160,9 @@ TEST_CASE("what Netatalk's log says of its cache of directories") {
                                          "required)\nLast 10 lines of log file:\n---------------------------\n" +
                                          text.substr(text.find("line 2")));
   for (const char* kind : {"LRU", "AD", "LRU", "hints"}) text += std::string("dircache statistics (") + kind + ")" + rest + "\n";
-  files.write("afpd.log", std::string(200'000, 'x') + "\n" + text);
+  std::string log(200'000, 'x');
+  log += "\n" + text;
+  files.write("afpd.log", log);
   CHECK(dircache_statistics(conf) == head + "dircache statistics (LRU)" + rest + "\ndircache statistics (hints)" + rest +
                                          "\ndircache statistics (AD)" + rest + "\n\n");
 }
