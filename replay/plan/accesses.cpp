@@ -15,8 +15,8 @@ namespace fsr {
 
 enum Facet : uint64_t { kExists, kContent, kNames, kXattr };
 
-constexpr uint64_t kBelow = 7;      // of no object
-constexpr uint64_t kAnyRights = 6;  // of an object that is not known
+constexpr uint64_t kBelow = 7;      // key of one resource for all: which directory lies below which
+constexpr uint64_t kAnyRights = 6;  // key of one resource for all: permissions of objects that are not known
 static uint64_t object_key(ObjectId object, Facet facet) { return object << 3 | facet; }
 static uint64_t handle_key(HandleId handle) { return 1ull << 61 | handle << 3; }
 static uint64_t name_key(ObjectId parent, std::string_view name) {
@@ -40,12 +40,15 @@ struct Collector {
   void use(ObjectId object) {
     if (object) list.add(object_key(object, kExists), Access::shared, true, true);
   }
-  // Mode, owner, access list: who may use it, a directory for names in it too.
+  // Adds a change of permissions (mode, owner, access control list), or of other attributes if `change` is false. The permissions
+  // of a directory decide about the names in it, too.
   void rights(ObjectId object, bool change) {
     if (object) list.add(object_key(object, kExists), Access::exclusive, change);
     if (change) list.add(kAnyRights, Access::change, false);
   }
-  // By what it found under a name, or by the directory; a rename that failed otherwise was not denied.
+  // Orders an operation on names after changes of permissions if these decided its outcome. It was denied because of what it
+  // found under a name, or because of the directory. A rename that failed otherwise (not with ENOENT) was not denied, which is
+  // such an outcome, too.
   void refused() {
     const bool denied = op.error == EACCES || op.error == EPERM;
     if (!denied && (op.kind != OpKind::rename || !op.error || op.error == ENOENT)) return;
@@ -58,8 +61,8 @@ struct Collector {
     list.add(object_key(object, kExists), Access::exclusive);
     nameless.insert(object);
   }
-  // The last release of an object without a name removes it: a link that names it, or whatever else finds it by its id, comes
-  // before. Which release is the last is not known here, so each of such an object counts.
+  // Adds the end of an open instance. The last release of an object without a name removes it, so operations that find the object
+  // by its id come before. Which release is the last is not known here, so each release of such an object counts as a removal.
   void end_open() {
     open(op.handle);
     if (nameless.contains(op.object))
@@ -67,7 +70,7 @@ struct Collector {
     else
       use(op.object);
   }
-  // The first operation that tells the target what an id means.
+  // Adds the first operation that tells the target which object an id means.
   void teach(ObjectId object) {
     if (object > kRootObject && known.insert(object)) list.add(object_key(object, kExists), Access::exclusive, true, true);
   }
@@ -80,14 +83,14 @@ struct Collector {
   void content(ObjectId object, Access::Mode mode) {
     if (object) list.add(object_key(object, kContent), mode, false);
   }
-  // A lookup's answer counts the links: it stays on the side of a change of them where it was. (Asked for an object while that is
-  // losing another name, NFS-Ganesha 4.3 answers ESTALE from then on.)
+  // Adds a lookup's use of the object that it found. Its reply has the number of links, so it keeps its order with changes of the
+  // links. (NFS-Ganesha 4.3 answers ESTALE from then on if an object is looked up while it is losing another name.)
   void see(ObjectId object) {
     if (object <= kRootObject) return;
-    const bool first = known.insert(object) || is_learning(op);  // it may be elsewhere now
+    const bool first = known.insert(object) || is_learning(op);  // a learning lookup may find the object under another name
     list.add(object_key(object, kExists), first ? Access::exclusive : Access::shared, true, first);
   }
-  // By an open instance where there is one: that keeps the object.
+  // Uses the open instance if there is one, because it keeps the object; otherwise the object.
   void subject() {
     if (op.handle)
       with(op.handle);
@@ -99,27 +102,29 @@ struct Collector {
     list.add(name_key(parent, text), changes ? Access::exclusive : Access::shared);
     if (changes) list.add(object_key(parent, kNames), Access::change, false);
   }
-  // Whatever ends locks on a file that there were locks on.
+  // Adds the release of all locks of the file, if any lock was seen on it.
   void unlock_all() {
     if (locked.contains(op.object)) list.lock = {.object = op.object};
   }
   void lock() {
     if (!op.object) return;
     locked.insert(op.object);
-    const bool looks = op.kind == OpKind::getlk || (op.error && op.kind != OpKind::flock);  // a flock may lose what it had
+    const bool looks =
+        op.kind == OpKind::getlk || (op.error && op.kind != OpKind::flock);  // a flock that fails may have lost its old lock
     list.lock = {.object = op.object, .mode = looks ? Access::shared : Access::exclusive};
     if (op.kind == OpKind::flock) return;
     list.lock.start = op.offset;
     list.lock.end = last_locked(op);
   }
-  // A directory can't be moved below itself: what is below what decides that, before whatever else it is refused for, and moves
-  // to other directories change it.
+  // Orders renames between directories. A directory can't be moved below itself, which is checked before other reasons to refuse.
+  // Whether it would be depends on earlier moves to other directories.
   void move(bool changes) {
     if (op.parent == op.parent2) return;
     if (changes) list.add(kBelow, Access::change, false);
     if (op.error && op.error != ENOENT) list.add(kBelow, Access::shared);
   }
-  // Which names a directory holds decides what a listing tells, and whether the directory can be removed or replaced.
+  // Looks at the names that `directory` holds. They decide what a listing returns, and whether the directory can be removed or
+  // replaced.
   void look_into(ObjectId directory, bool removes) {
     if (directory) list.add(object_key(directory, kNames), removes ? Access::exclusive : Access::shared);
   }
@@ -208,7 +213,7 @@ void Collector::collect() {
       break;
     case OpKind::readdir:
     case OpKind::readdirplus:
-      // A cursor continues where the previous call of the same open instance ended.
+      // A listing continues where the previous call of the same open instance ended.
       if (op.handle)
         list.add(handle_key(op.handle), Access::exclusive, true, true);
       else
@@ -272,7 +277,7 @@ void Collector::collect() {
 void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, ObjectSet& nameless, AccessList& list) {
   list.count = 0;
   list.lock = {};
-  // What the kernel issues on its own belongs to the open instance, not to what the thread was doing.
+  // Operations that the kernel issued by itself belong to the open instance, not to the stream of the thread.
   if (!op.has(kOpKernel)) list.add(stream_key(op.thread), Access::exclusive, false);
   Collector{op, known, locked, nameless, list}.collect();
 }

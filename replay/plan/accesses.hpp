@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation touches, and how: the resources that order one operation after another.
+// Defines the resources that an operation touches, and how. Resources order one operation after another.
 //
-// Facets of an object: its existence (taught, used, removed; whoever may use it, and its other attributes, belong to that), its
-// data and size, its extended attributes, and, of a directory, which names it holds. Beside these: names (parent, name), open
-// instances, streams, which directory lies below which, and the ranges of files that locks are about.
+// An object has up to four: its existence (creation, use, removal, permissions and other attributes); its data and size; its
+// extended attributes; for a directory, the names in it. Other resources are names (parent, name), open instances, streams, which
+// directory lies below which, and locked byte ranges of files.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,28 @@ struct Access {
   enum Mode : uint8_t {
     shared,     // commutes with shared
     exclusive,  // commutes with nothing
-    change,     // commutes with change, not with shared (names that come and go in a directory)
+    change,     // commutes with change, not with shared (names created or removed in a directory)
   };
   uint64_t key = 0;
   Mode mode = shared;
-  // The outcome depends on the order: of two operations, the later waits for the end of the earlier even if they overlapped in
-  // the capture. Where neither's does, overlapping operations are ordered by their starts only.
+  // True: an outcome depends on the order. If this holds for one of two conflicting operations, the later waits for the end of
+  // the earlier, even if they overlapped in the capture. Otherwise overlapping operations are ordered by their starts only.
   bool decided = true;
-  // Teaches the target an id (or, shared, uses one): holds in every order.
+  // True: the operation teaches the target an id (exclusive) or uses one (shared). Such an access counts under every Order.
   bool identity = false;
 };
 
-// Of the locks on a file's bytes from `start` to `end`, both inclusive: shared looks at them, exclusive changes them.
+// Access to the locks on the bytes `start` to `end` of a file, both inclusive. Shared: it looks at locks; exclusive: it changes
+// them.
 struct LockAccess {
-  ObjectId object = kNoObject;  // none: there is no such access
+  ObjectId object = kNoObject;  // kNoObject: there is no such access
   uint64_t start = 0, end = UINT64_MAX;
   Access::Mode mode = Access::exclusive;
 
   bool same_range(const LockAccess& other) const { return start == other.start && end == other.end; }
   bool within(const LockAccess& other) const { return other.start <= start && end <= other.end; }
   bool overlaps(const LockAccess& other) const { return start <= other.end && other.start <= end; }
-  uint64_t key() const;  // of exactly that range
+  uint64_t key() const;  // key of exactly this range
 };
 
 struct AccessList {
@@ -55,12 +56,12 @@ struct AccessList {
   const Access* end() const { return items + count; }
 };
 
-// Keys are spread by a hash that keeps the facets of one object side by side.
+// Returns the key of a thread's stream. Keys are hashed so that the facets of one object are neighbours.
 uint64_t stream_key(ThreadId thread);
 
-// Fills `list`. `known` holds the objects that the target knows or was asked to learn, and is extended. `locked`: objects that
-// locks were seen on, extended likewise; flush and release drop locks of these. `nameless`: objects that were made without a name
-// or lost one, extended likewise; a release may be the end of these.
+// Replaces `list` by the accesses of `op`, and adds objects to the three sets. `known`: objects that the target knows or was
+// asked to learn. `locked`: objects with locks seen on them; flush and release drop their locks. `nameless`: objects that were
+// made without a name or lost one; a release may remove them.
 void collect_accesses(const Op& op, ObjectSet& known, ObjectSet& locked, ObjectSet& nameless, AccessList& list);
 
 }  // namespace fsr

@@ -7,7 +7,7 @@ namespace fsr {
 
 CloneSource::CloneSource(OpSource& source, CloneNumbers clones) : source_(source), clones_(clones) {}
 
-// Clone ids start at N + 0 for id 1, so with N > 1 none of them is kRootObject.
+// The ids of clones start at N (id 1, clone 0), so with N > 1 none of them is kRootObject.
 ObjectId CloneSource::object_of(ObjectId id, unsigned clone, unsigned clones) {
   return id == kNoObject ? kNoObject : id * clones + clone;
 }
@@ -15,7 +15,7 @@ ObjectId CloneSource::object_of(ObjectId id, unsigned clone, unsigned clones) {
 bool CloneSource::next(OpBatch& batch) {
   batch.clear();
   if (!source_.next(input_)) return false;
-  std::swap(batch.arena, input_.arena);  // what the operations point to
+  std::swap(batch.arena, input_.arena);  // the operations point into the arena
   batch.ops.reserve(input_.ops.size() * clones_.count());
   const unsigned all = clones_.all;
   for (const Op& op : input_.ops)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation N times, each clone with its own threads, objects, handles and tree: directory "clone-<n>" (from 0) of the
-// target's root stands for the captured directory. The image makes these directories (ImageOptions::clones).
+// Source that returns every operation once for each clone. A clone has its own threads, objects, open instances and tree. Its
+// directory "clone-<n>" (n from 0) in the target's root stands for the captured directory. The image makes these directories
+// (ImageOptions::clones).
 //
-// Ids of clone n: id * N + n, so they stay dense and apart; the target's own root is kRootObject, which no clone's id equals.
+// With N clones, an id of clone n is id * N + n. So ids stay dense and differ between clones. The target's own root is
+// kRootObject, which is no id of a clone.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 
 namespace fsr {
 
-// "7" or "7:8"; false: neither.
+// Parses "7" or "7:8". False: `text` is neither.
 static bool parse_pair(std::string_view text, uint32_t* uid, int64_t* gid) {
   const char* end = text.data() + text.size();
   auto [after, error] = std::from_chars(text.data(), end, *uid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a replay acts as: the recorded users, or others in their place.
+// Maps recorded users to the users as which a replay acts.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace fsr {
 
 class CredentialMap {
  public:
-  // As recorded, everyone as himself.
+  // Maps every user to itself.
   CredentialMap() = default;
-  // Lines "uid[:gid] newuid[:newgid]", '#' starts a comment. Without a gid the line holds for every group of that user; without
-  // a new gid the recorded one stays. Whoever is not named acts as recorded. Throws std::runtime_error "FILE:LINE: ...".
+  // Reads lines "uid[:gid] newuid[:newgid]"; '#' starts a comment. Without a gid the line holds for every group of that user;
+  // without a new gid the recorded one stays. Users without a line stay as recorded. Throws std::runtime_error "FILE:LINE: ...".
   static CredentialMap from_file(const std::string& path);
   static CredentialMap parse(const std::string& text, const std::string& name);
 
@@ -24,7 +24,7 @@ class CredentialMap {
  private:
   struct Entry {
     uint32_t uid = 0;
-    int64_t gid = -1;  // < 0: keep
+    int64_t gid = -1;  // negative: the recorded gid stays
   };
   std::unordered_map<uint64_t, Entry> exact_;  // uid << 32 | gid
   std::unordered_map<uint32_t, Entry> users_;

@@ -7,11 +7,11 @@
 
 namespace fsr {
 
-constexpr size_t kFirstTable = 1 << 13;  // stays in a core's cache
-constexpr size_t kLockRanges = 64;       // of one file that are told apart; what is locked beyond counts as all of it
-constexpr uint32_t kLookBack = 8;        // how many entries are searched for an earlier one of the same stream
+constexpr size_t kFirstTable = 1 << 13;  // entries; the table then fits into a core's cache
+constexpr size_t kLockRanges = 64;       // ranges of one file that are distinguished; further ones count as the whole file
+constexpr uint32_t kLookBack = 8;        // entries of a list that are searched for an earlier operation of the same stream
 
-// The facets of an object share a neighbourhood of the table, hence of the cache.
+// Returns where to look first for `key`. The facets of an object are neighbours in the table, which helps the cache.
 static size_t place_of(uint64_t key, size_t mask) {
   uint64_t h = (key >> 3) * 0x9e3779b97f4a7c15ull;
   return size_t((h ^ h >> 32) + (key & 7)) & mask;
@@ -62,7 +62,7 @@ void Dependencies::drop_finished(List& list) {
   if (!list.size) free_list(list);
 }
 
-// Forgets what nothing unfinished refers to; grows the table only if that was not enough.
+// Removes resources without unfinished operations. Doubles the table if more than a quarter of it remains in use.
 void Dependencies::sweep() {
   kept_.clear();
   for (Resource& r : table_) {
@@ -96,7 +96,8 @@ bool Dependencies::remembered(uint64_t key) const {
   return table_[i].key == key;
 }
 
-// With `drop`, those whose end is waited for leave the list: whoever comes later waits for the newcomer in their place.
+// Adds waits for the operations of `list`, which conflict with the one that is entering. `drop`: it also removes those whose end
+// is waited for. Later operations wait for the one that is entering instead.
 void Dependencies::wait_for(List& list, const Access& access, bool drop, std::vector<Wait>& waits) {
   Ref* items = list.items();
   const Slot& self = slots_[self_];
@@ -104,7 +105,7 @@ void Dependencies::wait_for(List& list, const Access& access, bool drop, std::ve
   for (uint32_t i = 0; i < list.size; ++i) {
     Ref ref = items[i];
     if (!live(ref)) continue;
-    if (ref.slot == self_) {  // it touches the same thing twice
+    if (ref.slot == self_) {  // the operation touches this resource twice
       items[kept++] = ref;
       continue;
     }
@@ -131,8 +132,8 @@ void Dependencies::append(List& list, bool decided) {
   const Slot& self = slots_[self_];
   const Ref ref{self_, decided, self.generation};
   Ref* items = list.items();
-  // An earlier operation of the same stream has ended before this one is issued, so this one can stand for it, unless an
-  // operation that started between the two is still to come.
+  // Replace an earlier operation of the same stream: it ends before this one is issued, so a wait for this one implies it. This
+  // does not hold if an operation that started between the two is still to come.
   if (self.stream && !identities_only_) {
     uint32_t from = list.size > kLookBack ? list.size - kLookBack : 0;
     for (uint32_t i = from; i < list.size; ++i) {
@@ -171,7 +172,7 @@ void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, bool s
   self.start = op.start;
   self.end = op.has(kOpUnfinished) ? INT64_MAX : op.end();
   self.stream = !op.has(kOpKernel);
-  self.waiter = entered_;  // never waits for itself
+  self.waiter = entered_;  // so that it never waits for itself
   collect_accesses(op, known_, locked_, nameless_, accesses_);
   for (const Access& access : accesses_) {
     if (identities_only_ && !access.identity) continue;
@@ -201,7 +202,7 @@ void Dependencies::enter(const Op& op, uint32_t slot, int64_t held_since, bool s
   enter_lock(accesses_.lock, waits);
 }
 
-// Found under its own range, and conflicting with what is found under any that overlaps it.
+// Adds the access under its own range, and waits for conflicting ones under every range that overlaps it.
 void Dependencies::enter_lock(const LockAccess& access, std::vector<Wait>& waits) {
   LockAccess own = access;
   if (auto file = lock_ranges_.find(own.object); file != lock_ranges_.end()) {
@@ -209,10 +210,10 @@ void Dependencies::enter_lock(const LockAccess& access, std::vector<Wait>& waits
     if (file->second.size() >= kLockRanges && std::ranges::none_of(file->second, known)) own.start = 0, own.end = UINT64_MAX;
     met_.clear();
     std::ranges::copy_if(file->second, std::back_inserter(met_), [&](const LockAccess& range) { return range.overlaps(own); });
-    for (const LockAccess& range : met_) {  // a copy: find() may forget some
+    for (const LockAccess& range : met_) {  // a copy, because find() may remove ranges
       Resource& resource = find(range.key());
       const Access how{.key = range.key(), .mode = own.mode};
-      // It can stand for others where whoever meets those meets it as well.
+      // This operation replaces those of `range` only if every later access that overlaps `range` overlaps `own` as well.
       const bool stands = own.mode == Access::exclusive && range.within(own);
       wait_for(resource.changing, how, stands, waits);
       if (own.mode == Access::exclusive) wait_for(resource.sharing, how, stands, waits);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which unfinished operations an operation must wait for, found online as operations enter the window in order of effect.
+// Finds the operations that an operation must wait for, while operations enter the window one by one in order of effect.
 //
-// For each resource (accesses.hpp) the unfinished operations that touched it are kept in two lists: those that share it and those
-// that changed it. A pair that conflicts gives a wait for the earlier one's end if the capture shows that it had ended when the
-// later one started, or if their order decides an outcome; else a wait for its start if it had started first; else none.
-// A change that waited for others' ends stands for them afterwards, and what ended earlier in the operation's own stream is
-// covered by its wait for that stream. This is exact: a wait that is left out follows from others.
+// For each resource (accesses.hpp) two lists hold the unfinished operations that touched it: those that shared it and those that
+// changed it. An operation B that enters may conflict with an operation A of these lists. B waits for A's end if A had ended
+// before B started in the capture. B also waits for A's end if their order decides an outcome and the capture has A's end.
+// Otherwise B waits for A's start if A started first, and does not wait if it did not.
 //
-// A range of bytes that was locked is a resource of its own as long as it is remembered, and conflicts with those that overlap
-// it.
+// Two kinds of waits are left out, because other waits imply them. If a change has waited for the ends of some operations, later
+// operations wait for that change instead. If A ended before B in B's own stream, B's wait for its stream covers A.
 //
-// Operations are named by slots of the window. Memory follows the window, not the length: a resource whose operations have all
-// finished is forgotten at the next sweep. One thread at a time.
+// Each byte range that was locked is a resource, too, as long as it is remembered. It conflicts with the ranges that it overlaps.
+//
+// An operation is identified by its slot in the window. Memory depends on the size of the window, not on the length of the trace:
+// sweep() forgets resources whose operations have all finished. Use from one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,33 +28,33 @@ namespace fsr {
 
 struct Wait {
   uint32_t slot = 0;
-  bool for_end = true;  // false: only for its start
+  bool for_end = true;  // false: wait only until the operation in `slot` has started
 };
 
 class Dependencies {
  public:
-  // `slots`: size of the window. `identities_only`: only what teaches ids comes before what uses them (Order::time).
-  // `known`: objects that the target knows already; extended. Must outlive this.
+  // `slots`: size of the window. `identities_only`: an operation waits only for those that teach the ids it uses (Order::time).
+  // `known`: objects that the target knows already. enter() adds to it. It must outlive this object.
   Dependencies(uint32_t slots, bool identities_only, ObjectSet& known);
   ~Dependencies();
 
-  // `op` takes `slot`, which is free. Fills `waits`, each slot at most once. `held_since`: latest start of the
-  // operations that are still held back by the order of effect, INT64_MIN when there are none. `stream_held`: some of these may
-  // be of op's own thread.
+  // Puts `op` into `slot`, which must be free. Replaces `waits` by the waits of `op`, each slot at most once. `held_since`:
+  // latest start of the operations that the Linearizer holds back. INT64_MIN: there are none. `stream_held`: one of them may
+  // belong to op's own thread.
   void enter(const Op& op, uint32_t slot, int64_t held_since, bool stream_held, std::vector<Wait>& waits);
-  void finished(uint32_t slot);  // the slot is free again
+  void finished(uint32_t slot);  // frees the slot
 
-  uint64_t free_pairs() const { return free_pairs_; }  // conflicting pairs that overlapped and that no outcome orders
-  size_t resources() const { return used_; }           // remembered now
+  uint64_t free_pairs() const { return free_pairs_; }  // conflicting pairs without a wait for the end
+  size_t resources() const { return used_; }           // number of resources in the table
   size_t memory() const;                               // bytes
 
  private:
   struct Ref {
     uint32_t slot : 31;
-    uint32_t decided : 1;  // as Access::decided
+    uint32_t decided : 1;  // Access::decided of the operation
     uint32_t generation;
   };
-  // Unfinished operations, two of them in place.
+  // List of unfinished operations. Up to two are stored without an allocation.
   struct List {
     uint32_t size = 0, capacity = kInline;
     static constexpr uint32_t kInline = 2;
@@ -65,16 +66,16 @@ class Dependencies {
     Ref* items() { return capacity > kInline ? heap : own; }
   };
   struct alignas(64) Resource {
-    uint64_t key = 0;  // 0: empty place of the table
+    uint64_t key = 0;  // 0: this entry of the table is empty
     List sharing, changing;
   };
   struct Slot {
     uint32_t generation = 0;
     ThreadId thread = 0;
     int64_t start = 0, end = 0;
-    bool stream = false;  // belongs to its thread's stream
-    uint64_t waiter = 0;  // the latest operation that found it, and which of its waits that is
-    uint32_t wait_index = 0;
+    bool stream = false;      // belongs to its thread's stream; false: the kernel issued it
+    uint64_t waiter = 0;      // number (`entered_`) of the latest operation that waits for this one
+    uint32_t wait_index = 0;  // index of this wait in the `waits` of that operation
   };
 
   void enter_lock(const LockAccess& access, std::vector<Wait>& waits);
@@ -88,18 +89,18 @@ class Dependencies {
   static void free_list(List& list);
 
   std::vector<Slot> slots_;
-  std::vector<Resource> table_, kept_;  // kept_: for sweep() alone
+  std::vector<Resource> table_, kept_;  // kept_: used by sweep() only
   size_t used_ = 0;
   bool identities_only_;
   ObjectSet& known_;
   ObjectSet locked_;
-  ObjectSet nameless_;                                                 // that were made without a name or lost one
-  std::unordered_map<ObjectId, std::vector<LockAccess>> lock_ranges_;  // that are resources
-  std::vector<LockAccess> met_;                                        // for enter_lock() alone
+  ObjectSet nameless_;                                                 // objects that were made without a name or lost one
+  std::unordered_map<ObjectId, std::vector<LockAccess>> lock_ranges_;  // the ranges of each file that are resources
+  std::vector<LockAccess> met_;                                        // used by enter_lock() only
   AccessList accesses_;
   uint32_t self_ = 0;
-  int64_t held_since_ = 0;       // latest start of what is held and may touch the resource at hand
-  bool follows_stream_ = false;  // of the operation entering: its wait for its own stream is in place
+  int64_t held_since_ = 0;       // latest start of the held operations that may touch the current resource
+  bool follows_stream_ = false;  // true: the operation that is entering waits for its own stream already
   uint64_t entered_ = 0;
   uint64_t free_pairs_ = 0;
 };

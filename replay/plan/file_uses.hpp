@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a run reads and writes, and how far: for targets that must give each its place beforehand.
+// Collects which files a run reads and writes, and up to which byte. Some targets must assign a position to each file beforehand.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace fsr {
 
 class FileUses {
  public:
-  // Adds what the operations that start from `from` until `to` do.
+  // Adds the reads and writes that start from `from` until before `to`.
   void add(OpSource& source, int64_t from = INT64_MIN, int64_t to = INT64_MAX);
   const std::vector<FileUse>& in_order_of_use() const { return uses_; }
 

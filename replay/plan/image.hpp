@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The initial image: what the operations of a range show to have existed before its start, and the operations that make it.
+// The initial image: files and directories that existed before a range of operations, as these operations show, and the
+// operations that make them.
 //
-// analyze() is one streaming pass; memory follows the number of objects of the image. The image is built by run()ning its
-// sources with Timing::asap on the target, before the clock of the replay starts.
+// analyze() is one streaming pass. Its memory depends on the number of objects of the image. The image is built on the target by
+// run() of its sources with Timing::asap, before the clock of the replay starts.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ class LiveState;
 class SplitSurvey;
 struct ImageTree;
 
-// The clones that a process has: all, or every step-th of them where several processes share them.
+// Numbers of the clones that a process has: all, or every step-th from `first` on if several processes share them.
 struct CloneNumbers {
   unsigned all = 1, first = 0, step = 1;
   unsigned count() const { return (all - first + step - 1) / step; }
@@ -31,22 +32,22 @@ struct ImageOptions {
   int64_t to = INT64_MAX;
   CloneNumbers clones;
   bool privileged = false;   // keep device nodes, set-id bits, trusted and security xattrs
-  bool owners = false;       // set the recorded owner and group (needs privilege on the target)
+  bool owners = false;       // set the recorded owner and group (needs privileges on the target)
   bool content = true;       // keep captured content of files that are read before they are written
-  size_t memory = SIZE_MAX;  // bytes that analyze() may take, about; std::length_error when that isn't enough
+  size_t memory = SIZE_MAX;  // approximate limit in bytes for analyze(), which throws std::length_error beyond it
 };
 
 struct ImageSummary {
-  uint64_t directories = 0, files = 0, symlinks = 0, hard_links = 0, special = 0;  // to be made, this process's clones included
+  uint64_t directories = 0, files = 0, symlinks = 0, hard_links = 0, special = 0;  // to be made, with this process's clones
   uint64_t bytes = 0;                                                              // of file data to be written
   uint64_t apparent = 0;                                                           // sum of file sizes (holes included)
-  uint64_t open_files = 0;                                                         // opened before the start
-  uint64_t refused_names = 0;                                                      // not a valid component
-  uint64_t refused_special = 0;                                                    // device nodes, without privilege
-  uint64_t stripped_bits = 0;                                                      // set-id bits, without privilege
+  uint64_t open_files = 0;                                                         // open instances from before the start
+  uint64_t refused_names = 0;                                                      // names that are not a valid component
+  uint64_t refused_special = 0;                                                    // device nodes, left out without privileges
+  uint64_t stripped_bits = 0;  // files whose set-id bits are left out, without privileges
   uint64_t refused_xattrs = 0;
-  uint64_t guessed_sizes = 0;          // never told: taken from the reads
-  uint64_t placed_objects = 0;         // used, but no name ever seen: given a name of their own
+  uint64_t guessed_sizes = 0;          // files whose size no operation returned, so that the reads give it
+  uint64_t placed_objects = 0;         // objects that are used but whose names were never seen; they get names of their own
   uint64_t operations = 0;             // of the range itself, without clones
   std::array<uint64_t, 64> by_kind{};  // of the range itself, index OpKind
   uint64_t max_in_flight = 0;          // recorded concurrency
@@ -62,19 +63,19 @@ class Image {
   Image(Image&&) noexcept;
   Image& operator=(Image&&) noexcept;
 
-  // Reads `source` (in start order) from options.from to options.to. `state` is what was known just before the first operation
-  // (TraceReader::load_state), empty for a whole trace. `progress` gets the recorded time reached, now and then; may be empty.
-  // `survey` looks at all of it as well; may be null.
+  // Reads `source` (in start order) from options.from to options.to. `state`: what was known just before the first operation
+  // (TraceReader::load_state); empty for a whole trace. `progress`: called now and then with the recorded time reached; may be
+  // empty. `survey`: receives all operations as well; may be null.
   static Image analyze(OpSource& source, LiveState state, const ImageOptions& options,
                        const std::function<void(int64_t position)>& progress = {}, SplitSurvey* survey = nullptr);
 
-  // An image that is known beforehand: `fill` gets a tree that holds the root alone, and adds objects, names (parents first) and
-  // opens.
+  // Makes an image that is known beforehand. `fill` receives a tree that holds the root only. It adds objects, names (parents
+  // first) and open instances.
   static Image of(const std::function<void(ImageTree&)>& fill);
 
   const ImageSummary& summary() const;
 
-  // For prepare() (engine/prepare.hpp), which is what callers want.
+  // For prepare() (engine/prepare.hpp), which most callers use instead.
   struct Impl;
   Impl& impl() { return *impl_; }
   const Impl& impl() const { return *impl_; }

@@ -65,7 +65,8 @@ void ImageBuilder::discovered(ObjectId parent, std::string_view name, ObjectId i
   object(parent, S_IFDIR);
   auto [it, news] = by_name_.try_emplace(name_hash(parent, name), uint32_t(tree_.names.size()));
   if (!news) {
-    // Known from a listing; now we learn which object it is. Anything else is a name that somebody remade unseen.
+    // The name may be known from a listing without its object, which this call identifies. If its object was known, the name was
+    // made anew without being captured, and the first object stays.
     ImageName& known = tree_.names[it->second];
     if (id && !tree_.objects[known.object].id) {
       auto [place, first] = by_id_.try_emplace(id, known.object);
@@ -110,7 +111,7 @@ void ImageBuilder::apply(const Op& op) {
   for (ObjectId id : {op.object, op.object2, op.parent, op.parent2}) tree_.next_object = std::max(tree_.next_object, id + 1);
   tree_.next_handle = std::max({tree_.next_handle, op.handle + 1, op.handle2 + 1});
   state_.apply(op);
-  // Each object and name has an entry of an index as well.
+  // bytes of the index entry that each object and name has as well
   constexpr size_t kIndexed = 48;
   if (state_.memory() + tree_.objects.size() * (sizeof(ImageObject) + kIndexed) +
           tree_.names.size() * (sizeof(ImageName) + kIndexed) + text_ >
@@ -122,7 +123,7 @@ void ImageBuilder::apply(const Op& op) {
   observe(op);
 }
 
-// An open instance that is used, but was never opened, was open at the start.
+// Adds an open instance that is used but was never opened: it was open at the start.
 void ImageBuilder::handles(const Op& op) {
   if (!op.handle) return;
   switch (op.kind) {
@@ -204,7 +205,7 @@ void ImageBuilder::observe(const Op& op) {
     o->size_changed = true;
     o->changed_to = UINT64_MAX;
   }
-  // What a change of attributes answers is the state after it, and of no use here.
+  // The attributes that setattr returns are those after the change, which say nothing about the initial image.
   if (op.attr && op.kind != OpKind::setattr) learn(*o, *op.attr);
   switch (op.kind) {
     case OpKind::read:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learns the initial image from operations in order of effect: what each shows to have existed before the first of them.
+// Finds the initial image from operations in order of effect: what each of them shows to have existed before the first one.
 #pragma once
 
 #include <unordered_map>
@@ -13,7 +13,7 @@ class ImageBuilder {
  public:
   ImageBuilder(ImageTree& tree, LiveState state);
   void apply(const Op& op);
-  void finish();  // orders the names and sums up
+  void finish();  // orders the names and counts them
 
  private:
   ImageObject* find(ObjectId id);

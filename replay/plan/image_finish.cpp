@@ -19,11 +19,11 @@ void ImageBuilder::finish() {
     bool listed_only = !o.id;
     if (listed_only) o.id = tree_.next_object++;
     if (!(o.attr.valid & kAttrSize) && o.type == S_IFREG && !o.size_changed && o.read_end) ++tree_.summary.guessed_sizes;
-    // A listed name that turned out to be another name of an object known already leaves its place holder behind.
+    // A listing makes an object for each name. If the name turned out to belong to a known object, the one made has no name left.
     o.refused = special_refused(o) || (listed_only && !o.names);
     if (!tree_.options.privileged && (o.attr.mode & (S_ISUID | S_ISGID))) {
       o.attr.mode &= ~unsigned(S_ISUID | S_ISGID);
-      // On a directory, set-group-id only passes the group on.
+      // On a directory, set-group-id only means that new files inherit the group.
       if (!o.directory()) ++tree_.summary.stripped_bits;
     }
     std::erase_if(o.xattrs, [this](const ImageXattr& x) {
@@ -41,7 +41,7 @@ void ImageBuilder::finish() {
   state_ = LiveState();
 }
 
-// Objects that are used, but whose names were never seen.
+// Gives a name to objects that are used but whose names were never seen.
 void ImageBuilder::place_nameless() {
   for (uint32_t i = 1; i < tree_.objects.size(); ++i) {
     ImageObject& o = tree_.objects[i];
@@ -52,7 +52,8 @@ void ImageBuilder::place_nameless() {
   }
 }
 
-// Breadth first from the root. What hangs below no directory of ours (a circle in a hostile trace) is left out.
+// Orders the names breadth-first from the root. Leaves out those that can't be reached from there (a circle in a malicious
+// trace).
 void ImageBuilder::order_names() {
   std::vector<uint32_t> sorted(tree_.names.size());
   for (uint32_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
@@ -89,7 +90,7 @@ void ImageBuilder::order_names() {
   tree_.names = std::move(ordered);
 }
 
-// Returns `sum` + `bytes` * `clones`, at most 2^64-1: a trace may tell of files whose sizes no 64 bits hold together.
+// Returns `sum` + `bytes` * `clones`, at most 2^64-1, because the sizes that a trace names may add up to more.
 static uint64_t add_bytes(uint64_t sum, uint64_t bytes, uint64_t clones) {
   uint64_t product, total;
   if (__builtin_mul_overflow(bytes, clones, &product) || __builtin_add_overflow(sum, product, &total)) return UINT64_MAX;

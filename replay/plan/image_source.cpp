@@ -13,9 +13,9 @@
 namespace fsr {
 
 constexpr uint64_t kWrite = 1 << 20;     // bytes of one write
-constexpr size_t kBatchOps = 1024;       // of one batch, about
-constexpr size_t kBatchBytes = 8 << 20;  // captured content in one batch, about
-constexpr ThreadId kStreams = 64;        // files made at the same time
+constexpr size_t kBatchOps = 1024;       // operations of one batch, about
+constexpr size_t kBatchBytes = 8 << 20;  // bytes of captured content in one batch, about
+constexpr ThreadId kStreams = 64;        // files that are made at the same time
 
 static uint32_t permissions(const ImageObject& o) {
   if (o.attr.valid & kAttrMode) return o.attr.mode & 07777;
@@ -58,7 +58,7 @@ Op& ImageContents::add(OpBatch& batch, OpKind kind) {
   return op;
 }
 
-// Every clone has the marker's id apart from all recorded ones.
+// Makes the marker file, whose id differs from every recorded id of every clone.
 void ImageContents::make_marker(OpBatch& batch) {
   ObjectId object = tree_.spare_object(0);
   HandleId handle = tree_.spare_handle(0);
@@ -199,11 +199,11 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
       break;
     case OpKind::mkdir:
       op.op_flags = 0;
-      op.mode |= 0700;  // so that it can be filled
+      op.mode |= 0700;  // so that files can be made in it
       break;
     case OpKind::symlink:
       op.op_flags = 0;
-      // A link that nobody read: one of the right length that leads nowhere.
+      // If the link was never read, its target gets the right length and leads nowhere.
       op.data = o.target.empty() ? batch.arena.copy(std::string(std::clamp<uint64_t>(o.size(), 1, 1024), '_')) : o.target;
       break;
     default:
@@ -214,7 +214,7 @@ void ImageContents::make(OpBatch& batch, const ImageName& name, const ImageObjec
 
 void ImageContents::fill(OpBatch& batch, const ImageObject& o) {
   uint64_t length = o.data_length();
-  // Nothing to make up where all of it was captured.
+  // If all of the content was captured, there is nothing to make up.
   if (position_ >= length || (position_ == 0 && !o.extents.empty() && o.settled.covers(0, length))) {
     step_ = Step::extents;
     position_ = 0;
@@ -279,7 +279,8 @@ bool ImageLookups::next(OpBatch& batch) {
   return !batch.ops.empty();
 }
 
-// Directories last, since a mode may forbid to fill them. The root itself only where owners matter.
+// Sets the modes of directories last, because a mode may forbid to make files in them. The root itself is set only if owners
+// matter or if there are clones.
 bool ImageSeal::next(OpBatch& batch) {
   batch.clear();
   for (; clone_ < tree_.options.clones.all && batch.ops.size() < kBatchOps; at_ = 0, clone_ += tree_.options.clones.step) {
@@ -331,7 +332,7 @@ bool ImageOpens::next(OpBatch& batch) {
     op.length = lock.length;
     op.mode = lock.mode;
   }
-  // What had lost its name by then, and is only open.
+  // Unlink files that had lost their names before the start and are only open.
   for (const ImageName& name : tree_.names) {
     const ImageObject& o = tree_.objects[name.object];
     if (!name.placed || !o.opened || o.directory() || !opened.contains(o.id)) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that make an initial image, to be run as fast as possible, one source after the other:
-// contents (names, data, links, xattrs), then seal (what would have hindered that: modes of directories), then opens. Where
-// several processes use one tree, those that did not make it look its names up before it is sealed.
+// Sources of the operations that make an initial image. They run as fast as possible, one after the other: ImageContents (names,
+// data, links, xattrs), ImageSeal (modes of directories, which would have hindered ImageContents), ImageOpens. If several
+// processes use one tree, those that did not make it look up its names before it is sealed (ImageLookups).
 #pragma once
 
 #include <functional>
@@ -13,16 +13,17 @@
 
 namespace fsr {
 
-// What of the image the target holds already: clone by clone, by index into ImageTree::names; behind all of them the clones' own
-// directories.
+// True for each name that the target holds already: clone by clone, by index into ImageTree::names. The directories of the clones
+// themselves follow at the end.
 using PresentNames = std::vector<bool>;
 
 class ImageContents final : public OpSource {
  public:
-  // Leaves out what is `present` (empty: nothing is). `marker`: content of the marker file, which is made first; empty: none.
+  // Leaves out names that are `present`; empty: none is. `marker`: content of the marker file, which is made first; empty: there
+  // is no marker.
   ImageContents(const ImageTree& tree, const PresentNames& present, std::string marker);
   bool next(OpBatch& batch) override;
-  static uint64_t operations(const ImageTree& tree);  // with nothing present
+  static uint64_t operations(const ImageTree& tree);  // number of operations if nothing is present
 
  private:
   enum class Step : uint8_t { make, size, fill, extents, xattrs, attributes, close };
@@ -43,7 +44,7 @@ class ImageContents final : public OpSource {
   std::string marker_;
   bool begun_ = false;
   unsigned clone_;
-  size_t at_ = 0;  // name
+  size_t at_ = 0;  // index of the name
   Step step_ = Step::make;
   uint64_t position_ = 0;  // within the step
   uint64_t seq_ = 0;
@@ -75,7 +76,7 @@ class ImageSeal final : public OpSource {
 
 class ImageOpens final : public OpSource {
  public:
-  // `opens`: whether a handle is opened here, and what has no name removed; empty: all.
+  // `opens`: whether this process opens a handle; it then also unlinks the files without a name among those. Empty: it opens all.
   ImageOpens(const ImageTree& tree, const std::function<bool(HandleId)>& opens)
       : tree_(tree), opens_(opens), clone_(tree.options.clones.first) {}
   bool next(OpBatch& batch) override;

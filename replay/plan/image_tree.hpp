@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The initial image as data: objects, their names in an order in which parents come first, what was open and locked.
-// Filled by ImageBuilder, read by the sources that make it and by reuse. Not thread-safe while it is filled.
+// The initial image as data: objects, their names (parents first), open instances and locks. ImageBuilder fills it; the sources
+// that make the image read it, and so does reuse. Not thread-safe while it is filled.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@
 
 namespace fsr {
 
-// Captured content of what existed before, kept in an unlinked temporary file: it may be larger than memory.
+// Captured content of files that existed before, in an unlinked temporary file, because it may be larger than memory.
 class Spill {
  public:
   ~Spill();
-  uint64_t append(std::string_view data);  // where; throws std::system_error
+  uint64_t append(std::string_view data);  // returns the offset in the temporary file; throws std::system_error
   void read(uint64_t at, char* to, size_t length) const;
 
  private:
@@ -31,43 +31,43 @@ class Spill {
 struct ImageXattr {
   std::string name, value;
   uint64_t size = 0;
-  bool present = false;  // false: an operation of the range set or removed it first
+  bool present = false;  // false: an operation of the range set or removed it before any read it
 };
 
 struct ImageExtent {
-  uint64_t offset = 0, length = 0;  // of the file
-  uint64_t spilled = 0;             // where it is in the spill
+  uint64_t offset = 0, length = 0;  // in the file
+  uint64_t spilled = 0;             // offset in the spill
 };
 
 struct ImageObject {
   ObjectId id = kNoObject;
-  uint32_t type = 0;  // S_IFMT bits, 0 = never told
-  Attr attr;          // the first known
+  uint32_t type = 0;  // S_IFMT bits; 0: not known
+  Attr attr;          // first value seen of each attribute
   std::string target;
-  bool size_changed = false;  // from now on, what is seen is not the initial size
+  bool size_changed = false;  // true: the range has changed the size, so later sizes are not the initial one
   uint64_t read_end = 0;
-  uint64_t changed_to = 0;  // how far changes have reached: what is read beyond was there before
+  uint64_t changed_to = 0;  // end of the changed part; data that is read beyond it existed at the start
   std::vector<ImageXattr> xattrs;
   IntervalSet settled;  // ranges whose initial content is known or no longer matters
   std::vector<ImageExtent> extents;
   uint32_t names = 0;
-  bool opened = false;  // at the start
+  bool opened = false;  // at the start of the range
   bool refused = false;
 
   bool directory() const;
-  uint64_t size() const;  // as far as known
-  // Bytes to be written: without the hole that the block count shows at the end. A file beyond kMostData becomes one
-  // hole.
+  uint64_t size() const;  // as far as known; 0: not known
+  // Returns the number of bytes to be written, without the hole that the block count shows at the end.
+  // Returns 0 for a file larger than kMostData, which becomes one hole.
   uint64_t data_length() const;
-  static constexpr uint64_t kMostData = uint64_t(1) << 44;  // bytes, the largest file of ext4; what is larger is sparse
+  static constexpr uint64_t kMostData = uint64_t(1) << 44;  // bytes, the largest file of ext4; only a sparse file is larger
 };
 
 struct ImageName {
   ObjectId parent = kNoObject;
   std::string name;
-  uint32_t object = 0;  // index
-  bool link = false;    // not the object's first name
-  bool placed = false;  // the name is made up
+  uint32_t object = 0;  // index into ImageTree::objects
+  bool link = false;    // true: not the first name of the object
+  bool placed = false;  // true: the name is made up
 };
 
 struct ImageTree {
@@ -78,14 +78,14 @@ struct ImageTree {
   std::vector<LiveOpen> opens;
   std::vector<LiveLock> locks;
   Spill spill;
-  ObjectId next_object = kRootObject + 1;  // above every id of the range
+  ObjectId next_object = kRootObject + 1;  // larger than every id of the range
   HandleId next_handle = 1;
 
-  void count();  // what is to be made, into `summary`
+  void count();  // counts into `summary` what is to be made
 
-  ObjectId object_id(ObjectId id, unsigned clone) const;  // on the target
+  ObjectId object_id(ObjectId id, unsigned clone) const;  // id on the target
   HandleId handle_id(HandleId id, unsigned clone) const;
-  ObjectId spare_object(unsigned index) const;  // belongs to no clone
+  ObjectId spare_object(unsigned index) const;  // an id of no clone
   HandleId spare_handle(uint64_t index) const;
 };
 

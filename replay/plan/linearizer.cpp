@@ -11,12 +11,13 @@
 
 namespace fsr {
 
-// Asks for a lock; giving one back never waits, whatever the call said.
+// True: `op` asks for a lock. Releasing a lock never waits, even if the call allowed it to wait.
 static bool takes_lock(const Op& op) {
   return (op.kind == OpKind::setlk && op.mode != F_UNLCK) || (op.kind == OpKind::flock && !(op.mode & LOCK_UN));
 }
 
-// Where locks on one file are found among what is held: no name is like it. A release gives up both kinds.
+// Returns the key of all locks on one file in changes_ and watchers_, which no name has. Both kinds of locks share it, because a
+// release releases both.
 uint64_t Linearizer::lock_key(const LockUse& lock) { return view_key(lock.table >> 1, "//"); }
 
 Linearizer::Linearizer(OpSource& source, int64_t from, int64_t to, bool by_start)
@@ -50,7 +51,7 @@ const Op* Linearizer::next() {
   }
 }
 
-// Something starts before its end.
+// True: the next operation starts before `op` ends, or there is none.
 bool Linearizer::overlaps(const Op& op) {
   if (op.has(kOpUnfinished)) return true;
   if (op.duration == 0) return false;
@@ -58,7 +59,8 @@ bool Linearizer::overlaps(const Op& op) {
   return !following || following->start < op.end();
 }
 
-// Successful changes take effect at their end, unless nothing starts before that; so may a lock that was waited for for ever.
+// True: `op` is held until its end. Successful changes take effect at their end, and so may a lock request that never returned.
+// They are not held if nothing else is and nothing starts before their end.
 bool Linearizer::must_hold(const Op& op) {
   const bool waits = op.has(kOpUnfinished) && op.has(kOpWait) && takes_lock(op);
   if (!waits && !changes_names(op) && !locks_.use(op).succeeded()) return false;
@@ -73,7 +75,7 @@ void Linearizer::hold(const Op& op) {
   Held& held = *free_.back();
   free_.pop_back();
   held.copy.assign(op, true);
-  // A lock that the capture never saw granted comes after everything that could have released it.
+  // A lock request that the capture never saw granted comes after all operations that could have released the lock.
   held.release = op.has(kOpUnfinished) ? INT64_MAX : op.end();
   held.rank = rank_++;
   held.lock = locks_.use(op);
@@ -115,7 +117,8 @@ const Op* Linearizer::emit(Held& held) {
   return complete(op);
 }
 
-// Not every capture tells what a refused operation had found under its names: what was left there last.
+// Adds the objects that a refused operation found under its names, which not every capture records: those that were left there
+// last.
 const Op* Linearizer::complete(const Op& op) {
   if (op.error != ENOTEMPTY && op.error != EACCES) return &op;
   completed_ = op;
@@ -128,7 +131,7 @@ const Op* Linearizer::complete(const Op& op) {
   return &completed_;
 }
 
-// Names and locks are now as the operation left them. What waited for that follows at once.
+// Updates names and locks to what the operation left. Held operations that need this state pass next.
 void Linearizer::passed(const Op& op, std::span<const NameView> views) {
   if (const LockUse lock = locks_.use(op); lock.changes()) {
     locks_.pass(lock);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns start order into order of effect, so that every dependency points backwards and a look-ahead of any size can't deadlock.
 //
-// An operation takes effect between its start and its end. Most may pass at their start. What changes names (a create that made
-// its file, mkdir, mknod, symlink, link, unlink, rmdir, rename), takes a lock or gives one up is held until its recorded end. An
-// operation that saw a name in another state than the names are in, or (where that is not known) than the changes that overlap it
-// found, is held too, and passes right after the change that brings that state about, whichever of the two started first; so is a
-// lock refused that nobody has. What is held passes at its end, and if names and locks are not then as its outcome says, after
-// such held changes as bring that about. Where no outcome decides, an overlapping pair stays in the order of these rules, and
-// dependencies leave it free.
+// An operation takes effect between its start and its end. Most operations pass at their start. A successful change is held until
+// its recorded end if it is of names (a create that made its file, mkdir, mknod, symlink, link, unlink, rmdir, rename, setxattr,
+// removexattr) or of locks.
 //
-// Memory: the held operations, at most as many as were under way at the same time in the capture, a cache of the states of names,
-// locks held (lock_states.hpp), and what is looked ahead (lookahead.hpp); bounded whatever the capture did. One thread at a time.
+// An operation is held as well if its outcome does not fit the present state of the names that it saw. If that state is not
+// known, the changes that overlap the operation show what it was. The operation passes right after the change that makes its
+// outcome fit, whichever of the two started first. The same applies to a refused lock request if there is no lock that explains
+// it.
+//
+// A held operation passes at its end. If its outcome does not fit then, held changes that make it fit pass first. If no outcome
+// decides, an overlapping pair stays in the order of these rules, and dependencies leave it free.
+//
+// Memory: the held operations, at most as many as were in flight at the same time in the capture; a cache of the states of names;
+// the locks held (lock_states.hpp); operations that are looked ahead (lookahead.hpp). It is bounded for any capture. Use from one
+// thread at a time.
 #pragma once
 
 #include <array>
@@ -30,28 +35,28 @@ namespace fsr {
 
 class Linearizer {
  public:
-  // With `by_start` nothing is held: operations come as the source has them. Leaves out what started before `from`, and ends at
-  // the first operation that started at or after `to`.
+  // `by_start`: nothing is held, and operations come in the order of the source. Leaves out operations that started before
+  // `from`. Ends at the first operation that started at or after `to`.
   Linearizer(OpSource& source, int64_t from, int64_t to, bool by_start = false);
   ~Linearizer();
 
-  // The next operation in order of effect, valid until the next call; null at the end.
+  // Returns the next operation in order of effect, valid until the next call. Null: the end.
   const Op* next();
-  // Latest start of what is held; INT64_MIN when nothing is.
+  // Returns the latest start of the held operations. INT64_MIN: none is held.
   int64_t held_since() const { return held_since_; }
-  // False: none of what is held belongs to that thread.
+  // False: no held operation belongs to that thread. True: one may.
   bool holds(ThreadId thread) const { return held_of_[thread % kThreads] != 0; }
 
  private:
   struct Held {
     OpCopy copy;
     int64_t release = 0;
-    uint64_t rank = 0;  // order of arrival, decides between equal release times
+    uint64_t rank = 0;  // order of arrival, for equal release times
     NameView views[kMaxViews];
     unsigned view_count = 0;
     LockUse lock;
     bool change = false;
-    bool asked = false;  // whether it may pass: ends circles
+    bool asked = false;  // due() is considering it already; ends circles
 
     std::span<const NameView> seen() const { return {views, view_count}; }
   };
@@ -71,7 +76,8 @@ class Linearizer {
   static uint64_t lock_key(const LockUse& lock);
   void passed(const Op& op, std::span<const NameView> views);
 
-  // What is to come counts as well as what is held, but for an operation that is at its end.
+  // True: names and locks are as the outcome of `op` says. `at_end`: `op` is at its end, so that only held changes can overlap
+  // it, and none to come.
   bool fits(const Op& op, std::span<const NameView> views, bool at_end);
   NameState state_for(const Op& op, const NameView& view, bool at_end);
   bool name_fits(const Op& op, const NameView& view, bool at_end);
@@ -87,8 +93,8 @@ class Linearizer {
   NameStates states_;
   LockStates locks_;
   std::set<Held*, Earlier> held_;
-  Index changes_;   // held ones, by each_key()
-  Index watchers_;  // held operations that are no changes, by what they look at
+  Index changes_;   // held changes, by each_key()
+  Index watchers_;  // held operations that are no changes, by the keys that they look at
   std::vector<std::unique_ptr<Held>> pool_;
   std::vector<Held*> free_;
   Held* emitted_ = nullptr;
@@ -96,7 +102,7 @@ class Linearizer {
   uint64_t rank_ = 0;
   int64_t held_since_ = INT64_MIN;
   static constexpr size_t kThreads = 256;
-  std::array<uint32_t, kThreads> held_of_{};  // how many are held, by thread modulo kThreads
+  std::array<uint32_t, kThreads> held_of_{};  // number of held operations, by thread modulo kThreads
 };
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether names and locks are as an operation's outcome says, and what brings that about.
+// Decides whether names and locks are as an operation's outcome says, and which held change makes them so.
 #include <algorithm>
 #include <cerrno>
 
@@ -9,7 +9,7 @@ namespace fsr {
 
 constexpr unsigned kMaxChain = 8;  // changes of one name that are considered together
 
-// In their order.
+// Returns the operations of `key` in the order in which they are released.
 std::vector<Linearizer::Held*> Linearizer::found(const Index& in, uint64_t key) {
   std::vector<Held*> out;
   auto [from, to] = in.equal_range(key);
@@ -25,7 +25,8 @@ bool Linearizer::fits(const Op& op, std::span<const NameView> views, bool at_end
   return !looks_into_directory(op) || directory_fits(op, at_end);
 }
 
-// Of changes of one name, in any order, the one that came first: none made what it found, and another one found what it left.
+// Returns the first of `changes` of one name, which are in any order. No other change made the state that it found, and another
+// one found the state that it left.
 static const NameView* first_of(std::span<const NameView> changes) {
   for (const NameView& change : changes) {
     bool made = false, continued = changes.size() == 1;
@@ -39,7 +40,7 @@ static const NameView* first_of(std::span<const NameView> changes) {
   return &changes.front();
 }
 
-// How the name is; where nobody knows, as the first of the changes found it that overlap the operation.
+// Returns the state of a name. If it is not known: the state that the first of those changes found that overlap the operation.
 NameState Linearizer::state_for(const Op& op, const NameView& view, bool at_end) {
   const uint64_t key = view_key(view);
   const NameState known = states_.find(key);
@@ -65,11 +66,11 @@ NameState Linearizer::state_for(const Op& op, const NameView& view, bool at_end)
   };
   if (!at_end && overlaps(op)) look_ahead(op.end());
   if (!count) return {};
-  // What those found may have been made by what starts later still.
+  // Operations that start later still may have made the states that these changes found.
   if (until > from) look_ahead(until);
   const NameView* first = first_of({changes, count});
   if (first->before.kind != NameState::unknown) return first->before;
-  // It may have been anything but what that change left.
+  // The state before that change is not known, but it is not what the change left.
   return {view.before.same_object(first->after) ? NameState::absent : NameState::unknown};
 }
 
@@ -77,8 +78,9 @@ bool Linearizer::name_fits(const Op& op, const NameView& view, bool at_end) {
   return view.before.kind == NameState::unknown || !view.before.contradicts(state_for(op, view, at_end));
 }
 
-// Whether the change is one that the outcome of an operation on a directory shows to have happened: a name made that it lists, or
-// any where it is found not to be empty; every change there where it could be removed.
+// True: the outcome of `op`, an operation on a directory, shows that `change` has happened. A successful removal shows every
+// change in the directory. A removal that found it not empty shows every name made there; a listing shows the names made that it
+// lists.
 static bool shown(const Op& op, const NameView& change) {
   if (change.parent != op.object || change.name.empty()) return false;
   if (op.kind == OpKind::rmdir && !op.error) return true;
@@ -89,7 +91,8 @@ static bool shown(const Op& op, std::span<const NameView> changes) {
   return std::any_of(changes.begin(), changes.end(), [&](const NameView& change) { return shown(op, change); });
 }
 
-// A removal does not wait here: it is a change, held to its end.
+// True: the changes in the directory are as the outcome of `op` shows. A successful removal is not held because of this, because
+// it is a change, which is held until its end.
 bool Linearizer::directory_fits(const Op& op, bool at_end) {
   const uint64_t key = directory_key(op.object);
   bool fitting = true;
@@ -99,7 +102,7 @@ bool Linearizer::directory_fits(const Op& op, bool at_end) {
   };
   if (!changes_.empty())
     for (Held* held : found(changes_, key)) look(held->seen());
-  // One name is enough to keep a directory from being empty: wake() sees that one was made.
+  // One name is enough to keep a directory from being empty. wake() notices when one is made.
   if (at_end) return fitting || op.error;
   if (fitting && overlaps(op))
     ahead_.coming(key, op.end(), [&](const Op& coming) {
@@ -110,7 +113,7 @@ bool Linearizer::directory_fits(const Op& op, bool at_end) {
   return fitting;
 }
 
-// `changes` have happened: what they were missing for passes next.
+// Lets held operations that lacked `changes`, which have happened, pass next.
 void Linearizer::wake(uint64_t key, std::span<const NameView> changes) {
   for (Held* held : found(watchers_, key)) {
     const Op& op = held->copy.op();
@@ -122,7 +125,7 @@ void Linearizer::wake(uint64_t key, std::span<const NameView> changes) {
   }
 }
 
-// What must pass for `held` to pass: itself, or a held change that comes before it.
+// Returns the operation that must pass so that `held` can pass: `held` itself, or a held change that comes before it.
 Linearizer::Held& Linearizer::due(Held& held) {
   if (changes_.empty() || held.release == INT64_MIN) return held;
   held.asked = true;
@@ -141,11 +144,11 @@ Linearizer::Held* Linearizer::bringing_lock(const LockUse& wanted) {
   return best;
 }
 
-// A held change whose effect shows in the outcome of `held` and has not happened.
+// Returns a held change that has not happened and whose effect the outcome of `held` shows. Null: there is none.
 Linearizer::Held* Linearizer::bringing(Held& held) {
   const Op& op = held.copy.op();
   for (const NameView& view : held.seen()) {
-    // A file moved to a name, over nothing that is known, most likely found nothing there.
+    // If the earlier state is not known, most likely nothing was there: the operation moved a file to this name.
     const NameState wanted = view.before.kind == NameState::unknown ? NameState{NameState::absent} : view.before;
     if (!wanted.contradicts(state_for(op, view, true))) continue;
     Held* best = nullptr;

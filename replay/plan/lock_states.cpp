@@ -14,7 +14,7 @@ static uint64_t table_of(const Op& op, bool flock) { return op.object << 1 | uin
 static LockUse::What outcome(const Op& op, bool gives_up) {
   if (op.has(kOpUnfinished)) return LockUse::none;
   if (!op.error) return gives_up ? LockUse::given_up : LockUse::granted;
-  // A wait that ended in vain met somebody else's lock as well.
+  // A wait that ended without the lock met a lock of another owner as well.
   const bool met = op.error == EAGAIN || op.error == EACCES || (op.has(kOpWait) && (op.error == EINTR || op.error == EDEADLK));
   return met && !gives_up ? LockUse::refused : LockUse::none;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which locks are held at a point of the order of effect, and how the outcome of a request for one agrees with that.
+// Tracks the locks that are held at a point of the order of effect. Checks whether the outcome of a lock request agrees with
+// them.
 //
-// Byte ranges belong to their owner and end with its flush, or with the release of the open instance that they were locked
-// through (locks of open file descriptions); a flock belongs to its open instance and ends with the release. The two kinds do not
-// meet, as on a local file system. Locks that were held before the source began are not known. Memory is bounded: what is held on
-// a file that has too many locks is forgotten. One thread at a time.
+// Locks on byte ranges belong to their owner. They end with the flush of the owner, or with the release of the open instance
+// through which they were taken (locks of open file descriptions). A flock belongs to its open instance and ends with the
+// release. The two kinds never conflict, as on a local file system. Locks from before the start of the source are not known.
+// Memory is bounded: if a file has too many locks, its locks are forgotten. Use from one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +16,21 @@
 
 namespace fsr {
 
-// What an operation means to locks.
+// Meaning of an operation for locks.
 struct LockUse {
   enum What : uint8_t {
     none,
-    refused,  // asked for in vain, because of somebody else's
-    lost,     // likewise, and what it had is gone: a flock that could not become another
+    refused,  // refused because of a lock of another owner
+    lost,     // refused likewise, and the owner's old lock is gone: a flock that could not be converted
     granted,
     given_up,  // by an unlock, a flush or a release
   } what = none;
   bool exclusive = false;
-  uint64_t table = 0;  // of which kind of locks, on which file
+  uint64_t table = 0;  // key of a file's locks of one kind
   uint64_t owner = 0;
   uint64_t start = 0, end = UINT64_MAX;  // both inclusive
-  HandleId handle = 0;                   // through which it is locked
-  bool closes = false;                   // all that was locked through `handle` is given up, in both kinds of tables
+  HandleId handle = 0;                   // open instance through which it is locked
+  bool closes = false;                   // true: all locks through `handle` are released, of both kinds
 
   bool succeeded() const { return what >= granted; }
   bool changes() const { return what >= lost; }
@@ -39,17 +40,17 @@ struct LockUse {
 
 class LockStates {
  public:
-  // None for what gives up nothing that is held.
+  // Returns what `op` means for locks. None: `op` does not ask for a lock, and releases none that is held.
   LockUse use(const Op& op) const {
     const bool asks = op.kind == OpKind::setlk || op.kind == OpKind::flock;
     const bool closes = (op.kind == OpKind::flush || op.kind == OpKind::release) && !tables_.empty();
     return (asks || closes) && op.object ? use_of(op) : LockUse{};
   }
-  // The outcome is what it would be now.
+  // True: the request would have the same outcome now.
   bool fits(const LockUse& use) const;
-  // `change` would help to make `wanted` fit, which it does not now.
+  // True: `change` would help to make `wanted` fit. `wanted` does not fit now.
   bool brings(const LockUse& change, const LockUse& wanted) const;
-  // It has taken effect. What is granted is so whatever others hold: the source knows.
+  // Applies `use`. A granted lock is taken whatever others hold, because the capture shows that it was granted.
   void pass(const LockUse& use);
 
  private:
@@ -57,10 +58,11 @@ class LockStates {
   bool holds_through(HandleId handle, uint64_t table) const;
   void change(uint64_t table, const LockUse& use);
 
-  static constexpr size_t kMostOfFile = 1024, kMost = 1 << 16;  // ranges; each use looks through those of its file
+  static constexpr size_t kMostOfFile = 1024,
+                          kMost = 1 << 16;  // ranges; limited because each use searches all ranges of its file
 
   std::unordered_map<uint64_t, LockTable> tables_;  // none of them empty
-  size_t held_ = 0;                                 // ranges of all
+  size_t held_ = 0;                                 // number of ranges in all tables
 };
 
 }  // namespace fsr

@@ -3,7 +3,7 @@
 
 namespace fsr {
 
-constexpr size_t kSpare = 4;  // batches kept for their memory
+constexpr size_t kSpare = 4;  // batches kept so that their memory is used again
 
 static size_t memory(const OpBatch& batch) { return batch.ops.capacity() * sizeof(Op) + batch.arena.memory(); }
 
@@ -60,7 +60,7 @@ bool Lookahead::load() {
   return false;
 }
 
-// Everything that starts before `until` is loaded and indexed afterwards, as far as the memory goes.
+// Loads and indexes the batches that have operations with a start before `until`, as far as the memory limit allows.
 void Lookahead::reach(int64_t until) {
   while ((batches_.empty() || batches_.back()->ops.back().start < until) && bytes_ < kAheadBytes && load()) {
   }
@@ -84,7 +84,7 @@ void Lookahead::index(const Op& op) {
   });
 }
 
-// The oldest that is indexed.
+// Removes `op` from the index, where it is the oldest change.
 void Lookahead::forget(const Op& op) {
   NameView views[kMaxViews];
   each_key({views, name_views(op, views)}, [&](uint64_t key) {

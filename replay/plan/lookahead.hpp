@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of a source one after the other, and what changes of names are to come after the one at hand.
+// Returns the operations of a source one after the other, and finds changes of names that come after the current operation.
 //
-// Looks ahead only when asked to, then as far as asked, but at most kAheadBytes: batches are kept as the source filled them, so
-// looking ahead copies nothing. Changes are indexed by their names from the first question on that a batch is needed for. One
-// thread at a time.
+// Looks ahead only on request, as far as requested, but at most kAheadBytes. Batches are kept as the source filled them, so
+// looking ahead copies nothing. The changes of a batch are indexed by their names when coming() needs the batch first. Use from
+// one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace fsr {
 
 class Lookahead {
  public:
-  // Leaves out what started before `from`, and ends at the first operation that started at or after `to`.
+  // Leaves out operations that started before `from`. Ends at the first operation that started at or after `to`.
   Lookahead(OpSource& source, int64_t from, int64_t to) : source_(source), from_(from), to_(to) {}
 
-  const Op* peek();   // the operation at hand, null at the end
-  const Op* after();  // the one after it, null at the end
-  // The next one comes to hand. The one before stays valid until the next peek().
+  const Op* peek();   // returns the current operation; null: the end
+  const Op* after();  // returns the operation after the current one; null: there is none
+  // Moves on to the next operation. The previous one stays valid until the next peek().
   void advance();
 
-  // Changes with a view of `key`, from the operation at hand on, that start before `until`, in order of their starts.
-  // Visit: bool(const Op&), false ends it.
+  // Visits the changes with a view of `key` that start before `until`, from the current operation on, in order of their starts.
+  // Visit: bool(const Op&); false: coming() ends.
   template <class Visit>
   void coming(uint64_t key, int64_t until, Visit visit) {
     reach(until);
@@ -39,7 +39,7 @@ class Lookahead {
   }
 
  private:
-  // What looking ahead may take beyond the batch at hand. Half a minute of a busy server in which one operation hangs.
+  // Limit for the batches after the current one, in bytes: half a minute of a busy server in which one operation hangs.
   static constexpr size_t kAheadBytes = 64 << 20;
 
   struct Change {
@@ -58,10 +58,10 @@ class Lookahead {
   OpSource& source_;
   int64_t from_, to_;
   bool ended_ = false;
-  std::deque<std::unique_ptr<OpBatch>> batches_;  // at hand and to come, none of them empty but the one at hand
+  std::deque<std::unique_ptr<OpBatch>> batches_;  // the current one and those after it; only the current one may be empty
   std::vector<std::unique_ptr<OpBatch>> spare_;
-  size_t at_ = 0;       // in the first batch
-  size_t indexed_ = 0;  // batches
+  size_t at_ = 0;       // index of the current operation in the first batch
+  size_t indexed_ = 0;  // number of indexed batches, from the first one on
   size_t bytes_ = 0;    // of all batches but the first
   std::unordered_map<uint64_t, Queue> index_;
   std::deque<Change> changes_;

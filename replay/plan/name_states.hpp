@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state in which names were left last, as far as remembered: a cache of fixed size, where a name may push out another one.
+// Remembers the state in which names were last left: a cache of fixed size, in which a name may replace another one.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class NameStates {
   void set(uint64_t key, NameState state) {
     if (state.kind == NameState::unknown) return;
     Entry& e = table_[place(key)];
-    // "There", without the word what, is no news.
+    // If the new state only says that the name is present, without its object, it adds nothing to an entry that agrees.
     if (e.key == key && !e.state.contradicts(state) && !state.object) return;
     e = {key, state};
   }
@@ -30,12 +30,12 @@ class NameStates {
   }
 
  private:
-  static constexpr size_t kSize = 1 << 14;  // 384 KiB: names that several look at within an operation's duration, and many more
+  static constexpr size_t kSize = 1 << 14;  // entries, 384 KiB: far more names than are used by overlapping operations
   struct Entry {
     uint64_t key = 0;
     NameState state;
   };
-  // The name's own entry, or the one of two that it would get.
+  // Returns the index of the name's entry. If it has none: of its two possible entries, the one that it would get.
   size_t place(uint64_t key) const {
     const size_t first = key & (kSize - 1), second = first ^ 1;
     const bool taken = table_[first].key != key && table_[first].key;

@@ -41,7 +41,7 @@ bool looks_into_directory(const Op& op) {
 namespace {
 
 constexpr NameState kAbsent{NameState::absent, kNoObject};
-constexpr ObjectId kAttributes = 1ull << 63;  // beside an object: where its extended attributes have their names
+constexpr ObjectId kAttributes = 1ull << 63;  // added to an object's id: the parent of the names of its extended attributes
 NameState present(ObjectId object) { return {NameState::present, object}; }
 
 struct Views {
@@ -55,7 +55,7 @@ struct Views {
   void saw(ObjectId parent, std::string_view name, NameState state) { add(parent, name, state, state); }
   bool gone() const { return op.error == ENOENT || op.error == ESTALE; }
 
-  // A name that was made, or an attempt at it, which fails where the name or no directory is.
+  // Adds a name that was made, or that could not be made because it exists or because its directory does not.
   void maker(ObjectId parent, std::string_view name) {
     if (!op.error) return add(parent, name, kAbsent, present(op.object));
     if (op.error == EEXIST || op.error == EISDIR) saw(parent, name, present(kNoObject));
@@ -74,8 +74,8 @@ struct Views {
       saw(op.parent, op.name, present(op.object));
     }
   }
-  // Of a place of the object's own, where no file can be. What is merely seen there is not remembered: programs ask for some
-  // attributes of every file.
+  // Adds an extended attribute, as a name in a parent that no file has. If it was only seen, its state is not remembered, because
+  // programs ask for some attributes of every file.
   void attribute() {
     if (!op.object) return;
     const ObjectId place = op.object | kAttributes;
@@ -94,7 +94,8 @@ struct Views {
   }
   void rename() {
     if (op.error) {
-      // Of two to be exchanged, either may be missing; else perhaps the directory, so that the name counts as missing only here.
+      // In an exchange, either name may be missing. In another rename, the old name or a directory may be missing, so the state
+      // afterwards stays unknown.
       if (op.error == ENOENT && !(op.flags & RENAME_EXCHANGE)) add(op.parent, op.name, kAbsent, {});
       if (op.error == EEXIST || op.error == ENOTEMPTY || op.error == EISDIR || op.error == ENOTDIR) {
         saw(op.parent, op.name, present(op.object));
@@ -107,7 +108,7 @@ struct Views {
       saw(op.parent, op.name, present(op.object));
       return saw(op.parent2, op.name2, present(op.object));
     }
-    // A whiteout is there afterwards, an object that the operation does not tell.
+    // A whiteout is present afterwards, whose object is not recorded.
     const NameState left = exchange ? present(op.object2) : op.flags & RENAME_WHITEOUT ? present(kNoObject) : kAbsent;
     add(op.parent, op.name, present(op.object), left);
     NameState target = op.object2 || exchange ? present(op.object2) : (op.flags & RENAME_NOREPLACE) ? kAbsent : NameState{};
@@ -156,7 +157,7 @@ unsigned name_views(const Op& op, NameView views[kMaxViews]) {
       }
       [[fallthrough]];
     default:
-      // Whatever else fails for want of the object came after its removal.
+      // Other operations that fail because their object is missing came after its removal.
       if (op.object && v.gone()) v.saw(op.object, {}, kAbsent);
   }
   return v.count;

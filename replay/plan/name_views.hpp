@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation changed or saw of names: how two operations that were under way at the same time must have taken effect.
+// Finds what an operation changed or saw of names, which shows the order of effect of two operations that overlapped.
 //
-// An object has a name of its own here, the empty one below itself: present while it exists. An extended attribute is a name as
-// well. Plain functions, free of threads.
+// Each object has a name of its own here, the empty name in itself, which is present while the object exists. An extended
+// attribute is a name as well. The functions have no state and are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace fsr {
 
 struct NameState {
   enum Kind : uint8_t { unknown, absent, present } kind = unknown;
-  ObjectId object = kNoObject;  // present: which, where known
+  ObjectId object = kNoObject;  // if present: the object, or kNoObject if it is not known
 
   bool contradicts(const NameState& other) const {
     if (kind == unknown || other.kind == unknown) return false;
@@ -30,28 +30,28 @@ struct NameState {
 // A change of a name that a successful operation made, or what an operation saw of it.
 struct NameView {
   ObjectId parent = kNoObject;
-  std::string_view name;  // of the operation
-  NameState before;       // what the outcome says of the name before the operation took effect
-  NameState after;        // and after it
+  std::string_view name;  // points into the operation
+  NameState before;       // state of the name before the operation took effect, as the outcome shows it
+  NameState after;        // state afterwards
 
   bool of(ObjectId object, std::string_view text) const { return parent == object && name == text; }
   bool makes() const { return before.kind != NameState::present && after.kind == NameState::present; }
 };
 
 constexpr unsigned kMaxViews = 4;
-// The names that an operation changed or saw; returns how many.
+// Stores the names that an operation changed or saw in `views`. Returns their number.
 unsigned name_views(const Op& op, NameView views[kMaxViews]);
-// A successful change of the name space, or of which extended attributes there are.
+// True: `op` has successfully changed names, or set or removed an extended attribute.
 bool changes_names(const Op& op);
-// Its outcome tells something of the names in its object: a listing, and what came of removing a directory.
+// True: the outcome of `op` shows names in its object: a listing, or an rmdir that succeeded or failed with ENOTEMPTY.
 bool looks_into_directory(const Op& op);
 
 uint64_t view_key(ObjectId parent, std::string_view name);
 inline uint64_t view_key(const NameView& view) { return view_key(view.parent, view.name); }
-// What all changes of names in one directory share.
+// Key that all changes of names in one directory share.
 inline uint64_t directory_key(ObjectId directory) { return view_key(directory, "/"); }
 
-// The keys under which a change is found: each of its names, and the directory of each.
+// Visits the keys under which a change is found: each of its names, and the directory of each name.
 template <class Visit>
 void each_key(std::span<const NameView> views, Visit visit) {
   for (const NameView& view : views) {

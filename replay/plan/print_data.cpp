@@ -7,7 +7,7 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kHead = 9;  // hash and level
+constexpr size_t kHead = 9;  // bytes of the hash and the level
 
 void fill(const BlockPrint& print, char* out, size_t bytes) {
   memset(out, 0, bytes);
@@ -53,9 +53,9 @@ BlockMatch compare_block(const BlockPrint& expected, std::string_view got) {
   memcpy(&told.hash, got.data(), 8);
   told.level = uint8_t(got[8]);
   if (told.level == 0 || told.level > 8 || !is_filled(told, got)) return BlockMatch::unknown;
-  // Levels of one content may have been told differently.
+  // The same content may have been recorded with different levels.
   if (told.hash == expected.hash && expected.level != 0) return BlockMatch::same;
-  // Random to its end, so it may be the beginning of a longer block, of which the read saw that much.
+  // The block is random up to its end, so it may be the beginning of a longer block that the read did not cover.
   const bool may_go_on = told.level == 8 && got.size() < kPrintBlock;
   return may_go_on ? BlockMatch::unknown : BlockMatch::other;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data in place of captured content of which only fingerprints are known: zeros for zeros, and else bytes that follow from the
-// fingerprint alone, so that equal blocks stay equal, and that compress about as well.
+// Makes data for captured content of which only fingerprints are known. Zeros stay zeros. Other blocks get bytes that depend on
+// the fingerprint only. So equal blocks stay equal, and compress about as well as the content.
 //
-// A block begins with its hash and level (9 bytes); pseudo-random bytes follow up to level eighths of it, then zeros. So a block
-// that is read says itself which fingerprint it was made from. No state; free of threads.
+// A block begins with its hash and level (9 bytes). Pseudo-random bytes follow up to level eighths of the block, then zeros. So a
+// block that is read shows the fingerprint from which it was made. The functions have no state and are thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace fsr {
 
-// Calls visit(print, from, bytes) for each block of a read or write of `bytes` at `offset`, `from` counted from its beginning.
-// Stops where there are no more fingerprints.
+// Calls visit(print, from, bytes) for each block of a read or write of `bytes` at `offset`. `from` counts from the beginning of
+// the read or write. Stops after the last fingerprint.
 template <class Visit>
 void for_each_block(std::span<const BlockPrint> blocks, uint64_t offset, uint64_t bytes, Visit visit) {
   uint64_t from = 0;
@@ -27,11 +27,11 @@ void for_each_block(std::span<const BlockPrint> blocks, uint64_t offset, uint64_
   }
 }
 
-// The data of a write of out.size() bytes; zeros behind the last fingerprint.
+// Fills `out` with the data of a write at `offset`; with zeros after the last fingerprint.
 void print_data(std::span<const BlockPrint> blocks, uint64_t offset, std::span<char> out);
 
-// What a block that was read has to do with the fingerprint that was expected there. unknown: it is no block of ours as a whole
-// (written in parts, copied, never written), so nothing can be said.
+// Result of comparing a block that was read with the expected fingerprint. Unknown: nothing can be said, because print_data() did
+// not make the block as a whole. (It was written in parts, copied or never written.)
 enum class BlockMatch { same, other, unknown };
 BlockMatch compare_block(const BlockPrint& expected, std::string_view got);
 

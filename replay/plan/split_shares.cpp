@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which group of threads goes to which rank.
+// Assigns groups of threads to ranks.
 #include <algorithm>
 #include <climits>
 #include <numeric>
@@ -19,7 +19,7 @@ struct Group {
   double load = 0;
 };
 
-// Waits of one group for another, or of that for it.
+// Number of waits between two groups, in both directions.
 struct Affinity {
   uint32_t a = 0, b = 0;
   uint64_t waits = 0;
@@ -40,7 +40,7 @@ class Dealer {
     }
   }
 
-  // Joins groups as long as they stay below `most` of the mean load.
+  // Joins groups as long as their load stays within `most` of the mean load of a rank, then assigns them to ranks.
   Shares deal(double most) {
     join(most * mean_);
     return place();
@@ -53,8 +53,8 @@ class Dealer {
     return group;
   }
 
-  // Of what a group waits for or is waited for, the part that two have with each other, seen from the smaller: a process of a few
-  // operations goes with the one whose files they are about.
+  // Returns the waits between two groups, relative to the load of the smaller one. So a process of a few operations goes with the
+  // process whose files these are about.
   double strength(uint32_t a, uint32_t b) const {
     return double(waits_[a].at(b)) / (1 + std::min(parts_[a].load, parts_[b].load));
   }
@@ -63,7 +63,7 @@ class Dealer {
     std::iota(joined_.begin(), joined_.end(), 0u);
     parts_ = groups_;
     waits_.assign(groups_.size(), {});
-    using Pair = std::tuple<double, uint32_t, uint32_t>;  // strongest first; of equal ones, always the same
+    using Pair = std::tuple<double, uint32_t, uint32_t>;  // the strongest first; equal ones in a fixed order
     std::priority_queue<Pair> pairs;
     for (const Affinity& affinity : affinities_) waits_[affinity.a][affinity.b] = waits_[affinity.b][affinity.a] = affinity.waits;
     for (const Affinity& affinity : affinities_) pairs.emplace(strength(affinity.a, affinity.b), affinity.a, affinity.b);
@@ -73,7 +73,7 @@ class Dealer {
       pairs.pop();
       if (joined_[a] != a || joined_[b] != b || parts_[a].load + parts_[b].load > most) continue;
       const double now = strength(a, b);
-      if (now < then) pairs.emplace(now, a, b);  // they have grown
+      if (now < then) pairs.emplace(now, a, b);  // one of the groups has grown
       if (now != then) continue;
       if (waits_[a].size() < waits_[b].size()) std::swap(a, b);
       left -= parts_[a].operations > 0 && parts_[b].operations > 0;
@@ -120,7 +120,7 @@ class Dealer {
         if (load[rank] + parts_[group].load > TraceSplit::kMostLoad * mean_) continue;
         if (best == kNone || waits[rank] > waits[best] || (waits[rank] == waits[best] && load[rank] < load[best])) best = rank;
       }
-      // No rank is left without any, as long as there are groups.
+      // Each rank gets at least one group, as long as there are groups.
       if (best == kNone || left <= size_t(std::ranges::count(load, 0.0))) best = lightest;
       left -= left > 0;
       shares.rank_of[group] = best;
@@ -136,8 +136,8 @@ class Dealer {
   const unsigned ranks_;
   double mean_ = 0;
   size_t busy_ = 0;
-  std::vector<uint32_t> joined_;  // towards the one that stands for all
-  // By the one that stands for all.
+  std::vector<uint32_t> joined_;  // index of a group closer to the one that stands for all joined ones
+  // Both are indexed by the group that stands for all joined ones.
   std::vector<Group> parts_;
   std::vector<std::unordered_map<uint32_t, uint64_t>> waits_;
 };
@@ -162,7 +162,7 @@ std::vector<unsigned> SplitSurvey::share_out(unsigned ranks) {
   }
   std::vector<Affinity> affinities;
   for (const auto& [key, count] : waits) affinities.push_back({uint32_t(key >> 32), uint32_t(key), count});
-  // What was joined may be too large to be shared out evenly.
+  // Joined groups may be too large for an even distribution; then try again with a lower limit.
   Dealer dealer(groups, affinities, ranks);
   Shares best;
   for (double most : {TraceSplit::kMostLoad, 0.5, 0.25, 0.0}) {

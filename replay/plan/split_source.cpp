@@ -11,7 +11,7 @@
 
 namespace fsr {
 
-constexpr int64_t kPatience = 1'000'000'000;  // ns, beyond what lay between the two operations in the capture
+constexpr int64_t kPatience = 1'000'000'000;  // ns, in addition to the time between the two operations in the capture
 
 SplitSource::SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known,
                          const SplitTimes& times)
@@ -21,7 +21,7 @@ bool SplitSource::next(OpBatch& batch) {
   do {
     batch.clear();
     if (!source_.next(input_)) return false;
-    std::swap(batch.arena, input_.arena);  // what the operations point to
+    std::swap(batch.arena, input_.arena);  // the operations point into the arena
     for (const Op& op : input_.ops) {
       directories_.insert(op.parent);
       directories_.insert(op.parent2);
@@ -53,7 +53,7 @@ void SplitSource::add_own(const Op& op, OpBatch& batch) {
   batch.ops.push_back(op);
 }
 
-// Another rank's: what it shows of names, and what it does to them.
+// Follows an operation of another rank: which names it shows or changes.
 void SplitSource::watch(const Op& op, OpBatch& batch) {
   if (op.error || op.has(kOpUnfinished)) return;
   if (op.kind != OpKind::rename)
@@ -84,7 +84,7 @@ void SplitSource::found(ObjectId object, const NameInDirectory& place, const Op&
     names.push_back({place.parent, std::string(place.name), op.start});
 }
 
-// Whether it was a name that others alone knew.
+// Removes a name from those that only other ranks know. False: the name was not one of them.
 bool SplitSource::take(ObjectId object, const NameInDirectory& place) {
   const auto known = names_.find(object);
   if (known == names_.end()) return false;
@@ -97,7 +97,7 @@ void SplitSource::moved(ObjectId object, const NameInDirectory& from, const Name
   if (object <= kRootObject) return;
   const bool own = !take(object, from) && knows(object);
   found(object, to, op);
-  // What is below a directory is reached through it, by operations that do not name it.
+  // Operations reach the files in a directory through it without naming it, so the directory is looked up at once.
   if (own && directories_.contains(object)) return need(object, op, batch, from);
   if (own) learn(object, op, from, batch);
 }
@@ -106,8 +106,8 @@ void SplitSource::lost(ObjectId object, const NameInDirectory& place, const Op& 
   if (object > kRootObject && !take(object, place) && knows(object)) learn(object, op, place, batch);
 }
 
-// How late the other rank's operation may come. Only a schedule keeps the ranks together; without one, each goes at its own
-// speed, and they may be apart as far as they have come.
+// Returns the ns for which a lookup is repeated until the other rank's operation has come. Only a schedule keeps the ranks
+// together. Without one, each goes at its own speed, and they may be as far apart as the replay has come.
 int64_t SplitSource::patience(int64_t since, int64_t now) const {
   return kPatience + (times_.scale > 0 ? int64_t(double(now - since) / times_.scale) : now - times_.from);
 }
@@ -117,7 +117,7 @@ void SplitSource::need(ObjectId object, const Op& op, OpBatch& batch, const Name
   const auto named = names_.find(object);
   if (named == names_.end()) return;
   const std::vector<Name> names = std::move(named->second);
-  names_.erase(named);  // which ends circles
+  names_.erase(named);  // this ends circles
   passed_.insert(object);
   ++learnt_;
   for (const Name& name : names) {
@@ -141,7 +141,7 @@ Op& SplitSource::learn(ObjectId object, const Op& op, const NameInDirectory& for
   lookup.who = op.who;
   lookup.object = object;
   lookup.parent2 = former.parent;
-  lookup.name2 = former.name;  // of the batch
+  lookup.name2 = former.name;  // lives as long as the batch
   return lookup;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of a rank's own threads. Before the first of them that needs an object which another rank made stands a lookup
-// by which this rank learns it (base/learning.hpp), and after another rank took a name of an object away stands what has this one
-// forget it. Memory follows the number of objects that others made or renamed and this rank has not used since.
+// Source of the operations of a rank's own threads. If an operation needs an object that another rank made, a lookup precedes it,
+// by which this rank learns the object (base/learning.hpp). If another rank removes a name of an object, an operation follows
+// that makes this rank forget the name. Memory depends on the number of objects that others made or renamed and this rank has not
+// used since.
 #pragma once
 
 #include <string>
@@ -15,13 +16,13 @@
 namespace fsr {
 
 struct SplitTimes {
-  int64_t from = 0, to = INT64_MAX;  // recorded, of what is replayed
-  double scale = 1;                  // times the recorded speed; 0: as fast as each rank can
+  int64_t from = 0, to = INT64_MAX;  // recorded times; operations that start outside are left out
+  double scale = 1;                  // speed relative to the recorded one; 0: each rank goes as fast as it can
 };
 
 class SplitSource final : public OpSource {
  public:
-  // All must outlive it. `known`: objects that this rank's target was taught, which a run may extend meanwhile.
+  // All arguments must outlive it. `known`: objects that this rank's target was taught; a run may add to it meanwhile.
   SplitSource(OpSource& source, const TraceSplit& split, unsigned rank, const ObjectSet& known, const SplitTimes& times);
   bool next(OpBatch& batch) override;
 
@@ -35,7 +36,7 @@ class SplitSource final : public OpSource {
   struct Name {
     ObjectId parent = kNoObject;
     std::string name;
-    int64_t since = 0;  // recorded
+    int64_t since = 0;  // recorded time
     bool is(const NameInDirectory& place) const { return parent == place.parent && name == place.name; }
   };
 
@@ -55,11 +56,11 @@ class SplitSource final : public OpSource {
   const unsigned rank_;
   const ObjectSet& known_;
   const SplitTimes times_;
-  ObjectSet passed_;  // objects that what was passed on teaches
+  ObjectSet passed_;  // objects that the operations passed on so far teach
   OpBatch input_;
-  // By which others know what this rank does not, or not by these names; the latest last.
+  // Names by which other ranks know an object that this rank does not know, or not by these names. The latest name is last.
   std::unordered_map<ObjectId, std::vector<Name>> names_;
-  ObjectSet directories_;  // as far as operations tell
+  ObjectSet directories_;  // as far as operations show
   uint64_t learnt_ = 0, learnings_ = 0;
 };
 

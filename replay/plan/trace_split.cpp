@@ -15,8 +15,8 @@ namespace fsr {
 
 namespace {
 
-constexpr uint32_t kUnfinished = 65536;            // operations before one that it may wait for: as many as a run looks at
-constexpr double kBytesOfOperation = 64.0 * 1024;  // that are as much load as an operation
+constexpr uint32_t kUnfinished = 65536;  // earlier operations that an operation may wait for; a run uses the same number
+constexpr double kBytesOfOperation = 64.0 * 1024;  // bytes that count as one operation of load
 
 uint64_t pair_key(uint32_t a, uint32_t b) { return uint64_t(std::min(a, b)) << 32 | std::max(a, b); }
 
@@ -90,7 +90,8 @@ void SplitSurvey::close(HandleId handle) {
   open_.erase(found);
 }
 
-// A client keeps what it has open when it removes the name itself; what another client removes may be gone.
+// Keeps threads together that have `object` open when `thread` removes its name. A client keeps a file that is open if it removes
+// the name itself; if another client does, the file may be lost.
 void SplitSurvey::remove(ObjectId object, uint32_t thread) {
   if (const auto holders = holders_.find(object); holders != holders_.end())
     for (uint32_t holder : holders->second) unite(holder, thread);
@@ -130,7 +131,7 @@ void SplitSurvey::add(const Op& op, const Linearizer& order) {
   }
   if (ok && (op.kind == OpKind::release || op.kind == OpKind::releasedir)) close(op.handle);
 
-  // What nothing here made is of the image, which each rank knows when it begins.
+  // Objects that no operation made belong to the image, which each rank knows from the start.
   if (ok && op.object && !makes_object(op)) known_.insert(op.object);
   const auto slot = uint32_t(entered_++ % kUnfinished);
   if (entered_ > kUnfinished) dependencies_.finished(slot);
@@ -149,7 +150,7 @@ void SplitSurvey::wait_for(const Op& op, uint32_t thread, const Recent& earlier)
   pair.earlier = earlier.kind;
   pair.waiting = thread;
   pair.name = op.name.empty() ? op.name2 : op.name;
-  constexpr size_t kTaken = 64;  // by each entry's place, about
+  constexpr size_t kTaken = 64;  // bytes of the index entry of each, about
   if (pairs_.size() * (sizeof(Pair) + kTaken) + threads_.size() * (sizeof(Thread) + kTaken) +
           (open_.size() + before_.size() + holders_.size() + lockers_.size()) * kTaken >
       memory_)
@@ -167,7 +168,7 @@ std::string SplitSurvey::text(const Pair& pair, uint32_t earlier) const {
 }
 
 TraceSplit SplitSurvey::deal(unsigned ranks, const ImageTree& image) {
-  // Of what has no name any more, all that have it open remove it.
+  // All threads that have a file without a name open must be on one rank, because each such rank would remove it.
   std::unordered_map<ObjectId, uint32_t> nameless;
   for (const ImageName& name : image.names)
     if (name.placed) nameless.emplace(image.objects[name.object].id, UINT32_MAX);

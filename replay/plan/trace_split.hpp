@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares the threads of one trace out to the ranks of a run.
+// Distributes the threads of one trace over the ranks of a run.
 //
-// Threads that used the same open instance, locked the same file, or removed what another had open, stay together: no rank could
-// do their operations alone. Of the groups that come of that, those that waited for each other most are joined; what results
-// goes, most load first, to the rank that it has most to do with, as long as that keeps below kMostLoad of the mean. What an
-// operation of one rank would have waited for on another is not waited for: such waits are cut, and counted. All ranks come to
-// the same result without asking each other. One thread.
+// Threads stay together if they used the same open instance or locked the same file, or if one removed a file that another had
+// open. No rank could issue the operations of one of them alone. Among the resulting groups, those that waited most for each
+// other are joined. The joined groups are assigned in order of load, the largest first. Each goes to the rank with which it
+// shares most waits, as long as that rank stays below kMostLoad of the mean load. Waits of one rank for another are cut: they are
+// counted and do not take place. All ranks get the same result without messages. Use from one thread.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,21 @@ class Linearizer;
 class LiveState;
 struct ImageTree;
 
-// Whether `object` did not exist before; of an operation that succeeds.
+// True: `op` makes `object`, which did not exist before. `op` must have succeeded.
 bool makes_object(const Op& op);
 
 class TraceSplit {
  public:
-  static constexpr double kMostLoad = 1.1;
-  static constexpr size_t kNamed = 5;  // cut waits that are told
+  static constexpr double kMostLoad = 1.1;  // highest load of a rank, relative to the mean
+  static constexpr size_t kNamed = 5;       // number of cut waits in `first_cut`
 
   struct Share {
     uint64_t operations = 0, streams = 0;
-    double load = 0;  // of all, 0 to 1
+    double load = 0;  // part of the load of all ranks, 0 to 1
   };
 
   unsigned rank_of(ThreadId thread) const;
-  unsigned rank_of_open(HandleId handle) const;  // of what was open before the first operation
+  unsigned rank_of_open(HandleId handle) const;  // for an open instance from before the first operation
 
   std::vector<Share> shares;           // by rank
   uint64_t waits = 0, cut = 0;         // waits of one operation for another
@@ -51,37 +51,37 @@ class TraceSplit {
   std::unordered_map<HandleId, ThreadId> opens_;
 };
 
-// Looks at the operations of a trace in order of effect.
+// Collects, from the operations of a trace in order of effect, what deal() needs.
 class SplitSurvey {
  public:
-  explicit SplitSurvey(size_t memory);  // bytes that it may take, about; std::length_error when that isn't enough
+  explicit SplitSurvey(size_t memory);  // approximate limit in bytes; add() throws std::length_error beyond it
   void begin(const LiveState& before);
-  // `op` was handed out by `order` just now.
+  // `op`: the operation that `order` returned just now.
   void add(const Op& op, const Linearizer& order);
-  // With fewer groups than ranks, some ranks get nothing.
+  // Assigns the threads to ranks. If there are fewer groups than ranks, some ranks get no thread.
   TraceSplit deal(unsigned ranks, const ImageTree& image);
 
  private:
   struct Thread {
     ThreadId id = 0;
-    uint32_t group = 0;  // towards the index of one that stands for all
+    uint32_t group = 0;  // index of a thread closer to the one that stands for the group
     uint64_t operations = 0;
     double load = 0;
     std::string command;
   };
   struct Opened {
-    uint32_t thread = 0;  // index
+    uint32_t thread = 0;  // index into threads_
     ObjectId object = kNoObject;
   };
-  // Waits between two threads, and the first of them.
+  // Waits between two threads. The other members describe the first of these waits.
   struct Pair {
     uint64_t waits = 0, seq = 0;
     OpKind later = OpKind::null, earlier = OpKind::null;
-    uint32_t waiting = 0;  // index
+    uint32_t waiting = 0;  // index of the thread that waits
     std::string name;
   };
   struct Recent {
-    uint32_t thread = 0;  // index
+    uint32_t thread = 0;  // index into threads_
     OpKind kind = OpKind::null;
   };
 
@@ -93,14 +93,14 @@ class SplitSurvey {
   void close(HandleId handle);
   void remove(ObjectId object, uint32_t thread);
   void wait_for(const Op& op, uint32_t thread, const Recent& earlier);
-  std::vector<unsigned> share_out(unsigned ranks);  // the rank of each thread
+  std::vector<unsigned> share_out(unsigned ranks);  // returns the rank of each thread
   std::string text(const Pair& pair, uint32_t earlier) const;
 
   const size_t memory_;
   std::vector<Thread> threads_;
   std::unordered_map<ThreadId, uint32_t> by_id_;
-  std::unordered_map<HandleId, Opened> open_, before_;           // now; of these, those opened before the first operation
-  std::unordered_map<ObjectId, std::vector<uint32_t>> holders_;  // threads that have it open
+  std::unordered_map<HandleId, Opened> open_, before_;           // open_: open now; before_: open before the first operation
+  std::unordered_map<ObjectId, std::vector<uint32_t>> holders_;  // threads that have the object open
   std::unordered_map<ObjectId, uint32_t> lockers_;
   std::unordered_map<uint64_t, Pair> pairs_;
   std::vector<Recent> recent_;  // by slot of dependencies_
