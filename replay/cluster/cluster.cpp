@@ -42,7 +42,7 @@ void Cluster::on_all(const std::function<void()>& step) {
   try {
     step();
   } catch (const LostRank&) {
-    throw;  // the others hear of it
+    throw;  // the other ranks get a LostRank, too
   } catch (const std::exception& e) {
     failure = e.what();
   }
@@ -56,9 +56,10 @@ std::string Cluster::name_of(unsigned rank) const {
 
 namespace {
 
+// Time for the root to print its reason before a rank that could not join fails.
 constexpr std::chrono::seconds kRootSpeaks(5);
 
-// Of a rank that a launcher started and MPI never saw.
+// Error on a rank that the launcher started but that could not join MPI.
 struct NotJoined : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -90,7 +91,7 @@ int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead) {
   return ByteReader(told).svarint() + own.offset;
 }
 
-// All have the version of the root, and were told to do the same.
+// Throws std::runtime_error on all ranks if a rank has another version, or another `what`, than the root.
 static void check_same(Cluster& cluster, const std::string& what) {
   std::string differs;
   const std::string mine = fmt::format("version {}, {}", FSR_VERSION, what);
@@ -109,7 +110,7 @@ int on_ranks(const ClusterOptions& options, const std::string& what, const std::
     check_same(*cluster, what);
     return act(*cluster);
   } catch (const NotJoined&) {
-    // The others wait in MPI's own start until this one fails. Where all fail alike, the root has said why by then.
+    // The other ranks wait in the start of MPI until this one fails. If all fail alike, the root has printed the reason by then.
     std::this_thread::sleep_for(kRootSpeaks);
     throw;
   } catch (const std::exception&) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of one run, called ranks: 0 is the root. A single process is a cluster of one.
+// The processes of one run, called ranks. Rank 0 is the root. A single process is a cluster of one rank.
 //
-// Main thread only. Members are collective unless said otherwise: all ranks call the same ones in the same order, and each waits
-// asleep until the others have come. They throw LostRank where one of them has ended, or nothing was heard of it for the
-// patience; the cluster is of no use then, on any rank.
+// Call all members from the main thread, except where a comment says "any thread".
+//
+// A member is collective, except where a comment says "not collective". All ranks must call the same collective members in the
+// same order. A collective call may sleep until the other ranks have made theirs. It throws LostRank when a rank has exited, or
+// has sent nothing for ClusterOptions::patience. After that, no rank can use the cluster any more.
 #pragma once
 
 #include <atomic>
@@ -19,12 +21,14 @@
 
 namespace fsr {
 
+// Error on a rank that has exited or no longer answers. what() is one line that names the rank and the reason.
 struct LostRank : std::runtime_error {
   LostRank(unsigned lost, const std::string& why) : std::runtime_error(why), rank(lost) {}
   unsigned rank;
 };
 
-// A rank's CLOCK_MONOTONIC shows `offset` ns more than the root's, give or take `error` ns.
+// Difference between a rank's CLOCK_MONOTONIC and the root's: the rank's clock is ahead by `offset` ns. The error of `offset` is
+// at most `error` ns in either direction.
 struct ClockOffset {
   int64_t offset = 0, error = 0;
 };
@@ -32,66 +36,78 @@ struct ClockOffset {
 class Cluster {
  public:
   virtual ~Cluster() = default;
-  virtual unsigned rank() const = 0;                                   // not collective
-  virtual unsigned size() const = 0;                                   // not collective
-  virtual const std::vector<std::string>& hosts() const = 0;           // by rank; not collective
-  virtual std::vector<std::string> gather(std::string_view mine) = 0;  // on the root: of all, by rank; elsewhere nothing
-  // As gather(), from those that are still there: nobody is waited for longer than the patience, and the root does not throw for
-  // the others. Where one is lost, they throw in what they call next.
+  virtual unsigned rank() const = 0;                          // not collective
+  virtual unsigned size() const = 0;                          // number of ranks; not collective
+  virtual const std::vector<std::string>& hosts() const = 0;  // host name of each rank; not collective
+  // Sends `mine` to the root. Returns on the root the texts of all ranks, by rank, and on the other ranks an empty vector.
+  virtual std::vector<std::string> gather(std::string_view mine) = 0;
+  // Like gather(), but goes on without lost ranks. The root does not throw. It stops waiting for a rank when the rank has exited
+  // or has sent nothing for the patience. The other ranks then throw LostRank in the next member that receives messages.
   struct GatherResult {
     std::vector<std::optional<std::string>> by_rank;
-    std::string lost;  // the ranks without a text and why, one line
+    std::string lost;  // one line: the ranks whose texts are missing, and why; empty: all texts are there
   };
   virtual GatherResult gather_left(std::string_view mine) = 0;
+  // Sends `of_root` from the root to all ranks, and returns it on every rank. The arguments of the other ranks are ignored.
   virtual std::string broadcast(std::string_view of_root) = 0;
-  // This rank's. Cristian's method: of 64 questions the one that was answered fastest; its error is half the time that took.
+  // Returns this rank's offset (on the root: 0). Cristian's algorithm: the root asks each rank 64 times for its time, and uses
+  // the answer with the shortest round trip. The error is half of that round trip.
   virtual ClockOffset compare_clocks() = 0;
-  // Not collective: what this rank tells the root at a time of its own. On the root, take() is the next that has come, and whose.
-  // What a rank posted comes before what it says later, in order.
+  // Not collective. post() sends a message to the root. On the root, take() returns the next message that has arrived, with the
+  // rank of its sender, without waiting. None: nothing has arrived. The messages of one rank arrive in order, and before what the
+  // rank sends later.
   virtual void post(std::string_view mine) = 0;
   virtual std::optional<std::pair<unsigned, std::string>> take() = 0;
-  // Not collective: this rank is busy, and will come. To be called about every heartbeat_interval() ns during long work.
+  // Not collective. Reports to the root (on the root: to all ranks) that this rank is busy and still alive. Call this about every
+  // heartbeat_interval() ns during long work.
   virtual void send_heartbeat() = 0;
-  // Not collective: a look at what has come, without waiting. Throws LostRank where the root is lost, or has told of one that is.
+  // Not collective. Handles the messages that have arrived, without waiting. Throws LostRank if the root is lost or has reported
+  // a lost rank. Does nothing on the root.
   virtual void listen() = 0;
-  // From any thread: whether the root may have given this rank up, which gave no sign of life for too long since its last
-  // gather(): it was stopped, or had no processor. What it makes from then on would stay behind the others, which have cleaned
-  // up.
+  // Any thread. True: the root may have given this rank up, because the rank has sent nothing for longer than the patience since
+  // its last gather(). It was stopped, for example, or got no CPU time. The rank must not create files any more: the other ranks
+  // may have finished their cleanup, so that the files would remain. On the root always false.
   virtual bool overdue() const = 0;
+  // Longest time between two heartbeats, ns.
   virtual int64_t heartbeat_interval() const = 0;
 
   bool root() const { return rank() == 0; }
-  void barrier();                // goes on when all have come
-  bool any_of_ranks(bool mine);  // whether it is so on some rank
-  // What keeps the first rank that has such a reason from going on, with its name; nothing when `mine` is empty on all.
+  void barrier();                // waits until all ranks have called this
+  bool any_of_ranks(bool mine);  // true on all ranks if `mine` is true on at least one
+  // Returns on all ranks the first `mine` that is not empty, in the order of ranks, with the name of its rank in front. Empty: no
+  // rank has failed.
   std::string first_failure(std::string_view mine);
-  // What fails on one rank fails on all: throws std::runtime_error with the first one's reason.
+  // Calls `step`. If it throws on a rank, throws std::runtime_error on all ranks, with the message of the first rank that failed.
+  // Passes LostRank on unchanged.
   void on_all(const std::function<void()>& step);
-  // "rank 3 (HOST)"; nothing where there is only one; not collective.
+  // Returns "rank 3 (HOST)", or an empty string if there is only one rank. Not collective.
   std::string name_of(unsigned rank) const;
 };
 
 struct ClusterOptions {
-  unsigned ranks = 1;                      // processes of this machine
-  int64_t patience = 60'000'000'000;       // ns without a sign of life, after which a rank is given up
-  const std::atomic<int>* stop = nullptr;  // a handler's count of SIGINT and SIGTERM, which the root passes on
+  unsigned ranks = 1;                      // processes to run on this machine
+  int64_t patience = 60'000'000'000;       // ns; a rank that has sent nothing for this long is given up
+  const std::atomic<int>* stop = nullptr;  // number of SIGINT and SIGTERM received; the root passes these on to the other ranks
 };
 
-// All ranks that a launcher of MPI has started, or as many as the options say, which are forked here: before any thread is
-// started. Forked ranks return too; they end with the root, and when it destroys its cluster it has waited for them. Throws
-// std::runtime_error.
+// Joins the ranks that an MPI launcher started or, without a launcher, forks as many as the options say. Call this before any
+// thread is started. Returns in each rank, forked ones included. Forked ranks exit with the root, whose cluster waits for them
+// when it is destroyed. Throws std::runtime_error.
 std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options);
 
-// When all begin together, `lead` ns after all have come: on this rank's CLOCK_MONOTONIC, which differs from the root's so.
+// Collective. Returns the time at which all ranks are to start, on this rank's CLOCK_MONOTONIC: `lead` ns after the last rank has
+// called this. `own`: what compare_clocks() returned on this rank.
 int64_t common_start(Cluster& cluster, const ClockOffset& own, int64_t lead);
 
-// A program on ranks: opens a cluster, acts on each, and is its exit status. What act() throws is thrown again on the root alone,
-// or, where there is no cluster, on the launcher's first rank, and on one that could not join the others. Others end in silence
-// with status 0: a launcher that sees one fail ends all, the root before it has said why. `what`: it has to be the same on all
-// ranks, as has the version.
+// Runs a program on all ranks: opens the cluster, calls act() on each rank and returns the exit status that act() returns. `what`
+// describes the run. It must be the same on all ranks, and so must the version of the program.
+//
+// Only the root rethrows an exception. If there is no cluster, the launcher's rank 0 rethrows it, and so does each rank that
+// could not join. All other ranks print nothing and return 0. Otherwise the launcher, which kills all ranks when one of them
+// fails, could kill the root before it has printed the reason.
 int on_ranks(const ClusterOptions& options, const std::string& what, const std::function<int(Cluster&)>& act);
-// For a program that knows of no ranks, and would do everything as often as a launcher started it: throws std::runtime_error on
-// the first of several ranks, and ends the others.
+// For programs that run as one process only: under a launcher each rank would do all of the work. If a launcher started several
+// ranks, throws std::runtime_error on rank 0 and exits the other ranks with status 0.
 void refuse_launcher();
 
 }  // namespace fsr

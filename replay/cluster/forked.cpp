@@ -29,12 +29,12 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr milliseconds kGrace(10'000);  // for ranks to end by themselves
+constexpr milliseconds kGrace(10'000);  // for which the root waits for the other ranks to exit, before it kills them
 
-// One rank at the other end. A message is its length (32 bits) and its text.
+// Process at the other end of a socket. A message consists of its length (32 bits) and its text.
 struct Peer {
   UniqueFd fd;
-  pid_t pid = 0;  // 0: no child of ours, or waited for already
+  pid_t pid = 0;  // 0: no child of this process, or waited for already
   std::string in;
 
   bool take(std::string& text) {
@@ -50,7 +50,7 @@ struct Peer {
 
 class Sockets final : public Transport {
  public:
-  // `peers`: by rank; on the root of all others, elsewhere only the root.
+  // `peers`: by rank. The root has all other ranks as peers; each of these has only the root.
   Sockets(unsigned rank, unsigned size, std::vector<Peer> peers, const ClusterOptions& options)
       : rank_(rank), size_(size), peers_(std::move(peers)), options_(options) {}
   ~Sockets() override;
@@ -62,7 +62,8 @@ class Sockets final : public Transport {
   void give_up(unsigned rank) override;
 
  private:
-  // nullopt: nothing was there but the peer is.
+  // Reads what has arrived from the peer `from`. None: the peer's socket is still open. Otherwise the message that the peer has
+  // exited.
   std::optional<Message> read(unsigned from);
   void pass_on_stop();
   void signal_all(int signal);
@@ -70,7 +71,7 @@ class Sockets final : public Transport {
   const unsigned rank_, size_;
   std::vector<Peer> peers_;
   const ClusterOptions options_;
-  int passed_on_ = 0;  // of the signals that came
+  int passed_on_ = 0;  // number of stop signals that were sent to the other ranks
   bool broken_ = false;
 };
 
@@ -94,7 +95,7 @@ void Sockets::send(unsigned to, std::string_view text, bool droppable) {
       done += size_t(n);
       continue;
     }
-    if (errno != EAGAIN && errno != EINTR) return;  // it has ended, as receive() will tell
+    if (errno != EAGAIN && errno != EINTR) return;  // the peer has exited; receive() reports it
     if (droppable && done == 0) return;
     pollfd room = {.fd = peer.fd.get(), .events = POLLOUT, .revents = 0};
     if (poll(&room, 1, int(options_.patience / 1'000'000)) == 0) shutdown(peer.fd.get(), SHUT_RDWR);
@@ -142,7 +143,7 @@ void Sockets::give_up(unsigned rank) {
   peer.pid = 0;
 }
 
-// The others end when they have read what was sent to them, and when the connection ends.
+// The other ranks exit when they have read all messages and their socket is closed.
 Sockets::~Sockets() {
   if (broken_) signal_all(SIGTERM);
   const SteadyClock::time_point end = SteadyClock::now() + kGrace;
@@ -174,7 +175,7 @@ std::unique_ptr<Transport> fork_ranks(const ClusterOptions& options) {
     if (pid != 0) continue;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != root) _exit(2);
-    setpgid(0, 0);  // ^C reaches the root alone, which passes it on
+    setpgid(0, 0);  // ^C reaches only the root, which passes it on
     std::vector<Peer> only_root(1);
     only_root[0].fd = std::move(theirs);
     peers.clear();

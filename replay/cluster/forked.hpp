@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that are forked, each joined to the root by a pair of sockets.
+// Ranks that are forked. A pair of sockets connects each of them to the root.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace fsr {
 
-// Returns in each rank, as open_cluster() says. Throws std::runtime_error.
+// Returns in each rank, as open_cluster() does. Throws std::runtime_error.
 std::unique_ptr<Transport> fork_ranks(const ClusterOptions& options);
 
 }  // namespace fsr

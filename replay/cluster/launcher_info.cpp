@@ -41,7 +41,7 @@ LauncherInfo launch() {
 
 std::unique_ptr<Transport> join_launched(const LauncherInfo& launch) {
   const std::string file = fmt::format("fsr-mpi-{}.so", launch.implementation);
-  // MPI looks for symbols of its own library when it loads its plugins.
+  // RTLD_GLOBAL, because MPI's plugins need the symbols of its library.
   void* module = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!module) module = dlopen((build_directory() + "/replay/cluster/" + file).c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!module) module = dlopen((FSR_MODULES "/" + file).c_str(), RTLD_NOW | RTLD_GLOBAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that a launcher of MPI started, on one host or many.
+// Ranks that an MPI launcher started, on one host or several.
 //
-// What speaks MPI is a module of its own for each implementation, loaded only here: nobody else needs MPI, or the time that it
-// takes to start.
+// The code that uses MPI is a module, compiled once for each implementation of MPI. It is loaded only under a launcher, so that
+// other runs need no MPI and do not wait for its start.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,15 @@
 
 namespace fsr {
 
-// What the launcher told this process.
+// Rank, number of ranks and implementation of MPI, which the environment variables of the launcher give.
 struct LauncherInfo {
   unsigned rank = 0, size = 1;
   const char* implementation = nullptr;  // "openmpi", "mpich"; null: there is no launcher
 };
 LauncherInfo launch();
 
-// Throws std::runtime_error: no such module, MPI or the module is broken.
+// Loads the module for the launcher's MPI and joins the other ranks. Throws std::runtime_error if the module is missing or
+// broken, or if MPI does not start.
 std::unique_ptr<Transport> join_launched(const LauncherInfo& launch);
 
 }  // namespace fsr

@@ -21,8 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr int64_t kLead = 100'000'000;    // ns from when all have met to their common start
-constexpr milliseconds kLookForStop(50);  // while others are waited for
+constexpr int64_t kLead = 100'000'000;    // ns from the moment at which all ranks are ready to their common start
+constexpr milliseconds kLookForStop(50);  // interval of checks for a stop signal while waiting for other ranks
 
 void sleep_until(int64_t moment) {
   const timespec at = {.tv_sec = time_t(moment / 1'000'000'000), .tv_nsec = long(moment % 1'000'000'000)};
@@ -80,7 +80,8 @@ void RankGroup::watch(const std::function<void()>& act, const ExchangeCallbacks*
   if (failure) std::rethrow_exception(failure);
 }
 
-// Without a talk until the work is done, with one until it is done on all ranks.
+// Sends heartbeats and, with `talk`, exchanges reports. Returns when the work is done: without `talk` on this rank, with it on
+// all ranks. Throws LostRank if another rank is lost.
 void RankGroup::stay_alive(const ExchangeCallbacks* talk) {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -100,7 +101,8 @@ void RankGroup::stay_alive(const ExchangeCallbacks* talk) {
   }
 }
 
-// Whether some rank is busy still.
+// Exchanges the reports of all ranks for the root's answer. `busy`: the work of this rank is not done. True: the work of at least
+// one rank is not done.
 bool RankGroup::hold(const ExchangeCallbacks& talk, bool busy, const std::string& reports) {
   std::vector<std::string> all = cluster_.gather((busy ? "b" : "d") + reports);
   std::string answer = "d";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a program runs on ranks: each does its share by itself, and the root puts together what came of them.
+// Runs a program on ranks: each rank does its share of the work, and the root gathers the results.
 //
 //   on_ranks(options, what, [&](Cluster& cluster) {
 //     RankGroup ranks(cluster, stop);
 //     cluster.on_all([&] { ... });                             // opens what the share needs
-//     ranks.work([&] { ... });                                 // on all from one moment on
-//     const auto parts = ranks.gather(part);                   // on the root: of all that are left
+//     ranks.work([&] { ... });                                 // starts on all ranks at one moment
+//     const auto parts = ranks.gather(part);                   // on the root: the parts of all ranks that are left
 //     ...
 //   });
 #pragma once
@@ -24,45 +24,48 @@
 
 namespace fsr {
 
-// Main thread, but for barrier() and report_to_root().
+// Runs the work of one rank. Call all members from the main thread, except barrier() and report_to_root().
 class RankGroup {
  public:
-  // Both outlive it. `stop`: as RunnerOptions has it.
+  // Both must outlive the group. `stop`: not 0 when the run is to stop, as RunnerOptions::stop.
   RankGroup(Cluster& cluster, const std::atomic<int>& stop) : cluster_(cluster), stop_(stop) {}
 
   Cluster& cluster() const { return cluster_; }
   bool several() const { return cluster_.size() > 1; }
-  // To be called again and again during long work on this thread.
+  // Sends a heartbeat if one is due. Call this often during long work on the main thread.
   void heartbeat();
-  // Does it, on all ranks from one moment on, on a thread of its own, while this one reports to the others that the rank is
-  // alive. Throws what it throws. Collective.
+  // Calls act() on a thread of its own, which starts on all ranks at one moment. Meanwhile the main thread sends heartbeats.
+  // Rethrows what act() throws. With a single rank, calls act() on the main thread. Collective.
   void work(const std::function<void()>& act);
-  // When it began on all, ns on this rank's CLOCK_MONOTONIC, and how that differs from the root's.
+  // Common start of the last work(), ns on this rank's CLOCK_MONOTONIC, and the offset of this clock from the root's. Both are 0
+  // with a single rank.
   int64_t start() const { return start_; }
   const ClockOffset& offset() const { return offset_; }
-  // As work(), where act() meets the others.
+  // Like work(), but act() may call barrier().
   void work_with_barriers(const std::function<void()>& act);
-  // On any thread of what work_with_barriers() does: goes on when each rank has come here or is done. What it returns is why that
-  // won't be.
+  // Waits until each rank has called this or is done with its work. Call this on any thread of work_with_barriers(). Empty: all
+  // have. Otherwise the reason why the wait ended: a lost rank or a stop signal.
   std::string barrier();
-  // As work(), where act() reports to the root something now and then. `answer`: on the root, what all have reported since the
-  // last time, by rank; it is passed to `receive` on each. Both are called on this thread, whenever all have reported something
-  // or are done.
+  // Like work(), but act() may call report_to_root(). The ranks exchange reports as soon as each of them has called it with
+  // `now`, or is done. The callbacks are called on the main thread.
   struct ExchangeCallbacks {
+    // Called on the root with the reports of all ranks since the last exchange, by rank. Returns the answer to all ranks.
     std::function<std::string(const std::vector<std::string>& reports)> answer;
+    // Called on each rank with the answer of the root.
     std::function<void(const std::string& answer)> receive;
-    std::function<void()> lost = {};  // a rank, and with it all that follows; may be null
+    std::function<void()> lost = {};  // a rank is lost, so that no more exchanges follow; may be null
   };
   void work_with_exchange(const std::function<void()>& act, const ExchangeCallbacks& talk);
-  // On any thread, waits for nobody. Texts that were not passed on yet follow each other. Not `now`: with the next one.
+  // Appends `text` to the report of the next exchange. Any thread; never blocks. `now`: asks for an exchange. Otherwise the text
+  // waits for the next exchange.
   void report_to_root(std::string_view text, bool now = true);
 
-  // The part of each rank that is left, by rank, on the root. Part has save() and load(). Collective.
+  // Returns on the root the part of each rank, by rank. None: the rank is lost. Part has save() and load(). Collective.
   template <class Part>
   std::vector<std::optional<Part>> gather(const Part& mine);
-  // Which ranks were lost and why; from then on there is only this one.
+  // One line: the ranks that were lost, and why. Empty: none. Otherwise gather() returns the part of this rank only.
   const std::string& lost() const { return lost_; }
-  // That in a line, and how much of a whole the results of those that are `left` are.
+  // Returns lost() as a line for the report, with the number of ranks whose results are included, which is `left`.
   std::string lost_line(size_t left) const;
 
  private:
@@ -76,12 +79,12 @@ class RankGroup {
   std::string lost_;
   int64_t start_ = 0, alive_at_ = 0;
   ClockOffset offset_;
-  // Of what is being done.
+  // State of the work that is running.
   std::mutex mutex_;
   std::condition_variable change_;
   bool done_ = false;
-  uint64_t asked_ = 0, held_ = 0;  // meetings
-  std::string reports_;            // since the last one
+  uint64_t asked_ = 0, held_ = 0;  // barriers and exchanges that this rank has asked for and completed
+  std::string reports_;            // texts for the next exchange
 };
 
 template <class Part>

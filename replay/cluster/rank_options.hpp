@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of programs that run on ranks.
+// Command-line options of programs that run on ranks.
 #pragma once
 
 #include "cluster/cluster.hpp"
@@ -7,7 +7,7 @@
 
 namespace fsr {
 
-// --ranks and --patience.
+// Adds --ranks and --patience.
 void add_rank_options(Command& command, ClusterOptions& options);
 
 }  // namespace fsr

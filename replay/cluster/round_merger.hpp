@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks report time after time, put together: the first of all, the second of all and so on, each once all have reported
-// theirs. A Part has merge(const Part&), and last() of what its rank reports last. One thread.
+// Merges the parts that ranks report one after another: the first parts of all ranks, the second parts of all ranks, and so on. A
+// merged part is complete when each rank has reported its part. Part has merge(const Part&), and last(), which is true for the
+// last part of a rank. One thread.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,11 @@ class RoundMerger {
     Rank& from = ranks_.at(rank);
     const size_t number = from.reported++;
     from.ended = from.ended || part.last();
-    if (number < first_) return;  // reported without it
+    if (number < first_) return;  // the merged part was returned without this one
     if (number - first_ >= waiting_.size()) waiting_.resize(number - first_ + 1);
     waiting_[number - first_].merge(part);
   }
-  // The next one that is complete; `left`: or the next one, since nothing more will come.
+  // Returns the next merged part. None: it is not complete. `left`: returns it even so, because no more parts will arrive.
   std::optional<Part> next(bool left) {
     const bool all_reported =
         std::ranges::all_of(ranks_, [this](const Rank& rank) { return rank.ended || rank.reported > first_; });
@@ -35,7 +36,7 @@ class RoundMerger {
     ++first_;
     return one;
   }
-  // After the latest there is none.
+  // True: next() will return no more parts.
   bool over(bool left) const {
     return waiting_.empty() && (left || std::ranges::all_of(ranks_, [](const Rank& rank) { return rank.ended; }));
   }
@@ -47,7 +48,7 @@ class RoundMerger {
   };
   std::vector<Rank> ranks_;
   std::deque<Part> waiting_;
-  size_t first_ = 0;  // the number of the first that waits
+  size_t first_ = 0;  // number of the part at the front of waiting_
 };
 
 }  // namespace fsr

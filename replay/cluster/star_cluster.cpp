@@ -16,13 +16,13 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kBeat = 1'000'000'000;  // ns, at most, between signs of life
+constexpr int64_t kBeat = 1'000'000'000;  // ns; longest time between heartbeats
 
-// First byte of each message.
+// First byte of each message: its kind.
 constexpr char kAlive = 'a', kData = 'd', kLost = 'l', kPosted = 'p';
 
-constexpr unsigned kQuestions = 64;  // for a rank's time
-constexpr int64_t kAwake = 200'000;  // ns: several times what an answer takes between hosts
+constexpr unsigned kQuestions = 64;  // to each rank, about its time
+constexpr int64_t kAwake = 200'000;  // ns of polling before sleeping; several round trips between hosts
 
 int64_t now() { return MonotonicClock().now(); }
 
@@ -63,7 +63,7 @@ StarCluster::StarCluster(std::unique_ptr<Transport> transport, int64_t patience)
 }
 
 void StarCluster::send(unsigned to, char kind, std::string_view text) {
-  // The time before it is sent: the other side can't have waited since earlier than that.
+  // Take the time before sending, so that the receiver's wait can't have begun before `sent_`.
   const int64_t t = now();
   if (t - sent_ > patience_) paused_ = true;
   sent_ = t;
@@ -74,7 +74,7 @@ std::vector<std::string> StarCluster::gather(std::string_view mine) {
   std::vector<std::string> all;
   if (!root()) {
     send(0, kData, mine);
-    paused_ = false;  // a root that has given this rank up answers no more
+    paused_ = false;  // a root that has given this rank up would not answer
     return all;
   }
   all.emplace_back(mine);
@@ -110,7 +110,7 @@ std::string StarCluster::broadcast(std::string_view of_root) {
   return std::string(of_root);
 }
 
-// Asks a rank for its time, and tells it how that differs.
+// Asks a rank for its time, and sends it the offset of its clock.
 void StarCluster::send_offset(unsigned rank) {
   ClockOffset best{0, INT64_MAX};
   for (unsigned i = 0; i < kQuestions; ++i) {
@@ -187,7 +187,7 @@ std::string StarCluster::wait_for(unsigned rank, int64_t from, int64_t awake) {
   while (inbox_[rank].empty()) {
     const int64_t timeout = gone_[rank] || now() - from < awake ? 0 : heartbeat_interval();
     if (std::optional<Transport::Message> message = receive(timeout)) take_in(std::move(*message));
-    if (now() - beaten_ >= heartbeat_interval()) send_heartbeat();  // somebody may wait for this rank meanwhile
+    if (now() - beaten_ >= heartbeat_interval()) send_heartbeat();  // another rank may be waiting for this one
     if (inbox_[rank].empty()) check(rank, from);
   }
   std::string text = std::move(inbox_[rank].front());

@@ -17,7 +17,7 @@ namespace fsr {
 
 class StarCluster final : public Cluster {
  public:
-  // Collective: the ranks tell each other their hosts. `patience`: ns.
+  // Collective: the ranks exchange their host names. `patience`: ns.
   StarCluster(std::unique_ptr<Transport> transport, int64_t patience);
 
   unsigned rank() const override { return transport_->rank(); }
@@ -35,15 +35,17 @@ class StarCluster final : public Cluster {
   int64_t heartbeat_interval() const override;
 
  private:
-  // Throws LostRank, and the others have yet to hear of it.
+  // Returns the next text from `rank`. Throws LostRank, without reporting the loss to the other ranks. `from`: start of the wait,
+  // ns. `awake`: as for next_of().
   std::string wait_for(unsigned rank, int64_t from, int64_t awake);
-  // `awake`: ns for which it looks again and again, since a sleeper would be late.
+  // Returns the next text from `rank`. `awake`: ns of polling before sleeping, for an answer whose time is measured. Reports a
+  // lost rank to the other ranks.
   std::string next_of(unsigned rank, int64_t awake = 0);
   void send_offset(unsigned rank);
   std::optional<Transport::Message> receive(int64_t timeout);
   void take_in(Transport::Message message);
   void send(unsigned to, char kind, std::string_view text);
-  // Where nothing came of it since `from`, or it has ended.
+  // Throws LostRank if `rank` has exited, or has sent nothing since `from` for the patience.
   void check(unsigned rank, int64_t from);
   [[noreturn]] void lose(unsigned rank, const std::string& why);
   void report_lost(const LostRank& lost);
@@ -53,11 +55,11 @@ class StarCluster final : public Cluster {
   std::vector<std::deque<std::string>> inbox_;  // by rank
   std::deque<std::pair<unsigned, std::string>> posted_;
   std::vector<bool> gone_;
-  std::vector<int64_t> last_message_;  // by rank: when it last gave a sign of life
+  std::vector<int64_t> last_message_;  // time of the last message of each rank, ns
   std::vector<std::string> hosts_;
-  int64_t beaten_ = 0;                // when send_heartbeat() was last called, ns
-  std::atomic<int64_t> sent_ = 0;     // when anything was last sent, ns
-  std::atomic<bool> paused_ = false;  // since the last gather(): for longer than the patience
+  int64_t beaten_ = 0;                // last call of send_heartbeat(), ns
+  std::atomic<int64_t> sent_ = 0;     // time of the last message sent, ns
+  std::atomic<bool> paused_ = false;  // true: nothing was sent for longer than the patience, since the last gather()
 };
 
 }  // namespace fsr

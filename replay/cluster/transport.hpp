@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How messages get from one rank to another: between the root and each of the others. One thread.
+// Carries messages between ranks: from the root to each other rank and back. One thread.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ class Transport {
  public:
   struct Message {
     unsigned from = 0;
-    bool gone = false;  // that rank has ended; its last message
+    bool gone = false;  // the rank has exited; this is its last message
     std::string text;
   };
 
   virtual ~Transport() = default;
   virtual unsigned rank() const = 0;
   virtual unsigned size() const = 0;
-  // Messages to one rank arrive in order. `droppable`: may get lost where the other side doesn't read.
+  // Sends `text`. Messages to one rank arrive in order. `droppable`: may be dropped if the receiver does not read.
   virtual void send(unsigned to, std::string_view text, bool droppable) = 0;
-  // What comes next from anyone, waiting asleep for at most `timeout` ns.
+  // Returns the next message from any rank. Sleeps for at most `timeout` ns. None: no message has arrived.
   virtual std::optional<Message> receive(int64_t timeout) = 0;
-  // Nobody waits for that rank any more: it is ended, where that can be done.
+  // Ends a lost rank, if the transport can; no rank waits for it any more.
   virtual void give_up(unsigned rank) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a module that speaks MPI exports.
+// The interface of the modules that use MPI.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace fsr {
 
-// Called once, for a program of that version. Null: `why` says so. The caller deletes what it returns, which takes leave of MPI.
+// Starts MPI for a program of the given version; called once. The caller deletes the transport, which ends MPI. Null: failed, for
+// the reason in `why`.
 using OpenTransport = Transport*(const char* version, std::string* why);
 constexpr const char* kOpenTransport = "fsr_open_transport";
 extern "C" __attribute__((visibility("default"))) OpenTransport fsr_open_transport;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages by MPI. No call here waits: MPI's own waiting takes a whole processor from the workers that are waited for. So
-// everything is begun, and asked for between sleeps.
+// Sends messages by MPI. No call waits within MPI, except at the start and the end, because MPI's waiting takes a whole processor
+// from the workers. So messages are only started, and tested for completion between sleeps.
 #include <mpi.h>
 #include <time.h>
 
@@ -20,12 +20,12 @@ namespace {
 using Clock_ = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-constexpr int kMessage = 1, kLeave = 2;                           // tags
-constexpr long kShortestSleep = 20'000, kLongestSleep = 500'000;  // ns, from what was just busy to what has been idle
-constexpr auto kGrace = std::chrono::seconds(10);                 // for the others to take leave
-constexpr auto kFarewell = std::chrono::seconds(1);               // for the last messages
-constexpr const char* kBroken = "broken";                         // of kLeave: a rank is lost
-constexpr size_t kMostUnread = 16;                                // messages to one rank, after which signs of life are dropped
+constexpr int kMessage = 1, kLeave = 2;                           // tags of messages
+constexpr long kShortestSleep = 20'000, kLongestSleep = 500'000;  // ns between tests, doubled while nothing arrives
+constexpr auto kGrace = std::chrono::seconds(10);    // for which a rank that is ending waits for the leave messages of others
+constexpr auto kFarewell = std::chrono::seconds(1);  // for which a rank that is ending waits until its last messages are sent
+constexpr const char* kBroken = "broken";            // text of a kLeave message: a rank is lost
+constexpr size_t kMostUnread = 16;                   // messages to one rank in flight, after which heartbeats are dropped
 
 void sleep_for(long& pause) {
   const timespec time = {.tv_sec = 0, .tv_nsec = pause};
@@ -76,7 +76,7 @@ class MpiTransport final : public Transport {
   unsigned rank_ = 0, size_ = 1;
   std::list<Outgoing> outgoing_;
   std::list<Incoming> incoming_;  // at most one
-  std::vector<bool> left_;        // who has taken leave, or is given up
+  std::vector<bool> left_;        // ranks that have sent kLeave or were given up
   bool broken_ = false;
 };
 
@@ -90,7 +90,7 @@ void MpiTransport::drop_sent() {
 void MpiTransport::post(unsigned to, int tag, std::string_view text) {
   Outgoing& message = outgoing_.emplace_back(Outgoing{to, std::string(text), MPI_REQUEST_NULL});
   if (MPI_Isend(message.text.data(), int(text.size()), MPI_BYTE, int(to), tag, MPI_COMM_WORLD, &message.request) != MPI_SUCCESS)
-    outgoing_.pop_back();  // that rank is lost, as its silence tells
+    outgoing_.pop_back();  // the rank is lost; it is noticed because nothing arrives from it
 }
 
 void MpiTransport::send(unsigned to, std::string_view text, bool droppable) {
@@ -100,7 +100,7 @@ void MpiTransport::send(unsigned to, std::string_view text, bool droppable) {
   if (!droppable || size_t(unread) < kMostUnread) post(to, kMessage, text);
 }
 
-// False: nothing has come.
+// Starts to receive the next message. False: none has arrived.
 bool MpiTransport::begin_next() {
   int there = 0, length = 0;
   MPI_Status status;
@@ -137,8 +137,9 @@ std::optional<Transport::Message> MpiTransport::receive(int64_t timeout) {
   }
 }
 
-// MPI_Finalize waits for all, and not asleep: each rank gets there only when the root knows that all are about to, and says so.
-// Where that can't be, each ends by MPI_Abort, which with the launcher's recovery leaves the others alone.
+// MPI_Finalize waits for all ranks and uses a processor meanwhile. So the root first waits for a kLeave message of each rank,
+// then sends one to each; only then do ranks call MPI_Finalize. If a rank is lost, each rank ends with MPI_Abort instead. With
+// the launcher's recovery, this leaves the other ranks alone.
 MpiTransport::~MpiTransport() {
   left_.resize(size_);
   const Clock_::time_point end = Clock_::now() + kGrace;
