@@ -16,10 +16,10 @@ BlockingSession::BlockingSession(Target& target, Clock& clock, int64_t patience)
       session_(target.open_session()),
       request_(std::make_unique<Request>()) {}
 
-BlockingSession::~BlockingSession() { session_.reset(); }  // while what its operation refers to is still there
+BlockingSession::~BlockingSession() { session_.reset(); }  // before the request that an operation in flight refers to
 
 const Outcome& BlockingSession::perform(const Op& op, std::string_view payload) {
-  if (op_.kind != OpKind::null && !done_) {  // an earlier operation never answered: the session is lost
+  if (op_.kind != OpKind::null && !done_) {  // an earlier operation had no reply: the session is lost
     request_->outcome.error = ETIMEDOUT;
     return request_->outcome;
   }

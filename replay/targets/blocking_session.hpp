@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operation at a time, waited for: what checks, set-up and tools need of a target. One thread.
+// Performs one operation at a time on a target and waits for its outcome, for checks, set-up and tools. Used by one thread.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,14 @@ namespace fsr {
 
 class BlockingSession final : private Completion {
  public:
-  // `patience`: for an operation, ns. Throws std::runtime_error when no session can be had.
+  // `patience`: ns to wait for the outcome of an operation. Throws std::runtime_error if no session can be opened.
   BlockingSession(Target& target, Clock& clock, int64_t patience = 60'000'000'000);
   ~BlockingSession();
 
-  // The outcome, its data and entries copied: valid until the next perform(). Never throws for what the target answers; an
-  // operation that the target can't express answers EOPNOTSUPP, one that got no answer in time ETIMEDOUT, and EINTR when the user
-  // wanted an end (Clock::given_up); ETIMEDOUT all after it.
+  // Performs `op` and returns its outcome. Data and entries are copies, valid until the next perform(). An error of the target is
+  // never thrown. Further errors: EOPNOTSUPP: the target can't express the operation. ETIMEDOUT: no reply came in time. EINTR:
+  // the user ended the run before a reply came (Clock::given_up). After an operation without a reply, all later ones fail with
+  // ETIMEDOUT.
   const Outcome& perform(const Op& op, std::string_view payload = {});
 
  private:
@@ -30,17 +31,17 @@ class BlockingSession final : private Completion {
   Clock& clock_;
   const int64_t patience_;
   std::unique_ptr<Session> session_;
-  std::unique_ptr<Request> request_;  // left alone when abandoned in flight
+  std::unique_ptr<Request> request_;  // stays unchanged if its operation is abandoned in flight
   Op op_;
   bool done_ = false;
   Arena arena_;
 };
 
-// Whether nothing is in the target's root, not even our own marker. Throws std::runtime_error if it can't be listed.
+// True: the target's root is empty, fsreplay's own marker aside. Throws std::runtime_error if the root can't be listed.
 bool root_is_empty(Target& target, Clock& clock);
 
-// Releases the open instances, as far as the target answers soon. Throws std::runtime_error if there are any and no session can
-// be had.
+// Releases the open instances, until the target leaves one release without a reply for a second. Throws std::runtime_error if
+// there are any and no session can be opened.
 void release_all(Target& target, Clock& clock, const std::vector<HandleId>& handles);
 
 }  // namespace fsr

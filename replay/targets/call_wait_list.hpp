@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that wait until requests can be made again. Belongs to the mutex of the connection that they share.
+// A list of calls that wait until their connection can take requests again. Protected by the connection's mutex.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class CallWaitList {
   void wake_late(int64_t now) {
     if (!waiting_.empty()) wake_if([now](const SharedCall& call) { return call.until <= now; });
   }
-  int64_t next(int64_t deadline) const {  // when wake_late() has something to do
+  int64_t next(int64_t deadline) const {  // returns when wake_late() must be called, `deadline` at the latest
     for (const Waiting& w : waiting_) deadline = std::min(deadline, w.call->until);
     return deadline;
   }
@@ -44,7 +44,7 @@ class CallWaitList {
     std::coroutine_handle<> handle;
   };
 
-  // Those that are woken may come back.
+  // Removes the calls from the list before it resumes them, because a resumed call may wait again.
   template <class Which>
   void wake_if(Which which) {
     std::vector<Waiting> woken;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sessions of a target share whose protocol's client keeps the connection: the client, and operations that wait for a
-// lock by asking for it again.
+// A connection that is kept by its protocol's client and shared by the sessions of a target. Operations wait for a lock by asking
+// for it again.
 #pragma once
 
 #include <cstdint>

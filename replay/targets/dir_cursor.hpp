@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded readdir cursors are opaque numbers of the captured file system; each open directory maps them to the target's own.
+// Maps recorded readdir cursors to the target's own. Recorded cursors are opaque numbers of the captured file system.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace fsr {
 // For one open directory. Not thread-safe.
 class DirCursor {
  public:
-  // The target's own cursor for a recorded one, 0 = the start. A recorded cursor that was not seen before goes on where the last
-  // readdir of this open ended: readers nearly always do.
+  // Returns the target's own cursor for a recorded one. 0: the start. A recorded cursor that was not seen before continues where
+  // the last readdir of this open instance ended, because readers nearly always do.
   uint64_t locate(uint64_t recorded) {
     if (recorded == 0) return 0;
     if (known_.size() >= kMost) known_.clear();
@@ -26,16 +26,17 @@ class DirCursor {
   uint64_t end() const { return end_; }
 
  private:
-  static constexpr size_t kMost = 100'000;  // a bound on what a hostile trace can make us keep
+  static constexpr size_t kMost = 100'000;  // cursors that are kept; a hostile trace could contain any number
   std::unordered_map<uint64_t, uint64_t> known_;
   uint64_t end_ = 0;
 };
 
-// Our own marker in the root of a target is no part of the tree that is replayed: a readdir leaves it out.
+// True: the entry is fsreplay's own marker in the root of a target. A readdir leaves it out, because it is no part of the
+// replayed tree.
 inline bool is_own_entry(ObjectId directory, std::string_view name) { return directory == kRootObject && name == kMarkerName; }
 
-// How many entries one readdir asks for. The recorded buffer held as many names as it could in the recorder's layout; where it is
-// known how many those were, that number is asked for again, so that batches are comparable between targets.
+// Returns how many entries one readdir asks for. If the recorded readdir returned entries, it is their number, so that batches
+// are comparable between targets. Otherwise it is estimated from the size of the recorded buffer.
 inline size_t readdir_limit(const Op& op) {
   if (op.error == 0 && !op.has(kOpUnfinished) && op.result > 0) return size_t(std::min<uint64_t>(op.result, 1u << 20));
   constexpr uint64_t kTypicalEntry = 40;  // header and a name of 16 bytes

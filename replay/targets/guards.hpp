@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What targets refuse to send on from a trace, which is untrusted input.
+// Checks for names, modes and attributes that targets refuse to send, because a trace is untrusted input.
 #pragma once
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 
 namespace fsr {
 
-// The errno of a name that could leave its directory or is absurdly long, else 0. From 256 bytes on the server says so itself.
+// Returns the errno of a name that could leave its directory or has more than 4096 bytes. 0: the name may be sent. Shorter names
+// of 256 bytes or more are sent, because the server refuses them itself.
 inline int name_error(std::string_view name) {
   constexpr size_t kLongestName = 4096;
   if (name.size() > kLongestName) return ENAMETOOLONG;
@@ -20,10 +21,11 @@ inline int name_error(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos ? EINVAL : 0;
 }
 
-// Set-id bits that give rights to whoever runs the file. A directory's set-group-id bit only says whose group new files get.
+// Returns the set-id bits of `mode` that give rights to a user who runs the file. A directory's set-group-id bit is not one of
+// them: it only sets the group of new files.
 inline uint32_t set_id_bits(uint32_t mode) { return mode & (S_ISUID | (S_ISDIR(mode) ? 0u : uint32_t(S_ISGID))); }
 
-// Extended attributes that only the privileged may set.
+// True: only privileged users may set this extended attribute.
 inline bool is_guarded_xattr(std::string_view name) { return name.starts_with("trusted.") || name.starts_with("security."); }
 
 }  // namespace fsr

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a recorded identity (ObjectId, HandleId) to what a target knows it by: a file handle, a descriptor, a fid.
+// Maps a recorded identity (ObjectId, HandleId) to the target's own: a file handle, a descriptor, a fid.
 //
-// Shared by all sessions of a target and safe for their threads: split into shards, each an open-addressed table under its own
-// mutex, so that sessions rarely meet and an entry costs no allocation of its own. Memory follows the number of live entries.
-// Keys are not 0. Values are default-constructible and movable; what a function passed in sees is valid during the call only, and
-// it must not call the same map.
+// Thread-safe; shared by all sessions of a target. Each shard is an open-addressed table under its own mutex, so that sessions
+// rarely wait for each other. An entry costs no allocation of its own. Memory follows the number of live entries. Keys are not 0.
+// Values are default-constructible and movable. A function that is passed in may use its reference only during the call, and must
+// not call the same map.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace fsr {
 template <class Value>
 class IdMap {
  public:
-  // A copy of the value. False: not there.
+  // Copies the value of `id`. False: the map has no such id.
   bool get(uint64_t id, Value* value) const {
     const Shard& shard = shard_of(id);
     std::lock_guard lock(shard.mutex);
@@ -39,7 +39,7 @@ class IdMap {
     update(id, [&](Value& there) { there = std::move(value); });
   }
 
-  // Calls f(Value&) under the shard's lock if the id is there. False: not there.
+  // Calls f(Value&) under the shard's lock if the map has the id. False: it has not.
   template <class F>
   bool visit(uint64_t id, F&& f) {
     Shard& shard = shard_of(id);
@@ -49,7 +49,7 @@ class IdMap {
     return slot != nullptr;
   }
 
-  // Calls f(Value&) under the shard's lock, on a new default value if the id is not there.
+  // Calls f(Value&) under the shard's lock, on a new default value if the map has no such id.
   template <class F>
   void update(uint64_t id, F&& f) {
     Shard& shard = shard_of(id);
@@ -57,7 +57,7 @@ class IdMap {
     f(shard.find_or_add(id).value);
   }
 
-  // Removes; the value moves to *removed if given. False: not there.
+  // Removes the entry of `id`. `removed`: receives the value; may be null. False: the map has no such id.
   bool erase(uint64_t id, Value* removed = nullptr) {
     Shard& shard = shard_of(id);
     std::lock_guard lock(shard.mutex);
@@ -68,7 +68,7 @@ class IdMap {
     return true;
   }
 
-  // Calls bool f(Value&) under the shard's lock if the id is there, and removes it when that is true.
+  // Calls bool f(Value&) under the shard's lock if the map has the id. Removes the entry if that returns true.
   template <class F>
   void erase_if(uint64_t id, F&& f) {
     Shard& shard = shard_of(id);
@@ -141,7 +141,7 @@ class IdMap {
         if (slot.id) place(slot.id)->value = std::move(slot.value);
     }
 
-    // Closes the gap: entries that would no longer be found move back.
+    // Removes the entry and moves back later ones that would otherwise not be found behind the gap.
     void remove(Slot* slot) {
       size_t gap = size_t(slot - slots.data());
       for (size_t i = next(gap); slots[i].id; i = next(i)) {
@@ -155,7 +155,7 @@ class IdMap {
     }
   };
 
-  // Identities are dense; a trace from elsewhere may be hostile.
+  // Spreads ids over the slots. Ids are usually dense, but those of a hostile trace may be chosen to collide.
   static uint64_t hash(uint64_t id) {
     id ^= id >> 32;
     id *= 0x9e3779b97f4a7c15u;

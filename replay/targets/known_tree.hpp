@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client knows of the tree on a server that names files by where they are: each object's names, what is open, and the
-// hidden names of files that lost theirs while they were open.
+// A client's knowledge of the tree on a server whose protocol addresses files by their paths. It has each object's names, the
+// open instances, and the hidden names of files that lost their last name while they were open.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,19 @@
 
 namespace fsr {
 
-// Protocols derive from it.
+// An object of the tree. Protocols derive their own type from it.
 struct KnownObject {
   struct Name {
     ObjectId parent;
     std::string name;
   };
-  std::vector<Name> names;  // those we know of, the latest last
+  std::vector<Name> names;  // known names, the latest last
   uint32_t opens = 0;
   HandleId last_open = 0;
-  bool hidden = false;  // its only name is one of ours, until its last release
+  bool hidden = false;  // its only name is a hidden one, until its last release
 };
 
-// Object derives from KnownObject; Open has a member `object`.
+// `Object` derives from KnownObject; `Open` has a member `object`.
 template <class Object, class Open>
 class KnownTree {
  public:
@@ -40,7 +40,7 @@ class KnownTree {
     hidden_prefix_ = prefix;
   }
 
-  uint64_t moves = 0;  // renames begun and ended
+  uint64_t moves = 0;  // counts each start and each end of a rename
   bool moved_since(uint64_t then) const { return moves != then || renaming_ > 0; }
   RetryWaits lock_waits;
 
@@ -61,7 +61,7 @@ class KnownTree {
     if (added) ++o.opens;
     o.last_open = handle;
   }
-  // Ends the open instance; what it holds is the caller's. False: no such.
+  // Removes the open instance and moves it to *taken, whose resources the caller then owns. False: there is no such handle.
   bool take_open(HandleId handle, Open* taken) {
     auto it = opens_.find(handle);
     if (it == opens_.end()) return false;
@@ -81,7 +81,8 @@ class KnownTree {
     forget_places(id);
     forget_if_unused(id);
   }
-  // As unlinked(), by another process; what is below a directory is no longer where it was.
+  // Does the same as unlinked() for a name that another process removed. If it is a directory's, all paths below it may have
+  // changed.
   void taken_away(ObjectId id, ObjectId parent, std::string_view name) {
     ++moves;
     if (Object* o = object(id); o && o->is_dir()) directory_moved();
@@ -102,8 +103,8 @@ class KnownTree {
     o->names.push_back({op.parent2, std::string(op.name2)});
   }
 
-  std::string hidden_name() { return hidden_prefix_ + std::to_string(hidden_names_++); }    // fresh
-  bool is_hidden(std::string_view name) const { return name.starts_with(hidden_prefix_); }  // one of those
+  std::string hidden_name() { return hidden_prefix_ + std::to_string(hidden_names_++); }    // a new one
+  bool is_hidden(std::string_view name) const { return name.starts_with(hidden_prefix_); }  // true: hidden_name() returned it
   void hid(ObjectId id, ObjectId parent, std::string name) {
     Object* o = object(id);
     if (!o) return;
@@ -116,12 +117,13 @@ class KnownTree {
     const Object* o = object(id);
     return o && o->hidden;
   }
-  // An open file that is about to lose its only name.
+  // True: the object is an open file that has only one name left, and would be unreachable without it.
   bool would_be_nameless(ObjectId id) {
     const Object* o = object(id);
     return o && o->opens > 0 && o->names.size() <= 1 && !o->hidden && !o->is_dir();
   }
-  // After a release: the hidden name of what nobody uses any more, which is forgotten.
+  // Called after a release: returns the hidden name of a file that is no longer open, and forgets the name. None: the file is
+  // still open or has no hidden name.
   std::optional<KnownObject::Name> take_unused_hidden(ObjectId id) {
     const Object* o = object(id);
     if (!o || !o->hidden || o->opens > 0) return std::nullopt;
@@ -129,7 +131,7 @@ class KnownTree {
     unlinked(id, name.parent, name.name);
     return name;
   }
-  // The hidden names in a directory, forgotten: what is open there is nameless from now on.
+  // Returns the hidden names in a directory and forgets them. Their open files have no name from now on.
   std::vector<std::string> give_up_hidden(ObjectId parent) {
     std::vector<std::string> names;
     std::vector<ObjectId> nameless;
@@ -152,7 +154,7 @@ class KnownTree {
 
  protected:
   ~KnownTree() = default;
-  virtual void forget_places(ObjectId) {}  // the object is no longer where it was
+  virtual void forget_places(ObjectId) {}  // called if the object lost a name or moved
   virtual void directory_moved() {}
 
   Object& add_name(ObjectId id, ObjectId parent, std::string_view name) {
@@ -192,7 +194,7 @@ class KnownTree {
   std::unordered_map<ObjectId, Object> objects_;
   std::unordered_map<HandleId, Open> opens_;
   unsigned renaming_ = 0;
-  std::string hidden_prefix_;  // tells this run's from another's
+  std::string hidden_prefix_;  // includes random digits, which differ from run to run
   uint64_t hidden_names_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// For how long a lock is asked for that somebody else holds. The capture got it, and a replay asks when those who had it before
-// have given it up; where that takes far longer on a target, perhaps for ever, who holds what is not as it was there: then the
-// answer is EAGAIN, and counts as an outcome that differs. (On NFS a flock is a lock of all bytes, and collides with others'
-// locks of some.)
+// Limits how long a target asks for a lock that another owner holds. The lock was granted in the capture, and a replay asks for
+// it after the recorded holders have released it. If that takes far longer on a target, perhaps forever, the locks are held
+// differently there. The operation then ends with EAGAIN, which counts as a different outcome. (On NFS, flock locks all bytes,
+// and conflicts with other owners' locks of some bytes.)
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 
 namespace fsr {
 
-constexpr int64_t kLockPatience = 2'000'000'000;  // ns, or what a target's timeout says, if that is less
+constexpr int64_t kLockPatience = 2'000'000'000;  // ns, unless the target's timeout is shorter
 
 inline bool waits_for_lock(const Op& op) { return op.has(kOpWait) && (op.kind == OpKind::setlk || op.kind == OpKind::flock); }
 
-// Until when, on the clock whose time is `now`; INT64_MIN: it is asked for once.
+// Returns the time until which the lock is asked for. `now`: current time of the same clock. `patience`: ns, the target's
+// timeout. INT64_MIN: the operation does not wait, and the lock is asked for once.
 inline int64_t lock_until(const Op& op, int64_t now, int64_t patience = kLockPatience) {
-  constexpr int64_t kTimes = 10;  // the capture's wait, which goes slower in a replay below its speed
+  constexpr int64_t kTimes = 10;  // multiple of the recorded wait, because a replay may be slower than the capture
   constexpr int64_t kLongest = 86'400'000'000'000;
   if (!waits_for_lock(op)) return INT64_MIN;
   return now + std::min(patience, kLockPatience) + kTimes * std::clamp<int64_t>(op.duration, 0, kLongest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests for locks that somebody else holds, for targets whose sessions must not block: a session keeps them and tries again
+// Keeps requests for locks that another owner holds, for targets whose sessions must not block. A session repeats its attempts
 // whenever a lock on the target was released.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace fsr {
 
-// Which sessions of a target wait for a lock. Thread-safe.
+// Wakes the sessions of a target that wait for a lock. Thread-safe.
 class LockNotifier {
  public:
   void attach(EventFd* event) {
@@ -33,7 +33,7 @@ class LockNotifier {
   std::vector<EventFd*> lock_events_;
 };
 
-// The waiting requests of one session, in order of arrival. Belongs to the session's thread.
+// The waiting requests of one session, in order of arrival. Used by the session's thread only.
 class LockWaiters {
  public:
   LockWaiters(LockNotifier& lock_events, EventFd& event) : lock_events_(lock_events), event_(event) {}
@@ -44,19 +44,19 @@ class LockWaiters {
   LockWaiters& operator=(const LockWaiters&) = delete;
 
   bool empty() const { return waiting_.empty(); }
-  // `until`: when it has waited for long enough, on the clock.
+  // `until`: time, on the target's clock, at which the request stops waiting.
   void add(Request& request, int64_t until = INT64_MAX) {
     if (waiting_.empty()) lock_events_.attach(&event_);
     waiting_.push_back({&request, until});
-    event_.signal();  // the lock may have been released before we were attached: poll() tries again
+    event_.signal();  // poll() then tries again, because the lock may have been released before attach()
   }
-  // When the first of them has waited for long enough; at `deadline` at the latest.
+  // Returns when the first of the requests stops waiting, or `deadline` if that is earlier.
   int64_t next(int64_t deadline) const {
     for (const Waiting& w : waiting_) deadline = std::min(deadline, w.until);
     return deadline;
   }
-  // attempt(request, until): true when it got an answer other than "held by somebody else", or has waited for long enough.
-  // done(request) then completes it.
+  // Calls attempt(request, until) for each request. True: no other owner holds the lock, or the request has waited until `until`.
+  // Completes each of these requests by `done`.
   template <class Attempt, class Done>
   void retry(Attempt attempt, Done done) {
     if (waiting_.empty()) return;

@@ -22,7 +22,8 @@ const Attr kSize{.valid = kAttrSize, .size = 1}, kMode{.valid = kAttrMode, .mode
     kModified{.valid = kAttrMtime, .mtime = kTime}, kModifiedFraction{.valid = kAttrMtime, .mtime = kTime + kFraction},
     kAccessed{.valid = kAttrAtime, .atime = kTime}, kNow{.valid = kAttrMtimeNow};
 
-// A POSIX access list that says what permission bits 0640 do (acl(5): version 2; tag, permissions, id of owner, group, others).
+// A POSIX access list that is equivalent to permission bits 0640 (acl(5): version 2; tag, permissions, id of owner, group,
+// others).
 constexpr char kMinimalAcl[] =
     "\2\0\0\0"
     "\1\0\6\0\377\377\377\377"

@@ -60,7 +60,7 @@ std::string operations_table() {
 
   const char* (*told)(OpKind) = nullptr;
   for (const OpMapping* mapping : mappings) {
-    if (!mapping->requests || mapping->requests == told) continue;  // dialects may share a table
+    if (!mapping->requests || mapping->requests == told) continue;  // two dialects of a protocol may share a table
     told = mapping->requests;
     std::string names;
     for (const OpMapping* other : mappings)

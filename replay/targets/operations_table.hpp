@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/operations.md: what each target can do, as its mapping states it.
+// Generates docs/operations.md, which shows what each target can do, from the targets' mappings.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What protocols that name files by where they are, on a connection that may break, have in common. Operations that it
-// interrupted begin again if nothing was asked of the server that it must not do twice, and so do those that missed a name which
-// was moved meanwhile.
+// Common parts of protocols that address files by paths on a connection that may break. An operation that is interrupted by the
+// break begins again, unless the server may have done something that it must not do twice. An operation also begins again if it
+// did not find a name because a rename moved it meanwhile.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,20 @@
 
 namespace fsr {
 
-// Protocols derive theirs.
+// Counters that all path protocols have. Protocols derive their own type from it.
 struct PathCounters {
   wire::ChannelCounters wire;
   std::atomic<uint64_t> repeated{0};        // operations begun again after their connection broke
-  std::atomic<uint64_t> lost{0};            // operations that failed since their connection broke
-  std::atomic<uint64_t> moved{0};           // operations begun again since a name on their path was moved meanwhile
+  std::atomic<uint64_t> lost{0};            // operations that failed because their connection broke
+  std::atomic<uint64_t> moved{0};           // operations begun again because a name on their path was moved meanwhile
   std::atomic<uint64_t> reopened{0};        // open files opened again after a reconnect
   std::atomic<uint64_t> lost_locks{0};      // files whose locks ended with a connection or session
-  std::atomic<uint64_t> stuck_listings{0};  // that failed since the server led nowhere
+  std::atomic<uint64_t> stuck_listings{0};  // listings that failed because they made no progress
   std::atomic<uint64_t> hidden{0};          // removals while open, done as a rename
   std::atomic<uint64_t> hidden_left{0};     // hidden names that could not be removed
-  std::atomic<uint64_t> unknown{0};         // operations on an object that nothing taught
+  std::atomic<uint64_t> unknown{0};         // operations on an object whose id no earlier operation bound
 
-  // As Target::counters() tells them.
+  // Returns the counters with their names, for Target::counters().
   std::vector<std::pair<std::string, uint64_t>> named() const {
     return {{"reconnects", wire.reconnects},
             {"operations begun again after a reconnect", repeated},
@@ -48,11 +48,11 @@ struct PathCounters {
   }
 };
 
-// What the sessions of a target share. Tree derives from KnownTree.
+// The connection that the sessions of a target share. `Tree` derives from KnownTree.
 template <class Client, class Tree>
 struct PathConnection final : ClientConnection<Client> {
   explicit PathConnection(const auto& settings) : ClientConnection<Client>(settings), tree(this->client) {}
-  Tree tree;  // refers to what is open at the client
+  Tree tree;  // refers to `client`
 
   Clock& clock() const override { return *this->client.settings.clock; }
   RetryWaits& lock_waits() override { return tree.lock_waits; }
@@ -60,10 +60,11 @@ struct PathConnection final : ClientConnection<Client> {
 
 struct RepeatableCall : SharedCall {
   bool harmful = false;  // a request that must not be made twice may have been performed
-  bool made = false;     // what it is to make is there: an operation that begins again goes on behind that
+  bool made = false;     // the object has been created: an operation that begins again skips this step
 };
 
-// `perform(call)` is the operation. Static: clang 14's -fsanitize=function wants coroutine templates local.
+// Performs an operation by `perform(call)`, and repeats it as the head of this file says. Returns an errno. Static, because clang
+// 14's -fsanitize=function requires coroutine templates to be local.
 template <class Call, class Client, class Tree, class Perform>
 static Task repeat_call(Call& call, PathConnection<Client, Tree>& shared, Perform perform) {
   constexpr unsigned kMostAttempts = 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fallocate(2) in protocols that have no request for it.
+// Emulates fallocate(2) in protocols that have no request for it.
 #pragma once
 
 #include <errno.h>
@@ -14,35 +14,35 @@
 
 namespace fsr {
 
-// Length in bytes from which on no zeros are written for a range: fallocate(2) clears gigabytes without writing them.
+// Length in bytes from which on a range is not cleared by writing zeros, because fallocate(2) clears gigabytes without writing.
 constexpr uint64_t kMostZeros = 1 << 20;
 
-// Makes zeros of a range, be it as a hole.
+// True: `op` makes a range read as zeros, as a hole or otherwise.
 inline bool clears_range(const Op& op) {
   return op.mode == (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE) ||
          (op.mode & ~uint32_t(FALLOC_FL_KEEP_SIZE)) == FALLOC_FL_ZERO_RANGE;
 }
 
-// What can be done where no request reserves or clears space. An fallocate that did no more than lengthen the file becomes a new
-// size, and a range that it cleared gets zeros. A failed one is not issued, because these would succeed.
+// Returns how a protocol without requests to reserve or clear space expresses `op`. If `op` only lengthened the file, the size is
+// set; if it cleared a range, zeros are written. An operation with a recorded error is impossible, because these would succeed.
 inline Fidelity plain_fallocate_fidelity(const Op& op) {
   const bool possible = op.mode == 0 || (clears_range(op) && op.length < kMostZeros);
   return possible && !op.error ? Fidelity::approximate : Fidelity::impossible;
 }
 
-// Bytes from `op.offset` on to which zeros are written in a file of `size` bytes.
+// Returns how many bytes of zeros are written from `op.offset` on in a file of `size` bytes.
 inline uint64_t zeros_to_write(const Op& op, uint64_t size) {
   const uint64_t end = op.offset + op.length, upto = op.mode & FALLOC_FL_KEEP_SIZE ? std::min(end, size) : end;
   return upto > op.offset ? upto - op.offset : 0;
 }
 
-// `length` below kMostZeros.
+// Returns `length` bytes of zeros, kMostZeros at most.
 inline std::string_view zeros(uint64_t length) {
   static const std::string kZeros(kMostZeros, '\0');
   return std::string_view(kZeros).substr(0, size_t(length));
 }
 
-// The errno of a range that no file can have, else 0.
+// Returns the errno of a range that no file can have. 0: the range is valid.
 inline int range_error(const Op& op) {
   constexpr uint64_t kMost = INT64_MAX;
   if (op.length == 0 || op.offset > kMost || op.length > kMost) return EINVAL;

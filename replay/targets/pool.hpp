@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads for calls that block and that io_uring has not got. Thread-safe. Threads start when there is work and none is idle, up
-// to a limit, and stay until the pool goes, which waits for what is running.
+// A pool of threads for blocking calls that io_uring does not offer. A thread starts if there is a job and no thread is idle, up
+// to a limit. Threads last until the destructor, which waits for all jobs. Thread-safe.
 #pragma once
 
 #include <condition_variable>

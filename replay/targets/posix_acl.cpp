@@ -17,7 +17,7 @@ std::optional<uint32_t> mode_of_minimal_acl(const Op& op) {
   memcpy(&version, op.data.data(), sizeof version);
   if (le32toh(version) != kVersion) return std::nullopt;
   uint32_t mode = 0;
-  constexpr uint16_t kExpected[] = {kUserObj, kGroupObj, kOther};  // the kernel demands this order
+  constexpr uint16_t kExpected[] = {kUserObj, kGroupObj, kOther};  // the kernel requires this order
   for (size_t i = 0; i < 3; ++i) {
     uint16_t entry[2];
     memcpy(entry, op.data.data() + kHeader + i * kEntry, sizeof entry);

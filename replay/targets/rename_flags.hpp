@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// renameat2's flags in protocols whose rename has none: made up of several requests, so that others may see what lies between.
+// Emulates renameat2(2)'s flags in protocols whose rename has none. It takes several requests, so that other clients may see the
+// states between them.
 #pragma once
 
 #include <linux/fs.h>
@@ -10,8 +11,8 @@
 
 namespace fsr {
 
-// `plain`: of a rename without flags. RENAME_NOREPLACE looks for the name first, RENAME_EXCHANGE is three renames,
-// RENAME_WHITEOUT a rename and a mknod of a device.
+// Returns how a rename with `op.flags` is expressed. `plain`: the fidelity of a rename without flags. RENAME_NOREPLACE looks up
+// the name first, RENAME_EXCHANGE becomes three renames, RENAME_WHITEOUT a rename and a mknod of a device.
 inline Fidelity rename_fidelity(const Op& op, Fidelity plain, bool privileged) {
   const uint32_t flags = op.flags;
   if (flags == 0 || plain == Fidelity::impossible) return plain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coroutines that wait for a lock that somebody else holds: until one of ours was released, or for a while, since another client
-// may have released one. Belongs to the mutex of what uses it.
+// A list of coroutines that wait for a lock that another owner holds. They ask again when this target released a lock, and every
+// 50 ms, because another client may have released one. Protected by a mutex of its user.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace fsr {
 
 class RetryWaits {
  public:
-  // `cancelled`: of who waits, then or now.
+  // Suspends the calling coroutine, unless `cancelled` is true. `cancelled` belongs to its call, which checks it again
+  // afterwards.
   auto wait(const bool& cancelled) {
     struct Awaiter {
       RetryWaits& waits;
@@ -25,13 +26,13 @@ class RetryWaits {
   }
   void released() { retry_at_ = 0; }
   void retry(int64_t now) {
-    constexpr int64_t kPause = 50'000'000;  // ns
+    constexpr int64_t kPause = 50'000'000;  // ns between two attempts
     if (waiting_.empty() || now < retry_at_) return;
     retry_at_ = now + kPause;
     wake();
   }
   int64_t next(int64_t deadline) const { return waiting_.empty() ? deadline : std::min(deadline, retry_at_); }
-  // Those that are cancelled come to an end; the others wait again.
+  // Resumes all coroutines. Cancelled ones end, the others ask for their lock and may wait again.
   void wake() {
     std::vector<std::coroutine_handle<>> waiting;
     waiting.swap(waiting_);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests that a client's coroutines make on a shared connection, each one tag on the wire: kept in place, used again, and
-// awaited. Belongs to the mutex of the connection.
+// A list of the requests that a client's coroutines make on a shared connection. Each request has one tag on the wire, keeps its
+// address, and is reused after its end. Protected by the connection's mutex.
 //
-// A protocol's Client has begin(Rpc&), which sends the request or keeps it until there is room, and reply(), what came of the
-// latest one that ended.
+// A protocol's `Client` has two functions: begin(Rpc&) sends a request, or keeps it until there is room. reply() returns the
+// reply to the request that ended last.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 
 namespace fsr {
 
-// Protocols derive theirs.
+// One request. Protocols derive their own type from it.
 template <class Client, class Call, class Derived>
 struct RpcBase : wire::Exchange {
   Client* client = nullptr;
-  Call* call = nullptr;  // the operation that it is part of; nullptr: the client's own
-  uint64_t serial = 0;   // never the same twice, to tell it from a later use; 0: not in use
+  Call* call = nullptr;  // the operation that the request is part of; null: the client's own request
+  uint64_t serial = 0;   // number of this use, which differs from all others; 0: not in use
   std::coroutine_handle<> waiter;
   typename std::list<Derived>::iterator self;
 };
@@ -32,7 +32,7 @@ struct RpcBase : wire::Exchange {
 template <class Rpc>
 class RpcList {
  public:
-  // A new request at the end of those in use. The caller sets what is its own.
+  // Returns a new request, at the end of `used`. The caller sets the members that its protocol adds.
   template <class Client, class Call>
   Rpc& take(Client* client, Call* call) {
     if (free_.empty()) free_.emplace_back();
@@ -46,8 +46,8 @@ class RpcList {
     rpc.payload = {};
     return rpc;
   }
-  // The request has ended: `from` is the list that it is in. Who awaited it goes on when the handle that is returned, if any, is
-  // resumed.
+  // Makes a request that has ended free for reuse. `from`: the list that it is in. Returns the coroutine that awaits the request,
+  // which the caller resumes. Null: no coroutine awaits it.
   std::coroutine_handle<> give_back(Rpc& rpc, std::list<Rpc>& from) {
     rpc.serial = 0;
     free_.splice(free_.end(), from, rpc.self);
@@ -62,7 +62,7 @@ class RpcList {
   uint64_t serials_ = 0;
 };
 
-// co_await it: begins the request, and yields the reply, valid until the next co_await.
+// An awaiter that begins the request. co_await returns the reply, which is valid until the next co_await.
 template <class Client, class Rpc>
 struct ReplyAwaiter {
   Client& client;
@@ -75,8 +75,8 @@ struct ReplyAwaiter {
   const auto& await_resume() const { return client.reply(); }
 };
 
-// At the end of a session: `poll(until)` collects answers until all calls are finished, or `patience` (ns) is over. True: they
-// are.
+// Waits at the end of a session until all calls are finished, `patience` ns at most. `poll(until)` collects replies. True: all
+// are finished.
 template <class Poll>
 bool all_finish(const std::vector<SharedCall*>& calls, Clock& clock, int64_t patience, Poll poll) {
   auto under_way = [&] { return std::any_of(calls.begin(), calls.end(), [](SharedCall* c) { return !c->finished; }); };

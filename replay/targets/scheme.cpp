@@ -24,7 +24,7 @@ bool is_host(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return isalnum(c) || c == '.' || c == '-' || c == '_'; });
 }
 
-// Empty: `url` looks like nothing but a directory.
+// Returns the URL that the user probably meant. Empty: `url` does not resemble a URL.
 std::string meant(const std::string& url) {
   if (is_kind(url))
     return url + (url == "null" || url == "memory" ? ":" : url == "file" || url == "raw" ? ":PATH" : "://SERVER/EXPORT");

@@ -12,7 +12,7 @@ inline std::string_view scheme_of(std::string_view url) {
   return end != 0 && end != url.npos && url[end] == ':' ? url.substr(0, end) : std::string_view();
 }
 
-// True: `url` names a kind of target that there is.
+// True: `url` begins with a kind of target that exists, and a colon.
 bool names_target(const std::string& url);
 
 // Throws std::runtime_error if `url` only resembles a URL: server:/export, as mount(8) takes it, or the name of a kind without

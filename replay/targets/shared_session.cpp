@@ -79,8 +79,8 @@ void SharedSession::finish(SharedCall& call, int error) {
   if (!polling_) event_.signal();
 }
 
-// This thread may be away for long, and its last look at the connection may have led to messages, or times to wake at, of other
-// sessions: one that waits must know of them.
+// Wakes a waiting session, unless one already waits for the time and the events that the connection needs next. The calling
+// thread may not poll again for a long time, and its last advance() may have sent messages or set times for other sessions.
 void SharedSession::hand_over() {
   const auto left = connection_.interest(std::numeric_limits<int64_t>::max());
   SharedSession* other = nullptr;
@@ -107,7 +107,7 @@ void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
       if (done_.empty()) {
         const uint64_t generation = connection_.generation();
         connection_.advance(now);
-        if (generation != connection_.generation())  // the others wait for a socket that is gone
+        if (generation != connection_.generation())  // the others still wait for the old socket
           for (SharedSession* other : connection_.sessions_)
             if (other != this) other->event_.signal();
       }
@@ -121,7 +121,7 @@ void SharedSession::poll(int64_t deadline, int wake, Completion& sink) {
     }
     for (SharedCall* call : delivering_) sink.completed(*call->request);
     if (leaves) return;
-    if (interest.deadline <= 0) continue;  // there is something to send
+    if (interest.deadline <= 0) continue;  // there are messages to send
     pollfd fds[] = {{interest.socket, interest.events, 0}, {event_.fd(), POLLIN, 0}, {wake, POLLIN, 0}};
     wait_for_events(clock, fds, interest.deadline);
     if (fds[1].revents) event_.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that share one connection, for protocols whose state (open files, locks, fids) belongs to a connection or to a client
-// as a whole, as all processes of a host share a mount. Everything of the connection happens under its mutex, which a session
-// holds while it submits and while it handles replies, never while it waits.
+// Sessions that share one connection, as all processes of a host share a mount. They serve protocols whose state (open files,
+// locks, fids) belongs to a connection or to the client as a whole. A session holds the connection's mutex while it submits and
+// while it handles replies, never while it waits.
 #pragma once
 
 #include <cerrno>
@@ -21,20 +21,20 @@ namespace fsr {
 
 class SharedSession;
 
-// One operation under way. Protocols derive theirs.
+// One operation in flight. Protocols derive their own type from it.
 struct SharedCall {
   virtual ~SharedCall() = default;
   Request* request = nullptr;
   bool submitting = false, finished = true;
-  bool cancelled = false;  // its session ends: it makes no further request, and ends
-  int64_t until = 0;       // ns: when it has waited too long for an answer; 0 = waits for none
+  bool cancelled = false;  // its session ends: the call makes no further request, and ends
+  int64_t until = 0;       // time in ns at which its wait for a reply ends; 0: it does not wait for one
 
-  std::string buffer;  // what the outcome's data refers to, or the names of a listing
+  std::string buffer;  // the memory that the outcome's data refers to, or the names of a listing
 
   const Op& op() const { return *request->op; }
   void auxiliary() { ++request->outcome.auxiliary; }
 
-  // The answer to a readdir.
+  // Builds the outcome of a readdir: begin, then list() for each entry, then end.
   void begin_listing();
   void list(std::string_view name, uint64_t ino, uint32_t type);
   size_t listed() const { return entries_.size(); }
@@ -45,22 +45,23 @@ struct SharedCall {
   std::vector<DirEntry> entries_;
 };
 
-// Whether that is why a request failed: it may have been performed (ECONNRESET), or there was nowhere to send it (ENOTCONN).
+// True: a request failed because the connection broke. ECONNRESET: the server may have performed the request. ENOTCONN: it was
+// not sent.
 inline bool connection_broke(int error) { return error == ECONNRESET || error == ENOTCONN; }
 
-// All but the constructor under `mutex`.
+// The connection of one or more sessions. All its functions except the constructor are called under `mutex`.
 class SharedConnection {
  public:
   virtual ~SharedConnection() = default;
   std::mutex mutex;
 
   virtual Clock& clock() const = 0;
-  // Sends and receives what there is, ends what is late, wakes what has waited long enough.
+  // Sends and receives as much as possible without waiting, ends requests that are late, and wakes waits that are over.
   virtual void advance(int64_t now) = 0;
-  // When and for what advance() must be called; at `deadline` at the latest.
+  // Returns the time and the events of the socket at which advance() must be called next. The time is `deadline` at the latest.
   virtual wire::Channel::Interest interest(int64_t deadline) = 0;
-  virtual uint64_t generation() const = 0;  // changes with the socket
-  // The calls of a session that ends are finished when this returns.
+  virtual uint64_t generation() const = 0;  // changes whenever the socket is replaced
+  // Ends the calls of a session that is being destroyed; all are finished when this returns.
   virtual void cancel(const std::vector<SharedCall*>& calls) = 0;
 
  private:
@@ -68,7 +69,7 @@ class SharedConnection {
   std::vector<SharedSession*> sessions_;
 };
 
-// The operations of one thread.
+// A session that performs the operations of one thread.
 class SharedSession : public Session {
  public:
   static constexpr unsigned kMostCalls = 128;
@@ -79,10 +80,10 @@ class SharedSession : public Session {
  protected:
   explicit SharedSession(SharedConnection& connection);
   ~SharedSession() override;  // end() has been called
-  // Ends the operations under way: by the destructor of the most derived class, while what they use is there.
+  // Ends the operations in flight. The destructor of the most derived class calls it while the members that they use still exist.
   void end();
   virtual std::unique_ptr<SharedCall> make_call() = 0;
-  // Begins an operation; finish() ends it, now or later.
+  // Begins an operation. finish() ends it, during the call or later.
   virtual void begin(SharedCall& call) = 0;
   void finish(SharedCall& call, int error);
 
@@ -90,13 +91,13 @@ class SharedSession : public Session {
   void hand_over();
 
   SharedConnection& connection_;
-  // Under the connection's mutex:
+  // Protected by the connection's mutex:
   std::vector<std::unique_ptr<SharedCall>> calls_;
   std::vector<SharedCall*> free_calls_, done_;
-  bool polling_ = false;  // this session's thread handles replies now
-  bool waiting_ = false;  // it waits, for waits_
+  bool polling_ = false;  // this session's thread is handling replies
+  bool waiting_ = false;  // this session's thread waits for waits_
   wire::Channel::Interest waits_{};
-  // The thread's own:
+  // Used by the session's thread only:
   std::vector<SharedCall*> delivering_;
   EventFd event_;
 };

@@ -7,7 +7,7 @@ namespace fsr {
 
 namespace {
 
-constexpr unsigned kParallel = 8;  // requests of one operation
+constexpr unsigned kParallel = 8;  // requests of one operation in flight at once
 
 }  // namespace
 
@@ -27,7 +27,8 @@ Transfer::Transfer(Move move, void* context, uint64_t offset, uint64_t length, u
       short_at_(end_),
       piece_(piece) {}
 
-// It ends at `offset`: there is the end of the file, or an error. The first end counts.
+// Ends the transfer at `offset`, because the file ends there or because of an error. If it is called again, the lowest offset
+// counts, and at the same offset the error.
 void Transfer::stop(uint64_t offset, int why) {
   if (offset > short_at_ || (offset == short_at_ && (error_ || !why))) return;
   short_at_ = offset;

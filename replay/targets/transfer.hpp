@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A read or write in as many requests as the protocol's limit asks for, several of them under way at once.
+// Splits a read or write into requests within the protocol's size limit, several of them in flight at once.
 #pragma once
 
 #include <coroutine>
@@ -9,20 +9,20 @@
 
 namespace fsr {
 
-constexpr uint64_t kLongestTransfer = 0x7ffff000;  // what Linux moves in one system call
+constexpr uint64_t kLongestTransfer = 0x7ffff000;  // bytes, the limit of Linux for one system call
 
-// Bytes [next, end) are not yet asked for; [start, short_at) are done once no lane is left.
+// One read or write. Bytes [next, end) are not requested yet; [start, short_at) are transferred when all lanes have ended.
 class Transfer {
  public:
   struct ChunkResult {
     uint32_t bytes = 0;
-    bool end = false;  // nothing follows them
+    bool end = false;  // the file ends after these bytes
   };
-  // One request of at most `piece` bytes. Yields the errno.
+  // Makes one request of at most `piece` bytes. co_await returns its errno.
   using Move = Task (*)(void* context, uint64_t offset, uint32_t size, ChunkResult* moved);
 
   Transfer(Move move, void* context, uint64_t offset, uint64_t length, uint32_t piece);
-  // Yields the errno of what ended it early. An empty transfer is one empty request.
+  // Performs the transfer. co_await returns the errno that ended it early, or 0. An empty transfer makes one empty request.
   Task run();
   uint64_t moved() const { return short_at_ - start_; }
 

@@ -40,13 +40,13 @@ std::string encode(const CodePoints& points) {
 
 utf8proc_propval_t combining_class(utf8proc_int32_t code) { return utf8proc_get_property(code)->combining_class; }
 
-// All of them that decompose have the combining class 0.
+// True: a Mac does not decompose the code point. All decomposable ones of these ranges have the combining class 0.
 bool stays(utf8proc_int32_t code) {
   const bool kept = (code >= 0x2000 && code < 0x3000) || (code >= 0xf900 && code < 0xfb00) || (code >= 0x2f800 && code < 0x2fb00);
   return kept && combining_class(code) == 0;
 }
 
-// The Canonical Ordering Algorithm (The Unicode Standard, section 3.11).
+// Orders combining marks by the Canonical Ordering Algorithm (The Unicode Standard, section 3.11).
 void order_marks(CodePoints& points) {
   auto is_mark = [](utf8proc_int32_t code) { return combining_class(code) != 0; };
   auto before = [](utf8proc_int32_t a, utf8proc_int32_t b) { return combining_class(a) < combining_class(b); };

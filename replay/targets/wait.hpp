@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting inside Session::poll(), on the target's clock.
+// Waits inside Session::poll() on the target's clock.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace fsr {
 
 class Clock;
 
-// Waits until one of `fds` has an event, a signal arrives or the clock reaches `deadline` (ns; <= now: doesn't wait), and fills
-// in their revents. A VirtualClock is advanced to the deadline instead when nothing is ready; without a deadline (INT64_MAX)
-// there is nothing to advance to and the wait is a real one. True when something is ready.
+// Waits until one of `fds` has an event, a signal arrives or the clock reaches `deadline`, and fills in the revents of `fds`.
+// `deadline`: ns; not above the current time: does not wait; INT64_MAX: none. If no event is ready, a VirtualClock is advanced to
+// the deadline instead of waiting; without a deadline the wait is a real one. True: an event is ready.
 bool wait_for_events(Clock& clock, std::span<pollfd> fds, int64_t deadline);
 
 // An eventfd in non-blocking mode, closed with its owner. Thread-safe.
@@ -24,7 +24,7 @@ class EventFd {
   EventFd();  // throws std::system_error
   int fd() const { return fd_.get(); }
   void signal();
-  void clear();  // forgets earlier signals
+  void clear();  // discards earlier signals
 
  private:
   UniqueFd fd_;
