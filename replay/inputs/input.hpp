@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be run on a target: a captured trace, a mix of NFS calls. An input is an image, which must exist before the start, and
-// a source of operations; the engine and the report know no more of it.
+// Something that can be run on a target: a captured trace, or a mix of NFS calls. It consists of an image, which must exist
+// before the start, and a source of operations. The engine and the report know nothing else about it.
 //
-// An input may consist of several rounds (loads of a ramp), each with its image and its operations. One thread at a time.
+// An input may consist of several rounds, for example the loads of a ramp. Each round has its own image and operations. One
+// thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,15 @@ class Clock;
 class Target;
 struct Report;
 
-// What a run must have at least for a figure of it to be sure.
+// Minimum size of a run whose figures are reliable.
 struct RunLength {
   uint64_t operations = 0;
   int64_t time = 0;  // ns
 };
 
-// What the load of an input is counted in: "7.3 times the captured load", "1480 calls/s".
+// Unit in which the load of an input is reported: "7.3 times the captured load", "1480 calls/s".
 struct LoadUnit {
-  double one = 1;  // as the command line asks for it
+  double one = 1;  // load of the command line in this unit, for the factor 1
   const char* words = "";
 };
 
@@ -41,65 +42,67 @@ class Input {
 
   virtual ~Input() = default;
   virtual const TraceHeader& header() const = 0;
-  // What of the command line shapes the operations, as options: "--timing think --scale 4x".
+  // Returns the options of the command line that shape the operations: "--timing think --scale 4x".
   virtual std::string settings() const = 0;
-  // The root of the target is not the input's own: it need not be empty, carries no marker, and what in it has a name that
-  // `ours` accepts is all that may be removed. Null: a tree of its own.
+  // Not null: the input works in the root of the target itself. The root need not be empty and gets no marker. Only names for
+  // which the function returns true may be removed from it. Null: the input makes a tree of its own.
   using OwnNames = bool (*)(std::string_view name);
   virtual OwnNames own_names() const { return nullptr; }
 
-  // Files of its own to write, opened before anything is done, and completed after the last round. Both throw
-  // std::runtime_error, one line.
+  // Output files of the input. open_outputs() opens them before anything else is done; finish_outputs() completes them after the
+  // last round. Both throw std::runtime_error, one line.
   virtual void open_outputs() {}
   virtual void finish_outputs(const Report&) {}
 
   virtual size_t rounds() const { return 1; }
-  // Begins anew, with so many times the load. Of an input of one round, and another factor than 1 only where it has a
-  // load_unit(), which throws std::runtime_error, one line, where the load does not follow from a schedule. An input that makes
-  // its operations up goes on for `least`, unless the command line says how long.
+  // Starts again with `factor` times the load. Only for inputs of one round. A factor other than 1 needs a load_unit(). `least`:
+  // an input that generates its operations runs for at least this long, unless the command line limits it.
   virtual void restart(double factor, const RunLength& least) = 0;
+  // Throws std::runtime_error, one line, if the load does not follow from a schedule.
   virtual LoadUnit load_unit() const = 0;
-  // Whether there is a round (left). Before the first and between two of them.
+  // Goes on to the next round. Call this before the first round and between rounds. False: there are no more.
   virtual bool next_round() = 0;
-  // What must exist. Throws std::runtime_error, one line, for what can't be run on that target.
+  // Returns the files that must exist before the round. Throws std::runtime_error, one line, if the input can't be run on that
+  // target.
   virtual Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) = 0;
-  // Adds what is to be said about the input and the round at hand: when the image is known, before the run, and after it what
-  // came of it.
+  // Adds a description of the input and of this round to the report. Called when the image is known, and again after the run, to
+  // add its results.
   virtual void describe(Report& report) = 0;
-  // What the user should know before anything is done, one line, or nothing.
+  // Returns one line to warn the user before anything is done. Empty: no warning.
   virtual std::string warning() const { return ""; }
-  // What would be issued, as --dry-run says it: "4 operations of 2 streams". And those operations, for a look at what the
-  // target can do, from the options' range; null where they are made up as they go.
+  // outlook() returns a line for --dry-run on the operations of the round: "4 operations of 2 streams". survey() returns these
+  // operations and sets the options' range. It serves to check what the target can express, and to find names for the report.
+  // Null: the operations are generated during the run.
   virtual std::string outlook() const = 0;
   virtual OpSource* survey(RunOptions&) { return nullptr; }
-  // The number that an operation of the run has among those.
+  // Returns the number that operation `seq` of the run has in survey().
   virtual uint64_t surveyed(uint64_t seq) const { return seq; }
-  // Between the preparation and operations(): tries out on the target what the load depends on.
+  // Measures on the target what the load depends on. Called between the preparation and operations().
   virtual void rehearse(Target&, Clock&, const RunOptions&) {}
-  // The operations, and what of the options follows from the input. Valid until the next call of next_round(). Null: the input
-  // runs by itself.
+  // Returns the operations, and sets the members of `options` that depend on the input. Valid until the next call of
+  // next_round(). Null: call run() instead.
   virtual OpSource* operations(RunOptions& options) = 0;
-  // Only after that null. `options` are the run's.
+  // Runs the round; only if operations() has returned null. `options`: those that operations() got.
   virtual RunResult run(Target& target, Clock& clock, const RunOptions& options);
-  // What is known of the tree before them. Nothing, unless a recording tells.
+  // Returns the known state of the tree before the first operation. Only a trace knows any.
   virtual LiveState before() { return {}; }
-  // What ends that round: closes what its image opened. May be null.
+  // Returns operations to run after the round, which close what its image opened. Null: none.
   virtual std::unique_ptr<OpSource> closing() { return nullptr; }
-  // What tells it from another of the same name; nothing, where the command line tells all.
+  // Returns a text that distinguishes this input from another of the same name. Empty: the command line is enough.
   virtual std::string identity() const { return ""; }
-  // Of several processes that run the input together, each with a part of the load. take_share(), before anything else, throws
-  // std::runtime_error, one line, for an input that can't be split. After a round the root adds what the others tell of theirs;
-  // `same_wire`: their requests are counted where another's are, too.
+  // Several ranks run the input together, each with a part of the load. Call take_share() before all others. It throws
+  // std::runtime_error, one line, if the input can't be split. After a round, the root calls add_part() with the part() of each
+  // other rank. `same_wire`: another rank has counted the requests of that rank, too.
   virtual void take_share(unsigned rank, unsigned ranks, bool force) = 0;
-  // Whether they all work in one tree, which the root makes; and which of the handles that were open at the start are opened
-  // here, empty: all.
+  // True if all ranks work in one tree, which the root makes.
   virtual bool shares_tree() const { return false; }
+  // Returns a function that is true for a handle, open at the start, that this rank opens. Empty: this rank opens all.
   virtual std::function<bool(HandleId)> opens() const { return {}; }
-  // Whether ids of objects and handles mean others on another rank; the root directory is the same.
+  // True if an id of an object or handle means another one on each rank. The root directory has the same id everywhere.
   virtual bool ids_differ() const { return false; }
   virtual std::string part() const { return ""; }
   virtual void add_part(std::string_view, bool same_wire) { static_cast<void>(same_wire); }
-  // The round is over, and its report complete. A line of a table of rounds, where there are several.
+  // Called when the round is over and its report is complete. Returns a line for the table of rounds. Empty: there is no table.
   virtual std::string end_round(const Report&) { return ""; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of input, each with its part of the command line. Adding one is its own files and one line in registry.cpp.
+// The kinds of input, each with its command-line options. To add a kind, write its files and add a line to registry.cpp.
 //
 //   InputKinds kinds(program);   // declares the options of all
 //   program.parse(...);
@@ -25,22 +25,23 @@ class InputKind {
   virtual const char* noun() const = 0;    // "a trace"
   virtual const char* plural() const = 0;  // "traces"
   virtual const char* help() const = 0;    // a few words for --help
-  // Declares its options in a group of their own. They are written to until the command line was parsed.
+  // Declares the options of this kind in `group`. Parsing the command line writes to this object.
   virtual void declare(Command& group) = 0;
-  // Whether that is such an input, from its name and its first bytes (none where there is no such file).
+  // True if `name` is an input of this kind, judged by the name and the first bytes of the file. No bytes: there is no such file.
   virtual bool accepts(const std::string& name, std::string_view first_bytes) const = 0;
-  // `fd` is a file that can be seeked, taken over: what `name` is, or a copy of what a pipe held. -1 where there is none.
-  // `duration`: after which nothing more is issued, ns, 0: no limit. Throws std::runtime_error, one line.
+  // Opens the input. `fd`: a seekable file, which is taken over: the file `name`, or a copy of what was read from a pipe. -1:
+  // there is no file. `duration`: time after which no more operations are issued, ns; 0: no limit. Throws std::runtime_error, one
+  // line.
   virtual std::unique_ptr<Input> open(const std::string& name, int fd, int64_t duration) const = 0;
 };
 
 class InputKinds {
  public:
-  explicit InputKinds(Command& program);  // which must outlive it
+  explicit InputKinds(Command& program);  // must outlive this object
   ~InputKinds();
-  std::string help() const;  // of all
-  // `name`: a file, "-" for standard input, or what a kind knows by name. Throws std::runtime_error, one line; also for an
-  // option of another kind.
+  std::string help() const;  // help of all kinds
+  // Opens an input of the kind that accepts it. `name`: a file, "-" for standard input, or a name that a kind knows. Throws
+  // std::runtime_error, one line; also if an option of another kind was given.
   std::unique_ptr<Input> open(const std::string& name, int64_t duration) const;
 
  private:

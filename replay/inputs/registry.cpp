@@ -15,8 +15,8 @@
 
 namespace fsr {
 
-// What nobody accepts is opened by the first: perhaps a name is only the common part of a trace's pieces; and a trace says what
-// is wrong with itself.
+// If no kind accepts an input, the first kind opens it. The name may be the common part of the names of a trace's pieces, and the
+// trace reader explains best what is wrong with a file.
 static constexpr std::unique_ptr<InputKind> (*kKinds[])() = {
     trace_kind,
     mix_kind,

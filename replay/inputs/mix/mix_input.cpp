@@ -19,12 +19,12 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kUsualDuration = 60'000'000'000;    // ns
-constexpr int64_t kLate = 100'000'000;                // ns
-constexpr double kMissed = 0.01;                      // share of a schedule by which its end may be late
-constexpr uint64_t kSeedOfRank = 0x9e3779b97f4a7c15;  // odd: no two ranks have calls due at the same times
-constexpr size_t kSteeredWindow = 64;                 // calls made up ahead: the shares of others follow what was sent
-constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;   // ids of one round are not used by another
+constexpr int64_t kUsualDuration = 60'000'000'000;  // ns; used without --calls and --duration
+constexpr int64_t kLate = 100'000'000;              // ns by which the end of a schedule may be late in any case
+constexpr double kMissed = 0.01;  // share of the schedule by which its end may be late, if that is more than kLate
+constexpr uint64_t kSeedOfRank = 0x9e3779b97f4a7c15;  // odd, so that no two ranks have calls due at the same times
+constexpr size_t kSteeredWindow = 64;  // calls generated ahead; few, because their shares follow from the calls sent before
+constexpr ObjectId kIdsOfRound = ObjectId(1) << 32;  // distance between rounds, so that no id is used in two rounds
 
 }  // namespace
 
@@ -87,7 +87,7 @@ Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgr
 }
 
 uint64_t MixInput::planned_calls() const {
-  // The load tells one from the other. With both, whatever is less.
+  // Number of calls that fit into the duration at this load. --calls may make it smaller.
   if (!options_.duration || options_.loads.empty()) return options_.calls;
   const auto fit = uint64_t(std::max(1.0, std::round(load() * double(options_.duration) / 1e9)));
   return options_.calls ? std::min(options_.calls, fit) : fit;
@@ -115,8 +115,8 @@ OpSource* MixInput::operations(RunOptions& run) {
     run_ = std::make_unique<MixRun>(plan_, *set_, *sizes_, options_.seed, calls_);
     return nullptr;
   }
-  // What is not issued by then is cancelled and counted: a server that can't keep up must not make the run endless. The last
-  // calls are due at the very end, and may be a little late.
+  // After this time, calls that were not issued are cancelled and counted. Otherwise a server that can't keep up would make the
+  // run endless. The last calls are due at the very end, so the limit leaves some time for them.
   if (span_) run.duration += std::max(kLate, span_ / 50);
   run.timing = Timing::original;
   run.schedule = std::max<int64_t>(1, int64_t(double(calls_) / load() * 1e9));
@@ -143,7 +143,7 @@ MixResult MixInput::result_of(const RunResult& run) const {
   r.notes.insert(r.notes.end(), told_.begin(), told_.end());
   if (!options_.loads.empty()) {
     r.load = load() / share_;
-    // The last calls may be a little late, and take their time.
+    // The last calls may be a little late, and their service takes time.
     const int64_t late = run.elapsed - run.planned - run.service.quantile(0.99);
     r.missed = late > std::max(kLate, int64_t(double(run.planned) * kMissed));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mixfile, or a published mix by name ("mix:sfs97-v3"): a working set, and calls synthesized on it.
+// Runs a mixfile, or a published mix by name ("mix:sfs97-v3"): makes a working set and generates calls on it.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace fsr {
 
 class MixInput final : public Input {
  public:
-  // Throws std::runtime_error, one line.
+  // Throws std::runtime_error, one line, if the options don't fit the mix.
   MixInput(Mix mix, const MixOptions& options);
 
   const TraceHeader& header() const override { return header_; }
@@ -34,7 +34,7 @@ class MixInput final : public Input {
   Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override;
   void describe(Report& report) override;
   std::string outlook() const override;
-  // Past the caches of a mounted NFS's client, load and number of calls are those on the wire.
+  // If the target is a mounted NFS whose client caches, the load and the number of calls count requests on the wire.
   void rehearse(Target& target, Clock& clock, const RunOptions& options) override;
   OpSource* operations(RunOptions& options) override;
   RunResult run(Target& target, Clock& clock, const RunOptions& options) override;
@@ -48,7 +48,7 @@ class MixInput final : public Input {
   const MixResult& result() const { return result_; }  // after the run
 
  private:
-  uint64_t planned_calls() const;  // by number or by time: 0: as many as there is time for
+  uint64_t planned_calls() const;  // of this rank and round; 0: limited by time only
   void make_source(uint64_t calls);
   void steer();
   MixResult result_of(const RunResult& run) const;
@@ -57,30 +57,30 @@ class MixInput final : public Input {
 
   const Mix mix_;
   MixOptions options_;
-  TraceHeader header_;  // of no trace: empty
+  TraceHeader header_;  // empty, because there is no trace
   std::shared_ptr<const SizeModel> sizes_;
   std::shared_ptr<std::vector<CurvePoint>> curve_ = std::make_shared<std::vector<CurvePoint>>();
   std::unique_ptr<OutputFile> drawing_;
-  double load() const { return options_.loads[round_ - 1] * factor_; }  // of this process
+  double load() const { return options_.loads[round_ - 1] * factor_; }  // calls per second of this rank
   const std::vector<Dealt>& dealt() const { return run_ ? run_->dealt() : source_->dealt(); }
 
   const bool length_given_;
-  size_t round_ = 0;   // from 1
+  size_t round_ = 0;   // counts from 1
   double factor_ = 1;  // of a search for the highest load
-  // Of the round at hand.
+  // State of the current round.
   const Target* target_ = nullptr;
   MixPlan plan_;
   std::unique_ptr<WorkingSet> set_;
-  std::unique_ptr<Synthesizer> source_;  // at a rate
-  std::optional<Steering> steering_;     // past a cache
-  std::vector<std::string> told_;        // of the rehearsal
-  std::unique_ptr<MixRun> run_;          // as fast as possible
-  uint64_t calls_ = 0;                   // there are to be; 0: as many as there is time for
-  int64_t span_ = 0;                     // ns; 0: as long as they take
+  std::unique_ptr<Synthesizer> source_;  // for runs at a given load
+  std::optional<Steering> steering_;     // present if the target's client caches
+  std::vector<std::string> told_;        // notes of the rehearsal for the report
+  std::unique_ptr<MixRun> run_;          // for runs as fast as possible
+  uint64_t calls_ = 0;                   // number of calls to issue; 0: limited by time only
+  int64_t span_ = 0;                     // duration, ns; 0: limited by the number of calls only
   ProcedureCounts requests_before_;
-  std::optional<ProcedureCounts> requests_after_;  // once the round has run
+  std::optional<ProcedureCounts> requests_after_;  // set when the round has run
   MixResult result_;
-  // The part of this process among several, and what the others told of theirs.
+  // Share of this rank in the load, and the counts that the other ranks have reported.
   double share_ = 1;
   unsigned rank_ = 0;
   std::vector<Dealt> others_dealt_;

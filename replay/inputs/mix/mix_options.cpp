@@ -45,7 +45,7 @@ std::vector<double> parse_loads(std::string_view text) {
   if ((to - from) / step >= double(kMostSteps))
     throw std::invalid_argument(fmt::format("'{}': a ramp of more than {} steps", escape_text(text), kMostSteps));
   std::vector<double> loads;
-  // By number, and with room for rounding: 0.1 is no binary fraction.
+  // Multiply instead of adding up, and allow for rounding, because 0.1 is no binary fraction.
   for (size_t i = 0; from + step * double(i) <= to * (1 + 1e-9); ++i) loads.push_back(from + step * double(i));
   return loads;
 }

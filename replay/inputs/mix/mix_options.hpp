@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user says about the calls of a mix. Plain data; parse_loads() throws std::invalid_argument, one line.
+// Options of the command line for mixes. Plain data; parse_loads() throws std::invalid_argument, one line.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace fsr {
 class Command;
 
 struct MixOptions {
-  std::vector<double> loads;  // calls a second over all streams, one for each round; empty: as fast as possible
+  std::vector<double> loads;  // calls per second over all streams, one for each round; empty: as fast as possible
   Arrival arrival = Arrival::exponential;
   unsigned streams = 8;
-  uint64_t calls = 0;    // of a round; 0: no limit
+  uint64_t calls = 0;    // in a round; 0: no limit
   int64_t duration = 0;  // of a round, ns; 0: no limit
   uint64_t seed = 1;
-  std::string sizes;              // nhfsstone, sfs or a trace; empty: as the mix suggests
-  uint64_t working_set = 0;       // bytes of files over all streams, at least
-  unsigned nfs_version = 0;       // which mix of a file with several; 0: the one with the most calls
-  bool compat = false;            // whole percents, as the original nhfsstone
-  std::string since;              // an earlier snapshot of the same counters
-  std::vector<unsigned> numbers;  // of the streams' directories; empty: 0 to streams - 1
-  std::string svg;                // where the drawing of load against response goes; empty: none
+  std::string sizes;              // nhfsstone, sfs or the name of a trace; empty: as the mix suggests
+  uint64_t working_set = 0;       // minimum bytes of files over all streams
+  unsigned nfs_version = 0;       // the mix to take from a file with several; 0: the one with the most calls
+  bool compat = false;            // print whole percents, as the original nhfsstone does
+  std::string since;              // file with an earlier snapshot of the same counters
+  std::vector<unsigned> numbers;  // numbers of the streams' directories; empty: 0 to streams - 1
+  std::string svg;                // file for the drawing of response over load; empty: none
 };
 
-// fsreplay's options of mixes. `to` must live until the command line was parsed.
+// Adds fsreplay's options of mixes. `to` must live until the command line has been parsed.
 void declare_mix_options(Command& group, MixOptions& to);
 
-// "max", "2000", "2k/s", or a ramp FROM-TO,STEP: "100-2000,100".
+// Parses "max", "2000", "2k/s", or a ramp FROM-TO,STEP: "100-2000,100". Returns the loads in calls per second; empty for "max".
 std::vector<double> parse_loads(std::string_view text);
 
 }  // namespace fsr

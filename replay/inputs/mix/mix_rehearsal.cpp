@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mix past the caches of a mounted NFS's client. Before the run, the cost of each procedure's calls on the wire is measured,
-// and the shares follow from it. During the run, the mount's counters correct them.
+// Runs a mix on a mounted NFS, past the caches of its client. Before the run, measures how many requests on the wire the calls of
+// each procedure cost, and derives the shares of the calls from that. During the run, the mount's counters correct these shares.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +17,10 @@ namespace fsr {
 
 namespace {
 
-constexpr uint64_t kRehearsed = 16;  // calls of a procedure
+constexpr uint64_t kRehearsed = 16;  // calls of each procedure in the rehearsal, at least
 
-// Why no call sends it, and what would.
+// Explains why no call makes the client send `procedure`, and which mount option would. `links`: reason why make_links_stale()
+// failed.
 std::string why_not(const std::string& procedure, const std::string& links) {
   if (procedure == "null" || procedure == "fsinfo" || procedure == "pathconf") return "clients send it when they mount, only";
   if (procedure == "readlink")
@@ -38,7 +39,7 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
   steering_.emplace(plan_, target.requests());
   std::string links;
   if (plan_.share(Action::readlink) > 0) links = make_links_stale(cached->server_url(), set_->streams(), clock);
-  if (share_ == 1) {  // ranks would count each other's requests; they begin with one for each call
+  if (share_ == 1) {  // ranks would count each other's requests; they start with one request per call
     auto perform = [&](size_t procedure, uint64_t calls) {
       RunOptions one = options;
       one.timing = Timing::asap;
@@ -48,7 +49,7 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
     const uint64_t streams = set_->streams().size();
     for (size_t i = 0; i < plan_.procedures.size(); ++i) {
       if (plan_.procedures[i].planned <= 0) continue;
-      perform(i, streams);  // the first call of each may cost more
+      perform(i, streams);  // the first calls may cost more
       const ProcedureCounts before = target.requests();
       const uint64_t calls = perform(i, std::max(kRehearsed, streams));
       if (calls) steering_->learn(i, double(calls), added(before, target.requests()));
@@ -57,7 +58,7 @@ void MixInput::rehearse(Target& target, Clock& clock, const RunOptions& options)
   for (const std::string& name : steering_->impossible()) told_.push_back(name + ": " + why_not(name, links));
 }
 
-// Load and number of calls are those on the wire.
+// Converts load and number of calls, which count requests on the wire, to calls; makes the source correct its shares.
 void MixInput::steer() {
   const double requests = steering_->requests_per_call(steering_->shares({}, {}, 0));
   const auto span = int64_t(double(calls_) / load() * 1e9);

@@ -22,19 +22,19 @@ namespace fsr {
 
 namespace {
 
-constexpr Row kFailing = kOpKinds;  // the times of calls that failed; those of others are in the row of their kind
-constexpr uint64_t kDeckOfStream = uint64_t(1) << 32;  // number of a stream's random numbers
-constexpr ObjectId kIdsOfStream = ObjectId(1) << 40;   // above those of a working set
+constexpr Row kFailing = kOpKinds;  // row for the times of failed calls; other calls are in the row of their kind
+constexpr uint64_t kDeckOfStream = uint64_t(1) << 32;  // first sequence of random numbers for the decks of the streams
+constexpr ObjectId kIdsOfStream = ObjectId(1) << 40;   // distance between streams, above the ids of a working set
 
-// What the streams of one play share; touched where a call did not go as expected.
+// State that all streams of a run share. It is touched only when a call does not go as expected.
 struct Shared {
   std::atomic<uint64_t> differed{0}, unanswered{0};
-  std::atomic<bool> failed{false};  // and that ends the play
+  std::atomic<bool> failed{false};  // true ends the run
 };
 
 class MixThread final : public SimThread {
  public:
-  // The stream number `index` of several; `calls`: of its own.
+  // Stream number `index` of `streams`. `calls`: number of calls of this stream.
   MixThread(const MixPlan& plan, const StreamFiles& files, const SizeModel& sizes, uint64_t seed, uint64_t index,
             uint64_t streams, uint64_t calls, const RunOptions& options, Shared& shared)
       : options_(options),
@@ -112,13 +112,13 @@ class MixThread final : public SimThread {
   MixDealer dealer_;
   Verifier verifier_;
   std::string scratch_;
-  Histogram unanswered_;  // times of calls that ended without an answer
+  Histogram unanswered_;  // times of calls that ended without a reply
   uint64_t auxiliary_ = 0;
   std::array<Kind, kOpKinds> kinds_{};
   ObjectSet objects_;
 };
 
-// What a play's counts are in the words of a run.
+// Converts the counts of a ThreadRunner to the result of a run.
 RunResult result_of(const RunnerResult& measured) {
   RunResult r;
   r.elapsed = measured.ended - measured.started;
@@ -173,7 +173,7 @@ RunResult MixRun::run(Target& target, Clock& clock, const RunOptions& options) {
   if (!options.inline_workers) heartbeat.start(clock);
   CpuMeter cpu;
   Progress progress;
-  Tally counts;  // of the interval that is to be told next
+  Tally counts;  // of the interval that is not reported yet
   int64_t counts_from = 0;
   unsigned intervals = 0;
   auto told = [&](const Interval& interval) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mix as fast as possible: each stream is a thread, whose next call is made when the one before was answered. Streams go at
-// speeds of their own, so that a slow one holds back no other.
+// Runs a mix as fast as possible. Each stream is a simulated thread, which issues its next call when the previous one has
+// completed. A slow stream does not hold back others.
 //
-// The same seed gives each stream the same calls, however many of them it comes to in a given time. A number of calls is shared
-// out evenly beforehand, so that it leaves the same tree, too.
+// The same seed gives each stream the same calls, however many of them it completes in a given time. A number of calls is divided
+// evenly among the streams beforehand, so that the same number always leaves the same tree.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@ class Target;
 
 class MixRun {
  public:
-  // `calls`: of all streams; 0: as many as there is time for. The others must outlive it.
+  // `calls`: of all streams; 0: limited by time only. All references must outlive this object.
   MixRun(const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes, uint64_t seed, uint64_t calls);
-  // Once. Throws what Target::open_session() throws.
+  // Call this once. Throws what Target::open_session() throws.
   RunResult run(Target& target, Clock& clock, const RunOptions& options);
-  const std::vector<Dealt>& dealt() const { return dealt_; }  // after run()
+  const std::vector<Dealt>& dealt() const { return dealt_; }  // valid after run()
 
  private:
   const MixPlan& plan_;

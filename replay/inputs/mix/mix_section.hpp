@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said about a mix that was run: what was asked, issued and seen on the wire, and the curve of a ramp of loads.
+// Section of the report on a mix: its requested shares, the issued ones and those on the wire, and the curve of a ramp of loads.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace fsr {
 
 class MixSection final : public ReportSection {
  public:
-  // `curve` may grow while this exists.
+  // More points may be added to `curve` while this object exists.
   MixSection(MixResult mix, uint64_t seed, std::shared_ptr<const std::vector<CurvePoint>> curve)
       : mix_(std::move(mix)), seed_(seed), curve_(std::move(curve)) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mix that several processes run: the part of each, and what comes of all.
+// Divides a mix among several ranks, and adds up their results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace fsr {
 
-// Streams go to the ranks in turn, and load, calls and bytes with them.
+// Deals streams to the ranks in turn. Each rank gets load, calls and bytes in proportion.
 void MixInput::take_share(unsigned rank, unsigned ranks, bool) {
   const unsigned all = options_.streams;
   if (all < ranks) throw std::runtime_error(fmt::format("--streams {}: expected one for each of {} ranks, at least", all, ranks));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symlinks that a mounted NFS's client has to read again. Linux keeps what it has read or made of them, whatever the mount
-// options, until their change time moves: another client has to change them.
+// Makes the client of a mounted NFS read symlinks again. Linux caches the target of each symlink that it has read or made until
+// the change time of the symlink moves, whatever the mount options. So another client must change the symlinks.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@ namespace fsr {
 
 class Clock;
 
-// How many symlinks each stream needs, so that a run of that many requests reads none twice; bounded.
+// Returns the number of symlinks that each stream needs, so that a run of `requests` requests reads none of them twice. There is
+// an upper limit, at which some are read twice.
 unsigned links_to_read(const MixPlan& plan, uint64_t requests, unsigned streams);
 
-// Sets the owner of each symlink to the one that it has, through a client of this program; `url` is the directory of the streams.
-// Returns what kept it from that, empty if nothing did.
+// Sets the owner of each symlink to its present owner, through an NFS client of this program. `url`: the directory of the
+// streams. Returns why this failed. Empty: it did not.
 std::string make_links_stale(const std::string& url, const std::vector<StreamFiles>& streams, Clock& clock);
 
 }  // namespace fsr

@@ -54,7 +54,7 @@ CloneNumbers parse_clones(const std::string& text) {
 
 class TraceInput final : public Input {
  public:
-  TraceInput(int fd, const std::string& name, const TraceOptions& options)  // of a pipe
+  TraceInput(int fd, const std::string& name, const TraceOptions& options)  // reads from a pipe
       : name_(name), options_(options), trace_(fd, name) {
     begin();
   }
@@ -145,7 +145,7 @@ class TraceInput final : public Input {
     report.sections = {section};
   }
 
-  // Clones go to the ranks in turn; a single one is split.
+  // Deals clones to the ranks in turn. A single clone is split by threads.
   void take_share(unsigned rank, unsigned ranks, bool force) override {
     rank_ = rank;
     ranks_ = ranks;
@@ -213,10 +213,10 @@ class TraceInput final : public Input {
     split_ = std::make_shared<const TraceSplit>(std::move(made));
   }
 
-  // Without the pieces before, a trace begins where they ended, with what its checkpoint knows.
+  // If the pieces before are missing, a trace begins where they ended, with the state in its checkpoint.
   void begin() { options_.from = std::max(options_.from, trace_.begin_time()); }
 
-  // From the beginning too: a trace that was cut out of another one starts with what was there by then.
+  // Loads a state even from the beginning, because a trace that was cut out of another one starts with the state at the cut.
   LiveState before_range() {
     LiveState state;
     trace_.load_state(options_.from > 0 ? options_.from : INT64_MIN, state);
@@ -255,15 +255,15 @@ class TraceInput final : public Input {
   TraceReader trace_;
   ImageSummary summary_;
   std::unique_ptr<CloneSource> clones_;
-  // Of several processes.
+  // Share of this rank in a run on several ranks.
   unsigned rank_ = 0, ranks_ = 1;
   bool force_ = false;
-  std::shared_ptr<const TraceSplit> split_;  // null: of clones, or of one process
+  std::shared_ptr<const TraceSplit> split_;  // null: one process, or several clones
   std::unique_ptr<SplitSource> own_;
-  // What is reported: of this process, and then of those that have told as well.
+  // Counts for the report: of this rank, and after add_part() also of the other ranks.
   struct {
     uint64_t operations = 0, streams = 0;
-    uint64_t learnt = 0;  // by others
+    uint64_t learnt = 0;  // objects that the other ranks looked up
   } counted_;
   double factor_ = 1;  // of a search for the highest load
   bool begun_ = false;

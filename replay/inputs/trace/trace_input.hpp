@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A captured trace: its initial image, and its operations at the recorded times.
+// Runs a captured trace: its initial image, and its operations at the recorded times.
 #pragma once
 
 #include "inputs/input_kind.hpp"

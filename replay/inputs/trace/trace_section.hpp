@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said about the trace that was replayed: how, and what is missing in it.
+// Section of the report on the trace that was replayed: how it was replayed, and which parts of it are missing.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,16 @@ namespace fsr {
 class TraceSection final : public ReportSection {
  public:
   std::string id, host;
-  bool complete = true;  // closing statement there, clean, nothing dropped
+  bool complete = true;  // the closing statement exists and is clean, and no operation was dropped
   std::vector<TraceDamage> damage;
   std::vector<std::string> warnings;  // one line each
   Timing timing = Timing::original;
   Order order = Order::resource;
   double scale = 1;
   unsigned clones = 1;
-  std::shared_ptr<const TraceSplit> split;  // over ranks; null: it was not
-  uint64_t learnt = 0;                      // objects that ranks looked up, since others made them
-  int64_t planned = 0, recorded = 0;        // of the run, ns; 0: it did not come to one
+  std::shared_ptr<const TraceSplit> split;  // how the trace was split over ranks; null: it was not
+  uint64_t learnt = 0;                      // objects that ranks looked up, because other ranks made or renamed them
+  int64_t planned = 0, recorded = 0;  // lengths of the schedule and of the replayed part of the trace, ns; 0: there was no run
 
   std::string heading() const override;
   std::string text() const override;
