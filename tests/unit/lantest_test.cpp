@@ -160,9 +160,7 @@ TEST_CASE("what Netatalk's log says of its cache of directories") {
                                          "required)\nLast 10 lines of log file:\n---------------------------\n" +
                                          text.substr(text.find("line 2")));
   for (const char* kind : {"LRU", "AD", "LRU", "hints"}) text += std::string("dircache statistics (") + kind + ")" + rest + "\n";
-  std::string log(200'000, 'x');
-  log += "\n" + text;
-  files.write("afpd.log", log);
+  files.write("afpd.log", std::string(200'000, 'x') + "\n" + text);
   CHECK(dircache_statistics(conf) == head + "dircache statistics (LRU)" + rest + "\ndircache statistics (hints)" + rest +
                                          "\ndircache statistics (AD)" + rest + "\n\n");
 }
