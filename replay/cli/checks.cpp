@@ -31,7 +31,7 @@ bool inside(const std::string& path, const std::string& folder) {
                             (folder == "/" || path[folder.size()] == '/'));
 }
 
-// "nfs://host:2049/export?version=3" -> "host:/export", as mountinfo names the source.
+// Returns the source of a mount of `url`, as mountinfo names it: "nfs://host:2049/export?version=3" -> "host:/export".
 std::string nfs_source(const std::string& url) {
   std::string rest = url.substr(url.find("//") + 2);
   size_t slash = rest.find('/');
@@ -77,7 +77,7 @@ void check_writable(Target& target, Clock& clock, unsigned rank) {
   BlockingSession session(target, clock);
   const std::string name = fmt::format("{}.probe{}", kMarkerName, rank);
   const Op make{.kind = OpKind::mkdir, .mode = 0700, .object = kProbeObject, .parent = kRootObject, .name = name};
-  if (target.fidelity(make) == Fidelity::impossible) return;  // has no names
+  if (target.fidelity(make) == Fidelity::impossible) return;  // the target has no names
   int error = session.perform(make).error;
   if (!error) session.perform({.kind = OpKind::rmdir, .object = kProbeObject, .parent = kRootObject, .name = name});
   if (error && error != EEXIST) throw std::runtime_error(target.name() + ": nothing can be made there: " + strerror(error));
@@ -102,7 +102,7 @@ void remove_tree(Target& target, Clock& clock, const std::string& trace_id, cons
   TreeRemover removal(target, session, kFirstCleanupObject, kFirstCleanupObject, everything, &stop);
   for (const std::string& name : removal.list(kRootObject)) removal.remove(kRootObject, name, name);
   uint64_t failed = removal.failed;
-  // A readdir leaves the marker out. It goes last, so that a tree that could not be removed is still known as ours.
+  // A readdir leaves the marker out. It is removed last, so that a tree that could not be removed completely still carries it.
   if (!failed && session.perform({.kind = OpKind::unlink, .parent = kRootObject, .name = kMarkerName}).error) ++failed;
   if (failed) throw std::runtime_error(fmt::format("{}: {} names could not be removed", target.name(), failed));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at before a replay may touch anything. All throw std::runtime_error with one line that says what to do.
+// Checks before a replay changes anything. All throw std::runtime_error with one line that says what to do.
 #pragma once
 
 #include <atomic>
@@ -11,15 +11,18 @@
 
 namespace fsr {
 
-// The place that was captured must not be overwritten by its own replay.
+// Throws if `url` is the directory that was captured, which the replay would overwrite.
 void refuse_captured_place(const std::string& url, const TraceHeader& header);
-// The target is empty, or holds a tree of ours that may be reused, or --force was given.
+// Throws unless the target is empty, holds an earlier replay of this trace and `reuse` is set, or `force` is set. With `cleanup`,
+// also throws if something is mounted inside the target.
 void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force);
-// Makes a name of this rank's own there, and removes it.
+// Makes a directory in the target, with a name of this rank, and removes it. Throws if it can't be made.
 void check_writable(Target& target, Clock& clock, unsigned rank);
+// Throws if the image is larger than the free space of the target, unless `force` is set.
 void check_space(Target& target, const ImageSummary& image, bool force);
 
-// Removes everything in the target's root if it carries the marker of this trace. A second ^C ends that too.
+// Removes everything in the target's root. Throws if the target does not carry the marker of this trace, or if names remain.
+// `stop`: a second ^C ends the removal, too.
 void remove_tree(Target& target, Clock& clock, const std::string& trace_id, const std::atomic<int>& stop);
 
 }  // namespace fsr

@@ -23,7 +23,7 @@ struct Survey {
   std::array<uint64_t, kOpKinds> impossible{}, approximate{};
   uint64_t not_allowed = 0;  // operations that --allow does not name, of the impossible
   uint64_t bytes_read = 0, bytes_written = 0;
-  // With the service times of the capture no schedule can be faster than its busiest stream.
+  // Highest scale that is possible with the service times of the capture: the busiest stream sets the limit. 0: not known.
   double feasible_scale = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --dry-run: what a replay would need and what the target could not do, without touching the target.
+// --dry-run: what a replay would need and what the target could not express, found without changing the target.
 #pragma once
 
 namespace fsr {
@@ -8,7 +8,8 @@ class Input;
 class Target;
 struct Report;
 
-// Prints to standard output. Status 1 when operations could not be issued or the image does not fit. `report`: with the image.
+// Prints to standard output. `report`: contains the image. Returns the exit status: 1 if the image does not fit; kInexpressible
+// if the target can't express some operations that --allow does not name.
 int dry_run(Input& input, Target& target, const Report& report, bool json);
 
 }  // namespace fsr

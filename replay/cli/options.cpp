@@ -14,10 +14,10 @@
 
 namespace fsr {
 
-// Only looked at.
+// Checks a condition of --find-scale; throws if it is wrong.
 static std::string condition(const std::string& text) { return Condition(text).text(); }
 
-// "inexpressible", or "inexpressible=ioctl,getxattr".
+// Sets the kinds of operations that --allow names: "inexpressible" for all, or "inexpressible=ioctl,getxattr".
 static void allow(const std::string& text, std::array<bool, kOpKinds>& kinds) {
   constexpr std::string_view kWhat = "inexpressible";
   std::string_view rest = text;

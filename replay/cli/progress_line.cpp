@@ -16,7 +16,7 @@ void ProgressLine::replay(const Progress& now, const std::vector<SeriesInterval>
     return step > 0 ? uint64_t(double(until - since) * 1e9 / double(step)) : uint64_t(0);
   };
   const double share = operations ? double(now.done) / double(operations) : 0;
-  // As fast as possible, what is left follows from the rate so far; on a schedule, from the schedule.
+  // As fast as possible, the remaining time follows from the rate so far; on a schedule, from the schedule.
   const int64_t left = span > 0 ? span - now.elapsed : share > 0 ? int64_t(double(now.elapsed) * (1 - share) / share) : 0;
   std::string text = fmt::format("{:<6}  {:3.0f} %  {} op/s  {}/s", who_, share * 100, format_count(rate(last_.done, now.done)),
                                  format_size(rate(last_.bytes, now.bytes)));

@@ -13,9 +13,10 @@ namespace fsr {
 class ProgressLine : public StatusLine {
  public:
   using StatusLine::StatusLine;
-  // What replays, where it is a part of all: "rank 0".
+  // Sets the first word of the line, for example "rank 0" for one of several ranks.
   void name(const std::string& who) { who_ = who; }
-  // `intervals`: the latest one's latencies are shown. `span` is what there is to replay, in replay time (0: not known).
+  // Shows the progress. `intervals`: the latencies of the last one are shown. `span`: length of the replay, ns; 0: not known.
+  // `operations`: their number; 0: not known.
   void replay(const Progress& now, const std::vector<SeriesInterval>& intervals, int64_t span, uint64_t operations);
 
  private:

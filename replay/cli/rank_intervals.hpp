@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a run did over time, put together interval by interval. One thread. What is loaded throws std::runtime_error
-// for bytes that save() did not make.
+// Merges the intervals that the ranks of a run have measured. One thread. Loading throws std::runtime_error for bytes that save()
+// did not make.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace fsr {
 
-// An interval of one rank, or of several.
+// One interval of one rank, or of several ranks merged.
 class RankInterval {
  public:
   RankInterval() = default;
@@ -25,7 +25,7 @@ class RankInterval {
   void merge(const RankInterval& other);
   bool last() const { return last_; }
 
-  // Adds it to what was told of all of them before.
+  // Adds this interval to the merged intervals before it, and passes it to `tell`. `last`: it is the last of the round.
   struct MergedIntervals {
     TimeSeries series;
     Progress progress;
@@ -41,24 +41,24 @@ class RankInterval {
   Tally counts_;
 };
 
-// All of a round.
+// All intervals of a round.
 class RankIntervals {
  public:
   void add(const RankInterval& interval) { all_.push_back(interval); }
   std::string save() const;
-  void merge(std::string_view saved);  // another rank's
+  void merge(std::string_view saved);  // adds another rank's intervals, which save() made
   TimeSeries series() const;
 
  private:
   std::vector<RankInterval> all_;
 };
 
-// Those of all ranks while they come: each is told when all ranks have told theirs.
+// The intervals of all ranks while the round runs. Each is reported when all ranks have sent theirs.
 class LiveIntervals {
  public:
   explicit LiveIntervals(unsigned ranks) : in_step_(ranks) {}
   void add(unsigned rank, const RankInterval& interval) { in_step_.add(rank, interval); }
-  // Those that are complete; `left`: all, since nothing more will come.
+  // Passes each complete interval to `tell`. `left`: passes all, because no more will arrive.
   void tell(bool left, const RankInterval::Tell& tell);
 
  private:

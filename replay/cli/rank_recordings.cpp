@@ -19,7 +19,7 @@
 
 namespace fsr {
 
-constexpr size_t kPiece = 4 << 20;  // bytes of a trace that are sent at a time
+constexpr size_t kPiece = 4 << 20;  // bytes of a trace that are sent in one message
 
 std::string rank_recording(const std::string& path, unsigned rank) { return fmt::format("{}.r{}", path, rank); }
 
@@ -36,7 +36,7 @@ RankRecordings::~RankRecordings() {
 
 namespace {
 
-// One rank's, while it is read.
+// Reader of one rank's recording, which adapts times and ids to those of the merged one.
 class Part {
  public:
   Part(int fd, const std::string& name, unsigned rank, unsigned ranks, int64_t began, bool ids_differ)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The traces that the ranks of a run wrote of what they did, as one on the root. Main thread.
+// Merges the recordings of the ranks of a run into one trace on the root. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,28 @@
 
 namespace fsr {
 
-// Where a rank writes its own, until they are one.
+// Returns the path to which a rank writes its recording, until all are merged.
 std::string rank_recording(const std::string& path, unsigned rank);
 
-// What all ranks' traces become, made on the root before the run, so that it can be: an empty file, removed unless it was filled.
+// File for the merged recording. The root creates it empty before the run, so that an error is found early. It is removed if
+// write() is not called.
 class RankRecordings {
  public:
-  // Throws std::runtime_error "FILE: why", also where it exists.
+  // Throws std::runtime_error "FILE: why", also if the file exists.
   explicit RankRecordings(const std::string& path);
   ~RankRecordings();
   RankRecordings(const RankRecordings&) = delete;
   RankRecordings& operator=(const RankRecordings&) = delete;
 
-  struct Plan {  // what they have in common
+  struct Plan {  // properties of all recordings
     TraceHeader header;
     LiveState initial;
-    // The ranks have ids of their own, which may mean others on another rank; but for the root directory, which is one.
+    // True if an id means another object or handle on each rank. The root directory has the same id everywhere.
     bool ids_differ = false;
-    std::vector<int64_t> began;  // by rank: ns after the first of them
+    std::vector<int64_t> began;  // start of each rank, ns after the first of them
   };
-  // `files`: of all ranks, by rank, at their beginnings; closed. Throws std::runtime_error "FILE: why".
+  // Merges the recordings. `files`: descriptors of all ranks' recordings, by rank, at offset 0; closed by this call. Throws
+  // std::runtime_error "FILE: why".
   void write(std::vector<int> files, Plan plan);
 
  private:
@@ -40,7 +42,8 @@ class RankRecordings {
   int fd_;
 };
 
-// Collective: copies of the ranks' traces, on the root, which has to close them; elsewhere none.
+// Collective. Returns on the root copies of all ranks' recordings, which the caller has to close, and on the other ranks none.
+// `own`: path of this rank's recording.
 std::vector<int> collect_recordings(Cluster& cluster, const std::string& own);
 
 }  // namespace fsr

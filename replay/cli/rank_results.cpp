@@ -41,7 +41,7 @@ ClockOffset load_offset(ByteReader& in) {
   return compared;
 }
 
-// What a rank tells of a round beside its intervals.
+// Serializes the results of a rank's round, its intervals included.
 std::string save_part(const Input& input, const Report& report, const RankIntervals& intervals, const RankClock& clock) {
   ByteWriter out;
   save_result(out, report.result);
@@ -51,7 +51,7 @@ std::string save_part(const Input& input, const Report& report, const RankInterv
   out.text(intervals.save());
   out.text(report.aftermath);
   out.u8(report.interrupted);
-  for (auto sum : kImageSums) out.varint(input.shares_tree() ? 0 : report.image.*sum);  // else the root counts it
+  for (auto sum : kImageSums) out.varint(input.shares_tree() ? 0 : report.image.*sum);  // one tree: only the root counts it
   for (auto sum : kPreparedSums) out.varint(report.prepared.*sum);
   out.varint(uint64_t(report.prepared.elapsed));
   out.varint(report.counters.size());
@@ -68,7 +68,7 @@ RankRow load_row(ByteReader& in, unsigned rank, const std::string& host) {
   return row;
 }
 
-// Clocks are compared again, when results are safe already.
+// Compares the clocks again, after all results have arrived. A rank that is lost meanwhile spoils only this comparison.
 void compare_after(Cluster& cluster, std::vector<RankRow>& rows) {
   ByteWriter mine;
   save_offset(mine, cluster.compare_clocks());
@@ -168,11 +168,11 @@ void RanksSection::database(ResultsDatabase& results) const {
   for (const Facts& facts : facts_of_ranks()) results.add("ranks", facts);
 }
 
-// Adds the others' parts, where they are; a row for each rank that is left.
+// Adds the results of the other ranks that are left to `report`. Returns a row for each of these ranks.
 static std::vector<RankRow> merge_parts(Cluster& cluster, const std::vector<std::optional<std::string>>& parts, Input& input,
                                         Report& report, RankIntervals& all) {
   std::vector<RankRow> rows;
-  const bool kernel = report.target.starts_with("file:");  // which counts for all processes of a host
+  const bool kernel = report.target.starts_with("file:");  // the kernel counts requests for all processes of a host
   std::set<std::string> counted = {cluster.hosts()[0]};
   for (unsigned rank = 1; rank < parts.size(); ++rank) {
     if (!parts[rank]) continue;

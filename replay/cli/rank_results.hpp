@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a run measured, put together on the root. One thread.
+// Merges the results of the ranks of a run on the root. One thread.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace fsr {
 
 class Input;
 
-// A rank's clock beside the root's around a round, and when the round was to begin by it, ns.
+// Offset of a rank's clock from the root's before and after a round, and the start of the round on the rank's clock, ns.
 struct RankClock {
   ClockOffset before;
-  std::optional<ClockOffset> after;  // none: they were not compared again, since a rank was lost
+  std::optional<ClockOffset> after;  // none: not compared, because a rank was lost
   int64_t start = 0;
 
   int64_t error() const { return after ? std::max(before.error, after->error) : before.error; }
@@ -39,10 +39,11 @@ struct RankRow {
   int64_t began = 0;  // ns after the common start
 };
 
-// How well the clocks were known, and what began or was late; a line, an object of JSON and a row of the table `ranks` for each.
+// Section of the report on the ranks: the accuracy of their clocks, when they began and how late they were. It has a line, an
+// object of JSON and a row of the table `ranks` for each rank.
 class RanksSection final : public ReportSection {
  public:
-  // `issued`: the word for what they issue, "calls".
+  // `issued`: word for what the ranks issue, for example "calls".
   RanksSection(std::vector<RankRow> rows, std::string issued) : rows_(std::move(rows)), issued_(std::move(issued)) {}
   std::string text() const override;
   void facts(Facts&) const override {}
@@ -56,8 +57,8 @@ class RanksSection final : public ReportSection {
   const std::string issued_;
 };
 
-// Collective, after a round. On the root the report is that of all ranks from then on, or of those that are left, and its
-// aftermath names the others; elsewhere it stays what it was. False, on the root: some rank is lost, and the cluster of no use.
+// Collective, after a round. On the root, changes `report` to that of all ranks that are left; its aftermath names the lost ones.
+// On other ranks, `report` stays the same. Returns false on the root if a rank is lost, after which the cluster can't be used.
 bool gather_results(Cluster& cluster, Input& input, Report& report, RankIntervals intervals, RankClock clock);
 
 }  // namespace fsr

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More than one run of the same input: --repeat and --find-scale. Each begins with the tree as the image has it, on a target that
-// was opened anew; a line tells of each as soon as it is over.
+// Runs an input several times: --repeat and --find-scale. Each run begins with the tree of the image, on a target that was opened
+// again. A line reports each run as soon as it is over.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace fsr {
 
 namespace {
 
-// A member of the JSON report, made here.
+// Section that adds one member to the JSON report.
 class Member final : public ReportSection {
  public:
   Member(std::string name, nlohmann::json value) : name_(std::move(name)), value_(std::move(value)) {}
@@ -36,10 +36,10 @@ class Member final : public ReportSection {
 };
 
 struct Figure {
-  const char* name;  // as in the results
+  const char* name;  // its name in the results
   double (*of)(const RunResult& run);
   std::string (*text)(double value);
-  double quantile = 0;  // of the response; 0: none
+  double quantile = 0;  // of the response; 0: the figure is no quantile
 
   bool is_lower_bound(const RunResult& run) const {
     return quantile > 0 && fsr::is_lower_bound(run.response, run.open, quantile);
@@ -65,12 +65,12 @@ std::string row(const std::string& name, const std::array<std::string, kFigureCo
   return text + "\n";
 }
 
-// Runs at one load, seen as one: a trace is as long as it is, so it is run again for as many operations as are needed.
+// Sum of the runs at one load. A run of a trace can't be longer than the trace, so several runs add up to enough operations.
 struct Pooled {
   static constexpr unsigned kMostRuns = 5;
-  RunResult sum;  // of what conditions are about
+  RunResult sum;  // only what conditions use
   unsigned runs = 0;
-  int64_t longest = 0;  // ns
+  int64_t longest = 0;  // elapsed time of the longest run, ns
 
   void add(const RunResult& run) {
     sum.response.merge(run.response);
@@ -86,7 +86,7 @@ struct Pooled {
     ++runs;
   }
   bool enough(const RunLength& least) const { return sum.issued() >= least.operations || runs == kMostRuns; }
-  // Empty, or why the answer is none to rely on.
+  // Returns why the answer is not reliable. Empty: it is.
   std::string doubt(const RunLength& least) const {
     const bool few = sum.issued() < least.operations;
     // The last operations are due a little before the end.
@@ -119,7 +119,7 @@ std::optional<int> Replay::play_alone(double factor, const RunLength& least) {
   return std::nullopt;
 }
 
-// All ranks go on as the root does, whose numbers are those of all.
+// Returns the root's value on all ranks, so that all decide alike: only the root's results are those of all ranks.
 double Replay::of_root(double value) {
   ByteWriter out;
   out.u64(std::bit_cast<uint64_t>(value));
@@ -134,7 +134,7 @@ void Replay::print(const std::string& text) const {
 int Replay::play_repeats() {
   print(row("run", {"achieved/s", "p50", "p99", "p99.9", "max"}));
   std::vector<Figures> runs;
-  std::array<unsigned, kFigureCount> lower_bounds{};  // how many of them
+  std::array<unsigned, kFigureCount> lower_bounds{};  // number of runs whose figure is a lower bound
   int status = 0;
   for (unsigned i = 0; i < command.repeat; ++i) {
     try {
@@ -187,7 +187,7 @@ int Replay::play_search() {
     std::string limit, doubt, measured;
     int status;
   };
-  std::map<double, Seen> seen;  // by factor, the latest run
+  std::map<double, Seen> seen;  // by factor; the latest run at each
   std::optional<int> early;
   print(fmt::format("{:>10} {:>12} {:>12} {:>12}   {}\n", "load", "achieved/s", "p50", "p99", condition.text()));
   ScaleSearch search([&](double factor) -> std::optional<double> {

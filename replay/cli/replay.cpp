@@ -18,7 +18,7 @@
 
 namespace fsr {
 
-constexpr int64_t kLead = 50'000'000;  // ns from when ranks have met to their common start
+constexpr int64_t kLead = 50'000'000;  // ns from the moment at which all ranks are ready to their common start
 
 static int64_t wall_clock() {
   timespec t;
@@ -45,7 +45,7 @@ void Replay::open_outputs() {
   input->open_outputs();
 }
 
-// The version that is spoken, which a URL may leave to the default.
+// Returns the dialect of the protocol in parentheses; a URL may leave it to the default.
 static std::string dialect_text(const Target& target) {
   return target.mapping() ? fmt::format(" ({})", target.mapping()->name) : "";
 }
@@ -73,7 +73,7 @@ void Replay::warn() {
   fmt::print(stderr, "fsreplay: {}\n", warning);
 }
 
-// Begins the trace of this replay: of the input's own, what does not depend on where it ran.
+// Makes the header of the recording. It takes over what does not depend on the host from the input's header.
 TraceHeader Replay::recording_header() const {
   const TraceHeader& of = input->header();
   TraceHeader header;
@@ -132,7 +132,7 @@ void Replay::keep_results() {
   if (results) afterwards([&] { report_database(report, *results); });
 }
 
-// A line of several, as soon as the round is over.
+// Prints a line for one of several rounds, as soon as it is over.
 int Replay::end_round() {
   const std::string told = input->end_round(report);
   if (!cluster.root()) return 0;
@@ -164,7 +164,7 @@ void Replay::follow(const Interval& interval, const SeriesInterval& series) {
   if (metrics) metrics->add(interval, series);
 }
 
-// `left`: nothing more will come.
+// `left`: no more intervals will arrive.
 void Replay::follow_ranks(bool left) {
   if (!live_intervals) return;
   while (const auto posted = cluster.take()) live_intervals->add(posted->first, RankInterval::load(posted->second));
@@ -183,7 +183,8 @@ void Replay::gather() {
   follow_ranks(true);
 }
 
-// Before a round that is not the first: what was measured is kept.
+// Handles a rank that was lost before or between rounds. In the first round there is nothing to report; later, the results so far
+// are kept.
 void Replay::lost_between(const LostRank& lost) {
   if (round == 1) throw lost;
   report = latest_;
@@ -209,13 +210,13 @@ bool Replay::over(bool mine) {
   }
 }
 
-// What could not be written while the run went on.
+// Reports errors of files that were written during the run.
 void Replay::look_at_files() {
   for (const std::string& failure : {csv ? csv->failure() : "", metrics ? metrics->failure() : ""})
     if (!failure.empty()) afterwards([&] { throw std::runtime_error(failure); });
 }
 
-// Reads and checks.
+// Reads the input and checks the target.
 void Replay::make_ready(RunSteps& life) {
   life.read({.privileged = command.privileged, .owners = credentials != nullptr, .memory = memory_budget()},
             [&](uint64_t done, uint64_t total) {
@@ -263,7 +264,8 @@ std::optional<int> Replay::play_round(RunSteps& life) {
   if (cluster.size() > 1 && cluster.root() && follows()) live_intervals.emplace(cluster.size());
   bool prepared = false;
   on_all([&] { make_ready(life); });
-  // Now no rank makes and removes names to try the target: one that vanishes can fail another rank's listing.
+  // From here on, no rank makes and removes names to check the target. A name that disappears can make another rank's listing
+  // fail.
   prepare_tree(life, prepared);
   if (command.dry_run) return dry_run(*input, *target, report, command.json);
   line.clear();
@@ -334,7 +336,7 @@ int Replay::run() {
   };
   try {
     const int status = !command.find_scale.empty() ? play_search() : command.repeat > 1 ? play_repeats() : play_rounds();
-    if (command.cleanup && whole_) cluster.barrier();  // nobody works in the tree any more
+    if (command.cleanup && whole_) cluster.barrier();  // no rank works in the tree any more
     clean_up();
     return worse_status(status, int(failed_afterwards));
   } catch (...) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one replay while it passes through its stages; run() is all of them. Main thread. Members throw
-// std::runtime_error for what stops a run from starting.
+// State of one replay; run() executes all of its steps. Main thread. Members throw std::runtime_error for errors that prevent a
+// run from starting.
 #pragma once
 
 #include <atomic>
@@ -35,62 +35,64 @@ struct Replay {
   MonotonicClock clock;
   std::unique_ptr<CredentialMap> credentials;
   std::unique_ptr<Input> input;
-  std::unique_ptr<Recording> recording;             // of this process
-  std::unique_ptr<RankRecordings> ranks_recording;  // on the root: of all
+  std::unique_ptr<Recording> recording;             // of this rank
+  std::unique_ptr<RankRecordings> ranks_recording;  // on the root: the merged one of all ranks
   std::unique_ptr<ResultsDatabase> results;
   std::unique_ptr<CsvFile> csv;
   std::unique_ptr<MetricsFile> metrics;
   std::unique_ptr<Target> target;
   bool tree_begun = false, failed_afterwards = false;
-  bool again = false;  // not the first run on this target
+  bool again = false;  // true if this is not the first run on this target
   unsigned round = 0;  // from 1
   Report report;
-  std::vector<Report> rounds;  // where there are several
+  std::vector<Report> rounds;  // only if there are several
 
-  // Of the round, of this process among several.
+  // State of the current round on one of several ranks.
   RankIntervals rank_intervals;
-  std::optional<LiveIntervals> live_intervals;  // on the root, for files that follow the run
+  std::optional<LiveIntervals> live_intervals;  // only on the root, for files that are written during the run
   RankClock rank_clock;
 
   Replay(const CommandLine& c, Cluster& all, const std::atomic<int>& s);
 
   void on_all(const std::function<void()>& step) { cluster.on_all(step); }
 
-  // Before anything is done.
+  // Opens the output files, before anything else is done.
   void open_outputs();
   void open_target_for_run();
-  int run();  // an exit status
+  int run();  // returns the exit status
 
-  // Of repeats.cpp: the same load several times, and loads of which the highest is wanted that keeps within a condition.
+  // In repeats.cpp: play_repeats() runs the same load several times. play_search() searches for the highest load that meets a
+  // condition. Both return the exit status.
   int play_repeats();
   int play_search();
 
  private:
   int play_rounds();
-  // Plays a round. An exit status when it did not come to a run, or could not be prepared for one.
+  // Runs a round. Returns an exit status if there was no run, because of an option or because the preparation failed.
   std::optional<int> play_round(RunSteps& life);
   void make_ready(RunSteps& life);
   void prepare_tree(RunSteps& life, bool& prepared);
   void prepare(RunSteps& life, PrepareStep step, bool& prepared);
-  // The only round of an input, whatever was before it on the target, and `factor` times its load. The same.
+  // Runs the only round of the input with `factor` times its load, on a target that earlier runs may have used. Returns the same
+  // as play_round().
   std::optional<int> play_alone(double factor, const RunLength& least);
   double of_root(double value);               // collective
-  void print(const std::string& text) const;  // the root's, unless the report is JSON
+  void print(const std::string& text) const;  // only on the root, and only without --json
   void warn();
   TraceHeader recording_header() const;
-  // Of all ranks as well.
+  // Completes the recording, and with several ranks merges those of all.
   void finish_recording();
   void merge_recordings();
   void tell(const Interval& interval);
-  bool follows() const { return !command.csv.empty() || !command.metrics.empty(); }  // on all ranks
+  bool follows() const { return !command.csv.empty() || !command.metrics.empty(); }  // the same on all ranks
   void follow(const Interval& interval, const SeriesInterval& series);
   void follow_ranks(bool left);
-  // Puts the results of all ranks together, or of those that are left.
+  // Merges the results of all ranks that are left.
   void gather();
   void lost_between(const LostRank& lost);
-  // What was measured is reported, and the status is 1.
+  // Goes on without the lost rank: the results so far are reported, and the exit status is 1.
   void end_without(const LostRank& lost);
-  // Collective. A round was the last: some rank is lost, or was told to stop.
+  // Collective. True if this was the last round: a rank is lost, was stopped, or passes true for `mine`.
   bool over(bool mine);
   void give_sign_of_life();
   int end_round();
@@ -98,11 +100,11 @@ struct Replay {
   void look_at_files();
   int finish();
 
-  bool whole_ = true;     // no rank is lost
-  Report latest_;         // of several ranks' rounds, the one before
-  int64_t alive_at_ = 0;  // clock: the latest sign of life
+  bool whole_ = true;     // true: no rank is lost
+  Report latest_;         // with several ranks: the report of the previous round
+  int64_t alive_at_ = 0;  // time of the last heartbeat, on `clock`
 
-  // What comes after the run: one failure, told on stderr, does not keep the rest from being done.
+  // Runs a step that follows the run. If it fails, reports that on stderr and lets the next steps run.
   template <class Step>
   void afterwards(Step step) {
     try {

@@ -14,7 +14,7 @@ namespace fsr {
 
 namespace {
 
-// What several processes can't do together yet is refused, not done by one of them.
+// Throws for options that are not possible with several ranks.
 void check_for_ranks(const CommandLine& c) {
   const struct {
     const char* name;
@@ -24,7 +24,7 @@ void check_for_ranks(const CommandLine& c) {
     if (option.given) throw std::runtime_error(fmt::format("{}: for one process, not for ranks", option.name));
 }
 
-// Only the root tells.
+// Returns the command line for this rank. Only the root prints and keeps results.
 CommandLine command_of_rank(const CommandLine& command, const Cluster& cluster) {
   CommandLine own = command;
   if (cluster.root()) return own;
@@ -40,7 +40,7 @@ void refuse_swapped(const CommandLine& c) {
   throw std::runtime_error(fmt::format("{}: is a target; the input, a trace or a mix, comes first{}", c.input, right));
 }
 
-// Collective: all ranks have the root's input under its name.
+// Collective. Throws if a rank's input is not that of the root, although it has the same name.
 void check_input(Replay& replay) {
   const std::string mine = replay.input->identity(), of_root = replay.cluster.broadcast(mine);
   replay.on_all([&] {
@@ -71,7 +71,7 @@ int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atom
     report.command = command.text;
     report.environment = environment();
     report.allowed = command.allowed;
-    if (cluster.root())  // on what all ranks came to
+    if (cluster.root())  // requirements are checked on the merged report
       for (const std::string& text : command.requirements) report.requirements.emplace_back(text);
     const bool several = command.repeat > 1 || !command.find_scale.empty();
     if (!command.record.empty() && (several || replay.input->rounds() > 1))

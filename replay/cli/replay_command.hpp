@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One replay from beginning to end: open, look ahead, check the target, make the image, run, report.
+// Runs one replay from beginning to end: opens the input, reads it, checks the target, makes the image, runs, reports.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 namespace fsr {
 
-// Returns the exit status. Throws std::runtime_error for what stops it from starting. `stop` is raised by SIGINT and SIGTERM:
-// 1 ends it within 2 s with a partial report, 2 at once.
+// Returns the exit status. Throws std::runtime_error for errors that prevent a start. `stop`: number of SIGINT and SIGTERM
+// received. 1 ends the run within 2 s, with a report of what was done; 2 ends it at once.
 int replay_command(const CommandLine& command, const std::atomic<int>& stop);
 
 }  // namespace fsr

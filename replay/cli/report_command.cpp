@@ -20,7 +20,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> files;
   std::string output, kind, what = "response";
-  std::vector<uint32_t> numbers;  // of runs; empty: all
+  std::vector<uint32_t> numbers;  // numbers of runs; empty: all
   bool force = false;
 };
 
@@ -33,7 +33,7 @@ std::vector<ChosenRun> choose(const Arguments& arguments) {
       const auto id = uint32_t(run.number("id"));
       const auto& wanted = arguments.numbers;
       if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), id) == wanted.end()) continue;
-      // Most programs of fsbench have other tables than those of a replay.
+      // Runs of most programs of fsbench can't be shown: their tables are not those of a replay.
       if (run.text("timing").empty())
         ++others;
       else
@@ -62,7 +62,7 @@ std::string hgrm(const Arguments& arguments, const std::vector<ChosenRun>& runs)
   return hgrm_text(h);
 }
 
-// Each distribution of the run is a line, with its name as the tag.
+// Writes a line for each distribution of the run, with its name as the tag.
 std::string hlog(const Arguments&, const std::vector<ChosenRun>& runs) {
   const ChosenRun& one = only(runs);
   const int64_t id = one.run.number("id");

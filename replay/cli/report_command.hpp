@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand `fsreplay report`: runs of results databases as a page, or as files of HdrHistogram.
+// The subcommand `fsreplay report`: shows runs of results databases as a page, or writes them as files of HdrHistogram.
 #pragma once
 
 namespace fsr {
 
-// argv[0] is "report". Prints what is wrong as one line on stderr. Exit status: 0, or 2 when there is nothing to report.
+// argv[0] is "report". Prints an error as one line on stderr. Returns the exit status: 0, or 2 if nothing was written.
 int report_command(int argc, char** argv);
 
 }  // namespace fsr

@@ -19,7 +19,7 @@ namespace fsr {
 namespace {
 
 constexpr size_t kPiece = 1 << 20;      // bytes of one read or write
-constexpr uint64_t kListing = 1 << 16;  // bytes of entries of one readdir
+constexpr uint64_t kListing = 1 << 16;  // bytes of entries that one readdir asks for
 
 std::vector<std::string> components(const std::string& path) {
   std::vector<std::string> parts;
@@ -52,7 +52,7 @@ char type_letter(uint32_t mode) {
   }
 }
 
-// As ls(1) writes it.
+// Returns type and permissions in the format of ls(1).
 std::string mode_text(uint32_t mode) {
   std::string text(1, type_letter(mode));
   for (int bit = 8; bit >= 0; --bit) text += mode & (1u << bit) ? "xwr"[bit % 3] : '-';
@@ -78,7 +78,7 @@ const Outcome& TargetActions::perform(const std::string& path, const Op& op, std
   if (target_.fidelity(op) == Fidelity::impossible)
     throw std::runtime_error(fmt::format("{}: such a target can't do {}", where, op_name(op.kind)));
   Op by_hand = op;
-  by_hand.op_flags |= kOpUnfinished;  // there is no recorded outcome
+  by_hand.op_flags |= kOpUnfinished;  // because there is no recorded outcome
   by_hand.uid = geteuid();
   by_hand.gid = getegid();
   const Outcome& outcome = session_.perform(by_hand, payload);
@@ -124,7 +124,7 @@ void TargetActions::stat(const std::string& path) {
     fmt::print("{}: {}", target_.name(), mapping ? mapping->name : "connected");
     if (space.total) fmt::print(", {} of {} free", format_size(space.free), format_size(space.total));
     fmt::print("\n");
-    if (target_.fidelity({.kind = OpKind::getattr}) == Fidelity::impossible) return;  // a target without names
+    if (target_.fidelity({.kind = OpKind::getattr}) == Fidelity::impossible) return;  // the target has no names
   }
   Found found = find(path);
   print_entry(found.attr, path.empty() ? "/" : path, link_target(path, found));
@@ -135,7 +135,7 @@ void TargetActions::list(const std::string& path) {
   if (!S_ISDIR(top.attr.mode)) return print_entry(top.attr, path, link_target(path, top));
   HandleId handle = next_++;
   perform(path, {.kind = OpKind::opendir, .open_flags = O_RDONLY | O_DIRECTORY, .object = top.object, .handle = handle});
-  uint64_t seen = 0;  // opaque to the target: a cursor that it has not met goes on where the last readdir ended
+  uint64_t seen = 0;  // number of entries seen; the target does not know this cursor, so it goes on where the last readdir ended
   for (;;) {
     Op read{.kind = OpKind::readdir, .object = top.object, .handle = handle, .offset = seen, .length = kListing};
     std::vector<std::string> names;
@@ -149,7 +149,7 @@ void TargetActions::list(const std::string& path) {
         entry.attr = perform(name, {.kind = OpKind::lookup, .object = entry.object, .parent = top.object, .name = name}).attr;
         print_entry(entry.attr, name, link_target(name, entry));
       } catch (const std::system_error& e) {
-        if (e.code().value() != ENOENT) throw;  // it was removed since it was listed
+        if (e.code().value() != ENOENT) throw;  // an entry may be removed after it was listed
       }
     }
   }

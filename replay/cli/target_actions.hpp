@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `fsreplay target`: one target driven by hand, through the same interface as in a run. One thread.
+// Actions of `fsreplay target`, which uses a target by hand, through the same interface as a run. One thread.
 #pragma once
 
 #include <span>
@@ -13,18 +13,19 @@
 
 namespace fsr {
 
-// Paths are relative to the target's root, "" is the root itself. What the target answers with an error is thrown as
-// std::system_error "URL: PATH", what can't be done at all as std::runtime_error.
+// Paths are relative to the target's root; "" is the root itself. Throws std::system_error "URL: PATH" for an error of the
+// target, and std::runtime_error for an action that is not possible.
 class TargetActions {
  public:
   TargetActions(Target& target, Clock& clock) : target_(target), session_(target, clock) {}
 
   void stat(const std::string& path);
   void list(const std::string& path);
-  void print(const std::string& path);        // the content, to standard output
-  void put(const std::string& path, int fd);  // all that can be read from fd; replaces a file when it is complete
+  void print(const std::string& path);  // prints the content to standard output
+  void put(const std::string& path,
+           int fd);  // writes all that can be read from fd; replaces an existing file only when everything is written
   void make_directory(const std::string& path);
-  void remove(const std::string& path);  // a file or an empty directory
+  void remove(const std::string& path);  // removes a file or an empty directory
   void move(const std::string& from, const std::string& to);
 
  private:
@@ -32,7 +33,7 @@ class TargetActions {
     ObjectId object = kNoObject;
     Attr attr;
   };
-  // A name and the directory that it is in.
+  // Name in a directory.
   struct NameInDirectory {
     ObjectId parent = kNoObject;
     std::string name;
@@ -48,7 +49,7 @@ class TargetActions {
 
   Target& target_;
   BlockingSession session_;
-  ObjectId next_ = kFirstCleanupObject;  // objects and handles
+  ObjectId next_ = kFirstCleanupObject;  // next id of an object or handle
 };
 
 }  // namespace fsr

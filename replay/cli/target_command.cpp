@@ -35,8 +35,8 @@ void put(TargetActions& target, const Arguments& a) {
 struct Action {
   const char* name;
   const char* what;
-  const char* second;  // what a second path stands for
-  size_t least;        // arguments after the URL
+  const char* second;  // placeholder of the second path
+  size_t least;        // number of arguments required after the URL
   void (*run)(TargetActions& target, const Arguments& a);
 };
 
@@ -61,7 +61,8 @@ std::string footer() {
          "Exit status: 0 done; 1 the target answered with an error; 2 it could not start.";
 }
 
-// 1 from here on: the target is there.
+// Opens the target and runs the action on it. Returns the exit status: 0, or 1 if the action fails. Throws if the target can't be
+// opened.
 int perform(const Action& action, const Arguments& arguments) {
   MonotonicClock clock;
   require_directory(arguments.url);

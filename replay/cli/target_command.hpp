@@ -4,7 +4,8 @@
 
 namespace fsr {
 
-// argv[0] is "target". Prints what is wrong as one line on stderr. Exit status: 0; 1 the target refused; 2 it could not start.
+// argv[0] is "target". Prints an error as one line on stderr. Returns the exit status: 0; 1: the action failed; 2: it could not
+// start.
 int target_command(int argc, char** argv);
 
 }  // namespace fsr

@@ -23,12 +23,12 @@ struct Options {
   std::vector<std::string> files, words;
   vdbench::ProgramOptions program;
   std::string elapsed, interval, warmup;
-  // Of the original: there is one process and no port, and these are refused.
+  // Options of the original that have no effect (one process, no port) or are refused.
   unsigned processes = 1, port = 0;
   std::string debug;
   bool kstat = false;
   std::vector<std::string> clean, validate, journal, loop, demo;
-  std::string results;  // the database
+  std::string results;  // path of the results database
   ClusterOptions cluster;
 };
 
@@ -51,7 +51,7 @@ bool begins_section(const std::string& word) {
   return keyword == "hd" || keyword == "sd" || keyword == "wd" || keyword == "rd" || keyword == "fsd" || keyword == "fwd";
 }
 
-// "-f a b name=value" and "- TEXT...".
+// Sorts the words behind -f ("-f a b name=value") and behind "- TEXT..." into files, parameters and substitutions.
 void take_words(Options& o) {
   for (const std::string& file : o.files) {
     if (file.find('=') == std::string::npos)
@@ -76,7 +76,8 @@ std::optional<int64_t> seconds(const std::string& text, const char* option) {
   return ns / 1'000'000'000;
 }
 
-// The letters glued to an option, which are its values as the command line is read; what follows them are words.
+// Returns the letters that follow an option directly, as "jr" in "-jr". The parser has read them as the first value of the
+// option. Its other values become words.
 std::string take_letters(Options& o, std::vector<std::string>& values, const char* letters) {
   std::string how;
   if (!values.empty() && values[0].find_first_not_of(letters) == std::string::npos) {
@@ -102,7 +103,7 @@ void take_format(Options& o, bool given) {
     throw std::runtime_error("-c" + how + ": expected -c, -co, -cy or -cn");
 }
 
-// "-v", "-vr", "-vwt". Times (t) are always there, and -vq is what older versions have.
+// Reads "-v", "-vr", "-vwt" and so on. Times (t) are always included; q is accepted because older versions have it.
 void take_validation(Options& o, bool given) {
   if (!given) return;
   vdbench::Validation& v = o.program.validation;
@@ -113,7 +114,7 @@ void take_validation(Options& o, bool given) {
   }
 }
 
-// "-j", "-jr", "-jro", "-jri", "-jrs", "-jn", "-jm"; letters of -v hold, too.
+// Reads "-j", "-jr", "-jro", "-jri", "-jrs", "-jn", "-jm". Letters of -v are accepted, too.
 void take_journal(Options& o, bool given) {
   if (!given) return;
   vdbench::Validation& v = o.program.validation;
@@ -129,7 +130,7 @@ void take_journal(Options& o, bool given) {
   }
 }
 
-// "-t", "-tf": a small run on SDs or FSDs in memory.
+// Reads "-t" and "-tf": returns parameters of a small run on SDs or FSDs in memory.
 std::string take_demo(Options& o, bool given) {
   if (!given) return "";
   const std::string how = take_letters(o, o.demo, "f");
@@ -142,7 +143,7 @@ std::string take_demo(Options& o, bool given) {
                        "rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=5,interval=1\n";
 }
 
-// "-l", "-l5", "-l2h".
+// Reads "-l", "-l5" and "-l2h".
 void take_repeats(Options& o, bool given) {
   if (!given) return;
   const std::string how = take_letters(o, o.loop, "0123456789smh");
@@ -150,7 +151,7 @@ void take_repeats(Options& o, bool given) {
       how.empty() ? vdbench::Repeats{0, 0} : vdbench::repeats({how, {std::make_shared<std::string>("-l " + how), 1, 1}});
 }
 
-// What the original calls by a first word: utilities for its output.
+// Arguments of the utilities of the original, which the first word selects. They work on its output files.
 struct Utilities {
   vdbench::FlatRequest flat;
   std::vector<std::string> filters, compared;
@@ -197,7 +198,7 @@ void declare(Command& command, Options& o) {
   command.add("-e", o.elapsed, "elapsed= of all runs").stands_for("SECONDS");
   command.add("-i", o.interval, "interval= of all runs").stands_for("SECONDS");
   command.add("-w", o.warmup, "warmup= of all runs").stands_for("SECONDS");
-  // "-x", or "-xHOW"; several hold together.
+  // Declares an option "-x" that may have letters, "-xHOW". Several letters may be given together.
   auto add_how = [&](const char* option, auto& how, const char* help) {
     command.add(option, how, help).count_within(0, 1000).stands_for("HOW");
   };

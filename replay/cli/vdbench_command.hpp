@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vdbench's command line, which fsbench has as a subcommand and fsreplay for parameter files.
+// The command line of vdbench: a subcommand of fsbench, and for parameter files also in fsreplay.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,13 @@
 
 namespace fsr {
 
-// Declares options and utilities of "fsbench vdbench", and returns what runs it: an exit status, or std::exception with one line
-// where it could not start.
+// Declares the options and utilities of "fsbench vdbench". Returns the function that runs it. The function returns the exit
+// status, or throws std::exception with one line if it could not start.
 std::function<int(const std::vector<std::string>&)> add_vdbench(Command& command, const std::atomic<int>& stop);
 
-// "fsreplay FILE.vdb ...".
+// True for "FILE.vdb", as in "fsreplay FILE.vdb ...".
 bool is_vdbench_file(const std::string& name);
-// The file is the first word behind the program's; the options are those above. Returns an exit status.
+// Runs "fsreplay FILE.vdb ...": argv[1] is the file, and the options are those of add_vdbench(). Returns the exit status.
 int vdbench_command(int argc, char** argv, const std::atomic<int>& stop);
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of vdbench's parameter files as rows of a results database. One thread.
+// Writes runs of vdbench's parameter files to a results database. One thread.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace fsr {
 
 class VdbenchDatabase final : public vdbench::RunPage {
  public:
-  // The file is opened, so that what can't be written is known before the runs. `input`: the parameter files. Throws
-  // std::runtime_error "FILE: why", as all members do.
+  // Opens the database, so that an error is found before the runs. `input`: the parameter files. All members throw
+  // std::runtime_error "FILE: why".
   VdbenchDatabase(const std::string& file, Facts origin, std::string input);
   void begin(const vdbench::RunRecord& record, const std::string& title) override;
   void interval(const vdbench::RunRecord& record) override;
-  void end(const vdbench::RunRecord& record) override;  // keeps the run
+  void end(const vdbench::RunRecord& record) override;  // writes the run
 
  private:
-  // Rows wait for the end of the run, so that other programs can use the file meanwhile.
+  // Rows of one interval. They are kept until the end of the run, so that other programs can use the file meanwhile.
   struct PendingRows {
     SeriesInterval times;
     std::vector<std::pair<unsigned, Measured>> operations;

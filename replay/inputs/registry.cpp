@@ -15,7 +15,7 @@
 
 namespace fsr {
 
-// If no kind accepts an input, the first kind opens it. The name may be the common part of the names of a trace's pieces, and the
+// If no kind accepts an input, the first kind opens it. The name may be the common part of the names of a trace's pieces. And the
 // trace reader explains best what is wrong with a file.
 static constexpr std::unique_ptr<InputKind> (*kKinds[])() = {
     trace_kind,

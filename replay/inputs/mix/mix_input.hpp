@@ -65,7 +65,7 @@ class MixInput final : public Input {
   const std::vector<Dealt>& dealt() const { return run_ ? run_->dealt() : source_->dealt(); }
 
   const bool length_given_;
-  size_t round_ = 0;   // counts from 1
+  size_t round_ = 0;   // number of the current round, from 1
   double factor_ = 1;  // of a search for the highest load
   // State of the current round.
   const Target* target_ = nullptr;

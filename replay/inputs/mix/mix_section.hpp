@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Section of the report on a mix: its requested shares, the issued ones and those on the wire, and the curve of a ramp of loads.
+// Section of the report on a mix: its shares as requested, as issued and on the wire, and the curve of a ramp of loads.
 #pragma once
 
 #include <memory>
