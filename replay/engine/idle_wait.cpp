@@ -12,8 +12,8 @@
 
 namespace fsr {
 
-constexpr int64_t kSpin = 70'000;      // ns before a due time that are spent awake at most: a sleep ends late by some tens of us
-constexpr int64_t kLeastSpin = 5'000;  // and at least
+constexpr int64_t kSpin = 70'000;          // ns awake before a due time, at most; a sleep ends some tens of us late
+constexpr int64_t kLeastSpin = 5'000;      // ns awake before a due time, at least
 constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
 
 IdleWait::IdleWait(Clock& clock, bool inline_worker) : clock_(clock), inline_(inline_worker) {
@@ -25,12 +25,12 @@ IdleWait::IdleWait(Clock& clock, bool inline_worker) : clock_(clock), inline_(in
 void IdleWait::wake() {
   if (!sleeping_.load(std::memory_order_seq_cst) || !sleeping_.exchange(false) || !wake_fd_) return;
   uint64_t one = 1;
-  // Can only fail when the counter is full, and then the worker wakes anyway.
+  // write() fails only if the counter is full, and then the worker wakes anyway.
   [[maybe_unused]] ssize_t n = write(wake_fd_.get(), &one, sizeof one);
 }
 
-// How late sleeps end on this machine, most of the time: quickly up, slowly down. Far later ends come from other programs,
-// against which staying awake does not help: it only makes the scheduler favour them.
+// Learns how late sleeps usually end on this machine: quickly upwards, slowly downwards. Much later ends are caused by other
+// programs. Staying awake does not help against these, because the scheduler then favours them.
 void IdleWait::learn_margin(int64_t late) {
   if (late < 0 || late > 2 * kSpin) return;
   margin_ += late + kLeastSpin > margin_ ? (late + kLeastSpin - margin_) / 4 : -margin_ / 64;
@@ -41,7 +41,7 @@ void IdleWait::until(int64_t due, Session& session, bool in_flight, Completion& 
   int64_t now = clock_.now();
   if (inline_) return session.poll(std::min(due, now + 1000 * kLongest), -1, sink);
   if (due != kNever && due <= now + margin_) {
-    // Too close for a sleep: stay awake until it's due.
+    // The time is too short for a sleep, so stay awake until `due`.
     const int64_t from = now;
     do {
       if (in_flight) session.poll(0, -1, sink);
@@ -56,7 +56,7 @@ void IdleWait::until(int64_t due, Session& session, bool in_flight, Completion& 
     session.poll(until, wake_fd_.get(), sink);
     learn_margin(clock_.now() - until);
   }
-  // The thread that wakes this one may write only later. What stays unread would end every further sleep at once.
+  // The thread that wakes this one may write late. An unread write would end every later sleep at once.
   rings_ += !sleeping_.exchange(false);
   uint64_t count;
   if (rings_ && read(wake_fd_.get(), &count, sizeof count) == sizeof count) rings_ -= count;

@@ -12,7 +12,8 @@ namespace fsr {
 
 constexpr size_t kMostRemembered = 1 << 20;
 
-// Names, content, extended attributes, owners and modes; not times, nor space that was allocated behind the end.
+// True: `op` changed names, content, extended attributes, owners or modes. Times don't count, nor does space that was allocated
+// beyond the end.
 static bool changes_tree(const Op& op) {
   if (op.error || op.has(kOpUnfinished)) return false;
   switch (op.kind) {
@@ -70,7 +71,7 @@ std::optional<uint32_t> KnockOnTracker::cause_of(const Op& op) {
   collect(op);
   std::optional<uint32_t> cause;
   for (const Access& access : accesses_) {
-    if (!access.key || access.mode == Access::change) continue;  // what merely adds to a directory does not depend on it
+    if (!access.key || access.mode == Access::change) continue;  // an addition to a directory does not depend on others
     const auto found = unchanged_.find(access.key);
     if (found != unchanged_.end() && (!cause || causes_[found->second].seq < causes_[*cause].seq)) cause = found->second;
   }
@@ -89,7 +90,7 @@ bool KnockOnTracker::follows(const Op& op, bool succeeded) {
   const std::optional<uint32_t> cause = cause_of(op);
   if (!cause) return false;
   if (!first_ || causes_[*cause].seq < causes_[*first_].seq) first_ = cause;
-  if (op.error && succeeded) {  // what failed in the capture has changed the target's tree
+  if (op.error && succeeded) {  // the operation that failed in the capture has changed the target's tree
     Op done = op;
     done.error = 0;
     collect(done);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells what follows from operations that were not done, since the target has none like them or they are unsafe: an outcome that
-// differs where the operation touches what such a one was to change, or what one before it did not change for that reason.
+// Finds consequences of operations that were not done, because the target can't express them or because they are unsafe. A
+// differing outcome is a consequence if the operation touches what such an operation should have changed. The same applies to
+// what an operation did not change as a consequence.
 //
-// Thread-safe. Costs nothing while everything is done. Memory is bounded: beyond it, what follows is no longer told apart.
+// Thread-safe. Costs nothing while all operations are done. Memory is bounded; beyond the limit, further consequences are not
+// recognized.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,7 @@ class KnockOnTracker {
     std::string name;
   };
 
-  // Operations that changed the captured tree and were not done, so that the target's tree differs from it.
+  // Operations that changed the captured tree and were not done, so that the target's tree differs.
   struct LeftOut {
     static constexpr size_t kNamed = 5;
     uint64_t count = 0;
@@ -37,12 +39,12 @@ class KnockOnTracker {
   };
 
   void not_done(const Op& op);
-  // Whether an operation whose outcome differs follows; if so, what it was to change counts as not done, and so does what it
-  // changed where it failed in the capture and succeeded on the target.
+  // True: the differing outcome of `op` is a consequence. Then what `op` should have changed counts as not done, too. If `op`
+  // failed in the capture and succeeded on the target, what it changed there counts likewise. `succeeded`: on the target.
   bool follows(const Op& op, bool succeeded);
-  // Whether the operation could remove a directory that was not empty in the capture, because what was in it was not made.
+  // True: `op` could remove a directory that was not empty in the capture, because the files in it were not made.
   bool would_remove(const Op& op);
-  std::optional<Cause> first();  // the earliest cause that something followed from
+  std::optional<Cause> first();  // the earliest cause that had a consequence
   LeftOut left_out();
 
  private:
@@ -54,7 +56,7 @@ class KnockOnTracker {
   ObjectSet known_, locked_, nameless_;
   AccessList accesses_;
   std::vector<Cause> causes_;
-  std::unordered_map<uint64_t, uint32_t> unchanged_;  // what was to be changed, and the cause
+  std::unordered_map<uint64_t, uint32_t> unchanged_;  // key of what should have been changed, and index of the cause
   std::optional<uint32_t> first_;
   LeftOut left_out_;
 };

@@ -12,11 +12,12 @@ namespace fsr {
 
 namespace {
 
-constexpr double kIdleTarget = 0.5;  // operations under way, below which a target has nothing to do most of the time
-constexpr double kNotable = 0.1;     // share of the streams' time, below which a part of it limits nothing
-constexpr double kSlower = 1.05;     // times the capture's service time
-constexpr double kKeptShare = 0.01;  // of operations, and of time at the end, that may be behind a schedule that was kept
-constexpr double kKeptTime = 0.05;   // of the time, in which more of them may be
+constexpr double kIdleTarget = 0.5;  // operations in flight on average; with fewer, the target is idle most of the time
+constexpr double kNotable = 0.1;     // part of the streams' time; a smaller part limits nothing
+constexpr double kSlower = 1.05;     // times the capture's service time; more counts as slower
+constexpr double kKeptShare =
+    0.01;  // part of operations, and of time at the end, that may be behind a schedule that counts as kept
+constexpr double kKeptTime = 0.05;  // part of the time during which more operations may be behind
 
 class Judge {
  public:
@@ -58,9 +59,9 @@ class Judge {
     return options_.timing == Timing::original ? !kept() : double(r_.silent) > double(r_.elapsed) * kNotable;
   }
 
-  // At its end, and by all but few operations, all of the time.
+  // True: the schedule was kept at its end, by nearly all operations, and nearly all of the time.
   bool kept() const {
-    // What the last operations took is no delay of the schedule.
+    // The service time of the last operations is no delay of the schedule.
     const int64_t at_end = r_.elapsed - r_.planned - r_.service.quantile(0.99);
     return at_end <= std::max(kBehind, int64_t(double(r_.planned) * kKeptShare)) &&
            double(r_.behind + r_.overdue) <= double(r_.due_in_all()) * kKeptShare &&
@@ -75,7 +76,7 @@ class Judge {
                  fmt::format(
                      "the replayer did not keep up: lateness p99 {}{}", lateness,
                      r_.window_full ? fmt::format(", its window was full for {} operations", format_count(r_.window_full)) : ""));
-    // A load that was never recorded has no service times of its own: its streams wait for the target alone.
+    // The streams of a load that was not recorded wait for the target only. Such a load has no recorded service times.
     if (r_.recorded_service <= 0 || (slower_ * options_.scale > kSlower && slower_ > kSlower))
       set(Limit::target, "the target did not keep up: its service time was on average " + service_time());
     else
@@ -97,7 +98,8 @@ class Judge {
   }
 
   void asap() {
-    // Time spent ready also grows behind a target that is full, so it tells only where the target had little to do.
+    // If the target is full, operations also stay ready for longer. So that time shows something only if the target had little to
+    // do.
     if (late_ > served_ && depth() < kIdleTarget)
       replayer();
     else
@@ -119,7 +121,7 @@ class Judge {
   const RunOptions& options_;
   RunResult& r_;
   const double served_ = r_.service.sum();
-  // Delays: the replayer's, and what others caused. With a schedule, lateness makes what follows wait.
+  // Delays that the replayer caused, and those that others caused. With a schedule, lateness makes later operations wait.
   const double late_ = options_.timing == Timing::original ? r_.own_delay : r_.lateness.sum(),
                waited_ = r_.lateness.sum() + r_.waiting.sum() - late_;
   const double slower_;

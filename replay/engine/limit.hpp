@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says what kept a run from going faster: the recorded order, the target, or the replayer itself.
+// Finds what kept a run from going faster: the recorded order, the target, or the replayer itself.
 #pragma once
 
 #include "engine/run.hpp"

@@ -55,7 +55,7 @@ bool Planner::step() {
       bool starved = starving();
       reclaim();
       node = run_.window.take(bytes);
-      // A worker that had nothing to do although the window is full needs a larger one.
+      // If a worker has nothing to do although the window is full, the window is too small.
       if (!node && starved && run_.window.grow()) node = run_.window.take(bytes);
       if (!node) {
         waited_ = true;
@@ -78,8 +78,8 @@ void Planner::end() {
 }
 
 void Planner::add_unread(RunResult& r) {
-  // The source is ordered by effect, which may differ from the order of due times by about as much as operations overlap.
-  constexpr unsigned kBeyond = 4096;  // operations in a row that are due later
+  // The source is in order of effect, which may differ from the order of due times by about as much as operations overlap.
+  constexpr unsigned kBeyond = 4096;  // operations in a row that are due after the stop, after which none is expected
   const int64_t stopped = run_.stopped_at.load() - run_.start;
   for (unsigned beyond = 0; beyond < kBeyond && (options_.stop == nullptr || options_.stop->load() < 2);) {
     if (!op_) op_ = linearizer_.next();
@@ -91,7 +91,7 @@ void Planner::add_unread(RunResult& r) {
   }
 }
 
-// A name that could lead out of the target's tree. One that is too long can't, and being refused for it is an outcome.
+// True: `name` could lead out of the target's tree. A name that is only too long can't, and its refusal is an outcome.
 static bool leads_out(std::string_view name) {
   constexpr size_t kLongest = 255;
   return !valid_component(name.substr(0, kLongest)) || name.find('/') != name.npos || name.find('\0') != name.npos;
@@ -122,7 +122,7 @@ void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
   node.pending.fetch_add(1, std::memory_order_relaxed);
   ++edges_;
   if ((for_end ? before.after_end : before.after_issue).push(edge)) return;
-  // It happened already.
+  // The awaited event has happened already.
   node.pending.fetch_sub(1, std::memory_order_relaxed);
   edge.satisfied = for_end ? before.ended : before.issued;
   edge.lag = before.lag;
@@ -130,7 +130,8 @@ void Planner::link(Node& node, Node& before, bool for_end, bool anchor) {
 }
 
 void Planner::plan(const Op& op, Node& node) {
-  // A wait for a lock that ended in vain (a signal, a deadlock) is only tried: nothing would end it here.
+  // A lock request that waited in vain (ended by a signal or a deadlock) is sent without waiting, because nothing would end the
+  // wait.
   Op tried = op;
   if (op.error && (op.kind == OpKind::setlk || op.kind == OpKind::flock)) tried.op_flags &= uint16_t(~kOpWait);
   run_.window.assign(node, tried, options_.record != nullptr);
@@ -178,19 +179,19 @@ void Planner::schedule(const Op& op, Node& node) {
   if (owner.known) remember(process_anchors_, owner.process, op, node);
 }
 
-// What an operation's think time counts from, null: from the start of the schedule.
+// Returns the operation from which the think time of `op` counts. Null: it counts from the start of the schedule.
 Planner::ThinkTimeBase* Planner::anchor_of(const Op& op, const Node& node) {
   auto in = [](std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uint64_t key) {
     auto found = anchors.find(key);
     return found == anchors.end() ? nullptr : &found->second;
   };
-  // What the kernel does on its own follows from what was done with the open file, whichever thread did it.
+  // Operations that the kernel issued by itself follow from operations on the open file, by any thread.
   if (op.has(kOpKernel) && op.handle)
     if (ThinkTimeBase* handle = in(handle_anchors_, op.handle)) return handle;
   if (ThinkTimeBase* thread = in(thread_anchors_, op.thread)) return thread;
   const Owner& owner = owners_[node.slot];
   if (!owner.known) return nullptr;
-  // The thread's first: after what its process, or the one that started it, did last.
+  // The first operation of a thread follows the last one of its process, or of the process that started it.
   if (ThinkTimeBase* process = in(process_anchors_, owner.process)) return process;
   return in(process_anchors_, uint64_t(op.who->client) << 32 | uint32_t(op.who->ppid));
 }
@@ -199,7 +200,7 @@ void Planner::remember(std::unordered_map<uint64_t, ThinkTimeBase>& anchors, uin
   anchors[key] = {.slot = node.slot, .generation = node.generation, .start = op.start, .end = op.end()};
 }
 
-// From the end of the other one, or from its start if the two overlapped.
+// Makes the think time count from the end of `anchor`, or from its start if the two overlapped.
 void Planner::anchor_to(const Op& op, Node& node, ThinkTimeBase& anchor) {
   bool for_end = anchor.end <= op.start;
   node.due = scaled(std::max<int64_t>(0, op.start - (for_end ? anchor.end : anchor.start)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves operations from the source into the window, in order of effect: what each waits for, when it is due, which worker runs
-// it. One thread at a time; everything it hands out goes through the window and Worker::post().
+// Moves operations from the source into the window, in order of effect. Decides what each operation waits for, when it is due,
+// and which worker runs it. Use from one thread at a time. Workers get operations only through the window and Worker::post().
 #pragma once
 
 #include <algorithm>
@@ -18,22 +18,24 @@ class Planner {
  public:
   Planner(RunState& run, OpSource& source);
 
-  // Plans until the window is full (false) or the source has ended or the run is cancelled (true). Throws what the source throws.
+  // Plans operations. False: the window is full. True: the source has ended or the run is cancelled. Throws what the source
+  // throws.
   bool step();
-  void end();  // nothing more will come
-  // After a run that was stopped: counts what had become due and never came into the window. Throws what the source throws.
+  void end();  // marks the end: no further operation will come
+  // Counts, after a run that was stopped, the operations that had become due and never entered the window. Throws what the source
+  // throws.
   void add_unread(RunResult& result);
   void merge_into(RunResult& result);
 
  private:
-  static constexpr uint32_t kBatch = 32;  // nodes handed to a worker together when speed is all that counts
+  static constexpr uint32_t kBatch = 32;  // nodes handed to a worker together with Timing::asap
 
-  // An operation that others count from, possibly finished long ago.
+  // An operation from which think times of others count. It may have finished long ago.
   struct ThinkTimeBase {
     uint32_t slot = 0, generation = 0;
     bool finished = false;
     int64_t start = 0, end = 0;     // recorded
-    int64_t issued = 0, ended = 0;  // of the replay, when finished
+    int64_t issued = 0, ended = 0;  // clock, without the node's lag; valid if finished
   };
   struct WorkerBatch {
     Node* first = nullptr;
@@ -63,8 +65,8 @@ class Planner {
   Dependencies dependencies_;
   std::vector<Wait> waits_;
   std::vector<WorkerBatch> outboxes_;
-  const Op* op_ = nullptr;  // the next one, waiting for room
-  bool waited_ = false;     // for room
+  const Op* op_ = nullptr;  // the next operation, if it waits for room
+  bool waited_ = false;     // true: `op_` had to wait for room
   bool stopped_ = false;
   uint64_t planned_ = 0, learning_ = 0, edges_ = 0, window_full_ = 0, streams_ = 0;
 
@@ -78,7 +80,7 @@ class Planner {
     uint64_t process = 0;
     bool known = false;
   };
-  std::vector<Owner> owners_;  // by slot: the process of the operation there
+  std::vector<Owner> owners_;  // by slot: the process of the operation in it
 };
 
 }  // namespace fsr

@@ -84,7 +84,7 @@ class Preparation {
     out_.operations += r.issued();
     out_.bytes += r.bytes_written;
     out_.stopped |= r.stopped;
-    // What the target can't express can't be asked of it later either; the replay's own report counts that.
+    // Inexpressible operations do not count here, because the report of the replay counts them.
     out_.failed += r.mismatches_total;
     for (Mismatch& m : r.mismatches)
       if (out_.failures.size() < run_options.mismatches) out_.failures.push_back(std::move(m));

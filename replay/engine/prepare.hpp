@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings a target to the state that a replay starts from: builds the initial image, or reuses what an earlier run left.
 //
-// Trees that we made carry a marker, the file kMarkerName in the target's root, which holds the trace's
-// id.
+// A tree that fsreplay made carries a marker: the file kMarkerName in the target's root, which holds the trace's id.
 #pragma once
 
 #include <atomic>
@@ -16,44 +15,45 @@ namespace fsr {
 
 class Image;
 
-// Of several processes that use one tree, the root makes the contents, the others look them up, the root seals them, and each
-// opens what it needs; between two of these steps all meet.
+// Steps in which several processes prepare one tree. The root makes the contents, the others look them up, the root seals them,
+// and each process opens what it needs. All processes meet between two steps.
 enum class PrepareStep : uint8_t { all, contents, look_up, seal, open };
 
 struct PrepareOptions {
   PrepareStep step = PrepareStep::all;
-  std::string trace_id;  // written to the marker; empty: no marker, the target's root is shared with others
-  bool marks = true;     // writes the marker; false: another process does
-  bool reuse = false;    // keep what is already right
-  // In a shared root, what is ours by its name: kept where it is right, else removed. Everything else is left alone.
+  std::string trace_id;  // written to the marker; empty: no marker, because others use the target's root as well
+  bool marks = true;     // true: writes the marker; false: another process writes it
+  bool reuse = false;    // true: keep objects that are right already
+  // True for the names in a shared root that belong to this replay: these are kept if they are right, else removed. All others
+  // are left alone. Null: no name belongs to it.
   bool (*ours)(std::string_view name) = nullptr;
-  std::function<bool(HandleId)> opens;  // which of what was open at the start is opened here; empty: all
+  std::function<bool(HandleId)> opens;  // whether this process opens a handle that was open at the start; empty: all
   unsigned workers = 0;
   const CredentialMap* credentials = nullptr;
   const std::atomic<int>* stop = nullptr;
-  std::function<void(const Progress&)> progress;  // of plan_size() operations
+  std::function<void(const Progress&)> progress;  // out of plan_size() operations
 };
 
 struct PrepareResult {
-  uint64_t operations = 0;  // issued to make things
-  uint64_t kept = 0;        // objects found right (reuse)
+  uint64_t operations = 0;  // issued to make the image
+  uint64_t kept = 0;        // objects that were right already (reuse)
   uint64_t failed = 0;      // operations that failed; named in `failures`
   uint64_t bytes = 0;       // written
   int64_t elapsed = 0;
   bool stopped = false;
   std::vector<Mismatch> failures;
 
-  void add(PrepareResult&& later);  // of a later step
+  void add(PrepareResult&& later);  // adds the result of a later step
 };
 
 enum class Marker : uint8_t { absent, same, other };
-// Whether the target's root holds our marker, of this trace or of another one. Throws std::runtime_error when the target
+// Finds out whether the target's root holds a marker, of this trace or of another one. Throws std::runtime_error if the target
 // can't be asked.
 Marker find_marker(Target& target, Clock& clock, const std::string& trace_id);
 
-// `known` receives the objects that the target was taught, for RunOptions::known.
+// Prepares the target. `known`: receives the objects that the target was taught, for RunOptions::known.
 PrepareResult prepare(Image& image, Target& target, Clock& clock, const PrepareOptions& options, ObjectSet& known);
-// How many operations prepare() of an empty target issues, for progress bars.
+// Returns how many operations prepare() issues on an empty target, for progress bars.
 uint64_t plan_size(const Image& image);
 
 }  // namespace fsr

@@ -60,7 +60,7 @@ class Reconciler {
   void directory(ObjectId root, unsigned clone, bool has_marker) {
     struct Folder {
       ObjectId recorded, object;
-      std::string path;  // with a slash behind it
+      std::string path;  // ends in a slash, unless it is empty
     };
     std::vector<Folder> todo{{kRootObject, root, has_marker ? "" : clone_directory(clone) + "/"}};
     for (size_t f = 0; f < todo.size(); ++f) {
@@ -68,7 +68,7 @@ class Reconciler {
       std::unordered_map<std::string_view, uint32_t> wanted;
       if (auto found = children_.find(folder.recorded); found != children_.end())
         for (uint32_t i : found->second) wanted.emplace(tree_.names[i].name, i);
-      // In the root of a target, names are everybody's.
+      // Names in the root of a target may belong to others.
       const bool ours = ours_.everything || f > 0 || !has_marker;
       for (const std::string& name : removal_.list(folder.object)) {
         if (f == 0 && has_marker && name == kMarkerName) continue;
@@ -98,7 +98,7 @@ class Reconciler {
     return seen;
   }
 
-  // Whether the target's object can stand for the image's.
+  // True: the target's object can be used as the image's object `o`.
   bool right(const ImageObject& o, ObjectId object, ObjectId parent, const std::string& name, const std::string& path) {
     const Outcome seen = look_up(object, parent, name, path);
     if (seen.error || (seen.attr.mode & S_IFMT) != o.type) return false;
@@ -108,7 +108,7 @@ class Reconciler {
       const Outcome& link = session_.perform({.kind = OpKind::readlink, .object = object});
       return !link.error && (o.target.empty() || link.data == o.target);
     }
-    // Captured content is written again: comparing it would take as long. So are xattrs.
+    // Captured content and xattrs are always written again, because comparing them would take as long.
     return seen.attr.size == o.size() && o.extents.empty() && o.xattrs.empty() && o.names == seen.attr.nlink &&
            (!(o.attr.valid & kAttrMode) || (seen.attr.mode & 07777) == (o.attr.mode & 07777));
   }

@@ -15,14 +15,14 @@
 
 namespace fsr {
 
-constexpr size_t kWaiting = 4096;  // ended operations that wait for an earlier one
+constexpr size_t kWaiting = 4096;  // operations that may wait for an earlier one to end
 
 struct Recording::Entry {
   enum State : uint8_t { under_way, ended, withdrawn } state = under_way;
-  bool started = false;  // its start is in the file
+  bool started = false;  // true: the start is in the file
   uint64_t seq = 0;
   int64_t start = 0;
-  const Op* planned = nullptr;  // while under way
+  const Op* planned = nullptr;  // valid while in flight
   OpCopy op;
 };
 
@@ -33,7 +33,7 @@ Recording::Recording(const std::string& path)
 
 Recording::~Recording() {
   if (fd_ < 0) return;
-  // It never came to a run.
+  // The recording was never started.
   close(fd_);
   unlink(path_.c_str());
 }
@@ -55,7 +55,7 @@ Recording::Entry* Recording::begin(const Op& op, int64_t issued) {
     entry = std::move(spare_.back());
     spare_.pop_back();
   }
-  // Workers read the clock before they come here: by so little may one overtake another.
+  // Workers read the clock before they take the lock, so one may overtake another by a little.
   last_ = std::max(last_, issued - origin_);
   entry->state = Entry::under_way;
   entry->started = false;
@@ -71,7 +71,7 @@ void Recording::withdraw(Entry* entry) {
   settle();
 }
 
-// The operation with the outcome that it had this time.
+// Returns the operation with the outcome that it had in this run.
 static Op replayed(Op op, const Outcome& outcome, int64_t start, int64_t duration) {
   const uint16_t traits = kind_traits(op.kind);
   op.start = start;
@@ -115,7 +115,7 @@ void Recording::recycle(std::unique_ptr<Entry> entry) {
   if (spare_.size() < kWaiting) spare_.push_back(std::move(entry));
 }
 
-// Writes what has ended and began before everything that is still under way.
+// Writes the ended operations that began before all operations in flight.
 void Recording::settle() {
   try {
     while (!order_.empty() && (order_.front()->state != Entry::under_way || order_.size() > kWaiting)) {
@@ -153,7 +153,7 @@ void Recording::finish(bool whole, const std::string& reason) {
   if (!writer_) return;
   TraceClosing closing{.clean = whole, .reason = reason, .end = end_};
   try {
-    for (const std::unique_ptr<Entry>& entry : order_) {  // left where the run was abandoned
+    for (const std::unique_ptr<Entry>& entry : order_) {  // left over if the run was abandoned
       if (entry->state == Entry::under_way) write_start(*entry);
       if (entry->state == Entry::ended) writer_->add(entry->op.op());
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run written down as a trace: each operation as it was issued and as it came back, under the ids that its source gave it.
+// Records a run as a trace: each operation as it was issued and completed, under the ids of its source.
 //
-// Workers call begin(), withdraw() and end(); a lock orders them. What has ended is written in the order in which it began; the
-// first that is still under way while many others wait behind it is written as a start, its end when it comes. So memory is
-// bounded, whatever hangs. When the file can't be written, recording ends and finish() says why; the run goes on.
+// Workers call begin(), withdraw() and end(), which a lock orders. Ended operations are written in the order in which they began.
+// If many wait for an earlier one that is still in flight, that one is written as a start, and its end later. So memory is
+// bounded, even if an operation hangs. If the file can't be written, finish() throws the reason; the run goes on.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ class Recording {
  public:
   struct Entry;
 
-  // Makes `path`, which must not exist. Throws std::runtime_error "FILE: why".
+  // Creates `path`, which must not exist. Throws std::runtime_error "FILE: why".
   explicit Recording(const std::string& path);
   ~Recording();
 
-  // `initial`: what is known of the tree before the first operation. `origin`: the clock's time that is the trace's 0. Before
-  // the run.
+  // Begins the trace; call it before the run. `initial`: what is known of the tree before the first operation. `origin`: time of
+  // the clock that is 0 in the trace.
   void start(const TraceHeader& header, LiveState initial);
   void set_origin(int64_t origin) { origin_ = origin; }
 
-  Entry* begin(const Op& op, int64_t issued);  // `op` stays until withdraw() or end()
-  void withdraw(Entry* entry);                 // it was not issued after all
+  Entry* begin(const Op& op, int64_t issued);  // `op` must live until withdraw() or end()
+  void withdraw(Entry* entry);                 // the operation was not issued after all
   void end(Entry* entry, const Op& op, const Outcome& outcome, int64_t ended);
-  // After the run. Throws std::runtime_error "FILE: why" when not all of it is in the file.
+  // Ends the trace; call it after the run. Throws std::runtime_error "FILE: why" if not all of it is in the file.
   void finish(bool whole, const std::string& reason);
 
  private:
@@ -52,7 +52,7 @@ class Recording {
   std::mutex mutex_;
   int64_t last_ = 0, end_ = 0;
   std::deque<std::unique_ptr<Entry>> order_;
-  std::vector<std::unique_ptr<Entry>> early_;  // written as starts
+  std::vector<std::unique_ptr<Entry>> early_;  // in flight, written as starts
   std::vector<std::unique_ptr<Entry>> spare_;
   std::string failure_;
 };

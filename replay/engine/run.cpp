@@ -64,7 +64,7 @@ double RunResult::failed_rate() const { return elapsed > 0 ? double(failed()) * 
 
 namespace {
 
-// One run, from the caller's thread.
+// Executes one run from the caller's thread.
 class Runner {
  public:
   Runner(OpSource& source, Target& target, Clock& clock, const RunOptions& options) : run_(options, target, clock) {
@@ -116,17 +116,17 @@ class Runner {
 
   RunState run_;
   std::unique_ptr<Planner> planner_;
-  int64_t start_at_ = 0;  // clock; 0: at once
+  int64_t start_at_ = 0;  // time of the clock; 0: at once
   std::exception_ptr failure_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Progress reported_;    // last
-  uint64_t behind_ = 0;  // until then
+  Progress reported_;    // the latest report
+  uint64_t behind_ = 0;  // operations behind the schedule at the latest report
   int64_t behind_time_ = 0;
   UnresponsiveTime unresponsive_{0};
   CpuMeter cpu_;
-  Tally counts_;               // that the workers handed over
-  int64_t interval_from_ = 0;  // ns since the start, as interval_end_
+  Tally counts_;               // counts that the workers have handed over
+  int64_t interval_from_ = 0;  // ns since the start, like interval_end_
   int64_t interval_end_ = 0;   // a multiple of options.interval, so that a late end shifts no other
   unsigned intervals_ = 0;
   bool started_ = false, primed_ = false;
@@ -141,10 +141,11 @@ void Runner::plan() {
     primed_ = true;
     changed_.notify_all();
   };
-  // A full window: look again soon, later each time as long as little comes back. Each look costs a wake-up, which on a target
-  // that takes tens of microseconds for an operation is worth an operation's own CPU.
+  // If the window is full, the planner tries again soon, and later each time while few nodes come back. Each try costs a wake-up.
+  // If the target takes tens of microseconds for an operation, a wake-up costs as much CPU time as an operation.
   const uint64_t little = std::min<uint64_t>(run_.window.slots(), kFirstWindow) / 32;
-  const int64_t scheduled = std::clamp<int64_t>(int64_t(run_.window.slots()) * 128, 20'000, 2'000'000);  // may have bursts
+  const int64_t scheduled =
+      std::clamp<int64_t>(int64_t(run_.window.slots()) * 128, 20'000, 2'000'000);  // ns; a schedule may have bursts
   const auto longest = std::chrono::nanoseconds(run_.options.timing == Timing::asap ? 8'000'000 : scheduled);
   auto pause = std::chrono::nanoseconds(20us);
   try {
@@ -174,7 +175,7 @@ void Runner::run_threads() {
   running_ = unsigned(run_.workers.size());
   for (auto& worker : run_.workers)
     threads.emplace_back([this, &worker] {
-      prctl(PR_SET_TIMERSLACK, 1);  // the default lets the kernel wake us 50 us late
+      prctl(PR_SET_TIMERSLACK, 1);  // by default the kernel may wake a thread 50 us late
       {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return started_; });
@@ -186,7 +187,7 @@ void Runner::run_threads() {
       changed_.notify_all();
     });
   {
-    // The schedule starts with its beginning already planned.
+    // The beginning of the schedule is planned before the schedule starts.
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return primed_; });
     begin();
@@ -201,7 +202,7 @@ void Runner::run_threads() {
     }
   }
   for (std::thread& t : threads) t.join();
-  // Left early: the planner must not wait for room that never comes.
+  // If the workers ended early, the planner must not wait for room that never comes.
   run_.cancel.store(true);
   planner.join();
 }
@@ -242,7 +243,7 @@ void Runner::report(bool last) {
   if (last || (run_.options.on_interval && p.elapsed >= interval_end_)) tell_interval(p.elapsed, last);
 }
 
-// Takes over what was counted since the last time. A worker within a call that takes long tells its part later.
+// Collects the counts since the last interval and reports them. A worker that is in a long call hands over its counts later.
 void Runner::tell_interval(int64_t now, bool last) {
   using namespace std::chrono_literals;
   if (!last) {
@@ -263,7 +264,8 @@ void Runner::tell_interval(int64_t now, bool last) {
   counts_.merge(counts);
 }
 
-// Adds what was due, or in flight, when the run was stopped; otherwise the slowest of all would be missing from every figure.
+// Adds operations that were due or in flight when the run was stopped. Otherwise the slowest ones would be missing from every
+// figure.
 void Runner::settle(RunResult& r) {
   const bool scheduled = run_.options.timing == Timing::original;
   const int64_t at = run_.stopped_at.load(), now = run_.clock.now();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a source of operations against a target: when each is due, what it waits for, and what came of it.
+// Runs the operations of a source on a target. Issues each when it is due and its dependencies are met, and compares its outcome.
 //
-// run() starts one planner thread and the workers, calls options.progress from the calling thread, and returns when everything
-// that was issued has finished. Times are nanoseconds on the clock given.
+// run() starts a planner thread and the workers, and calls options.progress from the calling thread. It returns when all issued
+// operations have finished. All times are ns of the given clock.
 #pragma once
 
 #include <array>
@@ -35,42 +35,42 @@ enum class Order : uint8_t { resource, time, strict };
 struct Progress {
   uint64_t planned = 0;    // operations that entered the window
   uint64_t done = 0;       // completed, skipped ones included
-  uint64_t in_flight = 0;  // submitted, not completed
-  uint64_t differed = 0;   // outcome not as recorded
+  uint64_t in_flight = 0;  // issued, not completed
+  uint64_t differed = 0;   // outcomes that were not as recorded
   uint64_t bytes = 0;      // read and written
-  int64_t elapsed = 0;     // since the start of the schedule
-  int64_t position = 0;    // recorded start, relative to `from`, of the latest operation issued
-  int64_t lateness = 0;    // worst lateness of the replayer since the last call
-  bool last = false;       // the final call
+  int64_t elapsed = 0;     // ns since the start of the schedule
+  int64_t position = 0;    // recorded start of the latest operation issued, relative to `from`
+  int64_t lateness = 0;    // worst lateness of the replayer since the last call, ns
+  bool last = false;       // true: the final call
 };
 
 struct RunOptions {
   Timing timing = Timing::original;
   Order order = Order::resource;
-  double scale = 1;                            // 4 = four times the load
-  int64_t from = 0;                            // recorded time that the schedule starts at; earlier operations are left out
-  int64_t to = INT64_MAX;                      // operations that started at or after it are left out
-  int64_t duration = 0;                        // replay time after which nothing more is issued; 0 = no limit
-  int64_t schedule = 0;                        // ns that a requested load lasts; 0 = until the last operation is due
-  unsigned workers = 0;                        // 0 = one for each CPU
-  size_t window_ops = 65536;                   // unfinished operations looked at, at most
-  size_t window_bytes = 64 << 20;              // and the memory that their names and content take
-  bool compare = true;                         // outcomes with the recorded ones
-  bool compare_data = true;                    // content too, where it was captured
-  bool stop_on_error = false;                  // end when an operation fails otherwise than recorded; needs `compare`
-  size_t mismatches = 20;                      // how many are kept by name
-  const CredentialMap* credentials = nullptr;  // who to act as; null: nobody in particular (self)
-  ObjectSet* known = nullptr;                  // objects that the target already knows; extended by those that the run taught it
-  Recording* record = nullptr;                 // started already: what is issued and what came of it
-  const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, wait 2 s for what is under way at most; 2: don't
-  // Called when all is ready, it returns the clock at which to begin, ns; may throw. Empty: at once.
+  double scale = 1;                            // multiple of the recorded speed; 4: four times the load
+  int64_t from = 0;                            // recorded time at which the schedule starts; earlier operations are left out
+  int64_t to = INT64_MAX;                      // recorded time; operations that started at or after it are left out
+  int64_t duration = 0;                        // ns of the replay after which nothing more is issued; 0: no limit
+  int64_t schedule = 0;                        // ns that a requested load lasts; 0: until the last operation is due
+  unsigned workers = 0;                        // 0: one for each CPU
+  size_t window_ops = 65536;                   // unfinished operations in the window, at most
+  size_t window_bytes = 64 << 20;              // bytes of their names and content, at most
+  bool compare = true;                         // compare outcomes with the recorded ones
+  bool compare_data = true;                    // compare content as well, if it was captured
+  bool stop_on_error = false;                  // end when an operation fails in another way than recorded; needs `compare`
+  size_t mismatches = 20;                      // number of mismatches that are described
+  const CredentialMap* credentials = nullptr;  // users to act as; null: the user of this process
+  ObjectSet* known = nullptr;                  // objects that the target knows already; the run adds those that it teaches
+  Recording* record = nullptr;                 // receives what is issued and its outcomes; must be started
+  const std::atomic<int>* stop = nullptr;      // 1: issue nothing more, wait up to 1.5 s for operations in flight; 2: don't wait
+  // Called when all is ready. Returns the time of the clock at which to begin, ns; may throw. Empty: begin at once.
   std::function<int64_t()> meet;
   std::function<void(const Progress&)> progress;  // may be empty
   int64_t progress_every = 200'000'000;
-  std::function<void(const Interval&)>
-      on_interval;                   // its rows are the kinds of operations; from the calling thread; may be empty
+  // Receives each interval, with a row for each kind. Called from the calling thread. May be empty.
+  std::function<void(const Interval&)> on_interval;
   int64_t interval = 1'000'000'000;  // ns; at least 1 ms
-  // Planner and one worker take turns on the calling thread: for virtual time. The target's sessions move the clock.
+  // True: the planner and one worker take turns on the calling thread, for virtual time. The target's sessions move the clock.
   bool inline_workers = false;
 };
 
@@ -79,23 +79,22 @@ struct KindResult {
   uint64_t ok = 0;           // succeeded on the target
   uint64_t matched = 0;      // compared, outcome as recorded
   uint64_t differed = 0;     // compared, outcome not as recorded
-  uint64_t followed = 0;     // compared, not as recorded since an operation before it was not issued
-  uint64_t permission = 0;   // of `differed`: EACCES or EPERM on one side only, while acting as someone else than recorded
+  uint64_t followed = 0;     // compared, outcome not as recorded because an earlier operation was not issued
+  uint64_t permission = 0;   // of `differed`: EACCES or EPERM on one side only, while acting as another user than recorded
   uint64_t uncompared = 0;   // issued, but the capture has no outcome
-  uint64_t approximate = 0;  // of `issued`: the target does something like it
-  uint64_t failed =
-      0;  // of `differed`, `followed` and `uncompared`: in an error that the capture does not have, or without an answer
-  uint64_t awaited = 0;     // operations that were behind the schedule since they waited for one of this kind
-  uint64_t impossible = 0;  // not issued: the target has no such operation
-  uint64_t refused = 0;     // not issued: name or kind that must not reach a target
-  uint64_t bytes = 0;       // read, written, copied
-  Histogram service;        // issue to completion, of those that did not fail
-  Histogram recorded;       // what the same took in the capture
+  uint64_t approximate = 0;  // of `issued`: the target did something similar
+  uint64_t failed = 0;       // of `differed`, `followed` and `uncompared`: an error that the capture does not have, or no answer
+  uint64_t awaited = 0;      // operations that were behind the schedule because they waited for one of this kind
+  uint64_t impossible = 0;   // not issued: the target has no such operation
+  uint64_t refused = 0;      // not issued: a name or kind that must not reach a target
+  uint64_t bytes = 0;        // read, written, copied
+  Histogram service;         // issue to completion, of operations that did not fail
+  Histogram recorded;        // recorded duration of the same operations
 };
 
 struct Mismatch {
   static bool earlier(const Mismatch& a, const Mismatch& b) { return a.seq < b.seq; }
-  // The first `most` of a list, by their numbers and in their order.
+  // Keeps the `most` mismatches with the lowest numbers, in this order.
   static void keep_first(std::vector<Mismatch>& list, size_t most);
 
   uint64_t seq = 0;
@@ -109,84 +108,84 @@ struct Mismatch {
 enum class Limit : uint8_t {
   none,      // the schedule was kept
   streams,   // the recorded order: operations waited for each other while target and replayer had room
-  target,    // its service times
-  replayer,  // lateness: planning, submitting or reading the input did not keep up
+  target,    // the service times of the target
+  replayer,  // the lateness of the replayer: planning, submitting or reading the input did not keep up
 };
 
-// What was read of files and compared with what the capture holds, whole or as fingerprints. Blocks are 4 KiB of a file, also
-// where a read touched a part of one.
+// File content that was read and compared with captured content or fingerprints. A block is 4 KiB of a file, even if a read
+// touched only a part of it.
 struct ContentCompared {
   uint64_t blocks = 0, bytes = 0;
-  uint64_t unknown = 0;  // further blocks: overwritten in parts, what they should hold can't be told
+  uint64_t unknown = 0;  // further blocks whose content can't be predicted, because parts were overwritten
 };
 
 struct RunResult {
   std::array<KindResult, kOpKinds> kinds;
-  Histogram lateness;         // issue - max(due, ready): the replayer's own
-  Histogram waiting;          // ready - due where above 0: for predecessors
-  Histogram service;          // completion - issue, of what did not fail
-  Histogram response;         // completion - due: from the planned time; likewise, and of `open`
+  Histogram lateness;         // issue - max(due, ready): the replayer's own error
+  Histogram waiting;          // ready - due, if above 0: waiting for predecessors
+  Histogram service;          // completion - issue, of operations that did not fail
+  Histogram response;         // completion - due, of operations that did not fail; includes `open`
   Histogram open;             // lower bounds of the responses that never came: in flight at the end, overdue, or timed out
-  Histogram failing;          // completion - issue, of what failed
-  Slowest slowest;            // of what did not fail
-  std::vector<uint64_t> due;  // how many operations were due in each options.interval (timing original)
+  Histogram failing;          // completion - issue, of operations that failed
+  Slowest slowest;            // of the operations that did not fail
+  std::vector<uint64_t> due;  // number of operations due in each options.interval (timing original)
 
-  int64_t began = 0;            // clock: the start of the schedule; not saved for other processes
+  int64_t began = 0;            // clock: start of the schedule; not saved for other processes
   int64_t elapsed = 0;          // from the start to the last completion, or to the end of schedule or duration if that is later
   int64_t recorded = 0;         // from options.from to the last recorded start or completion replayed
   int64_t planned = 0;          // length of the schedule, at most until the run was stopped (timing original)
-  double recorded_service = 0;  // sum of the recorded durations of what was issued, ns
+  double recorded_service = 0;  // sum of the recorded durations of operations that did not fail, ns
   double think = 0;             // sum of the think times that were kept, ns (timing think)
-  double own_delay =
-      0;  // ns of `lateness` and `waiting` that the replayer caused, rather than a target without room (timing original)
+  // ns of `lateness` and `waiting` that the replayer caused. Waits for a target without room are left out (timing original).
+  double own_delay = 0;
   unsigned workers = 0;
-  uint64_t streams = 0;  // threads seen
+  uint64_t streams = 0;  // recorded threads
   uint64_t objects = 0;  // distinct objects touched
 
-  uint64_t operations = 0;  // entered the window
-  uint64_t cancelled = 0;   // of those: not issued because of duration, stop or an error
-  uint64_t unfinished = 0;  // issued, but still under way at the end
+  uint64_t operations = 0;  // operations that entered the window
+  uint64_t cancelled = 0;   // of `operations`: not issued because of duration, stop or an error
+  uint64_t unfinished = 0;  // issued, but in flight at the end
   uint64_t overdue = 0;     // due before the run was stopped, and never issued (timing original)
   uint64_t unanswered = 0;  // of the failed ones: the target could not be reached, or did not answer in time
   uint64_t behind = 0;      // issued more than kBehind after they were due
-  int64_t behind_time = 0;  // ns during which a tenth of what was done was behind
-  uint64_t waited = 0;      // of those: for predecessors
-  uint64_t waited_own = 0;  // of those: for one of their own thread
-  int64_t silent = 0;       // ns in which the target answered nothing although it was asked, in stretches of a second or more
+  int64_t behind_time = 0;  // ns during which more than a tenth of the completed operations were behind
+  uint64_t waited = 0;      // of `behind`: waited for predecessors
+  uint64_t waited_own = 0;  // of `waited`: for an operation of their own thread
+  int64_t silent = 0;       // ns in which the target answered nothing although it was asked, in periods of a second or more
   int64_t longest_silence = 0;
   int64_t stood_still = 0;  // ns in which no thread of this program ran
   int64_t longest_stand = 0;
   int64_t stolen = 0;        // ns that the host of a virtual machine took from each of its processors, on average
-  uint64_t unrecorded = 0;   // the capture has no outcome for them (all kinds)
+  uint64_t unrecorded = 0;   // operations whose outcome the capture does not have (all kinds)
   uint64_t edges = 0;        // waits for a completion or a start
-  uint64_t free_pairs = 0;   // overlapped in the capture, no outcome orders them
+  uint64_t free_pairs = 0;   // conflicting pairs that overlapped in the capture and that no outcome orders
   uint64_t violations = 0;   // issued before a predecessor allowed it: must be 0
   uint64_t auxiliary = 0;    // requests that the target added
-  uint64_t window_full = 0;  // operations that were due before there was room to plan them
+  uint64_t window_full = 0;  // operations that were due before the window had room for them
   uint64_t bytes_read = 0, bytes_written = 0;
   ContentCompared content;
-  std::optional<KnockOnTracker::Cause> cause;  // the first that something followed from
+  std::optional<KnockOnTracker::Cause> cause;  // the earliest operation that was not done and had a consequence
   KnockOnTracker::LeftOut left_out;
   uint64_t mismatches_total = 0;
   std::vector<Mismatch> mismatches;  // the first ones, by seq
-  bool stopped = false;              // ended early by stop, duration or an error
+  bool stopped = false;              // ended early because of stop, duration or an error
   bool stopped_on_error = false;
   Limit limit = Limit::none;
-  std::string limit_text;  // the same in one sentence
+  std::string limit_text;  // `limit` as a sentence
 
-  void add_due(int64_t at, int64_t interval);  // an operation that was due `at` ns after the start
+  void add_due(int64_t at, int64_t interval);  // counts an operation that was due `at` ns after the start
   uint64_t issued() const;
   uint64_t matched() const;
   uint64_t differed() const;
   uint64_t followed() const;
   uint64_t due_in_all() const { return issued() + overdue; }
-  double offered() const;  // operations a second asked for; 0 when as fast as possible
+  double offered() const;  // offered load, operations per second; 0: as fast as possible
   uint64_t failed() const;
-  double achieved() const;     // operations a second that were done and did not fail
-  double failed_rate() const;  // that failed, a second
+  double achieved() const;     // achieved load: operations per second that completed and did not fail
+  double failed_rate() const;  // operations per second that failed
 };
 
-// Throws std::runtime_error when the source can't be read or a session can't be opened.
+// Executes a run. Throws std::runtime_error if the source can't be read or a session can't be opened.
 RunResult run(OpSource& source, Target& target, Clock& clock, const RunOptions& options);
 
 }  // namespace fsr

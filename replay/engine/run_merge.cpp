@@ -24,7 +24,7 @@ constexpr uint64_t RunResult::*kSums[] = {
     &RunResult::waited_own,    &RunResult::unrecorded,       &RunResult::edges,       &RunResult::free_pairs,
     &RunResult::violations,    &RunResult::auxiliary,        &RunResult::window_full, &RunResult::bytes_read,
     &RunResult::bytes_written, &RunResult::mismatches_total, &RunResult::overdue};
-// Times that pass for all at once.
+// Times that pass for all processes at once, so that the longest one counts.
 constexpr int64_t RunResult::*kLongest[] = {&RunResult::elapsed,     &RunResult::recorded,      &RunResult::planned,
                                             &RunResult::behind_time, &RunResult::silent,        &RunResult::longest_silence,
                                             &RunResult::stood_still, &RunResult::longest_stand, &RunResult::stolen};
@@ -96,7 +96,7 @@ SlowOperation load_slow(ByteReader& in) {
   return s;
 }
 
-// A count of things that take a byte each at least.
+// Reads the number of items that follow, each of which takes at least one byte.
 uint64_t load_count(ByteReader& in) {
   const uint64_t count = in.varint();
   if (count > in.left()) in.fail();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several processes measured at the same time, as one result.
+// Merges the results that several processes measured at the same time.
 #pragma once
 
 #include "engine/run.hpp"
@@ -9,10 +9,11 @@ namespace fsr {
 class ByteReader;
 class ByteWriter;
 
-// For another process of the same program. load_result() fails the reader for bytes that save_result() did not write.
+// Save and load a result for another process of the same program. load_result() fails the reader for bytes that save_result() did
+// not write.
 void save_result(ByteWriter& out, const RunResult& result);
 RunResult load_result(ByteReader& in);
-// Adds what another part of the same load came to. Of mismatches, `options.mismatches` are kept.
+// Adds the result of another part of the same load. Keeps the first `options.mismatches` mismatches.
 void merge_result(RunResult& into, const RunResult& part, const RunOptions& options);
 
 }  // namespace fsr

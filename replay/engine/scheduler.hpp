@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one worker has to issue, and when: ready operations by due time. Knows no clock and no threads.
+// Queue of what one worker has to issue: ready operations by due time. Uses no clock and no threads.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ class Scheduler {
   static constexpr int64_t kNever = INT64_MAX;
 
   void add(Node& node, int64_t due) { queue_.push({due, count_++, &node}); }
-  // In order of readiness, before everything with a due time: for operations that are due as soon as they can be.
+  // Adds an operation that is due as soon as it is ready. It comes before all that have a due time, in order of readiness.
   void add_now(Node& node) {
     node.next = nullptr;
     (last_ ? last_->next : first_) = &node;
     last_ = &node;
   }
-  // Put back what the target had no room for: it is the next again.
+  // Puts back an operation for which the target had no room. It is the next one again.
   void put_back(Node& node) {
     node.next = first_;
     first_ = &node;
     if (!last_) last_ = &node;
   }
-  // The next operation that is due at `now`, or null.
+  // Returns the next operation that is due at `now`. Null: there is none.
   Node* take(int64_t now) {
     if (first_) {
       Node* node = first_;
@@ -40,7 +40,7 @@ class Scheduler {
     queue_.pop();
     return node;
   }
-  // When take() will have something; kNever when it's empty.
+  // Returns the time from which take() will return an operation. INT64_MIN: at once. kNever: the queue is empty.
   int64_t next_due() const { return first_ ? INT64_MIN : queue_.empty() ? kNever : queue_.top().due; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations that took the target longest. Not thread-safe: each worker keeps its own, merged at the end.
+// Keeps the operations with the longest service times. Not thread-safe: each worker has its own, and they are merged at the end.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace fsr {
 
 struct SlowOperation {
   int64_t service = 0;   // ns from issue to completion
-  int64_t recorded = 0;  // ns in the capture, 0: not known
+  int64_t recorded = 0;  // ns in the capture; 0: not known
   int64_t issued = 0;    // ns since the start of the run
   uint64_t seq = 0;
   OpKind kind = OpKind::null;
-  std::string name;  // the operation's own name, empty if it has none; a path, once somebody found it
+  std::string name;  // the operation's own name, empty if it has none; later its path, if that is found
   ObjectId object = kNoObject;
 };
 
@@ -30,7 +30,7 @@ class Slowest {
     add({service, op.duration, issued, op.seq, op.kind, std::string(op.name), op.object});
   }
   void add(SlowOperation one) {
-    // A heap with the fastest of those that are kept on top.
+    // The heap has the fastest of the kept operations on top.
     kept_.push_back(std::move(one));
     std::push_heap(kept_.begin(), kept_.end(), slower);
     if (kept_.size() <= kKept) return;
@@ -45,7 +45,7 @@ class Slowest {
   void each(Change change) {
     for (SlowOperation& one : kept_) change(one);
   }
-  // The slowest first.
+  // Returns the operations, the slowest first.
   std::vector<SlowOperation> list() const {
     std::vector<SlowOperation> sorted = kept_;
     std::sort(sorted.begin(), sorted.end(), slower);

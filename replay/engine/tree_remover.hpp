@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists and removes what is in a target, but nothing that is mounted there. One thread.
+// Lists and removes files in a target, except for what is mounted there. Use from one thread.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,20 @@ namespace fsr {
 
 using Removable = std::function<bool(std::string_view component)>;
 
-// Throws std::runtime_error, before anything is changed, when something is mounted below a removable name of the target's root.
+// Throws std::runtime_error if something is mounted below a removable name of the target's root. Changes nothing.
 void refuse_mounts(Target& target, const Removable& removable);
 
 class TreeRemover {
  public:
-  // What may be removed, at every depth. Objects and handles are numbered from the ones given. `stop`: as raised by signals; 2
-  // cuts it off, with a std::runtime_error.
+  // `object`, `handle`: the first ids that this object may use. `removable`: what may be removed, at every depth. `stop`: raised
+  // by signals; at 2, remove() throws std::runtime_error.
   TreeRemover(Target& target, BlockingSession& session, ObjectId object, HandleId handle, Removable removable,
               const std::atomic<int>* stop = nullptr);
 
-  // The names in a directory; what can't be listed is empty.
+  // Returns the names in a directory. Empty: it has none or can't be listed.
   std::vector<std::string> list(ObjectId directory);
-  // Removes `name`, which stands at `path` for messages, with everything below. Throws std::runtime_error where something is
-  // mounted, with nothing behind it removed.
+  // Removes `name` with everything below it. `path`: its path for messages. Throws std::runtime_error if something is mounted
+  // there; nothing on the mounted file system is removed.
   void remove(ObjectId parent, const std::string& name, const std::string& path);
   [[noreturn]] void refuse(const std::string& path) const;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For how long a target answered nothing although it was asked. Seen from outside, a few times a second. One thread.
+// Measures the time in which a target answered none of the operations in flight. Observes it from outside, a few times a second.
+// Use from one thread.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +10,11 @@ namespace fsr {
 
 class UnresponsiveTime {
  public:
-  static constexpr int64_t kLeast = 1'000'000'000;  // ns: less is an operation that takes its time
+  static constexpr int64_t kLeast = 1'000'000'000;  // ns; a shorter time is an operation that takes long
 
   explicit UnresponsiveTime(int64_t now) : last_(now) {}
 
-  // `answered` and `unanswered`: operations that ended so far, with and without an answer; `under_way`: that wait for one now.
+  // `answered`, `unanswered`: operations that have ended so far, with and without an answer; `under_way`: operations in flight.
   void look(int64_t now, uint64_t answered, uint64_t unanswered, uint64_t under_way) {
     const bool asked = under_way || unanswered != unanswered_;
     if (answered == answered_ && asked)
@@ -31,7 +32,7 @@ class UnresponsiveTime {
     }
     lasts_ = 0;
   }
-  int64_t total() const { return total_; }  // ns, until the latest end()
+  int64_t total() const { return total_; }  // ns up to the latest end()
   int64_t longest() const { return longest_; }
 
  private:

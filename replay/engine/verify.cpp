@@ -46,7 +46,7 @@ bool Verifier::Names::operator==(const Names& other) const {
   return count == other.count && (!told || !other.told || sum == other.sum);
 }
 
-// Servers pack listings differently, so they are compared where the capture saw the end of the listing.
+// Servers split listings differently, so listings are compared when the capture has the end of the listing.
 bool Verifier::same_listing(const Op& op, const Outcome& got) {
   Listing once;
   if (op.handle && op.offset == 0) listings_.erase(op.handle);
@@ -59,14 +59,15 @@ bool Verifier::same_listing(const Op& op, const Outcome& got) {
   return listing_.expected == listing_.got;
 }
 
-// Such a wait was only tried (planner.cpp): that it was not granted is the same outcome.
+// True: the recorded lock request waited in vain, so it was sent without waiting (planner.cpp). Not being granted is the same
+// outcome.
 static bool wait_in_vain(const Op& op, const Outcome& got) {
   return (op.kind == OpKind::setlk || op.kind == OpKind::flock) && (op.error == EINTR || op.error == EDEADLK) &&
          got.error == EAGAIN;
 }
 
 bool Verifier::same_blocks(const Op& op, const Outcome& got) {
-  const bool kept = got.data.size() == op.result;  // else the target keeps no data
+  const bool kept = got.data.size() == op.result;  // false: the target keeps no data
   bool same = true;
   for_each_block(op.blocks, op.offset, op.result, [&](const BlockPrint& print, uint64_t from, size_t bytes) {
     const BlockMatch match = kept ? compare_block(print, got.data.substr(from, bytes)) : BlockMatch::unknown;
@@ -109,7 +110,7 @@ bool Verifier::same(const Op& op, const Outcome& got) {
   }
 }
 
-// An importer whose input does not tell what was listed says so.
+// True: the input of an importer does not show what was listed.
 static bool unknown_listing(const Op& op) {
   const bool lists = op.kind == OpKind::readdir || op.kind == OpKind::readdirplus;
   return lists && op.has(kOpInferred) && op.error == 0 && op.result == 0;

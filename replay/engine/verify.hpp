@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares what a target did with what the capture shows.
+// Compares the outcomes on a target with the recorded ones.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@
 
 namespace fsr {
 
-// followed: differed, since an operation before it was not done.
+// permission: differed because another user acted. followed: differed because an earlier operation was not done.
 enum class Match : uint8_t { matched, differed, permission, followed, uncompared };
 
-// One for each worker; not thread-safe.
+// Each worker has its own Verifier; not thread-safe.
 class Verifier {
  public:
-  // `keep`: so many mismatches are described. `knock_on`: shared by all workers; null: nothing follows from anything.
+  // `keep`: number of mismatches that are described. `knock_on`: shared by all workers; null: no outcome counts as followed.
   Verifier(bool compare_data, size_t keep, KnockOnTracker* knock_on = nullptr)
       : compare_data_(compare_data), keep_(keep), knock_on_(knock_on) {}
 
-  // `other_user`: acted as somebody else than recorded, so that a permission error on one side only follows from that.
+  // Compares the outcome of one operation. `other_user`: it acted as another user than recorded, which explains a permission
+  // error on one side only.
   Match check(const Op& op, const Outcome& got, bool other_user);
 
   uint64_t total() const { return total_; }
@@ -31,8 +32,8 @@ class Verifier {
 
  private:
   struct Names {
-    uint64_t count = 0, sum = 0;  // sum: of their hashes, in whatever order they come
-    bool told = true;             // not merely counted
+    uint64_t count = 0, sum = 0;  // sum: of the hashes of the names, in any order
+    bool told = true;             // false: some names were only counted
     void add(uint64_t count, std::span<const DirEntry> entries);
     bool operator==(const Names& other) const;
   };
@@ -50,15 +51,15 @@ class Verifier {
   KnockOnTracker* knock_on_;
   uint64_t total_ = 0;
   ContentCompared content_;
-  std::vector<Mismatch> mismatches_;                // a heap: the last of them by number comes first
-  std::unordered_map<HandleId, Listing> listings_;  // of open directories: a target may cut a listing elsewhere
+  std::vector<Mismatch> mismatches_;                // a heap with the highest number on top
+  std::unordered_map<HandleId, Listing> listings_;  // of open directories, because a target may split a listing in another way
   Listing listing_;                                 // the latest one compared
 };
 
-// What a connection says of a server that is not there, in place of an answer.
+// True: a connection reports `error` in place of an answer, because the server can't be reached.
 bool is_no_answer(int error);
 
-// Where Op::result and Outcome::result must be equal for a successful operation.
+// True: Op::result and Outcome::result must be equal for a successful operation.
 bool result_compared(OpKind kind);
 
 }  // namespace fsr

@@ -7,7 +7,7 @@ namespace fsr {
 
 Edge EdgeList::kClosed;
 
-// Not by recursion: an operation may wait for as many others as the window holds.
+// Destroys the chain without recursion, because an operation may wait for as many others as the window holds.
 Node::Chunk::~Chunk() {
   while (next) {
     std::unique_ptr<Chunk> one = std::move(next);
@@ -50,12 +50,12 @@ bool Window::grow() {
 
 Node* Window::take(size_t bytes) {
   if (in_use_ == limit_) return nullptr;
-  // One operation always fits, whatever its size.
+  // One operation always fits, even if it is larger than the limit.
   if (in_use_ && bytes_ + bytes > bytes_limit_) return nullptr;
   Node* node = free_;
   if (node) {
     free_ = node->next;
-    // What a worker wrote last is in the other core's cache.
+    // The next node is in the cache of the core whose worker wrote it last.
     if (free_)
       for (size_t line = 0; line < sizeof(Node); line += 64) __builtin_prefetch(reinterpret_cast<char*>(free_) + line, 1);
   } else {

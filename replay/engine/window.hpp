@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unfinished operations of a run: a bounded number of nodes, each with its operation, what it waits for and who waits for it.
+// The unfinished operations of a run: a bounded number of nodes. Each has its operation, what it waits for and what waits for it.
 //
-// The planner takes nodes and links them to their predecessors; workers run and complete them and give them back. Only unfinished
-// operations take nodes, so one that never ends holds up nothing but what depends on it.
+// The planner takes nodes and links them to their predecessors. Workers run and complete them and give them back. Only unfinished
+// operations take nodes, so an operation that never ends blocks only those that depend on it.
 //
-// Threads: take(), reclaim() and node setup by the planner only; a node belongs to its worker from the moment that nothing is
-// pending; links between the two are the atomics of Node. No locks.
+// Threads: the planner calls take() and reclaim() and sets up nodes. A node belongs to its worker from the moment that nothing is
+// pending. The atomics of Node link the two. There are no locks.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@ namespace fsr {
 
 struct Node;
 
-// "owner waits for the node in whose list this stands". Stored in the owner, so that making one allocates nothing.
+// A wait of `owner` for the node in whose list the edge is. It is stored in the owner, so that a new edge needs no allocation.
 struct Edge {
   Edge* next = nullptr;
   Node* owner = nullptr;
-  int64_t satisfied = INT64_MAX;  // when; INT64_MAX = not yet
-  int64_t lag = 0;                // how much of that was the replayer's doing, as Node::lag
-  bool anchor = false;            // the owner's think time counts from then
-  // The other one's, once it let the owner go; null: it had done so before there was anything to wait for.
+  int64_t satisfied = INT64_MAX;  // clock: when the wait ended; INT64_MAX: not yet
+  int64_t lag = 0;                // part of that time that the replayer caused, as Node::lag
+  bool anchor = false;            // true: the owner's think time counts from then
+  // The operation that was waited for, set when it lets the owner go. Null: the wait had ended before the edge was added.
   OpKind kind = OpKind::null;
   ThreadId thread = 0;
 };
@@ -35,7 +35,7 @@ struct Edge {
 class EdgeList {
  public:
   void reset() { head_.store(nullptr, std::memory_order_relaxed); }
-  // False: closed already, what it would wait for has happened.
+  // Adds an edge. False: the list is closed, because the awaited event has happened.
   bool push(Edge& edge) {
     Edge* head = head_.load(std::memory_order_acquire);
     do {
@@ -44,7 +44,8 @@ class EdgeList {
     } while (!head_.compare_exchange_weak(head, &edge, std::memory_order_acq_rel, std::memory_order_acquire));
     return true;
   }
-  // All edges, in the order they were pushed; none, when it was closed before.
+  // Closes the list. Returns all edges in the order in which they were pushed. Null: there are none, or the list was closed
+  // before.
   Edge* close() {
     Edge* list = head_.exchange(&kClosed, std::memory_order_acq_rel);
     if (list == &kClosed) return nullptr;
@@ -67,22 +68,22 @@ class EdgeList {
   std::atomic<Edge*> head_{nullptr};
 };
 
-// The first cache line is all that planner and worker look at when a node is taken, linked to, or given back.
+// The first cache line has all that planner and worker look at when a node is taken, linked to, or given back.
 struct alignas(64) Node {
-  std::atomic<uint32_t> pending{0};  // waits, and one while the planner is at it
+  std::atomic<uint32_t> pending{0};  // number of waits, plus one while the planner works on the node
   uint32_t slot = 0;
-  uint32_t generation = 0;  // the planner's: of the slot
+  uint32_t generation = 0;  // of the slot; used by the planner
   uint16_t worker = 0;
   bool anchored = false;
-  bool refused : 1 = false;  // must not reach a target
-  bool large : 1 = false;    // holds memory that an ordinary operation doesn't need
+  bool refused : 1 = false;  // true: must not reach a target
+  bool large : 1 = false;    // true: holds memory that an ordinary operation doesn't need
   EdgeList after_issue, after_end;
-  Node* next = nullptr;  // of whatever list it is in
+  Node* next = nullptr;  // next node of the list that this node is in
 
-  // Of the schedule, ns. due is relative to the start of the schedule; with an anchor it is a think time after `base`.
+  // Times of the schedule, ns. `due` is relative to the start of the schedule. If `anchored`, it is a think time after `base`.
   int64_t due = 0;
   int64_t base = 0;   // clock: when the anchor would have happened without its lag
-  int64_t ready = 0;  // clock: its predecessors were done; the planner's part until the worker adds the edges'
+  int64_t ready = 0;  // clock: when its predecessors were done; 0: not known before the node comes to its worker
 
   OpCopy copy;
   int64_t issued = -1;  // clock; -1: not yet
@@ -104,8 +105,8 @@ struct alignas(64) Node {
     }
   }
   void clear_edges();
-  // Who waits for this one's end was written by another core: has it fetched to this one meanwhile. A guess, right for those that
-  // wait by one of their first edges.
+  // Prefetches the node that waits for the end of this one, because another core wrote it. The address is a guess, right for
+  // nodes that wait by one of their first edges.
   void prefetch_waiting() const {
     const Edge* edge = after_end.peek();
     if (!edge) return;
@@ -129,12 +130,13 @@ struct alignas(64) Node {
 
 class Window {
  public:
-  // Of `slots`, `first` may be taken until grow() is called: few nodes in quick rotation stay in the cores' caches.
+  // `slots`: number of nodes. `bytes`: limit for memory beyond the nodes. `first`: number of nodes that may be taken until grow()
+  // is called; few nodes in quick rotation stay in the cores' caches.
   Window(size_t slots, size_t bytes, size_t first);
 
-  // Planner. A free node, or null while the window is full; `bytes` is what its operation points to.
+  // Planner. Returns a free node. Null: the window is full. `bytes`: size of what its operation points to.
   Node* take(size_t bytes);
-  // Planner. Returns what workers gave back to the free nodes, calling `each` for every one of them. False: nothing came.
+  // Planner. Frees the nodes that workers gave back, and calls `each` for every one of them. False: there were none.
   template <class Each>
   bool reclaim(Each each) {
     Node* list = returned_.exchange(nullptr, std::memory_order_acquire);
@@ -156,15 +158,15 @@ class Window {
   }
   Node& at(uint32_t slot) { return chunks_[slot / kChunk][slot % kChunk]; }
   size_t slots() const { return slots_; }
-  bool grow();  // false: all slots may be taken already
+  bool grow();  // doubles the number of nodes that may be taken; false: it is at its limit
 
-  // When planner and workers have ended: every node that holds an operation, or held one.
+  // Visits every node that holds an operation, or held one. Call it when planner and workers have ended.
   template <class Visit>
   void each_taken(Visit visit) {
     for (size_t slot = 0; slot < made_; ++slot) visit(at(uint32_t(slot)));
   }
 
-  // Workers. A chain of completed nodes, linked by `next`, from `first` to `last`.
+  // Workers. Gives back a chain of completed nodes, linked by `next`, from `first` to `last`.
   void give_back(Node* first, Node* last);
 
  private:
@@ -172,7 +174,7 @@ class Window {
   void put_free(Node& node);
 
   size_t slots_, bytes_limit_, limit_;
-  size_t bytes_ = 0;  // storage of nodes in use beyond the usual
+  size_t bytes_ = 0;  // memory of nodes in use beyond the usual
   size_t in_use_ = 0;
   std::vector<std::unique_ptr<Node[]>> chunks_;
   Node* free_ = nullptr;

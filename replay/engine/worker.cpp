@@ -15,13 +15,15 @@
 
 namespace fsr {
 
-constexpr int64_t kIdleSpin = 20'000;  // ns of looking for messages before sleeping, when work comes as fast as possible
-constexpr uint32_t kGiveBack = 64;     // completed operations given back together
-constexpr unsigned kBurst = 256;       // operations issued before messages and replies are looked at again
-constexpr int64_t kSoonAgain = 200'000, kLateAgain = 20'000'000;  // ns between two looks for what another process makes
-constexpr uint64_t kMostMadeBytes = 256 << 20;  // for writes in flight of one worker; a larger write is issued alone
-constexpr int64_t kMostLag = 1'000'000'000;     // ns that are made up for, at most
-// ns until a run ends without what is still under way: from the stop, and from the end of its duration.
+constexpr int64_t kIdleSpin = 20'000;  // ns of polling for messages before sleeping, with Timing::asap
+constexpr uint32_t kGiveBack = 64;     // completed nodes given back together
+constexpr unsigned kBurst = 256;       // operations issued before messages and replies are checked again
+constexpr int64_t kSoonAgain = 200'000,
+                  kLateAgain = 20'000'000;  // ns between two lookups of an object that another process makes
+constexpr uint64_t kMostMadeBytes =
+    256 << 20;  // bytes of generated data for writes in flight of one worker; a larger write is issued alone
+constexpr int64_t kMostLag = 1'000'000'000;  // ns of lag that later operations make up for, at most
+// Times in ns for which a run waits for operations in flight: after a stop, and after the end of its duration.
 constexpr int64_t kGrace = 1'500'000'000, kGraceOver = 10'000'000'000;
 
 void RunState::add_overdue(RunResult& result, const Op& op, int64_t due) const {
@@ -101,7 +103,7 @@ void Worker::place(Node& node) {
 
 void Worker::release(const Node& node, Edge* list, int64_t when) {
   while (list) {
-    // The owner may run and be gone as soon as it has nothing pending.
+    // As soon as nothing is pending for the owner, it may run and its node may be reused.
     Edge* next = list->next;
     Node* owner = list->owner;
     list->satisfied = when;
@@ -135,8 +137,9 @@ static void add(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
 
-// Until when what is under way is waited for. Operations end by themselves, by the target's timeout at the latest, which is long
-// for a run whose time is over; all but those that wait for a lock, whose release is perhaps not issued any more.
+// Returns the time until which operations in flight are waited for. Operations end by themselves, with the target's timeout at
+// the latest. This timeout is long for a run whose time is over. Requests that wait for a lock may never end, because the release
+// of the lock may not be issued any more.
 int64_t Worker::give_up_at() const {
   if (stopped_at_ == Scheduler::kNever) return Scheduler::kNever;
   const int stop = run_.options.stop ? run_.options.stop->load(std::memory_order_relaxed) : 0;
@@ -146,8 +149,9 @@ int64_t Worker::give_up_at() const {
   return duration && stopped_at_ >= run_.start + duration ? stopped_at_ + kGraceOver : Scheduler::kNever;
 }
 
-// Think times go on from when operations would have ended: what the replayer is late is made up for, and does not add up. With a
-// schedule, the lag tells how much of a wait the replayer caused.
+// Sets the issue time and the lag of the node. Think times count from when operations would have ended without lag, so the
+// replayer makes up for its lateness, which does not add up. With a schedule, the lag is the part of a wait that the replayer
+// caused.
 void Worker::mark_issued(Node& node, int64_t now) {
   node.issued = now;
   if (run_.options.timing == Timing::asap) return;
@@ -157,7 +161,7 @@ void Worker::mark_issued(Node& node, int64_t now) {
     node.lag = std::clamp<int64_t>(now - due, 0, kMostLag);
     return;
   }
-  // While the target has no room, the replayer is not late.
+  // The replayer is not late while the target has no room.
   const int64_t late = std::max<int64_t>(0, now - due);
   node.lag = late - std::min(late, no_room_ - node.room);
 }
@@ -168,7 +172,7 @@ void Worker::count_no_room(int64_t now) {
   busy_since_ = now;
 }
 
-// False: the target had no room.
+// Issues the operation. False: the target had no room.
 bool Worker::issue(Node& node, int64_t now) {
   const Op& op = node.copy.op();
   if (node.refused) {
@@ -271,7 +275,8 @@ void Worker::finish(Node& node, bool was_queued) {
   if (++returned_ >= kGiveBack) give_back();
 }
 
-// Another process makes what is looked for, a little later perhaps.
+// Repeats a lookup by which this process learns an object, because another process may make the object a little later. False: the
+// lookup is over.
 bool Worker::try_again(Node& node) {
   const Op& op = node.copy.op();
   if (!is_learning(op) || node.request.outcome.error != ENOENT) return false;
@@ -282,12 +287,12 @@ bool Worker::try_again(Node& node) {
   return true;
 }
 
-// `stalled`: ns of the service in which this program stood still.
+// Counts a completed operation. `stalled`: ns of the service time in which this program stood still.
 void Worker::account(Node& node, int64_t due, int64_t stalled) {
   const Op& op = node.copy.op();
   const Outcome& outcome = node.request.outcome;
   if (is_learning(op)) {
-    result_.auxiliary += outcome.error == ENOENT ? 0 : outcome.auxiliary;  // else counted already
+    result_.auxiliary += outcome.error == ENOENT ? 0 : outcome.auxiliary;  // ENOENT: try_again() has counted them
     add(counters_.done, 1);
     return;
   }
@@ -320,7 +325,7 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
   }
   if (run_.options.timing == Timing::original) result_.add_due(due - run_.start, run_.options.interval);
   const bool failed = compare(node, kind);
-  // A timeout is no answer: the response is that long at least.
+  // A timeout is a lower bound of the response time.
   if (outcome.error != op.error && is_no_answer(outcome.error)) result_.open.add(node.ended - due);
   tally_.at(Row(op.kind)).add({.due = due, .from = node.issued + stalled, .to = node.ended, .bytes = bytes, .failed = failed});
   if (failed) {
@@ -337,7 +342,7 @@ void Worker::account(Node& node, int64_t due, int64_t stalled) {
     counters_.lateness.store(lateness, std::memory_order_relaxed);
 }
 
-// For what an operation waited until it could be issued.
+// Counts the operation that `node` waited for last.
 void Worker::account_wait(const Node& node) {
   const Edge* last = nullptr;
   node.each_edge([&](const Edge& e) {
@@ -349,7 +354,7 @@ void Worker::account_wait(const Node& node) {
   ++result_.kinds[unsigned(last->kind)].awaited;
 }
 
-// True: the operation failed.
+// Compares the outcome with the recorded one. True: the operation failed.
 bool Worker::compare(const Node& node, KindResult& kind) {
   const Op& op = node.copy.op();
   const Outcome& outcome = node.request.outcome;
@@ -388,7 +393,7 @@ bool Worker::compare(const Node& node, KindResult& kind) {
   return failed;
 }
 
-// Not issued at all, but whatever waits for it goes on.
+// Ends an operation that is not issued; those that wait for it go on.
 void Worker::dispose(Node& node, Disposal why) {
   KindResult& kind = result_.kinds[unsigned(node.copy.op().kind)];
   switch (why) {
@@ -426,7 +431,7 @@ void Worker::give_back() {
     for (auto& worker : run_.workers) worker->wake();
 }
 
-// True when there may be more to issue at once.
+// Issues operations that are due. True: there may be more to issue at once.
 bool Worker::issue_due() {
   for (unsigned i = 0; i < kBurst; ++i) {
     int64_t now = run_.clock.now();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Issues the operations of a slice of the streams on one session, when each is due and its predecessors are done; measures,
-// compares, and releases what waited for them.
+// Issues the operations of a part of the streams on one session, when each is due and its predecessors are done. Measures and
+// compares them, and lets the operations go on that waited for them.
 //
-// turn() and finish() by the worker's own thread; post() and hand_over() by any.
+// turn() and finish() are called by the worker's own thread, post() and hand_over() by any thread.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@ namespace fsr {
 
 class Worker;
 
-// Operations looked at when speed is all that counts, until that proves too few.
+// Size of the window with Timing::asap, until it proves too small.
 constexpr size_t kFirstWindow = 4096;
 
-// What the threads of one run share.
+// State that the threads of one run share.
 struct RunState {
   RunState(const RunOptions& run_options, Target& run_target, Clock& run_clock)
       : options(run_options),
@@ -42,52 +42,54 @@ struct RunState {
   KnockOnTracker knock_on;
   Heartbeat heartbeat;
   std::vector<std::unique_ptr<Worker>> workers;
-  int64_t start = 0;                // clock; set before workers run
-  std::atomic<bool> cancel{false};  // issue nothing more
+  int64_t start = 0;                // clock; set before the workers run
+  std::atomic<bool> cancel{false};  // true: issue nothing more
   static constexpr int64_t kNever = INT64_MAX;
-  std::atomic<int64_t> stopped_at{kNever};  // clock at which that began
+  std::atomic<int64_t> stopped_at{kNever};  // clock: when the run was stopped
   void stop_at(int64_t at) {
     int64_t never = kNever;
     stopped_at.compare_exchange_strong(never, at, std::memory_order_relaxed);
   }
-  // When stopped: counts `op`, which was never issued, as overdue if it was due, `due` ns after the start, before the stop, and
-  // the target has such an operation. The schedule lasts until then, or to the stop.
+  // Counts `op`, which was never issued because the run was stopped. It is overdue if it was due before the stop and the target
+  // can express it. `due`: ns after the start. The schedule lasts until then, or until the stop if that is earlier.
   void add_overdue(RunResult& result, const Op& op, int64_t due) const;
-  // Apart from what every operation reads.
-  alignas(64) std::atomic<uint64_t> planned{0};  // entered the window; the planner counts in steps until planned_all
-  std::atomic<uint64_t> finished{0};             // left the workers
+  // Counters on a cache line apart from what every operation reads.
+  alignas(64) std::atomic<uint64_t> planned{
+      0};                             // operations that entered the window; the planner counts in steps until planned_all
+  std::atomic<uint64_t> finished{0};  // operations that left the workers
   std::atomic<bool> planned_all{false};
   bool drained() const { return planned_all.load() && finished.load() == planned.load(); }
 };
 
-// Written by the worker, read by whoever reports progress.
+// Counters that the worker writes and the reporting thread reads.
 struct WorkerCounters {
   std::atomic<uint64_t> done{0}, in_flight{0}, differed{0}, bytes{0};
-  std::atomic<uint64_t> unanswered{0}, skipped{0};  // of `done`: the target did not answer, was not asked
-  std::atomic<uint64_t> behind{0};                  // of `done`: issued too late
-  std::atomic<uint64_t> lock_waits{0};              // of `in_flight`
+  std::atomic<uint64_t> unanswered{0}, skipped{0};  // of `done`: without an answer; not asked for
+  std::atomic<uint64_t> behind{0};                  // of `done`: issued more than kBehind too late
+  std::atomic<uint64_t> lock_waits{0};              // of `in_flight`: wait for a lock
   std::atomic<int64_t> position{0}, lateness{0};
 };
 
 class Worker final : public Completion {
  public:
-  Worker(RunState& run, unsigned index);  // throws when the target refuses a session
+  Worker(RunState& run, unsigned index);  // throws if the target refuses a session
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Hands over a chain of nodes, linked by `next`, of which nothing is pending any more.
+  // Hands a chain of nodes, linked by `next`, to the worker. All of their waits must be over.
   void post(Node* first, Node* last);
   void wake() { idle_.wake(); }
-  // Issues what is due, polls until the next due time or a message. False: everything has finished, or was waited for in vain.
+  // Issues what is due, then polls until the next due time or a message. False: all operations have finished, or the worker has
+  // given up waiting for them.
   bool turn();
-  // The worker puts what it counted so far, by kind, where taken() finds it, soon.
+  // Asks the worker to store its counts so far, by kind, where taken() finds them. It does so soon.
   void hand_over();
   bool handed_over() const { return !wanted_.load(std::memory_order_acquire); }
   Tally taken();
-  // When the worker's thread has ended.
+  // Call it when the worker's thread has ended.
   Tally take_rest() { return std::exchange(tally_, {}); }
   void merge_into(RunResult& result);
-  // Nothing to do until something new comes.
+  // True: the worker sleeps until something new comes.
   bool idle() const { return idle_.sleeping(); }
   const WorkerCounters& counters() const { return counters_; }
   WorkerCounters& counters() { return counters_; }
@@ -120,17 +122,17 @@ class Worker final : public Completion {
   std::unique_ptr<Session> session_;
   Scheduler scheduler_;
   Verifier verifier_;
-  const uint32_t self_;  // whom a run without credentials acts as
+  const uint32_t self_;  // the user as which a run without credentials acts
   IdleWait idle_;
   alignas(64) std::atomic<Node*> inbox_{nullptr};
 
   alignas(64) bool busy_ = false;
-  int64_t busy_since_ = 0;  // clock: the target has had no room since then; 0: it has
-  int64_t no_room_ = 0;     // ns that it had none, so far
+  int64_t busy_since_ = 0;  // clock: the target has had no room since then; 0: it has room
+  int64_t no_room_ = 0;     // ns in which the target had no room, so far
   uint64_t in_flight_ = 0;
-  uint64_t made_bytes_ = 0;                 // in `scratch` of nodes in flight
-  int64_t stopped_at_ = Scheduler::kNever;  // clock: when it was seen that nothing more is to be issued
-  Node* returned_first_ = nullptr;          // completed, to be given back together
+  uint64_t made_bytes_ = 0;                 // bytes in `scratch` of nodes in flight
+  int64_t stopped_at_ = Scheduler::kNever;  // clock: when this worker saw that nothing more is to be issued
+  Node* returned_first_ = nullptr;          // completed nodes, to be given back together
   Node* returned_last_ = nullptr;
   uint32_t returned_ = 0;
   RunResult result_;
