@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session may be besides (FileSession is): one that performs requests of single bytes as fast as a program that makes a
-// system call for each. Through Session::submit() a byte that is cached would cost half as much again.
+// Optional interface of a session (FileSession has it): performs requests of single bytes as fast as a program that makes a
+// system call for each byte. Through Session::submit(), a cached byte would take one and a half times as long.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ struct Request;
 
 class Bytewise {
  public:
-  // A read or write of request.op->length bytes from op->offset on, each byte a request of its own that ends before the next
-  // begins, within the call. Yields how many were transferred before one that was not; what became of that one, submit() tells.
-  // What is read is dropped. The session's thread, which may have to wait.
+  // Reads or writes request.op->length bytes from op->offset on, one byte after the other, within the call. Returns the number of
+  // bytes transferred before the first failure. Use submit() for the byte that failed: it returns the error. Read data is
+  // dropped. Call this on the session's thread; it may block.
   virtual uint64_t by_bytes(const Request& request) = 0;
 
  protected:

@@ -9,8 +9,8 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kGrace = 1'000'000'000;    // ns
-constexpr int64_t kLookEvery = 100'000'000;  // ns
+constexpr int64_t kGrace = 1'000'000'000;    // ns from a stop signal until a wait gives up
+constexpr int64_t kLookEvery = 100'000'000;  // ns between checks for a stop signal
 
 }  // namespace
 

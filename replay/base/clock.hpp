@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time the engine lives in. Real in a run, virtual in tests, so that scheduling is tested without sleeping. And what may cut
-// a wait short: the user's wish to end.
+// The time of the engine: real in a run, virtual in tests, so that scheduling is tested without sleeping. Also makes a wait end
+// early if the user stops the program.
 #pragma once
 
 #include <atomic>
@@ -13,26 +13,26 @@ class Clock {
   virtual ~Clock() = default;
   virtual int64_t now() = 0;  // ns, monotonic
 
-  // From now on the user's wish to end is there when `stop` is above 0, as a signal's handler sets it. Before other threads use
-  // the clock; `stop` must outlive it.
+  // Makes the user's stop signal known: a signal handler has set `stop` above 0. Call this before other threads use the clock.
+  // `stop` must outlive it.
   void heed(const std::atomic<int>& stop) { stop_ = &stop; }
-  // Whether what has been waiting for a server since `begun` (ns) is to give up: the user wants an end, and it was given a
-  // second. For whoever waits outside the engine, which has rules of its own.
+  // True if a wait for a server must give up: the user has stopped the program, and the wait has lasted a second. `begun`: its
+  // start, ns. For waits outside the engine, which has its own rules.
   bool given_up(int64_t begun);
-  // Such a wait sleeps until then (ns, at most `deadline`) before it asks again.
+  // Returns the time until which such a wait may sleep (ns, at most `deadline`) before it calls given_up() again.
   int64_t look_again(int64_t deadline);
 
  private:
   const std::atomic<int>* stop_ = nullptr;
 };
 
-// CLOCK_MONOTONIC.
+// Shows CLOCK_MONOTONIC.
 class MonotonicClock final : public Clock {
  public:
   int64_t now() override;
 };
 
-// Moves only when told to: by a test, or by a session that polls until a deadline on it.
+// Moves only when a test, or a session that polls until a deadline, advances it.
 class VirtualClock final : public Clock {
  public:
   int64_t now() override { return now_; }

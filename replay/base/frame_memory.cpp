@@ -7,7 +7,7 @@ namespace fsr {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-// Sanitizers see the use of a frame that is gone only if its memory goes, too.
+// Sanitizers detect the use of a destroyed frame only if its memory is freed.
 void* take_frame(size_t size) { return ::operator new(size); }
 void give_frame(void* frame, size_t) noexcept { ::operator delete(frame); }
 
@@ -15,14 +15,14 @@ void give_frame(void* frame, size_t) noexcept { ::operator delete(frame); }
 
 namespace {
 
-constexpr size_t kStep = 256, kClasses = 16;  // sizes of frames that are kept, in bytes: 256, 512, ... 4096
-constexpr unsigned kMostKept = 16;            // frames of one size
+constexpr size_t kStep = 256, kClasses = 16;  // frames up to 4096 bytes are kept, in classes of 256, 512, ... 4096 bytes
+constexpr unsigned kMostKept = 16;            // frames of one class
 
 struct Free {
   Free* next;
 };
 
-// Needs no destructor, so that it can be used until the very end of its thread.
+// Frames that a thread keeps. Needs no destructor, so that it can be used until the very end of the thread.
 struct Kept {
   Free* first[kClasses];
   unsigned count[kClasses];
@@ -30,7 +30,7 @@ struct Kept {
 };
 constinit thread_local Kept kept{};
 
-// Frees what a thread kept when the thread ends.
+// Frees the kept frames when the thread ends.
 struct Watch {
   ~Watch() {
     kept.is_over = true;

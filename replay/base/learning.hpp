@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lookups that are not of the trace: by one, a process learns what an object is that another process of the same run made.
+// Lookups that the replay adds to those of the trace. By such a lookup a process learns the id of an object that another process
+// of the same run has made.
 //
-// It is tried again while there is no such name, for `length` ns after it was due; what it came to is counted as auxiliary, and
-// belongs to no stream. Where `parent2` and `name2` are set, the object has lost that name to another process: the target forgets
-// it. Without `name`, that is all, and the target is asked nothing.
+// If the name does not exist yet, the lookup is repeated, for `length` ns after it was due. Its outcome is counted as auxiliary,
+// and belongs to no stream. If `parent2` and `name2` are set, another process has removed that name of the object, and the target
+// forgets it. With an empty `name` nothing else happens, and the target sends no request.
 #pragma once
 
 #include "op.hpp"
 
 namespace fsr {
 
-constexpr uint64_t kFirstLearning = 1ull << 63;  // their seq, from here; those of a trace count from 0
+constexpr uint64_t kFirstLearning = 1ull << 63;  // first seq of these lookups; operations of a trace count from 0
 
 inline bool is_learning(const Op& op) { return op.seq >= kFirstLearning; }
 inline bool only_forgets(const Op& op) { return is_learning(op) && op.name.empty(); }

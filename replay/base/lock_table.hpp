@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locks on one file: byte ranges by owner (a process, or an open instance), and flock by open instance. Not thread-safe.
+// The locks on one file: byte ranges by owner (a process or an open instance), and flock by open instance. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fsr {
 
-// The last byte that a getlk or setlk is about; UINT64_MAX: to the end of the file, wherever that will be.
+// Returns the last byte that a getlk or setlk refers to. UINT64_MAX: up to the end of the file, wherever that will be.
 uint64_t last_locked(const Op& op);
 
 class LockTable {
@@ -21,30 +21,32 @@ class LockTable {
     bool exclusive;
     HandleId handle = 0;  // the open instance through which it was locked
   };
-  // [start, end], both inclusive; end UINT64_MAX = to the end of file. Each returns 0 or EAGAIN, and never waits.
+  // The range is [start, end], both inclusive. `end` UINT64_MAX: up to the end of the file. test() and set() return 0 or EAGAIN,
+  // and never wait.
   int test(uint64_t owner, uint64_t start, uint64_t end, bool exclusive) const;
   int set(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle = 0);
   void clear(uint64_t owner, uint64_t start, uint64_t end);
-  // As set(), but what others hold that is in the way is gone, without anybody having said so.
+  // Like set(), but first removes conflicting locks of other owners, of whose release nothing is known.
   void take(uint64_t owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle = 0);
   bool holds(uint64_t owner) const;
   int set_flock(HandleId handle, bool exclusive);
   bool clear_flock(HandleId handle) { return flocks_.erase(handle) != 0; }  // false: it had none
-  // The open instance ended, and with it whatever was locked through it: a process has given up its locks at a close before,
-  // locks of open file descriptions end here. The owners that lost a range, each once.
+  // Removes all locks that were taken through this open instance, which has ended. Locks of open file descriptions last until
+  // then; a process has given up its locks at an earlier close. Returns the owners that lost a range, each once.
   std::vector<uint64_t> close(HandleId handle);
   std::span<const Range> ranges() const { return ranges_; }
   bool empty() const { return ranges_.empty() && flocks_.empty(); }
-  // What is locked by anybody, in order and without overlaps; both ends inclusive.
+  // Range of bytes; both ends inclusive.
   struct Span {
     uint64_t start, end;
     bool operator==(const Span&) const = default;
   };
+  // Returns the ranges that any owner has locked, in order and without overlaps.
   std::vector<Span> covered() const;
 
  private:
   std::vector<Range> ranges_;
-  std::map<HandleId, bool> flocks_;  // exclusive?
+  std::map<HandleId, bool> flocks_;  // value: true if exclusive
 };
 
 }  // namespace fsr

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the counters that tell of locks which a server took away. Operations after that are no longer protected as recorded,
-// so that the run is not clean.
+// Names of the counters of locks that a server took away. Later operations lack the recorded protection, so the run is not clean.
 #pragma once
 
 namespace fsr {

@@ -28,7 +28,7 @@ void OpCopy::assign(const Op& op, bool taught) {
   op_ = op;
   op_.attr = nullptr;
   op_.who = nullptr;
-  // What needs alignment first, then bytes.
+  // Store values that need alignment first, then bytes.
   auto put = [&](const auto& value) {
     auto* copy = new (at) std::remove_cvref_t<decltype(value)>(value);
     at += sizeof(value);

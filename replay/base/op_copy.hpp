@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation that owns what it points to, in storage that is kept from one assignment to the next: no allocation per operation
-// once warm. Not thread-safe; not movable, since the operation may point into the object itself.
+// An operation that owns what it points to. Its memory is kept from one assignment to the next, so that most assignments need no
+// allocation. Not thread-safe. Not movable, because the operation may point into this object.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@ class OpCopy {
   OpCopy(const OpCopy&) = delete;
   OpCopy& operator=(const OpCopy&) = delete;
 
-  // `taught`: also attr and who, which a target has no use for.
+  // Copies `op`. `taught`: also attr and who, which targets do not use.
   void assign(const Op& op, bool taught);
   const Op& op() const { return op_; }
-  // Large storage is given back; what stays is small.
+  // Frees the memory, except a small amount.
   void shrink() {
     if (capacity_ > kKeep) heap_.reset(), capacity_ = 0;
   }
-  // Memory taken beyond what every copy keeps.
+  // Returns the bytes that shrink() would free.
   size_t extra() const { return capacity_ > kKeep ? capacity_ : 0; }
   static size_t bytes(const Op& op, bool taught);
 

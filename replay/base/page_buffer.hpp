@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that begins at a page: devices transfer from and to it where it is, and the kernel copies it faster.
+// Memory that begins at a page. Devices can transfer directly from and to it, and the kernel copies it faster.
 #pragma once
 
 #include <cstdlib>

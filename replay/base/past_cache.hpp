@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of a target that makes a cache before it ask the server for each operation: `file:DIR?past-cache=1` of a directory on
-// a mounted NFS. Thread-safe.
+// Optional interface of a target that makes a cache before it send requests for each operation: `file:DIR?past-cache=1`, for a
+// directory on a mounted NFS. Thread-safe.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@ namespace fsr {
 
 class PastCache {
  public:
-  virtual bool past_cache() const = 0;  // false: no cache that this target could get past
-  // The URL by which a client of this program reaches the same directory of the server. Empty: that can't be told.
+  virtual bool past_cache() const = 0;  // false: the target has no such cache
+  // Returns the URL of the same directory of the server, for a client of this program. Empty: it is not known.
   virtual std::string server_url() const = 0;
 
  protected:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coroutines for what takes several requests: a Task is awaited by another and yields an errno (0 = success); Detached runs on
-// its own. Nothing here starts a thread: a coroutine goes on where what it awaits is called back.
+// Coroutines for work that takes several requests. A Task is awaited by another coroutine and returns an errno (0: success).
+// Detached runs on its own. No thread is started: a coroutine resumes in the callback of what it awaits.
 #pragma once
 
 #include <coroutine>
