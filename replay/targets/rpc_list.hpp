@@ -2,8 +2,8 @@
 // A list of the requests that a client's coroutines make on a shared connection. Each request has one tag on the wire, keeps its
 // address, and is reused after its end. Protected by the connection's mutex.
 //
-// A protocol's `Client` has two functions: begin(Rpc&) sends a request, or keeps it until there is room. reply() returns the
-// reply to the request that ended last.
+// A protocol's `Client` has two functions. The first, begin(Rpc&), sends a request, or keeps it until there is room. The second,
+// reply(), returns the reply to the request that ended last.
 #pragma once
 
 #include <algorithm>

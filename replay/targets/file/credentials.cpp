@@ -13,7 +13,7 @@ ActAs::ActAs(const Credentials* who) {
   thread_local bool groups_dropped = syscall(SYS_setgroups, 0, nullptr) == 0;
   (void)groups_dropped;
   setfsgid(who->gid);
-  setfsuid(who->uid);  // takes CAP_DAC_OVERRIDE and its like out of the effective set until it is root again
+  setfsuid(who->uid);  // removes CAP_DAC_OVERRIDE and similar capabilities from the effective set until the user is root again
   active_ = true;
 }
 

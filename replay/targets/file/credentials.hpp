@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acting as somebody else on the calling thread, for as long as the object lives.
+// Lets the calling thread act as another user while the object lives.
 #pragma once
 
 #include "base/target.hpp"
@@ -8,7 +8,8 @@ namespace fsr {
 
 class ActAs {
  public:
-  // Null: nobody else. Supplementary groups are not recorded, so there are none while acting as another user.
+  // `who`: the user to act as; null or root: no change. The thread has no supplementary groups meanwhile, because they are not
+  // recorded.
   explicit ActAs(const Credentials* who);
   ~ActAs();
   ActAs(const ActAs&) = delete;

@@ -17,7 +17,7 @@ uint32_t direct_block(int fd) {
       answer.stx_dio_offset_align)
     return answer.stx_dio_offset_align;
 #endif
-  return 4096;  // no file system asks for more
+  return 4096;  // no file system requires more
 }
 
 static void set_direct(int fd, bool on) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// O_DIRECT on files: what it asks for, and how a request that can't give it is done without.
+// Helps with O_DIRECT on files: finds the alignment that it requires, and turns it off for requests that lack this alignment.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@
 
 namespace fsr {
 
-// Bytes that offsets and lengths must be multiples of, as the file system tells (statx(2), Linux 6.1), else 4096.
+// Returns the bytes that offsets and lengths must be multiples of: 1 on NFS, else as the file system reports (statx(2), Linux
+// 6.1), else 4096.
 uint32_t direct_block(int fd);
 
-// Holds a file for one read or write. Of one that is opened with O_DIRECT on our own account, a request that is not of whole
-// blocks takes that off while it is under way and others wait; one that is keeps it, and shares the file.
+// A lock on a file for one read or write. It has an effect only if O_DIRECT was added by the target's option. A request of whole
+// blocks keeps O_DIRECT and shares the file with others. Any other request turns O_DIRECT off and has the file alone meanwhile.
 class DirectGuard {
  public:
   DirectGuard(OpenFile& open, bool whole_blocks);

@@ -35,7 +35,7 @@ class FileTarget final : public Target, public PastCache {
       attach();
       return;
     }
-    // Made with the first session: until then nothing is changed. But whether it can be is said at once.
+    // The first session creates the directory, so that nothing changes before. A missing parent is reported at once.
     missing_ = errno == ENOENT;
     if (!missing_ || stat(parent().c_str(), &st) != 0) throw std::runtime_error(path_ + ": " + strerror(errno));
   }
@@ -111,10 +111,10 @@ class FileTarget final : public Target, public PastCache {
   const TargetOptions options_;
   mutable std::mutex mutex_;
   std::atomic<bool> missing_ = false;
-  std::shared_ptr<FileShared> shared_;  // null until the directory is there
+  std::shared_ptr<FileShared> shared_;  // null until the directory exists
 };
 
-// One descriptor for each recorded handle: as many as we may have.
+// Raises the limit of descriptors as far as permitted, because each recorded handle needs one.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -137,7 +137,7 @@ Location parse_location(const std::string& url) {
       access = means;
       break;
     }
-  // A directory's name may hold a question mark; one that is not there is an option misspelt.
+  // A directory's name may have a question mark. If the directory does not exist, it is probably a misspelt option.
   if (struct stat st; path.find('?') != path.npos && stat(path.c_str(), &st) != 0)
     throw std::runtime_error(url + ": unknown option '" + path.substr(path.find('?') + 1) +
                              "', expected direct=1 or past-cache=1");

@@ -30,7 +30,8 @@ std::string contents(const char* path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// "device server:/export mounted on /mnt/nfs with fstype nfs statvers=1.1" -> "/mnt/nfs"; empty for anything but NFS.
+// Returns the mount point of a line of mountstats: "device server:/export mounted on /mnt/nfs with fstype nfs statvers=1.1" ->
+// "/mnt/nfs". Empty: not a mount of NFS.
 std::string_view nfs_mount_point(std::string_view line) {
   constexpr std::string_view kOn = " mounted on ", kWith = " with fstype nfs";
   const size_t on = line.find(kOn), with = line.rfind(kWith);
@@ -42,7 +43,8 @@ bool below(std::string_view directory, std::string_view mount) {
   return mount == "/" || (directory.starts_with(mount) && (directory.size() == mount.size() || directory[mount.size()] == '/'));
 }
 
-// Version 4 counts COMPOUNDs by what they are for; several of these are the same operation of the protocol.
+// Adds `count` to the procedure that the kernel calls `printed`. The kernel counts COMPOUNDs of version 4 by their purpose, and
+// several purposes are the same operation of the protocol.
 void add(std::vector<std::pair<std::string, uint64_t>>& to, unsigned version, const std::string& printed, uint64_t count) {
   const int index = nfs_procedure_alias(version, true, printed);
   const std::string name = index < 0 ? printed : nfs_procedures(version)[size_t(index)];
@@ -57,7 +59,7 @@ void add(std::vector<std::pair<std::string, uint64_t>>& to, unsigned version, co
 }  // namespace
 
 std::vector<std::pair<std::string, uint64_t>> requests_of_mountstats(const std::string& text, const std::string& directory) {
-  // The mount with the longest name above the directory; of several on the same one the last.
+  // Take the mount with the longest mount point above the directory. If several have the same mount point, take the last.
   size_t best = 0, at_best = text.npos;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -102,7 +104,7 @@ static std::string encoded(std::string_view path) {
   return out;
 }
 
-// "server:/export" with addr=, port=, mountport=, vers= among its options.
+// Builds the URL from a mount of "server:/export" whose options may include addr=, port=, mountport= and vers=.
 std::string mount_url(const MountEntry& mount, const std::string& directory) {
   auto option = [&](const char* name) {
     const std::string options = "," + mount.options + ",", key = fmt::format(",{}=", name);

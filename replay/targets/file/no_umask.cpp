@@ -16,7 +16,8 @@ mode_t read_umask() {
   return mask;
 }
 
-// Gives the calling thread a umask of its own; threads that it started since the last call shared it. False: not permitted.
+// Gives the calling thread a umask of its own. Called again before each change, because threads that it started since the last
+// call share its umask. False: not permitted.
 bool own_umask() { return unshare(CLONE_FS) == 0; }
 
 mode_t mask_of_process() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes files with exactly the mode that was recorded, although the process has a umask: what else the process makes (reports,
-// metrics, files of commands that it starts) keeps the user's.
+// Creates files with exactly the recorded mode, although the process has a umask. Other files of the process (reports, metrics,
+// files of commands that it starts) are created with the user's umask.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +9,9 @@
 
 namespace fsr {
 
-// No umask applies to what this thread makes with `mode` while the object lives. A thread gets a umask of its own at the first
-// need; where the system forbids that (unshare(2) in some containers), one thread at a time changes that of the process.
+// Turns the umask off for files that this thread creates with `mode` while the object lives. A thread gets a umask of its own
+// when it first needs one. If the system forbids that (unshare(2) in some containers), one thread at a time changes the process's
+// umask.
 class NoUmask {
  public:
   explicit NoUmask(mode_t mode);
@@ -20,7 +21,7 @@ class NoUmask {
 
  private:
   std::unique_lock<std::mutex> alone_;
-  mode_t mask_ = 0;  // to be set again; 0: nothing was changed
+  mode_t mask_ = 0;  // umask to restore; 0: it was not changed
 };
 
 }  // namespace fsr

@@ -41,9 +41,9 @@ void FileObjects::cache(ObjectId id, SharedFd fd) {
 }
 
 int FileObjects::directory(ObjectId id, SharedFd* fd) {
-  // Up to the nearest directory that has a descriptor, and down again from there.
+  // Ascend to the nearest directory that has a descriptor, then descend from it.
   std::vector<std::pair<ObjectId, std::string>> path;
-  constexpr size_t kDeepest = 4096;  // also ends the walk where names of a hostile trace form a circle
+  constexpr size_t kDeepest = 4096;  // levels; also ends the ascent if the names of a hostile trace form a circle
   for (ObjectId at = id;;) {
     if (at == kRootObject) {
       *fd = root_;
@@ -143,7 +143,7 @@ void FileObjects::forget_name(ObjectId id, ObjectId parent, std::string_view nam
 }
 
 void FileObjects::renamed(const Op& op) {
-  if (op.object && op.object == op.object2) return;  // two links of one file: nothing happened
+  if (op.object && op.object == op.object2) return;  // two links of one file: rename(2) does nothing
   if (op.object2) {
     constexpr uint32_t kExchange = 2;  // RENAME_EXCHANGE
     if (op.flags & kExchange)
@@ -168,7 +168,7 @@ void FileObjects::add_open(HandleId handle, OpenRef open) {
       node.opens = open.get();
     });
   opens_.update(handle, [&](OpenRef& there) { there.swap(open); });
-  if (open) unlink(*open);  // a trace that gives a handle twice
+  if (open) unlink(*open);  // the trace opens a handle twice
 }
 
 bool FileObjects::unlink(OpenFile& open) {

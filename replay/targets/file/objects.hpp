@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the files of a `file:` target are: for each recorded object its names (directory and component), for each recorded handle
-// an open descriptor, and a bounded cache of directory descriptors through which names are resolved.
+// Finds the files of a `file:` target. Keeps the names (directory and component) of each recorded object, and an open descriptor
+// for each recorded handle. Names are resolved through a bounded cache of directory descriptors.
 //
-// A file is addressed as one component below a directory descriptor and a directory by descending from the root component by
-// component, each step without following symlinks or crossing a mount point, so nothing outside the root can be reached. Names
-// hold for every object below a directory that is renamed, because they name the directory by its identity. A file without names
-// stays reachable through its open descriptors. Thread-safe. Descriptors: one for each open handle, and at most `cached` for
+// A file is addressed as one component below a directory descriptor. A directory is found by descending from the root, component
+// by component. No step follows a symlink or crosses a mount point, so that nothing outside the root can be reached. Names remain
+// valid if a directory above is renamed, because they refer to the directory by its identity. A file without names stays
+// reachable through its open descriptors. Thread-safe. Uses one descriptor for each open handle, and at most `cached` for
 // directories.
 #pragma once
 
@@ -29,31 +29,31 @@ namespace fsr {
 struct OpenFile : std::enable_shared_from_this<OpenFile> {
   UniqueFd fd;
   ObjectId object = kNoObject;
-  OpenFile* next = nullptr;  // of those of the object
+  OpenFile* next = nullptr;  // next open file of the same object
   bool direct = false;       // O_DIRECT: buffers must be aligned
-  // O_DIRECT that was not recorded: what offsets and lengths must be multiples of to have it; 0 = not so opened. See
+  // Set if O_DIRECT was added and not recorded: bytes that offsets and lengths must be multiples of to have it. 0: not added. See
   // direct_io.hpp.
   uint32_t block = 0;
   std::shared_mutex directness;
-  // Directories: a readdir at a time.
+  // Protects the listing of a directory: one readdir at a time.
   std::mutex mutex;
   DirCursor cursor;
-  std::string listed;                    // entries that a getdents64 gave and no operation has taken yet
-  std::optional<uint64_t> second_entry;  // cookie, for listings that begin there; 0: they can't
+  std::string listed;                    // entries that getdents64 returned and no operation has taken yet
+  std::optional<uint64_t> second_entry;  // cookie of the second entry, for listings that begin there; 0: not possible
 };
 using OpenRef = std::shared_ptr<OpenFile>;
 
-// How to address a file in *at() calls: a component below a directory, or with an empty name the descriptor itself.
+// The address of a file for *at() calls: a component below a directory or, with an empty name, the descriptor itself.
 struct PathAt {
   SharedFd dir;
   OpenRef open;
   std::string name;
-  uint32_t type = 0;  // S_IFMT bits, 0 = not known
+  uint32_t type = 0;  // S_IFMT bits; 0: not known
   int fd() const { return open ? open->fd.get() : dir->get(); }
   bool is_fd() const { return name.empty(); }
 };
 
-// openat() of one component that fails with EXDEV where something is mounted on it.
+// Opens one component as openat() does, but fails with EXDEV if it is a mount point.
 int open_here(int dir, const char* name, int flags, uint32_t mode = 0);
 
 class FileObjects {
@@ -61,12 +61,12 @@ class FileObjects {
   FileObjects(UniqueFd root, size_t cached);
 
   int root() const { return root_->get(); }
-  // Each returns 0 or an errno: ESTALE for an object nobody told us of, EBADF for such a handle.
+  // These return 0 or an errno. ESTALE: the object is unknown. EBADF: the handle is unknown.
   int directory(ObjectId id, SharedFd* fd);
   int place(ObjectId id, PathAt* place);
   int opened(HandleId id, OpenRef* open);
-  OpenRef any_open(ObjectId id);  // one of its handles' files, null: none is open
-  // What an operation is about: its handle if that is open, else its object.
+  OpenRef any_open(ObjectId id);  // returns the open file of one of the object's handles; null: none is open
+  // Finds the subject of an operation: its handle if that is open, else its object.
   int subject(const Op& op, PathAt* place);
 
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type);
@@ -74,7 +74,7 @@ class FileObjects {
   void forget_name(ObjectId id, ObjectId parent, std::string_view name);
   void renamed(const Op& op);
   void add_open(HandleId handle, OpenRef open);
-  OpenRef remove_open(HandleId handle, bool* last);  // null: not open; last: no other handle of the object is
+  OpenRef remove_open(HandleId handle, bool* last);  // returns null if not open; *last: no other handle of the object is open
 
  private:
   struct Name {
@@ -90,11 +90,11 @@ class FileObjects {
     bool named() const { return first.parent != kNoObject; }
     OpenRef open_if_unnamed() const { return opens && !named() ? opens->shared_from_this() : nullptr; }
   };
-  static constexpr size_t kMostNames = 256;  // of one object; what more hard links a trace shows are not kept
+  static constexpr size_t kMostNames = 256;  // names of one object; those of further hard links are not kept
 
   static void add_name(Node& node, ObjectId parent, std::string_view name);
   static void remove_name(Node& node, ObjectId parent, std::string_view name);
-  bool unlink(OpenFile& open);  // true: no other of its object is open
+  bool unlink(OpenFile& open);  // true: no other open file of its object remains
   SharedFd cached(ObjectId id);
   void cache(ObjectId id, SharedFd fd);
 

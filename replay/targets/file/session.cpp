@@ -19,10 +19,10 @@ namespace {
 constexpr size_t kMostOnRing = 8 << 20;    // bytes of one read or write
 constexpr int64_t kLockRetry = 5'000'000;  // ns between attempts at a lock that another process may hold
 
-// What a page cache lacks begins at a multiple of that.
+// Bytes of a page of the page cache. A read that ends early at a multiple of this may continue behind the cached pages.
 constexpr uint64_t kCachePage = 4096;
-constexpr int64_t kQuick = 200'000;  // ns that a buffered write may take, and one for each byte
-constexpr unsigned kSlowSpell = 64;  // writes that go to the ring after some that took longer
+constexpr int64_t kQuick = 200'000;  // mean ns that buffered writes may take beyond one for each byte
+constexpr unsigned kSlowSpell = 64;  // writes that go to the ring after the page cache was slow
 
 bool lies_on(int fd, std::initializer_list<long> kinds) {
   struct statfs fs;
@@ -90,7 +90,7 @@ const OpenRef& FileSession::open_file(const Request& request, OpenRef* own) {
 
 Submit FileSession::submit(Request& request) {
   if (!blocks(*request.op)) {
-    if (latest_handle_ && request.op->handle == latest_handle_) forget_open();  // it may be closed, or another's from now on
+    if (latest_handle_ && request.op->handle == latest_handle_) forget_open();  // the operation may close it or bind it anew
     if (attempt(request)) return Submit::completed;
     waiters_.add(request, lock_until(*request.op, now()));
     return Submit::queued;
@@ -106,7 +106,7 @@ Submit FileSession::submit(Request& request) {
     start_on_thread(take_job(request));
     return Submit::queued;
   }
-  // What the page cache answered is there already.
+  // An operation that the page cache answered has completed already.
   reap_ring();
   for (auto it = done_.begin(); it != done_.end(); ++it)
     if ((*it)->request == &request) {
@@ -138,7 +138,7 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
   const Op& op = *request.op;
   if (op.kind != OpKind::read || !has_nowait_ || !fits_ring(op)) return false;
   char* buffer = request.want_data ? request.room : scratch_.need(kMostOnRing);
-  if (request.want_data && (!buffer || open.direct)) buffer = reply_.data.need(op.length);  // which is aligned
+  if (request.want_data && (!buffer || open.direct)) buffer = reply_.data.need(op.length);  // this buffer is aligned
   if (!buffer) return false;
   size_t done = 0;
   ssize_t n;
@@ -152,7 +152,8 @@ bool FileSession::read_cached(Request& request, const OpenFile& open) {
       return false;
     }
     done += size_t(n);
-  } while (n > 0 && done < op.length && (op.offset + done) % kCachePage == 0);  // elsewhere the file ends
+  } while (n > 0 && done < op.length &&
+           (op.offset + done) % kCachePage == 0);  // a read that ends within a page is at the end of the file
   complete(request);
   request.outcome.result = done;
   if (request.want_data) request.outcome.data = {buffer, done};
@@ -186,11 +187,11 @@ bool FileSession::write_cached(Request& request, const OpenFile& open) {
   return true;
 }
 
-// False: this one is not for the ring, or there is none.
+// Starts a request through io_uring. False: it does not fit, or io_uring is not available.
 bool FileSession::start_on_ring(Request& request, const OpenRef& open) {
   const Op& op = *request.op;
   if (!has_ring_ || op.kind == OpKind::copy_file_range || op.kind == OpKind::syncfs || !open || !fits_ring(op)) return false;
-  if (open->block) return false;  // may have to do without O_DIRECT while it is under way
+  if (open->block) return false;  // O_DIRECT may have to be turned off while the request is in flight
   std::unique_ptr<Job> job = take_job(request);
   const bool reads = op.kind == OpKind::read, aligns = op.kind == OpKind::write && open->direct;
   const size_t length = size_t(std::min<uint64_t>(op.length, reads ? op.length : request.payload.size()));
@@ -216,7 +217,7 @@ bool FileSession::start_on_ring(Request& request, const OpenRef& open) {
   }
   job->open = open;
   io_uring_sqe_set_data(sqe, job.get());
-  job.release();  // comes back with its completion
+  job.release();  // reap_ring() takes it back
   ++on_ring_;
   io_uring_submit(&ring_);
   return true;
@@ -233,7 +234,7 @@ void FileSession::reap_ring() {
     job->open.reset();
     Outcome& outcome = job->request->outcome;
     if (result == -EAGAIN || result == -EINTR || result == -EINVAL) {
-      // Not supported in this way by this kernel or file system, or so it may be: the plain call tells.
+      // This kernel or file system may not support the request through io_uring. Repeat it as a plain call, which shows that.
       outcome = {};
       start_on_thread(std::move(job));
       continue;
@@ -254,7 +255,7 @@ void FileSession::start_on_thread(std::unique_ptr<Job> job) {
     raw->request->outcome.completed = now();
     std::lock_guard lock(finished_mutex_);
     finished_.emplace_back(raw);
-    event_.signal();  // under the lock: the session may go once it has seen the job
+    event_.signal();  // while locked, because the session may be destroyed once it has taken the job
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session of the `file:` target: decides how each operation is performed (see file_target.hpp). Belongs to one thread.
+// A session of the `file:` target. Decides how each operation is performed (see file_target.hpp). Used by one thread.
 #pragma once
 
 #include <liburing.h>
@@ -26,13 +26,13 @@ struct FileShared {
 class FileSession final : public Session, public Bytewise {
  public:
   explicit FileSession(std::shared_ptr<FileShared> shared);
-  ~FileSession() override;  // waits for what is under way
+  ~FileSession() override;  // waits for the operations in flight
   Submit submit(Request& request) override;
   void poll(int64_t deadline, int wake, Completion& sink) override;
   uint64_t by_bytes(const Request& request) override;  // in bytewise.cpp
 
  private:
-  // A request that is under way elsewhere, and the memory of its answer.
+  // A request that is in flight on the ring or on a thread, and the memory of its outcome.
   struct Job {
     Request* request = nullptr;
     FileReply reply;
@@ -40,16 +40,16 @@ class FileSession final : public Session, public Bytewise {
   };
   static constexpr unsigned kMostJobs = 1024;
 
-  bool attempt(Request& request, int64_t until = INT64_MAX);  // false: must wait for a lock, until then at most
-  // Whether a plain call serves best: it waits for this machine's disk at most, and nothing else waits meanwhile.
+  bool attempt(Request& request, int64_t until = INT64_MAX);  // false: it waits for a lock, until `until` at most
+  // True: a plain, blocking call is best. It waits for a disk of this machine at most, and no other request waits meanwhile.
   bool may_wait(const Request& request) const { return in_memory_ || (request.alone && local_); }
-  // The open file of a request's handle; null: none. Found in `*own`, or at hand if a thread that is alone used it last, too.
+  // Returns the open file of a request's handle. Null: none. The reference is to `*own`, or for a lone thread to latest_open_.
   const OpenRef& open_file(const Request& request, OpenRef* own);
   void forget_open() { latest_handle_ = 0, latest_open_.reset(); }
   void complete(Request& request) {
     if (!request.untimed) request.outcome.completed = now();
   }
-  // False: not by the page cache, or not without waiting where that may not be; nothing was done.
+  // These try the page cache. False: nothing was done, because the request could not be performed, or only by waiting.
   bool read_cached(Request& request, const OpenFile& open);
   bool write_cached(Request& request, const OpenFile& open);
   bool start_on_ring(Request& request, const OpenRef& open);
@@ -63,21 +63,21 @@ class FileSession final : public Session, public Bytewise {
   std::shared_ptr<FileShared> shared_;
   EventFd event_;
   LockWaiters waiters_;
-  FileReply reply_;      // of what completes within submit()
-  OpenRef latest_open_;  // of a thread that is alone, until it does anything else with the handle than to transfer data
+  FileReply reply_;      // for requests that complete within submit()
+  OpenRef latest_open_;  // the file that a lone thread used last; reset if it uses the handle for anything but data
   HandleId latest_handle_ = 0;
   io_uring ring_{};
   bool has_ring_ = false;
   unsigned on_ring_ = 0, on_threads_ = 0;
-  bool has_nowait_ = true;       // the file system can read without waiting, as far as is known
-  const bool in_memory_;         // it never waits
-  const bool local_;             // it waits for no server and no other process
-  int64_t write_excess_ = 0;     // ns that buffered writes took beyond what is quick, moving mean
-  unsigned writes_to_ring_ = 0;  // that many more, because the page cache was slow to take others
-  ReplyBuffer scratch_;          // where content is read to that nobody wants
+  bool has_nowait_ = true;       // false: the file system does not support RWF_NOWAIT
+  const bool in_memory_;         // true: the file system is in memory and never waits
+  const bool local_;             // true: the file system waits for disks only, not for a server or another process
+  int64_t write_excess_ = 0;     // moving mean of the ns that buffered writes took beyond one for each byte
+  unsigned writes_to_ring_ = 0;  // writes still to go to the ring, because the page cache was slow
+  ReplyBuffer scratch_;          // buffer for content that the caller does not want
   std::vector<std::unique_ptr<Job>> spare_, done_;
   std::mutex finished_mutex_;
-  std::vector<std::unique_ptr<Job>> finished_;  // by threads
+  std::vector<std::unique_ptr<Job>> finished_;  // jobs that threads have performed
 };
 
 }  // namespace fsr

@@ -67,12 +67,12 @@ Fidelity FileTree::expressible(const Op& op, bool privileged) {
       return (op.flags & RENAME_WHITEOUT) && !privileged ? Fidelity::impossible : Fidelity::exact;
     case OpKind::setxattr:
       if (guarded_xattr(op.name) && !privileged) return Fidelity::impossible;
-      // Without the recorded value there is nothing that an ACL could be set to; a user attribute gets zeros of the same size.
+      // If the value was not recorded, a user attribute is set to zeros of the same size. An ACL can't be set to zeros.
       if (op.data.size() < op.length) return op.name.starts_with("user.") ? Fidelity::approximate : Fidelity::impossible;
       return Fidelity::exact;
     case OpKind::removexattr:
       return guarded_xattr(op.name) && !privileged ? Fidelity::impossible : Fidelity::exact;
-    case OpKind::ioctl:  // arguments are not recorded: only what needs none
+    case OpKind::ioctl:  // arguments are not recorded, so that only ioctls without arguments are expressible
       if (asks_for_terminal(op)) return Fidelity::exact;
       return privileged && (op.flags == uint32_t(FS_IOC_GETFLAGS) || op.flags == uint32_t(FS_IOC_GETVERSION))
                  ? Fidelity::exact

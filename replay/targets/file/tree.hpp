@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on a directory of the local machine, as synchronous system calls. Thread-safe.
+// Performs operations on a directory of the local machine by synchronous system calls. Thread-safe.
 //
-// Nothing outside the root can be reached (see objects.hpp). Not done without `privileged`: set-id bits are left out and counted;
-// device nodes, trusted and security xattrs, whiteouts and ioctls are refused with EPERM (a caller asks expressible() first).
+// Operations reach only files below the root (see objects.hpp). Some need `privileged`: otherwise set-id bits are left out and
+// counted, and device nodes, trusted and security xattrs, whiteouts and ioctls are refused with EPERM. (A caller asks
+// expressible() first.)
 #pragma once
 
 #include <array>
@@ -20,14 +21,14 @@ struct statx;
 
 namespace fsr {
 
-// Memory for one answer, aligned for O_DIRECT; kept for the next one.
+// A buffer for one outcome, aligned for O_DIRECT. Its memory is reused for the next outcome.
 class ReplyBuffer {
  public:
   ~ReplyBuffer();
   ReplyBuffer() = default;
   ReplyBuffer(const ReplyBuffer&) = delete;
   ReplyBuffer& operator=(const ReplyBuffer&) = delete;
-  char* need(size_t bytes);  // at least that many; null when there is no memory
+  char* need(size_t bytes);  // returns room for `bytes` or more; null: no memory
 
  private:
   char* data_ = nullptr;
@@ -42,8 +43,8 @@ struct FileReply {
 
 enum class FileAccess : uint8_t {
   as_recorded,
-  direct,      // files are opened with O_DIRECT whether that was recorded or not
-  past_cache,  // so they are, and on a mounted NFS the client is made to ask its server for each operation
+  direct,      // files are opened with O_DIRECT even if that was not recorded
+  past_cache,  // on a mounted NFS: O_DIRECT, and the kernel's client is made to ask its server for each operation
 };
 
 class FileTree {
@@ -51,10 +52,11 @@ class FileTree {
   FileTree(UniqueFd root, const TargetOptions& options, FileAccess access);
 
   static Fidelity expressible(const Op& op, bool privileged);
-  // Whether that was asked for, and the root is on a mounted NFS.
+  // True: FileAccess::past_cache was requested, and the root is on a mounted NFS.
   bool past_cache() const { return past_cache_; }
-  // Performs one operation and fills in everything of the request's outcome but its time. A lock held by somebody else is EAGAIN
-  // also where the request would wait. What the outcome points to lives in `reply`. True: a lock may have been released.
+  // Performs one operation and fills in the request's outcome, except its time. Returns EAGAIN in the outcome if another owner
+  // holds the lock, even if the request would wait for it. The memory of the outcome is in `reply`. True: a lock may have been
+  // released.
   bool perform(Request& request, FileReply& reply);
 
   FileObjects& objects() { return objects_; }
@@ -69,7 +71,8 @@ class FileTree {
     const Credentials* who;
     bool released = false;
   };
-  // A lock owner's own open file description, so that its locks don't conflict with each other whatever handle they came by.
+  // A recorded owner of byte-range locks. Each has its own open file description, so that locks that it set through different
+  // handles don't conflict with each other.
   struct LockOwner {
     ObjectId object;
     uint64_t owner;
@@ -77,7 +80,7 @@ class FileTree {
   };
   struct Locking {
     std::shared_ptr<UniqueFd> fd;
-    HandleId handle = 0;  // that the owner locked through
+    HandleId handle = 0;  // the handle that the owner locked through last
   };
 
   int dispatch(Context& c);
@@ -112,19 +115,21 @@ class FileTree {
   int record_lock(Context& c);
   int flock(Context& c);
   bool drop_owner(ObjectId object, uint64_t owner);
-  void drop_owners(ObjectId object, HandleId handle, bool last);  // what was locked through the handle; last: all of the object
+  void drop_owners(ObjectId object, HandleId handle,
+                   bool last);  // releases the locks set through `handle`; `last`: all locks of the object
 
   int name_below(ObjectId parent, std::string_view name, PathAt* place);
   int open_place(const PathAt& place, int flags, UniqueFd* fd);
   int descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open);
-  // past the client's cache: tree_past_cache.cpp
+  // requests past the kernel client's cache: tree_past_cache.cpp
   void ask_server(Context& c);
   void ask_attributes(Context& c);
   void ask_name(Context& c);
   int access_anew(Context& c);
   void leave_uncommitted(Context& c);
   uint64_t list_anew(OpKind kind, OpenFile& open);
-  int wanted_attr(Context& c, int dir, const char* name);  // of what was just made
+  int wanted_attr(Context& c, int dir,
+                  const char* name);  // attributes of a file that was just created, if the request wants them
   int finish_open(Context& c, int fd, uint32_t type, bool fresh);
   mode_t allowed_mode(uint32_t mode);
   int kept_flags(uint32_t flags) const;
@@ -139,9 +144,10 @@ class FileTree {
   std::atomic<uint64_t> set_id_left_out_ = 0, direct_left_out_ = 0, unaligned_ = 0, refused_names_ = 0;
 };
 
-// What statx() told, as attributes.
+// Copies the attributes that statx() returned.
 void fill_attr(const struct statx& from, Attr& to);
-// The path of a descriptor for calls that take paths only; following it leads to the file itself and no further.
+// Returns the path of a descriptor in /proc, for calls that take only paths. Following it leads to the file itself and no
+// further.
 std::array<char, 32> proc_path(int fd);
 
 }  // namespace fsr

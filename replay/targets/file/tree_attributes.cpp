@@ -18,7 +18,7 @@
 namespace fsr {
 namespace {
 
-// A place as calls take it that need a path which leads to the file itself: opens what is only a name.
+// A path that leads to the file itself, for calls that follow symlinks. A file that is addressed by its name is opened for it.
 struct PathOf {
   UniqueFd own;
   std::array<char, 32> text{};
@@ -63,7 +63,7 @@ int FileTree::setattr(Context& c) {
     if ((set.valid & kAttrMode) && chmod(real.text.data(), allowed_mode(set.mode)) != 0) return errno;
     if (set.valid & kAttrSize) {
       if (set.size > uint64_t(INT64_MAX)) return EINVAL;
-      // Through its own handle, a file may be cut by whom its permissions would no longer let.
+      // Try the handle first, because it may be used to cut the file even if the permissions no longer allow that.
       bool by_handle = at.open && c.op.handle && ftruncate(at.fd(), off_t(set.size)) == 0;
       if (!by_handle && truncate(real.text.data(), off_t(set.size)) != 0) return errno;
     }
@@ -95,7 +95,7 @@ int FileTree::access(Context& c) {
 int FileTree::readlink(Context& c) {
   PathAt at;
   if (int error = objects_.subject(c.op, &at)) return error;
-  if (at.is_fd()) return EINVAL;  // only directories and open files are addressed so
+  if (at.is_fd()) return EINVAL;  // only directories and open files are addressed without a name
   char* buffer = c.reply.data.need(PATH_MAX);
   if (!buffer) return ENOMEM;
   ActAs act(c.who);
@@ -166,7 +166,7 @@ int FileTree::removexattr(Context& c) {
 int FileTree::ioctl(Context& c) {
   OpenRef open;
   if (int error = objects_.opened(c.op.handle, &open)) return error;
-  alignas(8) char answer[256];  // as much as any of the expressible ones returns
+  alignas(8) char answer[256];  // more than any of the expressible ioctls returns
   ActAs act(c.who);
   return ::ioctl(open->fd.get(), c.op.flags, answer) >= 0 ? 0 : errno;
 }

@@ -18,13 +18,13 @@
 
 namespace fsr {
 
-constexpr size_t kPiece = 8 << 20;  // of a read whose content nobody wants: not more memory than that
-constexpr uint64_t kPage = 4096;    // whole ones, for O_DIRECT
+constexpr size_t kPiece = 8 << 20;  // bytes at a time of a read whose content is not wanted, to save memory
+constexpr uint64_t kPage = 4096;    // O_DIRECT reads whole pages
 
-// The open file behind a handle; without one (a trace from a stateless protocol) the object is opened for this call.
+// Finds the open file of a handle. Without a handle, as in a trace of a stateless protocol, the object is opened for this call.
 int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int access, OpenRef* open) {
   if (handle) return objects_.opened(handle, open);
-  if (past_cache_ && (*open = objects_.any_open(object))) return 0;  // to open it would be a request
+  if (past_cache_ && (*open = objects_.any_open(object))) return 0;  // opening it would be a request to the server
   PathAt at;
   if (int error = objects_.place(object, &at)) return error;
   if (at.open) return *open = at.open, 0;
@@ -40,10 +40,10 @@ int FileTree::descriptor(const Op& op, HandleId handle, ObjectId object, int acc
   return 0;
 }
 
-// What read(2) transfers at most: a trace that asks for more must not keep us reading a sparse file for hours.
+// Bytes that read(2) transfers at most. Otherwise a hostile trace could make the target read a sparse file for hours.
 constexpr uint64_t kMostPerCall = 0x7ffff000;
 
-// Whether a request can have O_DIRECT. An append lands anywhere.
+// True: the request can keep O_DIRECT. An append can't, because the end of the file may be at any offset.
 bool FileTree::whole_blocks(const OpenFile& open, const Op& op) {
   if (!open.block) return true;
   const bool whole = !op.has(kOpAppend) && ((op.offset | op.length) & (open.block - 1)) == 0;
@@ -58,7 +58,7 @@ int FileTree::read(Context& c) {
   DirectGuard guard(*open, whole_blocks(*open, c.op));
   uint64_t length = std::min(c.op.length, kMostPerCall);
   struct stat st;
-  // Not more memory than the answer needs, whatever a trace asks for.
+  // Limit the memory to what the rest of the file needs, whatever length the trace has.
   if (length > kPiece && fstat(open->fd.get(), &st) == 0) {
     uint64_t left = uint64_t(st.st_size) > c.op.offset ? uint64_t(st.st_size) - c.op.offset : 0;
     length = std::min(length, std::max<uint64_t>((left + kPage - 1) & ~(kPage - 1), kPiece));
@@ -103,7 +103,7 @@ int FileTree::copy_range(Context& c) {
   OpenRef in, out;
   if (int error = descriptor(c.op, c.op.handle, c.op.object, O_RDONLY, &in)) return error;
   if (int error = descriptor(c.op, c.op.handle2, c.op.object2, O_WRONLY, &out)) return error;
-  // A copy goes through the page cache. Always in the same order, so that two copies can't wait for each other.
+  // A copy goes through the page cache. The files are locked in the order of their addresses, so that two copies can't deadlock.
   std::optional<DirectGuard> guards[2];
   unaligned_ += in->block || out->block;
   guards[0].emplace(in < out ? *in : *out, false);
@@ -139,7 +139,7 @@ int FileTree::on_descriptor(Context& c) {
     }
     case OpKind::flush: {
       if (op.owner) c.released = drop_owner(open->object, op.owner);
-      int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);  // closing any descriptor is what makes a file system flush
+      int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);  // a file system flushes whenever any descriptor of the file is closed
       if (copy < 0) return errno;
       return close(copy) == 0 ? 0 : errno;
     }

@@ -28,7 +28,7 @@ int FileTree::record_lock(Context& c) {
     if (!known) {
       auto path = proc_path(open->fd.get());
       int fd = -1;
-      // As writable as can be: the kind of lock that a descriptor may take follows from how it was opened.
+      // Open for reading and writing if possible, because the access mode decides which locks the descriptor may take.
       for (int access : {O_RDWR, O_RDONLY, O_WRONLY})
         if (fd < 0) fd = ::open(path.data(), access | O_CLOEXEC);
       if (fd < 0) {

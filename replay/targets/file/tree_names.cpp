@@ -72,7 +72,7 @@ int FileTree::getattr(Context& c) {
   return stat_name(at.fd(), at.name.c_str(), c.request.outcome.attr);
 }
 
-// Flags that an open may carry to the target. O_APPEND is left out: writes say themselves whether they append.
+// Returns the recorded open flags that are used on the target. O_APPEND is left out, because each write says whether it appends.
 int FileTree::kept_flags(uint32_t flags) const {
   if (direct_ && !(flags & O_DIRECTORY)) flags |= O_DIRECT;
   return int(flags & (O_ACCMODE | O_TRUNC | O_EXCL | O_SYNC | O_DSYNC | O_DIRECT | O_NOATIME)) | O_CLOEXEC | O_NOFOLLOW |
@@ -83,8 +83,8 @@ int FileTree::create(Context& c) {
   PathAt at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
   int flags = kept_flags(c.op.open_flags) | O_CREAT, fd;
-  // O_EXCL only as recorded: a mount of NFS makes other requests of it. But with --privileged there may be devices, which must
-  // not be opened. A pipe is opened without waiting, and closed again.
+  // O_EXCL is set only if recorded, because a mounted NFS makes other requests with it. With --privileged it is always set,
+  // because an existing file may be a device, which must not be opened. A pipe is opened without waiting, and closed again.
   if (options_.privileged) flags = (flags & ~O_TRUNC) | O_EXCL;
   const int waits = flags & O_EXCL ? 0 : O_NONBLOCK;
   {
@@ -100,7 +100,7 @@ int FileTree::create(Context& c) {
   }
   if (fd >= 0) {
     struct stat st;
-    // Reads of v9fs without waiting end early.
+    // O_NONBLOCK is removed again, because v9fs ends reads early with it.
     if (waits && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || fcntl(fd, F_SETFL, flags) != 0)) return close(fd), ENXIO;
     objects_.teach(c.op.object, c.op.parent, c.op.name, S_IFREG);
     return finish_open(c, fd, S_IFREG, true);
@@ -117,7 +117,7 @@ int FileTree::open(Context& c) {
   return open_existing(c, at);
 }
 
-// Opens what is there, but never a device or a pipe: opening one of these does something.
+// Opens an existing file, but never a device or a pipe, because opening these has side effects.
 int FileTree::open_existing(Context& c, const PathAt& at) {
   bool directory = c.op.kind == OpKind::opendir || (c.op.open_flags & O_DIRECTORY);
   int flags = kept_flags(c.op.open_flags | (directory ? O_DIRECTORY : 0)) & ~O_EXCL;
@@ -157,7 +157,7 @@ int FileTree::finish_open(Context& c, int fd, uint32_t type, bool attributes) {
   if (direct_ && S_ISREG(type) && !(c.op.open_flags & O_DIRECT) && (fcntl(fd, F_GETFL) & O_DIRECT))
     open->block = direct_block(fd);
   int error = attributes ? wanted_attr(c, fd, "") : 0;
-  if (c.op.handle) objects_.add_open(c.op.handle, std::move(open));  // without one: made, and closed again
+  if (c.op.handle) objects_.add_open(c.op.handle, std::move(open));  // without a handle the file is created and closed
   return error;
 }
 
@@ -223,7 +223,7 @@ int FileTree::link(Context& c) {
 int FileTree::remove(Context& c, int flags) {
   PathAt at;
   if (int error = name_below(c.op.parent, c.op.name, &at)) return error;
-  // A removed directory may still be some process's working directory: the cache keeps it for a while.
+  // Keep the removed directory in the cache for a while, because it may still be a process's working directory.
   SharedFd kept;
   if (flags == AT_REMOVEDIR && c.op.object) objects_.directory(c.op.object, &kept);
   {
@@ -255,9 +255,9 @@ struct KernelEntry {  // struct linux_dirent64
   char name[1];
 };
 
-constexpr size_t kLeastBuffer = 320, kBuffer = 32768;  // of a getdents64: an entry of the longest name, what C libraries have
+constexpr size_t kLeastBuffer = 320, kBuffer = 32768;  // bytes: one entry with the longest name; the buffer of C libraries
 
-// As many bytes as that many entries take, with names as long as the recorded ones.
+// Returns the bytes that `wanted` entries need if their names are as long as the recorded ones.
 size_t buffer_for(const Op& op, size_t wanted) {
   constexpr size_t kHead = 24, kTypicalName = 16;
   size_t names = 0;
@@ -277,7 +277,7 @@ int FileTree::readdir(Context& c) {
   size_t limit = readdir_limit(c.op);
   std::lock_guard lock(open->mutex);
   int fd = open->fd.get();
-  // What a getdents64 gave beyond what is asked for waits for the next readdir: v9fs can't resume in its middle.
+  // Entries that getdents64 returned beyond `limit` are kept for the next readdir, because v9fs can't resume between them.
   const bool anew = past_cache_ && c.op.offset == 0;
   const uint64_t cursor = anew ? list_anew(c.op.kind, *open) : open->cursor.locate(c.op.offset);
   std::string kept = std::exchange(open->listed, {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directory target on a mounted NFS: makes Linux' client send the request that it would answer from its caches. Reads and writes
-// are O_DIRECT (FileTree::direct_). A table in docs/mixfile.md has the cost of each system call.
+// Directory target on a mounted NFS: makes Linux' client send requests that it would otherwise answer from its caches. Reads and
+// writes use O_DIRECT (FileTree::direct_). A table in docs/mixfile.md has the cost of each system call.
 #include <fcntl.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -20,7 +20,8 @@ namespace fsr {
 
 namespace {
 
-// A group id for this thread's accesses that no earlier access had, so that the client has no answer for it. Needs CAP_SETGID.
+// A group id for this thread's accesses that no earlier access had, so that the client has no cached result for it. Needs
+// CAP_SETGID.
 class NewGroup {
  public:
   NewGroup() : id_(kFirst | (next_++ & (kFirst - 1))) { setfsgid(id_); }
@@ -49,7 +50,7 @@ void FileTree::ask_server(Context& c) {
   switch (c.op.kind) {
     case OpKind::getattr:
     case OpKind::statx:
-    case OpKind::readlink:  // a link that another client changed is then read anew
+    case OpKind::readlink:  // if another client changed the link, it is then read anew
       return ask_attributes(c);
     case OpKind::lookup:
       return ask_name(c);
@@ -68,7 +69,7 @@ void FileTree::ask_attributes(Context& c) {
           STATX_BASIC_STATS, &st);
 }
 
-// A mkdir(2) of a name that the client believes to exist asks the server for it, and goes no further.
+// Asks the server for a name that the client believes to exist, by a mkdir(2), which fails if the name exists.
 void FileTree::ask_name(Context& c) {
   PathAt at;
   struct statx st;
@@ -84,17 +85,16 @@ int FileTree::access_anew(Context& c) {
     if (int error = objects_.subject(c.op, &at)) return error;
   ActAs act(c.who);
   NewGroup group;
-  // Without the privilege, a change of the mode to what it is makes the client forget its answers.
+  // Without CAP_SETGID, set the mode to its present value, which makes the client drop its cached results.
   struct stat st;
   if (!group.allowed() && at.is_fd() && fstat(at.fd(), &st) == 0) fchmod(at.fd(), st.st_mode & 07777);
   const int flags = AT_EACCESS | AT_SYMLINK_NOFOLLOW | (at.is_fd() ? AT_EMPTY_PATH : 0);
   return syscall(SYS_faccessat2, at.fd(), at.name.c_str(), c.op.mode, flags) == 0 ? 0 : errno;
 }
 
-// Has the client write the file's first page without stable storage, so that the fsync has something to commit. The file keeps
-// its size and content.
+// Makes the client write the file's first page unstably, so that the fsync sends a commit. The file keeps its size and content.
 void FileTree::leave_uncommitted(Context& c) {
-  constexpr uint64_t kPage = 4096;  // a whole one, or all of the file: other pages would be read first
+  constexpr uint64_t kPage = 4096;  // bytes; a page that is written only in part would be read first
   const OpenRef open = objects_.any_open(c.op.object);
   struct stat st;
   if (!open || fstat(open->fd.get(), &st) != 0) return;
@@ -105,8 +105,8 @@ void FileTree::leave_uncommitted(Context& c) {
     sync_file_range(open->fd.get(), 0, off_t(length), SYNC_FILE_RANGE_WRITE);
 }
 
-// Drops the listing that the client keeps, and returns where to begin. At its beginning the client asks for attributes, too
-// (READDIRPLUS), elsewhere it doesn't.
+// Drops the listing in the client's cache, and returns the cookie to begin at. A listing from the start also asks for attributes
+// (READDIRPLUS). To avoid that, a readdir begins at the second entry if the first is ".".
 uint64_t FileTree::list_anew(OpKind kind, OpenFile& open) {
   const int fd = open.fd.get();
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
