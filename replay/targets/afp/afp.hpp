@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of AFP 3.0 to 3.4 (Apple, AppleTalk Filing Protocol Reference) as far as this client uses them, and their replies.
-// Big endian. Names are UTF-8 in the Mac's decomposed form (targets/unicode.hpp); their '/' is our ':' and the other way round.
+// Encodes the commands of AFP 3.0 to 3.4 that this client uses, and decodes their replies (Apple, AppleTalk Filing Protocol
+// Reference). Big endian. Names are UTF-8 in the Mac's decomposed form (targets/unicode.hpp), with '/' and ':' swapped.
 //
-// The decoder trusts no length, count or offset; names and data are views into the message.
+// The decoder trusts no length, count or offset. Names and data are views into the message.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 namespace fsr::afp {
 
 enum class Command : uint8_t {
-  none = 0,      // OpenSession, which is DSI's own
-  old_lock = 1,  // "old": offsets and lengths of 32 bits, names of at most 31 bytes; for Commands
+  none = 0,      // OpenSession, a command of DSI
+  old_lock = 1,  // "old" commands have 32-bit offsets and lengths, and names of at most 31 bytes; used by Commands
   close_fork = 4,
   copy_file = 5,
   create_dir = 6,
@@ -50,7 +50,7 @@ enum class Command : uint8_t {
   write = 61,
   disconnect_old_session = 65,
   enumerate = 66,   // 16-bit indices
-  enumerate2 = 68,  // 32-bit
+  enumerate2 = 68,  // 32-bit indices
   get_ext_attr = 69,
   set_ext_attr = 70,
   remove_ext_attr = 71,
@@ -59,7 +59,7 @@ enum class Command : uint8_t {
   sync_fork = 79,
 };
 
-// Results. Those that a client must tell apart; afp_errno() knows the others.
+// Results that the client must distinguish. afp_errno() knows all others.
 enum Result : int32_t {
   kOk = 0,
   kAuthContinue = -5001,
@@ -83,7 +83,7 @@ enum ParmBit : uint16_t {  // of files and directories
   kModifyDate = 0x0008,
   kFinderInfo = 0x0020,
   kNodeId = 0x0100,
-  kDataLength = 0x0800,  // of a file's data fork, 64 bits
+  kDataLength = 0x0800,  // length of a file's data fork, 64 bits
   kName = 0x2000,        // UTF-8
   kUnixPrivileges = 0x8000,
 };
@@ -97,63 +97,63 @@ enum LockFlag : uint8_t { kUnlock = 1 };
 enum UserAccess : uint32_t { kMaySearch = 1u << 24, kMayRead = 1u << 25, kMayWrite = 1u << 26 };  // of Parms::user_access
 
 constexpr uint32_t kRootDir = 2;
-constexpr uint32_t kLeastQuantum = 4096, kMostQuantum = 4 << 20;  // bytes of a message, that we deal with
+constexpr uint32_t kLeastQuantum = 4096, kMostQuantum = 4 << 20;  // bytes of a message that the client accepts
 constexpr size_t kLongestName = 255;
-constexpr uint32_t kUnchangedId = UINT32_MAX;  // an owner that stays
+constexpr uint32_t kUnchangedId = UINT32_MAX;  // owner or group that is not changed
 
-// What a file's or a directory's parameters say.
+// The parameters of a file or a directory.
 struct Parms {
   Attr attr;
   uint32_t id = 0;
   bool is_dir = false;
-  uint32_t user_access = 0;  // what the server would let us do
+  uint32_t user_access = 0;  // UserAccess bits: the rights of the client's user
   std::string_view name;     // as on the wire
 };
 
-// What a request was answered. Members that it has no use for are as they were constructed.
+// The decoded reply to a request. Members that the reply does not have keep their default values.
 struct Reply {
-  int error = 0;         // errno; of the result or of the connection
-  int32_t result = kOk;  // AFP's
+  int error = 0;         // errno of the result, or of the connection if there was no reply
+  int32_t result = kOk;  // AFP result
   Parms parms;
   std::vector<Parms> entries;
   uint16_t fork = 0;
   uint16_t volume = 0;
-  uint32_t quantum = 0;  // OpenSession; 0: not told
-  uint64_t offset = 0;   // of a write: where it ended
+  uint32_t quantum = 0;  // reply to OpenSession; 0: the server did not send it
+  uint64_t offset = 0;   // reply to a write: end of the written range
   uint64_t free_bytes = 0, total_bytes = 0;
-  std::string_view data;                  // read, attribute, list of names, token, what a login goes on with
-  std::vector<std::string_view> volumes;  // GetSrvrParms
+  std::string_view data;                  // content, attribute, list of names, token, or login data
+  std::vector<std::string_view> volumes;  // reply to GetSrvrParms
   void clear();                           // keeps capacity
 };
 
-// Reads the reply, DSI head included, to a command. False: malformed.
+// Decodes the reply to a command, including the DSI head. False: the reply is malformed.
 bool decode_reply(Command command, std::span<const uint8_t> message, Reply* reply);
 int afp_errno(int32_t result);
-const char* command_name(Command command);  // "FPOpenFork"
-std::string result_name(int32_t result);    // "kFPObjectNotFound (-5018)"
+const char* command_name(Command command);  // for example "FPOpenFork"
+std::string result_name(int32_t result);    // for example "kFPObjectNotFound (-5018)"
 
-// What DSIGetStatus tells.
+// The reply to DSIGetStatus: versions and authentication methods of the server.
 struct ServerInfo {
   std::vector<std::string> versions, uams;
 };
 bool decode_server_info(std::span<const uint8_t> message, ServerInfo* info);
 
 enum class Version : uint8_t { v30, v31, v32, v33, v34 };
-const char* version_name(Version v);    // as it goes on the wire: "AFPX03", "AFP3.1"
+const char* version_name(Version v);    // as on the wire: "AFPX03", "AFP3.1"
 const char* version_number(Version v);  // "3.0"
 
-// Of one component. Decomposed, unless that is longer than servers take a name (Netatalk); then as it is, which they take as
-// well.
+// Converts the name of one component. The result is decomposed, unless it would then be longer than servers accept (Netatalk). In
+// that case it keeps its form, which servers accept as well.
 std::string to_wire_name(std::string_view name);
-std::string from_wire_name(std::string_view name);  // composed, as names are outside of Macs
-bool keeps_form(std::string_view name);             // it comes back as it was sent
+std::string from_wire_name(std::string_view name);  // composed, as is usual outside of Macs
+bool keeps_form(std::string_view name);             // true: a listing returns the name as it was sent
 
 // Builds a request in a buffer that it does not own.
 class Encoder {
  public:
   explicit Encoder(std::vector<uint8_t>& bytes) : bytes_(bytes) {}
   void begin(Command command);
-  // Fills in the head. With a payload the request is a DSIWrite.
+  // Fills in the DSI head. `payload`: bytes that follow the request.
   void end(Dsi dsi, uint16_t id, size_t payload);
   Encoder& u8(uint8_t v) { return number(v, 1); }
   Encoder& u16(uint16_t v) { return number(v, 2); }
@@ -171,7 +171,7 @@ class Encoder {
     s = s.substr(0, UINT16_MAX);
     return u16(uint16_t(s.size())).bytes(s);
   }
-  Encoder& path(std::string_view name);  // nothing: the directory itself
+  Encoder& path(std::string_view name);  // empty: the directory itself
   Encoder& even() { return bytes_.size() % 2 ? u8(0) : *this; }
   Encoder& zeros(size_t count) {
     bytes_.resize(bytes_.size() + count);
@@ -186,9 +186,9 @@ class Encoder {
   std::vector<uint8_t>& bytes_;
 };
 
-// Seconds since 2000-01-01, in 32 bits with a sign.
+// Dates of AFP are signed 32-bit numbers of seconds since 2000-01-01, which is this Unix time.
 constexpr int64_t kDateEpoch = 946'684'800;
 int64_t from_date(uint32_t date);          // ns since the Unix epoch
-bool to_date(int64_t ns, uint32_t* date);  // false: beyond what a date holds; the nearest
+bool to_date(int64_t ns, uint32_t* date);  // false: beyond the range of a date, *date is the nearest one
 
 }  // namespace fsr::afp

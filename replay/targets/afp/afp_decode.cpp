@@ -10,14 +10,14 @@ namespace {
 
 using In = wire::ByteReader<std::endian::big>;
 
-constexpr uint8_t kDirFlag = 0x80;  // of an entry: a directory
+constexpr uint8_t kDirFlag = 0x80;  // flag of an entry: a directory
 constexpr unsigned kNameBit = 13, kUnixBit = 15;
 
-// Bytes of each parameter, in the order of the bitmap's bits; 0: not known to us.
+// Bytes of each parameter, in the order of the bitmap's bits. 0: unknown parameter.
 constexpr uint8_t kFileSizes[16] = {2, 4, 4, 4, 4, 32, 2, 2, 4, 4, 4, 8, 2, 6, 8, 16};
 constexpr uint8_t kDirSizes[16] = {2, 4, 4, 4, 4, 32, 2, 2, 4, 2, 4, 4, 4, 6, 0, 16};
 
-// A name stands behind the parameters, where its offset says: hint[4] length[2] bytes.
+// Reads a name, which follows the parameters at its offset: hint[4] length[2] bytes.
 bool read_name(std::string_view all, size_t offset, std::string_view* name) {
   if (offset > all.size()) return false;
   In in(all.substr(offset));
@@ -87,12 +87,12 @@ bool read_entries(Command command, In& in, Reply* r) {
   const unsigned head = old ? 2 : 4;
   const uint16_t file = in.u16(), dir = in.u16(), count = in.u16();
   for (unsigned i = 0; i < count; ++i) {
-    const uint16_t size = old ? in.u8() : in.u16();  // its head included
+    const uint16_t size = old ? in.u8() : in.u16();  // includes the entry's head
     const bool is_dir = in.u8() & kDirFlag;
     if (!old) in.u8();
     Parms p;
     if (!in.ok() || size < head || !read_parms(in.bytes(size - head), is_dir ? dir : file, is_dir, &p)) return false;
-    if (!old && p.name.empty()) return false;  // the old one's users ask for none
+    if (!old && p.name.empty()) return false;  // users of the old command don't ask for names
     r->entries.push_back(p);
   }
   return in.ok();
@@ -132,7 +132,7 @@ void read_session_options(In& in, Reply* r) {
   }
 }
 
-// A count and as many Pascal strings, at an offset.
+// Reads a count and as many Pascal strings at `offset`.
 bool read_strings(std::string_view all, size_t offset, std::vector<std::string>* out) {
   if (offset > all.size()) return false;
   In in(all.substr(offset));

@@ -27,7 +27,7 @@ class AfpTarget final : public Target {
  public:
   AfpTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
 
-  // What unreleased opens kept goes with them.
+  // Releases the open instances of files with hidden names, so that these are removed.
   ~AfpTarget() override { release_all(*this, *shared_->client.settings.clock, shared_->tree.hidden_opens()); }
 
   std::string name() const override { return name_; }
@@ -70,7 +70,7 @@ class AfpTarget final : public Target {
 
 std::unique_ptr<Target> open_afp(const std::string& text, const TargetOptions& options) {
   try {
-    // Before anything may print the URL.
+    // Check for a password before a message may print the URL.
     const size_t begin = std::min(text.find("//"), text.size());
     const std::string authority = text.substr(begin, text.find('/', std::min(begin + 2, text.size())) - begin);
     const std::string user = authority.substr(0, authority.rfind('@') + 1);

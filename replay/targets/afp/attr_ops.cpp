@@ -16,14 +16,14 @@ namespace {
 
 Task find_object(Call& call, NameInDirectory* place) { return call.tree().find(call, call.op().object, place); }
 
-// The owner, the mode and the time of modification in one request: in another it would change what this one set.
+// Sets the owner, the mode and the time of modification in one request, because a second one would change the time.
 Task set_parms(Call& call, const NameInDirectory& place, const Attr& set) {
   const bool owner = set.valid & (kAttrMode | kAttrUid | kAttrGid);
   const bool time = set.valid & (kAttrMtime | kAttrMtimeNow);
   if (!owner && !time) co_return 0;
   uint32_t date = 0, mode = set.mode;
   to_date(set.valid & kAttrMtimeNow ? int64_t(::time(nullptr)) * 1'000'000'000 : set.mtime, &date);
-  if (owner && !(set.valid & kAttrMode)) {  // the command has all of them
+  if (owner && !(set.valid & kAttrMode)) {  // the command sets mode and owner together
     call.auxiliary();
     Parms now;
     if (int error = co_await stat(call, place, kUnixPrivileges, kUnixPrivileges, &now)) co_return error;
@@ -42,7 +42,8 @@ Task set_parms(Call& call, const NameInDirectory& place, const Attr& set) {
 }
 
 Task resize(Call& call, const NameInDirectory& place, uint64_t size) {
-  // A file of which a part is locked can be cut off by the fork that has the lock alone; ours keep nobody from that, as on Linux.
+  // If a part of the file is locked, only the fork that has the lock can cut the file. The replayed owners may all cut it, as on
+  // Linux.
   const Object* o = call.tree().object(call.op().object);
   if (o && o->locks && o->locks->fork && o->locks->writes && call.client().current(o->locks->fork))
     co_return co_await set_size(call, o->locks->fork, size);
@@ -65,7 +66,7 @@ Task stat(Call& call, const NameInDirectory& place, uint16_t file_bits, uint16_t
   rpc.out().u16(file_bits).u16(dir_bits).path(place.name);
   const Reply& reply = co_await call.client().send(rpc);
   if (!reply.error) *parms = reply.parms;
-  parms->name = {};  // not beyond the reply
+  parms->name = {};  // the name is not valid beyond the reply
   co_return reply.error;
 }
 
@@ -120,7 +121,7 @@ Task do_setattr(Call& call) {
   co_return co_await set_parms(call, place, set);
 }
 
-// No command reserves or clears space: the file becomes as long as fallocate(2) would make it, or gets zeros.
+// Sets the size that fallocate(2) would set, or writes zeros, because no command reserves or clears space.
 Task do_fallocate(Call& call) {
   const Op& op = call.op();
   NameInDirectory place;

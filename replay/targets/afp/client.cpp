@@ -11,9 +11,9 @@ namespace fsr::afp {
 
 namespace {
 
-constexpr unsigned kDepth = 128;                    // requests under way
-constexpr int64_t kTickle = 30'000'000'000;         // ns; servers drop who says nothing for two minutes
-constexpr int64_t kCancelPatience = 1'000'000'000;  // ns at the end of a session
+constexpr unsigned kDepth = 128;             // requests in flight
+constexpr int64_t kTickle = 30'000'000'000;  // ns between two tickles; servers drop clients that send nothing for two minutes
+constexpr int64_t kCancelPatience = 1'000'000'000;  // ns that the end of a session waits for its requests
 
 }  // namespace
 
@@ -66,7 +66,7 @@ Rpc& Client::request(Call* call, Command command, bool harmless, Dsi dsi) {
 void Client::begin(Rpc& rpc) {
   if (rpc.call && rpc.call->cancelled)
     fail(rpc, ECANCELED);
-  else if ((rpc.call || !shaking_) && !is_ready())  // what it was to go on with is gone
+  else if ((rpc.call || !shaking_) && !is_ready())  // its connection broke
     fail(rpc, ENOTCONN);
   else if (channel_.full())
     backlog_.push_back(&rpc);
@@ -82,7 +82,7 @@ void Client::open_and_send(Rpc& rpc) {
   channel_.send(rpc);
 }
 
-// The reply is there.
+// Resumes the coroutine that awaits the request. reply_ has the reply.
 void Client::conclude(Rpc& rpc) {
   if (std::coroutine_handle<> waiter = rpcs_.give_back(rpc)) waiter.resume();
 }
@@ -101,15 +101,16 @@ void Client::pump() {
   }
 }
 
-// A message without a reply.
+// Sends a message that has no reply.
 void Client::say(Dsi dsi) {
-  if (channel_.full()) return;  // what is under way says that we are there
+  if (channel_.full()) return;  // requests in flight show the server that the client is alive
   Rpc& rpc = request(nullptr, Command::none, true, dsi);
   rpc.one_way = true;
   open_and_send(rpc);
 }
 
-// A tickle needs no answer, and a server that closes the session closes the connection after it.
+// Handles a message that the server sends on its own. Only an attention needs a reply: a tickle has none, and a server that
+// closes the session then closes the connection.
 void Client::heard(std::span<const uint8_t> message) {
   const DsiHead head = parse_dsi_head(message.data());
   if (head.command != Dsi::attention || channel_.full()) return;
@@ -129,7 +130,7 @@ void Client::advance(int64_t now) {
   pump();
 }
 
-// As long as answers come, requests are made, and no tickle is missed.
+// keep_session() is needed only if no reply came: replies lead to new requests, which replace tickles.
 bool Client::wait(int64_t deadline) {
   channel_.poll(is_ready() ? std::min(deadline, next_tickle_) : deadline, -1);
   const bool answered = channel_.called_back();
@@ -148,7 +149,7 @@ wire::Channel::Interest Client::interest(int64_t deadline) const {
   return channel_.interest(parked_.next(is_ready() ? std::min(deadline, next_tickle_) : deadline));
 }
 
-// The protocol withdraws nothing: what is under way is waited for, for a while.
+// Waits for the requests in flight, kCancelPatience at most, because the protocol can't cancel requests.
 void Client::cancel(const std::vector<SharedCall*>& calls) {
   parked_.wake_cancelled();
   const bool all = all_finish(calls, *settings.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) {
@@ -157,7 +158,7 @@ void Client::cancel(const std::vector<SharedCall*>& calls) {
   });
   if (all) return;
   silent_ = true;
-  channel_.reset();  // ends them
+  channel_.reset();  // ends the requests
   pump();
 }
 
@@ -186,7 +187,7 @@ Task Client::close_fork(Call* call, ForkRef fork) {
   rpc.out().u8(0).u16(fork->number);
   const Reply& reply = co_await send(rpc);
   fork->open = connection_broke(reply.error);
-  if (again && reply.result == kParamError) co_return 0;  // it was closed, and the answer lost
+  if (again && reply.result == kParamError) co_return 0;  // the fork was closed, and the reply lost
   co_return reply.error;
 }
 

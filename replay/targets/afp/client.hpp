@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // An AFP client's connection: the DSI session, login, the volume, requests and their replies, forks, tickles.
 //
-// All sessions of a target share it (shared_session.hpp), under its mutex: open forks and locks belong to an AFP session. Request
-// ids count up, so requests are pipelined; the server answers them in order.
+// All sessions of a target share the connection under its mutex (shared_session.hpp), because open forks and locks belong to an
+// AFP session. Requests are pipelined with ids that count up, and the server replies in their order.
 //
-// An operation fails when the server has not answered it for `timeout`; connecting again is part of that time.
+// An operation fails if it has no reply after `timeout`. This time includes reconnects.
 //
-// When the connection breaks, the next one logs in again and asks the server to go on with the old session, whose forks and locks
-// it kept (FPDisconnectOldSession). A server that was restarted has none: forks are opened again, by name, as operations need
-// them.
+// After a break, the next connection logs in again. It asks the server to resume the old session with its forks and locks
+// (FPDisconnectOldSession). If the server has lost the session because it was restarted, forks are opened again, by name, when
+// operations need them.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ namespace fsr::afp {
 class Client;
 struct Call;
 
-// Why there is no session, one line, and how far it came.
+// Error on a session that can't be set up. what() is one line with the reason, `step` the step that failed.
 struct SetupError : std::runtime_error {
   enum class Step : uint8_t { session, login, volume };
   SetupError(Step s, const std::string& why) : std::runtime_error(why), step(s) {}
@@ -45,21 +45,21 @@ struct Settings {
   Clock* clock = nullptr;
   std::string user, password;
   std::string volume;
-  std::vector<std::string> directory;  // of the volume, the target's root
+  std::vector<std::string> directory;  // path in the volume of the target's root
   Uam uam = Uam::guest;
   Version version = Version::v34;
-  int64_t timeout = 0;  // of an operation's wait for an answer, ns
+  int64_t timeout = 0;  // ns that an operation may wait for replies
   bool privileged = false;
 };
 
 struct Counters : PathCounters {
-  std::atomic<uint64_t> resumed{0};       // sessions that the server went on with after a reconnect
-  std::atomic<uint64_t> plain_links{0};   // symbolic links kept as files that hold their text
+  std::atomic<uint64_t> resumed{0};       // sessions that the server resumed after a reconnect
+  std::atomic<uint64_t> plain_links{0};   // symbolic links kept as files with the link's text
   std::atomic<uint64_t> copied_links{0};  // hard links made as copies
   std::atomic<uint64_t> notices{0};       // attentions from the server
 };
 
-// An open fork on the server, as long as somebody refers to it. Closed with its last reference.
+// An open fork on the server. It is closed when the last reference to it ends.
 struct Fork {
   Fork(Client& c, uint16_t n, uint64_t s) : client(c), number(n), session(s) {}
   ~Fork();
@@ -67,16 +67,16 @@ struct Fork {
   Fork& operator=(const Fork&) = delete;
   Client& client;
   const uint16_t number;
-  const uint64_t session;  // of AFP
+  const uint64_t session;  // the AFP session that opened it
   bool open = true;
-  bool closing = false;  // the server was asked to
+  bool closing = false;  // a request to close it was made
 };
 using ForkRef = std::shared_ptr<Fork>;
 
 struct Rpc final : RpcBase<Client, Call, Rpc> {
   Command command = Command::none;
   Dsi dsi = Dsi::command;
-  bool harmless = true;  // may be done twice
+  bool harmless = true;  // the server may perform it twice
 
   Encoder out() { return Encoder(head); }
   void replied(std::span<const uint8_t> message) override;
@@ -85,7 +85,7 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
 
 class Client final : private wire::Listener {
  public:
-  // Connects, logs in, opens the volume. Throws SetupError, or std::runtime_error where no connection can be made.
+  // Connects, logs in, opens the volume. Throws SetupError, or std::runtime_error if no connection can be made.
   explicit Client(const Settings& s);
   ~Client();
   Client(const Client&) = delete;
@@ -100,7 +100,7 @@ class Client final : private wire::Listener {
   uint32_t read_size() const { return quantum_; }  // data bytes of one request
   uint32_t write_size() const { return quantum_ - kWriteHead; }
 
-  // Begins a request, to be filled in through out() and sent at once.
+  // Returns a new request. The caller fills it in through out() and sends it at once.
   Rpc& request(Call* call, Command command, bool harmless = true, Dsi dsi = Dsi::command);
   using ReplyAwaiter = fsr::ReplyAwaiter<Client, Rpc>;
   void begin(Rpc& rpc);
@@ -110,27 +110,27 @@ class Client final : private wire::Listener {
     return {*this, rpc};
   }
 
-  // Waits for a connection that requests can be made on.
+  // Waits for a connection that takes requests.
   Task ready(Call& call);
   uint64_t generation() const { return generation_; }
   bool current(const ForkRef& fork) const { return fork && fork->open && fork->session == session_; }
   Task open_fork(Call* call, uint32_t did, std::string_view name, uint16_t access, ForkRef* opened);
-  Task close_fork(Call* call, ForkRef fork);  // waits for it
+  Task close_fork(Call* call, ForkRef fork);  // waits for the reply
 
-  void disconnect() { channel_.reset(); }  // ends what is under way
-  // For a thread that waits for nothing else: what advance() does, until a message came, `deadline` (ns) or a signal. True:
-  // requests were answered or failed.
+  void disconnect() { channel_.reset(); }  // ends the requests in flight
+  // Does the work of advance(), for a thread that waits for nothing else. Returns after a message, a signal or `deadline` (ns).
+  // True: requests had a reply or failed.
   bool wait(int64_t deadline);
   void advance(int64_t now);
   wire::Channel::Interest interest(int64_t deadline) const;
   void cancel(const std::vector<SharedCall*>& calls);
 
-  std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, free_bytes_}; }  // as it was at the set-up
+  std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, free_bytes_}; }  // total and free bytes at the set-up
 
  private:
   friend struct Rpc;
   friend struct Fork;
-  static constexpr uint32_t kWriteHead = 36;  // what a write has beside its data
+  static constexpr uint32_t kWriteHead = 36;  // bytes of a write request before its data
   bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
   void open_and_send(Rpc& rpc);
   void conclude(Rpc& rpc);
@@ -159,23 +159,23 @@ class Client final : private wire::Listener {
   uint64_t free_bytes_ = 0, total_bytes_ = 0;
   bool ready_ = false, shaking_ = false, ending_ = false;
   int shake_error_ = 0;
-  uint64_t generation_ = 0;  // of connections
-  uint64_t session_ = 0;     // of AFP sessions: outlives a connection when the server goes on with it
+  uint64_t generation_ = 0;  // number of the current connection
+  uint64_t session_ = 0;     // number of the AFP session; unchanged by a reconnect if the server resumes the session
   std::string client_id_, token_;
   SetupError::Step step_ = SetupError::Step::session;
-  std::string problem_;  // of the set-up
+  std::string problem_;  // why the set-up failed
   int64_t next_tickle_ = 0;
 
   Reply reply_;
   RpcList<Rpc> rpcs_;
-  std::deque<Rpc*> backlog_;  // wait for a request id
+  std::deque<Rpc*> backlog_;  // requests that wait for a request id
   CallWaitList parked_;
-  bool silent_ = false;  // a session that ended waited for the server in vain
+  bool silent_ = false;  // the server did not reply to the requests of a session that ended
   std::unique_ptr<wire::Channel> owned_channel_;
   wire::Channel& channel_;
 };
 
-// What the server speaks, asked on a connection of its own. Throws std::runtime_error, one line.
+// Asks the server for its versions and authentication methods on a separate connection. Throws std::runtime_error, one line.
 ServerInfo ask_server_info(const std::vector<wire::Address>& server, Clock& clock, int64_t timeout);
 
 }  // namespace fsr::afp

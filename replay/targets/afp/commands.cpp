@@ -9,7 +9,7 @@ namespace fsr::afp {
 
 namespace {
 
-constexpr uint8_t kLongNames = 2;  // the kind of path that old_enumerate is sent with
+constexpr uint8_t kLongNames = 2;  // the type of the path in old_enumerate
 
 Detached finish(Task task, bool* done, int* error) {
   *error = co_await task;
@@ -97,7 +97,7 @@ Commands::ReplyAwaiter Commands::old_lock(uint8_t flags, uint16_t fork, uint32_t
 
 Commands::ReplyAwaiter Commands::old_read(uint16_t fork, uint32_t offset, uint32_t length) {
   Rpc& rpc = of_fork(Command::old_read, fork);
-  rpc.out().u32(offset).u32(length).u16(0);  // no character ends it
+  rpc.out().u32(offset).u32(length).u16(0);  // no character ends the read
   return client_.send(rpc);
 }
 
@@ -131,7 +131,7 @@ int Commands::run(Task task) {
   bool done = false;
   int error = 0;
   finish(std::move(task), &done, &error);
-  int64_t heard = clock.now();  // about: a reading of the clock for each command would be felt
+  int64_t heard = clock.now();  // approximate, because reading the clock for each command would take measurable time
   while (!done) {
     const int64_t until = clock.look_again(INT64_MAX);
     if (client_.wait(until))

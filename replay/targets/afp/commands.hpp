@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single commands of AFP, with every field in the caller's hands, for programs that measure them: a session of its own, in one
-// thread.
+// Sends single AFP commands whose fields the caller chooses, for programs that measure commands. Has a session of its own. Used
+// by one thread.
 //
-// co_await of a command sends it and yields its Reply, valid until the next co_await of anybody. Commands that are awaited by
-// several coroutines go out one behind the other, without waiting. When the connection has broken, which ends the session,
-// every command fails with ENOTCONN.
+// co_await of a command sends it and returns its Reply, which is valid until the next co_await of any coroutine. Commands of
+// several coroutines are sent one after another, without waiting for replies. A break of the connection ends the session: all
+// commands then fail with ENOTCONN.
 //
-// Names are sent as they are given: 7-bit ASCII without '/' and ':'. An empty one means the directory itself.
+// Names are sent unchanged: 7-bit ASCII without '/' and ':'. An empty name means the directory itself.
 #pragma once
 
 #include <atomic>
@@ -23,30 +23,30 @@ class Commands {
   // Logs in and opens the volume. Throws as Client does.
   explicit Commands(const Settings& settings) : client_(settings) {}
 
-  ReplyAwaiter create_file(uint32_t did, std::string_view name);  // fails if it is there
-  ReplyAwaiter create_dir(uint32_t did, std::string_view name);   // Reply::parms.id
+  ReplyAwaiter create_file(uint32_t did, std::string_view name);  // fails if the name exists
+  ReplyAwaiter create_dir(uint32_t did, std::string_view name);   // its id: Reply::parms.id
   ReplyAwaiter remove(uint32_t did, std::string_view name);
   ReplyAwaiter parms(uint32_t did, std::string_view name, uint16_t file_bitmap, uint16_t dir_bitmap);
-  // At most `count` entries from `start` on (the first is 1), in a reply of at most `room` bytes.
+  // Return at most `count` entries from `start` on (the first is 1), in a reply of at most `room` bytes.
   ReplyAwaiter old_enumerate(uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start,
                              uint16_t room);
   ReplyAwaiter enumerate(uint32_t did, uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start, uint16_t room);
-  ReplyAwaiter open_fork(uint32_t did, std::string_view name, uint16_t bitmap, uint16_t access);  // of the data; Reply::fork
+  ReplyAwaiter open_fork(uint32_t did, std::string_view name, uint16_t bitmap, uint16_t access);  // the data fork; Reply::fork
   ReplyAwaiter fork_parms(uint16_t fork, uint16_t bitmap);
   ReplyAwaiter close_fork(uint16_t fork);
   ReplyAwaiter old_lock(uint8_t flags, uint16_t fork, uint32_t offset, uint32_t length);
   ReplyAwaiter old_read(uint16_t fork, uint32_t offset, uint32_t length);
-  ReplyAwaiter old_write(uint16_t fork, uint32_t offset, std::string_view data);  // which stays where it is until the reply
-  ReplyAwaiter read(uint16_t fork, uint64_t offset, uint64_t length);             // Reply::data has its size, but not its bytes
-  ReplyAwaiter write(uint16_t fork, uint64_t offset, std::string_view data);      // likewise
+  ReplyAwaiter old_write(uint16_t fork, uint32_t offset, std::string_view data);  // `data` must stay valid until the reply
+  ReplyAwaiter read(uint16_t fork, uint64_t offset, uint64_t length);  // Reply::data has the right size, but not the content
+  ReplyAwaiter write(uint16_t fork, uint64_t offset, std::string_view data);  // `data` must stay valid until the reply
   ReplyAwaiter volume_parms(uint16_t bitmap);
 
   uint32_t root() const { return client_.root(); }
   uint32_t write_size() const { return client_.write_size(); }  // data bytes of one request
   const Settings& settings() const { return client_.settings; }
 
-  // Goes on until the task, which makes commands, has ended; its value. When the user wants an end and no reply comes for
-  // a second, the connection is given up.
+  // Runs the connection until `task`, which sends commands, has ended. Returns the task's value. Disconnects if the user ends the
+  // run and no reply comes any more (Clock::given_up).
   int run(Task task);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers, in as many commands as the quantum asks for, several of them under way at once; and symbolic links, whose text is a
-// file's content.
+// Operations on content. A transfer is split into commands within the quantum, several of them in flight at once. The text of a
+// symbolic link is a file's content.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ namespace fsr::afp {
 
 namespace {
 
-constexpr uint8_t kFromEnd = 0x80;  // of a write: the offset counts from the end of the file
+constexpr uint8_t kFromEnd = 0x80;  // flag of a write: the offset counts from the end of the file
 constexpr uint64_t kLongestLink = 4096;
 
 Rpc& ask_read(Call& call, ForkRef fork, uint64_t offset, uint64_t size) {
@@ -34,7 +34,7 @@ Rpc& ask_write(Call& call, ForkRef fork, uint8_t flag, uint64_t offset, uint64_t
 struct Moving {
   Call& call;
   ForkRef fork;
-  bool out;  // a write
+  bool out;  // true: a write
   uint64_t start;
 };
 
@@ -67,7 +67,7 @@ Task move(void* context, uint64_t offset, uint32_t size, Transfer::ChunkResult* 
   co_return co_await read_piece(m, offset, size, moved);
 }
 
-// Moves `length` bytes; their number becomes the result.
+// Transfers at most `length` bytes. The number of transferred bytes becomes the result.
 Task transfer(Call& call, ForkRef fork, bool out, uint64_t offset, uint64_t length) {
   call.buffer.clear();
   Moving moving{call, fork, out, offset};
@@ -76,11 +76,12 @@ Task transfer(Call& call, ForkRef fork, bool out, uint64_t offset, uint64_t leng
   Outcome& outcome = call.request->outcome;
   outcome.result = t.moved();
   if (!out && call.request->want_data) outcome.data = std::string_view(call.buffer).substr(0, size_t(t.moved()));
-  // What was moved counts, unless the operation is going to begin again.
+  // A partial transfer is a success, unless the connection broke and the operation may begin again.
   co_return t.moved() && !connection_broke(error) ? 0 : error;
 }
 
-// The server finds the end of the file; where another append of ours comes between, a long one is in pieces.
+// Appends at the end of the file, which the server finds. A long append takes several commands, and other appends may come
+// between them.
 Task append(Call& call, const Open& open, std::string_view bytes) {
   uint64_t done = 0;
   do {
@@ -131,7 +132,7 @@ Task write_zeros(Call& call, uint64_t length) {
   co_return error || done == length ? error : EIO;
 }
 
-// The server copies whole files only: the data comes here and goes back.
+// Reads the data and writes it back, because the server can only copy whole files.
 Task do_copy(Call& call) {
   const Op& op = call.op();
   Open from, to;

@@ -13,7 +13,7 @@ namespace fsr::afp {
 namespace {
 
 constexpr size_t kNonce = 16, kKey = 16, kBlock = 8;
-constexpr unsigned kLeastPrime = 64, kMostPrime = 1024;             // bytes that we compute with; servers use 128
+constexpr unsigned kLeastPrime = 64, kMostPrime = 1024;             // bytes that are accepted; servers use 128
 constexpr char kToServer[] = "LWallace", kToClient[] = "CJalbert";  // initial vectors
 
 void set_up_gcrypt() {
@@ -26,7 +26,7 @@ void set_up_gcrypt() {
   (void)done;
 }
 
-// A number with an owner.
+// A big number that frees its memory.
 class Number {
  public:
   explicit Number(size_t bits) : n_(gcry_mpi_new(unsigned(bits))) {}
@@ -35,7 +35,7 @@ class Number {
   Number(const Number&) = delete;
   Number& operator=(const Number&) = delete;
   gcry_mpi_t get() const { return n_; }
-  // In `size` bytes, zeros in front.
+  // Returns the number in `size` bytes, with leading zeros.
   std::string bytes(size_t size) const {
     std::string s(size, '\0');
     size_t written = 0;
@@ -49,7 +49,7 @@ class Number {
   gcry_mpi_t n_ = nullptr;
 };
 
-// CAST5-CBC in place. `text` is a multiple of the block. False: the library refuses the key.
+// Encrypts or decrypts `text` in place by CAST5-CBC. Its size is a multiple of kBlock. False: the library refuses the key.
 bool crypt(std::string_view key, const char* vector, bool encrypt, std::string& text) {
   gcry_cipher_hd_t cipher;
   if (gcry_cipher_open(&cipher, GCRY_CIPHER_CAST5, GCRY_CIPHER_MODE_CBC, 0)) return false;
@@ -68,7 +68,7 @@ std::string random_bytes(size_t size) {
 std::string plus_one(const std::string& nonce) {
   Number n(nonce);
   gcry_mpi_add_ui(n.get(), n.get(), 1);
-  return n.bytes(kNonce);  // empty when it overflowed
+  return n.bytes(kNonce);  // empty: the sum does not fit
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ std::string Dhx2::answer(std::string_view message) {
   return key_.empty() ? exchange_keys(message) : send_password(message);
 }
 
-// The server's: id[2] generator[4] size[2] prime[size] key[size]. Ours: id[2] key[size] encrypted nonce[16].
+// First step. Server's message: id[2] generator[4] size[2] prime[size] key[size]. Reply: id[2] key[size] encrypted nonce[16].
 std::string Dhx2::exchange_keys(std::string_view message) {
   wire::ByteReader<std::endian::big> in(message);
   const std::string_view id = in.bytes(2), generator = in.bytes(4);
@@ -87,7 +87,7 @@ std::string Dhx2::exchange_keys(std::string_view message) {
   if (!in.ok() || size < kLeastPrime || size > kMostPrime) return {};
   const Number g(generator), prime(prime_bytes), theirs(theirs_bytes), secret(random_bytes(32));
   Number ours(size * 8), shared(size * 8);
-  // An even or small modulus makes no secret, nor does a key of theirs outside of 2 .. prime - 2.
+  // The secret would be easy to guess with an even or small modulus, or with a server's key outside of 2 .. prime - 2.
   if (gcry_mpi_get_nbits(prime.get()) <= 8 * (size - 1) || !gcry_mpi_test_bit(prime.get(), 0)) return {};
   Number most(size * 8);
   gcry_mpi_sub_ui(most.get(), prime.get(), 1);
@@ -98,14 +98,14 @@ std::string Dhx2::exchange_keys(std::string_view message) {
   key_.resize(kKey);
   gcry_md_hash_buffer(GCRY_MD_MD5, key_.data(), shared_bytes.data(), shared_bytes.size());
   nonce_ = random_bytes(kNonce);
-  nonce_[0] = char(nonce_[0] & 0x7f);  // so that one more fits
+  nonce_[0] = char(nonce_[0] & 0x7f);  // so that nonce + 1 fits
   std::string encrypted = nonce_;
   if (!crypt(key_, kToServer, true, encrypted)) return {};
   return std::string(id) + ours.bytes(size) + encrypted;
 }
 
-// The server's: id[2], encrypted our nonce plus one[16] its nonce[16]. Ours: id[2], encrypted its nonce plus one[16]
-// password[256].
+// Second step. Server's message: id[2], then encrypted: client's nonce plus one[16], server's nonce[16]. Reply: id[2], then
+// encrypted: server's nonce plus one[16], password[256].
 std::string Dhx2::send_password(std::string_view message) {
   if (message.size() != 2 + 2 * kNonce || password_.size() > kLongestPassword) return {};
   std::string text(message.substr(2));

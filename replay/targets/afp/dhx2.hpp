@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user authentication method DHX2 (Apple, AppleTalk Filing Protocol Reference, "DHX2"): a Diffie-Hellman exchange, whose
-// secret's MD5 is the key of CAST5-CBC, protects the password and shows each side that the other holds the secret.
+// The client's side of the user authentication method DHX2 (Apple, AppleTalk Filing Protocol Reference, "DHX2"). A Diffie-Hellman
+// exchange makes a secret, whose MD5 is a key for CAST5-CBC. The key encrypts the password, and proves to each side that the
+// other has the secret.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class Dhx2 {
   static constexpr size_t kLongestPassword = 256;
 
   explicit Dhx2(std::string_view password) : password_(password) {}
-  // What to answer to the server's next message (behind the AFP head: id[2] and what the step holds). Empty: it makes no sense.
+  // Returns the reply to the server's next message, which has id[2] and then the data of its step. Empty: the message is invalid.
   std::string answer(std::string_view message);
 
  private:

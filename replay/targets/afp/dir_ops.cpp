@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listings. A recorded readdir has its own buffer and cursor, which mean nothing to the server. Each takes as many entries as the
-// recorded one returned, from where the recorded cursor leads; what the server sent beyond that waits in the open instance.
+// Listings of directories. The buffer and cursor of a recorded readdir mean nothing to the server. Each readdir takes as many
+// entries as the recorded one returned, from the position that the recorded cursor maps to. The open instance keeps further
+// entries that the server sent.
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -12,10 +13,10 @@ namespace fsr::afp {
 
 namespace {
 
-constexpr uint64_t kSmallestBuffer = 4096, kLargestBuffer = 64 << 10;  // of a reply, bytes
-constexpr uint64_t kOldIndices = INT16_MAX;                            // of FPEnumerateExt
+constexpr uint64_t kSmallestBuffer = 4096, kLargestBuffer = 64 << 10;  // bytes of a reply
+constexpr uint64_t kOldIndices = INT16_MAX;                            // largest index and count of FPEnumerateExt
 
-// Fetches what comes after entry number `from`. The server counts from 1.
+// Fetches the entries after the first `from` ones. (The server counts from 1.)
 Task fetch(Call& call, uint32_t did, Listing& l, uint64_t from, uint64_t wanted) {
   const Op& op = call.op();
   const bool wide = call.client().settings.version >= Version::v31;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes before the first operation on a connection, and after the last.
+// Sets up a connection before its first operation (session, login, volume), and logs out after the last one.
 #include <errno.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::string random_id() {
 
 struct StatusRequest final : wire::Exchange {
   ServerInfo info;
-  int error = -1;  // -1: none yet
+  int error = -1;  // -1: no reply yet
   void replied(std::span<const uint8_t> message) override { error = decode_server_info(message, &info) ? 0 : EBADMSG; }
   void failed(int e) override { error = e; }
 };
@@ -99,10 +99,10 @@ Client::~Client() {
   if (is_ready()) log_out(&done);
   const int64_t until = settings.clock->now() + kLogoutPatience;
   while (is_ready() && !done && settings.clock->now() < until) channel_.poll(until, -1);
-  channel_.reset();  // ends a handshake or a logout under way
+  channel_.reset();  // ends a handshake or logout that is not finished
 }
 
-// A server keeps the session of a client that only goes away.
+// Logs out and closes the session, because a server keeps the session of a client that only disconnects.
 Detached Client::log_out(bool* done) {
   Rpc& rpc = request(nullptr, Command::logout);
   rpc.out().u8(0);
@@ -214,14 +214,15 @@ Task Client::log_in_dhx2() {
 
 // --- sessions ---
 
-// Tried once: a server that does not know the old session thinks about it for some seconds.
+// Asks the server to resume the old session. Tried once, because a server that does not know the session takes some seconds to
+// reply.
 Task Client::go_on_with_old_session(bool* resumed) {
   if (token_.empty()) co_return 0;
   const std::string token = std::exchange(token_, std::string());
   Rpc& rpc = request(nullptr, Command::disconnect_old_session);
   rpc.out().u8(0).u16(kReconnect).u32(uint32_t(token.size())).bytes(token);
   const Reply& reply = co_await send(rpc);
-  if (reply.error && reply.result == kOk) co_return reply.error;  // the connection's
+  if (reply.error && reply.result == kOk) co_return reply.error;  // error of the connection
   if (reply.error) co_return 0;
   token_ = token;
   *resumed = true;
@@ -234,7 +235,7 @@ Task Client::get_token() {
   rpc.out().u8(0).u16(kLoginWithTimeAndId).u32(uint32_t(client_id_.size())).u32(0).bytes(client_id_);
   const Reply& reply = co_await send(rpc);
   if (!reply.error) token_ = reply.data.substr(0, 1024);
-  co_return reply.result == kOk ? reply.error : 0;  // a server without sessions to go on with
+  co_return reply.result == kOk ? reply.error : 0;  // the server can't resume sessions
 }
 
 // --- the volume ---

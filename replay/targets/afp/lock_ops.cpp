@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks. A conflict among the replayed owners is found here; for the sake of the server's other clients it is asked for what the
-// owners hold together, which AFP can only lock exclusively, range by range, and unlock in the same ranges.
+// Locks. Conflicts among the replayed owners are found here. The server gets the union of the owners' locks, because other
+// clients must respect it. AFP can only lock ranges exclusively, and unlock the same ranges.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -20,14 +20,14 @@ bool gave_up(const Call& call, int64_t until) { return clock_of(call).now() >= u
 
 using Span = LockTable::Span;
 
-constexpr uint64_t kToEnd = UINT64_MAX;  // a length
+constexpr uint64_t kToEnd = UINT64_MAX;  // as a length
 
 Object::Locks* locks_of(Call& call, ObjectId object) {
   Object* o = call.tree().object(object);
   return o ? o->locks.get() : nullptr;
 }
 
-// The parts of `s` outside of `held`, which is sorted and has no overlaps.
+// Returns the parts of `s` outside of `held`, which is sorted and has no overlaps.
 std::vector<Span> outside(Span s, const std::vector<Span>& held) {
   std::vector<Span> parts;
   for (const Span& h : held) {
@@ -53,7 +53,7 @@ Task ask_lock(Call& call, ForkRef fork, uint8_t flags, Span s) {
   co_return reply.error;
 }
 
-// The fork on which the server holds our locks of the object.
+// Finds or opens the fork on which the server keeps the client's locks of the object.
 Task lock_fork(Call& call, ObjectId object, ForkRef* fork) {
   Object::Locks* locks = locks_of(call, object);
   if (locks->fork && !call.client().current(locks->fork)) {
@@ -77,7 +77,8 @@ Task lock_fork(Call& call, ObjectId object, ForkRef* fork) {
   co_return 0;
 }
 
-// Unlocks what is no longer covered, then locks what is newly so. `locks` stays: it is marked as changing.
+// Makes the server's locks equal to the union of the owners' locks: first unlocks, then locks. `locks` is not destroyed
+// meanwhile, because it is marked as changing.
 Task bring_in_line(Call& call, ObjectId object) {
   Object::Locks& locks = *locks_of(call, object);
   if (locks.held.empty() && locks.table.empty()) co_return 0;
@@ -90,7 +91,7 @@ Task bring_in_line(Call& call, ObjectId object) {
       continue;
     }
     const int error = co_await ask_lock(call, fork, kUnlock, s);
-    // Netatalk forgets locks of a fork when others of the same file are closed: it is as unlocked as it was to be.
+    // EINVAL: the range is not locked any more. Netatalk drops a fork's locks when other forks of the same file are closed.
     if (error == EINVAL) ++call.client().counters.lost_locks;
     if (error && error != EINVAL) co_return error;
     std::erase(locks.held, s);
@@ -104,7 +105,7 @@ Task bring_in_line(Call& call, ObjectId object) {
   co_return 0;
 }
 
-// Would the server grant it? Locks and unlocks what we do not hold.
+// Finds out whether the server would grant a lock: locks and unlocks the parts of `range` that the client does not hold.
 Task try_lock(Call& call, ObjectId object, Span range) {
   ForkRef fork;
   if (int error = co_await lock_fork(call, object, &fork)) co_return error;
@@ -112,14 +113,14 @@ Task try_lock(Call& call, ObjectId object, Span range) {
   if (!locks) co_return ESTALE;
   for (const Span& part : outside(range, locks->held)) {
     const int error = co_await ask_lock(call, fork, 0, part);
-    if (error == EAGAIN) break;  // somebody else has it: the question is answered
+    if (error == EAGAIN) break;  // another client holds the lock, which is the result
     if (error) co_return error;
     if (int failed = co_await ask_lock(call, fork, kUnlock, part)) co_return failed;
   }
   co_return 0;
 }
 
-// `change` takes the locks in the table, or fails with EAGAIN; `undo` takes that back.
+// Takes a lock here and on the server. `change` takes it in the table, or fails with EAGAIN; `undo` reverses that.
 template <class Change, class Undo>
 Task take_lock(Call& call, ObjectId object, Change change, Undo undo) {
   const int64_t until = lock_until(call.op(), clock_of(call).now(), call.client().settings.timeout);
@@ -154,7 +155,7 @@ Task settle_locks(Call& call, ObjectId object) {
   const int error = co_await bring_in_line(call, object);
   if (Object* o = call.tree().object(object); o && o->locks) {
     o->locks->changing = false;
-    if (o->locks->table.empty()) o->locks.reset();  // and its fork, with whatever is still locked on it
+    if (o->locks->table.empty()) o->locks.reset();  // also closes the fork, with the locks that are left on it
   }
   call.tree().lock_waits.released();
   co_return error;
@@ -172,7 +173,7 @@ Task do_record_lock(Call& call) {
     Object* o = call.tree().object(open.object);
     if (!o) co_return ESTALE;
     if (!o->locks) o->locks = std::make_unique<Object::Locks>();
-    if (o->locks->table.test(op.owner, range.start, range.end, exclusive)) co_return 0;  // and who has it was found
+    if (o->locks->table.test(op.owner, range.start, range.end, exclusive)) co_return 0;  // a conflict in the table is the result
     const int error = co_await try_lock(call, open.object, range);
     const int settled = co_await settle_locks(call, open.object);
     co_return error ? error : settled;

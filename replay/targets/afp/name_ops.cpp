@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that look up, make, move and remove names.
+// Operations that look up, create, move and remove names.
 #include <errno.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ void taught(Call& call, uint32_t type, uint32_t did = 0) {
   call.tree().teach(op.object, op.parent, op.name, type, did);
 }
 
-// What stands there, from what is known of the object or else by asking.
+// Finds the type of an object, as known or else by asking the server.
 Task type_at(Call& call, ObjectId object, const NameInDirectory& place, uint32_t* type) {
   const Object* o = call.tree().object(object);
   if (o && o->type) {
@@ -50,7 +50,7 @@ Task move(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
   co_return reply.error;
 }
 
-// Gives an open file that loses its name a hidden one: AFP removes nothing that is open.
+// Moves an open file that loses its last name to a hidden name, because AFP can't remove an open file.
 Task hide(Call& call, const NameInDirectory& place, ObjectId object) {
   const std::string hidden = call.tree().hidden_name();
   const NameInDirectory aside{call.client().root(), hidden};
@@ -60,11 +60,12 @@ Task hide(Call& call, const NameInDirectory& place, ObjectId object) {
   co_return 0;
 }
 
-// Links are copies here, and the one that goes is open: it takes the place of another, as if they were one file.
+// Removes a name of an open file that has further names. Links are copies on AFP, and the copy at `place` is open and can't be
+// removed. It replaces another copy instead, as if both were one file.
 Task replace_copy(Call& call, const NameInDirectory& place, ObjectId object) {
   const Object* o = call.tree().object(object);
   if (!o || o->diverged) co_return EBUSY;
-  const std::vector<Object::Name> names(o->names.rbegin(), o->names.rend());  // the one that operations use first
+  const std::vector<Object::Name> names(o->names.rbegin(), o->names.rend());  // the name that operations use comes first
   for (const Object::Name& name : names) {
     NameInDirectory copy;
     copy.name = to_wire_name(name.name);
@@ -85,7 +86,7 @@ Task remove_or_hide(Call& call, const NameInDirectory& place, ObjectId object) {
   co_return co_await replace_copy(call, place, object);
 }
 
-// Makes room for a rename, as rename(2) would; fails where that would.
+// Removes the target of a rename as rename(2) would, and fails if rename(2) would fail.
 Task remove_replaced(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
   const Op& op = call.op();
   uint32_t type = 0, type2 = 0;
@@ -100,7 +101,7 @@ Task remove_replaced(Call& call, const NameInDirectory& from, const NameInDirect
 Task exchange_by_moves(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
   const NameInDirectory aside{call.client().root(), call.tree().hidden_name()};
   if (int error = co_await move(call, from, aside)) co_return error;
-  call.harmful = true;  // from the start it would miss what it moved
+  call.harmful = true;  // it must not begin again, because `from` is moved
   call.auxiliary();
   int error = co_await move(call, to, from);
   call.auxiliary();
@@ -109,7 +110,7 @@ Task exchange_by_moves(Call& call, const NameInDirectory& from, const NameInDire
   co_return error;
 }
 
-// The command swaps the contents of two files; with a directory among them, it takes three moves.
+// Exchanges two names. The server's command swaps the contents of two files; if one is a directory, three moves are needed.
 Task exchange(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
   const Op& op = call.op();
   Rpc& rpc = call.ask_at(Command::exchange_files, from.did, false);
@@ -124,8 +125,8 @@ Task exchange(Call& call, const NameInDirectory& from, const NameInDirectory& to
   co_return 0;
 }
 
-// A file with the text of a link, of which the server makes one when it is given a link's type and creator. One that it does not
-// like (it must lead to something in the volume) it removes: that one is kept as a file.
+// Makes a file with the text of a link. The server converts it to a link when it gets a link's type and creator. If the link does
+// not lead to an object in the volume, the server removes the file. The caller then keeps the link as a file.
 Task make_link_file(Call& call, const NameInDirectory& place, std::string_view target, bool* made) {
   constexpr std::string_view kLinkTypeAndCreator = "slnkrhap";
   constexpr size_t kFinderInfoSize = 32;
@@ -257,8 +258,8 @@ Task do_link(Call& call) {
   const Object* o = call.tree().object(op.object);
   if (from.name.empty() || !o || S_ISDIR(o->type)) co_return EPERM;
   const uint32_t type = o->type;
-  if (o->hidden) {                             // an unnamed file gets its name
-    if (op.error == ENOENT) co_return ENOENT;  // a removed one does not
+  if (o->hidden) {                             // an unnamed file gets its first name
+    if (op.error == ENOENT) co_return ENOENT;  // a removed file does not
     const Object::Name hidden = o->names.back();
     if (int error = co_await move(call, from, to)) co_return error;
     call.tree().teach(op.object, op.parent2, op.name2, type, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that begin and end open instances, and those that ask for what is written to be safe.
+// Operations that begin and end open instances, and those that make written data safe.
 #include <errno.h>
 #include <fcntl.h>
 
@@ -15,7 +15,7 @@ Task truncate_opened(Call& call, ForkRef fork) {
   co_return co_await set_size(call, fork, 0);
 }
 
-// Ends what the recorded open began, the server's side of its locks first.
+// Ends the locks of an open instance, also on the server.
 Task end_locks(Call& call, HandleId handle) {
   const ObjectId object = call.tree().open(handle)->object;
   Object* o = call.tree().object(object);
@@ -38,7 +38,7 @@ Task do_open(Call& call) {
   ForkRef fork;
   if (int error = co_await call.tree().find(call, op.object, &place)) co_return error;
   const Object* o = call.tree().object(op.object);
-  if (place.name.empty()) {  // a directory has no fork; reading one as a file opens it all the same
+  if (place.name.empty()) {  // a directory has no fork; one that is opened for reading becomes a listing
     if ((op.open_flags & O_ACCMODE) != O_RDONLY) co_return EISDIR;
     co_return co_await do_opendir(call);
   }
@@ -69,11 +69,11 @@ Task do_create(Call& call) {
   call.tree().teach(op.object, op.parent, op.name, S_IFREG, 0);
   call.tree().opened(op.handle, {op.object, fork, op.open_flags, nullptr});
   if (exists) co_return co_await truncate_opened(call, fork);
-  // After the open: the mode may forbid what the maker of a file may do.
+  // Set the mode after the open, because the mode may forbid an access that the creator of a file has.
   co_return co_await set_mode(call, place, allowed_mode(call, (op.mode & 07777) | S_IFREG));
 }
 
-// AFP has no unnamed files: it has a hidden name until a link gives it another, or until its last release.
+// Creates a file with a hidden name, because AFP has no unnamed files. The file keeps that name until a link or its last release.
 Task do_tmpfile(Call& call) {
   const Op& op = call.op();
   const std::string name = call.tree().hidden_name();
@@ -99,7 +99,7 @@ Task do_release(Call& call) {
   Open open = *known;
   int error = 0;
   if (open.fork) error = co_await call.client().close_fork(&call, open.fork);
-  if (connection_broke(error)) co_return error;  // the next connection may go on with the session, and its forks
+  if (connection_broke(error)) co_return error;  // the next connection may resume the session and its forks
   if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
   if (const auto hidden = call.tree().take_unused_hidden(open.object)) co_await remove_hidden(call, hidden->name);
   co_return error;
@@ -122,7 +122,7 @@ Task do_fsyncdir(Call& call) {
   if (call.client().settings.version < Version::v31) co_return co_await do_syncfs(call);
   Rpc& rpc = call.ask_at(Command::sync_dir, did);
   const Reply& reply = co_await call.client().send(rpc);
-  // Netatalk syncs the directory and then misses a file for its metadata where it keeps those in extended attributes.
+  // Netatalk syncs the directory, but then fails if its metadata are in extended attributes, because it looks for them in a file.
   co_return reply.result == kObjectNotFound ? 0 : reply.error;
 }
 

@@ -26,8 +26,8 @@ struct Rule {
   const char* requests = "";
 };
 
-// The one place that says what becomes of an operation. Whatever is not here is impossible: AFP has no holes, no space
-// reservation, no special files and no ioctl.
+// The rules for each kind of operation. A kind without a rule is impossible: AFP has no holes, no space reservation, no special
+// files and no ioctl.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, Fidelity fidelity, Task (*run)(Call&), const char* requests) {
@@ -76,7 +76,8 @@ constexpr std::array<Rule, kOpKinds> rules() {
 }
 constexpr std::array<Rule, kOpKinds> kRules = rules();
 
-// A name must be UTF-8. One that is not composed leads to the file of the composed name.
+// Returns how the operation's names are expressible. A name must be UTF-8. A name that is not composed is approximate, because it
+// addresses the file with the composed name.
 Fidelity name_fidelity(const Op& op) {
   if (!is_utf8(op.name) || !is_utf8(op.name2)) return impossible;
   return keeps_form(op.name) && keeps_form(op.name2) ? exact : approximate;
@@ -88,7 +89,7 @@ Fidelity setattr_fidelity(const Attr& set) {
   constexpr uint32_t kAtimes = kAttrAtime | kAttrAtimeNow, kMtimes = kAttrMtime | kAttrMtimeNow;
   const uint32_t beside = set.valid & ~(kAtimes | kAttrSize);
   if (set.valid & kAttrSize) return beside || (set.valid & kAtimes) ? approximate : exact;
-  return set.valid & (kMtimes | kAttrMode | kAttrUid | kAttrGid) ? approximate : impossible;  // a time of access alone
+  return set.valid & (kMtimes | kAttrMode | kAttrUid | kAttrGid) ? approximate : impossible;  // only the time of access
 }
 
 Fidelity xattr_fidelity(const Op& op, const ServerCapabilities& a) {
@@ -126,7 +127,7 @@ Fidelity afp_fidelity(const Op& op, const ServerCapabilities& a) {
     default:
       break;
   }
-  return std::max(fidelity, name_fidelity(op));  // the worse
+  return std::max(fidelity, name_fidelity(op));  // the worse one
 }
 
 Task perform(Call& call) {
@@ -144,7 +145,7 @@ uint32_t allowed_mode(const Call& call, uint32_t mode) {
   return (call.client().settings.privileged ? mode : mode & ~set_id_bits(mode)) & 07777;
 }
 
-// Truncating is writing.
+// Truncating needs write access.
 uint16_t access_mode(uint32_t open_flags) {
   const uint32_t access = open_flags & O_ACCMODE;
   uint16_t mode = access == O_WRONLY ? kAccessWrite : access == O_RDWR ? kAccessRead | kAccessWrite : kAccessRead;

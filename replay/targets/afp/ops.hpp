@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations as AFP commands: what is exact, approximate and impossible stands in ops.cpp, how each is done in attr_ops.cpp,
-// name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
+// Performs operations by AFP commands. ops.cpp says which are exact, approximate and impossible. Each coroutine returns an errno.
+// They are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp.
 #pragma once
 
 #include "targets/afp/session.hpp"
@@ -50,24 +50,24 @@ Task do_removexattr(Call& call);
 Task do_record_lock(Call& call);
 Task do_flock(Call& call);
 
-// --- what they share ---
-// The name could leave its directory or is too long: its errno.
+// --- shared by the operations ---
+// Returns the errno of a name that could leave its directory or is too long. 0: the name is valid.
 int name_problem(std::string_view name);
 uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
 uint16_t access_mode(uint32_t open_flags);
 Task stat(Call& call, const NameInDirectory& place, uint16_t file_bits, uint16_t dir_bits, Parms* parms);
 Task set_mode(Call& call, const NameInDirectory& place, uint32_t mode);
 Task set_size(Call& call, ForkRef fork, uint64_t size);
-// FPCreateFile, which fails where something is.
+// Sends FPCreateFile, which fails if the name exists.
 Task create_file(Call& call, uint32_t did, std::string_view name);
-Task make_file(Call& call, const NameInDirectory& place);  // the operation's own: once
+Task make_file(Call& call, const NameInDirectory& place);  // creates the operation's file, unless an earlier attempt has
 Task open_at(Call& call, const NameInDirectory& place, uint16_t access, ForkRef* fork);
 Task remove_place(Call& call, const NameInDirectory& place);
 Task write_all(Call& call, ForkRef fork, std::string_view bytes);
-// From the operation's offset on, in its file.
+// Writes zeros to the operation's file, from its offset on.
 Task write_zeros(Call& call, uint64_t length);
 Task remove_hidden(Call& call, const std::string& name);  // a failure is counted
-// The server's side of locks that ended here.
+// Makes the server's locks of the object equal to the locks here.
 Task settle_locks(Call& call, ObjectId object);
 
 }  // namespace fsr::afp

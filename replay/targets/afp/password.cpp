@@ -37,7 +37,8 @@ class Descriptor {
 
 volatile sig_atomic_t caught = 0;  // the signal that interrupted a prompt
 
-// While the terminal shows nothing, no signal ends the program: read_line() ends, and the signal takes effect afterwards.
+// Holds back signals that would end the program while the terminal does not show input. A signal ends read_line(), and takes
+// effect when the object is destroyed.
 class EndingsHeld {
  public:
   EndingsHeld() {
@@ -60,7 +61,7 @@ class EndingsHeld {
   struct sigaction before_[std::size(kEndings)] = {};
 };
 
-// Up to the end of the line. False: there is none, or a signal came before.
+// Reads up to the end of the line. False: there was no input, or a signal came first.
 bool read_line(int fd, std::string* line) {
   char c;
   for (;;) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a password comes from: a file that the caller names, the environment, a prompt on the terminal. Never the command line.
+// Gets a password from a file, the environment or a prompt on the terminal. Never from the command line.
 #pragma once
 
 #include <string>
 
 namespace fsr::afp {
 
-// The first of: the first line of `file` if one is named, AFP_PASSWORD, what is typed at the terminal without being shown. Throws
-// std::runtime_error, one line without the password in it.
+// Returns the first line of `file` if that is not null, else the value of AFP_PASSWORD, else a line from the terminal. The
+// terminal does not show what the user types. Throws std::runtime_error with one line, which does not contain the password.
 std::string get_password(const std::string& who, const std::string* file);
 
 }  // namespace fsr::afp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that Apple's reference gives to commands and results.
+// Names of commands and results in Apple's reference.
 #include "targets/afp/afp.hpp"
 
 namespace fsr::afp {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of one thread on the shared connection. See client.hpp for what is shared and how.
+// A session that performs the operations of one thread on the shared connection (client.hpp).
 #pragma once
 
 #include <memory>
@@ -11,18 +11,19 @@ namespace fsr::afp {
 
 using Shared = PathConnection<Client, Tree>;
 
-// One operation under way.
+// One operation in flight.
 struct Call final : RepeatableCall {
   explicit Call(Shared& s) : shared(s) {}
   Shared& shared;
-  uint32_t made_did = 0;  // of a directory that it made
+  uint32_t made_did = 0;  // id of the directory that it created
 
   Client& client() const { return shared.client; }
   Tree& tree() const { return shared.tree; }
   Rpc& ask(Command command, bool harmless = true, Dsi dsi = Dsi::command) {
     return client().request(this, command, harmless, dsi);
   }
-  // A request about a place: command, a pad byte, the volume, the directory. The caller goes on, with the path in the end.
+  // Begins a request on a directory or a name in it: command, a pad byte, the volume, the directory. The caller adds the rest
+  // and, last, the path.
   Rpc& ask_at(Command command, uint32_t did, bool harmless = true);
 };
 

@@ -45,7 +45,7 @@ Uam wanted_uam(const wire::Url& url) {
   return uam;
 }
 
-// What the URL asks for; nullopt: the best there is.
+// Returns the version that the URL names. None: the highest one of the server is used.
 std::optional<Version> wanted_version(const wire::Url& url) {
   const std::string* given = url.option("version");
   if (!given) return std::nullopt;

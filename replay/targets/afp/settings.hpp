@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client needs to know, from a URL (afp_target.hpp has its options) and from what the server says it can do.
+// Determines the settings of a client from a URL (see afp_target.hpp) and from the server's versions and authentication methods.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct Url;
 
 namespace fsr::afp {
 
-// Asks the server on a connection of its own. `password`: nullptr leaves it to get_password(). Throws std::runtime_error, one
-// line.
+// Returns the settings for `url`. Asks the server on a separate connection. `password`: null: get_password() gets it. Throws
+// std::runtime_error, one line.
 Settings settings_of(const wire::Url& url, const TargetOptions& options, const std::string* password = nullptr);
 
 }  // namespace fsr::afp

@@ -77,7 +77,7 @@ Task Tree::find_or_open(Call& call, HandleId handle, ObjectId id, uint16_t acces
 void Tree::teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did) {
   if (id == kNoObject || id == kRootObject) return;
   Object& o = add_name(id, parent, name);
-  if (!S_ISLNK(o.type) || !S_ISREG(type)) o.type = type & S_IFMT;  // a link that is kept as a file stays one
+  if (!S_ISLNK(o.type) || !S_ISREG(type)) o.type = type & S_IFMT;  // a link that is kept as a file remains a link
   o.did = o.is_dir() ? did : 0;
 }
 

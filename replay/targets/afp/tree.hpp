@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the volume's tree. A directory is reached by its id, which outlives renames and sessions; a file by its
-// directory's id and its name. Belongs to the client's mutex, like all that refers to forks.
+// The client's knowledge of the volume's tree. A directory is addressed by its id, which survives renames and sessions; a file by
+// its directory's id and its name. Protected by the connection's mutex, like all references to forks.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,18 +20,18 @@ namespace fsr::afp {
 
 struct Call;
 
-// An open directory: entries that the server has sent and no operation has taken yet.
+// The listing of an open directory, with entries that the server has sent and no operation has taken yet.
 struct Listing {
   struct BufferedEntry {
     std::string name;
     uint64_t ino;
     uint32_t type;
   };
-  DirCursor cursor;  // from recorded cursors to ours: how many entries came before
+  DirCursor cursor;  // maps recorded cursors to ours, which are the number of entries before
   std::vector<BufferedEntry> kept;
-  size_t taken = 0;       // of kept
-  uint64_t position = 0;  // of the next one taken
-  bool eof = false;       // nothing follows `kept`
+  size_t taken = 0;       // number of entries of `kept` that were taken
+  uint64_t position = 0;  // position of the entry that is taken next
+  bool eof = false;       // `kept` has the last entries
   ListingProgress progress;
 
   void restart(uint64_t at) {
@@ -45,30 +45,30 @@ struct Listing {
 
 struct Open {
   ObjectId object = kNoObject;
-  ForkRef fork;                      // of a file
+  ForkRef fork;                      // null for a directory
   uint32_t flags = 0;                // O_*
-  std::shared_ptr<Listing> listing;  // of a directory
+  std::shared_ptr<Listing> listing;  // null for a file
 };
 
 struct Object : KnownObject {
-  uint32_t type = 0;      // S_IFMT bits, 0 = not known
-  uint32_t did = 0;       // of a directory, 0 = not known
-  bool diverged = false;  // opened by another name while it was open: its copies may hold different data
-  // Conflicts among the replayed owners are decided here: to the server they are one. What they hold together is held there on a
-  // fork of its own, so that it outlives theirs.
+  uint32_t type = 0;      // S_IFMT bits; 0: not known
+  uint32_t did = 0;       // id of a directory; 0: not known
+  bool diverged = false;  // it was opened a second time while it had several names: its copies may have different content
+  // Locks of the replayed owners, whose conflicts are found here, because all are one client to the server. The union of their
+  // locks is held on the server by a separate fork, so that it does not depend on the owners' forks.
   struct Locks {
     LockTable table;
     ForkRef fork;
-    bool writes = false;                // by that fork
-    std::vector<LockTable::Span> held;  // on the server
-    bool changing = false;              // `held` is being brought in line
+    bool writes = false;                // `fork` may write
+    std::vector<LockTable::Span> held;  // ranges that the server has locked
+    bool changing = false;              // the server's locks are being changed
   };
   std::unique_ptr<Locks> locks;
 
   bool is_dir() const { return type == 0 || (type & S_IFMT) == S_IFDIR; }
 };
 
-// Where an object is: a directory, and a name in it as on the wire; none: the directory itself.
+// The address of an object: a directory, and a name in it as on the wire. Empty name: the directory itself.
 struct NameInDirectory {
   uint32_t did = 0;
   std::string name;
@@ -78,15 +78,16 @@ class Tree final : public KnownTree<Object, Open> {
  public:
   explicit Tree(Client& client) : KnownTree(".afp"), client_(client) {}
 
-  // Where the object is. ESTALE: nothing taught it; ENOENT: its last name is gone.
+  // Finds the address of the object. ESTALE: no operation has bound its id; ENOENT: it has no name any more.
   Task find(Call& call, ObjectId object, NameInDirectory* place);
-  Task find_dir(Call& call, ObjectId object, uint32_t* did);  // ENOTDIR
-  // The open file; opened again if its session is gone. EBADF, EISDIR.
+  Task find_dir(Call& call, ObjectId object, uint32_t* did);  // ENOTDIR: it is not a directory
+  // Finds the open file of a handle, and opens it again if its AFP session ended. EBADF: the handle is unknown; EISDIR: it is a
+  // directory's.
   Task find_open(Call& call, HandleId handle, Open* found);
-  // As find_open(). Without a handle, as in traces of stateless protocols: the file is opened for this call.
+  // Does the same as find_open(). Without a handle, as in traces of stateless protocols, the file is opened for this call.
   Task find_or_open(Call& call, HandleId handle, ObjectId object, uint16_t access, Open* found);
 
-  // An open file; see Object::diverged.
+  // Adds an open instance, and sets Object::diverged if necessary.
   void opened(HandleId handle, Open open) {
     if (Object* o = object(open.object); o && o->opens > 0 && o->names.size() > 1) o->diverged = true;
     add_open(handle, std::move(open));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended attributes. The server adds "user." to the names it is told: it knows no others.
+// Extended attributes. The server adds "user." to the names that it receives, and knows no other names.
 #include <errno.h>
 #include <sys/xattr.h>
 
@@ -14,12 +14,12 @@ namespace fsr::afp {
 namespace {
 
 constexpr std::string_view kPrefix = "user.";
-constexpr std::string_view kMadeUp = "com.apple.";  // the server tells what it keeps elsewhere as attributes, too
+constexpr std::string_view kMadeUp = "com.apple.";  // the server also lists data that it keeps elsewhere as attributes
 constexpr uint32_t kLongestValue = 64 << 10;        // as Linux allows (XATTR_SIZE_MAX)
 
 std::string wire_xattr(const Op& op) { return decomposed(op.name.substr(kPrefix.size())); }
 
-// `limit`: of the caller's buffer, 0 = asks for the size only.
+// Fills in the outcome. `limit`: bytes of the caller's buffer; 0: only the size is wanted.
 int answer(Call& call, uint64_t limit) {
   if (limit && call.buffer.size() > limit) return ERANGE;
   call.request->outcome.data = limit ? std::string_view(call.buffer) : std::string_view();
@@ -55,13 +55,13 @@ Task do_setxattr(Call& call) {
   const std::string_view value = op.data.substr(0, size_t(op.length));
   out.bytes(value).zeros(size_t(op.length) - value.size());
   const Reply& reply = co_await call.client().send(rpc);
-  // Before AFP 3.3 there is one error for all that can go wrong.
+  // Before AFP 3.3, all causes have the same error.
   if (reply.result == kMiscError) co_return op.flags& XATTR_REPLACE ? ENODATA : ENOSPC;
   co_return reply.error;
 }
 
-// With room for all of them in the first request: Netatalk answers a request that followed one for the size with what that found,
-// whichever file it asks about.
+// Lists all names in one request, never by one for the size first. Netatalk would answer a second request with the names of the
+// first one's file, even if it asks about another file.
 Task do_listxattr(Call& call) {
   const Op& op = call.op();
   NameInDirectory place;
