@@ -17,8 +17,9 @@ namespace fsr {
 
 namespace {
 
-constexpr double kBroken = 1e6;    // strain of a load that can't hold, whatever was measured
-constexpr double kMissing = 0.01;  // share of what was due, above which too little was answered to judge by the rest
+constexpr double kBroken = 1e6;  // strain of a run that breaks the condition whatever was measured
+constexpr double kMissing =
+    0.01;  // share of the operations due; if more of them got no answer, the others are not enough to judge by
 
 constexpr const char* kExpected = "expected such as 'p99 < 10ms' or 'mean < 2ms and errors < 0.1%'";
 
@@ -38,7 +39,7 @@ double number(std::string_view text, std::string_view whole) {
   return value;
 }
 
-// Outcomes that are not those expected: failures, and differences.
+// Returns the number of outcomes that are not as expected: failures and differences.
 uint64_t wrong(const RunResult& run) {
   uint64_t n = 0;
   for (const KindResult& kind : run.kinds) n += std::max(kind.failed, kind.differed);
@@ -77,7 +78,7 @@ Condition::Bound Condition::parse(std::string_view text) {
       term.of = Bound::Of::quantile, term.quantile = number(name.substr(1), text) / 100;
     else
       refuse(text);
-    // Whether seconds or milliseconds are meant is not to be guessed.
+    // A limit needs a unit, because it could mean seconds or milliseconds.
     if (limit.empty() || (limit.back() >= '0' && limit.back() <= '9')) refuse(text);
     term.limit = double(parse_duration(limit));
   }
@@ -103,7 +104,7 @@ double Condition::strain(const Bound& term, const RunResult& run) {
   return unknown(term, run) ? kBroken : value(term, run) / term.limit;
 }
 
-// True: all that is known is that the value is at least so large.
+// True: the value is only a lower bound.
 bool Condition::unknown(const Bound& term, const RunResult& run) {
   switch (term.of) {
     case Bound::Of::quantile:
@@ -118,7 +119,7 @@ bool Condition::unknown(const Bound& term, const RunResult& run) {
   return false;
 }
 
-// Why a load can't hold, whatever the response of the rest is.
+// Returns why a run breaks the condition, whatever its response times are. Empty: there is no such reason.
 std::string Condition::broken(const RunResult& run) const {
   const uint64_t missing = run.overdue + run.unfinished;
   if (share(missing, run.due_in_all()) > kMissing)
@@ -137,11 +138,11 @@ const Condition::Bound& Condition::worst(const RunResult& run) const {
 double Condition::strain(const RunResult& run) const { return broken(run).empty() ? strain(worst(run), run) : kBroken; }
 
 RunLength Condition::least() const {
-  // A share that rests on 25 operations is off by a fifth (the square root of their number), far less than what a twentieth more
-  // load makes of it where a target is near its limit.
+  // A share that rests on 25 operations is off by a fifth (one divided by the square root of their number). Near the limit of a
+  // target, 5 % more load changes the share by far more.
   constexpr double kBeyond = 25;
-  // A load that is a twentieth too high makes operations later by a twentieth of the time gone: twice as late as the limit at the
-  // end, and as late on average.
+  // If a load is 5 % too high, lateness grows by 5 % of the time elapsed. After 40 times the limit, operations are late by twice
+  // the limit, and by the limit on average.
   constexpr double kTimesLimit = 40;
   RunLength least;
   for (const Bound& term : terms_) {

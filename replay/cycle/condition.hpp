@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a load must keep within: "p99 < 10ms", "mean < 2ms and errors < 0.1%". Of response times, from when operations were due,
-// so that a target that falls behind is not flattered. No state.
+// A limit on response times and errors that a load must meet: "p99 < 10ms", "mean < 2ms and errors < 0.1%". Response times count
+// from when operations were due. Otherwise a target that falls behind would look better than it is. Constant once made.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@ struct RunResult;
 
 class Condition {
  public:
-  // Terms joined by "and": pN, mean or max below a time, or errors below a share in percent. Throws std::invalid_argument, one
+  // Parses terms joined by "and": pN, mean or max below a time, or errors below a percentage. Throws std::invalid_argument, one
   // line.
   explicit Condition(std::string_view text);
 
-  // How near a run came to breaking it: below 1 it holds. The worst of its terms. A run also breaks it if more than 1 % of what
-  // was due got no answer, if a percentile is a lower bound only, and, without a term for errors, if any outcome is not as
-  // expected.
+  // Returns how near a run came to breaking the condition: the largest ratio of a measured value to its limit. Below 1: the
+  // condition holds. A run also breaks it if more than 1 % of the operations due got no answer, or if a percentile is only a
+  // lower bound. Without a term for errors, every outcome that is not as expected breaks it.
   double strain(const RunResult& run) const;
-  // The measured value of that term: "p99 8.3 ms"; or what else broke it.
+  // Returns the measured value of the worst term ("p99 8.3 ms"), or what else broke the condition.
   std::string measured(const RunResult& run) const;
-  // What a run must have for its value to tell loads apart that differ by a twentieth (ScaleSearch::kWithin).
+  // Returns how long a run must be so that its value distinguishes loads that differ by 5 % (ScaleSearch::kWithin).
   RunLength least() const;
   const std::string& text() const { return text_; }
 
  private:
   struct Bound {
     enum class Of : uint8_t { quantile, mean, max, errors } of;
-    double quantile;  // 0 to 1; 0 of the others
-    double limit;     // ns, or a share
+    double quantile;  // 0 to 1; for other terms than a quantile: 0
+    double limit;     // ns, or a share from 0 to 1 (errors)
     std::string name;
   };
   static Bound parse(std::string_view text);

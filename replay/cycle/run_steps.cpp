@@ -64,7 +64,7 @@ void RunSteps::run(RunOptions options) {
   input_.describe(report_);
   report_.result = source ? fsr::run(*source, target_, clock_, options) : input_.run(target_, clock_, options);
   report_.counters = target_.counters();
-  input_.describe(report_);  // what is sent to close does not belong to the load
+  input_.describe(report_);  // requests of close() do not belong to the load
   report_.aftermath = close();
   report_.interrupted = stop_.load() != 0;
 }
@@ -94,12 +94,13 @@ void RunSteps::name_slowest() {
   });
 }
 
-// What went wrong, one line, or nothing: the run is over, and its report due all the same. Who stopped it waits for nothing more.
+// Closes what the image opened. Returns what went wrong, as one line, because the run is over and its report is due. Empty:
+// nothing went wrong, or the run was stopped; a user who stopped it should not wait.
 std::string RunSteps::close() {
   std::unique_ptr<OpSource> closing = input_.closing();
   if (!closing || stop_.load()) return "";
   try {
-    // Ends at the first failure: a server that no longer answers would let each file wait for its timeout, one after another.
+    // Closing ends at the first failure. If a server no longer answers, each file would wait for its timeout, one after another.
     // Files that stay open are closed with the session.
     const RunOptions plain{.timing = Timing::asap, .workers = report_.options.workers, .stop_on_error = true, .stop = &stop_};
     const RunResult closed = fsr::run(*closing, target_, clock_, plain);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of an input on a target: image, preparation, run, closing. Whoever runs one, alone or several side by side, goes
-// through these steps, and nobody has others.
+// Takes an input through its steps on a target: image, preparation, run, closing. All runs take these steps, alone or side by
+// side with others.
 //
 //   RunSteps life(input, target, clock, stop, report);
 //   while (input.next_round()) {
@@ -9,7 +9,7 @@
 //     life.run(run_options);                  // fills in the report
 //   }
 //
-// Main thread. All members throw std::runtime_error for what keeps the round from starting.
+// Use from the main thread. All members throw std::runtime_error if the round can't start.
 #pragma once
 
 #include <atomic>
@@ -28,19 +28,19 @@ struct Report;
 
 class RunSteps {
  public:
-  // All must outlive it. `stop` is raised by signals: 1 to end soon, 2 at once.
+  // All arguments must outlive it. `stop`: raised by signals; 1: end soon; 2: end at once.
   RunSteps(Input& input, Target& target, Clock& clock, const std::atomic<int>& stop, Report& report);
 
   void read(const ImageOptions& options, const Input::ShowProgress& progress);
-  // Tells a target that has no names which files there are, and where each is to be.
+  // Gives a target without names the list of files with their sizes, so that it can assign a position to each.
   void place_files();
-  // Makes the image, or goes a step towards it. False: it could not be made, or was interrupted; the report says which.
+  // Makes the image, or takes one step of making it. False: it could not be made, or was interrupted; the report says which.
   bool prepare(PrepareOptions options, const std::function<void(uint64_t done, uint64_t total)>& progress = {});
-  // Where several run side by side: one after the other.
+  // Measures on the target what the load depends on (Input::rehearse). If several run side by side, call it for one at a time.
   void rehearse();
-  // `options`: what is not the input's own. Closes what the image opened, and reports.
+  // Runs the input, closes what the image opened, and fills in the report. `options`: those that the input does not set itself.
   void run(RunOptions options);
-  // Finds out which files the slowest operations were about: reads the input once more.
+  // Finds the names of the files that the slowest operations used. Reads the input once more.
   void name_slowest();
 
  private:

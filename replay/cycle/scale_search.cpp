@@ -5,7 +5,7 @@
 
 namespace fsr {
 
-constexpr double kClear = 0.7;  // of the limit: below, another run holds as well
+constexpr double kClear = 0.7;  // part of the limit; if a run stays below it, another run would hold as well
 
 std::optional<bool> ScaleSearch::holds(double factor) {
   int held = 0, broke = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many times a load can be made before a condition breaks: doubled (or halved) until it does, then narrowed down. Two of
-// three runs decide, so that a moment in which the machine was busy with something else does not; one that is clear of the limit
-// is enough. No threads, no clock: whoever searches runs the loads.
+// Finds the highest multiple of a load at which a condition holds. Doubles the load until the condition breaks, or halves it
+// until it holds, then narrows the range. Two of three runs decide, so that a moment in which the machine was busy does not. One
+// run is enough if it is clear of the limit. Uses no threads and no clock: the caller runs the loads.
 #pragma once
 
 #include <functional>
@@ -10,20 +10,21 @@
 namespace fsr {
 
 struct ScaleAnswer {
-  double holds = 0;   // the highest load at which it held; 0: at none
-  double breaks = 0;  // the lowest at which it broke; 0: at none
+  double holds = 0;   // the highest load at which the condition held; 0: there is none
+  double breaks = 0;  // the lowest load at which it broke; 0: there is none
 };
 
 class ScaleSearch {
  public:
-  static constexpr double kLeast = 1.0 / 1024, kMost = 1 << 20;  // times
-  static constexpr double kWithin = 1.05;                        // breaks / holds at the end
+  static constexpr double kLeast = 1.0 / 1024, kMost = 1 << 20;  // limits of the multiple
+  static constexpr double kWithin = 1.05;                        // the search ends when breaks / holds is at most this
 
-  // Runs so many times the load and says how near it came to breaking the condition (Condition::strain); nothing: end the search.
+  // Runs `factor` times the load. Returns how near it came to breaking the condition (Condition::strain). Nothing: end the
+  // search.
   using Try = std::function<std::optional<double>(double factor)>;
   explicit ScaleSearch(Try attempt) : attempt_(std::move(attempt)) {}
 
-  // Nothing: ended by `attempt`.
+  // Executes the search. Nothing: `attempt` ended it.
   std::optional<ScaleAnswer> find();
 
  private:
