@@ -23,7 +23,7 @@ bool is_lower_bound(const Histogram& all, const Histogram& open, double q) {
   if (!open.count()) return false;
   const int64_t value = all.quantile(q), near = value + value / 32;
   const auto wanted = std::max<uint64_t>(1, uint64_t(std::ceil(q * double(all.count()))));
-  // The quantile is known if as many answered values lie up to it, wherever the open ones come to lie.
+  // The quantile is known if enough answered values lie up to it, however large the open ones become.
   return up_to(all, near) - up_to(open, near) < wanted;
 }
 

@@ -16,7 +16,7 @@ CpuUse CpuMeter::next() {
   if (got < 7) return {};
   const double u = double(user + nice - std::exchange(user_, user + nice));
   const double s = double(system + irq + soft - std::exchange(system_, system + irq + soft));
-  const double w = double(wait) - double(std::exchange(wait_, wait));  // may go back
+  const double w = double(wait) - double(std::exchange(wait_, wait));  // the kernel's counter may decrease
   const double i = double(idle) - double(std::exchange(idle_, idle));
   const double taken = double(stolen) - double(std::exchange(stolen_, stolen));
   const double all = (u + s + w + i) / 100, whole = all + taken / 100;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How busy the machine's processors were, whoever made them so. Not thread-safe.
+// Measures how busy the machine's processors were, with all programs. Not thread-safe.
 #pragma once
 
 #include <cstdint>
 
 namespace fsr {
 
-// Percent of all processors' time. `stolen`: of a virtual machine, what its host gave to others; the rest makes up 100 without
-// it.
+// Percentages of the time of all processors. `stolen`: the part that the host of a virtual machine gave to others. The other
+// members add up to 100 without it.
 struct CpuUse {
   double user = 0, system = 0, wait = 0, idle = 0, stolen = 0;
   double busy() const { return user + system; }
@@ -16,7 +16,7 @@ struct CpuUse {
 class CpuMeter {
  public:
   explicit CpuMeter(const char* path = "/proc/stat") : path_(path) { next(); }
-  // Since the last call, or since it was made. All 0 where /proc/stat can't be read.
+  // Returns the use since the last call, or since construction. All 0: /proc/stat can't be read.
   CpuUse next();
 
  private:

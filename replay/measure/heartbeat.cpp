@@ -31,8 +31,8 @@ void Heartbeat::stop() {
   last_.store(kNever, std::memory_order_relaxed);
 }
 
-// Only one of the threads that come after a gap moves the latest beat, and notes the gap; the others find it noted, or wait for
-// it.
+// Moves the latest beat to `now`. If several threads come after a gap, only one of them adds the gap. The others see it, or wait
+// for the lock until it is added.
 void Heartbeat::advance(int64_t last, int64_t now) {
   if (now - last < kLeast) {
     last_.compare_exchange_strong(last, now, std::memory_order_relaxed);

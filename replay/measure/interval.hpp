@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was counted in one stretch of a run. `counts` is valid during the call that tells it.
+// The counts of one interval of a run. `counts` is valid during the call that passes it.
 #pragma once
 
 #include <cstdint>

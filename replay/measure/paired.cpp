@@ -14,10 +14,10 @@ namespace {
 
 constexpr unsigned kMostMore = 1000;
 
-constexpr double kLevel = 0.05;  // probability of a difference that is none
+constexpr double kLevel = 0.05;  // probability of showing a difference that does not exist
 
-// Two-sided quantiles of Student's distribution with 1 to 30 degrees of freedom; above, Cornish and Fisher's expansion of the
-// normal one is right to three places.
+// Two-sided 95 % quantiles of Student's distribution with 1 to 30 degrees of freedom. Above 30, Cornish and Fisher's expansion of
+// the normal quantile is right to three places.
 constexpr std::array<double, 30> k95 = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                                         2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
                                         2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
@@ -28,7 +28,7 @@ double student(unsigned freedom) {
   return z + (z * z * z + z) / (4.0 * freedom);
 }
 
-// The regularized incomplete beta function of a, b and x, by its continued fraction (Numerical Recipes, 6.4).
+// Returns the regularized incomplete beta function of a, b and x, by its continued fraction (Numerical Recipes, 6.4).
 double beta_share(double a, double b, double x) {
   if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
   if (x > (a + 1) / (a + b + 2)) return 1 - beta_share(b, a, 1 - x);
@@ -63,7 +63,7 @@ Logarithms logarithms(std::span<const RatePair> rounds) {
   return l;
 }
 
-// The p of Student's t of `rounds` logarithms, two-sided.
+// Returns the two-sided p of Student's t of `rounds` logarithms.
 double p_of(const Logarithms& l, unsigned rounds) {
   if (l.mean == 0) return 1;
   const double freedom = rounds - 1, t = std::abs(l.mean) / l.deviation * std::sqrt(rounds);
@@ -127,7 +127,7 @@ std::vector<bool> decided(const std::vector<double>& p, double level) {
 }
 
 double level_of_look(unsigned round, bool last) {
-  // 1/2, 1/6, 1/12, ... add up to 1, and up to the look number n to n / (n + 1).
+  // The terms 1/2, 1/6, 1/12, ... add up to 1, and the first n of them to n / (n + 1).
   const double look = double(round) - kFirstLook + 1, early = kLevel / 2;
   if (last) return look > 1 ? kLevel - early * (look - 1) / look : kLevel;
   return look > 0 ? early / (look * (look + 1)) : 0;

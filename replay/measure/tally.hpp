@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program counted, by rows that it names itself ("create", "4k random reads").
+// Counts of a program, in rows that it names itself ("create", "4k random reads").
 //
-// Not thread-safe: each worker of a stage fills its own, which is handed over whole and merged.
+// Not thread-safe: each worker fills a Tally of its own, which is handed over as a whole and merged.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace fsr {
 
-// Where something counts: dense numbers from 0, given by the program.
+// Number of a row. The program numbers its rows from 0 without gaps.
 using Row = uint32_t;
 constexpr Row kUncounted = ~Row(0);
 
-// One thing that was measured, from `from` (its issue) to `to`, planned for `due`; ns on the clock of the run.
+// One measured operation: due at `due`, issued at `from`, completed at `to`; ns on the clock of the run.
 struct Sample {
   int64_t due, from, to;
   uint64_t bytes = 0;
   bool failed = false;
 };
 
-// Times in ns. What failed is counted apart: it has neither bytes nor times here.
+// Counts and times (ns) of one row. A failed operation adds to `failed` only, neither bytes nor times.
 struct KindCounters {
   uint64_t count = 0, failed = 0, bytes = 0;
-  double squares = 0;  // of the service times, for standard deviations
-  Histogram service;   // from issue to completion; holds sum, least and most
-  Histogram response;  // from the planned time to completion
+  double squares = 0;  // sum of the squares of the service times, for standard deviations
+  Histogram service;   // from issue to completion; has sum, minimum and maximum
+  Histogram response;  // from due to completion
 
   void add(const Sample& sample);
   void merge(const KindCounters& other);
@@ -38,12 +38,12 @@ struct KindCounters {
 class Tally {
  public:
   KindCounters& at(Row row);
-  const KindCounters& operator[](Row row) const;  // an empty one where nothing counted
+  const KindCounters& operator[](Row row) const;  // empty if nothing was counted in the row
   Row rows() const { return Row(cells_.size()); }
   void merge(const Tally& other);
 
-  // For another process of the same program, on a machine of the same kind. load() throws std::runtime_error for bytes that
-  // save() did not make.
+  // Save and load the counts for another process of the same program, on a machine of the same kind. If save() did not make the
+  // bytes, load() throws std::runtime_error.
   std::string save() const;
   static Tally load(std::string_view saved);
 
