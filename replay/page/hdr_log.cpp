@@ -16,7 +16,7 @@ namespace fsr {
 
 namespace {
 
-// Two significant digits: buckets 0.8 % wide, of which ours, up to 1.6 %, lose nothing.
+// Two significant digits give buckets 0.8 % wide, so that those of Histogram, up to 1.6 % wide, lose nothing.
 constexpr int kDigits = 2, kSubBits = 8;  // 2^8 > 2 * 10^2
 constexpr uint64_t kSubBuckets = 1 << kSubBits;
 constexpr uint32_t kCookie = 0x1c849313, kCompressedCookie = 0x1c849314;
@@ -35,7 +35,7 @@ void put64(std::string& out, uint64_t v) {
   put32(out, uint32_t(v >> 32));
   put32(out, uint32_t(v));
 }
-// Seven bits a byte, the ninth byte is whole; the sign in the lowest bit.
+// Appends `v` with seven bits a byte; the ninth byte has eight. The sign is in the lowest bit.
 void put_zigzag(std::string& out, int64_t v) {
   uint64_t u = (uint64_t(v) << 1) ^ uint64_t(v >> 63);
   for (int i = 0; i < 8 && u >= 0x80; ++i, u >>= 7) out += char(u | 0x80);
@@ -77,11 +77,11 @@ std::string hdr_encoded(const Histogram& h) {
   std::string plain;
   put32(plain, kCookie);
   put32(plain, uint32_t(counts.size()));
-  put32(plain, 0);  // nothing is shifted
+  put32(plain, 0);  // normalizing index offset
   put32(plain, kDigits);
-  put64(plain, 1);  // least value told from others
+  put64(plain, 1);  // lowest discernible value
   put64(plain, std::max<uint64_t>(2 * kSubBuckets, uint64_t(h.max())));
-  put64(plain, std::bit_cast<uint64_t>(1.0));  // of values to what they stand for
+  put64(plain, std::bit_cast<uint64_t>(1.0));  // ratio of stored values to real ones
   plain += counts;
   uLongf length = compressBound(uLong(plain.size()));
   std::string deflated(length, '\0');
@@ -107,7 +107,7 @@ std::string hlog_text(int64_t start_ns, const std::vector<std::string>& comments
   return out;
 }
 
-// Percentiles come closer and closer to 100 %: five steps for each halving of what is left.
+// Prints percentiles that come closer and closer to 100 %: five steps for each halving of the rest.
 std::string hgrm_text(const Histogram& h) {
   constexpr int kTicks = 5;
   std::string out = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributions in the formats of HdrHistogram (hdrhistogram.org), which its viewers open: .hgrm, the percentiles of one as text,
-// and .hlog, the whole histograms of several. Values are milliseconds in the former and nanoseconds in the latter.
+// Writes distributions in the formats of HdrHistogram (hdrhistogram.org), which its viewers open. A .hgrm file has the
+// percentiles of one distribution as text, in milliseconds. A .hlog file has the whole histograms of several, in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace fsr {
 
 std::string hgrm_text(const Histogram& histogram);
 
-// A line of a log.
+// One line of a log.
 struct HdrLine {
   std::string tag;              // without commas and spaces
   double from = 0, length = 0;  // seconds since the log's start
   Histogram histogram;
 };
-// `start_ns`: since the Unix epoch. `comments`: a line each.
+// `start_ns`: start of the log, ns since the Unix epoch. `comments`: one line each.
 std::string hlog_text(int64_t start_ns, const std::vector<std::string>& comments, const std::vector<HdrLine>& lines);
 
-// One histogram as the log has it: encoding V2, deflated, in base 64.
+// Returns one histogram as a log has it: encoding V2, deflated, in base 64.
 std::string hdr_encoded(const Histogram& histogram);
 
 }  // namespace fsr

@@ -29,12 +29,12 @@ std::string title_of(const ResultRow& run) {
   return text;
 }
 
-// Response times of a run, of which those without an answer are lower bounds.
+// Response times of a run. An operation without an answer has a lower bound.
 class Responses {
  public:
   Responses(ResultsReader& file, int64_t run)
       : all_(file.histogram(run, "", "response")), open_(file.histogram(run, "", "open")) {}
-  // The bound of the share `q` of all; `ns`: as the results have it.
+  // Returns the cell of quantile `q`, marked if it is a lower bound. `ns`: its value in the results.
   Cell cell(double q, int64_t ns) const { return marked(is_lower_bound(all_, open_, q), ns); }
   Cell mean(double ns) const { return marked(is_lower_bound_of_mean(all_, open_), int64_t(ns)); }
 
@@ -50,14 +50,14 @@ struct Quantile {
 constexpr Quantile kQuantiles[] = {{"p50", "p50_ns", 0.5},      {"p90", "p90_ns", 0.9},         {"p99", "p99_ns", 0.99},
                                    {"p99.9", "p999_ns", 0.999}, {"p99.99", "p9999_ns", 0.9999}, {"max", "max_ns", 1}};
 
-// Of one kind of a distribution, or of all (""); null where there is none.
+// Returns the distribution `what` of one kind of operation, or of all (""). Null: there is none.
 const ResultRow* distribution(const std::vector<ResultRow>& rows, std::string_view kind, std::string_view what) {
   auto it = std::find_if(rows.begin(), rows.end(),
                          [&](const ResultRow& r) { return r.text("kind") == kind && r.text("what") == what; });
   return it == rows.end() ? nullptr : &*it;
 }
 
-// One run's part of the page.
+// Writes one run's part of the page.
 class RunPart {
  public:
   RunPart(HtmlPage& page, const ChosenRun& chosen, bool several)
@@ -125,7 +125,7 @@ class RunPart {
     return text;
   }
 
-  // Over time, each value from the beginning of its interval to its end.
+  // Returns a series over time, in which each value lasts from the beginning to the end of its interval.
   template <class Value>
   static ChartSeries series(const char* name, const std::vector<ResultRow>& rows, Value value) {
     ChartSeries out{name, {}};
@@ -228,7 +228,7 @@ class RunPart {
     page_.table(t);
   }
 
-  // What a program's files name.
+  // Writes the parts of a workload that the files of a program name.
   void parts() {
     HtmlPage::Table t{.caption = "Averages; response from when an operation was due",
                       .headings = {"", "operations", "asked %", "p50", "p99", "p99.9", "p99.99", "max"}};
@@ -332,14 +332,14 @@ class RunPart {
   const ResultRow& run_;
   const int64_t id_;
   const std::string prefix_, suffix_;
-  const bool replayed_;  // otherwise a program's
+  const bool replayed_;  // true: a replay; false: a run of a program
   const std::vector<ResultRow> distributions_;
   const Responses responses_;
   std::vector<ResultRow> intervals_;  // of all kinds together
   std::vector<Histogram> histograms_;
 };
 
-// All runs beside each other; of the loads of a ramp, a curve.
+// Writes a table of all runs, and a curve of the response by load.
 void overview(HtmlPage& page, const std::vector<ChosenRun>& runs) {
   page.section("runs", "Runs");
   HtmlPage::Table t{.caption = "All runs",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of results databases as one HTML page. No state.
+// Shows runs of results databases as one HTML page. No state.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ChosenRun {
   ResultRow run;
 };
 
-// Throws std::runtime_error for a file that can't be read.
+// Returns the page. Throws std::runtime_error if a file can't be read.
 std::string results_page(const std::vector<ChosenRun>& runs);
 
 }  // namespace fsr
