@@ -81,7 +81,7 @@ class Rows {
 void report_database(const Report& report, ResultsDatabase& db) {
   db.begin_run(run_facts(report));
   Rows rows(report, db);
-  // The totals are kept even where there is no room for all.
+  // The totals are committed first, so that they are kept even if there is no room for the details.
   rows.totals();
   db.commit();
   rows.details();

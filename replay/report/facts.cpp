@@ -154,7 +154,7 @@ Facts interval_facts(const SeriesInterval& i, std::string_view kind, const Measu
                  {"bytes_written", number(m.bytes_written)}};
   add_times(facts, "service", m.service);
   add_times(facts, "response", m.response);
-  // What is known of all kinds together only.
+  // These figures are known only for all kinds together.
   const bool all = kind.empty();
   facts.insert(facts.end(), {{"in_flight", number(all ? i.in_flight : 0)},
                              {"differed", number(all ? i.differed : 0)},

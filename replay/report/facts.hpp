@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run measured, each number under its one name: the columns of the results database, the keys of the JSON report and the
-// headings of CSV files all come from here.
+// Lists what a run measured, each number under its one name. The columns of the results database, the keys of the JSON report and
+// the headings of CSV files all come from here.
 #pragma once
 
 #include "report/time_series.hpp"
@@ -10,14 +10,14 @@ namespace fsr {
 
 struct Report;
 
-Facts run_facts(const Report& report);  // of the sections too
+Facts run_facts(const Report& report);  // includes the facts of the sections
 Facts kind_facts(const KindResult& kind);
 Facts distribution_facts(const Histogram& histogram);
-// Under `what`_p50_ns and so on.
+// Adds `times` under the names `what`_p50_ns and so on.
 void add_times(Facts& facts, const std::string& what, const Times& times);
 Facts slow_facts(const SlowOperation& slow);
 Facts mismatch_facts(const Mismatch& mismatch);
-// `kind`: "" for all.
+// `kind`: name of the kind; "": all kinds together.
 Facts interval_facts(const SeriesInterval& interval, std::string_view kind, const Measured& measured);
 
 }  // namespace fsr

@@ -57,7 +57,7 @@ void CsvFile::add(unsigned round, const SeriesInterval& interval) {
   line(text);
 }
 
-// Without a value in an interval in which nothing was completed: 0 would look like a fast target.
+// Prints quantiles without a value for an interval in which nothing completed, because 0 would look like a fast target.
 static void times(MetricsText& out, const char* kind, const Histogram& all, const Histogram& now) {
   for (const auto& [name, q] : {std::pair("0.5", 0.5), {"0.9", 0.9}, {"0.99", 0.99}, {"0.999", 0.999}})
     out.sample({{"kind", kind}, {"quantile", name}}, now.count() ? double(now.quantile(q)) / 1e9 : NAN);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that follow a run while it goes on. add() once an interval; what could not be written is told by failure(), since a full
-// disk does not end a run. Constructors throw std::runtime_error "FILE: why". One thread.
+// Files that are updated while a run goes on. Call add() once for each interval. A full disk does not end a run: failure() says
+// what could not be written. Constructors throw std::runtime_error "FILE: why". Use from one thread.
 #pragma once
 
 #include <cstdio>
@@ -15,11 +15,11 @@ namespace fsr {
 class MetricsText;
 struct RunResult;
 
-// A line for each kind in each interval, and one for all, with the columns of the table `intervals`.
+// CSV file with the columns of the table `intervals`. It has a line for each kind in each interval, and one for all kinds.
 class CsvFile {
  public:
   CsvFile(const std::string& path, bool replace);
-  void add(unsigned round, const SeriesInterval& interval);  // rounds: from 1
+  void add(unsigned round, const SeriesInterval& interval);  // `round`: from 1
   std::string failure() const { return failure_; }
 
  private:
@@ -30,8 +30,8 @@ class CsvFile {
   std::string failure_;
 };
 
-// What a run did so far, as Prometheus text, for the textfile collector of a Prometheus node exporter. Each state takes the
-// place of the one before as a whole.
+// Prometheus text about a run so far, for the textfile collector of a Prometheus node exporter. Each new text replaces the
+// previous one as a whole.
 class MetricsFile {
  public:
   MetricsFile(const std::string& path, const std::string& input, const std::string& target);
@@ -46,7 +46,7 @@ class MetricsFile {
   Tally sum_;
   uint64_t differed_ = 0, overdue_ = 0, unfinished_ = 0, unanswered_ = 0;
   int64_t stood_still_ = 0;      // ns
-  std::string during_, at_end_;  // what add() and finish() wrote last
+  std::string during_, at_end_;  // the text that add() and finish() wrote last
   std::string failure_;
 };
 

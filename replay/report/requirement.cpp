@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
   return from == text.npos ? std::string_view() : text.substr(from, text.find_last_not_of(' ') - from + 1);
 }
 
-// Negative: it is no number.
+// Parses a number. Negative: `text` is none.
 double number(std::string_view text) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -41,7 +41,7 @@ uint64_t sum(const RunResult& run, Of of) {
   return n;
 }
 
-// True where the run issued nothing that has a response.
+// True: the run issued nothing that has a response.
 bool nothing_measured(const RunResult& run) { return run.response.count() == 0; }
 
 }  // namespace
@@ -143,7 +143,8 @@ std::string Requirement::shown(double value) const {
   }
 }
 
-// With fewer, a percentile is the maximum, and a run too short to meet a slow operation would pass.
+// Returns how many operations a percentile needs. With fewer it is the maximum, and a run too short to meet a slow operation
+// would pass.
 uint64_t Requirement::least_operations() const {
   return figure_ == Figure::quantile && quantile_ < 1 ? uint64_t(std::round(1 / (1 - quantile_))) : 0;
 }

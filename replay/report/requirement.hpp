@@ -12,12 +12,12 @@ struct RunResult;
 
 class Requirement {
  public:
-  // NAME OPERATOR VALUE. Names: pN, mean and max of the response, with a time; errors and achieved, in percent of what was issued
-  // and of what was offered, or achieved a second; differed, failed, unanswered, unfinished, overdue and inexpressible
-  // operations. Throws std::invalid_argument, one line.
+  // Parses NAME OPERATOR VALUE. Names with a time: pN, mean and max of the response. Names with a percentage: errors (of the
+  // issued operations) and achieved (of the offered load). Name with a rate: achieved. Names with a number of operations:
+  // differed, failed, unanswered, unfinished, overdue and inexpressible. Throws std::invalid_argument, one line.
   explicit Requirement(std::string_view text);
 
-  // Empty if the run meets the requirement, otherwise what the run came to: "p99 is 12.3 ms".
+  // Returns the value that misses the requirement: "p99 is 12.3 ms". Empty: the run meets the requirement.
   std::string missed(const RunResult& run) const;
   const std::string& text() const { return text_; }
 
@@ -44,7 +44,7 @@ class Requirement {
   std::string text_, name_, operator_;
   Figure figure_ = Figure::quantile;
   double quantile_ = 0;  // 0 to 1
-  double limit_ = 0;     // ns, a share, a second, or a number
+  double limit_ = 0;     // ns, a share, operations per second, or a number
 };
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an input or a program has to say in a report beyond what is said of every run. Constant once made.
+// Part of a report that an input or a program adds to what is reported of every run. Constant once made.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,7 +19,7 @@ class ReportSection {
   virtual void facts(Facts& of_run) const = 0;         // columns of the table `run`
   virtual void json(nlohmann::json& document) const = 0;
   virtual void database(ResultsDatabase&) const {}  // rows of further tables; throws std::runtime_error
-  // Why the run is not clean, one line each.
+  // Returns why the run is not clean, one line each.
   virtual std::vector<std::string> reasons() const { return {}; }
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
-constexpr double kNotableSteal = 0.05;  // share of the time, above which a report mentions it
+constexpr double kNotableSteal = 0.05;  // share of the time; a report mentions more
 
 void histogram_line(Out out, const char* name, const Histogram& h, const Histogram& open = {}) {
   if (!h.count()) return;
@@ -28,7 +28,7 @@ bool has_times_of_capture(const RunResult& r) {
   return std::any_of(r.kinds.begin(), r.kinds.end(), [](const KindResult& k) { return k.recorded.count() != 0; });
 }
 
-// How often each kind, and what came of it; also how long it took, unless that stands in a table of its own.
+// Prints how often each kind was issued, and its outcomes. Adds its service times unless they have a table of their own.
 void kinds_table(Out out, const RunResult& r, const std::string& as) {
   const bool times = !has_times_of_capture(r);
   fmt::format_to(out, "\n{:<16} {:>11} {:>11} {:>9} {:>11}", "operation", "issued", as, "differed", "not issued");
@@ -50,7 +50,7 @@ std::string ratio_text(int64_t replayed, int64_t recorded) {
   return recorded > 0 ? fmt::format("{:.2f}", double(replayed) / double(recorded)) : "";
 }
 
-// Recorded beside replayed, of what was done in both.
+// Prints recorded times beside replayed ones, of operations that have both.
 void times_table(Out out, const RunResult& r) {
   if (!has_times_of_capture(r)) return;
   fmt::format_to(out, "\n{:<16} {:>10} {:>10} {:>8} {:>11} {:>10} {:>8}\n", "time", "recorded", "replayed", "ratio", "recorded",
@@ -67,7 +67,7 @@ void times_table(Out out, const RunResult& r) {
   }
 }
 
-// How many operations were behind the schedule, and for what they waited.
+// Returns how many operations were behind the schedule, and what they waited for.
 std::string behind_text(const RunResult& r) {
   std::string text =
       fmt::format("{} operations began more than {} after they were due", format_count(r.behind), format_duration(kBehind));
@@ -130,7 +130,7 @@ std::string report_text(const Report& report) {
   fmt::format_to(out, "{:<16} {:>11} {:>11} {:>9}", "all", format_count(r.issued()), format_count(r.matched()),
                  format_count(r.differed()));
   if (compared) {
-    // Rounded down: 100 % must mean all.
+    // Round down, because 100 % must mean all.
     double share = double(uint64_t(double(r.matched()) / double(compared) * 1e5)) / 1e3;
     fmt::format_to(out, "   {:.3f} % {}", r.differed() || r.followed() ? std::min(share, 99.999) : 100.0, as);
   }

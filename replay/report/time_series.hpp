@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run over time: what was done in each interval, of which kind, and how long it took. One thread.
+// A run over time: the operations of each interval by kind, and their times. Use from one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct Times {  // ns
 };
 Times times_of(const Histogram& histogram);
 
-// Of one kind, or of all.
+// Measured values of one kind, or of all kinds together.
 struct Measured {
-  uint64_t operations = 0;  // that did not fail
+  uint64_t operations = 0;  // operations that did not fail
   uint64_t failed = 0;
   uint64_t bytes_read = 0, bytes_written = 0;
   Times service, response;
@@ -27,25 +27,25 @@ struct Measured {
 
 struct SeriesInterval {
   int64_t from = 0, to = 0;  // ns since the start of the run
-  uint64_t in_flight = 0;    // at its end
+  uint64_t in_flight = 0;    // at the end of the interval
   uint64_t differed = 0;
-  int64_t lateness = 0;  // the worst of the replayer, ns
+  int64_t lateness = 0;  // worst lateness of the replayer, ns
   Measured all;
-  std::vector<std::pair<OpKind, Measured>> kinds;  // those that there were
+  std::vector<std::pair<OpKind, Measured>> kinds;  // kinds that were issued
 };
 
 class TimeSeries {
  public:
   void add(const Progress& progress);
-  // What was done since the interval before. Valid until the next.
+  // Appends an interval and returns it, valid until the next call.
   const SeriesInterval& add(const Interval& interval);
   const std::vector<SeriesInterval>& intervals() const { return intervals_; }
 
  private:
   std::vector<SeriesInterval> intervals_;
   Progress latest_;
-  uint64_t differed_ = 0;  // until the interval before
-  int64_t lateness_ = 0;   // since
+  uint64_t differed_ = 0;  // up to the previous interval
+  int64_t lateness_ = 0;   // worst since the previous interval, ns
 };
 
 }  // namespace fsr

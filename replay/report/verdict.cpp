@@ -34,7 +34,7 @@ const char* order_name(Order order) {
 
 constexpr double kMissed = 0.01;  // share of a schedule that may be missed
 
-// The first ones by name.
+// Returns the number of operations that were left out, and the names of the first ones.
 static std::string left_out_text(const KnockOnTracker::LeftOut& left_out) {
   std::string text = format_count(left_out.count) + " of what was not issued change the tree, which will differ:";
   for (const KnockOnTracker::Cause& cause : left_out.first)
@@ -45,7 +45,7 @@ static std::string left_out_text(const KnockOnTracker::LeftOut& left_out) {
 
 Verdict verdict(const Report& report) {
   const RunResult& r = report.result;
-  uint64_t impossible = 0, allowed = 0, refused = 0;  // operations that were not issued, by why
+  uint64_t impossible = 0, allowed = 0, refused = 0;  // operations that were not issued, by reason
   for (size_t i = 0; i < kOpKinds; ++i) {
     (report.allowed[i] ? allowed : impossible) += r.kinds[i].impossible;
     refused += r.kinds[i].refused;
