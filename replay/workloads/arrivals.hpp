@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The due times of an open loop's calls, which do not depend on the server. Not thread-safe.
+// The due times of calls that are issued without regard to how the server responds (an open loop). Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ enum class Arrival : uint8_t {
   deterministic,  // equal gaps
 };
 
-// `calls` calls in `span` ns. Random arrivals have exactly this number, too. Given their number, the calls of a Poisson process
-// are that many random points in the span; they are drawn in order (Bentley and Saxe, ACM TOMS 6, 1980). Uniform gaps follow the
-// mean of the remaining span.
+// Draws `calls` due times in `span` ns; their number is exact for random arrivals, too. For `exponential`: given their number,
+// the calls of a Poisson process are that many random points in the span. They are drawn in order (Bentley and Saxe, ACM TOMS 6,
+// 1980). For `uniform`: gaps follow the mean of the remaining span.
 class Arrivals {
  public:
   Arrivals(Arrival kind, uint64_t calls, int64_t span, uint64_t seed)
       : kind_(kind), calls_(calls), span_(double(span)), random_(seed, 1) {}
 
-  int64_t next() {  // ns since the start, never less than before; at most `calls` times
+  int64_t next() {  // ns since the start, never less than the one before; call this at most `calls` times
     const double left = double(calls_ - count_);
     switch (kind_) {
       case Arrival::exponential:
@@ -34,7 +34,7 @@ class Arrivals {
         at_ += (span_ - at_) / left * 2 * random_.unit();
         break;
       case Arrival::deterministic:
-        at_ = span_ * (double(count_) / double(calls_));  // no sum of rounding errors
+        at_ = span_ * (double(count_) / double(calls_));  // avoids a sum of rounding errors
         break;
     }
     at_ = std::min(at_, span_);

@@ -5,7 +5,7 @@
 
 namespace fsr {
 
-// Needs nothing that another call must have made.
+// True if the action needs nothing that another call must have made.
 static bool always_playable(Action action) {
   switch (action) {
     case Action::readlink:

@@ -23,7 +23,7 @@ struct Rule {
   Action action;
 };
 
-// Versions 2 and 3. Procedures that are missing here can't be requested by any client: root and wrcache.
+// Rules for versions 2 and 3. No client can request the procedures that are missing here: root and wrcache.
 constexpr Rule kRules3[] = {
     {"null", Action::null},       {"getattr", Action::getattr}, {"setattr", Action::setattr},
     {"lookup", Action::lookup},   {"access", Action::access},   {"readlink", Action::readlink},
@@ -34,7 +34,7 @@ constexpr Rule kRules3[] = {
     {"fsstat", Action::fsstat},   {"fsinfo", Action::fsinfo},   {"pathconf", Action::pathconf},
     {"commit", Action::commit},
 };
-// Version 4. Operations that are missing here are added by clients themselves.
+// Rules for version 4. Clients add the operations that are missing here by themselves.
 constexpr Rule kRules4[] = {
     {"access", Action::access},     {"close", Action::close},
     {"commit", Action::commit},     {"create", Action::make},
@@ -51,7 +51,7 @@ constexpr Rule kRules4[] = {
     {"write_same", Action::write},
 };
 
-// One operation as the action would issue it, to ask a target about.
+// Returns an operation as `action` would issue it, to ask a target whether it can express it.
 Op probe(Action action) {
   static constexpr Attr kMode{.valid = kAttrMode, .mode = 0666};
   Op op;
@@ -223,7 +223,7 @@ class Planning {
     return total;
   }
 
-  // Cuts the sum of the actions' shares to `most`.
+  // Reduces the sum of the actions' shares to `most`.
   void cut(std::initializer_list<Action> actions, double most, const char* why) {
     const double total = sum(actions);
     if (total <= most + 1e-12) return;

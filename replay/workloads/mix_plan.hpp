@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a mix into shares that can be kept up: the action that stands for each procedure, and its share.
+// Turns a mix into shares that can be kept up for any time: the action that is issued for each procedure, and its share.
 //
-// A load that goes on for ever must remove what it makes and make what it removes. If a mix has more of one than of the other,
-// the larger share is reduced to the smaller one. Inexpressible procedures get the share 0. The difference goes to the other
-// procedures in proportion, and is reported. Procedures that a client of version 4 adds by itself (PUTFH, GETFH, SEQUENCE, ...)
-// have no share. Made once, then constant.
+// A load without an end must remove what it creates and create what it removes. If a mix has more of one than of the other, the
+// larger share is reduced to the smaller one. Procedures that the target can't express get the share 0. The difference goes to
+// the other procedures in proportion, and is reported. Procedures that a client of version 4 adds by itself (PUTFH, GETFH,
+// SEQUENCE, ...) have no share. Constant once made.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ enum class Action : uint8_t {
   readlink,
   read,
   write,
-  create,  // makes a file, or truncates one where none is wanted
-  remove,  // of a file, a hard link, a symlink or a pipe
+  create,  // makes a file, or truncates an existing one if there are enough files
+  remove,  // removes a file, a hard link, a symlink or a pipe
   rename,
   link,
   symlink,
@@ -41,10 +41,10 @@ enum class Action : uint8_t {
   fsinfo,
   pathconf,
   commit,
-  open,  // version 4: of a file that is there, or of one that it makes
+  open,  // version 4: opens an existing file, or makes one
   close,
-  make,        // version 4 CREATE: of a directory, symlink or pipe
-  remove_any,  // version 4 REMOVE: also of directories
+  make,        // version 4 CREATE: makes a directory, symlink or pipe
+  remove_any,  // version 4 REMOVE: removes directories, too
   lock,
   test_lock,
   unlock,
@@ -57,26 +57,26 @@ enum class Action : uint8_t {
 struct PlannedProcedure {
   std::string name;  // as in the mix
   Action action = Action::null;
-  bool internal = false;   // a client's own business, no load by itself: not asked for
-  bool expressed = false;  // `action` stands for it
-  double asked = 0;        // share of what is not internal, 0..1
-  double planned = 0;      // share dealt
-  std::string why;         // it is cut
+  bool internal = false;   // clients add it by themselves; it has no share
+  bool expressed = false;  // `action` is issued for it
+  double asked = 0;        // requested share among procedures that are not internal, 0..1
+  double planned = 0;      // share of the calls that are dealt
+  std::string why;         // reason why the share is reduced
 };
 
 struct MixPlan {
   unsigned nfs_version = 3;
-  bool past_cache = false;                   // calls are for a client whose caches they must get past
+  bool past_cache = false;                   // true: the calls must get past the caches of the target's client
   std::vector<PlannedProcedure> procedures;  // in the order of the mix
-  MixTraits traits;                          // as the mix says
-  std::vector<std::string> notes;            // one line each: what could not be as asked
-  double share(Action action) const;         // planned
+  MixTraits traits;                          // of the mix
+  std::vector<std::string> notes;            // one line each: what differs from the requested mix
+  double share(Action action) const;         // planned share
 };
 
-// Whether streams of that plan remove what they make.
+// True if streams of this plan remove what they make.
 bool plan_removes(const MixPlan& plan);
 
-// Throws std::runtime_error when nothing of the mix can be issued on the target.
+// Makes the plan. Throws std::runtime_error if the target can issue nothing of the mix.
 MixPlan plan_mix(const Mix& mix, const Target& target);
 
 }  // namespace fsr

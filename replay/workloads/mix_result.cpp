@@ -10,8 +10,8 @@ namespace fsr {
 
 namespace {
 
-// Operations are counted by kind. Where several procedures share a kind, each has its part of what was dealt; exact unless the
-// run was ended early.
+// Operations are counted by kind. If several procedures issue operations of one kind, each gets its part of the counts, in
+// proportion to the calls dealt. This is exact unless the run was ended early.
 template <class OfKind>
 double part_of(const Dealt& own, const Dealt& all, const RunResult& run, OfKind of_kind) {
   double sum = 0;
@@ -48,7 +48,7 @@ MixResult mix_result(const MixPlan& plan, const std::vector<Dealt>& dealt, const
                      const ProcedureCounts& after) {
   MixResult r;
   r.notes = plan.notes;
-  r.calls = run.issued();  // the rows of a run that was ended early are rounded
+  r.calls = run.issued();  // not the sum of the rows, which are rounded if the run was ended early
   Dealt all{};
   for (const auto& own : dealt)
     for (unsigned kind = 0; kind < kOpKinds; ++kind) all[kind] += own[kind];

@@ -14,15 +14,15 @@ namespace fsr {
 
 namespace {
 
-constexpr uint64_t kListingBytes = 8192, kPlusBytes = 32768;  // buffer of a listing: one request, where the server allows it
+constexpr uint64_t kListingBytes = 8192, kPlusBytes = 32768;  // buffer of a listing; one request, if the server allows that
 constexpr uint64_t kLockBytes = 1024, kAllocation = 65536;
-constexpr uint64_t kReadAtEnd = 4096;  // bytes asked for where there are none
+constexpr uint64_t kReadAtEnd = 4096;  // bytes requested of an empty range
 constexpr int64_t kMostExcess = 40;    // names of a kind beyond the usual number
 
-constexpr int64_t kMostNew = 4000;  // files that stay beyond that number, where creates can't be of files that are there
+constexpr int64_t kMostNew = 4000;  // files beyond the usual number if a create of an existing file would not send a CREATE
 
 constexpr size_t kMostOpen = 60;
-constexpr size_t kKeptOpen = 4;  // of what a version 4 load opened: closes leave so many
+constexpr size_t kKeptOpen = 4;  // open files of a version 4 load that closes leave open
 
 }  // namespace
 
@@ -59,15 +59,15 @@ MixStream::MixStream(const StreamFiles& files, const SizeModel& sizes, const Mix
   }
 }
 
-uint64_t MixStream::entries() const {  // of the stream's directory
+uint64_t MixStream::entries() const {  // names in the stream's directory
   return kOpenFiles + spare_files_.there.size() + pipes_.there.size() + files_.folders.size() + 4;
 }
 
-// Names beyond their usual number, of all that a remove may take.
+// Number of removable names beyond their usual number.
 int64_t MixStream::all_excess() const { return spare_files_.excess() + links_.excess() + symlinks_.excess() + pipes_.excess(); }
 
-// The kind of names that has grown most beyond its usual number. Null: nothing may be removed. One symlink always stays, to be
-// read.
+// Returns the kind of names that has grown most beyond its usual number. Null: nothing may be removed. One symlink always remains
+// for readlink.
 MixStream::SparePool* MixStream::fullest(bool directories) {
   SparePool* most = nullptr;
   auto look = [&](SparePool& shelf, size_t least) {
@@ -91,7 +91,7 @@ bool MixStream::playable(Action action) const {
       return const_cast<MixStream*>(this)->fullest(true) != nullptr;
     case Action::rmdir:
       return !directories_.there.empty();
-    // Not far beyond the usual number: then it is another stream's turn.
+    // Not far beyond the usual number; otherwise another stream has to issue the call.
     case Action::link:
       return links_.excess() < kMostExcess;
     case Action::symlink:
@@ -129,7 +129,7 @@ MixStream::Progress MixStream::begin(bool writes) {
     p.end = files_.files[p.file].size;
     return p;
   }
-  // Among the files that are long enough, so that no size ever changes. The longest transfer always finds one.
+  // Choose among the files that are long enough, so that no size ever changes. There is a file for the longest transfer.
   const uint64_t length = std::min(t.length, sizes_.longest());
   auto from = std::lower_bound(by_size_.begin(), by_size_.end(), length,
                                [&](uint32_t i, uint64_t bytes) { return files_.files[i].size < bytes; });
@@ -140,7 +140,7 @@ MixStream::Progress MixStream::begin(bool writes) {
   return p;
 }
 
-// The next call of a transfer, or the first of a new one.
+// Fills in the next call of a transfer, or the first call of a new one.
 void MixStream::transfer(Op& op, Progress& progress, bool writes) {
   if (progress.at >= progress.end) progress = begin(writes);
   op.kind = writes ? OpKind::write : OpKind::read;
@@ -161,7 +161,7 @@ void MixStream::transfer(Op& op, TransferPlaces& places, bool writes) {
   if (writes) written_ = place.file;
 }
 
-// A name that is not there is another one each time, so that no client's cache has it.
+// A missing name is a new one each time, so that no client has it in its cache.
 void MixStream::lookup(Op& op, Arena& arena) {
   op.kind = OpKind::lookup;
   if (lookups_ && lookups_->deal([](unsigned) { return true; }, 0) == 1) {
@@ -183,7 +183,7 @@ void MixStream::make(Op& op, Arena& arena, OpKind kind, SparePool& shelf, Object
 }
 
 void MixStream::create(Op& op, Arena& arena, bool open) {
-  // A client with a cache makes another request of a name that is there.
+  // If the name exists, a client with a cache sends another request than CREATE.
   const bool wanted = removes_ && all_excess() < (past_cache_ ? kMostNew : kMostExcess / 2);
   op.open_flags = O_CREAT | O_TRUNC | O_RDWR;
   op.mode = S_IFREG | kFileMode;
@@ -231,7 +231,7 @@ void MixStream::rename(Op& op, Arena& arena) {
   renamed_ = !renamed_;
 }
 
-// Version 4 has no CREATE of files: an OPEN makes them, where files are wanted to be removed.
+// Version 4 has no CREATE of files. An OPEN makes files, if more are needed for removes.
 void MixStream::open(Op& op, Arena& arena) {
   if (removes_ && spare_files_.excess() < 0) {
     create(op, arena, true);
@@ -355,7 +355,7 @@ void MixStream::run(Action action, Op& op, Arena& arena) {
       op.flags = action == Action::fsinfo ? kStatfsInfo : action == Action::pathconf ? kStatfsNames : StatfsFlag(0);
       break;
     case Action::commit:
-      // By the object: without an open file there is no telling that there is nothing to commit, so the request goes out.
+      // Commit by object: without an open file, the target can't know that there is nothing to commit, so it sends the request.
       op.kind = OpKind::fsync;
       op.object = files_.files[written_].object;
       break;
@@ -376,7 +376,7 @@ void MixStream::run(Action action, Op& op, Arena& arena) {
       break;
     case Action::allocate:
     case Action::deallocate: {
-      // Behind the end: neither size nor content changes.
+      // Behind the end, so that neither size nor content changes.
       const WorkingFile& file = open_file();
       on(OpKind::fallocate, file);
       op.offset = file.size;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream of synthesized calls: what exists in its directory, and the next operation for an action. Not thread-safe.
+// One stream of synthesized calls. Keeps the state of the stream's directory, and fills in the next operation for an action. Not
+// thread-safe.
 //
 // Each call is one operation and, over NFS, one request. Names are made and removed, but their number stays about the same. An
-// action without anything to work on waits for its counterpart (see playable()).
+// action that has nothing to work on must wait for other actions (see playable()).
 #pragma once
 
 #include <deque>
@@ -21,25 +22,25 @@ namespace fsr {
 
 class MixStream {
  public:
-  // `files`, `sizes` and the counters of fresh ids, which are shared by the streams, must outlive this. For reads and
-  // writes, the plan's traits go before `sizes`.
+  // `files`, `sizes` and the counters of new ids, which the streams share, must outlive this. The plan's traits of reads and
+  // writes have precedence over `sizes`.
   MixStream(const StreamFiles& files, const SizeModel& sizes, const MixPlan& plan, Random random, ObjectId& next_object,
             HandleId& next_handle);
-  MixStream(const MixStream&) = delete;  // its parts refer to each other
+  MixStream(const MixStream&) = delete;  // the parts refer to each other
 
   bool playable(Action action) const;
-  // Fills in everything of `op` but number and time. Strings are copied to `arena`.
+  // Fills in all of `op` except its number and time. Strings are copied to `arena`.
   void run(Action action, Op& op, Arena& arena);
 
  private:
-  // Things of one kind that calls make and remove: the oldest goes first.
+  // Objects of one kind that calls make and remove. The oldest is removed first.
   struct SparePool {
     std::deque<Spare> there;
     size_t usual = 0;
-    uint64_t last = 0;  // number of the newest name
+    uint64_t last = 0;  // number in the newest name
     int64_t excess() const { return int64_t(there.size()) - int64_t(usual); }
   };
-  struct Progress {  // of a transfer
+  struct Progress {  // progress of a transfer
     uint32_t file = 0;
     uint64_t at = 0, end = 0;
     uint32_t block = 0;
@@ -74,22 +75,22 @@ class MixStream {
   Random random_;
   ObjectId& next_object_;
   HandleId& next_handle_;
-  std::vector<uint32_t> by_size_;  // of files_.files that may be written, the smallest first
+  std::vector<uint32_t> by_size_;  // indices of files_.files that may be written, the smallest file first
   Progress reading_, writing_;
-  // Instead of these, if the mix has traits.
+  // Used instead of reading_ and writing_ if the mix has traits.
   TransferPositions positions_;
   std::optional<TransferPlaces> read_places_, write_places_;
-  std::optional<ShareDealer> lookups_;  // 0: of a name that is there, 1: of another
-  uint64_t missing_ = 0;                // lookups of names that are not there
-  uint32_t written_ = 0;                // file of the latest write
-  uint64_t next_link_ = 0;              // to be read: past a cache, each once
+  std::optional<ShareDealer> lookups_;  // 0: lookup of an existing name, 1: of a missing one
+  uint64_t missing_ = 0;                // number of lookups of missing names
+  uint32_t written_ = 0;                // file of the last write
+  uint64_t next_link_ = 0;              // next symlink to read; past a cache, each is read once
   SparePool spare_files_, links_, symlinks_, pipes_, directories_;
   struct OpenedFile {
     ObjectId object;
     HandleId handle;
   };
   std::deque<OpenedFile> opened_;
-  bool renamed_ = false;  // it is rename2 now
+  bool renamed_ = false;  // the file has the name rename2 now
 };
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pseudo-random numbers that are the same everywhere for the same seed: splitmix64 (Steele, Lea, Flood, OOPSLA 2014). The
+// Pseudo-random numbers that are the same on all systems for the same seed: splitmix64 (Steele, Lea, Flood, OOPSLA 2014). The
 // distributions of <random> differ between libraries. Not thread-safe.
 #pragma once
 
@@ -20,7 +20,7 @@ class Random {
     return x ^ (x >> 31);
   }
   double unit() { return double(next() >> 11) * 0x1p-53; }                          // 0 <= x < 1
-  uint64_t below(uint64_t n) { return n == 0 ? 0 : uint64_t(unit() * double(n)); }  // n far below 2^53
+  uint64_t below(uint64_t n) { return n == 0 ? 0 : uint64_t(unit() * double(n)); }  // n must be far below 2^53
   uint64_t between(uint64_t low, uint64_t high) { return low + below(high - low + 1); }
   double exponential(double mean) { return -mean * std::log1p(-unit()); }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the next action, so that the requested shares are met after few calls already, but in no regular order.
+// Chooses the next action in random order, so that the requested shares are met after a few calls already.
 //
-// Cards come in rounds of kRound. A round holds each card as often as its share says; what is lost by rounding counts for the
-// next round. Within a round the n cards of one kind fall each at random into one of n equal stretches. All streams draw from one
-// deck, so few calls of many streams have the shares, too; a card that one stream can't play is left for the next. Not
-// thread-safe.
+// Actions are cards, dealt in rounds of kRound. A round holds each card as often as its share requires; rounding errors are
+// carried over to the next round. A round is divided into n equal intervals for the n cards of one kind, and one of them falls at
+// random into each. All streams draw from one deck, so that a few calls of many streams have the shares, too. If a stream can't
+// play a card, the card is left for the next stream. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -24,17 +24,18 @@ class ShareDealer {
 
   // `shares` sum to 1.
   ShareDealer(std::span<const double> shares, Random random) : shares_(shares.begin(), shares.end()), random_(random) {
-    for (double share : shares) owed_.push_back(share > 0 ? 0.5 : 0);  // rounded, not cut
+    for (double share : shares) owed_.push_back(share > 0 ? 0.5 : 0);  // so that numbers are rounded, not cut
   }
 
-  // The first card that `playable(card)` accepts: a number below shares.size(). When a whole round holds none, `fallback`.
+  // Returns the first card for which `playable(card)` is true: a number below shares.size(). If a whole round holds none, returns
+  // `fallback`.
   template <class Playable>
   unsigned deal(Playable playable, unsigned fallback) {
     for (int attempt = 0; attempt < 2; ++attempt) {
       for (size_t i = at_; i < cards_.size(); ++i) {
         const unsigned card = cards_[i];
         if (!playable(card)) continue;
-        // Cards that were skipped come next.
+        // Skipped cards come next.
         std::rotate(cards_.begin() + ptrdiff_t(at_), cards_.begin() + ptrdiff_t(i), cards_.begin() + ptrdiff_t(i) + 1);
         ++at_;
         return card;
@@ -44,7 +45,7 @@ class ShareDealer {
     return fallback;
   }
 
-  // From the next card on. As many shares as before, sum 1.
+  // Sets the shares from the next card on. Their number stays the same, and they sum to 1.
   void set_shares(std::span<const double> shares) {
     shares_.assign(shares.begin(), shares.end());
     for (size_t card = 0; card < shares_.size(); ++card) owed_[card] = shares_[card] > 0 ? 0.5 : 0;
@@ -54,12 +55,12 @@ class ShareDealer {
 
  private:
   void shuffle() {
-    // Unplayable ones go back, to be dealt again.
+    // Cards that were not played are dealt again.
     for (; at_ < cards_.size(); ++at_) owed_[cards_[at_]] += 1;
     std::vector<std::pair<double, unsigned>> placed;
     for (unsigned card = 0; card < shares_.size(); ++card) {
       owed_[card] += shares_[card] * kRound;
-      // A hair more than asked, so that sums of exact shares are not rounded down.
+      // Add a little, so that sums of exact shares are not rounded down.
       const auto n = unsigned(std::max(0.0, owed_[card] + 1e-9));
       owed_[card] -= n;
       for (unsigned i = 0; i < n; ++i) placed.push_back({(i + random_.unit()) / n, card});

@@ -64,7 +64,7 @@ class Sfs final : public SizeModel {
   static constexpr Share kWrites[] = {{49, 0}, {36, 1}, {8, 2}, {4, 4}, {2, 8}, {1, 16}};
 };
 
-// A fair sample of what add() was given, however much that was (reservoir sampling, Vitter's algorithm R).
+// Keeps a fair sample of the values passed to add(), however many (reservoir sampling, Vitter's algorithm R).
 class Sample {
  public:
   void add(uint64_t value) {
@@ -89,7 +89,7 @@ class OfTrace final : public SizeModel {
  public:
   explicit OfTrace(const std::string& path) {
     TraceReader trace(path);
-    std::unordered_map<ObjectId, uint64_t> files;  // the largest size seen
+    std::unordered_map<ObjectId, uint64_t> files;  // largest size seen of each file
     OpBatch batch;
     while (trace.next(batch))
       for (const Op& op : batch.ops) {
@@ -101,11 +101,11 @@ class OfTrace final : public SizeModel {
         (op.kind == OpKind::read ? reads_ : writes_).add(std::min(op.result, kMostTransfer));
       }
     if (files.empty()) throw std::runtime_error(path + ": no file whose size could be taken");
-    // In the order of their ids: that of an unordered_map is nobody's.
+    // Sort by id, because the order of an unordered_map is undefined.
     std::vector<std::pair<ObjectId, uint64_t>> ordered(files.begin(), files.end());
     std::sort(ordered.begin(), ordered.end());
     for (const auto& [object, size] : ordered) files_.add(std::clamp<uint64_t>(size, 1, kMostFile));
-    // A trace of readers alone says nothing of writes: they take what reads do, and the other way round.
+    // If the trace has only reads, writes get their sizes, and the other way round.
     if (reads_.empty()) reads_ = writes_;
     if (writes_.empty()) writes_ = reads_;
     if (reads_.empty()) reads_.add(kBlock), writes_.add(kBlock);

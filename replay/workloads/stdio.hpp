@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which transfers glibc's fread(3) and fwrite(3) make of what a program asks for, one stream from its beginning on.
+// The system calls that glibc's fread(3) and fwrite(3) make for the transfers of a program, for one stream from its beginning on.
 #pragma once
 
 #include <algorithm>
@@ -7,15 +7,16 @@
 
 namespace fsr {
 
-// fwrite fills the buffer, and writes it when more comes; fread fills it when more is wanted; whole buffers of either go past it.
+// fwrite fills the buffer, and writes it when more data comes. fread fills the buffer when more is wanted. Both transfer whole
+// buffers directly.
 class Stdio {
  public:
   static constexpr int64_t kBuffer = 4096;  // bytes: st_blksize of most files
 
   struct Writes {
-    bool looks = false;  // at the file first, for the size of the buffer, which is made now
-    int64_t held = 0;    // bytes from the buffer, then
-    int64_t direct = 0;  // bytes past it
+    bool looks = false;  // the buffer is made now, so stdio calls stat(2) for its size first
+    int64_t held = 0;    // bytes to write from the buffer, after that
+    int64_t direct = 0;  // bytes to write directly, after that
   };
   Writes write(int64_t bytes) {
     const int64_t fits = std::min(bytes, made_ ? kBuffer - held_ : 0);
@@ -26,14 +27,14 @@ class Stdio {
     held_ = bytes % kBuffer;
     return writes;
   }
-  // Bytes that were written or read and lie in the buffer: what closing has to write.
+  // Returns the bytes in the buffer. After writes, closing has to write them.
   int64_t held() const { return held_; }
 
   struct Read {
     bool looks = false;
-    int64_t length = 0;  // 0: the buffer has all that is still wanted, which is taken
+    int64_t length = 0;  // 0: the buffer had all that was wanted
   };
-  // What to read next for a program that still wants `bytes`, which becomes less by what the buffer has.
+  // Takes bytes from the buffer and subtracts them from `bytes`, which the program wants. Returns the read for the rest.
   Read read(int64_t& bytes) {
     const int64_t has = std::min(bytes, held_);
     held_ -= has;
@@ -41,7 +42,7 @@ class Stdio {
     if (bytes == 0) return {};
     return {.looks = make(), .length = bytes < kBuffer ? kBuffer : bytes - bytes % kBuffer};
   }
-  // Takes the result of that read: `done` bytes. `bytes`: as for read().
+  // Takes the result of that read. `done`: bytes read. `bytes`: as for read().
   void came(int64_t done, int64_t& bytes) {
     if (bytes < kBuffer)
       held_ = done;

@@ -10,7 +10,7 @@ namespace fsr {
 
 namespace {
 
-constexpr double kUnasked = 0.25;  // weight of requests that the mix does not ask for: less than of those that it does
+constexpr double kUnasked = 0.25;  // weight of requests that the mix does not have; less than that of its own
 
 double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.begin() + ptrdiff_t(std::min(a.size(), b.size())), b.begin(), 0.0);
@@ -21,7 +21,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
 std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& columns, std::span<const double> b,
                                                std::vector<double> start) {
   constexpr int kMostSweeps = 10'000;
-  constexpr double kSettled = 1e-9;  // change of an unknown in a sweep, relative to the largest
+  constexpr double kSettled = 1e-9;  // largest relative change of an unknown in the last sweep
   const size_t n = columns.size();
   std::vector<double> x = std::move(start), gradient(n);
   x.resize(n);
@@ -90,11 +90,11 @@ std::vector<double> Steering::shares(std::span<const double> made, const Procedu
       aim[r] *= weight;
       for (auto& column : columns) column[r] *= weight;
     }
-    // Where one procedure can stand for another on the wire, both are called as the mix asks.
+    // If one procedure can replace another on the wire, both are called as the mix requests.
     const double all = std::accumulate(b.begin(), b.end(), 0.0);
     for (const PlannedProcedure& p : plan_.procedures) start.push_back(p.planned * std::max(0.0, all));
     std::vector<double> x = non_negative_least_squares(columns, aim, std::move(start));
-    for (size_t i = 0; i < x.size(); ++i)  // sends nothing
+    for (size_t i = 0; i < x.size(); ++i)  // its calls send nothing
       if (dot(columns[i], columns[i]) <= 0) x[i] = 0;
     const double sum = std::accumulate(x.begin(), x.end(), 0.0);
     for (double& share : x) share = sum > 0 ? share / sum : plan_.procedures[size_t(&share - x.data())].planned;
@@ -103,7 +103,7 @@ std::vector<double> Steering::shares(std::span<const double> made, const Procedu
   const std::vector<double> at_first = solve(wanted_);
   const double calls = std::accumulate(made.begin(), made.end(), 0.0);
   if (calls <= 0) return at_first;
-  // Requests that are still to be sent, less those that go out beside the calls at the rate that they did until now.
+  // Requests that are still to be sent, minus those that go out in addition to the calls, at their present rate.
   const std::vector<double> got = by_row(sent);
   const double all = std::accumulate(got.begin(), got.end(), 0.0) + left * requests_per_call(at_first);
   std::vector<double> b(names_.size());
@@ -122,7 +122,7 @@ double Steering::requests_per_call(std::span<const double> shares) const {
 }
 
 std::vector<std::string> Steering::impossible() const {
-  constexpr double kSeldom = 0.1;  // requests of a call
+  constexpr double kSeldom = 0.1;  // requests per call
   std::vector<std::string> out;
   for (size_t r = 0; r < names_.size(); ++r)
     if (wanted_[r] > 0 && std::none_of(cost_.begin(), cost_.end(), [&](const auto& column) { return column[r] > kSeldom; }))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how often to issue each procedure of a mix, so that the mix asked for is what goes over the wire.
+// Chooses the shares of a mix's procedures among the calls, so that the requests on the wire have the shares of the mix.
 //
-// Behind a client's caches a call costs more than itself. A create asks for the name first; reading a link anew asks for its
-// attributes. The function learn() takes the measured cost of a procedure's calls. The mix is solved for by least squares
+// Behind a client's cache, a call costs more than its own request. A create looks the name up first; reading a symlink again
+// first requests its attributes. learn() takes the measured cost of a procedure's calls. The shares follow by least squares
 // without negative unknowns. Plain arithmetic, not thread-safe.
 #pragma once
 
@@ -18,17 +18,17 @@ namespace fsr {
 
 class Steering {
  public:
-  // Until more is learned, a call costs one request of its own name. `plan` must outlive it. `counts`: as for WireRows.
+  // Until learn() is called, a call costs one request of its own name. `plan` must outlive this. `counts`: as for WireRows.
   Steering(const MixPlan& plan, const ProcedureCounts& counts);
 
-  // `calls` calls of plan.procedures[number] sent that.
+  // Takes the requests that `calls` calls of plan.procedures[number] have sent.
   void learn(size_t number, double calls, const ProcedureCounts& sent);
-  // Shares of the calls that are left, one for each procedure of the plan, sum 1. `made`: how often each was called until now,
-  // `sent`: all requests of these.
+  // Returns the shares of the remaining calls, one for each procedure of the plan, sum 1. `made`: number of calls of each so far.
+  // `sent`: all requests of these calls. `left`: number of remaining calls.
   std::vector<double> shares(std::span<const double> made, const ProcedureCounts& sent, double left) const;
-  // Requests of a call, on average over these shares.
+  // Returns the average number of requests of a call with these shares.
   double requests_per_call(std::span<const double> shares) const;
-  // Names of procedures that the mix asks for and no call sends.
+  // Returns the procedures of the mix that no call sends.
   std::vector<std::string> impossible() const;
 
  private:
@@ -37,14 +37,14 @@ class Steering {
 
   const MixPlan& plan_;
   WireRows rows_;
-  std::vector<std::string> names_;         // of rows
-  std::vector<double> wanted_;             // by row, sum 1
-  std::vector<std::vector<double>> cost_;  // by procedure, then row
+  std::vector<std::string> names_;         // name of each row
+  std::vector<double> wanted_;             // requested share of each row, sum 1
+  std::vector<std::vector<double>> cost_;  // requests of a call, by procedure and row
 };
 
-// The x that minimises |Ax - b| with no x negative, by sequential coordinate descent (V. Franc, V. Hlavac, M. Navara, "Sequential
-// coordinate-wise algorithm for the non-negative least squares problem", CAIP 2005). `columns` of A are as long as `b`.
-// `start`: of several solutions one near it is found. Empty: zeros.
+// Returns the x without negative elements that minimises |Ax - b|. Uses sequential coordinate descent (V. Franc, V. Hlavac, M.
+// Navara, "Sequential coordinate-wise algorithm for the non-negative least squares problem", CAIP 2005). `columns`: those of A,
+// each as long as `b`. `start`: of several solutions, one near it is found. Empty: zeros.
 std::vector<double> non_negative_least_squares(const std::vector<std::vector<double>>& columns, std::span<const double> b,
                                                std::vector<double> start = {});
 

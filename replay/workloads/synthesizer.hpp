@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mix of calls at a rate, as a source of operations: every stream works in its own directory, its calls one after the other.
+// A source of operations that generates the calls of a mix at a given rate. Each stream works in its own directory, one call
+// after the other.
 //
-// Unless it is steered, it does not depend on outcomes. Each call is one operation on a state that the stream itself has made, so
+// Without steer(), the calls do not depend on outcomes. Each call is one operation on a state that the stream itself has made, so
 // shares and outcomes are known beforehand. The same seed gives the same operations, byte for byte, on every target. Outcomes are
-// evaluated afterwards (mix_result.hpp). One thread; memory follows the working set.
+// evaluated after the run (mix_result.hpp). One thread. Memory is proportional to the working set.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +23,23 @@ namespace fsr {
 struct SynthesizerOptions {
   Arrival arrival = Arrival::exponential;
   uint64_t calls = 0;    // in all
-  int64_t duration = 0;  // ns, above 0, in which they are due
+  int64_t duration = 0;  // ns in which the calls are due; above 0
   uint64_t seed = 1;
 };
 
 class Synthesizer final : public OpSource {
  public:
-  // `plan`, `set` and `sizes` must outlive it.
+  // `plan`, `set` and `sizes` must outlive this.
   Synthesizer(const SynthesizerOptions& options, const MixPlan& plan, const WorkingSet& set, const SizeModel& sizes);
 
   bool next(OpBatch& batch) override;
 
-  // Before the first call: what `calls` calls of one procedure of the plan would be, which count nowhere. Fewer if the streams
-  // have no more to work on. The streams go on from there. Must not outlive this.
+  // Returns `calls` calls of one procedure of the plan, which are not counted. Fewer, if the streams have nothing more to work
+  // on. The streams continue from the state after these calls. Call this before the first call; the result must not outlive this.
   std::unique_ptr<OpSource> rehearsal(size_t procedure, uint64_t calls);
-  // Before the first call: so many after all.
+  // Changes number and duration of the calls. Call this before the first call.
   void set_calls(uint64_t calls, int64_t duration);
-  // At these numbers of calls, and before the first, `shares` tells the shares of the procedures from then on.
+  // Sets a function that returns the shares of the procedures. It is called before the first call, and at these numbers of calls.
   void steer(std::function<std::vector<double>()> shares, std::vector<uint64_t> at);
 
   const std::vector<Dealt>& dealt() const { return dealer_.dealt(); }
@@ -56,7 +57,7 @@ class Synthesizer final : public OpSource {
   MixDealer dealer_;
   uint64_t calls_ = 0;
   std::function<std::vector<double>()> shares_;
-  std::vector<uint64_t> steered_at_;  // the next one last
+  std::vector<uint64_t> steered_at_;  // descending; the next one is the last
 };
 
 }  // namespace fsr

@@ -8,20 +8,21 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kMostRecent = kOpenFiles;  // files that sequential transfers go on in
-constexpr double kMostInRun = 512;          // transfers that room is made for; going elsewhere once more in so many is no matter
-constexpr double kMostRunBytes = 32 << 20;  // and bytes, beyond which kEnoughInRun of them must do: the file has to be made
+constexpr size_t kMostRecent = kOpenFiles;  // files in which sequential transfers may go on
+constexpr double kMostInRun = 512;          // transfers for which a run has space; one more jump in so many does not matter
+constexpr double kMostRunBytes =
+    32 << 20;  // bytes; above this, kEnoughInRun transfers must be enough, because the file has to be made
 constexpr double kEnoughInRun = 128;
-constexpr double kRunsAtOnce = 4;             // as many runs of average length
-constexpr int kAttempts = 16;                 // to find a place elsewhere
-constexpr uint64_t kAligned = 4096;           // bytes: places of larger transfers are multiples of this
-constexpr double kStep = 0.6180339887498949;  // golden ratio: steps of it fill 0..1 evenly, however many there are
+constexpr double kRunsAtOnce = 4;             // runs of average length that a file has space for
+constexpr int kAttempts = 16;                 // attempts to find another position
+constexpr uint64_t kAligned = 4096;           // bytes; larger transfers begin at multiples of this
+constexpr double kStep = 0.6180339887498949;  // golden ratio; its multiples fill 0..1 evenly, however many there are
 
 const std::vector<SizeWeight>& or_else(const std::vector<SizeWeight>& sizes, const std::vector<SizeWeight>& others) {
   return sizes.empty() ? others : sizes;
 }
 
-// Bytes of the sequential transfers behind one that is not.
+// Returns the bytes of the sequential transfers that follow one that is not sequential.
 uint64_t run_bytes(const TransferTraits& traits) {
   double bytes = 0, weight = 0;
   for (const SizeWeight& size : traits.sequential_sizes) {
@@ -82,7 +83,7 @@ std::optional<uint32_t> TransferPlaces::going_on(uint64_t bytes) const {
   return std::nullopt;
 }
 
-// A file with at least so many bytes. If no file has them, the largest one.
+// Returns a file with at least `least` bytes. If there is none, the largest one.
 uint32_t TransferPlaces::any_of(uint64_t least) {
   auto from = std::lower_bound(by_size_.begin(), by_size_.end(), least,
                                [&](uint32_t file, uint64_t bytes) { return files_.files[file].size < bytes; });
@@ -90,21 +91,22 @@ uint32_t TransferPlaces::any_of(uint64_t least) {
   return from[ptrdiff_t(random_.below(uint64_t(by_size_.end() - from)))];
 }
 
-// Makes what the next sequential transfer needs, if it is not there: room, or the end of a file.
+// Chooses a transfer that is not sequential. If the next sequential transfer would find no space, or no end of a file, chooses
+// one that makes it possible.
 TransferPlaces::TransferRange TransferPlaces::jump(uint64_t bytes) {
   const uint64_t next = sequential_sizes_.next();
   const bool there = going_on(next).has_value();
   const uint64_t behind = !there && next && bytes ? std::max(run_, next) : 0;
   const bool to_the_end = bytes == 0 || (!there && next == 0);
   TransferRange place;
-  // Another place than where the last transfer ended, or this one were sequential.
+  // Avoid the position where the last transfer ended, because this transfer would be sequential there.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     place = {.file = any_of(bytes + behind), .at = 0, .bytes = bytes};
     const uint64_t size = files_.files[place.file].size, room = size - std::min(size, bytes + behind);
     const uint64_t step = std::min(std::max<uint64_t>(1, bytes), kAligned);
     place.at = to_the_end ? size - std::min(size, bytes) : random_.below(room / step + 1) * step;
     if (place.at != positions_[place.file]) break;
-    if (bytes == 0) {  // behind the end there is as little to read
+    if (bytes == 0) {  // further behind the end, a read returns no data, too
       place.at += kAligned;
       break;
     }

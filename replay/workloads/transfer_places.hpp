@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses where the reads of a stream go, or its writes, and how much they move: as the traits of a mix say. Not thread-safe;
-// draws on nothing but its own random numbers.
+// Chooses file, position and size of a stream's reads or writes according to the traits of a mix. Not thread-safe. Depends only
+// on its own random numbers.
 //
-// A sequential transfer begins where the last one through that open file ended. For this there must be a file with so much room
-// behind its position; a transfer to elsewhere makes room where none is left. Shares are dealt from a deck, and sizes by equal
-// steps through their distribution, so that a few hundred transfers have them already.
+// A sequential transfer begins where the last one through the same open file ended. So there must be a file with enough bytes
+// after its position. If no file has them, the next transfer that is not sequential moves to a position that has. Shares are
+// dealt from a deck, and sizes by equal steps through their distribution, so that a few hundred transfers meet them.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ namespace fsr {
 
 constexpr uint64_t kNoPosition = UINT64_MAX;
 
-// Where the last transfer through each file of a stream ended, reads and writes together.
+// Position after the last transfer through each file of a stream, for reads and writes together.
 class TransferPositions {
  public:
   void resize(size_t files) { ends_.resize(files, kNoPosition); }
@@ -31,20 +31,20 @@ class TransferPositions {
 class TransferPlaces {
  public:
   struct TransferRange {
-    uint32_t file = 0;  // of the stream's
+    uint32_t file = 0;  // index in the stream's files
     uint64_t at = 0;
-    uint64_t bytes = 0;  // 0: a read at the file's end, or behind it
+    uint64_t bytes = 0;  // 0: a read at the end of the file, or behind it
   };
 
-  // `traits` are known. `files`, `by_size` (numbers of the files, the smallest first) and `positions` must outlive this; one of
-  // the files has longest_run() bytes.
+  // `traits`: known. `files`, `by_size` (indices of the files, the smallest first) and `positions` must outlive this. One of the
+  // files has longest_run() bytes.
   TransferPlaces(const TransferTraits& traits, const StreamFiles& files, const std::vector<uint32_t>& by_size,
                  TransferPositions& positions, Random random);
 
   TransferRange next();
 
  private:
-  // Draws sizes so that every stretch of draws has about their shares.
+  // Draws sizes so that any sequence of draws has about their shares.
   class Sizes {
    public:
     Sizes(const std::vector<SizeWeight>& sizes, double from);
@@ -52,27 +52,27 @@ class TransferPlaces {
     void draw();
 
    private:
-    std::vector<std::pair<double, uint64_t>> up_to_;  // share of all up to and with this size
+    std::vector<std::pair<double, uint64_t>> up_to_;  // cumulative share up to this size, and the size
     double at_;                                       // 0..1
     uint64_t next_ = 0;
   };
 
-  std::optional<uint32_t> going_on(uint64_t bytes) const;  // the number in recent_ of a file with such room
+  std::optional<uint32_t> going_on(uint64_t bytes) const;  // index in recent_ of a file with so many bytes left
   TransferRange jump(uint64_t bytes);
   uint32_t any_of(uint64_t least);
   void used(uint32_t file);
 
-  const uint64_t run_;  // bytes
+  const uint64_t run_;  // bytes of a run
   const StreamFiles& files_;
   const std::vector<uint32_t>& by_size_;
   TransferPositions& positions_;
   Random random_;
-  ShareDealer deck_;  // 0: elsewhere, 1: sequential
+  ShareDealer deck_;  // 0: not sequential, 1: sequential
   Sizes sizes_, sequential_sizes_;
-  std::vector<uint32_t> recent_;  // files, the one used last in front
+  std::vector<uint32_t> recent_;  // files, the last used first
 };
 
-// Bytes of the largest file that such transfers need.
+// Returns the bytes that the largest file needs for these transfers.
 uint64_t longest_run(const TransferTraits& traits);
 
 }  // namespace fsr

@@ -29,7 +29,7 @@ std::string WireRows::of_request(std::string_view name) const {
     return known == plan_.procedures.end() ? std::string() : std::string(name);
   }
   if (version_ == 4) return nfs4_has_procedure(name) ? std::string(name) : std::string();
-  // A client may choose READDIRPLUS for any listing.
+  // A client may use READDIRPLUS for any listing.
   return name == "readdirplus" && !asks_plus_ ? "readdir" : std::string(name);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under which name a procedure of a mix and a request that was counted stand in one table, whatever versions both are of.
+// Names under which the procedures of a mix and the counted requests appear in one table, also if their versions of NFS differ.
 // Immutable.
 #pragma once
 
@@ -17,14 +17,15 @@ using ProcedureCounts = std::vector<std::pair<std::string, uint64_t>>;
 
 class WireRows {
  public:
-  // `plan` must outlive it. `counts`: Target::requests(), which names everything that its version has; empty: unknown.
+  // `plan` must outlive this. `counts`: Target::requests(), which names all procedures of its version. Empty: not known.
   WireRows(const MixPlan& plan, const ProcedureCounts& counts);
 
-  unsigned wire_version() const { return version_; }  // 3 also stands for 2; 0: unknown
-  // False: the mix consists of operations that this wire does not have.
+  unsigned wire_version() const { return version_; }  // 3 also for version 2; 0: not known
+  // False: the mix consists of operations that this version does not have.
   bool comparable() const;
+  // Returns the row of a procedure of the mix.
   std::string of_mix(std::string_view procedure) const;
-  // Empty: the request is the client's own, and no part of such a mix.
+  // Returns the row of a request. Empty: the client sends the request by itself, and mixes do not contain it.
   std::string of_request(std::string_view name) const;
 
  private:

@@ -16,8 +16,9 @@ namespace fsr {
 
 namespace {
 
-constexpr size_t kMostFiles = 4'000'000;  // of a stream
-constexpr unsigned kSpares = 20;          // of a kind that calls make and remove: more than a round of calls may remove at once
+constexpr size_t kMostFiles = 4'000'000;  // files of one stream
+constexpr unsigned kSpares =
+    20;  // objects of each kind that calls make and remove; more than a round of calls may remove at once
 
 class Filling {
  public:
@@ -58,7 +59,7 @@ class Filling {
       if (open) f.handle = handles_++;
       f.name = fmt::format("{:03}{}", i, kFileSuffix);
       f.size = sizes_.file(random);
-      // Calls never change a size; so that the longest transfer finds room, one file has it.
+      // Calls never change a size, so one file has the size that the longest transfer needs.
       if (open && i == 0)
         f.size = std::max({f.size, sizes_.longest(), longest_run(plan_.traits.reads), longest_run(plan_.traits.writes)});
       bytes += f.size;
