@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What benches of targets read and write.
+// Files that benchmarks of targets read and write.
 #pragma once
 
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 namespace fsr {
 
 constexpr uint64_t kBenchFileBytes = 64 << 20;
-enum File : uint64_t { kFrom = 1, kTo = 2 };  // also their handles
+enum File : uint64_t { kFrom = 1, kTo = 2 };  // the numbers are also their handles
 
 inline ObjectId object(File file) { return kRootObject + file; }
 
-// Two files in the root of a target that has names: those named, or else made, and removed in the end.
+// Two files in the root of a target that has names: existing ones, or new ones that are removed at the end.
 class BenchFiles {
  public:
   BenchFiles(Target& target, Clock& clock, const char* from, const char* to) : session_(target, clock), made_(!from) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// churn_ops DIR [ROUNDS]: what a thread costs where files come and go. In each round two loops make a file, write 4 KiB to it
-// twice, close it, open it, read 4 KiB, close it and remove it, half a second each: a thread on a runner, which times every
-// request, and the bare system calls, which nobody times. Prints the medians of the rounds in operations a second, and the
-// interval of their ratios.
+// churn_ops DIR [ROUNDS]: measures the cost of a simulated thread that creates and removes files. In each round two loops run for
+// half a second each. Each loop makes a file, writes 4 KiB to it twice, closes it, opens it, reads 4 KiB, closes it and removes
+// it. The first loop is a thread on a runner, which times every request. The second one makes the system calls directly and
+// measures no times. Prints the medians of the rounds in operations per second, and the interval of their ratios.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,8 +26,8 @@ using namespace fsr;
 namespace {
 
 constexpr uint64_t kBlock = 4096;
-constexpr int64_t kTurn = 500'000'000;  // ns
-constexpr unsigned kCalls = 8;          // of each file
+constexpr int64_t kTurn = 500'000'000;  // ns of one loop in a round
+constexpr unsigned kCalls = 8;          // system calls for each file
 const std::string kContent(kBlock, 'x');
 
 class Churner final : public SimThread {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// fs_work KIND DIR COUNT [THREADS]: one kind of file-system work in the existing directory DIR; prints the seconds it took.
+// fs_work KIND DIR COUNT [THREADS]: does one kind of file-system work in the existing directory DIR and prints the seconds it
+// took.
 //
 //   create  COUNT empty files, each opened and closed         stat    lstat() of the files that `create` made
 //   unlink  removes them                                      walk    readdir and lstat of everything below DIR, COUNT times
 //   write   COUNT MiB into one file, 1 MiB at a time          read    the same back
 //   randwrite, randread  COUNT pieces of 4 KiB at random places of the first 64 MiB of that file
 //
-// THREADS (default 1) do it at the same time: each creates and removes files of its own, all stat the first one's and use the one
-// big file.
+// THREADS threads (default 1) do it at the same time. Each creates and removes files of its own. All of them stat the files of
+// the first thread and use the one big file.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@
 namespace {
 
 constexpr size_t kMiB = 1 << 20, kPiece = 4096;
-constexpr long kFileMiB = 64;  // what the random kinds choose places in
+constexpr long kFileMiB = 64;  // MiB in which the random kinds choose offsets
 
 void must(bool good, const std::string& what) {
   if (good) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// libnfs_ops HOST PORT MOUNTPORT EXPORT stat|read|read1m|write1m DEPTH SECONDS FILE: the operations of target_ops by libnfs,
-// through its raw asynchronous API of version 3 on one connection. FILE, of 64 MiB, is in the export's root. Prints operations,
-// seconds, and seconds of CPU.
+// libnfs_ops HOST PORT MOUNTPORT EXPORT stat|read|read1m|write1m DEPTH SECONDS FILE: does the operations of target_ops with
+// libnfs. Uses its raw asynchronous API of version 3 on one connection. FILE is in the export's root and has 64 MiB. Prints
+// operations, seconds, and seconds of CPU.
 #include <nfsc/libnfs.h>
-// after the former, on which they depend
+// These headers depend on those above.
 #include <nfsc/libnfs-raw.h>
 
 #include <nfsc/libnfs-raw-mount.h>
@@ -84,7 +84,7 @@ void looked_up(rpc_context*, int status, void* data, void* context) {
   load->ready = true;
 }
 
-// Every result begins with its status.
+// A request has completed. Every result begins with its status.
 void answered(rpc_context*, int status, void* data, void* context) {
   if (status != RPC_STATUS_SUCCESS || *static_cast<nfsstat3*>(data) != NFS3_OK) fail("a request");
   auto* load = static_cast<Load*>(context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dependency ten million operations long, past an operation that does not end and a lock that nobody ever granted: that it
-// neither deadlocks nor takes memory. Usage: long_edge [operations]
+// Checks a dependency that spans ten million operations, past an operation that does not end and a lock that was never granted.
+// It must neither deadlock nor take memory. Usage: long_edge [operations]
 #include "long_edge.hpp"
 
 #include <sys/resource.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The longest dependency: the first operation makes a file, the last one uses it, and nothing in between has to do with it. The
-// target answers the first one only when all others have been asked for. Beside it, a lock that was never granted in the capture.
+// The longest dependency: the first operation makes a file, the last one uses it, and no other operation concerns it. The target
+// completes the first operation only when all others have been issued. In addition, there is a lock that was never granted in the
+// capture.
 #pragma once
 
 #include <fcntl.h>
@@ -64,7 +65,7 @@ class LongEdgeTarget final : public Target {
   std::string name() const override { return "long-edge:"; }
   Fidelity fidelity(const Op&) const override { return Fidelity::exact; }
   std::unique_ptr<Session> open_session() override { return std::make_unique<EdgeSession>(*this); }
-  // The first operation's end came before the last one was asked for.
+  // True: the first operation ended before the last one was issued.
   bool in_order() const { return in_order_; }
 
  private:
@@ -81,7 +82,7 @@ class LongEdgeTarget final : public Target {
       return Submit::completed;
     }
     void poll(int64_t, int, Completion& sink) override {
-      // All but the first and the last.
+      // All operations but the first and the last have been issued.
       if (!first || target.others_ < target.operations_ - 2) return;
       target.first_ended_ = true;
       first->outcome.completed = target.clock_.now();

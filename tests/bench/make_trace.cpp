@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_trace FILE [--ops N] [--rate N/S] [--files N] [--threads N] [--unit DURATION] [--look-first] [--checkpoint SIZE]
 //
-// A synthetic trace for benches and tests of timing and scale: operations start at exact, equal distances, on threads in turn,
-// each working through small sequences (look up and stat, open-read-close, open-write-close, make and remove a temporary file)
-// over a fixed set of files. With --look-first each file is looked up once before that, so that all are alive from then on.
-// Always the same for the same options. Makes FILE, never over an existing one.
+// Makes a synthetic trace for benchmarks and tests of timing and scale. Operations start at exact, equal distances, on threads in
+// turn. Each thread works through small sequences over a fixed set of files: look up and stat, open-read-close, open-write-close,
+// make and remove a temporary file. With --look-first each file is looked up once before that, so that all are alive from then
+// on. The same options always give the same trace. Creates FILE and never replaces an existing one.
 #include <fcntl.h>
 #include <getopt.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ constexpr uint64_t kDirectories = 100;
 constexpr uint64_t kFileSize = 64 << 10;
 constexpr uint32_t kBlock = 4096;
 
-// One thread of the synthetic application: hands out its next operation, all but the times.
+// One thread of the synthetic application. Returns its operations one by one, without times.
 class Application {
  public:
   Application(ThreadId id, uint64_t files, ObjectId* next_object, HandleId* next_handle)
@@ -45,7 +45,7 @@ class Application {
     name_.resize(32);
   }
 
-  // Both valid until the next call.
+  // Both return an operation that is valid until the next call.
   Op look(uint64_t file) {
     file_ = file;
     return build({Kind::lookup});
@@ -93,7 +93,7 @@ class Application {
     const bool temporary = object_ != 0;
     Op op{.thread = who_.id, .who = &who_};
     attr_ = {.valid = kAttrMode | kAttrSize | kAttrNlink, .mode = S_IFREG | 0644, .size = kFileSize, .nlink = 1};
-    // Directories are objects 2 .. kDirectories + 1, files follow; temporary files are numbered from beyond those.
+    // Directories are objects 2 .. kDirectories + 1, then come the files, and then the temporary files.
     const ObjectId parent = kRootObject + 1 + file_ % kDirectories;
     const ObjectId file = temporary ? object_ : kRootObject + 1 + kDirectories + file_;
     switch (step.kind) {
@@ -245,7 +245,7 @@ void make_trace(const Options& options) {
     writer.add(op);
     ++written;
   };
-  // What the directories are called, so that the trace stands on its own.
+  // Names of the directories, so that the trace needs no other information.
   const ThreadInfo first{.id = 1, .tid = 1001, .pid = 1001, .ppid = 1, .start_ticks = 5001, .command = "make_trace"};
   const Attr directory{.valid = kAttrMode | kAttrNlink, .mode = S_IFDIR | 0755, .nlink = 2};
   for (uint64_t i = 0; i < kDirectories && written < options.ops; ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // null_fuse MOUNTPOINT THREADS clone_fd|shared splice|copy [CPU|any] [uring]
 //
-// A FUSE file system in which every name is a file of 64 MiB of zeros that is kept nowhere: what is left is the way of a request
-// to a daemon and back. Entries are cached, attributes are not, data is read directly: one request for each call, as beneath a
-// capture.
+// A FUSE file system in which every name is a file with 64 MiB of zeros that are not stored. The time that remains is the way of
+// a request to a daemon and back. Entries are cached, attributes are not, and data is read directly. So each call makes one
+// request, as in a capture.
 #define FUSE_USE_VERSION FUSE_MAKE_VERSION(3, 14)
 #include <fuse_lowlevel.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the replayer itself is, and how much memory it takes: as fast as possible, resource order, onto null:, one worker.
+// Measures the speed of the replayer itself and its memory: as fast as possible, in resource order, on null:, with one worker.
 // Usage: replay_null [operations [workers]]
 #include <sys/resource.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the root of several ranks has to do, as there are more of them.
+// Measures the work of the root for a growing number of ranks. Prints a line for each number.
 //
-// root_work merge SECONDS RANKS...: a mix is run on memory: at 20,000 calls a second for so long, as one rank would; its
-// intervals and its result are then merged with as many like them as there are other ranks. A line for each number. root_work
-// messages BYTES RANKS...: forked ranks that do nothing but compare their clocks, meet, and send BYTES each to the root. A line
-// for each number.
+// root_work merge SECONDS RANKS...: runs a mix on memory: at 20,000 calls a second for SECONDS, as one rank would. Then merges
+// its intervals and its result with as many copies as there are other ranks.
+//
+// root_work messages BYTES RANKS...: forks ranks that only compare their clocks, meet, and send BYTES each to the root.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +29,7 @@ namespace {
 struct Recorded {
   Report report;
   RankIntervals intervals;
-  uint64_t count = 0;  // of intervals
+  uint64_t count = 0;  // number of intervals
 };
 
 Recorded record(int64_t seconds) {

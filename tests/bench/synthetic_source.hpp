@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long, repeatable stream of operations as a busy file server sees it: many streams, a steady number of live files, the usual
-// mixture of lookups, attributes, opens, reads, writes, creations and removals.
+// A long, repeatable stream of operations as a busy file server sees it. It has many streams, a constant number of live files,
+// and the usual mixture of lookups, attributes, opens, reads, writes, creations and removals.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class SyntheticSource final : public OpSource {
     uint32_t name = 0;
   };
   struct Stream {
-    int step = 0;  // of open .. release
+    int step = 0;  // position in the sequence from open to release
     uint64_t file = 0;
     HandleId handle = 0;
   };
@@ -63,7 +63,7 @@ class SyntheticSource final : public OpSource {
     ++seq_;
     Stream& s = streams_[op.thread - 1];
     if (s.step == 0) {
-      // Each stream owns a share of the files, so that what it does to them is serial.
+      // Each stream owns a share of the files, so that its operations on them are serial.
       s.file = random() % (shape_.objects / shape_.streams) * shape_.streams + (op.thread - 1);
     }
     File& file = files_[s.file];

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// target_ops URL stat|read|read1m|write1m|copy DEPTH SECONDS [FILE TO]: operations on a target, through the whole engine, from
-// DEPTH streams that each issue the next one when the one before is done. Prints operations, seconds, and seconds of CPU of the
-// run alone.
+// target_ops URL stat|read|read1m|write1m|copy DEPTH SECONDS [FILE TO]: runs operations on a target through the whole engine.
+// DEPTH streams issue one operation after the other. Prints operations, seconds, and seconds of CPU of the run alone.
 //   stat  attributes of a file
 //   read  4 KiB from anywhere in a file
 //   read1m, write1m  1 MiB from or to anywhere in a file
 //   copy  the first 4 KiB of a file are read and written to another: two operations
-// They are FILE and TO in the target's root, or else made: two files of 64 MiB, removed in the end. On a raw: target it is all of
-// the device, of which the header block is written and nothing else.
+// The files are FILE and TO in the target's root, or else new files (the first with 64 MiB), which are removed at the end.
+// On a raw: target the file is the whole device, of which only the header block is written.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -27,7 +26,7 @@ namespace {
 
 constexpr uint64_t kBlock = 4096;
 
-// Operations of one kind, or a read and a write by turns.
+// Operations of one kind, or a read and a write in turn.
 class Operations final : public OpSource {
  public:
   Operations(const std::string& kind, uint64_t bytes, unsigned streams, Clock& clock, int64_t until)
@@ -49,7 +48,8 @@ class Operations final : public OpSource {
     for (unsigned i = 0; i < kMadeAtOnce; ++i, ++seq_) {
       const OpKind kind = turns_[seq_ / streams_ % turns_.size()];
       const File file = kind == OpKind::write ? kTo : kFrom;
-      // Recorded as under way together with one of each other stream: writes of one file that were not are done one at a time.
+      // The operation is recorded as overlapping with one of each other stream; otherwise writes to one file would be issued one
+      // by one.
       Op op{.seq = seq_,
             .start = int64_t(seq_),
             .duration = int64_t(streams_ - 1),
@@ -70,7 +70,7 @@ class Operations final : public OpSource {
   static constexpr unsigned kMadeAtOnce = 1024;
   uint64_t streams_, blocks_, seq_ = 0, size_ = kBlock;
   Clock& clock_;
-  int64_t until_;  // no operation is made after that
+  int64_t until_;  // time after which no operation is made
   std::vector<OpKind> turns_;
   std::mt19937_64 random_{1};
 };
@@ -102,8 +102,8 @@ int main(int argc, char** argv) try {
   RunOptions options;
   options.timing = Timing::asap;
   options.workers = 1;
-  options.duration = duration;  // what was made but not issued by then is not
-  options.window_ops = 4096;    // enough, and soon made: it is what is issued that is measured
+  options.duration = duration;  // operations made but not issued by then are left out
+  options.window_ops = 4096;    // enough, and quickly filled, so that only issuing is measured
   const double before = cpu_seconds();
   RunResult r = run(source, *target, clock, options);
   const double cpu = cpu_seconds() - before;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// thread_ops URL THREADS [ROUNDS]: what a thread costs. In each round three loops read 4 KiB from anywhere in a file, a fifth of
-// a second each, and count and time every read: THREADS threads on one worker of a runner; the same requests submitted to a
-// session by hand; on file: also pread(2), and preadv2(2) with RWF_NOWAIT. Prints the median of the rounds in operations a
-// second, and of their ratios.
+// thread_ops URL THREADS [ROUNDS]: measures the cost of a simulated thread. In each round several loops read 4 KiB from anywhere
+// in a file, a fifth of a second each. They count and time every read. The loops are: THREADS threads on one worker of a runner;
+// the same requests submitted to a session by hand; on file: also pread(2), and preadv2(2) with RWF_NOWAIT. Prints the medians of
+// the rounds in operations per second, and of their ratios.
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ using namespace fsr;
 namespace {
 
 constexpr uint64_t kBlock = 4096;
-constexpr int64_t kTurn = 200'000'000;  // ns
+constexpr int64_t kTurn = 200'000'000;  // ns of one loop in a round
 
 struct Reads {
   explicit Reads(unsigned thread) : random(thread) {
@@ -62,7 +62,7 @@ double by_threads(Target& target, Clock& clock, unsigned threads) {
   return double(measured.counts[0].count) / double(measured.ended - measured.started) * 1e9;
 }
 
-// As many requests under way as there are threads.
+// Submits requests directly, with as many in flight as there are threads.
 class ByHand final : private Completion {
  public:
   ByHand(Target& target, Clock& clock, unsigned depth) : clock_(clock), session_(target.open_session()) {
@@ -126,8 +126,8 @@ class ByHand final : private Completion {
   int64_t end_ = 0;
 };
 
-// pread(2), or preadv2(2) that does not wait for a disk, as a target must call it that has more to do. 0: this file system has
-// none.
+// Reads with pread(2), or with preadv2(2) that does not wait for a disk, as a target must call it if it has other work. Throws if
+// the file system does not support that.
 double by_plain_calls(const std::string& path, Clock& clock, bool waits) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw std::runtime_error(path + ": " + strerror(errno));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// trace_size FILE...: encodes given traces again, with times at 1 ns (or what the trace has) and 100 ns, with and without what
-// replies taught about attributes, and prints bytes per operation: of the whole, and of each group of columns compressed by
+// trace_size FILE...: encodes given traces again, with times at 1 ns (or the trace's own unit) and 100 ns, with and without the
+// attributes that replies carried. Prints bytes per operation, of the whole trace and of each group of columns compressed by
 // itself.
 #include <fmt/format.h>
 

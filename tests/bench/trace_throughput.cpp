@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations per second and core, and peak memory, of writing and reading a synthetic trace with 100,000 live objects.
+// Measures operations per second and core, and peak memory, of writing and reading a synthetic trace with 100,000 live objects.
 //
 //   trace_throughput [OPERATIONS] [FILE]
 //
-// Each step is measured in a process of its own, by processor time and peak resident size; the cost of making the operations is
-// measured alone and taken off the writer's.
+// Each step is measured in a process of its own, by processor time and peak resident size. The cost of making the operations is
+// measured alone and subtracted from the writer's.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -25,7 +25,8 @@ using namespace fsr;
 
 constexpr size_t kObjects = 100'000;
 
-// Files in 1,000 directories: each seen once, then looked up, inspected, opened, read, written, closed, now and then replaced.
+// Files in 1,000 directories: each is seen once, then looked up, inspected, opened, read, written, closed, and sometimes
+// replaced.
 class Synthetic {
  public:
   Synthetic() {
@@ -37,7 +38,7 @@ class Synthetic {
       who_.push_back({.id = t + 1, .tid = 1000 + int32_t(t), .pid = 1000 + int32_t(t / 2), .ppid = 1, .command = "worker"});
     next_object_ = kObjects + 2000;
   }
-  // The next operation; valid until the next call.
+  // Returns the next operation, valid until the next call.
   const Op& next() {
     op_ = {};
     op_.start = now_ += 1000 + int64_t(rng_() % 50'000);
@@ -158,7 +159,7 @@ static double cpu_seconds() {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// Runs `step` in a child; returns its processor time and peak resident bytes.
+// Runs `step` in a child process. Returns its processor time and stores its peak resident bytes in `peak`.
 template <class Step>
 static double measured(Step step, uint64_t* peak) {
   int pipe_fd[2];
