@@ -11,7 +11,7 @@
 
 namespace fsr::bonnie {
 
-// Single bytes can't be transferred past the cache.
+// Single bytes can't be transferred with O_DIRECT.
 static uint32_t flags_for(Phase phase, const Settings& settings) {
   const bool bytes = phase == kByteWrite || phase == kByteRead;
   return uint32_t(O_RDWR | (settings.direct && !bytes ? O_DIRECT : 0));
@@ -19,7 +19,7 @@ static uint32_t flags_for(Phase phase, const Settings& settings) {
 
 Task BigFile::make(Phase phase) {
   Op gone{.kind = OpKind::unlink, .object = run_.file, .parent = kRootObject, .name = run_.name};
-  co_await sim_.perform(gone);  // which it may be already
+  co_await sim_.perform(gone);  // the file may not exist
   run_.file = kNoObject;
   const ObjectId object = sim_.new_object();
   handle_ = sim_.new_handle();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The big file while a thread has it open.
+// The big file while a thread uses it.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@ class SimContext;
 
 namespace fsr::bonnie {
 
-// Every Task yields 0 or an errno, which the run then knows of. Lives no longer than the run and the sim.
+// Every Task returns 0 or an errno, which is also reported to the run. `run` and `sim` must outlive this.
 class BigFile {
  public:
   BigFile(BonnieRun& run, SimContext& sim) : run_(run), sim_(sim) {}
 
-  Task make(Phase phase);  // anew
+  Task make(Phase phase);  // creates the file, after removing an old one
   Task open(Phase phase);
-  // Requests, and what is to be said of one that is done: 0 where all of it was transferred.
+  // writing() and reading() return requests. judge() returns 0 if all bytes were transferred; otherwise it reports the error to
+  // the run and returns an errno.
   Op writing(uint64_t offset, uint64_t length) const {
     return {.kind = OpKind::write, .object = run_.file, .handle = handle_, .offset = offset, .length = length};
   }
@@ -32,7 +33,7 @@ class BigFile {
   int judge(Phase phase, const Op& op, const Outcome& outcome) {
     return outcome.error == 0 && outcome.result == op.length ? 0 : fail(phase, op, outcome);
   }
-  // All of `length`, into `to`, in as many requests as it takes.
+  // Reads `length` bytes into `to`, in as many requests as that takes.
   Task read(Phase phase, char* to, uint64_t length, uint64_t offset);
   Task sync(Phase phase);
   Task sync_and_close(Phase phase);

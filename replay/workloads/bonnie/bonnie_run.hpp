@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that the threads of one run of all tests share. They run one after the other. Seekers run at the same time, and only the
-// first calls begin(). fail() is thread-safe, and so must `say` be.
+// State that the threads of one run of all tests share. The threads run one after the other. Only the seekers run at the same
+// time, and only the first of them calls begin(). fail() is thread-safe, and `say` must be, too.
 #pragma once
 
 #include <cstdint>
@@ -27,24 +27,25 @@ class BonnieRun {
 
   const Settings& settings;
   Numbers& numbers;
-  const std::string name;                // of the big file, and of the directory of small ones
-  uint32_t umask = 0;                    // of what is made
-  bool old_words = false;                // 1.03's
-  std::function<void(const char*)> say;  // progress; empty: it is not told
-  // Before each test, on a thread that may block: waits for other processes that take part. A text that it returns ends the run.
-  std::function<std::string(Phase)> meet;  // may be empty
+  const std::string name;                // name of the big file, and of the directory of small files
+  uint32_t umask = 0;                    // umask for created files and directories
+  bool old_words = false;                // uses the words of version 1.03
+  std::function<void(const char*)> say;  // prints progress; may be empty
+  // Called before each test, on a thread that may block. Waits for the other processes of the run. Returns a reason to end the
+  // run. Empty: the run goes on.
+  std::function<std::string(Phase)> meet;  // may be null
 
   Results results = {};
-  std::string failure;        // the first, one line
-  std::string left;           // what could not be removed, one line
+  std::string failure;        // the first failure, one line
+  std::string left;           // names that could not be removed, one line
   ObjectId file = kNoObject;  // the big file, while it exists
 
-  Task begin(SimContext& sim, Phase phase);  // meets and tells; 0 or an errno
+  Task begin(SimContext& sim, Phase phase);  // calls meet() and prints the test; returns 0 or an errno
   void end(Phase phase, const Measured& measured);
   // Keeps the first failure. Returns `error`.
   int fail(Phase phase, const std::string& what, int error);
-  void wrong(const std::string& what);  // the same for what is no errno
-  void cleans_up();                     // tells that what was made is removed after a failure
+  void wrong(const std::string& what);  // keeps the first failure that has no errno
+  void cleans_up();                     // prints that the test directory is removed after a failure
 
  private:
   std::mutex mutex_;

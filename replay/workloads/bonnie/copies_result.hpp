@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of copies of bonnie++ that ran each test at the same time.
+// Results of copies of bonnie++ that ran each test at the same time.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ struct CopiesResult {
   std::string left;     // names of files that could not be removed, one line
   bool interrupted = false;
 
-  // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
+  // Serialization for another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
   std::string save() const;
   static CopiesResult load(std::string_view saved);
 };
 
-// Adds up a test of all copies. Its time is that of the slowest; it is missing if a copy did not complete the test.
+// Adds up one test of all copies. The time is that of the slowest copy. It is 0 if a copy did not complete the test.
 Measured together(const Measured& a, const Measured& b);
 
 }  // namespace fsr::bonnie

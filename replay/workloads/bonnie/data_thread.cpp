@@ -19,8 +19,8 @@ bool by_bytes(Phase phase) { return phase == kByteWrite || phase == kByteRead; }
 
 }  // namespace
 
-// One chunk, a byte at a time. Here and below each request is made in the loop itself: a coroutine for each would cost as much as
-// a cached byte. Where that costs no more than a system call, the loop is the target's own.
+// Transfers one chunk, byte by byte. Here and below, the loop itself makes each request, because a coroutine for each would take
+// as long as transferring a cached byte. If a byte needs little more than a system call, the loop is in the target.
 Task DataThread::bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk) {
   constexpr char kValues = 127;
   for (size_t i = 0; i < buffer_.size(); ++i) buffer_[i] = char(i) & kValues;

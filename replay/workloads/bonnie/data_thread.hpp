@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bonnie++'s tests of a big file, except the seeks. It is written, rewritten and read, by single bytes and by chunks. The time of
+// bonnie++'s tests of a big file, except the seeks: it is written, rewritten and read, by single bytes and by chunks. The time of
 // each test goes from open to fsync and close.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace fsr::bonnie {
 
 class DataThread final : public SimThread {
  public:
-  // `run` outlives it. The file stays.
+  // `run` must outlive this. The file is not removed.
   explicit DataThread(BonnieRun& run) : run_(run), buffer_(size_t(run.settings.chunk)) {}
   SimTask run(SimContext& sim) override;
 

@@ -27,7 +27,7 @@ std::vector<NamedFile> make_names(Numbers& numbers, int64_t files, int64_t direc
     for (char& c : characters) c = kCharacters[size_t(numbers.draw()) % kCharacters.size()];
     const std::string number = fmt::format("{:010x}", i);
     names.push_back({random_first ? characters + number : number + characters, directory, uint32_t(i), false, kNoObject});
-    // Each but the last gets one more than its share: so does the original.
+    // Each directory except the last gets one file more than its share, as in the original.
     if (++in_directory > share) {
       in_directory = 0;
       ++directory;

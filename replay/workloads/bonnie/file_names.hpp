@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of bonnie++'s small files: numbers with random characters after them, or before.
+// Names of bonnie++'s small files: numbers with random characters behind or in front.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace fsr::bonnie {
 
 struct NamedFile {
   std::string name;
-  uint32_t directory;           // a number from 0
-  uint32_t number;              // of creation; in a shuffled list no longer its place
-  bool made = false;            // and not removed yet
-  ObjectId object = kNoObject;  // where it is asked for by more than its name
+  uint32_t directory;           // counts from 0
+  uint32_t number;              // order of creation; differs from the position in a shuffled list
+  bool made = false;            // true: created and not removed yet
+  ObjectId object = kNoObject;  // set if the file is used by more than its name
 };
 
 std::vector<NamedFile> make_names(Numbers& numbers, int64_t files, int64_t directories, bool random_first);
 void shuffle(Numbers& numbers, std::vector<NamedFile>& names);
-// Which of the files that are named in sequence has this name; its number may be too high. -1: not one of these.
+// Returns the number of creation in a name of a sequential test; it may be too high. -1: not such a name.
 int64_t number_in(std::string_view name);
 
 }  // namespace fsr::bonnie

@@ -60,7 +60,7 @@ Task FilesThread::each_in_directory(SimContext& sim, SmallFiles& files, unsigned
   if (int error = co_await files.begin_list(directory)) co_return error;
   std::vector<std::string> names;
   do {
-    int64_t from = sim.now();  // the first name of a part bears the time of reading it
+    int64_t from = sim.now();  // the time for reading a part of the listing counts for its first name
     if (int error = co_await files.list(directory, &names)) co_return error;
     for (const std::string& name : names) {
       if (sim.ended()) co_return ECANCELED;
@@ -114,7 +114,7 @@ Task FilesThread::each_named(SimContext& sim, SmallFiles& files, Phase phase, Ac
   co_return 0;
 }
 
-// The Task is chosen, and then awaited: gcc 12 gets an awaiting ?: wrong.
+// Choose the Task first, and then await it, because gcc 12 miscompiles ?: with co_await.
 Task FilesThread::each(SimContext& sim, SmallFiles& files, Phase phase, Act act, bool random) {
   return random ? each_named(sim, files, phase, act) : each_listed(sim, files, phase, act);
 }
@@ -130,7 +130,7 @@ Task FilesThread::round(SimContext& sim, SmallFiles& files, bool random) {
   co_return co_await each(sim, files, remove, Act::remove, random);
 }
 
-// By names that are known, not by listings: these may be what is wrong.
+// Uses known names instead of listings, because listings may be what fails.
 Task FilesThread::clean_up(SmallFiles& files) {
   for (const NamedFile& file : files_)
     if (file.made)

@@ -18,16 +18,16 @@ namespace fsr::bonnie {
 
 class FilesThread final : public SimThread {
  public:
-  // `run` outlives it.
+  // `run` must outlive this.
   explicit FilesThread(BonnieRun& run) : run_(run) {}
   SimTask run(SimContext& sim) override;
 
  private:
-  // Every Task yields 0 or an errno, which the run then knows of.
+  // Every Task returns 0 or an errno, which is also reported to the run.
   Task round(SimContext& sim, SmallFiles& files, bool random);
   Task create_all(SimContext& sim, SmallFiles& files, Phase phase);
   Task create(SmallFiles& files, NamedFile& file);
-  // Applies `act` to each file. Sequential tests go in the order of listings, random ones in that of files_.
+  // Applies `act` to each file. Sequential tests follow the order of listings, random tests that of files_.
   enum class Act { look, remove };
   Task each(SimContext& sim, SmallFiles& files, Phase phase, Act act, bool random);
   Task each_listed(SimContext& sim, SmallFiles& files, Phase phase, Act act);
@@ -35,7 +35,7 @@ class FilesThread final : public SimThread {
   Task each_named(SimContext& sim, SmallFiles& files, Phase phase, Act act);
   Task one(SmallFiles& files, unsigned directory, const std::string& name, NamedFile* made, Act act);
   Task clean_up(SmallFiles& files);
-  // The file that a listing names; nullptr: it was not made here.
+  // Returns the file of a listed name. Null: this program did not create it.
   NamedFile* file_of(const std::string& name);
 
   BonnieRun& run_;

@@ -11,12 +11,12 @@ namespace fsr::bonnie {
 
 namespace {
 
-constexpr double kTooShort = 0.5;  // s, below which a rate means nothing
+constexpr double kTooShort = 0.5;  // s; shorter tests have no meaningful rate
 constexpr const char* kVersion = "2.00a";
 constexpr const char* kFormat = "1.98";
 constexpr size_t kNameWidth = 19;
 
-// "8192" and units " km": "8k".
+// Returns a size with a unit: 8192 and units " km" give "8k".
 std::string sized(int64_t size, const char* units) {
   size_t unit = 0;
   while (size != 0 && size % 1024 == 0 && units[unit + 1]) {
@@ -30,7 +30,7 @@ std::string sized(int64_t size, const char* units) {
 
 std::string unless(int64_t value, int64_t usual, const std::string& text) { return value == usual ? "" : text; }
 
-// A rate in the five columns of the table.
+// Returns a rate in five columns, as the table has them.
 std::string short_rate(Phase phase, double rate) {
   if (phase == kSeeks) return fmt::format("{:5.{}f}", rate, rate >= 1000 ? 0 : 1);
   if (phase > kSeeks) return fmt::format("{:5}", int64_t(rate));
@@ -91,7 +91,7 @@ std::string latencies(const ResultHeader& header, Phase first, Phase last) {
   return text + "\n";
 }
 
-// The machine at the left of the name column, and what was done at its right, where it may cover the former.
+// Returns the name column: `machine` at the left and `what` at the right. If both do not fit, `what` covers the end of `machine`.
 std::string name_column(const std::string& machine, const std::string& what) {
   std::string column = machine;
   column.resize(kNameWidth, ' ');
@@ -102,7 +102,7 @@ std::string name_column(const std::string& machine, const std::string& what) {
 
 const char* largest_name(int64_t largest) { return largest == kHardLinks ? "link" : "symlink"; }
 
-// "16:2048:512/4"
+// Returns the settings of the small files: "16:2048:512/4".
 std::string files_name(const Settings& s) {
   std::string text = fmt::format("{}", s.files);
   if (s.largest < 0)
@@ -180,7 +180,7 @@ std::string csv(const ResultHeader& header) {
     else
       text += fmt::format(",{},{}", unless(s.largest, 0, std::to_string(s.largest)),
                           unless(s.smallest, 0, std::to_string(s.smallest)));
-    // In this order, whatever the header says.
+    // The fields are in this order, although the header has another one.
     text += fmt::format(",{},{}", unless(s.file_chunk, kUsualChunk, sized(s.file_chunk, " km")),
                         unless(s.directories, 1, std::to_string(s.directories)));
     text += csv_columns(header, kCreateSequential, kDeleteRandom);

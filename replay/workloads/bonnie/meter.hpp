@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the time of one test: elapsed, CPU of the whole process, and the longest step.
+// Measures one test: elapsed time, CPU time of the process, and the longest step.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace fsr::bonnie {
 
-double cpu_seconds();  // of this process and its threads so far
+double cpu_seconds();  // CPU time of this process so far
 
 class Meter {
  public:
   explicit Meter(int64_t now) : started_(now), cpu_(cpu_seconds()) {}
-  // One step, ns on the same clock. Returns when the next one begins.
+  // Adds a step from `from` to `to`, ns on the same clock. Returns the beginning of the next step.
   int64_t step(int64_t from, int64_t to) {
     longest_ = std::max(longest_, to - from);
     return to;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers as bonnie++ draws them: rand(3) of the C library from a seed, or those of a file, over and over.
+// Random numbers as bonnie++ draws them: rand(3) of the C library with a seed, or numbers from a file, repeated.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ class Numbers {
   Numbers(const Numbers&) = delete;
   Numbers& operator=(const Numbers&) = delete;
 
-  void reset();                                      // from the beginning
-  int32_t draw();                                    // 0 or more
-  const std::string& name() const { return name_; }  // the seed, or the file's
+  void reset();                                      // starts again
+  int32_t draw();                                    // never negative
+  const std::string& name() const { return name_; }  // the seed, or the name of the file
 
  private:
   const std::string name_;
   const uint32_t seed_ = 0;
   std::vector<int32_t> of_file_;
   size_t next_ = 0;
-  // glibc's rand() is random(), with so much state unless told otherwise. This is one apart from the process's.
+  // glibc's rand() is random(), which has this amount of state by default. This state is separate from that of the process.
   char state_[128] = {};
   random_data generator_ = {};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twelve tests of bonnie++ in their order, and what is measured of each.
+// The twelve tests of bonnie++ in their order, and the figures of each.
 #pragma once
 
 #include <array>
@@ -23,10 +23,10 @@ enum Phase : unsigned {
 };
 constexpr unsigned kPhases = kDeleteRandom + 1;
 
-extern const std::array<const char*, kPhases> kPhaseNames;  // in sentences: "writing a byte at a time"
-extern const std::array<const char*, kPhases> kPhaseKeys;   // of machine output, as bonnie++'s CSV calls them: "putc"
+extern const std::array<const char*, kPhases> kPhaseNames;  // for sentences: "writing a byte at a time"
+extern const std::array<const char*, kPhases> kPhaseKeys;   // for machine output, as in bonnie++'s CSV: "putc"
 
-// Seconds. The longest chunk, file or seek is the latency. `elapsed` is 0 where the test was not run to its end.
+// Figures of a test, in seconds. `latency`: time of the longest chunk, file or seek. `elapsed` 0: the test did not complete.
 struct Measured {
   double elapsed = 0, cpu = 0, latency = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bonnie++'s random seeks: several seekers take tickets from one heap; each ticket is a chunk to read, and one in ten to write
-// back changed.
+// bonnie++'s random seeks: several seekers take tickets from one heap. For each ticket a seeker reads a chunk; one in ten it also
+// changes and writes back.
 #pragma once
 
 #include <atomic>
@@ -29,10 +29,10 @@ class Tickets {
   bool take(Ticket* ticket);  // false: there are no more
   void none_left() { next_ = numbers_.size(); }
   Barrier& start() { return start_; }
-  // A seeker began, and ended; ns.
+  // Called when a seeker begins and ends. `at`, `longest`: ns.
   void began(int64_t at);
   void ended(int64_t at, int64_t longest);
-  // From the first beginning to the last end.
+  // Returns the figures from the first beginning to the last end.
   Measured measured() const;
 
  private:
@@ -47,7 +47,7 @@ class Tickets {
 
 class SeekThread final : public SimThread {
  public:
-  // Both outlive it. `first`: it begins the test for all.
+  // Both must outlive this. `first`: this seeker begins the test for all.
   SeekThread(BonnieRun& run, Tickets& tickets, bool first)
       : run_(run), tickets_(tickets), first_(first), buffer_(size_t(run.settings.chunk)) {}
   SimTask run(SimContext& sim) override;

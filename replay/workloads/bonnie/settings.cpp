@@ -26,7 +26,7 @@ std::vector<std::string> parts_of(const std::string& text, size_t most) {
   return parts;
 }
 
-// A number, or one with a letter of `units`, each 1024 times the one before.
+// Parses a number, which may have one letter of `units`. Each unit is 1024 times the one before.
 int64_t number(const std::string& text, const char* units) {
   char* end;
   const long long value = strtoll(text.c_str(), &end, 10);
@@ -65,7 +65,7 @@ void Settings::take_bytes(const std::string& text) { bytes_size = text.empty() ?
 void Settings::size_by_memory(int64_t mebibytes) {
   constexpr int64_t kLeast = 300, kGiB = 1024;
   size = std::max(kLeast, 2 * mebibytes);
-  if (size % kGiB > kGiB / 2) size += kGiB - size % kGiB;  // a size of more than half a GiB beyond is rounded up
+  if (size % kGiB > kGiB / 2) size += kGiB - size % kGiB;  // more than half a GiB is rounded up to a GiB
 }
 
 void Settings::check(int64_t memory) const {

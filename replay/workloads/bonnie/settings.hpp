@@ -8,33 +8,34 @@
 namespace fsr::bonnie {
 
 constexpr int64_t kMiB = 1 << 20;
-constexpr int64_t kFilesUnit = 1024;  // files are counted by so many
+constexpr int64_t kFilesUnit = 1024;  // unit of the number of files
 constexpr int64_t kUsualChunk = 8192, kUsualSeeks = 8192, kUsualSeekers = 5;
-constexpr int64_t kHardLinks = -1, kSymlinks = -2;  // in place of a largest size
+constexpr int64_t kHardLinks = -1, kSymlinks = -2;  // special values of `largest`
 
 struct Settings {
-  // The big file
-  int64_t size = 0;                                      // MiB; 0: none of its tests
-  int64_t bytes_size = 3;                                // MiB of the tests that go by single bytes, `size` at most
+  // Settings of the big file
+  int64_t size = 0;                                      // MiB; 0: its tests are not run
+  int64_t bytes_size = 3;                                // MiB for the tests by single bytes; at most `size`
   int64_t chunk = kUsualChunk;                           // bytes, a power of 2 from 256 to 1 MiB
   int64_t seeks = kUsualSeeks, seekers = kUsualSeekers;  // seekers run at the same time
-  // The small ones
-  int64_t files = 16;                 // by kFilesUnit; 0: none of their tests
-  int64_t largest = 0, smallest = 0;  // bytes; or `largest` is kHardLinks or kSymlinks
+  // Settings of the small files
+  int64_t files = 16;                 // in units of kFilesUnit; 0: their tests are not run
+  int64_t largest = 0, smallest = 0;  // bytes of a file; `largest` may be kHardLinks or kSymlinks
   int64_t directories = 1;
-  int64_t file_chunk = kUsualChunk;  // bytes of a write or read of these
-  bool syncs = false;                // after each write of a seek and each change of a small file
-  bool direct = false;               // O_DIRECT for the big file
+  int64_t file_chunk = kUsualChunk;  // bytes of each write or read of a small file
+  bool syncs = false;                // sync after each write of a seek and each change of a small file
+  bool direct = false;               // use O_DIRECT for the big file
 
-  // "SIZE[:CHUNK[:SEEKS[:SEEKERS]]]", SIZE in MiB or with g or t, CHUNK in bytes or with k. Throws std::invalid_argument.
+  // Parses "SIZE[:CHUNK[:SEEKS[:SEEKERS]]]", SIZE in MiB or with g or t, CHUNK in bytes or with k. Throws std::invalid_argument.
   void take_big(const std::string& text);
-  // "FILES[:LARGEST[:SMALLEST[:DIRECTORIES[:CHUNK]]]]", FILES by 1024, the others in bytes or with k, m or g. Throws the same.
+  // Parses "FILES[:LARGEST[:SMALLEST[:DIRECTORIES[:CHUNK]]]]", FILES in units of kFilesUnit, the others in bytes or with k, m or
+  // g. Throws std::invalid_argument.
   void take_small(const std::string& text);
-  // MiB, or nothing: 0. Throws the same.
+  // Parses bytes_size in MiB; an empty text gives 0. Throws std::invalid_argument.
   void take_bytes(const std::string& text);
-  // The file that the memory asks for where no size was given: twice of it. 0: not known.
+  // Sets the size of the big file to twice the memory. Call this if no size was given. `mebibytes`: memory in MiB; 0: not known.
   void size_by_memory(int64_t mebibytes);
-  // Whether all fit together and to that much memory, MiB; 0: it does not matter. Throws std::invalid_argument.
+  // Throws std::invalid_argument if the settings don't fit each other or the memory. `memory`: MiB; 0: any.
   void check(int64_t memory) const;
 
   int64_t file_count() const { return files * kFilesUnit; }

@@ -73,7 +73,7 @@ Task SmallFiles::remove_top() {
   co_return 0;
 }
 
-// Targets that have no such request are as far as they can be.
+// A target that lacks this request needs no sync.
 Task SmallFiles::sync_everything() {
   const Op op{.kind = OpKind::syncfs, .object = kRootObject};
   const int error = (co_await sim_.perform(op)).error;
@@ -124,7 +124,7 @@ Task SmallFiles::link(ObjectId file, unsigned directory, const std::string& name
 
 Task SmallFiles::symlink(const std::string& target, unsigned directory, const std::string& name, ObjectId* made) {
   first_ = target;
-  // The original leaves the directory out, so that symlinks in others lead nowhere and its next test fails.
+  // The original leaves out the directory, so that symlinks in other directories lead nowhere and its next test fails.
   const std::string path = directory == first_directory_ ? target : "../" + directories_[first_directory_].name + "/" + target;
   const Op op{
       .kind = OpKind::symlink, .object = sim_.new_object(), .parent = directories_[directory].object, .name = name, .data = path};
@@ -134,7 +134,7 @@ Task SmallFiles::symlink(const std::string& target, unsigned directory, const st
   co_return co_await sync_directory(directory);
 }
 
-// As the kernel does for stat(2) of a symlink.
+// Follows a symlink as the kernel does for stat(2).
 Task SmallFiles::follow(ObjectId symlink, uint64_t* size) {
   const Op read{.kind = OpKind::readlink, .object = symlink};
   if (int error = (co_await sim_.perform(read)).error) co_return error;
@@ -190,7 +190,7 @@ Task SmallFiles::begin_list(unsigned directory) {
 }
 
 Task SmallFiles::list(unsigned directory, std::vector<std::string>* names) {
-  constexpr uint64_t kBuffer = 32768;  // readdir(3)'s
+  constexpr uint64_t kBuffer = 32768;  // bytes, as readdir(3) uses
   Directory& d = directories_[directory];
   const Op op{.kind = OpKind::readdir, .object = d.object, .handle = d.to_list, .offset = d.listed, .length = kBuffer};
   const Outcome& outcome = co_await sim_.perform(op);

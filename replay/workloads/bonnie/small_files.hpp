@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory of small files, perhaps spread over subdirectories, and what bonnie++ does to one of them at a time.
+// A directory of small files, perhaps in subdirectories, with bonnie++'s actions on one file at a time.
 //
-// Every Task yields 0 or an errno, which the run then knows of. One sim uses it.
+// Every Task returns 0 or an errno, which is also reported to the run. Used by one SimContext.
 #pragma once
 
 #include <string>
@@ -22,33 +22,34 @@ class SmallFiles {
  public:
   SmallFiles(BonnieRun& run, SimContext& sim) : run_(run), sim_(sim), buffer_(size_t(run.settings.file_chunk)) {}
 
-  void enter(Phase phase) { phase_ = phase; }  // for messages
+  void enter(Phase phase) { phase_ = phase; }  // phase for messages
   unsigned directories() const { return unsigned(directories_.size()); }
   bool exist() const { return top_ != kNoObject; }
 
   Task make_directories();
-  Task remove_directory(unsigned number);  // and closes it
-  Task remove_top();                       // the subdirectories are gone
+  Task remove_directory(unsigned number);  // also closes it
+  Task remove_top();                       // after the subdirectories were removed
   Task sync_everything();
 
-  // `made`: for what follows by more than its name; nullptr: nothing will, which saves the target from remembering it.
+  // `made`: gets the object, for later use of the file by more than its name. Null: the file is used by its name only, so the
+  // target need not remember it.
   Task create(unsigned directory, const std::string& name, int64_t size, ObjectId* made);
   Task link(ObjectId file, unsigned directory, const std::string& name);
   Task symlink(const std::string& target, unsigned directory, const std::string& name, ObjectId* made);
-  // stat(2), and reads all of what is not empty. `known`: the object, where it is known.
+  // Calls stat(2), and reads the file if it is not empty. `known`: the object; kNoObject: not known.
   Task look_at(unsigned directory, const std::string& name, ObjectId known);
   Task remove(unsigned directory, const std::string& name, ObjectId known);
 
-  // One open directory, a part of its names at a time.
+  // Lists a directory in several parts.
   Task begin_list(unsigned directory);
-  Task list(unsigned directory, std::vector<std::string>* names);  // none: that was all
+  Task list(unsigned directory, std::vector<std::string>* names);  // empty: the listing is complete
   Task end_list(unsigned directory);
 
  private:
   struct Directory {
     std::string name;
     ObjectId object = kNoObject;
-    HandleId to_sync = 0, to_list = 0;  // open; 0: not
+    HandleId to_sync = 0, to_list = 0;  // open handles; 0: not open
     uint64_t listed = 0;
   };
 
@@ -65,8 +66,8 @@ class SmallFiles {
   PageBuffer buffer_;  // zeros
   Phase phase_ = kCreateSequential;
   ObjectId top_ = kNoObject;
-  std::vector<Directory> directories_;  // the top one itself, or those in it
-  std::string first_;                   // what symlinks lead to
+  std::vector<Directory> directories_;  // the top directory, or the subdirectories in it
+  std::string first_;                   // name of the file that symlinks lead to
   unsigned first_directory_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests 9 to 12: what the server's cache of directories is for.
+// Tests 9 to 12, which exercise the server's cache of directories.
 #include <fmt/format.h>
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace fsr::lantest {
 
 using namespace afp;
 
-// --- 9: hits; ten directories of ten files, whatever its label says ---
+// --- Test 9: cache hits; ten directories of ten files, although its label says otherwise ---
 
 Task AfpTests::hit_cache() {
   constexpr unsigned kDirs = 10, kFiles = 10;
@@ -41,7 +41,7 @@ Task AfpTests::hit_cache() {
   co_return 0;
 }
 
-// --- 10: files that come and go ---
+// --- Test 10: files are created and removed ---
 
 Task AfpTests::mix() {
   const unsigned files = settings_.share(200);
@@ -59,7 +59,7 @@ Task AfpTests::mix() {
   co_return 0;
 }
 
-// --- 11: a long path ---
+// --- Test 11: a long path ---
 
 Task AfpTests::walk_deep() {
   constexpr unsigned kLevels = 20, kFiles = 50;
@@ -89,7 +89,7 @@ Task AfpTests::walk_deep() {
   co_return 0;
 }
 
-// --- 12: the same files again and again ---
+// --- Test 12: the same files repeatedly ---
 
 Task AfpTests::validate() {
   constexpr unsigned kFiles = 100;

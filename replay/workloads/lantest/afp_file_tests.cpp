@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests 1 to 8. Bitmaps stand in numbers, as the original's log of the wire has them.
+// Tests 1 to 8. Bitmaps are numbers, as in the original's log of the wire.
 #include <errno.h>
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@ using namespace afp;
 
 namespace {
 
-constexpr uint16_t kExclusive = 0x0033;     // reads and writes, and nobody else does
-constexpr uint16_t kReadsExclusive = 0x21;  // reads, and nobody writes
+constexpr uint16_t kExclusive = 0x0033;     // access: read and write, denied to others
+constexpr uint16_t kReadsExclusive = 0x21;  // access: read; writing denied to others
 constexpr uint16_t kAllOfFile = 0x073f, kAllOfDir = 0x133f;
 constexpr uint16_t kListedOfFile = 0x077d, kListedOfDir = 0x117f;
 constexpr uint16_t kListedAtOnce = 40;
@@ -63,11 +63,11 @@ Task AfpTests::read_small() {
   co_return co_await Step(*this, commands_.volume_parms(0x0208), "", kOk);
 }
 
-// --- 2 and 3: the big file, by commands that do not wait for each other ---
+// --- Tests 2 and 3: the big file, by commands that do not wait for each other ---
 
 struct AfpTests::Flight {
   unsigned under_way = 0;
-  int error = 0;  // the first
+  int error = 0;  // the first error
   std::coroutine_handle<> waiter = {};
 
   void landed(int e) {
@@ -120,7 +120,7 @@ Task AfpTests::read_big() {
   co_return 0;
 }
 
-// --- 4: locks ---
+// --- Test 4: locks ---
 
 Task AfpTests::prepare_lock() {
   constexpr uint32_t kBytes = 40'000;
@@ -161,7 +161,7 @@ Task AfpTests::lock_and_unlock() {
   co_return co_await remove(dir_, "File.lock");
 }
 
-// --- 5, 6, 7: many files in a directory ---
+// --- Tests 5, 6, 7: many files in a directory ---
 
 std::string AfpTests::empty_file(unsigned i) { return fmt::format("File.0k{}", i); }
 
@@ -175,7 +175,7 @@ Task AfpTests::create_files() {
   co_return 0;
 }
 
-// Backwards now and then; the last ones are never asked for.
+// Lists some parts in reverse order, as the original does. The last entries are never requested.
 Task AfpTests::list_files() {
   const unsigned files = empty_files();
   watch_.start();
@@ -196,9 +196,9 @@ Task AfpTests::remove_files() {
   co_return 0;
 }
 
-// --- 8: a tree ---
+// --- Test 8: a tree ---
 
-// Each is followed by what is in it, and removed after that.
+// Makes directories, each followed by those in it. For the removal, tree_ has the contents of a directory before the directory.
 Task AfpTests::make_dirs(uint32_t did, unsigned count, unsigned depth) {
   constexpr unsigned kWidth = 10;
   for (unsigned i = 1; i <= count; ++i) {

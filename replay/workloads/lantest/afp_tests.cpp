@@ -12,8 +12,8 @@ using namespace afp;
 
 namespace {
 
-constexpr uint16_t kProbe = 0x0042;  // parent and long name
-constexpr uint16_t kListing = 1024;  // entries of one reply
+constexpr uint16_t kProbe = 0x0042;  // bitmap: parent and long name
+constexpr uint16_t kListing = 1024;  // entries requested at once
 constexpr uint16_t kListingBytes = 8192;
 
 }  // namespace
@@ -51,7 +51,7 @@ Task AfpTests::leave() {
   const uint32_t root = commands_.root();
   const Reply& removed = co_await commands_.remove(root, name_);
   if (!removed.error || removed.result == kObjectNotFound) co_return 0;
-  if (removed.result == kOk) co_return removed.error;  // the connection's
+  if (removed.result == kOk) co_return removed.error;  // error of the connection
   const Reply& found = co_await commands_.parms(root, name_, 0, kNodeId);
   if (found.error) co_return found.error;
   if (int error = co_await clear(found.parms.id)) co_return error;
@@ -59,7 +59,7 @@ Task AfpTests::leave() {
   co_return now_empty.error;
 }
 
-// Entries that can't be removed stay at the front, and the listing goes on behind them.
+// Removes all entries of a directory. Entries that can't be removed stay at the front, so the listing continues behind them.
 Task AfpTests::clear(uint32_t did) {
   struct Entry {
     std::string name;
@@ -113,7 +113,7 @@ Task AfpTests::perform(Test test) {
   return validate();
 }
 
-// The original leaves the files of a test 5 without 7 lying, and then fails in the next iteration.
+// If test 5 runs without test 7, the original leaves its files and fails in the next iteration.
 Task AfpTests::clean_behind(Test test) {
   if (test == kReadBig && settings_.tests[kWriteBig]) {
     const Reply& reply = co_await commands_.remove(dir_, kBigFile);

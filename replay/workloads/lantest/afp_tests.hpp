@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// afp_lantest 4.5.1's twelve tests as it puts them on the wire: the same commands in the same order with the same fields.
+// Sends afp_lantest 4.5.1's twelve tests: the same commands in the same order with the same fields.
 //
-// All files lie in a test directory of their own, test_directory(). Tasks end with an errno; failure() describes the error.
+// All files are in a test directory, test_directory(). Tasks return an errno; failure() describes the error.
 #pragma once
 
 #include <atomic>
@@ -22,34 +22,33 @@ namespace fsr::lantest {
 
 class AfpTests {
  public:
-  // A command that failed, or succeeded where it should not have.
+  // A command that failed, or succeeded although it should have failed.
   struct Failure {
     afp::Command command = afp::Command::none;
-    bool connection = false;  // it got no answer
-    std::string text;         // "FPOpenFork of 'File.big': kFPObjectNotFound (-5018)"; empty: there was none
+    bool connection = false;  // true: no reply came
+    std::string text;         // "FPOpenFork of 'File.big': kFPObjectNotFound (-5018)"; empty: no failure
   };
   using Times = std::map<afp::Command, Histogram>;
   using Trace = std::function<void(const std::string& line)>;
 
-  // `stop`: above 0, tests end with ECANCELED after the command under way. `trace`, if there is one, is told each command.
+  // `stop`: if above 0, tests end with ECANCELED after the command in flight. `trace`: called for each command; may be empty.
   AfpTests(afp::Commands& commands, const Settings& settings, unsigned session, Stopwatch& watch, const std::atomic<int>& stop,
            Trace trace);
 
   Task enter();  // makes the test directory
-  // Removes it with all that is in it, also after an error.
+  // Removes the test directory with everything in it. Can be called after an error.
   Task leave();
-  // Runs a test, with its preparation and end, which the stopwatch does not measure. Run a test that needs another one after that
-  // one.
+  // Runs a test. The stopwatch does not measure its preparation and end. If a test needs another one, run the other one first.
   Task perform(Test test);
-  // Removes the files that earlier tests left for `test`, which may have been run or not.
+  // Removes files that `test` or tests before it have left.
   Task clean_behind(Test test);
 
   const std::string& directory() const { return name_; }
-  const Failure& failure() const { return failure_; }       // the first
-  Times take_times() { return std::exchange(times_, {}); }  // of the measured commands since the last call, ns
+  const Failure& failure() const { return failure_; }       // the first failure
+  Times take_times() { return std::exchange(times_, {}); }  // times of the measured commands since the last call, ns
 
  private:
-  // A command of a test: co_await yields 0, or what it failed with.
+  // A command of a test. co_await returns 0 or the errno of its failure.
   class Step {
    public:
     Step(AfpTests& tests, afp::Commands::ReplyAwaiter answer, std::string name, int32_t expected)
@@ -75,21 +74,21 @@ class AfpTests {
   int judge(const Step& step, const afp::Reply& reply);
 
   Step parms(uint32_t did, std::string name, uint16_t file_bitmap, uint16_t dir_bitmap, int32_t expected = afp::kOk);
-  // Whether it is there.
+  // Checks whether a name exists.
   Step probe(uint32_t did, std::string name, int32_t expected = afp::kOk);
   Step create(uint32_t did, std::string name);
-  Step make_dir(uint32_t did, std::string name);  // made_
+  Step make_dir(uint32_t did, std::string name);  // sets made_
   Step remove(uint32_t did, std::string name);
-  Step open(uint32_t did, std::string name, uint16_t bitmap, uint16_t access);  // fork_
+  Step open(uint32_t did, std::string name, uint16_t bitmap, uint16_t access);  // sets fork_
   Step fork_parms(uint16_t bitmap);
   Step close();
-  Step read(uint32_t bytes);   // from the beginning
-  Step write(uint32_t bytes);  // zeros
+  Step read(uint32_t bytes);   // from offset 0
+  Step write(uint32_t bytes);  // writes zeros
   Step lock(uint8_t flags, uint32_t offset);
   Step list(uint16_t file_bitmap, uint16_t dir_bitmap, uint16_t count, uint16_t start);
   static Detached fly(Step step, Flight& flight);
 
-  // The tests, in files of their own, and what several of them do.
+  // The tests, which are in other files, and helpers of several tests.
   Task read_small();
   Task make_small(std::string name);
   Task write_big();
@@ -117,8 +116,8 @@ class AfpTests {
   const std::atomic<int>& stop_;
   const std::string name_;
   uint32_t dir_ = 0;
-  uint32_t made_ = 0;  // the directory that was made last
-  uint16_t fork_ = 0;  // the one that is open
+  uint32_t made_ = 0;  // the last directory made
+  uint16_t fork_ = 0;  // the open fork
   bool fork_open_ = false, leaving_ = false;
   const Zeros zeros_;
   Failure failure_;
@@ -129,7 +128,7 @@ class AfpTests {
     uint32_t parent;
     std::string name;
   };
-  std::vector<MadeDir> tree_;  // of test 8, in the order of removal
+  std::vector<MadeDir> tree_;  // directories of test 8, in the order of removal
 };
 
 }  // namespace fsr::lantest

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where sessions, each on a thread of its own, wait for each other so that they begin together. Thread-safe.
+// Barrier for sessions on threads of their own, so that they begin at the same time. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -12,11 +12,11 @@ namespace fsr::lantest {
 
 class CommonStart {
  public:
-  // `meet`: called when all are here, to wait for those of other processes; may be empty.
+  // `meet`: called when all sessions are here, to wait for those of other processes. May be empty.
   explicit CommonStart(unsigned sessions, std::function<void()> meet = {}) : meet_(std::move(meet)), sessions_(sessions) {}
-  // Returns when all that have not left are here; then it can be used again.
+  // Returns when all sessions that have not left are here. Can be used again after that.
   void wait();
-  void leave();  // a session has ended
+  void leave();  // called when a session has ended
 
  private:
   void let_go();

@@ -12,8 +12,8 @@ namespace fsr::lantest {
 
 namespace {
 
-constexpr std::streamoff kLooked = 100 << 10;  // bytes at the end of the log
-constexpr size_t kLast = 10;                   // lines where there are no statistics
+constexpr std::streamoff kLooked = 100 << 10;  // bytes at the end of the log that are read
+constexpr size_t kLast = 10;                   // lines to show if there are no statistics
 constexpr std::array<const char*, 4> kKinds = {"LRU", "ARC", "hints", "AD"};
 
 std::string trimmed(const std::string& text) {
@@ -21,7 +21,7 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-// "log file = /var/log/afpd.log"
+// Returns the value of the line "log file = /var/log/afpd.log".
 std::string log_of(const std::string& conf) {
   std::ifstream in(conf);
   for (std::string line; std::getline(in, line);) {
@@ -37,7 +37,7 @@ std::vector<std::string> last_lines(std::ifstream& in) {
   in.seekg(std::max<std::streamoff>(0, size - kLooked));
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) lines.push_back(line);
-  if (size > kLooked && !lines.empty()) lines.erase(lines.begin());  // the end of one
+  if (size > kLooked && !lines.empty()) lines.erase(lines.begin());  // it may be the end of a line
   return lines;
 }
 

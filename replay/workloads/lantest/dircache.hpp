@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statistics of the cache of directories that a Netatalk on this machine writes to its log.
+// Reads the statistics of the directory cache that a Netatalk on this machine writes to its log.
 #pragma once
 
 #include <string>
 
 namespace fsr::lantest {
 
-// The part of the output: the last lines with statistics of each kind, or else the end of the log. `conf`: afp.conf, which names
-// the log. Empty where there is none.
+// Returns text for the output: the last lines with statistics of each kind, or the end of the log if there are none. `conf`:
+// afp.conf, which names the log. Empty: there is no log.
 std::string dircache_statistics(const std::string& conf);
 
 }  // namespace fsr::lantest

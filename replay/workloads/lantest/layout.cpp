@@ -41,7 +41,7 @@ Sums sum_up(const Settings& settings, const Results& results) {
   return sums;
 }
 
-// The operations of one iteration: AFP commands as the labels count them, other operations as they were measured.
+// Returns the number of operations of one iteration: AFP commands as the labels say, other operations as measured.
 uint64_t operations_of(const Settings& settings, const Results& results) {
   if (!settings.as_operations) return results.sessions * chosen_operations(settings);
   uint64_t count = 0;
@@ -84,7 +84,7 @@ std::string heading(const Settings& settings) {
 std::string table(const Settings& settings, const Results& results) {
   const bool calls = results.counts_calls;
   const unsigned time_width = calls ? 8 : 7;
-  // Without the columns of calls, the original pads the sign's bytes, not its width.
+  // Without the columns of calls, the original pads the sign to a number of bytes instead of columns.
   std::string text = fmt::format("{:<{}}", "Test", kNameWidth) +
                      (calls ? "  Time_ms  Time± AFPD_R AFPD_R± AFPD_W AFPD_W± CNID_R CNID_R± CNID_W CNID_W±   MB/s\n"
                             : " Time_ms Time±   MB/s\n");
@@ -131,7 +131,7 @@ std::string tables(const Settings& settings, const Sessions& sessions) {
 
 namespace {
 
-// `session`: what each line begins with.
+// `session`: text in front of each line.
 std::string csv_rows(const Settings& settings, const Results& results, const std::string& session) {
   const bool calls = results.counts_calls;
   std::string text;

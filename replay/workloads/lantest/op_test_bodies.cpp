@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests themselves; afp_file_tests.cpp and afp_cache_tests.cpp have them as AFP's commands.
+// The tests as operations. afp_file_tests.cpp and afp_cache_tests.cpp have them as AFP commands.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -91,7 +91,7 @@ Task OpTests::create_files(SimContext& sim) {
   co_return 0;
 }
 
-// The test directory, from its beginning to its end.
+// Lists the whole test directory.
 Task OpTests::list(SimContext& sim) {
   constexpr uint64_t kBytes = 8192;
   const Op begin{.kind = OpKind::opendir, .open_flags = O_RDONLY | O_DIRECTORY, .object = dir_, .handle = sim.new_handle()};

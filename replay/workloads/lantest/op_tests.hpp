@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The twelve tests as operations, for targets of other protocols: the same files, names, sizes and counts. A command that names a
-// file becomes a lookup, and a fork an open file. The big file is moved in requests of 8 MiB, which the target may divide.
+// file becomes a lookup, and a fork an open file. The big file is transferred in requests of 8 MiB, which the target may divide.
 #pragma once
 
 #include <functional>
@@ -19,17 +19,17 @@ namespace fsr::lantest {
 
 class OpTests final : public SimThread {
  public:
-  // At the end of each test, on the thread of the stage's worker; iterations count from 1.
+  // Called at the end of each test, on the worker of the session; iterations count from 1.
   using ReportTest = std::function<void(unsigned iteration, unsigned test, const Measures& measures)>;
 
-  // `session` as for test_directory(). `start`: where several sessions meet before the measured part of each test. `common`:
-  // where one that has its worker for itself does.
+  // `session`: as for test_directory(). `start`: barrier of several sessions before the measured part of each test. `common`:
+  // barrier for a session that has a worker of its own.
   OpTests(const Settings& settings, unsigned session, Clock& clock, Barrier* start, CommonStart* common, ReportTest report);
   SimTask run(SimContext& sim) override;
 
   const Results& results() const { return results_; }
   const std::string& failure() const { return failure_; }        // "iteration 1, test 2: create of 'File.big': File exists"
-  const std::string& impossible() const { return impossible_; }  // tests that the target can't do: "4"
+  const std::string& impossible() const { return impossible_; }  // tests that the target can't express: "4"
   const std::string& directory() const { return name_; }
   bool made() const { return dir_ != kNoObject; }
   bool removed() const { return made_.empty(); }
@@ -45,17 +45,17 @@ class OpTests final : public SimThread {
   Task clear(SimContext& sim);
   Task perform(SimContext& sim, Test test);
   bool possible(SimContext& sim, Test test);
-  Task begin(SimContext& sim);  // the measured part
+  Task begin(SimContext& sim);  // begins the measured part
 
-  // One operation, counted by its kind where it is measured. 0 or what it failed with.
+  // Performs one operation and, in the measured part, counts it by its kind. Returns 0 or the errno.
   Task step(SimContext& sim, const Op& op, const std::string& about, const PerformOptions& how = {});
   Task look(SimContext& sim, ObjectId parent, const std::string& name, ObjectId known);
   Task create(SimContext& sim, ObjectId parent, const std::string& name, ObjectId* made, uint64_t bytes = 0);
   Task make_dir(SimContext& sim, ObjectId parent, const std::string& name, ObjectId* made);
   Task remove(SimContext& sim, ObjectId object);
-  Task open(SimContext& sim, ObjectId object, uint32_t flags);  // open_ and handle_
+  Task open(SimContext& sim, ObjectId object, uint32_t flags);  // sets open_ and handle_
   Task close(SimContext& sim);
-  Task move_bytes(SimContext& sim, OpKind kind, uint64_t bytes);  // of the open file, from its beginning
+  Task move_bytes(SimContext& sim, OpKind kind, uint64_t bytes);  // transfers bytes of the open file, from offset 0
 
   Task read_small(SimContext& sim);
   Task write_big(SimContext& sim);
@@ -79,13 +79,13 @@ class OpTests final : public SimThread {
   const std::string name_;
   const Zeros zeros_;
   ObjectId dir_ = kNoObject, open_ = kNoObject, big_ = kNoObject;
-  HandleId handle_ = 0;            // 0: nothing is open
-  std::vector<ObjectId> files_;    // of test 5
-  std::map<ObjectId, Made> made_;  // and not removed; those inside come after what they are in
+  HandleId handle_ = 0;            // 0: no file is open
+  std::vector<ObjectId> files_;    // files of test 5
+  std::map<ObjectId, Made> made_;  // existing files and directories; entries come after their directory
   std::map<OpKind, Histogram> times_;
   Results results_;
   std::string failure_, impossible_;
-  size_t listed_ = 0;  // entries that the latest readdir found
+  size_t listed_ = 0;  // entries in the last readdir
   bool leaving_ = false;
 };
 

@@ -10,7 +10,7 @@ namespace fsr::lantest {
 
 namespace {
 
-constexpr size_t kMostWithOutliers = 5;  // iterations
+constexpr size_t kMostWithOutliers = 5;  // iterations; with more, outliers are left out
 
 }  // namespace
 

@@ -16,9 +16,9 @@ namespace fsr::lantest {
 
 namespace {
 
-constexpr unsigned kAttempts = 3;  // a second apart
+constexpr unsigned kAttempts = 3;  // attempts, one per second
 
-// The number behind "NAME:", and the one after it.
+// Returns the number behind "NAME:", and the number after it.
 std::array<uint64_t, 2> numbers_behind(const std::string& text, const std::string& name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -61,7 +61,7 @@ bool ServerCalls::look(const std::vector<int>& others) {
       ids_ = pid;
     if (program != "afpd\n" || std::find(others.begin(), others.end(), pid) != others.end()) continue;
     const std::array<uint64_t, 2> uids = numbers_behind(text(pid, "status"), "Uid");
-    if (uids[0] == uid || uids[1] == uid) server_ = std::max(server_, pid);  // the latest, if there are several
+    if (uids[0] == uid || uids[1] == uid) server_ = std::max(server_, pid);  // the last one, if there are several
   }
   if (!server_) problem_ = fmt::format("no process afpd of user '{}' can be seen in {}", user_, proc_);
   return server_ != 0;

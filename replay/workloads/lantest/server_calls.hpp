@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the read(2)s and write(2)s of a server's processes on this machine, and their CPU time, by reading /proc.
+// Counts the read(2)s and write(2)s of a server's processes on this machine, and their CPU time, from /proc.
 #pragma once
 
 #include <array>
@@ -11,21 +11,21 @@ namespace fsr::lantest {
 
 class ServerCalls {
  public:
-  // Counts of afpd and of cnid_dbd; 0: can't be read.
-  using Counts = std::array<uint64_t, 4>;  // reads and writes of the one, then of the other
+  // Counts of calls; 0: not readable.
+  using Counts = std::array<uint64_t, 4>;  // reads and writes of afpd, then of cnid_dbd
 
   struct Cpu {
-    int64_t server = 0, ids = 0;  // ns, of all threads that live; 0 where the kernel keeps no such account (CONFIG_SCHED_INFO)
+    int64_t server = 0, ids = 0;  // ns, of all living threads; 0 if the kernel keeps no account (CONFIG_SCHED_INFO)
   };
 
-  // Looks for the user's session. `proc`: where /proc is mounted so that others' processes are to be seen.
+  // `proc`: a mount of /proc that shows the processes of other users. `user`: the user of the session.
   ServerCalls(std::string proc, std::string user) : proc_(std::move(proc)), user_(std::move(user)) {}
-  // afpd must be there, besides `others` of other sessions; it may take some seconds to take on the user's identity. False:
-  // problem() says why.
+  // Finds the user's afpd, which may take some seconds to change to the user. `others`: process ids of other sessions, to be left
+  // out. False: problem() has the reason.
   bool find(const std::vector<int>& others = {});
 
-  int server() const { return server_; }  // process numbers
-  int ids() const { return ids_; }        // 0: there is none, as with a database of another kind
+  int server() const { return server_; }  // process id of afpd
+  int ids() const { return ids_; }        // process id of cnid_dbd; 0: there is none, as with other databases
   const std::string& problem() const { return problem_; }
   Counts now() const;
   Cpu cpu() const;

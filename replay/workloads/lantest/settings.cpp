@@ -18,7 +18,7 @@ struct Label {
   unsigned operations;
   bool about = false;
 };
-// The numbers are the original's words: not all are what goes over the wire.
+// The numbers are those of the original's labels. Some differ from the requests on the wire.
 constexpr Label kLabels[kTests] = {{"Open, stat and read 512 bytes from 1000 files", 8'000},
                                    {"Writing one large file", 103},
                                    {"Reading one large file", 102},

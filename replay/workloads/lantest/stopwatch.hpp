@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a test that counts: how long it takes, what it costs on this side, and what the server's processes do meanwhile.
+// Measures a part of a test: its time, its CPU time on this side, and the calls of the server's processes.
 #pragma once
 
 #include <sys/types.h>
@@ -13,15 +13,15 @@ namespace fsr::lantest {
 
 class Stopwatch {
  public:
-  // `cpu`: the clock whose time it costs (clock_gettime(2)). `calls`: nullptr, the server's processes are not looked at.
-  // `common`: where sessions on several threads meet, nullptr for one.
+  // `cpu`: clock of the CPU time (clock_gettime(2)). `calls`: null: the server's processes are not measured. `common`: barrier of
+  // sessions on several threads; null: one session.
   Stopwatch(Clock& clock, clockid_t cpu, const ServerCalls* calls = nullptr, CommonStart* common = nullptr)
       : clock_(clock), cpu_(cpu), calls_(calls), common_(common) {}
   void start();
   void stop();
   bool running() const { return running_; }
   int64_t now() const { return clock_.now(); }
-  const TestRun& measured() const { return measured_; }  // the latest
+  const TestRun& measured() const { return measured_; }  // the last measured part
 
  private:
   Clock& clock_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros to write. Memory that nobody has written to is the kernel's one page of zeros, which stays in the processor's cache while
-// it is copied from (afp_lantest's is of this kind, too). Read only; any thread.
+// Zeros to write. Memory that was never written is the kernel's single page of zeros, which stays in the processor's cache while
+// it is copied. (afp_lantest's buffer is the same.) Read only; any thread.
 #pragma once
 
 #include <sys/mman.h>
