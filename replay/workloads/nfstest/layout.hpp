@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NFSTEST/MPI's lines, as its description of 2003 shows them.
+// Prints NFSTEST/MPI's lines, as its description of 2003 shows them.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace fsr::nfstest {
 
 class Layout {
  public:
-  // `settings` outlives it. `compat`: times have one decimal instead of six. AWT and ART are then the time divided by all ranks'
-  // files, as in the description's sample; its text divides by one rank's files.
+  // `settings` must outlive this. `compat`: times have one decimal instead of six. AWT and ART are then the time divided by the
+  // number of all ranks' files, as in the description's sample; its text divides by the number of one rank's files.
   Layout(const Settings& settings, unsigned ranks, bool compat) : settings_(settings), ranks_(ranks), compat_(compat) {}
 
   uint64_t total(uint64_t size) const { return size * settings_.files * ranks_; }             // TFS, units
@@ -21,7 +21,7 @@ class Layout {
 
   std::string header(const std::vector<std::string>& hosts) const;
   std::string starting(uint64_t iteration, uint64_t size) const;
-  // `seconds`: from the first rank's start to the last one's end. Sizes are those of a file, in units.
+  // `seconds`: from the start of the first rank to the end of the last. Sizes are those of a file, in units.
   std::string stage(bool writes, uint64_t size, double seconds) const;
   std::string complete(double seconds) const;
   std::string best(bool writes, uint64_t size, double rate) const;

@@ -49,12 +49,12 @@ StageReport Nfstest::run_stage(RankWork& work, WorkThread::Stage stage, const st
   left_ = left_ || measured.abandoned != 0;
   if (lost) throw *lost;
   StageReport report = work.take_report();
-  report.interrupted = stop && stop->load() != 0;  // the stage looks too seldom for short runs
+  report.interrupted = stop && stop->load() != 0;  // the stage checks for a stop too rarely for short runs
   report.counts = std::move(measured.counts);
   return report;
 }
 
-// Whether the test goes on. Root only.
+// Records errors of a stage. Returns true if the test goes on. Root only.
 bool Nfstest::judge(const StageResult& result) {
   bool fine = true;
   for (unsigned rank = 0; rank < result.reports.size(); ++rank) {
@@ -66,7 +66,7 @@ bool Nfstest::judge(const StageResult& result) {
   return fine;
 }
 
-// One stage; whether the test goes on.
+// Runs one stage. Returns true if the test goes on.
 bool Nfstest::perform(RankWork& work, StageResult result, const Listener& listener) {
   cluster_.barrier();
   const int64_t from = clock_.now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NFSTEST/MPI: all ranks write files, then read each other's; for each size, again and again.
+// NFSTEST/MPI: all ranks write files, then read files of each other, repeatedly for each size.
 #pragma once
 
 #include <atomic>
@@ -21,36 +21,37 @@ class Target;
 
 namespace fsr::nfstest {
 
-// One stage of all ranks.
+// Result of one stage of all ranks.
 struct StageResult {
   uint64_t iteration = 0;
-  uint64_t size = 0;  // of a file, units
+  uint64_t size = 0;  // units of a file
   bool writes = false;
-  double seconds = 0;                // on the root, from when all had come to when all had done
+  double seconds = 0;                // on the root, between the barriers before and after the stage
   std::vector<StageReport> reports;  // by rank
 };
 
-// How a test ended.
+// End of a test.
 struct Ending {
-  double seconds = 0;  // of all stages and what is between them
+  double seconds = 0;  // duration of all stages and the time between them
   bool interrupted = false;
-  std::vector<std::string> failures;  // each a line that names its rank
+  std::vector<std::string> failures;  // one line each, with the name of the rank
 };
 
 // Callbacks on the root during the test.
 struct Listener {
   std::function<void(uint64_t iteration, uint64_t size)> starting;
-  std::function<void(const StageResult&)> ended;  // a stage, well on all ranks
+  std::function<void(const StageResult&)> ended;  // called when a stage has succeeded on all ranks
 };
 
 class Nfstest {
  public:
-  // All outlive it. `stop`: as RunnerOptions has it.
+  // All must outlive this. `stop`: as RunnerOptions::stop.
   Nfstest(Cluster& cluster, ThreadRunner& stage, Target& target, Clock& clock, const Settings& settings,
           const std::atomic<int>& stop)
       : cluster_(cluster), runner_(stage), target_(target), clock_(clock), settings_(settings), stop_(stop) {}
 
-  // Once, on all ranks; the ending is of use on the root. `sizes`: of files, units. The files are removed in any case.
+  // Runs the test; call this once, on all ranks. The result is meant for the root. `sizes`: of files, units. Removes the files in
+  // any case.
   Ending run(const std::vector<uint64_t>& sizes, const RankRole& role, const Listener& listener);
 
  private:
@@ -68,9 +69,9 @@ class Nfstest {
   Clock& clock_;
   const Settings& settings_;
   const std::atomic<int>& stop_;
-  uint64_t wire_reads_ = 0;  // READ requests so far
-  bool left_ = false;        // a thread that did not end
-  int lost_ = -1;            // a rank
+  uint64_t wire_reads_ = 0;  // number of READ requests so far
+  bool left_ = false;        // true: a thread did not end
+  int lost_ = -1;            // the lost rank; -1: none
   Ending ending_;
 };
 

@@ -74,7 +74,7 @@ Task RankWork::put(SimContext& sim, Stream& stream, uint64_t length) {
                 .handle = stream.handle,
                 .offset = stream.offset,
                 .length = length - done,
-                .result = length - done};  // what null: answers
+                .result = length - done};  // null: returns this length
     const PerformOptions how{.payload = {buffer_.data(), size_t(op.length)}};
     const Outcome& outcome = co_await sim.perform(op, kWrites, how);
     if (outcome.error != 0) co_return fail("write", stream, outcome.error);
@@ -154,7 +154,7 @@ void RankWork::compare(const Stream& stream, std::string_view data, unsigned wri
                                         unsigned(uint8_t(expected)), unsigned(uint8_t(data[at]))));
 }
 
-// `done`: bytes that came, fewer than `length` at the end of the file.
+// Reads up to `length` bytes. `done`: bytes read; fewer at the end of the file.
 Task RankWork::take(SimContext& sim, Stream& stream, uint64_t length, uint64_t* done, unsigned writer) {
   for (*done = 0; *done < length;) {
     const Op op{.kind = OpKind::read,
@@ -171,7 +171,7 @@ Task RankWork::take(SimContext& sim, Stream& stream, uint64_t length, uint64_t* 
     *done += outcome.result;
     stream.offset += outcome.result;
     report_.bytes += outcome.result;
-    if (!settings_.direct) break;  // what came is enough for stdio
+    if (!settings_.direct) break;  // stdio is satisfied with less than it asked for
   }
   co_return 0;
 }

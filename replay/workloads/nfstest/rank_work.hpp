@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of one rank of NFSTEST: writes its files, reads other ranks' files, removes its own.
+// The work of one rank of NFSTEST: writes its files, reads other ranks' files, removes its files.
 #pragma once
 
 #include <cstdint>
@@ -22,29 +22,30 @@ class SimContext;
 
 namespace fsr::nfstest {
 
-// The rank whose file number `file` a rank reads: for each number every file is read by one rank. `shift` > 0.
+// Returns the rank whose file number `file` is read by `rank`. For each number, every rank's file is read by one rank. `shift` >
+// 0.
 unsigned writer_for(unsigned rank, uint64_t file, unsigned ranks, unsigned shift);
-// The smallest shift with which most ranks read what another host wrote, by the hosts of all ranks; 1 where it makes no
-// difference.
+// Returns the smallest shift with which most ranks read files from another host, or 1 if it makes no difference. `hosts`: by
+// rank.
 unsigned reader_shift(const std::vector<std::string>& hosts);
 
 struct RankRole {
   unsigned rank = 0, ranks = 1;
   unsigned shift = 1;
   bool sync = false;                   // fsync before each written file is closed
-  uint32_t umask = 0;                  // of the files
+  uint32_t umask = 0;                  // umask for the files
   std::function<bool()> overdue = {};  // Cluster::overdue(); may be null
 };
 
 class RankWork {
  public:
-  // `settings` outlives it.
+  // `settings` must outlive this.
   RankWork(const Settings& settings, const RankRole& role);
 
-  void set_size(uint64_t units);  // of the files, for the stages that follow
+  void set_size(uint64_t units);  // units of each file, in the next stages
   Task write(SimContext& sim);
   Task read(SimContext& sim);
-  Task remove(SimContext& sim);  // its own
+  Task remove(SimContext& sim);  // removes the files of this rank
   // Removes the files of a rank that was lost.
   Task remove_lost(SimContext& sim);
   void set_lost(unsigned rank) { lost_ = rank; }
@@ -73,14 +74,14 @@ class RankWork {
   const Settings& settings_;
   const RankRole role_;
   uint64_t size_ = 0, buffer_size_ = 0;                        // bytes
-  PageBuffer buffer_;                                          // of the rank's byte
-  std::map<std::pair<unsigned, uint64_t>, ObjectId> objects_;  // by writer and number
-  uint64_t written_ = 0;                                       // files that it made, or began to
+  PageBuffer buffer_;                                          // filled with the byte of this rank
+  std::map<std::pair<unsigned, uint64_t>, ObjectId> objects_;  // by writer and number of the file
+  uint64_t written_ = 0;                                       // files that this rank has created or tried to create
   unsigned lost_ = 0;
   StageReport report_;
 };
 
-// Has one stage played.
+// Runs one stage.
 class WorkThread final : public SimThread {
  public:
   using Stage = Task (RankWork::*)(SimContext&);

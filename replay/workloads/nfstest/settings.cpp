@@ -86,7 +86,7 @@ void take(Settings& s, const std::string& word) {
   }
 }
 
-// Throws unless the product is a number of bytes that a file system could count.
+// Throws if the product is not a number of bytes that a file system can count.
 void check_product(const Settings& s, unsigned ranks) {
   uint64_t bytes = 1;
   for (uint64_t factor : {std::max(s.most, s.buffer), s.unit_bytes(), s.files, uint64_t(ranks)})

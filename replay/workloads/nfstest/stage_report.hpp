@@ -21,15 +21,15 @@ struct StageReport {
 
   int64_t took = 0;                // ns, from this rank's first request to its last reply
   uint64_t bytes = 0;              // transferred
-  uint64_t wrong = 0;              // bytes that were not what was written
-  std::vector<std::string> shown;  // the first places of such, at most kMostShown
+  uint64_t wrong = 0;              // bytes that differ from the written ones
+  std::vector<std::string> shown;  // positions of the first of them, at most kMostShown
   std::string error;               // the error that ended the stage early
   bool interrupted = false;
-  bool counted = false;     // whether the target can tell of READ requests
+  bool counted = false;     // true: the target counts READ requests
   uint64_t wire_reads = 0;  // READ requests during the stage
   Tally counts;
 
-  // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
+  // Serialization for another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
   std::string save() const;
   static StageReport load(std::string_view saved);
 };

@@ -120,7 +120,7 @@ void Commands::set_size(const std::string& argument) {
   settings_.size_high = std::max(low, high);
 }
 
-// DIR [WEIGHT] in place of all, +DIR [WEIGHT] beside them, -DIR no longer.
+// Sets the locations: "DIR [WEIGHT]" replaces all, "+DIR [WEIGHT]" adds one, "-DIR" removes one.
 void Commands::set_location(const std::string& argument) {
   std::istringstream words(argument);
   Location location;
@@ -138,7 +138,7 @@ void Commands::set_location(const std::string& argument) {
   settings_.locations.push_back(location);
 }
 
-// The file is opened before the run, because its user should not learn after an hour that it can't be written.
+// Opens the file before the run, so that the user learns of an error at once and not after an hour.
 void Commands::run(const std::string& file) try {
   std::ofstream out = open(file);
   print(run_(settings_), std::move(out), file);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PostMark's commands, from a configuration file or a prompt. A wrong one is reported on standard error, and the next is read.
+// PostMark's commands, from a configuration file or a prompt. A wrong command is reported on standard error, and the next one is
+// read.
 #pragma once
 
 #include <fstream>
@@ -12,13 +13,13 @@ namespace fsr::postmark {
 
 class Commands {
  public:
-  // `run` runs what is set and returns its report, which goes to standard output or the file that the command names. Its
-  // exceptions are reported like a wrong command.
+  // `run` runs PostMark with the current settings and returns the report. The report goes to standard output or to the file that
+  // the command names. Exceptions of `run` are reported like a wrong command.
   explicit Commands(std::function<std::string(const Settings&)> run) : run_(std::move(run)) {}
 
-  // All of a file, up to "quit". False: it can't be read.
+  // Reads a whole file, up to "quit". False: the file can't be read.
   bool load(const std::string& file);
-  // Standard input, up to its end or "quit".
+  // Reads standard input, up to its end or "quit".
   void prompt();
   bool quit() const { return quit_; }
   bool any_error() const { return any_error_; }
@@ -29,8 +30,8 @@ class Commands {
 
   void perform(const std::string& line);
   void error(const std::string& why);
-  // Opens the file that a command names for appending; closed: it names none, or an error was reported. Output that a file can't
-  // take goes to standard output, as with the original.
+  // Opens the file that a command names for appending. Returns a closed stream if it names none or an error was reported. Output
+  // that can't be written to a file goes to standard output, as with the original.
   std::ofstream open(const std::string& file);
   void unwritable(const std::string& file);
   void print(const std::string& text, std::ofstream out, const std::string& file);

@@ -20,7 +20,7 @@ class Mt19937 {
     }
   }
 
-  // Below `limit`; 0 without a draw where that is 0.
+  // Returns a number below `limit`. For `limit` 0, returns 0 without drawing a number.
   int64_t below(int64_t limit) { return limit > 0 ? int64_t(draw()) % limit : 0; }
 
  private:

@@ -207,7 +207,7 @@ Task PostmarkThread::put(SimContext& sim, Stream& stream, int64_t bytes) {
       const Outcome& outcome = co_await transfer(sim, stream, OpKind::write, writes.direct);
       error = came(stream, outcome);
     }
-    if (part < block) break;  // the remainder, which may be nothing
+    if (part < block) break;  // the remainder of the bytes; may be 0
   }
   if (error == 0 && stream.stdio.held() > 0) {
     const Outcome& outcome = co_await transfer(sim, stream, OpKind::write, stream.stdio.held());
@@ -221,7 +221,7 @@ Task PostmarkThread::take_buffered(SimContext& sim, Stream& stream, int64_t bloc
     if (next.looks) co_await ask(sim, stream, OpKind::getattr);
     const Outcome& outcome = co_await transfer(sim, stream, OpKind::read, next.length);
     if (int error = came(stream, outcome)) co_return error;
-    if (outcome.result == 0) co_return 0;  // the file ends
+    if (outcome.result == 0) co_return 0;  // end of the file
     stream.stdio.came(int64_t(outcome.result), block);
   }
   co_return 0;
@@ -246,7 +246,7 @@ Task PostmarkThread::take(SimContext& sim, Stream& stream, int64_t bytes) {
 
 Task PostmarkThread::create(SimContext& sim) {
   File* slot = free_slot();
-  if (!slot) co_return 0;  // all are in use
+  if (!slot) co_return 0;  // all slots are used
   File& file = *slot;
   const int64_t from = sim.now();
   file.number = ++number_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One copy of PostMark (J. Katcher, "PostMark: A New File System Benchmark", Network Appliance TR3022, 1997). For the same seed
-// it makes the same operations in the same order as version 1.53.
+// it issues the same operations in the same order as version 1.53.
 #pragma once
 
 #include <string>
@@ -16,20 +16,20 @@
 
 namespace fsr::postmark {
 
-// Rows of the tally: requests, then what is made of them.
+// Rows of the tally: requests, then the actions that consist of them.
 enum Rows : Row { kOpens, kReads, kWrites, kCloses, kUnlinks, kOthers, kFileCreated, kFileRead, kFileAppended, kFileDeleted };
 extern const char* const kRowNames[kFileDeleted + 1];
 
 class PostmarkThread final : public SimThread {
  public:
-  // `settings` outlives it. Each location is a place of the stage, in their order. `copy`: 0 is the only one; others work in
-  // directories of their own below each location. `umask`: of the files that it makes. `talks`: says on standard output what it
-  // does.
+  // `settings` must outlive this. Location number n is target number n of the thread runner. `copy`: 0: the only copy; other
+  // copies work in directories of their own below each location. `umask`: for created files. `talks`: prints its progress on
+  // standard output.
   PostmarkThread(const Settings& settings, unsigned copy, uint32_t umask, bool talks);
   SimTask run(SimContext& sim) override;
 
   const Counts& counts() const { return counts_; }
-  // Each as the original says it, the first ones.
+  // First errors, in the words of the original.
   const std::vector<std::string>& errors() const { return errors_; }
   uint64_t error_count() const { return error_count_; }
   bool out_of_files() const { return out_of_files_; }
@@ -46,12 +46,12 @@ class PostmarkThread final : public SimThread {
     ObjectId root = kNoObject;
     std::vector<ObjectId> subdirectories;
   };
-  // A file that is open, with glibc's buffer where there is one.
+  // An open file, with glibc's buffer if it has one.
   struct Stream {
-    Op op;  // the request under way
+    Op op;  // request in flight
     bool appends = false;
-    int64_t offset = 0;  // of the next transfer
-    int64_t junk = 0;    // start, in the junk, of the bytes that it writes
+    int64_t offset = 0;  // offset of the next transfer
+    int64_t junk = 0;    // position in junk_ of the next bytes to write
     Stdio stdio;
   };
 
@@ -65,11 +65,12 @@ class PostmarkThread final : public SimThread {
   Task append(SimContext& sim, File& file);
   Task remove(SimContext& sim, File& file);
   Task open(SimContext& sim, Stream& stream, const File& file, int flags);
-  // All of what is written or read between open and close, block by block; 0 or the first error.
+  // put() and take() transfer all bytes between open and close, block by block. They return 0 or the first error.
   Task put(SimContext& sim, Stream& stream, int64_t bytes);
   Task take(SimContext& sim, Stream& stream, int64_t bytes);
   Task take_buffered(SimContext& sim, Stream& stream, int64_t block);
-  // A request of an open file, to be awaited at once; came() takes what came of a transfer, and yields its error.
+  // ask() and transfer() issue a request for an open file; await it at once. came() handles the outcome of a transfer, and
+  // returns its error.
   SimContext::PerformAwaiter ask(SimContext& sim, Stream& stream, OpKind kind);
   SimContext::PerformAwaiter transfer(SimContext& sim, Stream& stream, OpKind kind, int64_t bytes);
   static int came(Stream& stream, const Outcome& outcome);
@@ -89,11 +90,11 @@ class PostmarkThread final : public SimThread {
   std::string junk_;
   std::vector<File> files_;
   size_t next_slot_ = 0;
-  size_t lowest_free_ = 0;  // no slot below it is free
+  size_t lowest_free_ = 0;  // all slots below this one are used
   int64_t number_ = 0;
-  std::vector<uint32_t> weighted_;  // locations by weight
+  std::vector<uint32_t> weighted_;  // indices of locations, each repeated by its weight
   std::vector<Directory> directories_;
-  uint32_t location_ = UINT32_MAX;  // where the thread is
+  uint32_t location_ = UINT32_MAX;  // current target of the thread
   bool in_transactions_ = false, out_of_files_ = false;
   Counts counts_;
   std::vector<std::string> errors_;
