@@ -36,7 +36,7 @@ Task setattr_linux(Call& call, FidRef fid, const Attr& set) {
 
 Task setattr_plain(Call& call, FidRef fid, const Attr& set) {
   Wstat w;
-  if (set.valid & kAttrMode) {  // the bits of the type must stay
+  if (set.valid & kAttrMode) {  // the type bits must not change
     w.mode = plan9_permissions(call, set.mode);
     if (fid->qid_type & kQidDir) w.mode |= kDirMode;
   }
@@ -115,13 +115,13 @@ Task do_setattr(Call& call) {
     if (int error = co_await stat(call, fid, &now)) co_return error;
     set = {.valid = kAttrMode, .mode = *mode | (now.mode & kBitsBesideAcl)};
   }
-  // Servers follow a symlink here, out of the tree perhaps; Linux changes no symlink's mode either.
+  // Servers would follow the symlink, perhaps out of the tree. Linux can't change a symlink's mode either.
   if ((fid->qid_type & kQidSymlink) && (set.valid & (kAttrMode | kAttrSize))) co_return EOPNOTSUPP;
   if (call.client().linux()) co_return co_await setattr_linux(call, fid, set);
   co_return co_await setattr_plain(call, fid, set);
 }
 
-// No request reserves or clears space: the file becomes as long as fallocate(2) would make it, or gets zeros.
+// Sets the size that fallocate(2) would set, or writes zeros, because no request reserves or clears space.
 Task do_fallocate(Call& call) {
   const Op& op = call.op();
   FidRef fid;
@@ -146,7 +146,7 @@ Task do_access(Call& call) {
   uint32_t granted;
   if (call.uid == 0)
     granted = R_OK | W_OK | (S_ISDIR(attr.mode) || (attr.mode & 0111) ? X_OK : 0);
-  else if (!(attr.valid & kAttrUid))  // 9P2000 tells owners by name
+  else if (!(attr.valid & kAttrUid))  // 9P2000 has owners by name only
     granted = ((attr.mode >> 6) | (attr.mode >> 3) | attr.mode) & 7;
   else
     granted = (attr.uid == call.uid ? attr.mode >> 6 : attr.gid == call.gid ? attr.mode >> 3 : attr.mode) & 7;

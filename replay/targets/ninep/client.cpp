@@ -12,8 +12,8 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr unsigned kDepth = 1000;                   // requests under way
-constexpr int64_t kCancelPatience = 1'000'000'000;  // ns for the answers to Tflush at the end of a session
+constexpr unsigned kDepth = 1000;                   // requests in flight
+constexpr int64_t kCancelPatience = 1'000'000'000;  // ns that the end of a session waits for replies to Tflush
 
 }  // namespace
 
@@ -34,7 +34,7 @@ wire::ChannelOptions Client::channel_options() const {
   wire::ChannelOptions o;
   o.max_message = settings.msize;
   o.depth = kDepth;
-  o.request_timeout = 2 * settings.timeout + kFlushPatience;  // advance() is earlier
+  o.request_timeout = 2 * settings.timeout + kFlushPatience;  // advance() ends requests earlier
   o.stateful = true;
   return o;
 }
@@ -67,7 +67,7 @@ void Client::begin(Rpc& rpc) {
   rpc.unsent = true;
   if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
   if (rpc.type == Type::version) return open_and_send(rpc);
-  if (!is_ready()) return end(rpc, ENOTCONN);  // the fids that it names are gone
+  if (!is_ready()) return end(rpc, ENOTCONN);  // its fids ended with the connection
   if (channel_.full()) return backlog_.push_back(&rpc);
   open_and_send(rpc);
 }
@@ -110,7 +110,7 @@ void Client::conclude(Rpc& rpc) {
   Rpc* late = rpc.withdraws;
   const bool withdrawn = late && reply_.error == 0 && late->serial == rpc.withdraws_serial && late->withdrawn;
   std::coroutine_handle<> waiter = rpcs_.give_back(rpc, rpc.withdrawn ? withdrawn_ : rpcs_.used);
-  if (withdrawn) {  // the server promised to say nothing more of it
+  if (withdrawn) {  // after Rflush the server sends no reply to it
     channel_.forget(*late);
     ++counters.flushed;
     end(*late, reason_to_withdraw(*late));
@@ -170,7 +170,7 @@ void Client::cancel(const std::vector<SharedCall*>& calls) {
     if (rpc->serial == serial) withdraw(*rpc);
   if (all_finish(calls, *settings.clock, silent_ ? 0 : kCancelPatience, [&](int64_t until) { channel_.poll(until, -1); })) return;
   silent_ = true;
-  channel_.reset();  // ends them: what is half sent refers to memory of the caller
+  channel_.reset();  // ends the requests, because one that is sent in part refers to memory of the caller
 }
 
 // --- fids ---
@@ -219,7 +219,7 @@ Task Client::walk(Call* call, FidRef from, std::span<const std::string_view> nam
     for (size_t i = 0; i < n; ++i) out.str(names[done + i]);
     const Reply& reply = co_await send(rpc);
     if (reply.error) {
-      // One that was withdrawn may have been performed.
+      // The server may have performed a walk that was withdrawn.
       next->live = reply.error == ETIMEDOUT || reply.error == ECANCELED;
       co_return reply.error;
     }
@@ -237,7 +237,7 @@ Task Client::walk(Call* call, FidRef from, std::span<const std::string_view> nam
 }
 
 Task Client::root(Call* call, uint32_t uid, FidRef* found) {
-  if (dialect_ == Dialect::plain) uid = settings.uid;  // knows users by name only
+  if (dialect_ == Dialect::plain) uid = settings.uid;  // 9P2000 knows users by name only
   auto known = roots_.find(uid);
   if (known != roots_.end() && current(known->second)) {
     *found = known->second;

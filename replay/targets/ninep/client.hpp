@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A 9P client's connection: version and attach, requests and their replies, fids, the end of what takes too long.
+// A 9P client's connection: version and attach, requests and their replies, fids, timeouts.
 //
-// All sessions of a target share one connection (shared_session.hpp): fids, and with them open files and locks, belong to it.
-// Everything here happens under its mutex.
+// All sessions of a target share one connection (shared_session.hpp), because fids, and with them open files and locks, belong to
+// it. All functions are called under its mutex.
 //
-// An operation fails when the server has not answered it for `timeout`; connecting again is part of that time. Its request is
-// withdrawn with Tflush; a server that does not answer that either loses the connection. With a connection all fids are gone:
-// they are remade, by name, as operations need them.
+// An operation fails if it has no reply after `timeout`. This time includes reconnects. Its request is withdrawn with Tflush. If
+// the server does not reply to that either, the client closes the connection. All fids end with a connection. They are made
+// again, by name, when operations need them.
 #pragma once
 
 #include <atomic>
@@ -33,21 +33,21 @@ struct Settings {
   std::vector<wire::Address> server;
   Clock* clock = nullptr;
   std::string uname, aname;
-  uint32_t uid = 0, gid = 0;       // whom to act as where operations don't say, and whose group new files get
-  uint32_t msize = 0;              // the longest message we ask for
-  std::optional<Dialect> dialect;  // nothing: the best that the server speaks
-  int64_t timeout = 0;             // of an operation's wait for an answer, ns
+  uint32_t uid = 0, gid = 0;       // used if an operation has no user; gid also is the group of new files
+  uint32_t msize = 0;              // the longest message that the client requests, bytes
+  std::optional<Dialect> dialect;  // none: the best that the server speaks
+  int64_t timeout = 0;             // ns that an operation may wait for replies
   bool privileged = false, impersonate = false;
 };
 
-constexpr int64_t kFlushPatience = 1'000'000'000;  // ns for the answer to the Tflush of a late request
+constexpr int64_t kFlushPatience = 1'000'000'000;  // ns for the reply to the Tflush of a late request
 
 struct Counters : PathCounters {
   std::atomic<uint64_t> flushed{0};        // requests withdrawn
-  std::atomic<uint64_t> unknown_words{0};  // errors whose words nobody knows
+  std::atomic<uint64_t> unknown_words{0};  // errors with a text that error_number() does not know
 };
 
-// A file on the server, as long as somebody refers to it. Clunked with its last reference.
+// A fid: a reference to a file on the server. It is clunked when the last reference to this object ends.
 struct Fid {
   Fid(Client& c, uint32_t n, uint64_t g, uint64_t e) : client(c), number(n), generation(g), epoch(e) {}
   ~Fid();
@@ -55,9 +55,9 @@ struct Fid {
   Fid& operator=(const Fid&) = delete;
   Client& client;
   const uint32_t number;
-  const uint64_t generation;  // the connection
+  const uint64_t generation;  // number of its connection
   uint64_t epoch;             // see Tree::epoch
-  bool live = false;          // the server knows it
+  bool live = false;          // true: the server knows the fid, or may know it
   uint8_t qid_type = 0;
   uint64_t qid_path = 0;
   uint32_t iounit = 0;  // 0: as the message size allows
@@ -66,10 +66,10 @@ using FidRef = std::shared_ptr<Fid>;
 
 struct Rpc final : RpcBase<Client, Call, Rpc> {
   Type type = Type::version;
-  bool harmless = true;      // may be done twice
+  bool harmless = true;      // the server may perform it twice
   bool unsent = false;       // waits for a tag
-  bool withdrawn = false;    // a Tflush is under way
-  uint32_t clunks = kNoFid;  // the number is free afterwards
+  bool withdrawn = false;    // its Tflush is in flight
+  uint32_t clunks = kNoFid;  // fid number that is free after the reply
   Rpc* withdraws = nullptr;
   uint64_t withdraws_serial = 0;
   int64_t until = 0;
@@ -95,10 +95,10 @@ class Client {
   bool linux() const { return dialect_ == Dialect::l; }
   uint32_t transfer_size(const Fid& fid) const;  // data bytes of one request
   uint32_t longest_message() const { return msize_; }
-  // The first words of an error that nobody knows, printable; to be read once counters.unknown_words is not 0.
+  // The first error text that was not known, printable. Valid only if counters.unknown_words is not 0.
   const std::string& unknown_words() const { return unknown_words_; }
 
-  // Begins a request, to be filled in through out() and sent at once.
+  // Returns a new request. The caller fills it in through out() and sends it at once.
   Rpc& request(Call* call, Type type, bool harmless = true) {
     return request(call, type, harmless, type == Type::flush ? kFlushPatience : settings.timeout);
   }
@@ -110,7 +110,7 @@ class Client {
     return {*this, rpc};
   }
 
-  // Waits for a connection that requests can be made on.
+  // Waits for a connection that takes requests.
   Task ready(Call& call);
   bool is_ready() const { return ready_ && channel_.up() && channel_.connections() == generation_; }
   uint64_t generation() const { return generation_; }
@@ -118,19 +118,19 @@ class Client {
 
   FidRef new_fid();
   Task walk(Call* call, FidRef from, std::span<const std::string_view> names, FidRef* found);  // no names: a copy
-  Task clunk(Call* call, FidRef fid, bool harmless = true);                                    // waits for it
+  Task clunk(Call* call, FidRef fid, bool harmless = true);                                    // waits for the reply
   Task root(Call* call, uint32_t uid, FidRef* found);
 
-  // Sends and receives what there is, ends what is late.
+  // Sends and receives as much as possible without waiting, and withdraws late requests.
   void advance(int64_t now);
   wire::Channel::Interest interest(int64_t deadline) const;
-  // The calls of a session that ends are finished when this returns.
+  // Ends the calls of a session that is being destroyed; all are finished when this returns.
   void cancel(const std::vector<SharedCall*>& calls);
 
-  // Of the tree, as it was at the set-up.
+  // Total and available bytes of the tree at the set-up.
   std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, available_bytes_}; }
 
-  uint64_t epoch = 0;  // new fids get it
+  uint64_t epoch = 0;  // the epoch that new fids get
 
  private:
   friend struct Rpc;
@@ -142,7 +142,7 @@ class Client {
   void conclude(Rpc& rpc);
   void withdraw(Rpc& rpc);
   int reason_to_withdraw(const Rpc& rpc) const;
-  void end(Rpc& rpc, int error);  // one that never got onto the wire, or was withdrawn
+  void end(Rpc& rpc, int error);  // ends a request that was never sent or was withdrawn
   void drop(Fid& fid);
   Detached shake_hands();
   Task agree();
@@ -153,22 +153,22 @@ class Client {
   wire::ChannelOptions channel_options() const;
 
   Dialect dialect_ = Dialect::l;
-  bool agreed_ = false;  // once
+  bool agreed_ = false;  // true: the dialect was agreed on, on this or an earlier connection
   bool xattrs_ = false;
   uint64_t total_bytes_ = 0, available_bytes_ = 0;
   uint32_t msize_ = 0;
   bool ready_ = false, shaking_ = false, ending_ = false;
   int shake_error_ = 0;
   uint64_t generation_ = 0;
-  std::string problem_;  // of the set-up
+  std::string problem_;  // why the set-up failed
   std::string unknown_words_;
 
   Reply reply_;
-  RpcList<Rpc> rpcs_;  // in use: by `until`
+  RpcList<Rpc> rpcs_;  // sorted by `until`
   std::list<Rpc> withdrawn_;
-  std::deque<Rpc*> backlog_;  // wait for a tag
+  std::deque<Rpc*> backlog_;  // requests that wait for a tag
   CallWaitList parked_;
-  bool silent_ = false;  // a session that ended waited for the server in vain
+  bool silent_ = false;  // the server did not reply to the requests of a session that ended
   uint32_t next_number_ = 0;
   std::vector<uint32_t> free_numbers_;
   std::unordered_map<uint32_t, FidRef> roots_;
@@ -176,7 +176,7 @@ class Client {
   wire::Channel& channel_;
 };
 
-const char* dialect_name(Dialect d);            // "9P2000.L"
-std::string printable(std::string_view words);  // of a server, at most 64 of them
+const char* dialect_name(Dialect d);            // for example "9P2000.L"
+std::string printable(std::string_view words);  // at most 64 bytes of a server's text
 
 }  // namespace fsr::ninep

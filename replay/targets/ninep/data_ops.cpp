@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers, in as many requests as the message size asks for, several of them under way at once.
+// Operations on content. A transfer is split into requests within the message size, several of them in flight at once.
 #include <errno.h>
 #include <fcntl.h>
 
@@ -17,7 +17,7 @@ namespace {
 struct Moving {
   Call& call;
   FidRef fid;
-  bool out;  // a write
+  bool out;  // true: a write
   uint64_t start;
 };
 
@@ -41,7 +41,7 @@ Task move(void* context, uint64_t offset, uint32_t size, Transfer::ChunkResult* 
   co_return 0;
 }
 
-// Moves `length` bytes; their number becomes the result.
+// Transfers at most `length` bytes. The number of transferred bytes becomes the result.
 Task transfer(Call& call, FidRef fid, bool out, uint64_t offset, uint64_t length) {
   call.buffer.clear();
   Moving moving{call, fid, out, offset};
@@ -51,12 +51,12 @@ Task transfer(Call& call, FidRef fid, bool out, uint64_t offset, uint64_t length
   Outcome& outcome = call.request->outcome;
   outcome.result = done;
   if (!out && call.request->want_data) outcome.data = std::string_view(call.buffer).substr(0, size_t(done));
-  // What was moved counts, unless the operation is going to begin again.
+  // A partial transfer is a success, unless the connection broke and the operation may begin again.
   const bool broken = connection_broke(error);
   co_return done && !broken ? 0 : error;
 }
 
-// The fid of an operation that may name an open instance.
+// Finds the open file of an operation, with or without a handle. EISDIR: it is a directory.
 Task find_file(Call& call, HandleId handle, ObjectId object, uint32_t access, Open* open) {
   int error = co_await call.tree().find_or_open(call, handle, object, access, open);
   if (!error && open->listing) error = EISDIR;
@@ -79,7 +79,7 @@ Task append(Call& call, const Open& open, uint64_t length) {
   }
   if (!error) {
     error = co_await transfer(call, open.fid, true, offset, length);
-    if (error) call.harmful = true;  // where the file ends now is not known
+    if (error) call.harmful = true;  // must not begin again, because the new end of the file is unknown
   }
   o = call.tree().object(open.object);
   if (o && o->appends > 0 && --o->appends == 0) o->append_end = 0;
@@ -113,7 +113,7 @@ Task write_zeros(Call& call, uint64_t length) {
   co_return error || done == length ? error : EIO;
 }
 
-// The protocol copies nothing on the server: the data comes here and goes back.
+// Reads the data and writes it back, because the protocol can't copy on the server.
 Task do_copy(Call& call) {
   const Op& op = call.op();
   Open from, to;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listings. A recorded readdir has its own buffer and cursor, which mean nothing to the server. Each takes as many entries as the
-// recorded one returned, from where the recorded cursor leads; what the server sent beyond that waits in the open instance.
+// Listings of directories. The buffer and cursor of a recorded readdir mean nothing to the server. Each readdir takes as many
+// entries as the recorded one returned, from the position that the recorded cursor maps to. The open instance keeps further
+// entries that the server sent.
 #include <errno.h>
 
 #include <algorithm>
@@ -13,15 +14,15 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr uint64_t kSmallestBuffer = 4096;  // of a request, bytes
-constexpr unsigned kMostAgain = 64;         // times that a request for entries begins the listing again
+constexpr uint64_t kSmallestBuffer = 4096;  // bytes of a request
+constexpr unsigned kMostAgain = 64;         // times that one readdir begins the listing again
 
 int stuck(Call& call) {
   ++call.client().counters.stuck_listings;
   return EIO;
 }
 
-// Fetches what comes next in 9P2000.L, where every entry tells where the next one begins.
+// Fetches the next entries in 9P2000.L, where each entry has the offset of the next one.
 Task fetch_linux(Call& call, const Open& open, uint32_t count) {
   Listing& l = *open.listing;
   const uint64_t from = l.position;
@@ -39,7 +40,7 @@ Task fetch_linux(Call& call, const Open& open, uint32_t count) {
   co_return l.eof || l.progress.gets_on(from, reply.entries.back().offset) ? 0 : stuck(call);
 }
 
-// The same in 9P2000 and .u, which can go on where the last Tread ended, or begin again.
+// Fetches the next entries in 9P2000 and .u, where a Tread continues after the last one or begins the listing again.
 Task fetch_plain(Call& call, const Open& open, uint32_t count) {
   Listing& l = *open.listing;
   Rpc& rpc = call.ask(Type::read);
@@ -85,8 +86,8 @@ Task do_readdir(Call& call) {
         error = co_await fetch_linux(call, open, count);
       else
         error = co_await fetch_plain(call, open, count);
-      // In 9P2000 and .u entries come with attributes: where one is removed before a server (QEMU's) has looked at it, the whole
-      // reply is lost, and the server's place in the listing is behind it.
+      // In 9P2000 and .u, entries have attributes. If a file is removed before a server (QEMU's) reads its attributes, the whole
+      // reply is lost. The server's position in the listing is then behind these entries.
       if (error == ENOENT && !call.client().linux() && again++ < kMostAgain)
         l.begin_again();
       else if (error)

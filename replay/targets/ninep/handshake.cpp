@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes before the first operation on a connection: Tversion, Tattach, and at the set-up what tells why one of them failed.
+// Sets up a connection before its first operation: Tversion, Tattach. At the first set-up, also finds out why one of them failed.
 #include <errno.h>
 
 #include <cstring>
@@ -14,7 +14,8 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr int64_t kDialectPatience = 1'000'000'000;  // ns for the answer to a dialect that others can follow
+constexpr int64_t kDialectPatience =
+    1'000'000'000;  // ns for the reply to an offered dialect, if other dialects can be offered next
 constexpr std::string_view kProbedXattr = "user.fsreplay.probe";
 
 std::optional<Dialect> dialect_of(std::string_view version) {
@@ -64,7 +65,7 @@ Client::Client(const Settings& s)
 
 Client::~Client() {
   ending_ = true;
-  channel_.reset();  // ends a handshake under way
+  channel_.reset();  // ends a handshake that is not finished
   roots_.clear();
 }
 
@@ -75,13 +76,13 @@ std::string printable(std::string_view words) {
   return out;
 }
 
-// Answers that no server gives.
+// True: no server was reached.
 static bool unreachable(int error) {
   return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH || error == ENOENT;
 }
 
-// Agrees on version and message size. The dialect stays what it was first: the names and fids of operations depend on it. A
-// server that does not answer to a dialect that it does not know, or hangs up, is asked for the next one.
+// Agrees on dialect and message size. After a reconnect the dialect must be the same, because names and fids of operations depend
+// on it. If a server does not reply to an unknown dialect, or hangs up, the client offers the next one.
 Task Client::agree() {
   std::string offered;
   const bool chosen = agreed_ || settings.dialect;
@@ -98,14 +99,15 @@ Task Client::agree() {
     const Reply& reply = co_await send(rpc);
     if (connection_broke(reply.error) || reply.error == ETIMEDOUT || reply.error == EBADMSG) {
       if (!patient && !ending_) {
-        if (i == 0) offers.push_back({wanted, true});  // once more, where it refuses the others: it is merely slow
+        if (i == 0)
+          offers.push_back({wanted, true});  // offered again last: if the server refuses the others, it may only be slow
         continue;
       }
       problem_ =
           reply.error == ETIMEDOUT ? "no answer to Tversion" : "it closes the connection or garbles Tversion: no 9P server?";
       co_return reply.error;
     }
-    if (unreachable(reply.error)) {  // any more, or nobody would have asked
+    if (unreachable(reply.error)) {  // the server can't be reached any more
       problem_ = strerror(reply.error);
       co_return reply.error;
     }
@@ -167,7 +169,7 @@ Task Client::attach(Call* call, uint32_t uid, FidRef* found) {
   fid->live = true;
   fid->qid_type = reply.qid_type;
   fid->qid_path = reply.qid_path;
-  fid->epoch = UINT64_MAX;  // nothing moves the root
+  fid->epoch = UINT64_MAX;  // always valid, because the root can't be moved
   *found = fid;
   co_return 0;
 }

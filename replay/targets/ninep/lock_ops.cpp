@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks, in 9P2000.L. As on a Linux mount a conflict among our own owners is found here; what is granted here is then asked of
-// the server, for the sake of its other clients.
+// Locks, in 9P2000.L. As on a Linux mount, conflicts among the client's own owners are found here. A lock that is granted here is
+// then requested from the server, because other clients must respect it.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,7 +24,8 @@ struct Range {
   uint64_t end() const { return length == 0 || length > UINT64_MAX - start ? UINT64_MAX : start + length - 1; }
 };
 
-// The fid on which the server holds our locks of an object: an open instance of its own, so that it outlives any other.
+// Finds or opens the fid on which the server keeps the client's locks of an object. It is opened separately, so that it does not
+// depend on the owners' open instances.
 Task lock_fid(Call& call, const Open& open, FidRef* fid) {
   Object* o = call.tree().object(open.object);
   if (!o) {
@@ -42,7 +43,7 @@ Task lock_fid(Call& call, const Open& open, FidRef* fid) {
     int error = co_await call.tree().find(call, open.object, &file);
     if (!error) error = co_await open_copy(call, file, O_RDWR, &opened);
     if (error == EACCES || error == EISDIR || error == EROFS) error = co_await open_copy(call, file, O_RDONLY, &opened);
-    if (error) opened = open.fid;  // without a name there is nothing else to open
+    if (error) opened = open.fid;  // the object may have no name, so that it can't be opened again
     o = call.tree().object(open.object);
     if (!o || !o->locks) co_return ESTALE;
     if (!o->locks->fid) o->locks->fid = opened;
@@ -51,7 +52,7 @@ Task lock_fid(Call& call, const Open& open, FidRef* fid) {
   co_return 0;
 }
 
-// Tlock. 0, EAGAIN, or what else went wrong.
+// Sends Tlock. Returns 0, EAGAIN if another client holds the lock, or another errno.
 Task ask_lock(Call& call, FidRef fid, uint8_t type, uint32_t flags, Range range, uint64_t owner) {
   Rpc& rpc = call.ask(Type::lock);
   rpc.out().u32(fid->number).u8(type).u32(flags).u64(range.start).u64(range.length).u32(uint32_t(owner)).str(kClientName);
@@ -72,7 +73,7 @@ Object::Locks* locks_of(Call& call, ObjectId object) {
   return o ? o->locks.get() : nullptr;
 }
 
-// The server's side of what was unlocked here. With the last lock of a file its fid for locks goes too.
+// Unlocks on the server what was unlocked here. If it was the file's last lock, the fid for locks ends as well.
 Task unlocked(Call& call, ObjectId object, FidRef fid, Range range, uint64_t owner) {
   int error = co_await ask_lock(call, fid, kUnlock, 0, range, owner);
   Object* o = call.tree().object(object);
@@ -115,7 +116,8 @@ Task do_record_lock(Call& call) {
     Object::Locks* locks = locks_of(call, open.object);
     if (!locks) co_return ESTALE;
     if (op.kind == OpKind::getlk) {
-      if (locks->table.test(op.owner, range.start, range.end(), type == kLockWrite)) co_return 0;  // and who has it was found
+      if (locks->table.test(op.owner, range.start, range.end(), type == kLockWrite))
+        co_return 0;  // a conflict in the table is the result
       co_return co_await ask_getlock(call, fid, type == kUnlock ? uint8_t(kLockWrite) : type, range, op.owner);
     }
     if (type == kUnlock) {

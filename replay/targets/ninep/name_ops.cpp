@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that look up, make, move and remove names.
+// Operations that look up, create, move and remove names.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -27,14 +27,14 @@ void taught(Call& call, uint8_t qid_type, FidRef fid = nullptr) {
   call.tree().teach(op.object, op.parent, op.name, qid_type, call.uid, std::move(fid));
 }
 
-// The reply to what made a name in 9P2000.L; it holds no more than the qid.
+// Sends a request that creates a name in 9P2000.L, and takes the qid from the reply, which has nothing else.
 Task made(Call& call, Rpc& rpc) {
   const Reply& reply = co_await call.client().send(rpc);
   if (!reply.error) taught(call, reply.qid_type);
   co_return reply.error;
 }
 
-// Makes something other than a file by Tcreate.
+// Creates an object that is not a file by Tcreate.
 Task make_special(Call& call, FidRef dir, uint32_t mode, std::string_view extension) {
   FidRef fid;
   if (int error = co_await create_in(call, dir, call.op().name, mode, kOpenRead, extension, &fid)) co_return error;
@@ -44,7 +44,8 @@ Task make_special(Call& call, FidRef dir, uint32_t mode, std::string_view extens
 
 bool unknown_to_server(int error) { return error == EOPNOTSUPP || error == ENOSYS; }
 
-// Tremove, for servers and dialects without Tunlinkat. Takes files and directories alike, so the type is looked at here.
+// Removes a name by Tremove, for servers and dialects without Tunlinkat. Checks the type first, because Tremove removes both
+// files and directories.
 Task remove_by_fid(Call& call, FidRef dir, std::string_view name, bool want_dir) {
   FidRef fid;
   call.auxiliary();
@@ -53,7 +54,7 @@ Task remove_by_fid(Call& call, FidRef dir, std::string_view name, bool want_dir)
   if (is_dir != want_dir) co_return is_dir ? EISDIR : ENOTDIR;
   Rpc& rpc = call.ask(Type::remove, false);
   rpc.out().u32(fid->number);
-  fid->live = false;  // whatever the answer
+  fid->live = false;  // Tremove clunks the fid, whatever the reply
   const Reply& reply = co_await call.client().send(rpc);
   co_return reply.error;
 }
@@ -68,7 +69,7 @@ Task rename_by_fid(Call& call, FidRef from, std::string_view name, FidRef to, st
   co_return reply.error;
 }
 
-// Trenameat, or Trename for servers without.
+// Renames by Trenameat, or by Trename for servers without Trenameat.
 Task rename_linux(Call& call, FidRef from, std::string_view name, FidRef to, std::string_view name2) {
   if (call.tree().has_renameat) {
     Rpc& rpc = call.ask(Type::renameat, false);
@@ -80,8 +81,8 @@ Task rename_linux(Call& call, FidRef from, std::string_view name, FidRef to, std
   co_return co_await rename_by_fid(call, from, name, to, name2);
 }
 
-// Twstat of the name: within one directory, and not over an existing name by the letter, so that is removed first where a server
-// insists.
+// Renames within one directory by a Twstat of the name. Some servers refuse to replace an existing name, as the protocol says.
+// The name is then removed first.
 Task rename_by_wstat(Call& call, FidRef dir, std::string_view name, std::string_view name2) {
   FidRef fid;
   call.auxiliary();
@@ -100,7 +101,7 @@ Task rename_name(Call& call, FidRef from, std::string_view name, FidRef to, std:
   co_return co_await rename_by_wstat(call, from, name, name2);
 }
 
-// Three renames, by a name that nothing else has.
+// Exchanges two names by three renames, using a hidden name.
 Task exchange(Call& call, FidRef from, FidRef to) {
   const Op& op = call.op();
   const std::string aside = call.tree().hidden_name();
@@ -108,7 +109,7 @@ Task exchange(Call& call, FidRef from, FidRef to) {
   call.auxiliary();
   if (int error = co_await walk_one(call, to, op.name2, &other)) co_return error;
   if (int error = co_await rename_name(call, from, op.name, from, aside)) co_return error;
-  call.harmful = true;  // from the start it would miss what it moved
+  call.harmful = true;  // it must not begin again, because `from` is moved
   call.auxiliary();
   const int error = co_await rename_name(call, to, op.name2, from, op.name);
   call.auxiliary();
@@ -117,7 +118,7 @@ Task exchange(Call& call, FidRef from, FidRef to) {
   co_return error;
 }
 
-// 0: nothing has that name.
+// Checks that a name does not exist. 0: it does not; EEXIST: it does.
 Task find_no_name(Call& call, FidRef dir, std::string_view name) {
   FidRef found;
   call.auxiliary();
@@ -125,7 +126,7 @@ Task find_no_name(Call& call, FidRef dir, std::string_view name) {
   co_return error == ENOENT ? 0 : error ? error : EEXIST;
 }
 
-// A file of our own, open.
+// Creates and opens a file for the client's own use.
 Task make_own(Call& call, FidRef dir, const std::string& name, FidRef* made) {
   if (!call.client().linux()) co_return co_await create_in(call, dir, name, 0600, kOpenBoth, "", made);
   if (int error = co_await call.client().walk(&call, dir, {}, made)) co_return error;
@@ -135,7 +136,7 @@ Task make_own(Call& call, FidRef dir, const std::string& name, FidRef* made) {
   co_return reply.error;
 }
 
-// Tunlinkat, or the above.
+// Removes a name by Tunlinkat, or by Tremove for servers and dialects without Tunlinkat.
 Task remove_name(Call& call, FidRef dir, std::string_view name, bool want_dir) {
   if (call.client().linux() && call.tree().has_unlinkat) {
     Rpc& rpc = call.ask(Type::unlinkat, false);
@@ -147,7 +148,7 @@ Task remove_name(Call& call, FidRef dir, std::string_view name, bool want_dir) {
   co_return co_await remove_by_fid(call, dir, name, want_dir);
 }
 
-// Can the server tell the attributes of an open file without a name? Asked once, with a file of our own.
+// Finds out once, with a file of the client's own, whether the server returns attributes of an open file without a name.
 Task ask_nameless(Call& call, FidRef root) {
   const std::string name = call.tree().hidden_name();
   FidRef fid;
@@ -159,8 +160,8 @@ Task ask_nameless(Call& call, FidRef root) {
   co_return 0;
 }
 
-// Gives an open file that loses its name a hidden one, where the server needs that: in the root, or in its directory where files
-// can't be moved out of that. An error: the server must be asked as ever.
+// Moves an open file that loses its last name to a hidden name, if the server needs that. The hidden name is in the root, or in
+// the same directory if the dialect can't move files between directories. Error: the file keeps its name, and the caller goes on.
 Task hide(Call& call, ObjectId parent, FidRef dir, std::string_view name, ObjectId object) {
   FidRef root;
   call.auxiliary();
@@ -187,7 +188,7 @@ Task remove_hidden(Call& call, ObjectId parent, const std::string& name) {
   co_return error;
 }
 
-// A file that had only a hidden name has got another.
+// Removes the hidden name of a file that has got another name.
 static Task drop_hidden(Call& call) {
   Object* object = call.tree().object(call.op().object);
   const Object::Name hidden = object->names.front();
@@ -232,7 +233,7 @@ Task do_mkdir(Call& call) {
   co_return co_await made(call, rpc);
 }
 
-// What RENAME_WHITEOUT leaves where the file was.
+// Makes the whiteout that RENAME_WHITEOUT leaves under the old name.
 static Task make_whiteout(Call& call, FidRef dir) {
   call.auxiliary();
   if (!call.client().linux()) {
@@ -313,7 +314,8 @@ Task do_remove(Call& call) {
     if (call.tree().is_hidden_object(op.object)) co_return error;
   }
   int error = co_await remove_name(call, dir, op.name, want_dir);
-  // A directory that holds nothing but hidden names is empty to the replay: those files are without a name from now on.
+  // A directory with only hidden names is empty for the replay. Remove these names, so that their open files have none from now
+  // on.
   if (error == ENOTEMPTY && call.client().counters.hidden)
     for (const std::string& name : call.tree().give_up_hidden(op.object)) {
       co_await remove_hidden(call, op.object, name);
@@ -337,7 +339,7 @@ Task do_rename(Call& call) {
     call.tree().end_rename(op, error == 0);
     co_return error;
   }
-  // A rename that was refused took no name away.
+  // A recorded rename that failed did not replace a file.
   if (!op.error && op.object2 != op.object && call.tree().must_hide(op.object2))
     co_await hide(call, op.parent2, to, op.name2, op.object2);
   const int error = co_await rename_name(call, from, op.name, to, op.name2);

@@ -92,7 +92,7 @@ class NinepTarget final : public Target {
  public:
   NinepTarget(std::string name, const Settings& s) : name_(std::move(name)), shared_(std::make_shared<Shared>(s)) {}
 
-  // What unreleased opens kept goes with them.
+  // Releases the open instances of files with hidden names, so that these are removed.
   ~NinepTarget() override { release_all(*this, *shared_->client.settings.clock, shared_->tree.hidden_opens()); }
 
   std::string name() const override { return name_; }
@@ -138,7 +138,7 @@ class NinepTarget final : public Target {
 std::unique_ptr<Target> open_ninep(const std::string& text, const TargetOptions& options, bool local) {
   wire::Url url;
   try {
-    // The form of a URL wants a host; a socket in the file system has none.
+    // Insert a host, because parse_url() requires one and the path of a socket has none.
     const std::string prefix = "9p+unix://";
     if (local && text.compare(0, prefix.size() + 1, prefix + "/") != 0)
       throw std::runtime_error("bad URL '" + text + "': expected 9p+unix:///path/of/socket");

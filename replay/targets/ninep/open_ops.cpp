@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that begin and end open instances, and those that ask for what is written to be safe.
+// Operations that begin and end open instances, and those that make written data safe.
 #include <errno.h>
 #include <fcntl.h>
 
@@ -9,7 +9,7 @@ namespace fsr::ninep {
 
 namespace {
 
-// As Linux numbers them, which x86's O_* are; given by number, since other machines' differ.
+// Open flags with the numbers of O_* on x86, which 9P2000.L uses on all machines.
 enum LinuxFlag : uint32_t {
   kCreate = 0100,
   kExcl = 0200,
@@ -21,7 +21,8 @@ enum LinuxFlag : uint32_t {
   kSync = 04000000,
 };
 
-// Direct access is left out: nothing is cached on this side, and the server's alignment is not the recorded one.
+// Converts open flags for 9P2000.L. O_DIRECT is left out, because this client has no cache and the server may require another
+// alignment than the recorded one.
 uint32_t linux_flags(uint32_t flags) {
   uint32_t out = (flags & O_ACCMODE) | kNoFollow;
   if (flags & O_EXCL) out |= kExcl;
@@ -53,7 +54,7 @@ void created(Call& call, std::string_view name, FidRef fid) {
   keep_open(call, std::move(fid));
 }
 
-// Opens what is there, for a create that may find it.
+// Opens an existing file, for a create without O_EXCL.
 Task open_found(Call& call, FidRef dir, std::string_view name, FidRef* opened) {
   const Op& op = call.op();
   const std::string_view names[] = {name};
@@ -63,7 +64,7 @@ Task open_found(Call& call, FidRef dir, std::string_view name, FidRef* opened) {
   co_return co_await open_copy(call, fid, op.open_flags, opened);
 }
 
-// 9P2000 and .u: Tcreate makes a new file or fails, Topen opens an old one.
+// Creates and opens a file in 9P2000 and .u, where Tcreate creates a new file or fails, and Topen opens an existing one.
 Task create_plain(Call& call, FidRef dir, std::string_view name) {
   const Op& op = call.op();
   const bool exclusive = op.open_flags & O_EXCL;
@@ -72,7 +73,7 @@ Task create_plain(Call& call, FidRef dir, std::string_view name) {
   if (exclusive && call.client().dialect() == Dialect::u) open_mode |= kCreateExclusive;
   FidRef fid;
   int error = ENOENT;
-  for (unsigned attempt = 0; attempt < 3; ++attempt) {  // in a race the other may do what we did not expect
+  for (unsigned attempt = 0; attempt < 3; ++attempt) {  // again if another client creates or removes the file meanwhile
     if (!exclusive) error = co_await open_found(call, dir, name, &fid);
     if (error != ENOENT) break;
     error = co_await create_in(call, dir, name, mode, open_mode, "", &fid);
@@ -82,7 +83,7 @@ Task create_plain(Call& call, FidRef dir, std::string_view name) {
   co_return error;
 }
 
-// Makes and opens a file with that name in the operation's directory.
+// Creates and opens a file `name` in the operation's directory.
 Task create_named(Call& call, std::string_view name) {
   const Op& op = call.op();
   FidRef dir, fid;
@@ -136,7 +137,7 @@ Task do_create(Call& call) {
   co_return co_await create_named(call, op.name);
 }
 
-// 9P has no unnamed files: it has a hidden name until a link gives it another, or until its last release.
+// Creates a file with a hidden name, because 9P has no unnamed files. The file keeps that name until a link or its last release.
 Task do_tmpfile(Call& call) {
   const Op& op = call.op();
   const std::string name = call.tree().hidden_name();
@@ -153,7 +154,7 @@ Task do_release(Call& call) {
   Open open;
   if (!call.tree().take_open(op.handle, &open)) co_return EBADF;
   int error = co_await call.client().clunk(&call, open.fid);
-  if (connection_broke(error)) error = 0;  // and so did what was open on it
+  if (connection_broke(error)) error = 0;  // the break has closed the fid
   if (const auto hidden = call.tree().take_unused_hidden(open.object)) co_await remove_hidden(call, hidden->parent, hidden->name);
   co_return error;
 }
@@ -164,7 +165,7 @@ Task do_fsync(Call& call) {
   if (int error = co_await call.tree().find_or_open(call, op.handle, op.object, O_RDONLY, &open)) co_return error;
   if (!call.client().linux()) {
     int error = co_await wstat(call, open.fid, Wstat(), true);
-    FidRef named;  // servers that keep paths lose an open file that was renamed
+    FidRef named;  // servers that keep paths lose an open file after its rename
     if (error == ENOENT) error = co_await find_object(call, &named);
     if (named && !error) error = co_await wstat(call, named, Wstat(), true);
     co_return error;

@@ -24,8 +24,8 @@ struct Rule {
   const char* requests = "";
 };
 
-// The one place that says what becomes of an operation, by dialect: 9P2000.L, 9P2000.u, 9P2000. Whatever is not here is
-// impossible: 9P has no holes, no space reservation, no ioctl and no sync of everything.
+// The rules for each kind of operation and dialect (9P2000.L, 9P2000.u, 9P2000). A kind without a rule is impossible: 9P has no
+// holes, no space reservation, no ioctl and no sync of a file system.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, Fidelity l, Fidelity u, Fidelity plain, Task (*run)(Call&), const char* requests) {
@@ -79,7 +79,8 @@ bool whole_second(const Attr& set, AttrField field, int64_t ns) {
   return !(set.valid & field) || (ns >= 0 && ns % kBillion == 0 && ns / kBillion < UINT32_MAX);
 }
 
-// Twstat has no owner to set in 9P2000, seconds of 32 bits, and most servers leave the time of access alone.
+// Returns how `set` is expressible by Twstat. It can't set owners in 9P2000, has 32-bit seconds, and most servers don't set the
+// time of access.
 Fidelity wstat_fidelity(const Attr& set, Dialect dialect) {
   constexpr uint32_t kOwner = kAttrUid | kAttrGid, kSettable = kAttrMode | kAttrSize | kAttrMtime | kAttrMtimeNow;
   if (dialect == Dialect::plain && (set.valid & kOwner)) return set.valid & kSettable ? approximate : impossible;
@@ -87,8 +88,8 @@ Fidelity wstat_fidelity(const Attr& set, Dialect dialect) {
   return whole_second(set, kAttrMtime, set.mtime) && !(set.valid & kAttrMtimeNow) ? exact : approximate;
 }
 
-// Bits that the dialect has no place for, or that only the privileged may set. What a Tcreate of 9P2000.u asks for, QEMU leaves
-// away; it takes them from a Twstat.
+// True: `mode` has bits that the dialect lacks, or that only privileged users may set. In 9P2000.u, QEMU ignores set-id bits of a
+// Tcreate, but takes them from a Twstat.
 bool loses_mode_bits(uint32_t mode, const ServerCapabilities& a, bool creates) {
   const bool has_ids = a.dialect == Dialect::u && !creates;
   const uint32_t lost = a.dialect == Dialect::l ? 0 : has_ids ? S_ISVTX : S_ISVTX | S_ISUID | S_ISGID;
@@ -101,7 +102,7 @@ const char* ninep_requests(OpKind kind) { return kRules[unsigned(kind)].requests
 
 Fidelity ninep_fidelity(const Op& op, const ServerCapabilities& a) {
   if (unsigned(op.kind) >= kOpKinds) return impossible;
-  // Plan 9's strings are UTF-8 (intro(5)), and servers hang up on others; those of Unix take bytes.
+  // Strings of 9P2000 are UTF-8 (intro(5) of Plan 9), and servers hang up if they are not. The other dialects take any bytes.
   if (a.dialect == Dialect::plain && !(is_utf8(op.name) && is_utf8(op.name2))) return impossible;
   const Rule& rule = kRules[unsigned(op.kind)];
   Fidelity fidelity = a.dialect == Dialect::l ? rule.l : a.dialect == Dialect::u ? rule.u : rule.plain;

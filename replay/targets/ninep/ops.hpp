@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations as 9P requests: what is exact, approximate and impossible in each dialect stands in ops.cpp, how each is done in
-// attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
+// Performs operations by 9P requests. ops.cpp says which are exact, approximate and impossible in each dialect. Each coroutine
+// returns an errno. They are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, dir_ops.cpp, xattr_ops.cpp and
+// lock_ops.cpp.
 #pragma once
 
 #include "targets/guards.hpp"
@@ -10,7 +11,7 @@ namespace fsr::ninep {
 
 struct ServerCapabilities {
   Dialect dialect = Dialect::l;
-  bool xattrs = false;  // the server has some
+  bool xattrs = false;  // the server has extended attributes
   bool privileged = false;
 };
 
@@ -49,21 +50,21 @@ Task do_removexattr(Call& call);
 Task do_record_lock(Call& call);
 Task do_flock(Call& call);
 
-// --- what they share ---
+// --- shared by the operations ---
 uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
-// Those bits as Tcreate and Twstat have them: 9P2000.u has the set-id bits elsewhere, 9P2000 has none.
+// Converts allowed bits for Tcreate and Twstat. 9P2000.u has other numbers for the set-id bits, and 9P2000 has no such bits.
 uint32_t plan9_permissions(const Call& call, uint32_t mode);
-// Whom a request about the operation's object goes through: the open file itself, as fstat(2) and ftruncate(2) do, where the
-// object has no fid of its own any more. Not otherwise: servers that keep paths lose an open file that was renamed.
+// Finds the fid for a request on the operation's object. If the object has no name any more, it is the fid of the open file, as
+// with fstat(2) and ftruncate(2). Otherwise the name is used, because servers that keep paths lose an open file after its rename.
 Task find_object(Call& call, FidRef* fid);
 Task stat(Call& call, FidRef fid, Attr* attr);
-// From the operation's offset on, in its file.
+// Writes zeros to the operation's file, from its offset on.
 Task write_zeros(Call& call, uint64_t length);
-// Tcreate in a copy of the directory's fid, which becomes that of what was made, open (9P2000 and .u).
+// Sends Tcreate on a copy of the directory's fid, which then is the fid of the new, open object (9P2000 and .u).
 Task create_in(Call& call, FidRef dir, std::string_view name, uint32_t mode, uint8_t open_mode, std::string_view extension,
                FidRef* made);
 Task open_copy(Call& call, FidRef fid, uint32_t flags, FidRef* opened);
-// Twstat of everything but what is given (9P2000 and .u).
+// Members of a Twstat (9P2000 and .u). A member with its default value is not changed.
 struct Wstat {
   uint32_t mode = UINT32_MAX, atime = UINT32_MAX, mtime = UINT32_MAX;
   uint64_t size = UINT64_MAX;
@@ -72,8 +73,8 @@ struct Wstat {
 };
 Task wstat(Call& call, FidRef fid, Wstat set, bool harmless);
 Task remove_hidden(Call& call, ObjectId parent, const std::string& name);  // a failure is counted
-// Tells the server that the owner's locks, or all of them, are gone.
+// Releases all locks of `owner` on the server.
 Task unlock_all(Call& call, ObjectId object, uint64_t owner);
-Task unlock_through(Call& call, ObjectId object, HandleId handle);  // whatever was locked through the open instance
+Task unlock_through(Call& call, ObjectId object, HandleId handle);  // releases the locks set through the open instance
 
 }  // namespace fsr::ninep

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of 9P: 9P2000 (Plan 9 manual, section 5), 9P2000.u (ericvh.github.io/9p-rfc/rfc9p2000.u.html) and 9P2000.L
-// (diod's protocol.md; linux/include/net/9p/9p.h). Little endian: size[4] type[1] tag[2], then the members; strings are
-// length[2] and bytes.
+// Encodes and decodes the messages of 9P: 9P2000 (Plan 9 manual, section 5), 9P2000.u (ericvh.github.io/9p-rfc/rfc9p2000.u.html)
+// and 9P2000.L (diod's protocol.md; linux/include/net/9p/9p.h). Little endian: size[4] type[1] tag[2], then the members. Strings
+// are length[2] and bytes.
 //
-// The decoder trusts no length, count or type; names and data are views into the message.
+// The decoder trusts no length, count or type. Names and data are views into the message.
 #pragma once
 
 #include <cerrno>
@@ -23,13 +23,13 @@ constexpr uint16_t kPort = 564;
 constexpr uint32_t kNoFid = UINT32_MAX, kNoUid = UINT32_MAX;
 constexpr uint16_t kNoTag = UINT16_MAX;
 constexpr size_t kHeadSize = 7;
-constexpr size_t kSymlinkRest = 24;       // what a request for a symlink has beside name and target, at most
-constexpr unsigned kMostNames = 16;       // of one Twalk
-constexpr uint32_t kTransferHead = 24;    // what a message with data has beside them, at most (IOHDRSZ)
-constexpr uint32_t kLeastMsize = 4096;    // Linux's own least
-constexpr uint32_t kMostMsize = 1 << 20;  // Linux's own most for TCP
+constexpr size_t kSymlinkRest = 24;       // bytes of a request for a symlink, at most, beside name and target
+constexpr unsigned kMostNames = 16;       // names of one Twalk
+constexpr uint32_t kTransferHead = 24;    // bytes of a message with data, at most, beside the data (IOHDRSZ)
+constexpr uint32_t kLeastMsize = 4096;    // the least that Linux uses
+constexpr uint32_t kMostMsize = 1 << 20;  // the most that Linux uses for TCP
 
-enum class Dialect : uint8_t { plain, u, l };  // in the order of what they can
+enum class Dialect : uint8_t { plain, u, l };  // ascending by capabilities
 
 // Requests; the reply's number is one more.
 enum class Type : uint8_t {
@@ -81,12 +81,12 @@ enum Mode : uint32_t {  // of Tcreate and Rstat, above the permission bits
   kSetgidMode = 1u << 18,
 };
 enum OpenMode : uint8_t { kOpenRead = 0, kOpenWrite = 1, kOpenBoth = 2, kOpenTruncate = 0x10 };
-// Of a Tcreate in 9P2000.u, stated nowhere but known to servers (QEMU, npfs, ufs), some of which create over what is there
-// without.
+// Mode bit of a Tcreate in 9P2000.u that makes it fail if the name exists. It is not documented, but servers know it (QEMU, npfs,
+// ufs), and some of them replace an existing file without it.
 constexpr uint8_t kCreateExclusive = 0x04;
 enum LockType : uint8_t { kLockRead = 0, kLockWrite = 1, kUnlock = 2 };
 enum LockStatus : uint8_t { kLocked = 0, kLockBlocked = 1, kLockError = 2, kLockGrace = 3 };
-constexpr uint64_t kGetattrBasic = 0x7ff;  // all that stat(2) tells
+constexpr uint64_t kGetattrBasic = 0x7ff;  // all attributes of stat(2)
 enum SetattrMask : uint32_t {
   kSetMode = 1u << 0,
   kSetUid = 1u << 1,
@@ -101,18 +101,18 @@ constexpr uint32_t kRemoveDir = 0x200;  // Tunlinkat
 
 struct Entry {
   std::string_view name;
-  uint64_t offset = 0;  // Treaddir: where the next entry begins
+  uint64_t offset = 0;  // Treaddir: offset of the next entry
   uint64_t ino = 0;
   uint32_t type = 0;  // S_IFMT bits
 };
 
-// What a request was answered. Members that it has no use for are as they were constructed.
+// The decoded reply to a request. Members that the reply does not have keep their default values.
 struct Reply {
-  int error = 0;         // errno; the server's, or that of the connection
-  bool unknown = false;  // the server's words for it tell nothing: the likely one
+  int error = 0;         // errno of the server, or of the connection if there was no reply
+  bool unknown = false;  // true: the server's text is not known, and `error` is the likely errno
   uint8_t qid_type = 0;
   uint64_t qid_path = 0;
-  unsigned walked = 0;  // Rwalk: names
+  unsigned walked = 0;  // Rwalk: number of names
   uint32_t size = 0;    // Ropen, Rcreate: iounit; Rversion: msize; Rwrite: count
   uint64_t size64 = 0;  // Rxattrwalk
   uint8_t status = 0;   // Rlock; Rgetlock: the type
@@ -123,14 +123,14 @@ struct Reply {
   void clear();  // keeps capacity
 };
 
-// Reads the reply to a request of `type`. False: malformed.
+// Decodes the reply to a request of `type`. False: malformed.
 bool decode_reply(Type type, Dialect dialect, std::span<const uint8_t> message, Reply* reply);
-// Reads the entries of an open directory that Tread returned (9P2000 and .u). False: malformed.
+// Decodes the entries of an open directory that Tread returned (9P2000 and .u). False: malformed.
 bool decode_stats(std::string_view data, Dialect dialect, Reply* reply);
-constexpr int kQidMismatch = EBADSLT;  // "wstat qid does not match target": told from what a file system answers
-// The errno of an Rerror's text, which decides where the server gives no number; nothing if nobody knows it.
+constexpr int kQidMismatch = EBADSLT;  // stands for "wstat qid does not match target", because file systems don't return it
+// Returns the errno of an Rerror's text, for servers that send no number. None: the text is unknown.
 std::optional<int> error_number(std::string_view text);
-// What a request most likely failed for, where its server's words do not tell.
+// Returns the most likely errno of a failed request, for a text that is unknown.
 int likely_error(Type type);
 
 struct P9Protocol final : wire::Protocol {

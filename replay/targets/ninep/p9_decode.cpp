@@ -24,7 +24,7 @@ class In : public wire::ByteReader<std::endian::little> {
   void qid(Reply& r) { r.qid_path = qid(&r.qid_type); }
 };
 
-// Seconds and nanoseconds as they came; times beyond what an Attr holds become its limit.
+// Converts seconds and nanoseconds to ns. Times beyond the range of an Attr become its limit.
 int64_t time_of(uint64_t seconds, uint64_t nanoseconds) {
   constexpr int64_t kBillion = 1'000'000'000, kMost = std::numeric_limits<int64_t>::max() / kBillion - 1;
   int64_t s = int64_t(seconds);
@@ -39,7 +39,7 @@ uint64_t product(uint64_t a, uint64_t b) {
 }
 
 void read_getattr(In& in, Reply& r) {
-  in.u64();  // which members are valid: all servers fill in what was asked for
+  in.u64();  // mask of valid members; not needed, because all servers fill in the requested ones
   in.qid(r);
   Attr& a = r.attr;
   a.mode = in.u32();
@@ -69,7 +69,7 @@ uint32_t type_of(uint32_t mode, Dialect dialect, std::string_view extension) {
   return S_IFREG;
 }
 
-// A stat record behind its size[2].
+// Reads a stat record, after its size[2].
 std::string_view read_stat(In& in, Dialect dialect, Reply& r, Entry* entry) {
   in.u16();
   in.u32();
@@ -121,7 +121,7 @@ bool read_error(In& in, Type asked, bool number_only, Dialect dialect, Reply* r)
     number = in.u32();
   }
   if (!in.ok()) return false;
-  if ((number == 0 || number == EIO) && !number_only) {  // EIO: go9p's for all that it has no number for
+  if ((number == 0 || number == EIO) && !number_only) {  // go9p sends EIO for all errors without a number
     const std::optional<int> told = error_number(r->data);
     r->unknown = !told && number == 0;
     if (told || number == 0) number = uint32_t(told.value_or(likely_error(asked)));
@@ -214,7 +214,7 @@ bool decode_reply(Type type, Dialect dialect, std::span<const uint8_t> message, 
     case Type::statfs:
       read_statfs(in, r);
       break;
-    default:  // nothing of use follows
+    default:  // no useful member follows
       break;
   }
   return in.ok();

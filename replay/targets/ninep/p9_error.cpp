@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of 9P2000's Rerror as errno: what Unix servers say are the texts of strerror(3); the others are those that Plan 9's
-// kernel and servers (lib9p, fossil, ramfs), u9fs, go9p and their relatives use (intro(5); the table of net/9p/error.c in Linux
-// tells which number most deserve). A server with other words: one line in kPlan9Texts, in lower case.
+// Converts the texts of 9P2000's Rerror to errno. Unix servers send the texts of strerror(3). The others are texts of Plan 9's
+// kernel and servers (lib9p, fossil, ramfs), u9fs, go9p and similar ones. See intro(5) of Plan 9, and the table in Linux'
+// net/9p/error.c for most of the numbers. For a server with other texts, add a line in lower case to kPlan9Texts.
 #include <errno.h>
 
 #include <cctype>
@@ -106,7 +106,7 @@ constexpr std::pair<const char*, int> kPlan9Texts[] = {
     {"phase error -- file entry not found", ENOENT},
 };
 
-// What is left of wordings nobody listed; the first that occurs counts.
+// Words that show the errno of a text that is not listed. The first entry that occurs in the text counts.
 constexpr std::pair<const char*, int> kTelling[] = {
     {"not empty", ENOTEMPTY}, {"not found", ENOENT},  {"not exist", ENOENT},       {"nonexist", ENOENT},
     {"no such", ENOENT},      {"exists", EEXIST},     {"not a dir", ENOTDIR},      {"non-dir", ENOTDIR},
@@ -116,7 +116,7 @@ constexpr std::pair<const char*, int> kTelling[] = {
     {"in use", EBUSY},        {"busy", EBUSY},        {"unsupported", EOPNOTSUPP}, {"not support", EOPNOTSUPP},
 };
 
-// Lower case, one blank between words, no full stop.
+// Returns the text in lower case, with one blank between words and without a full stop.
 std::string plain_words(std::string_view text) {
   std::string s;
   for (const char c : text) {
@@ -146,7 +146,7 @@ std::optional<int> error_number(std::string_view text) {
     int e = atoi(wanted.c_str() + at + 11);
     if (e > 0 && e < 134) return e;
   }
-  // "'name': text", as Go's library has it too, and "text: 'name'" are customary.
+  // "'name': text", as in Go's library, and "text: 'name'" are usual.
   for (const auto& [known_text, e] : known)
     if (known_text.size() > 8 && (wanted.ends_with(": " + known_text) || wanted.starts_with(known_text + ":"))) return e;
   for (const auto& [words, e] : kTelling)

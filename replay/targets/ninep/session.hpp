@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of one thread on the shared connection. See client.hpp for what is shared and how.
+// A session that performs the operations of one thread on the shared connection (client.hpp).
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class NinepSession;
 
 using Shared = PathConnection<Client, Tree>;
 
-// One operation under way.
+// One operation in flight.
 struct Call final : RepeatableCall {
   Shared* shared = nullptr;
   uint32_t uid = 0, gid = 0;

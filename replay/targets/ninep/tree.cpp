@@ -11,7 +11,7 @@ namespace fsr::ninep {
 
 namespace {
 
-constexpr size_t kMostFids = 1024;  // kept for objects that nothing uses now
+constexpr size_t kMostFids = 1024;  // fids that are kept for later use
 constexpr size_t kDeepest = 4096;   // names of a path
 
 }  // namespace
@@ -49,7 +49,7 @@ void Tree::keep(ObjectId id, uint32_t uid, FidRef fid) {
 }
 
 void Tree::forget_places(ObjectId id) {
-  // One user as a rule; others' fids are found by looking at all, where operations are performed as their users.
+  // All fids usually belong to one user. If operations are performed as their recorded users, all fids are searched.
   if (!client_.settings.impersonate) {
     auto it = by_object_.find({id, client_.settings.uid});
     if (it == by_object_.end()) return;
@@ -104,7 +104,7 @@ Task Tree::find(Call& call, ObjectId id, FidRef* found, bool open_will_do) {
     *found = opened->fid;
     co_return 0;
   }
-  // A name may have been taken away by an operation that did not say whose it was.
+  // Try all names, because an operation that did not name its object may have removed one.
   const std::vector<Object::Name> names = o->names;
   int error = ENOENT;
   for (size_t i = names.size(); i-- > 0 && error == ENOENT;) error = co_await walk_to(call, id, names[i], found);
@@ -122,7 +122,7 @@ Task Tree::find_open(Call& call, HandleId handle, Open* found) {
   *found = *known;
   if (client_.current(found->fid)) co_return 0;
   const Object* o = object(found->object);
-  if (!o || o->names.empty()) co_return ESTALE;  // its last name was gone: so is the file now
+  if (!o || o->names.empty()) co_return ESTALE;  // it had no name, so that the file ended with the connection
   FidRef fid;
   if (int error = co_await find(call, found->object, &fid)) co_return error;
   if (int error = co_await open_copy(call, fid, found->flags & ~uint32_t(O_TRUNC | O_EXCL | O_CREAT), &found->fid))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the server's tree: by which names an object is reached, which fid leads to it, what is open, what is locked.
-// Belongs to the client's mutex, like all that refers to fids.
+// The client's knowledge of the server's tree: names and fids of objects, open instances, locks. Protected by the connection's
+// mutex, like all references to fids.
 //
-// Servers may keep a file's path behind a fid instead of the file itself (diod does), so that a fid that was walked to below a
-// directory says nothing after that directory was renamed. Fids carry the epoch of their walk, and a directory's rename begins a
-// new one: older fids are walked to again. An object whose last name is gone is reached by what has it open, as on a Linux mount.
+// A server may keep a file's path for a fid instead of the file itself, as diod does. Such a fid becomes invalid if a directory
+// above is renamed. Each fid therefore has the epoch of its walk, and the rename of a directory begins a new epoch. Older fids
+// are walked to again. An object without a name is reached through a fid that has it open, as on a Linux mount.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +26,22 @@ namespace fsr::ninep {
 
 struct Call;
 
-// An open directory: the part of its listing that the server has sent and no operation has taken yet.
+// The listing of an open directory, with entries that the server has sent and no operation has taken yet.
 struct Listing {
   struct BufferedEntry {
     std::string name;
-    uint64_t ino, cursor;  // cursor: where the next one begins
+    uint64_t ino, cursor;  // cursor: that of the next entry
     uint32_t type;
   };
-  DirCursor cursor;  // from recorded cursors to ours: 9P2000.L's offsets, elsewhere the number of the entry
+  DirCursor cursor;  // maps recorded cursors to ours: offsets in 9P2000.L, otherwise numbers of entries
   std::vector<BufferedEntry> kept;
-  size_t taken = 0;         // of kept
-  uint64_t position = 0;    // the cursor of what comes next
-  bool eof = false;         // nothing follows `kept`
-  uint64_t read_bytes = 0;  // 9P2000 and .u: where the next Tread begins, and how many entries came before
+  size_t taken = 0;         // number of entries of `kept` that were taken
+  uint64_t position = 0;    // cursor of the entry that is taken next
+  bool eof = false;         // `kept` has the last entries
+  uint64_t read_bytes = 0;  // 9P2000 and .u: offset of the next Tread, and number of entries before it
   uint64_t read_entries = 0;
-  std::unordered_set<uint64_t> seen;  // 9P2000 and .u: the hash of each name that came
-  bool again = false;                 // what was seen is passed over: entries were removed, so their numbers say nothing
+  std::unordered_set<uint64_t> seen;  // 9P2000 and .u: the hash of each name that was received
+  bool again = false;                 // skip entries by `seen`, because removals have changed their numbers
   ListingProgress progress;
 
   void restart(uint64_t at) {
@@ -49,7 +49,7 @@ struct Listing {
     again = false;
     rewind(at);
   }
-  // Reads from the start once more and passes over the names that came.
+  // Reads the directory from the start again and skips the names that were received.
   void begin_again() {
     again = true;
     rewind(position);
@@ -77,14 +77,14 @@ struct Open {
 struct Object : KnownObject {
   bool type_known = false;
   uint8_t qid_type = 0;
-  // Conflicts among the replayed owners are decided here, as a Linux client does before it asks the server. One fid stands for
-  // all of them there: servers that make one lock of a file would otherwise have them exclude each other.
+  // Locks of the replayed owners. Their conflicts are found here, as by a Linux client, before the server is asked. All owners
+  // use one fid on the server, because servers with one lock for a whole file would otherwise make them exclude each other.
   struct Locks {
     LockTable table;
     FidRef fid;
   };
   std::unique_ptr<Locks> locks;
-  // Appends under way: each goes to where the file ends, behind what others of ours already took.
+  // Appends in flight. Each writes at the end of the file, after the ranges of the client's other appends.
   uint32_t appends = 0;
   uint64_t append_end = 0;
 
@@ -95,22 +95,24 @@ class Tree final : public KnownTree<Object, Open> {
  public:
   explicit Tree(Client& client);
 
-  // Until the server says otherwise:
+  // Assumed until the server shows the opposite:
   bool has_renameat = true, has_unlinkat = true;
-  bool wants_qid = false;  // in a Twstat, where it should be one of the members that are left alone
+  bool wants_qid = false;  // true: the server requires the qid in a Twstat, where it should mean "unchanged"
 
-  // A fid of the object, not open; of one without a name an open one, if that will do. ESTALE: nothing taught it.
+  // Finds a fid of the object that is not open. `open_will_do`: if the object has no name, an open fid is accepted. ESTALE: no
+  // operation has bound its id.
   Task find(Call& call, ObjectId object, FidRef* found, bool open_will_do = false);
-  Task find_dir(Call& call, ObjectId object, FidRef* found);  // ENOTDIR
-  // The open instance; opened again if its connection is gone. EBADF.
+  Task find_dir(Call& call, ObjectId object, FidRef* found);  // ENOTDIR: it is not a directory
+  // Finds the open instance of a handle, and opens it again if its connection ended. EBADF: the handle is unknown.
   Task find_open(Call& call, HandleId handle, Open* found);
-  // As find_open(). Without a handle, as in traces of stateless protocols: the object is opened for this call, in that O_ACCMODE.
+  // Does the same as find_open(). Without a handle, as in traces of stateless protocols, the object is opened for this call.
+  // `access`: the O_ACCMODE bits for that.
   Task find_or_open(Call& call, HandleId handle, ObjectId object, uint32_t access, Open* found);
 
-  // Found or made: `fid` is not open, or nothing.
+  // Adds an object that was found or created. `fid`: its fid, not open; may be null.
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint8_t qid_type, uint32_t uid, FidRef fid = nullptr);
-  // Some servers (diod 1.0, QEMU's) can't tell the attributes of an open file that has no name. There, one that loses its last
-  // name while it is open gets a hidden one until its last release. Found out with a file of our own when first needed.
+  // Whether the server returns attributes of an open file without a name. Some (diod 1.0, QEMU's) can't. On these, a file that
+  // loses its last name while it is open gets a hidden name until its last release. Found out when first needed.
   enum class Knows : uint8_t { unasked, yes, no } stats_nameless = Knows::unasked;
   bool must_hide(ObjectId id) { return stats_nameless != Knows::yes && would_be_nameless(id); }
 
@@ -135,7 +137,7 @@ class Tree final : public KnownTree<Object, Open> {
   void keep(ObjectId id, uint32_t uid, FidRef fid);
 
   Client& client_;
-  std::list<Cached> fids_;  // the latest used first
+  std::list<Cached> fids_;  // the last used one first
   std::unordered_map<Key, std::list<Cached>::iterator, KeyHash> by_object_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended attributes, in 9P2000.L: a fid of their own that is read, or written and then clunked, which is when they are set.
+// Extended attributes, in 9P2000.L. Each has a fid that is read, or written and then clunked. The clunk sets the attribute.
 #include <errno.h>
 #include <sys/xattr.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kLongestValue = 64 << 10;  // as Linux allows (XATTR_SIZE_MAX)
 
-// Reads an attribute, or with no name the list of names. `limit`: of the caller's buffer, 0 = asks for the size only.
+// Reads an attribute, or the list of names if `name` is empty. `limit`: bytes of the caller's buffer; 0: only the size is wanted.
 Task read_value(Call& call, std::string_view name, uint64_t limit) {
   FidRef file, value = nullptr;
   if (int error = co_await call.tree().find(call, call.op().object, &file, true)) co_return error;
@@ -42,7 +42,7 @@ Task read_value(Call& call, std::string_view name, uint64_t limit) {
   co_return 0;
 }
 
-// `once`: done twice, it would fail.
+// Sets or removes an attribute. `once`: it would fail the second time.
 Task write_value(Call& call, std::string_view value, uint32_t flags, bool once) {
   FidRef file, copy;
   if (int error = co_await call.tree().find(call, call.op().object, &file)) co_return error;
@@ -72,7 +72,7 @@ Task do_listxattr(Call& call) { return read_value(call, {}, call.op().length); }
 
 Task do_setxattr(Call& call) {
   const Op& op = call.op();
-  if (!call.client().has_xattrs()) co_return co_await do_setattr(call);  // an access list that is no more than a mode
+  if (!call.client().has_xattrs()) co_return co_await do_setattr(call);  // an access list that is equivalent to a mode
   if (op.length > kLongestValue) co_return E2BIG;
   call.buffer.assign(op.data.substr(0, size_t(op.length)));
   call.buffer.resize(size_t(op.length), '\0');
