@@ -41,7 +41,7 @@ uint32_t block_of(const Device& device, const struct stat& st) {
   return direct_block(device.fd.get());
 }
 
-// A file that somebody made for something else is not told by any signature.
+// True: the file has other content than this target's header. A file made for another purpose may have no signature.
 bool foreign_content(const std::string& path) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char head[kHeaderBytes] = {};
@@ -67,7 +67,7 @@ Device open_device(const std::string& path, bool force, Access access, bool whol
   Device device;
   device.path = path;
   if (S_ISBLK(st.st_mode) && writes) {
-    device.claim = UniqueFd(open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC));  // without O_CREAT: only if nobody else claims it
+    device.claim = UniqueFd(open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC));  // fails if another user of the device has it
     if (!device.claim && errno == EBUSY)
       fail(path, std::string("is in use by a file system, a volume or a process (another rank is one)") + kInUse);
   }

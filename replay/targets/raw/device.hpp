@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device or file below `raw:`: what must not be overwritten by mistake, its size, what it demands of requests.
+// Opens the device or file of a `raw:` target: checks that it may be overwritten, and finds its size and block size.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,33 @@
 
 namespace fsr::raw {
 
-// The first block is ours: it tells a device that holds the files of an earlier run from others.
+// Bytes of the header at the start of the device. The header shows that the device holds files of an earlier run.
 constexpr uint64_t kHeaderBytes = 4096;
 
 struct Device {
-  UniqueFd fd;     // O_DIRECT
-  UniqueFd claim;  // of a block device, O_EXCL: keeps others away. Not `fd`, which the kernel may keep a moment longer than we do
+  UniqueFd fd;  // O_DIRECT
+  UniqueFd
+      claim;  // block devices only: opened with O_EXCL, to exclude others. Not `fd`, which the kernel may close a moment later
   std::string path;    // as given
   uint64_t size = 0;   // bytes
-  uint32_t block = 0;  // bytes; offsets and lengths of requests must be multiples of it. A power of two, at most kHeaderBytes
+  uint32_t block = 0;  // bytes that offsets and lengths must be multiples of; a power of two, at most kHeaderBytes
 };
 
 enum class Access : uint8_t { read_write, read_write_synced, read_only };
 
-// Throws std::runtime_error "PATH: why" for what can't be driven at all, for what is mounted, swap space or otherwise in use, and
-// without `force` for what is partitioned or holds something; a file that is taken as a `whole` may hold anything. For reading
-// alone, nothing speaks against it.
+// Opens a block device or file. Throws std::runtime_error "PATH: why" if it can't be used. Unless it is opened for reading only,
+// it must not be mounted, swap space or otherwise in use. Without `force`, it must not have partitions, a file system or other
+// content. `whole`: a file may have unknown content.
 Device open_device(const std::string& path, bool force, Access access, bool whole);
 
-// Everything known that speaks against overwriting it, in words; empty where nothing does.
+// Reasons against overwriting a device, as text. Empty: there are none.
 struct SignsOfUse {
-  std::string users;    // "is mounted on /srv"
-  std::string content;  // "holds ext4 (label home)"
+  std::string users;    // for example "is mounted on /srv"
+  std::string content;  // for example "holds ext4 (label home)"
 };
 SignsOfUse signs_of_use(const std::string& path);
 
-// Makes the device known as ours. Throws std::runtime_error.
+// Writes the header, which marks the device as used by this target. Throws std::runtime_error.
 void write_header(const Device& device);
 
 }  // namespace fsr::raw

@@ -14,15 +14,15 @@ namespace raw {
 
 namespace {
 
-// As the least that every device can take: what one asks for may be less.
+// Returns the fidelity on a device with the largest block size. A real device may need fewer requests to be widened.
 Fidelity stated(const Op& op, bool) { return fidelity(op, kExtentAlign); }
 
 constexpr OpMapping kMappings[] = {{"raw", stated, requests}};
 
 struct Settings {
-  std::string path, layout;  // layout: a file to tell the extents in; empty: none
+  std::string path, layout;  // layout: a file to write the extents to; empty: none
   bool wrap = false;
-  bool whole = false;  // any file is the device as it is: nothing of ours is written to it
+  bool whole = false;  // each file of the run is the complete device, and no header is written
   Access access = Access::read_write;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `raw:PATH` - a block device or a large file, driven through io_uring with O_DIRECT.
+// The target `raw:PATH`: a block device or a large file, used through io_uring with O_DIRECT.
 //
-// A device has no names: of a trace, its data operations are performed. Each file of the run has one extent of the device
-// (layout.hpp), and an operation keeps its offset within it. Where the device wants whole blocks, a request is widened to them: a
-// read in place, a write by reading the blocks at its ends first. All that is counted. Operations on names and attributes are
-// impossible; so are those that failed in the capture, for no device fails in that way.
+// Only data operations are performed, because a device has no names. Each file of the run has one extent of the device
+// (layout.hpp), in which an operation keeps its offset. A request that is not of whole blocks is widened and counted. A widened
+// read is one request; a widened write reads the blocks at its ends first. Operations on names and attributes are impossible.
+// Operations that failed in the capture are impossible, too, because no device fails in that way.
 #pragma once
 
 namespace fsr {

@@ -20,11 +20,11 @@ namespace fsr::raw {
 namespace {
 
 constexpr uint64_t kPiece = 8 << 20;  // bytes of one read or write of the ring
-constexpr int64_t kFar = 10'000'000;  // ns to a deadline that need not be met to the microsecond
-constexpr unsigned kBatch = 16;       // entries after which the kernel is told, even when nobody polls yet
+constexpr int64_t kFar = 10'000'000;  // ns to a deadline from which on it need not be met exactly
+constexpr unsigned kBatch = 16;       // entries after which they are submitted, even before the next poll()
 
-// From the cheapest to what any kernel has: completions are worked off by the thread that waits for them (Linux 6.1), or at its
-// next system call (5.19).
+// Flags of a ring, from the cheapest to those of any kernel. Completions are processed by the thread that waits for them (Linux
+// 6.1), or at its next system call (5.19).
 constexpr unsigned kSetups[] = {
     IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG,
     IORING_SETUP_R_DISABLED | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, IORING_SETUP_R_DISABLED};
@@ -48,8 +48,8 @@ RawSession::~RawSession() {
     for (std::unique_ptr<Job>& job : all_) job.release();
 }
 
-// The ring belongs to the thread that enables it, which need not be the one that opened the session; another thread gets a ring
-// of its own.
+// Enables the ring for the calling thread. The ring belongs to the thread that enables it, which may differ from the one that
+// opened the session. If another thread has enabled it before, the ring is replaced.
 void RawSession::enable() {
   static thread_local char thread;
   if (owner_ == &thread) return;
@@ -60,7 +60,7 @@ void RawSession::enable() {
     timer_ = 0;
   }
   owner_ = &thread;
-  // io_uring_enable_rings(3), which liburing 2.3 declares and does not export.
+  // Called directly, because liburing 2.3 declares io_uring_enable_rings(3) but does not export it.
   syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
   int fd = shared_->device.fd.get();
   io_uring_register_files(&ring_, &fd, 1);
@@ -112,7 +112,7 @@ Submit RawSession::submit(Request& request) {
   return Submit::queued;
 }
 
-// False: a write that overlaps is under way.
+// Begins a request. False: it must wait for a write in flight that overlaps.
 bool RawSession::begin(Request& request) {
   const Op& op = *request.op;
   Job* job = take_job(request);
@@ -145,7 +145,7 @@ void RawSession::place(Job& job, const Extent& extent) {
   job.end = (job.start + job.length + mask) & ~mask;
 }
 
-// Whole blocks in memory that the device can read itself.
+// True: a write is of whole blocks, and its memory is aligned, so that the device can read it directly.
 bool RawSession::is_aligned(const Job& job) const {
   return !job.reads_first && (uintptr_t(job.request->payload.data()) & (shared_->device.block - 1)) == 0;
 }
@@ -203,7 +203,7 @@ void RawSession::issue(Job& job) {
   if (io_uring_sq_ready(&ring_) >= kBatch) io_uring_submit(&ring_);
 }
 
-// What follows the answer to a step. True: nothing, the request is done.
+// Handles the completion of a step and starts the next one. True: the request is finished.
 bool RawSession::advance(Job& job, int result) {
   const uint64_t block = shared_->device.block, piece = job.piece_end - job.piece_begin;
   Request& request = *job.request;
@@ -284,8 +284,8 @@ void RawSession::deliver(Completion& sink) {
   delivered_.clear();
 }
 
-// Sleeps until something has happened, or not much longer than the deadline. A far deadline is left to one timer of the ring, set
-// for the next of them: one of its own for each sleep would cost more than the rest of it.
+// Sleeps until an event or the deadline, which it may exceed slightly. For a far deadline, one timer of the ring is set and
+// serves later deadlines as well. A timer for each sleep would cost more than the rest of the sleep.
 void RawSession::wait(int64_t deadline) {
   io_uring_cqe* cqe;
   const int64_t left = deadline <= 0 ? 0 : deadline - now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session of the `raw:` target: a ring. Belongs to one thread, the one that first submits or polls; to another when nothing is
-// under way any more.
+// A session of the `raw:` target, with a ring of io_uring. Used by one thread, the first that submits or polls. Another thread
+// may use it once no request is in flight.
 #pragma once
 
 #include <liburing.h>
@@ -26,36 +26,36 @@ struct Counters {
 struct Shared {
   Device device;
   Layout layout;
-  std::optional<Extent> whole;  // of any file, which is the device itself
+  std::optional<Extent> whole;  // the complete device, which is then the extent of each file
   const Extent* find(ObjectId object) const { return whole ? &*whole : layout.find(object); }
   TargetOptions options;
   WriteRanges writes;
-  LockNotifier lock_events;  // signalled when a range became free
+  LockNotifier lock_events;  // signalled when a range becomes free
   Counters counters;
 };
 
 class RawSession final : public Session {
  public:
-  explicit RawSession(std::shared_ptr<Shared> shared);  // throws std::runtime_error when there is no io_uring
-  ~RawSession() override;                               // what is under way is left to the kernel, with its memory
+  explicit RawSession(std::shared_ptr<Shared> shared);  // throws std::runtime_error if io_uring is not available
+  ~RawSession() override;                               // leaves requests in flight, and their memory, to the kernel
   Submit submit(Request& request) override;
   void poll(int64_t deadline, int wake, Completion& sink) override;
 
  private:
   enum class Step : uint8_t { read, head, tail, write, sync };
-  // A request under way: the whole blocks from `begin` to `end` of the device, in pieces.
+  // A request in flight on the whole blocks from `begin` to `end` of the device, performed in pieces.
   struct Job {
     Request* request = nullptr;
     Step step = Step::read;
-    bool reads_first = false;                 // a write of part of a block
-    uint64_t start = 0, length = 0;           // bytes of the device that are meant
-    uint64_t begin = 0, end = 0;              // those in whole blocks
-    uint64_t at = 0;                          // done up to here
-    uint64_t piece_begin = 0, piece_end = 0;  // under way
+    bool reads_first = false;                 // a write that changes a part of a block
+    uint64_t start = 0, length = 0;           // range of the device that the operation addresses
+    uint64_t begin = 0, end = 0;              // the same range, extended to whole blocks
+    uint64_t at = 0;                          // completed up to here
+    uint64_t piece_begin = 0, piece_end = 0;  // the piece in flight
     ReplyBuffer own;
-    char* memory = nullptr;  // of the piece
+    char* memory = nullptr;  // memory of the piece
   };
-  static constexpr unsigned kEntries = 1024;  // of the ring, and requests under way
+  static constexpr unsigned kEntries = 1024;  // entries of the ring, and requests in flight
 
   bool begin(Request& request);
   void wait(int64_t deadline);
@@ -78,13 +78,13 @@ class RawSession final : public Session {
   EventFd event_;
   LockWaiters waiters_;
   io_uring ring_{};
-  const void* owner_ = nullptr;  // what tells the thread from others
+  const void* owner_ = nullptr;  // identifies the thread that enabled the ring
   bool fixed_scratch_ = false;
   int watched_wake_ = -1, watched_bell_ = -1;
-  int64_t timer_ = 0;   // on the target's clock: when the ring's own timer ends a wait; 0: it is not set
-  int64_t reaped_ = 0;  // on the target's clock: when completions were last collected
+  int64_t timer_ = 0;   // time at which the ring's timer ends a wait; 0: the timer is not set
+  int64_t reaped_ = 0;  // time of the current collection of completions; 0: none now
   unsigned under_way_ = 0;
-  ReplyBuffer scratch_;  // where content is read to that nobody wants; the kernel's registered buffer 0 if it allows that
+  ReplyBuffer scratch_;  // buffer for content that the caller does not want; registered buffer 0 if the kernel permits that
   std::vector<std::unique_ptr<Job>> all_;
   std::vector<Job*> spare_, done_, delivered_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What speaks against overwriting a device: the kernel's own tables (proc(5), sysfs), and signatures as wipefs(8) finds them.
+// Finds reasons against overwriting a device, in the kernel's tables (proc(5), sysfs) and by signatures, as wipefs(8) does.
 #include <blkid/blkid.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -73,7 +73,7 @@ std::string directory_in_sysfs(dev_t device) {
   return "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device)) + "/";
 }
 
-// Of a partition's own directory the partitions are siblings, not entries.
+// Finds the partitions of a device. For a partition it finds none, because its directory in sysfs has no partitions in it.
 void partitions(dev_t device, Signs& signs) {
   const std::string top = directory_in_sysfs(device);
   std::vector<std::string> parts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranges of a device that writes are under way to. A write that is made by reading whole blocks, changing a part and writing
-// them back must not overlap another one, or one of them is lost. Thread-safe.
+// The ranges of a device with writes in flight. A write that reads whole blocks, changes a part and writes them back must not
+// overlap another write. Otherwise one of the two would be lost. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace fsr::raw {
 
 class WriteRanges {
  public:
-  // False: must wait for one that is under way.
+  // Adds the range of a write. False: it must wait for a write in flight that overlaps.
   bool enter(uint64_t begin, uint64_t end, bool reads_first) {
     std::lock_guard lock(mutex_);
     for (const Range& r : ranges_)
