@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AFP codec: replies that a real server sent (the corpus of the fuzz target), requests byte by byte, names, dates, results.
+// Tests the AFP codec: replies of a real server (the corpus of the fuzz target), requests byte by byte, names, dates, results.
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -22,7 +22,7 @@ std::vector<uint8_t> sample(const std::string& name, Command* command) {
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(in), {});
 }
 
-// Keeps the message that the reply's views point into.
+// A decoded reply, and the message that its views point into.
 struct Decoded {
   Command command{};
   std::vector<uint8_t> message;
@@ -104,8 +104,8 @@ TEST_CASE("AFP requests are built as the specification says") {
   out.begin(Command::write);
   out.u8(0).u16(7).u64(0).u64(3);
   out.end(Dsi::write, 1, 3);
-  CHECK(bytes[7] == 20);   // where the data begins
-  CHECK(bytes[11] == 23);  // both
+  CHECK(bytes[7] == 20);   // offset of the data
+  CHECK(bytes[11] == 23);  // length of header and data
 }
 
 TEST_CASE("AFP names: colons for slashes, decomposed on the wire and composed here") {
@@ -150,7 +150,7 @@ TEST_CASE("DHX2 goes on with a server's keys and stops at nonsense") {
   Dhx2 exchange("secret");
   const std::string answer = exchange.answer(message);
   CHECK(answer.size() == 2 + (message.size() - 8) / 2 + 16);
-  CHECK(exchange.answer(std::string(34, 'x')).empty());  // not our nonce
+  CHECK(exchange.answer(std::string(34, 'x')).empty());  // wrong nonce
   CHECK(Dhx2("secret").answer(message.substr(0, message.size() - 1)).empty());
   std::string even = message;
   even[8 + (message.size() - 8) / 2 - 1] &= char(0xfe);

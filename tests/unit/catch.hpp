@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Catch2 of either generation: Debian 12 has version 2, newer systems version 3.
+// Includes Catch2: version 2 on Debian 12, version 3 on newer systems.
 #pragma once
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>

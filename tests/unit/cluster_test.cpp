@@ -14,7 +14,7 @@ using namespace fsr;
 
 namespace {
 
-// Memory that all ranks see.
+// Memory that all ranks share.
 struct Shared {
   std::atomic<int> lost[8];
   std::atomic<int> done;
@@ -25,9 +25,9 @@ Shared& shared() {
   return *new (memory) Shared();
 }
 
-// All ranks do it; the others end with it, and the root has waited for them when this returns.
+// Calls `act` on all ranks. The other ranks end after it, and the root has waited for them when this function returns.
 void on_ranks(const ClusterOptions& options, const std::function<void(Cluster&)>& act) {
-  const auto before = std::signal(SIGTERM, SIG_IGN);  // tells ranks to end, as programs with a handler do
+  const auto before = std::signal(SIGTERM, SIG_IGN);  // ranks are ended by this signal, as in programs with a handler
   std::unique_ptr<Cluster> cluster = open_cluster(options);
   if (cluster->root()) {
     std::signal(SIGTERM, before);
@@ -76,7 +76,7 @@ TEST_CASE("forked ranks: the root collects in their order and tells all, whateve
 TEST_CASE("forked ranks know how their clocks differ, and agree on a start") {
   Shared& all = shared();
   on_ranks({.ranks = 4}, [&](Cluster& cluster) {
-    const ClockOffset own = cluster.compare_clocks();  // of one and the same clock
+    const ClockOffset own = cluster.compare_clocks();  // all ranks read the same clock
     const int64_t start = common_start(cluster, own, 50'000'000) - own.offset;
     const std::vector<std::string> starts = cluster.gather(std::to_string(start));
     bool fine = std::abs(own.offset) <= own.error && (own.error == 0) == cluster.root();
@@ -109,7 +109,7 @@ TEST_CASE(
   on_ranks({.ranks = 3, .patience = 1'500'000'000}, [&](Cluster& cluster) {
     cluster.barrier();
     bool fine = !cluster.overdue();
-    // Rank 1 is busy and says so, rank 2 says nothing.
+    // Rank 1 is busy and sends heartbeats, rank 2 sends nothing.
     for (int i = 0; i < 4 && cluster.rank() == 1; ++i) {
       usleep(500'000);
       cluster.send_heartbeat();
@@ -123,7 +123,7 @@ TEST_CASE(
     }
     if (cluster.root()) usleep(2'200'000);
     fine = fine && (cluster.rank() == 2) == cluster.overdue();
-    cluster.barrier();  // the root did not wait for it meanwhile
+    cluster.barrier();  // the root did not wait for rank 2 meanwhile, so this rank is not lost
     all.done += fine && !cluster.overdue();
   });
   CHECK(all.done == 3);

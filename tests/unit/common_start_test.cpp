@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions of fsbench lantest that wait for each other.
+// Tests sessions of fsbench lantest that wait for each other.
 #include "workloads/lantest/common_start.hpp"
 
 #include <atomic>
@@ -18,7 +18,7 @@ TEST_CASE("lantest's sessions begin together, and wait for none that has left", 
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < kSessions; ++i)
     threads.emplace_back([&, i] {
-      const unsigned starts = i == 0 ? kStarts / 2 : kStarts;  // one leaves early
+      const unsigned starts = i == 0 ? kStarts / 2 : kStarts;  // session 0 leaves early
       for (unsigned s = 1; s <= starts; ++s) {
         ++here;
         start.wait();

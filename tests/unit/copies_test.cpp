@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What copies of a program tell each other, and what comes of all.
+// Tests what copies of a program send each other, and the results of all together.
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -78,7 +78,7 @@ TEST_CASE("bonnie's copies together: the slowest one's time for the work of all"
   CHECK(both.elapsed == 4);
   CHECK(both.cpu == 0.75);
   CHECK(both.latency == 0.3);
-  CHECK(bonnie::together({2, 0.5, 0.1}, {}).elapsed == 0);  // not run to its end by one
+  CHECK(bonnie::together({2, 0.5, 0.1}, {}).elapsed == 0);  // one copy did not run to its end
   bonnie::Settings settings;
   settings.size = 8;
   bonnie::Results results = {};

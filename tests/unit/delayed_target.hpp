@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another target's operations, each performed some random time after it was submitted and answered some random time after that,
+// Performs operations on another target, each a random time after it was submitted, and completes them another random time later,
 // on a virtual clock.
 #pragma once
 
@@ -60,7 +60,7 @@ class DelayedTarget final : public Target {
 
    private:
     enum class Event { perform, answer };
-    struct Answer {  // what is valid during a completion only
+    struct Answer {  // copies of what is valid only during a completion
       std::string data;
       std::deque<std::string> names;
       std::vector<DirEntry> entries;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random traces of a small file system (model_traces.hpp), replayed in resource order, each operation as late as it likes: none
-// may have another outcome, neither by the dependencies alone nor by the engine onto memory:.
+// Replays random traces of a small file system (model_traces.hpp) in resource order, with each operation delayed at random. No
+// outcome may change, neither by the dependencies alone nor by the engine on memory:.
 //
-// Traces of which the linearizer finds no true order (a few in a thousand: linearizer_race_test.cpp) are left out: with these a
+// Traces for which the linearizer finds no true order (a few in a thousand: linearizer_race_test.cpp) are left out, because a
+// replay one by one differs as well. FSR_MODEL_SEEDS=1000000 tries that many traces instead of a few hundred of each kind.
 // replay one by one differs as well. FSR_MODEL_SEEDS=1000000 tries as many traces instead of a few hundred of each kind.
 #include <cstdlib>
 #include <queue>
@@ -19,7 +20,8 @@ using namespace fsr;
 
 namespace {
 
-// As the dependencies allow, in a window, with random delays. The number of the first operation that differs; -1: none.
+// Replays as the dependencies allow, in a window, with random delays. Returns the number of the first operation that differs. -1:
+// none.
 int64_t replay(const ModelTrace& trace, bool root, unsigned seed, size_t window) {
   std::mt19937 random(seed);
   struct Slot {
@@ -87,7 +89,7 @@ int64_t replay(const ModelTrace& trace, bool root, unsigned seed, size_t window)
   }
 }
 
-// The same by the engine itself, onto memory:.
+// Replays with the engine on memory:. Returns the same as replay().
 int64_t replay_in_memory(const ModelTrace& trace, unsigned seed, size_t window) {
   VirtualClock clock;
   const std::unique_ptr<Target> memory = open_target("memory:", {.clock = &clock});
@@ -141,8 +143,8 @@ void check(const ModelShape& shape, unsigned usual = 300) {
   CHECK(orderless <= (shape.overlap ? count * shape.orderless : 0));
 }
 
-// memory: asks nobody for permission, so its traces are root's. It keeps what an id means, so traces that use one after its end
-// are left out there.
+// memory: checks no permissions, so the traces are those of root. It keeps the meaning of an id, so traces that use an id after
+// its end are left out.
 void check_in_memory_too(ModelShape shape, unsigned usual = 300) {
   check(shape, usual);
   shape.root = true;

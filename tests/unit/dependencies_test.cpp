@@ -14,7 +14,7 @@ using namespace fsr;
 
 namespace {
 
-// The waits of each operation, by position; nothing ever finishes.
+// The waits of each operation, by index. No operation ever finishes.
 struct Graph {
   std::vector<std::vector<Wait>> waits;
   uint64_t free_pairs = 0;
@@ -47,7 +47,7 @@ TEST_CASE("a stream goes on when its previous operation has ended") {
            object_op({13, 14, 1}, OpKind::statfs, 1)});
   CHECK(g.end(1, 0));
   CHECK(g.waits[2].empty());
-  CHECK(g.start(3, 1));  // two of one thread under way together
+  CHECK(g.start(3, 1));  // two operations of one thread in flight together
   CHECK(g.end(4, 1));
   CHECK(g.end(4, 3));
 }
@@ -62,7 +62,7 @@ TEST_CASE("an open instance: opened, used, released") {
   CHECK(g.none(2, 1));
   CHECK(g.end(3, 1));
   CHECK(g.end(3, 2));
-  CHECK(g.none(4, 3));  // the kernel's own is no part of the stream
+  CHECK(g.none(4, 3));  // an operation of the kernel is not part of the stream
 }
 
 TEST_CASE("data: readers share, a writer is alone, overlapping ones are ordered by start only") {
@@ -75,7 +75,7 @@ TEST_CASE("data: readers share, a writer is alone, overlapping ones are ordered 
   CHECK(g.free_pairs == 1);
   CHECK(g.end(4, 2));
   CHECK(g.end(4, 3));
-  CHECK(g.none(4, 0));  // follows from waiting for 2
+  CHECK(g.none(4, 0));  // implied by the wait for 2
 }
 
 TEST_CASE("names: made, looked up, removed; other names are apart") {
@@ -121,7 +121,7 @@ TEST_CASE("a creation that was under way during a flush of its directory waits f
 
 TEST_CASE("of two that overlapped, either may be the one whose outcome depends on their order") {
   Graph listed({create_op({0, 20, 1}, 5, "a", 10, 1), object_op({4, 5, 3}, OpKind::readdir, 5, 9)});
-  CHECK(listed.end(0, 1));  // it was listed without the name: the listing comes first
+  CHECK(listed.end(0, 1));  // the listing does not have the name, so it comes first
   Graph refused({name_op({0, 20, 1}, OpKind::rmdir, 1, "d", 5, ENOTEMPTY), name_op({4, 8, 2}, OpKind::unlink, 5, "a", 10)});
   CHECK(refused.end(1, 0));
 }
@@ -173,7 +173,7 @@ TEST_CASE("what teaches an id comes before what uses it") {
            object_op({8, 9, 5}, OpKind::getattr, 5)});
   CHECK(g.end(1, 0));
   CHECK(g.end(2, 1));
-  CHECK(g.none(4, 3));  // known since the first lookup
+  CHECK(g.none(4, 3));  // the target knows the object since the first lookup
   CHECK(g.end(4, 0));
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("a lock that blocked waits for the unlock that let it go") {
   Graph g({wait, unlock});
   CHECK(g.end(0, 1));
   CHECK(g.none(1, 0));
-  // A close drops the closer's locks as well.
+  // A close releases the closing owner's locks as well.
   Op flush = object_op({50, 60, 2}, OpKind::flush, 10, 2);
   Op lock = object_op({-10, -5, 2}, OpKind::setlk, 10, 2);
   for (Op* op : {&lock, &wait, &flush}) op->start += 10'000;
@@ -245,7 +245,7 @@ TEST_CASE("memory follows what is unfinished, not the length") {
   ObjectSet known;
   Dependencies dependencies(64, false, known);
   std::vector<Wait> waits;
-  // The first operation never ends; a million others come and go, on a million other resources and on its own.
+  // The first operation never ends. Many others enter and finish, on many other resources and on its own.
   dependencies.enter(io_op({0, 1, 1}, OpKind::write, 10, 1), 0, INT64_MIN, false, waits);
   size_t before = dependencies.memory();
   for (uint32_t i = 1; i < 300'000; ++i) {

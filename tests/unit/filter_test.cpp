@@ -55,7 +55,7 @@ TEST_CASE("paths are those at the time of the operation") {
   f.learn(named(OpKind::lookup, kRootObject, "src", kDir));
   Op made = named(OpKind::create, kDir, "x.o", kFile);
   CHECK(f.wants(made));
-  CHECK_FALSE(f.wants({.kind = OpKind::write, .object = kFile}));  // nothing told what it is yet
+  CHECK_FALSE(f.wants({.kind = OpKind::write, .object = kFile}));  // the type of the object is not known yet
   f.learn(made);
   CHECK(f.wants({.kind = OpKind::write, .object = kFile}));
   CHECK(f.wants(named(OpKind::lookup, kRootObject, "a,b", kNoObject)));

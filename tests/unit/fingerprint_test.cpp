@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Content as fingerprints: taken, measured, stored, and turned into data again.
+// Tests fingerprints of content: how they are taken, measured, stored, and turned into data again.
 #include "fingerprint.hpp"
 
 #include <unistd.h>
@@ -63,7 +63,7 @@ TEST_CASE("blocks are those of the file, hashed alone, zeros marked") {
   CHECK(op.blocks[1].hash == 0);
   CHECK(op.blocks[2].hash == alone(5096, 4096));
   CHECK(op.blocks[3].hash == alone(9192, 904));
-  // An empty read has none.
+  // An empty read has no fingerprints.
   prints.take(op, data.data(), 0);
   CHECK(op.blocks.empty());
 }
@@ -79,7 +79,7 @@ TEST_CASE("fingerprints of two captures have nothing in common") {
 }
 
 TEST_CASE("the hash is SipHash-2-4") {
-  // Of the XXH3 of "some", eee6b87a4ce0696c d30d9a6c4a70218e, as another program makes it.
+  // The expected hash comes from the XXH3 of "some", eee6b87a4ce0696c d30d9a6c4a70218e, which another program computed.
   const std::string data = "some";
   const FingerprintKey key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
   Op op = io(OpKind::write, 0, data);
@@ -107,7 +107,7 @@ TEST_CASE("levels follow from samples; equal blocks keep theirs") {
   REQUIRE(plain.size() == 256);
   CHECK(plain.back().level >= 1);
   CHECK(plain.back().level <= 3);
-  // What was told once is told again, whatever else the object holds.
+  // The same content gets the same level again, whatever else the object holds.
   std::vector<BlockPrint> again = levels(3, log);
   CHECK(again.front().level == plain.front().level);
   std::string mixed = noise(4096, 3);
@@ -191,7 +191,7 @@ TEST_CASE("a block that was read is the expected one, another, or none of ours")
   CHECK(compare_block(one, make(zero)) == BlockMatch::unknown);
   CHECK(compare_block(one, noise(4096, 9)) == BlockMatch::unknown);
   CHECK(compare_block(one, "short") == BlockMatch::unknown);
-  // A read of a block's beginning: git looks at the first 12 bytes of a pack.
+  // The read covers only the beginning of a block: git reads the first 12 bytes of a pack.
   const BlockPrint dense{0x99, 8};
   CHECK(compare_block(one, make(dense).substr(0, 12)) == BlockMatch::unknown);
   CHECK(compare_block(one, make(dense)) == BlockMatch::other);

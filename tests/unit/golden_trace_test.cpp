@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace of each format version is kept and must be readable for ever: data/golden-vN.zst, and data/golden-vN.txt, what it
-// holds.
+// Reads a trace of each format version, which must stay readable for ever: data/golden-vN.zst. data/golden-vN.txt has its
+// content.
 #include <xxhash.h>
 
 #include <fstream>
@@ -33,7 +33,7 @@ TEST_CASE("the golden trace of version 1 reads as it always did") {
   while (reader.next(batch))
     for (const Op& op : batch.ops) {
       kinds[unsigned(op.kind)] = true;
-      // One line each: the names and targets in it hold a line break and what is not UTF-8.
+      // Each operation is one line, although its names and targets contain a line break and bytes that are not UTF-8.
       std::string got = describe(op);
       for (char& c : got)
         if (c == '\n') c = '|';

@@ -22,14 +22,14 @@ constexpr int64_t kMs = 1'000'000;
 TEST_CASE("time in which no thread ran is known, and what part of a stretch it was") {
   Heartbeat heartbeat;
   heartbeat.beat(5000 * kMs);
-  CHECK(heartbeat.total() == 0);  // not begun
+  CHECK(heartbeat.total() == 0);  // before begin()
   heartbeat.begin(0);
   for (int64_t t = 0; t <= 1000; t += 10) heartbeat.beat(t * kMs);
-  heartbeat.beat(1150 * kMs);  // each thread had to wait for its turn
+  heartbeat.beat(1150 * kMs);  // short enough to be threads that wait for their turn
   CHECK(heartbeat.total() == 0);
   CHECK(heartbeat.within(0, 1150 * kMs) == 0);
   heartbeat.beat(3150 * kMs);
-  heartbeat.beat(3149 * kMs);  // of another thread that looked at the clock before
+  heartbeat.beat(3149 * kMs);  // of another thread that read the clock earlier
   heartbeat.beat(3150 * kMs);
   CHECK(heartbeat.total() == 2000 * kMs);
   for (int64_t t = 3150; t <= 4000; t += 10) heartbeat.beat(t * kMs);

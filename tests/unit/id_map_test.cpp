@@ -16,7 +16,7 @@ TEST_CASE("an id map behaves as an ordinary map through growth and removal") {
   std::unordered_map<uint64_t, std::string> model;
   std::mt19937_64 random(7);
   for (int step = 0; step < 200'000; ++step) {
-    // Few distinct ids of one shard: long probe sequences, many removals in their middle.
+    // Few distinct ids of one shard give long probe sequences, with many removals in their middle.
     uint64_t id = (random() % 300 + 1) * 64;
     if (random() % 3 == 0) {
       std::string removed;

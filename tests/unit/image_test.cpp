@@ -107,7 +107,7 @@ TEST_CASE("a file larger than any that holds data is made as a hole") {
   p.analyze({vast, with(name_op({2, 3}, OpKind::lookup, 1, "other", 21), &a.file),
              with(name_op({4, 5}, OpKind::lookup, 1, "third", 22), &a.file)});
   CHECK(p.image.summary().bytes == 0);
-  CHECK(p.image.summary().apparent == UINT64_MAX);  // not what is left of an overflow
+  CHECK(p.image.summary().apparent == UINT64_MAX);  // at the limit, not wrapped around
   p.target = open_target("null:", {.clock = &p.clock});
   p.make();
   CHECK(p.result.failed == 0);
@@ -143,7 +143,7 @@ TEST_CASE("links, symlinks, holes and names from listings") {
   CHECK(s.apparent == 1 << 20);
   CHECK(s.bytes == 0);
   CHECK(s.placed_objects == 0);
-  CHECK(s.open_files == 1);  // the listed directory was never opened
+  CHECK(s.open_files == 1);  // the handle of the listing was never opened in the trace
   p.make();
   CHECK(p.result.failed == 0);
   CHECK(p.lookup(1, "hard", 101).attr.nlink == 2);

@@ -17,7 +17,7 @@ using namespace fsr;
 
 namespace {
 
-// What an importer made of a text, in order of start.
+// Operations that an importer made of a text, in order of start.
 struct Imported final : ImportSink {
   OpBatch batch;
   std::deque<ThreadInfo> threads;
@@ -40,7 +40,7 @@ struct Imported final : ImportSink {
   void note(ImportNotes::Kind kind, std::string_view why, uint64_t count) override {
     notes.counts[kind][std::string(why)].count += count;
   }
-  // Of a kind, those that were not all inferred, the n-th.
+  // Returns the n-th operation of a kind.
   const Op& op(OpKind kind, size_t n = 0) const {
     for (const Op& o : batch.ops)
       if (o.kind == kind && n-- == 0) return o;
@@ -101,7 +101,7 @@ TEST_CASE("strace: calls parted by other processes, forks seen before they retur
   CHECK(i.op(OpKind::create).has(kOpCreated));
   CHECK((i.op(OpKind::create).mode & 07777) == 0644);
   CHECK(i.op(OpKind::lookup).error == ENOENT);
-  // The exit closes what is open.
+  // The exit of the process closes its open files.
   CHECK(i.op(OpKind::flush).has(kOpInferred));
   CHECK(i.op(OpKind::release).handle == write.handle);
 }
@@ -186,7 +186,7 @@ TEST_CASE("strace: whatever times it writes") {
     return out;
   };
   using Times = std::vector<int64_t>;  // microseconds
-  // -r: since the line before, whatever that was.
+  // -r: time since the previous line of any kind.
   CHECK(
       starts("     0.000000 rmdir(\"a\") = 0 <0.1>\n     0.000200 getpid() = 1 <0.1>\n     1.000030 rmdir(\"b\") = 0 <0.1>\n") ==
       Times{0, 1'000'230});
@@ -195,7 +195,7 @@ TEST_CASE("strace: whatever times it writes") {
   CHECK(starts("0.000000 rmdir(\"a\") = 0\n0.000200 rmdir(\"b\") = 0\n0.000200 rmdir(\"c\") = 0\n") == Times{0, 200, 400});
   CHECK(starts("12345 1700000000.5 rmdir(\"a\") = 0\n12    1700000001.5 rmdir(\"b\") = 0\n") ==
         Times{1'700'000'000'500'000, 1'700'000'001'500'000});
-  // -tt, over midnight; -t; -t -r; with -n, -i and -Y.
+  // -tt across midnight; -t; -t -r; with -n, -i and -Y.
   CHECK(starts("23:59:59.9 rmdir(\"a\") = 0\n00:00:00.1 rmdir(\"b\") = 0\n") == Times{86'399'900'000, 86'400'100'000});
   CHECK(starts("00:00:01 rmdir(\"a\") = 0\n00:00:01 rmdir(\"b\") = 0\n00:00:02 rmdir(\"c\") = 0\n") ==
         Times{1'000'000, 1'000'001, 2'000'000});

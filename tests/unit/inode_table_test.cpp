@@ -20,7 +20,7 @@ using namespace fsr::shim;
 
 namespace {
 
-// A table over some directory: none of its files is looked at here.
+// A table over a directory whose files the tests do not access.
 struct Table {
   int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
   InodeTable inodes{root, -1, 16};
@@ -129,7 +129,7 @@ TEST_CASE("inode table: files are reached with few descriptors while they move",
           if (inodes.stat(files[i % files.size()], &s) != 0) ++wrong;
         }
       });
-    // A file whose name goes away stays: its directory moves, so that only a descriptor, a handle or the new name leads there.
+    // A file that loses its name stays. Its directory moves, so that only a descriptor, a handle or the new name leads to it.
     for (int i = 0; i < 500; ++i) {
       Inode* directory = files[0];
       const char* names[] = {"d0", "moved"};

@@ -16,7 +16,7 @@ TEST_CASE("what a file that was not made is asked for follows, and so does what 
   CHECK_FALSE(c.follows(create_op({2, 3, 2}, 5, "a", 10, 3), false));
   c.not_done(mkdir);
   CHECK_FALSE(c.first());
-  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::lookup, 1, "e", 6), false));  // of the same thread, beside it
+  CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::lookup, 1, "e", 6), false));  // same thread, another name
   CHECK_FALSE(c.follows(name_op({2, 3, 1}, OpKind::mkdir, 1, "e", 6), false));
   CHECK(c.follows(name_op({2, 3, 2}, OpKind::lookup, 1, "d", 5), false));
   CHECK(c.follows(create_op({4, 5, 2}, 5, "a", 10, 3), false));
@@ -40,7 +40,7 @@ TEST_CASE("only what depends on it follows: attributes, content and names apart"
   c.not_done(object_op({4, 5, 1}, OpKind::fallocate, 11));
   CHECK(c.follows(object_op({6, 7, 2}, OpKind::read, 11), false));
   CHECK_FALSE(c.follows(object_op({6, 7, 2}, OpKind::listxattr, 11), false));
-  c.not_done(object_op({8, 9, 1}, OpKind::getattr, 12));  // nothing depends on a question
+  c.not_done(object_op({8, 9, 1}, OpKind::getattr, 12));  // other operations do not depend on a getattr
   CHECK_FALSE(c.follows(object_op({8, 9, 2}, OpKind::getattr, 12), false));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fsbench lantest: the layout of afp_lantest 4.5.1, whose lines stand here as it prints them, and its arithmetic.
+// Tests fsbench lantest: the layout of afp_lantest 4.5.1, with lines as it prints them, and its arithmetic.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -59,7 +59,7 @@ struct Scratch {
 TEST_CASE("lantest's means are whole numbers, and zeros are in none") {
   check_summary({834, 542}, 688, 206.5);
   check_summary({284, 144}, 214, 99.0);
-  check_summary({10, 11}, 10, 1.0);  // from the mean as it was rounded down
+  check_summary({10, 11}, 10, 1.0);  // deviation from the mean, which was rounded down
   check_summary({0, 7, 0}, 7, 0);
   check_summary({0, 0}, 0, 0);
   check_summary({5}, 5, 0);
@@ -67,9 +67,9 @@ TEST_CASE("lantest's means are whole numbers, and zeros are in none") {
 
 TEST_CASE("of more than five iterations, lantest leaves out the extremes") {
   check_summary({234, 200, 145, 148, 153, 422}, 183, 40.9);
-  check_summary({9, 1, 1, 1, 1}, 2, 3.64);        // five: none
-  check_summary({6, 6, 6, 6, 6, 6}, 6, 0);        // one value, which is both
-  check_summary({1, 3, 3, 3, 3, 9, 9}, 4, 2.69);  // the first of each
+  check_summary({9, 1, 1, 1, 1}, 2, 3.64);        // five values: none is left out
+  check_summary({6, 6, 6, 6, 6, 6}, 6, 0);        // all values are equal
+  check_summary({1, 3, 3, 3, 3, 9, 9}, 4, 2.69);  // the first minimum and the first maximum are left out
 }
 
 TEST_CASE("tests are chosen by letters, and bring what they need") {
@@ -200,7 +200,7 @@ TEST_CASE("lantest's sessions add up to one from the first beginning to the last
   const TestRun& sum = sessions.sum.runs[kWriteBig][0];
   CHECK(sum.started == 5'000'000);
   CHECK(sum.elapsed == 130'000'000);
-  CHECK(sum.measures == Measures{130, 11, 22, 9, 8});  // cnid_dbd serves all
+  CHECK(sum.measures == Measures{130, 11, 22, 9, 8});  // one cnid_dbd process serves all
   CHECK(sum.cpu == 7);
   CHECK(sum.server_cpu == 90);
   CHECK(sum.ids_cpu == 9);

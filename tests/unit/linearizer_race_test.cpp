@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random races on a model of one directory: every operation takes effect at some instant between its start and its end, and its
-// outcome is what the model says there. The order that the linearizer finds must give every operation the same outcome.
+// Tests random races on a model of one directory. Every operation takes effect at some instant between its start and its end, and
+// has the outcome of the model at that instant. The order that the linearizer finds must give every operation the same outcome.
 #include <fcntl.h>
 #include <linux/fs.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kNames = {"a", "b", "c"};
 
-// The directory, and what an operation does there: fills or, with `expected`, compares its outcome.
+// Model of the directory. perform() executes an operation: it fills in the outcome or, with `expected`, compares it.
 class Model {
  public:
   void perform(Op& op) {
@@ -57,7 +57,7 @@ class Model {
   }
 
  private:
-  // The same whenever the operation makes its file, so that two runs can be compared.
+  // Returns the same id whenever the operation makes its file, so that two runs can be compared.
   static ObjectId fresh(const Op& op) { return 100 + op.offset; }
   std::map<std::string, ObjectId> names_;
 };
@@ -82,7 +82,7 @@ struct Race {
     return op;
   }
 
-  // Operations of a few threads in start order, with the outcomes of a true order of effect.
+  // Returns operations of a few threads in start order, with the outcomes of a true order of effect.
   std::vector<Op> run(unsigned threads, unsigned each) {
     struct Effect {
       int64_t at;
@@ -93,7 +93,7 @@ struct Race {
       int64_t now = below(10);
       for (unsigned i = 0; i < each; ++i) {
         Op op = make(t, now, effects.size());
-        // Two effects at one instant would have no order.
+        // Effects must not share an instant, because they would have no order.
         const int64_t at = op.start + below(op.duration);
         effects.push_back({at, op});
         now = op.end() / 1000 + below(6);
@@ -111,7 +111,7 @@ struct Race {
   }
 };
 
-// How many of the operations, done in the linearizer's order, have another outcome than they had.
+// Returns how many of the operations have another outcome if they are done in the linearizer's order.
 unsigned differing(const std::vector<Op>& ops) {
   OpList source(ops);
   Linearizer linearizer(source, 0, INT64_MAX);
@@ -129,11 +129,11 @@ unsigned differing(const std::vector<Op>& ops) {
 
 }  // namespace
 
-// Looking back, there may be several orders with the same outcomes, and the one that is taken first can turn out wrong. With
-// so few names and no pause that stays rare.
+// Several orders may explain the same outcomes, and the linearizer's first choice can turn out wrong later. With so few names and
+// no pauses that is rare.
 TEST_CASE("random races keep their outcomes") {
   struct Expected {
-    unsigned threads, races;  // and of 500 races at most so many with anything wrong; compilers shuffle them differently
+    unsigned threads, races;  // number of 500 races that may go wrong, at most; compilers shuffle them differently
   };
   for (Expected e : {Expected{2, 5}, {3, 15}, {4, 35}, {8, 90}}) {
     unsigned wrong = 0;

@@ -46,10 +46,10 @@ TEST_CASE("of two exclusive creations, the one that failed comes second whicheve
   CHECK(order({create_op({0, 20, 2}, 1, "a", 10, 1), failed_create({1, 5, 1}, EEXIST)}) == Order{0, 1});
   CHECK(order({failed_create({0, 10, 1}, EEXIST), create_op({1, 5, 2}, 1, "a", 10, 1)}) == Order{1, 0});
   CHECK(order({failed_create({0, 10, 1}, EEXIST), create_op({1, 20, 2}, 1, "a", 10, 1)}) == Order{1, 0});
-  // The creation took effect by 10, and what started later sees that.
+  // The creation took effect by 10, and operations that started later see it.
   CHECK(order({failed_create({0, 10, 1}, EEXIST), create_op({1, 20, 2}, 1, "a", 10, 1), lookup_op({11, 12, 3}, 10)}) ==
         Order{1, 0, 2});
-  // It failed before the creation started: on a file that was there.
+  // The failed creation ended before the other one started, so it met an older file.
   CHECK(order({failed_create({0, 5, 1}, EEXIST), create_op({6, 8, 2}, 1, "a", 10, 1)}) == Order{0, 1});
 }
 
@@ -61,12 +61,12 @@ TEST_CASE("what looked first and saw a creation that started later passes after 
   CHECK(order({lookup_op({0, 4, 1}, 0, ENOENT), create}) == Order{0, 1});
   CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 11), create}) == Order{0, 1});
   CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 2, "a", 11), create}) == Order{0, 1});
-  // What only found the file.
+  // This create only found the file.
   Op open = create_op({0, 20, 1}, 1, "a", 10, 2);
   open.op_flags = 0;
   open.open_flags = O_CREAT | O_RDWR;
   CHECK(order({open, create}) == Order{1, 0});
-  // A file that was there, replaced by one of the same name.
+  // An existing file is replaced by one with the same name.
   CHECK(order({lookup_op({0, 20, 1}, 9), name_op({1, 3, 2}, OpKind::unlink, 1, "a", 9), create}) == Order{0, 1, 2});
   CHECK(order({lookup_op({0, 20, 1}, 10), name_op({1, 3, 2}, OpKind::unlink, 1, "a", 9), create}) == Order{1, 2, 0});
   CHECK(order({lookup_op({0, 20, 1}, 0, ENOENT), name_op({1, 3, 2}, OpKind::unlink, 1, "a", 9), create}) == Order{1, 0, 2});
@@ -93,7 +93,7 @@ TEST_CASE("what looked first and missed a name that a later operation took away 
   CHECK(order({lookup_op({0, 20, 1}, 10), rename}) == Order{0, 1});
   CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 10), rename}) == Order{1, 0});
   CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 0, ENOENT), rename}) == Order{0, 1});
-  // Two that move the same name: one is too late.
+  // If two operations rename the same name, one is too late.
   Op late = rename;
   late.start = 0;
   late.duration = 20'000;
@@ -103,13 +103,13 @@ TEST_CASE("what looked first and missed a name that a later operation took away 
 }
 
 TEST_CASE("several that looked first, and changes that follow one another") {
-  // Made at 2..9 and taken away at 5..30, by whoever looked meanwhile.
+  // The file is made at 2..9 and removed at 5..30. The overlapping lookups show the order.
   Op create = create_op({2, 9, 8}, 1, "a", 10, 1);
   Op unlink = name_op({5, 30, 9}, OpKind::unlink, 1, "a", 10);
   CHECK(order({lookup_op({0, 20, 1}, 10), lookup_op({1, 20, 2}, 0, ENOENT), create, unlink}) == Order{1, 2, 0, 3});
   CHECK(order({lookup_op({0, 20, 1}, 10), lookup_op({1, 8, 2}, 10), create, unlink}) == Order{2, 0, 1, 3});
   CHECK(order({lookup_op({0, 20, 1}, 10), create, unlink, lookup_op({10, 20, 3}, 0, ENOENT)}) == Order{1, 0, 2, 3});
-  // Both ended before the one that looked did, which then stands between them.
+  // Both changes ended before the lookup that overlaps them, which then comes between them.
   unlink.duration = 2000;
   CHECK(order({lookup_op({0, 20, 1}, 10), create, unlink}) == Order{1, 0, 2});
   CHECK(order({name_op({0, 20, 1}, OpKind::lookup, 1, "b", 0, ENOENT), create, unlink}) == Order{0, 1, 2});
@@ -134,9 +134,9 @@ TEST_CASE("directories: what was in them decides") {
   Op rmdir = name_op({0, 20, 1}, OpKind::rmdir, 1, "d", 5, ENOTEMPTY);
   CHECK(order({rmdir, create}) == Order{1, 0});
   CHECK(order({rmdir, create, name_op({13, 15, 2}, OpKind::unlink, 5, "x", 10)}) == Order{1, 0, 2});
-  // Its last name went while its removal was under way.
+  // The last entry of the directory was removed while rmdir was in flight.
   CHECK(order({name_op({0, 8, 1}, OpKind::rmdir, 1, "d", 5), name_op({2, 30, 2}, OpKind::unlink, 5, "x", 10)}) == Order{1, 0});
-  // Nothing is made in a directory that is gone.
+  // No file can be made in a directory that was removed.
   Op gone = rmdir;
   gone.error = 0;
   gone.start = 2000;
@@ -145,7 +145,7 @@ TEST_CASE("directories: what was in them decides") {
 }
 
 TEST_CASE("an observer is not held up by what does not concern it") {
-  // A creation that takes long, and much that happens meanwhile.
+  // A creation takes long while many operations happen.
   std::vector<Op> ops{create_op({0, 1000, 1}, 1, "other", 10, 1)};
   Order expected;
   for (int64_t i = 1; i < 500; ++i) {
@@ -161,7 +161,7 @@ TEST_CASE("a lookup that overlaps a creation passes where its outcome was true")
   CHECK(order({create, name_op({5, 8, 2}, OpKind::lookup, 1, "a", 0, ENOENT)}) == Order{1, 0});
   CHECK(order({create, name_op({5, 8, 2}, OpKind::lookup, 1, "a", 10)}) == Order{0, 1});
   CHECK(order({create, name_op({5, 8, 2}, OpKind::lookup, 1, "b", 0, ENOENT)}) == Order{1, 0});
-  // It found the file, so the creation had taken effect by 8, and what started then sees it too.
+  // The lookup found the file, so the creation had taken effect by 8. Operations that started then see the file, too.
   CHECK(order({create, name_op({5, 8, 2}, OpKind::lookup, 1, "a", 10), object_op({9, 10, 3}, OpKind::getattr, 10)}) ==
         Order{0, 1, 2});
 }
@@ -180,7 +180,7 @@ TEST_CASE("removed and made again while both are under way") {
   CHECK(order({unlink, create, name_op({6, 9, 3}, OpKind::lookup, 1, "a", 0, ENOENT)}) == Order{0, 2, 1});
   CHECK(order({unlink, create, name_op({6, 9, 3}, OpKind::lookup, 1, "a", 11)}) == Order{0, 1, 2});
   CHECK(order({unlink, create, name_op({6, 9, 3}, OpKind::lookup, 1, "a", 10)}) == Order{2, 0, 1});
-  // The removal of the old file comes before the creation of the new one, whichever started first.
+  // The removal of the old file comes before the creation of the new one, even if it started later.
   CHECK(order({create_op({0, 20, 2}, 1, "a", 11, 1), name_op({5, 30, 1}, OpKind::unlink, 1, "a", 10)}) == Order{1, 0});
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("rename: both names") {
   rename.name2 = "b";
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 1, "a", 0, ENOENT)}) == Order{0, 1});
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 1, "a", 10)}) == Order{1, 0});
-  CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 10)}) == Order{0, 1});  // the very file that was moved there
+  CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 10)}) == Order{0, 1});  // the file that was moved there
   rename.object2 = 12;
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 10)}) == Order{0, 1});
   CHECK(order({rename, name_op({5, 8, 2}, OpKind::lookup, 2, "b", 12)}) == Order{1, 0});
@@ -201,7 +201,7 @@ TEST_CASE("rename of a file onto its other name changes nothing") {
   same.parent2 = 1;
   same.name2 = "b";
   same.object2 = 10;
-  // It is still there for what started later and ended first.
+  // The name is still there, so the lookup that overlaps its removal comes first.
   CHECK(order({create_op({0, 1, 1}, 1, "a", 10, 1), same, lookup_op({4, 20, 1}, 10),
                name_op({5, 12, 2}, OpKind::unlink, 1, "a", 10)}) == Order{0, 1, 2, 3});
 }
@@ -221,7 +221,7 @@ TEST_CASE("extended attributes: found and missed, whichever started first") {
   CHECK(order({attribute({0, 20, 1}, OpKind::getxattr, ENODATA), removed}) == Order{1, 0});
   CHECK(order({attribute({0, 20, 1}, OpKind::setxattr, EEXIST, XATTR_CREATE), set}) == Order{1, 0});
   CHECK(order({attribute({0, 20, 1}, OpKind::removexattr), set}) == Order{1, 0});
-  // An entry of the directory with that name is none of its attributes.
+  // A directory entry with the name of an attribute is no attribute.
   CHECK(order({attribute({0, 20, 1}, OpKind::getxattr), create_op({5, 12, 2}, 10, "user.x", 11, 1)}) == Order{0, 1});
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("a lock that blocked takes effect when it was granted") {
   unlock.mode = F_UNLCK;
   Op other = object_op({60, 61, 2}, OpKind::getattr, 11);
   CHECK(order({wait, unlock, other, object_op({101, 102, 1}, OpKind::getattr, 10)}) == Order{1, 2, 0, 3});
-  // Never granted: after everything.
+  // A lock that is never granted comes after everything.
   wait.op_flags |= kOpUnfinished;
   wait.duration = 0;
   CHECK(order({wait, unlock, other}) == Order{1, 2, 0});
@@ -283,20 +283,20 @@ TEST_CASE("what came of a request for a lock tells when others were taken and gi
   CHECK(order({held, unlock, lock_op({11, 15, 2}, F_RDLCK, 2, EAGAIN), lock_op({16, 20, 2}, F_RDLCK, 2)}) == Order{0, 2, 1, 3});
   CHECK(order({held, unlock, lock_op({11, 15, 2}, F_WRLCK, 2, 0, 10)}) == Order{0, 2, 1});  // other bytes
   CHECK(order({held, lock_op({9, 25, 2}, F_WRLCK, 2), lock_op({10, 12, 1}, F_UNLCK, 1)}) == Order{0, 2, 1});
-  // A close.
+  // A close releases the lock.
   Op flush = object_op({10, 30, 1}, OpKind::flush, 10, 1);
   flush.owner = 1;
   CHECK(order({held, flush, lock_op({11, 15, 2}, F_WRLCK, 2, EAGAIN)}) == Order{0, 2, 1});
   CHECK(order({held, flush, lock_op({11, 15, 2}, F_WRLCK, 2)}) == Order{0, 1, 2});
-  // One that is still being taken.
+  // The lock is still being taken.
   CHECK(order({lock_op({0, 30, 1}, F_RDLCK, 1), lock_op({1, 5, 2}, F_WRLCK, 2, EAGAIN)}) == Order{0, 1});
   CHECK(order({lock_op({0, 5, 2}, F_WRLCK, 2, EAGAIN), lock_op({1, 30, 1}, F_RDLCK, 1)}) == Order{1, 0});
   CHECK(order({lock_op({0, 30, 1}, F_RDLCK, 1), lock_op({1, 5, 2}, F_RDLCK, 2)}) == Order{1, 0});
-  // The one came after the other was given up, which shows only in what a third saw.
+  // The second lock came after the release of the first one. Only what a third owner saw shows that.
   CHECK(order({held, unlock, lock_op({11, 40, 2}, F_WRLCK, 2), lock_op({12, 14, 3}, F_RDLCK, 3, EAGAIN)}) == Order{0, 3, 1, 2});
   CHECK(order({held, unlock, lock_op({11, 40, 2}, F_RDLCK, 2), lock_op({12, 14, 3}, F_RDLCK, 3),
                lock_op({15, 16, 4}, F_WRLCK, 4, EAGAIN)}) == Order{0, 1, 3, 4, 2});
-  // The two kinds of locks do not meet.
+  // The two kinds of locks never conflict.
   Op flock = object_op({11, 15, 2}, OpKind::flock, 10, 2);
   flock.mode = LOCK_EX;
   CHECK(order({held, unlock, flock}) == Order{0, 2, 1});
@@ -310,7 +310,7 @@ TEST_CASE("locks of an open file description end with it") {
   CHECK(order({held, release, other}) == Order{0, 1, 2});
   other.error = EAGAIN;
   CHECK(order({held, release, other}) == Order{0, 2, 1});
-  held.handle = other.handle = 3;  // through another one: stays
+  held.handle = other.handle = 3;  // through another open instance: the locks stay
   CHECK(order({held, release, other}) == Order{0, 1, 2});
 }
 
@@ -321,7 +321,7 @@ TEST_CASE("flock belongs to the open instance") {
   CHECK(order({held, release, other}) == Order{0, 1, 2});
   other.error = EAGAIN;
   CHECK(order({held, release, other}) == Order{0, 2, 1});
-  // What can't be changed is lost.
+  // A flock that can't be converted is lost.
   Op shared = object_op({0, 1, 1}, OpKind::flock, 10, 1), also = object_op({2, 3, 2}, OpKind::flock, 10, 2);
   Op vain = object_op({10, 20, 1}, OpKind::flock, 10, 1), then = object_op({11, 15, 2}, OpKind::flock, 10, 2);
   shared.mode = also.mode = LOCK_SH;

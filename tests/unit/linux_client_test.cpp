@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the modelled client sends, one rule of the kernel's at a time; tests/integration/vm/vm_nfs_mount.sh holds it against a
-// real one.
+// Tests what the modelled client sends, one rule of the kernel at a time. tests/integration/vm/vm_nfs_mount.sh compares the model
+// with a real client.
 #include "mix/linux_client.hpp"
 
 #include <sys/stat.h>
@@ -49,7 +49,7 @@ class Client {
     on(OpKind::flush, object, handle);
     on(OpKind::release, object, handle);
   }
-  // A file of `bytes`, closed: what later tests find in the cache.
+  // Makes a closed file of `bytes`, which later tests find in the cache.
   void file(const char* name, ObjectId object, uint64_t bytes) {
     create(kRootObject, name, object, 90);
     if (bytes) io(OpKind::write, object, 90, 0, bytes);
@@ -61,7 +61,7 @@ class Client {
     return {now_, now_};
   }
 
-  // "lookup 1 read 2": what was sent since the last call.
+  // Returns what was sent since the last call: "lookup 1 read 2".
   std::string sent() {
     const auto calls = client_.sent().calls(version_);
     std::string text;
@@ -87,7 +87,7 @@ TEST_CASE("client model: names and attributes are cached, twice as long each tim
   Client c;
   c.look(1, "file", 2);
   c.on(OpKind::getattr, 2);
-  CHECK(c.sent() == "lookup 1 access 1");  // ACCESS: may the directory be searched
+  CHECK(c.sent() == "lookup 1 access 1");  // ACCESS: whether the directory may be searched
   for (int i = 0; i < 10; ++i) {
     c.look(1, "file", 2);
     c.on(OpKind::getattr, 2);
@@ -96,13 +96,13 @@ TEST_CASE("client model: names and attributes are cached, twice as long each tim
   c.wait(4 * kSecond);
   c.on(OpKind::getattr, 2);
   CHECK(c.sent() == "getattr 1");
-  c.wait(4 * kSecond);  // trusted for 6 seconds now
+  c.wait(4 * kSecond);  // attributes are trusted for 6 seconds now
   c.on(OpKind::getattr, 2);
   CHECK(c.sent() == "");
   c.wait(3 * kSecond);
   c.on(OpKind::getattr, 2);
   CHECK(c.sent() == "getattr 1");
-  c.wait(31 * kSecond);  // the directory's are trusted for 30
+  c.wait(31 * kSecond);  // attributes of the directory are trusted for 30 s
   c.look(1, "file", 2);
   CHECK(c.sent() == "getattr 1");
 }
@@ -119,7 +119,7 @@ TEST_CASE("client model: close-to-open") {
   Client c;
   c.look(1, "file", 2);
   c.open(2, 1);
-  CHECK(c.sent() == "lookup 1 access 2");  // its LOOKUP brought the attributes
+  CHECK(c.sent() == "lookup 1 access 2");  // the LOOKUP has returned the attributes
   c.close(2, 1);
   c.look(1, "file", 2);
   c.open(2, 2);
@@ -177,7 +177,7 @@ TEST_CASE("client model: writes are gathered until the close") {
   for (uint64_t i = 0; i < 16; ++i) c.io(OpKind::write, 2, 1, i * 1000, 1000);
   CHECK(c.sent() == "");
   c.close(2, 1);
-  CHECK(c.sent() == "write 1");  // one request: FILE_SYNC, no COMMIT
+  CHECK(c.sent() == "write 1");  // one request: FILE_SYNC without COMMIT
   c.open(2, 2, O_WRONLY);
   c.sent();
   for (uint64_t i = 0; i < 40; ++i) c.io(OpKind::write, 2, 2, i * 4096, 4096);
@@ -189,7 +189,7 @@ TEST_CASE("client model: writes are gathered until the close") {
   c.sent();
   for (uint64_t i = 0; i < 4; ++i) c.io(OpKind::write, 2, 3, i * 4096, 4096);
   CHECK(c.sent() == "write 4");
-  // What lies for half a minute is written meanwhile.
+  // Data that is dirty for half a minute is written without a close.
   c.open(2, 4, O_WRONLY);
   c.sent();
   c.io(OpKind::write, 2, 4, 0, 4096);
@@ -208,12 +208,12 @@ TEST_CASE("client model: read-ahead") {
   c.apply(look);
   c.open(2, 1);
   c.sent();
-  // Windows of 4, 8, 16 and from then on 32 pages, 128 KiB.
+  // Read-ahead windows have 4, 8, 16 and from then on 32 pages (128 KiB).
   for (uint64_t i = 0; i < 256; ++i) c.io(OpKind::read, 2, 1, i * 4096, 4096);
   CHECK(c.sent() == "read 11");
   for (uint64_t i = 0; i < 256; ++i) c.io(OpKind::read, 2, 1, i * 4096, 4096);
   CHECK(c.sent() == "");
-  // Single pages here and there are read as such.
+  // Single pages at random offsets are read without read-ahead.
   Attr large = attr;
   large.size = 1 << 30;
   look = name_op(c.next(), OpKind::lookup, 1, "large", 3);
@@ -257,7 +257,7 @@ TEST_CASE("client model: a listing brings the attributes along") {
   Op list = object_op(c.next(), OpKind::readdir, 1, 1);
   list.entries = entries;
   c.apply(list);
-  CHECK(c.sent() == "getattr 1 access 1 readdirplus 3");  // 1000 entries of some 160 bytes, 64 KiB each
+  CHECK(c.sent() == "getattr 1 access 1 readdirplus 3");  // 1000 entries of about 160 bytes, 64 KiB in each reply
   for (int i = 0; i < 1000; ++i) {
     c.look(1, names[size_t(i)].c_str(), ObjectId(i + 2));
     c.on(OpKind::getattr, ObjectId(i + 2));
@@ -299,13 +299,13 @@ TEST_CASE("client model: another client's change is noticed by its time") {
 TEST_CASE("client model: versions 2 and 4") {
   Client two({.nfs_version = 2});
   two.file("file", 2, 4 << 20);
-  CHECK(two.sent() == "write 4 create 1");  // no ACCESS, no COMMIT
+  CHECK(two.sent() == "write 4 create 1");  // neither ACCESS nor COMMIT
   Client four({.nfs_version = 4});
   four.look(1, "file", 2);
   four.open(2, 1);
   four.io(OpKind::read, 2, 1, 0, 4096);
   four.close(2, 1);
-  // ACCESS of the directory, OPEN, READ, CLOSE: four COMPOUNDs.
+  // Four COMPOUNDs: ACCESS of the directory, OPEN, READ, CLOSE.
   CHECK(four.sent() == "access 2 close 1 getattr 2 getfh 1 open 1 putfh 4 read 1 sequence 4");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a listing counts as leading nowhere.
+// Tests when a listing counts as making no progress.
 #include "targets/listing_progress.hpp"
 
 #include <string>
@@ -10,7 +10,7 @@ using namespace fsr;
 
 namespace {
 
-// How many of `most` replies it takes; each gives a reply's names, its number being the argument.
+// Returns after how many of `most` replies a listing is stuck. `names`: called with the number of a reply, returns its names.
 template <class Names>
 int replies_until_stuck(int most, Names names) {
   ListingProgress progress;
@@ -29,7 +29,7 @@ TEST_CASE("a listing that gets on may be as long as it likes") {
     progress.entry("name" + std::to_string(i));
     REQUIRE(progress.gets_on(i, i + 1));
   }
-  // Cookies need not grow.
+  // Cookies need not increase.
   progress.begin();
   progress.entry("a");
   CHECK(progress.gets_on(0, 900));
@@ -56,7 +56,7 @@ TEST_CASE("replies that repeat themselves are borne for a while, since names tha
   CHECK(replies_until_stuck(1000, [](int) { return Names{}; }) == 18);
   CHECK(replies_until_stuck(1000, [](int i) { return Names{"page" + std::to_string(i % 50)}; }) == 50 + 17);
   CHECK(replies_until_stuck(1000, [](int i) { return Names{"name" + std::to_string(i / 10)}; }) == 0);
-  // Other cookies do not help it.
+  // Other cookies are no progress.
   ListingProgress progress;
   int replies = 0;
   do progress.entry(".");

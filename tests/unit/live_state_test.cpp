@@ -19,7 +19,7 @@
 using namespace fsr;
 using K = OpKind;
 
-// Applies operations and writes down what was discovered: "parent/name=object type size".
+// Applies operations and records what was discovered: "parent/name=object type size".
 struct Watched {
   LiveState state;
   std::vector<std::string> found;
@@ -98,11 +98,11 @@ TEST_CASE("live state: objects are forgotten with their last name and last open 
   REQUIRE(w.state.object(4));
   w({.kind = K::release, .object = 4, .handle = 2});
   CHECK(w.state.objects() == before);
-  // Late words about what is gone do not make it come back.
+  // Late operations on a removed object do not bring it back.
   w({.kind = K::getattr, .object = 3, .attr = &kFile});
   CHECK(w.state.objects() == before);
   CHECK(w.found.empty());
-  // A file removed that was there before us was found by that.
+  // A removal shows that the file existed before the trace.
   w({.kind = K::unlink, .object = 9, .parent = 1, .name = "unseen"});
   CHECK(w.found == std::vector<std::string>{"1/unseen=9 0 0"});
   CHECK(w.state.objects() == before);
@@ -132,14 +132,14 @@ TEST_CASE("live state: rename moves, replaces and exchanges") {
   CHECK(w.exists(1, "c", 2));
   w({.kind = K::rename, .object = 2, .parent = 1, .parent2 = 1, .name = "c", .name2 = "c"});
   CHECK(w.exists(1, "c", 2));
-  // Two names of one file: nothing happens.
+  // Two names of one file: the rename changes nothing.
   w({.kind = K::link, .object = 2, .parent2 = 1, .name2 = "d"});
   w({.kind = K::rename, .object = 2, .parent = 1, .parent2 = 1, .name = "c", .name2 = "d"});
   CHECK(w.exists(1, "c", 2));
   CHECK(w.exists(1, "d", 2));
   CHECK(w.state.object(2)->names == 2);
   CHECK(w.found.empty());
-  // Both ends were there before us.
+  // Both files existed before the trace.
   w({.kind = K::rename, .object = 7, .parent = 1, .parent2 = 1, .object2 = 8, .name = "x", .name2 = "y"});
   CHECK(w.found == std::vector<std::string>{"1/x=7 0 0", "1/y=8 0 0"});
   CHECK(w.exists(1, "y", 7));
@@ -200,7 +200,7 @@ TEST_CASE("live state: locks are split, replaced and end with their owner's flus
   w({.kind = K::setlk, .mode = F_RDLCK, .object = 2, .handle = 1, .offset = 50, .length = 0, .owner = 6});
   w({.kind = K::flush, .object = 2, .handle = 1, .owner = 5});
   CHECK(locks() == std::vector<std::string>{"flock:0+0", "posix:50+0"});
-  // Of an open file description: its owner never flushes.
+  // A lock of an open file description: its owner never flushes.
   w({.kind = K::open, .object = 2, .handle = 2});
   w({.kind = K::setlk, .mode = F_RDLCK, .object = 2, .handle = 2, .offset = 60, .length = 1, .owner = 7});
   w({.kind = K::release, .object = 2, .handle = 1});
@@ -228,7 +228,7 @@ static std::vector<std::string> all_of(const LiveState& s) {
 TEST_CASE("live state: the serial form gives the same state back, and refuses what is cut") {
   LiveState state;
   OpBatch b = every_kind();
-  // Stop before everything is closed and removed again.
+  // Stop before the files are closed and removed again.
   for (size_t i = 0; i < b.ops.size() - 12; ++i) state.apply(b.ops[i]);
   std::string serial = state.serialize();
   LiveState copy;
@@ -263,7 +263,7 @@ TEST_CASE("live state: a checkpoint rolled forward equals the whole sequence") {
   for (const Op& op : b.ops) writer.add(op);
   writer.finish({.clean = true});
   TraceReader reader(keep, "memory");
-  CHECK(reader.blocks() >= 104);  // 100 of operations, and checkpoints
+  CHECK(reader.blocks() >= 104);  // 100 blocks of operations, and checkpoints
   for (int64_t start : {0, 1, 1000, 49'000, 50'000, 2'500'000, 4'999'000, 9'999'000}) {
     LiveState expected, got;
     for (const Op& op : b.ops)
@@ -309,7 +309,7 @@ TEST_CASE("live state: a checkpoint of several parts is read whole, or the one b
     reader.check_checkpoints();
     CHECK(reader.damage().empty());
   }
-  // Any one block broken costs at most what it holds: an older checkpoint takes over.
+  // If any one block is broken, at most its content is lost, because an older checkpoint replaces the broken one.
   size_t blocks = 0;
   for (size_t at = bytes.find("fsrTB"); at != std::string::npos; at = bytes.find("fsrTB", at + 1), ++blocks) {
     std::string wrong = bytes;
@@ -400,7 +400,7 @@ TEST_CASE("live state: what was not used for long is forgotten, ways to what is 
   state.each_name([&](ObjectId, std::string_view, ObjectId, uint32_t) { ++left; });
   CHECK(left < 2'000);
 
-  // Who goes on from there meets it as something that was there before.
+  // A reader that starts there finds the file as one that existed before.
   Watched w;
   REQUIRE(w.state.restore(state.serialize()));
   w({.kind = K::lookup, .object = 10, .parent = 1, .name = "file 0", .attr = &kFile});

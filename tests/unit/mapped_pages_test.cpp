@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of mappings: what was stored to them, and whose they are.
+// Tests pages of mappings: what was stored to them, and to which mapping they belong.
 #include <string>
 
 #include "catch.hpp"
@@ -52,7 +52,7 @@ TEST_CASE("zeros follow the end of a file, and what was cut off") {
 }
 
 TEST_CASE("a page without a base is written back whole, and counted") {
-  constexpr size_t kFew = 16 * 2 * kPage;  // two for each of sixteen parts
+  constexpr size_t kFew = 16 * 2 * kPage;  // two pages for each of sixteen parts
   PageBases bases(kFew);
   const std::string page(kPage, 'a');
   for (uint64_t i = 0; i < 3; ++i) bases.given(7, i * kPage, page.data(), kPage, kPage);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// memory: beside the directory target, which has the kernel's own answers: random operations have the same outcomes and listings.
+// Compares memory: with the directory target, which has the kernel's own outcomes: random operations have the same outcomes and
+// listings.
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@ struct Scratch {
   ~Scratch() { std::filesystem::remove_all(path); }
 };
 
-// One target, and the outcomes of what it is asked as text.
+// One target, and its outcomes as text.
 struct Side {
   MonotonicClock clock;
   std::unique_ptr<Target> target;
@@ -43,7 +44,7 @@ struct Side {
     if (o.error == 0 && op.kind == OpKind::read) text += ": " + std::string(o.data);
     return text;
   }
-  // An error is a name of its own.
+  // Returns the names of one readdir. An error counts as a name.
   std::vector<std::string> names(const Op& readdir) {
     std::vector<std::string> out;
     const Outcome& o = session.perform(readdir);
@@ -53,13 +54,13 @@ struct Side {
   }
 };
 
-// A listing under way, on both sides.
+// A listing in progress, on both sides.
 struct Listing {
   HandleId handle;
   ObjectId directory;
   uint64_t reads = 0;
   bool changed = false;
-  std::set<std::string> always, ever;  // names that were there all the time, or at any
+  std::set<std::string> always, ever;  // names that were present all the time; at any time
   std::vector<std::string> memory, file;
 };
 
@@ -181,7 +182,7 @@ class Pair {
     l.ever = l.always;
     listings_.push_back(std::move(l));
   }
-  // One more readdir; at the end the names of both are compared. False: that was the end.
+  // Reads one more part of a listing, and compares the names of both sides at its end. False: that was the end.
   bool list(size_t n) {
     Listing& l = listings_[n];
     const Op op{.kind = OpKind::readdir, .object = l.directory, .handle = l.handle, .offset = l.reads++, .result = 1 + below(3)};
@@ -200,7 +201,7 @@ class Pair {
     std::sort(l.memory.begin(), l.memory.end());
     std::sort(l.file.begin(), l.file.end());
     if (!l.changed) CHECK(l.memory == l.file);
-    // What came and went may be listed or not; what stayed is, once.
+    // A name that was made or removed meanwhile may be listed or not. A name that was present all the time is listed once.
     CHECK(std::adjacent_find(l.memory.begin(), l.memory.end()) == l.memory.end());
     CHECK(std::includes(l.memory.begin(), l.memory.end(), l.always.begin(), l.always.end()));
     CHECK(std::includes(l.ever.begin(), l.ever.end(), l.memory.begin(), l.memory.end()));
@@ -240,7 +241,7 @@ TEST_CASE("memory: files that are renamed while they are listed are listed once"
   CHECK(memory(recycle) == "rename is done 0");
   list.offset = 4;
   CHECK(memory.names(list).empty());
-  list.offset = 0;  // begun again
+  list.offset = 0;  // the listing starts again
   CHECK(memory.names(list) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 
@@ -263,7 +264,7 @@ TEST_CASE("memory: a whiteout is device 0:0 under the old name") {
 
 TEST_CASE("memory: access lists are set and removed as in a directory") {
   using namespace std::string_literals;
-  // Owner, user 5, group, mask, others.
+  // Entries: owner, user 5, group, mask, others.
   const std::string list =
       "\2\0\0\0"
       "\1\0\6\0\377\377\377\377"

@@ -41,7 +41,7 @@ std::string error_of(const std::string& file, const MixReadOptions& options = {}
   return "no error";
 }
 
-// The mixes that the files describe.
+// The mixes that the files contain.
 const std::vector<uint64_t> kMix2 = {2, 13000, 1000, 0, 34000, 8000, 22000, 0, 15000, 2000, 1000, 0, 0, 0, 0, 0, 3000, 998};
 const std::vector<uint64_t> kMix3 = {40, 26000, 1000, 24000, 13000, 1000, 18000, 9000, 1000, 200, 10,
                                      0,  1000,  150,  200,   20,    500,  2600,  1000, 30,   10,  1240};
@@ -123,7 +123,7 @@ TEST_CASE("a client's COMPOUNDs count as the operation that they are about") {
 }
 
 TEST_CASE("without a wish the version with the most calls is read, and the server's side") {
-  CHECK(read("nfsd.proc").nfs_version == 3);  // as many calls as version 2
+  CHECK(read("nfsd.proc").nfs_version == 3);  // has as many calls of version 2
   const Mix both = read("sunos-client-and-server.txt");
   CHECK(counts(both) == kMix2);
   CHECK(both.dialect == "SunOS nfsstat, server, NFSv2");
@@ -155,7 +155,7 @@ TEST_CASE("the difference of two snapshots, whatever system's layout they are in
   CHECK(error_of(kData + "earlier-s-3.txt", {}, kData + "nfsd.proc") ==
         "earlier-s-3.txt: 'null' went down from 40 to 20 since " + kData +
             "nfsd.proc: the counters began anew, no difference can be taken");
-  // A counter of 32 bits that passed its end.
+  // A 32-bit counter that has wrapped around.
   const std::string then = "rc 0 0 0\nproc3 22 0 4294967290 5" + std::string(19, '_'), now = "rc 0 0 0\nproc3 22 0 10 6";
   auto fill = [](std::string text) {
     text.erase(std::remove(text.begin(), text.end(), '_'), text.end());

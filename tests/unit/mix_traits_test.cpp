@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mix says of lookups, reads and writes: counted in a trace, written and read again, and kept by the calls of a run.
+// Tests what a mix says of lookups, reads and writes: they are counted in a trace, stored, and kept by the calls of a run.
 #include "mix/traits.hpp"
 
 #include <cerrno>

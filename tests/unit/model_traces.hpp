@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random traces of a small file system, several threads at a time: every operation takes effect at some instant between its start
-// and its end, and is written down as a recorder would.
+// Random traces of a small file system with several threads. Every operation takes effect at some instant between its start and
+// its end, and is stored as a recorder would store it.
 #pragma once
 
 #include <sys/file.h>
@@ -21,16 +21,16 @@ namespace fsr {
 inline constexpr std::string_view kModelNames[] = {"a", "b", "c"};
 inline constexpr unsigned kMostModelOps = 60;
 
-// What a trace is made of.
+// Properties of a random trace.
 struct ModelShape {
   const char* name;
   unsigned threads;
-  bool overlap;   // threads act at the same time, else each call ends before the next begins
-  bool nameless;  // failed operations do not tell the object that they found, as imports
+  bool overlap;   // true: threads act at the same time; false: each call ends before the next one begins
+  bool nameless;  // true: failed operations do not have the object that they found, as in imported traces
   std::vector<OpKind> kinds;
   std::vector<std::string_view> attributes = {"user.x"};
-  double orderless = 0.5;  // share of the traces without a true order, at most
-  bool root = false;       // permissions don't matter
+  double orderless = 0.5;  // largest allowed share of traces without a true order
+  bool root = false;       // true: permissions don't matter
 };
 
 struct ModelTrace {
@@ -65,7 +65,7 @@ class ModelTraces {
       Event e = events.top();
       events.pop();
       Thread& thread = threads[e.thread];
-      if (e.at <= last) {  // no two at one instant; calls take far longer than is lost by that
+      if (e.at <= last) {  // effects must not share an instant; calls take far longer than this delay
         e.at = last + 1;
         events.push(e);
         continue;
@@ -99,7 +99,7 @@ class ModelTraces {
       Op& op = trace_.ops[thread.op.seq];
       if (e.kind == Event::effect) {
         thread.result = files_.perform(op, next_object_++);
-        // Nobody waits for ever: a signal comes.
+        // A wait ends in EINTR after some time, as if by a signal.
         if (thread.result.error == EAGAIN && op.has(kOpWait) && e.at < op.start + us(kPatience)) {
           events.push({e.at + us(1 + below(4)), Event::effect, e.thread});
           continue;
@@ -130,7 +130,8 @@ class ModelTraces {
     return list[below(std::size(list))];
   }
 
-  // On an open file, whose owner is the thread; false if there is none, and the thread opens one instead.
+  // Makes `op` use an open instance of the thread, and the thread the owner. False: there is none, and the thread opens one
+  // instead.
   bool with_open(Op& op, size_t thread) {
     std::vector<Open>& opens = opens_[thread];
     if (opens.empty()) {
@@ -145,7 +146,7 @@ class ModelTraces {
     op.owner = description_owners(open.handle) ? 1000 + open.handle : 1 + thread;
     return true;
   }
-  // Whether locks on it are those of an open file description, which no flush gives up.
+  // True: the locks of `handle` belong to an open file description, so that no flush releases them.
   bool description_owners(HandleId handle) const {
     return handle % 2 && std::ranges::find(shape_.kinds, OpKind::release) != shape_.kinds.end();
   }
@@ -191,7 +192,7 @@ class ModelTraces {
       case OpKind::statfs:
         op.object = any(directories_);
         break;
-      case OpKind::release:  // without a flush before, as the kernel's own users do
+      case OpKind::release:  // without a flush before, as the kernel itself does
         if (!with_open(op, thread)) break;
         op.op_flags = kOpKernel;
         op.owner = 0;
@@ -238,7 +239,7 @@ class ModelTraces {
     return op;
   }
 
-  // The outcome, as a recorder writes it down.
+  // Stores the outcome as a recorder would.
   void tell(Op& op, const SmallFiles::Result& result) {
     trace_.results[op.seq] = result;
     op.error = result.error == EAGAIN && op.has(kOpWait) ? EINTR : result.error;
@@ -261,7 +262,7 @@ class ModelTraces {
       op.entries = list;
     }
   }
-  // From its end on, what it taught can be used.
+  // Makes what an operation taught usable, from its end on.
   void learn(const Op& op, size_t thread) {
     if (op.error || !op.object) return;
     if ((op.kind == OpKind::open || op.kind == OpKind::tmpfile) && op.handle) opens_[thread].push_back({op.handle, op.object});
@@ -298,11 +299,11 @@ inline bool same_outcome(const ModelTrace& trace, const Op& op, const SmallFiles
   return trace.results[op.seq] == again;
 }
 inline SmallFiles::Result perform_again(SmallFiles& files, const Op& op) {
-  // An id that the trace does not tell, of a file that should not have been made.
+  // If the trace has no id for the file, the file should not have been made; then it gets a special id.
   return files.perform(op, op.object ? op.object : (1u << 20) + op.seq);
 }
 
-// One by one, in order of effect.
+// True: the operations have their outcomes if they are done one by one, in order of effect.
 inline bool orderly(const ModelTrace& trace, bool root) {
   OpList source(trace.ops);
   Linearizer order(source, 0, INT64_MAX);

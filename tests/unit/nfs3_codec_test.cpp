@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NFSv3 codec: replies that a real server sent (the corpus of the fuzz target), and arguments byte by byte.
+// Tests the NFSv3 codec: replies of a real server (the corpus of the fuzz target), and arguments byte by byte.
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -19,11 +19,11 @@ namespace {
 std::vector<uint8_t> recorded(const std::string& name) {
   std::ifstream in(FSR_TEST_DATA "/fuzz/nfs3_reply/" + name, std::ios::binary);
   REQUIRE(in.good());
-  in.get();  // the kind, for the fuzz target
+  in.get();  // kind of reply, for the fuzz target
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(in), {});
 }
 
-// Keeps the message that the reply's views point into.
+// A decoded reply, and the message that its views point into.
 struct Decoded {
   std::vector<uint8_t> message;
   Reply reply;
@@ -177,7 +177,7 @@ TEST_CASE("a call carries its credentials and its length") {
   in.opaque(255);
   CHECK(in.u32() == 1000);
   CHECK(in.u32() == 100);
-  CHECK(in.u32() == 16);  // no more groups fit
+  CHECK(in.u32() == 16);  // limit of the number of groups
   in.skip(16 * 4);
   CHECK(before - in.left() == credential);
   in.skip(8);
@@ -224,7 +224,7 @@ TEST_CASE("locks are asked for byte by byte as the lock manager wants it, and it
   CHECK(decoded(LockProc::lock, {0, 0, 0, 0, 0, 0, 0, 5}) == EDEADLK);
   CHECK(decoded(LockProc::lock, {0, 0, 0, 0, 0, 0, 0, 10}) == -1);
   CHECK(decoded(LockProc::lock, {0, 0, 0, 0, 0, 0}) == -1);
-  CHECK(decoded(LockProc::test, {0, 0, 0, 0, 0, 0, 0, 1}) == -1);  // who has it is missing
+  CHECK(decoded(LockProc::test, {0, 0, 0, 0, 0, 0, 0, 1}) == -1);  // the holder of the lock is missing
 }
 
 TEST_CASE("what a client has locked is known by owner, until the last of it is given up") {

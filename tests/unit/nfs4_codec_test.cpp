@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NFSv4 codec: replies that a real server sent and some that none did (the corpus of the fuzz target), and COMPOUNDs byte by
-// byte.
+// Tests the NFSv4 codec: replies of a real server and invented ones (the corpus of the fuzz target), and COMPOUNDs byte by byte.
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -15,7 +14,7 @@ using namespace fsr::nfs4;
 
 namespace {
 
-// A reply of the corpus, and the operations that it answers.
+// A reply of the corpus, and the operations of its request.
 struct Recorded {
   std::vector<OpNum> ops;
   std::vector<uint8_t> message;
@@ -48,7 +47,7 @@ FileHandle handle(std::string_view bytes) {
   return h;
 }
 
-// What follows the RPC head, tag, minor version, and number of operations.
+// Returns the encoded operations: all that follows RPC head, tag, minor version and number of operations.
 std::string operations(void (*add)(Compound& c)) {
   std::vector<uint8_t> bytes;
   Compound c;
@@ -123,7 +122,7 @@ TEST_CASE("an NFSv4 reply cut short anywhere, or to other operations, is refused
     INFO(file.path());
     Recorded whole(file.path().filename());
     REQUIRE(whole.ok);
-    if (whole.reply.error) continue;  // what follows an error holds nothing that is needed
+    if (whole.reply.error) continue;  // after an error, a reply holds nothing that is needed
     Reply reply;
     for (size_t size = 0; size < whole.message.size(); ++size)
       REQUIRE_FALSE(decode_reply({whole.message.data(), size}, whole.ops, &reply));
@@ -163,7 +162,7 @@ TEST_CASE("COMPOUNDs are encoded as the standard says") {
         "0000"
         "00000000"
         "00000001ffffffffffffffff3b9ac9ff");
-  // The latest state is meant, whatever number was told last.
+  // The latest state is meant, not the number that was sent last.
   CHECK(operations([](Compound& c) {
           c.close({7, {'o', 'p', 'e', 'n'}});
         }) ==

@@ -53,7 +53,7 @@ TEST_CASE("a mixfile is what nfsstat -s -3 prints") {
   const std::string expected = test_data("mix/nfsstat-s-3.txt");
   CHECK(nfsstat_text(counts) == expected);
 
-  // What NFSv3 has no procedure for leaves no mark.
+  // Operations without a procedure of NFSv3 do not count.
   for (OpKind kind : {OpKind::open, OpKind::release, OpKind::flush, OpKind::opendir, OpKind::releasedir, OpKind::fsyncdir,
                       OpKind::getxattr, OpKind::setlk, OpKind::lseek, OpKind::copy_file_range, OpKind::ioctl})
     set(kind, 7777);
@@ -72,7 +72,7 @@ TEST_CASE("every procedure of NFSv3 but fsinfo and pathconf stands for an operat
 TEST_CASE("what is written is read again as the same numbers") {
   for (unsigned version : {2u, 3u, 4u}) {
     INFO("version " << version);
-    // Small, rounded away, and so many digits that cells overflow.
+    // Small numbers, numbers that are rounded away, and so many digits that cells overflow.
     for (uint64_t scale : {uint64_t(1), uint64_t(1'000'003), uint64_t(100'000'000'000)}) {
       std::vector<uint64_t> calls;
       for (size_t i = 0; i < nfs_procedures(version).size(); ++i) calls.push_back(i % 5 == 3 ? 0 : (i * i + 1) * scale);

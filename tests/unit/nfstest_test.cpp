@@ -15,7 +15,7 @@ using namespace fsr::nfstest;
 
 namespace {
 
-// As a terminal shows it.
+// Returns the text as a terminal shows it.
 std::string without_tabs(const std::string& text) {
   std::string out;
   size_t column = 0;
@@ -51,7 +51,7 @@ TEST_CASE("nfstest's lines are the original's, on the numbers of its description
   struct Sample {
     bool writes;
     uint64_t size;
-    double rate;  // one that is printed so
+    double rate;  // a rate that is printed like this
     const char* line;
   };
   for (const Sample& sample : {
@@ -141,7 +141,7 @@ TEST_CASE("stdio's transfers") {
   CHECK((next.looks && next.length == 4096));
   in.came(4096, wanted);
   CHECK(in.read(wanted).length == 0);
-  wanted = 8000;  // 3996 are there
+  wanted = 8000;  // only 3996 bytes are available
   next = in.read(wanted);
   CHECK((!next.looks && next.length == 4096 && wanted == 4004));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations written down by tests, as a source.
+// A source of operations that a test lists.
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ class OpList final : public OpSource {
   size_t at_ = 0;
 };
 
-// Short hands: [start, end) in microseconds, on a thread.
+// Start and end of an operation in us, and its thread: [start, end).
 struct When {
   int64_t start, end;
   ThreadId thread = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 9P codec: replies that a real server sent (the corpus of the fuzz target), requests byte by byte, texts of errors.
+// Tests the 9P codec: replies of a real server (the corpus of the fuzz target), requests byte by byte, error texts.
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@ using namespace fsr::ninep;
 
 namespace {
 
-// Keeps the message that the reply's views point into.
+// A decoded reply, and the message that its views point into.
 struct Decoded {
   std::vector<uint8_t> message;
   Reply reply;
@@ -103,7 +103,7 @@ TEST_CASE("texts of 9P errors become numbers") {
   CHECK(error_number("File exists (os error 17)") == EEXIST);
   CHECK(error_number("'x': permission denied") == EACCES);
   CHECK(error_number("open /srv/x: no such file or directory") == ENOENT);  // go9p
-  CHECK(error_number("Walk in  non-directory.") == ENOTDIR);                // lib9p, and somebody's own way to write it
+  CHECK(error_number("Walk in  non-directory.") == ENOTDIR);                // lib9p, with other spelling
   CHECK(error_number("only owner can change group in wstat") == EPERM);     // u9fs
   CHECK(error_number("the tree you look for does not exist here") == ENOENT);
   CHECK(error_number("who knows") == std::nullopt);

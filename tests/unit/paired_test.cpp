@@ -10,7 +10,7 @@
 
 using namespace fsr;
 
-// Ratios of the second to the first; how fast the rounds were in all must not matter.
+// Returns rounds with these ratios of the second rate to the first. The speed of a whole round must not matter.
 static std::vector<RatePair> rounds_of(std::initializer_list<double> ratios) {
   std::vector<RatePair> rounds;
   double first = 10;
@@ -26,10 +26,10 @@ TEST_CASE("A paired ratio has the interval that Student's distribution gives") {
   CHECK(std::log(paired.low) == Approx(0.3 - 2.776 * std::sqrt(0.025 / 5)));
   CHECK(std::log(paired.high) == Approx(0.3 + 2.776 * std::sqrt(0.025 / 5)));
   CHECK(paired.sign_p == Approx(2.0 / 32));
-  CHECK(paired.p == Approx(0.01324).epsilon(0.001));  // of t 4.243
+  CHECK(paired.p == Approx(0.01324).epsilon(0.001));  // from t 4.243
   CHECK(verdict_words(rounds, true) == "faster");
   const auto two = rounds_of({std::exp(0.1), std::exp(0.2)});
-  CHECK(paired_ratio(two).p == Approx(0.20483).epsilon(0.001));  // t 3, Cauchy's distribution
+  CHECK(paired_ratio(two).p == Approx(0.20483).epsilon(0.001));  // from t 3, Cauchy's distribution
   CHECK(paired_ratio(rounds_of({2, 2, 2})).p == 0);
 }
 

@@ -16,7 +16,7 @@ using namespace fsr;
 
 namespace {
 
-// A process at the prompt, on a terminal of its own.
+// A process that asks for a password, on a terminal of its own.
 struct Prompted {
   int terminal = -1;
   pid_t pid = -1;
@@ -25,14 +25,14 @@ struct Prompted {
     unsetenv("AFP_PASSWORD");
     pid = forkpty(&terminal, nullptr, nullptr, nullptr);
     if (pid == 0) {
-      signal(SIGINT, SIG_DFL);  // Catch's own handler would write into this program's report
+      signal(SIGINT, SIG_DFL);  // Catch's own handler would write to this program's report
       try {
         _exit(afp::get_password("user@server", nullptr) == "secret" ? 0 : 1);
       } catch (const std::exception&) {
         _exit(2);
       }
     }
-    // The prompt comes before the echo ends; what is typed until then would be shown and thrown away.
+    // The prompt comes before the echo is switched off. Input before that would be shown and discarded.
     std::string shown;
     for (char c; shown.find(": ") == std::string::npos && read(terminal, &c, 1) == 1;) shown += c;
     while (echoes()) continue;

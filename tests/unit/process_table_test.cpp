@@ -30,7 +30,7 @@ TEST_CASE("a thread keeps its id when its name changes, and gets the new name so
   CHECK(second->command == "second");
   CHECK(second->id == first->id);
   CHECK(first->command == "first");
-  // Looked at more and more seldom, but always again.
+  // The entry is checked less and less often, but never for the last time.
   for (int i = 0; i < 100; ++i) CHECK(table.find(tid, now += 20'000'000) == second);
   prctl(PR_SET_NAME, "third");
   CHECK(table.find(tid, now += 4'000'000) == second);
@@ -43,7 +43,7 @@ TEST_CASE("a thread keeps its id when its start time becomes known, and loses it
   std::vector<pid_t> asked;
   table.ask_start = [&](pid_t tid) { asked.push_back(tid); };
   const pid_t tid = gettid();
-  int64_t now = 1'000'000'000'000;  // later than what this thread knows of other tables
+  int64_t now = 1'000'000'000'000;  // later than times that this thread has stored for other tables
   const ThreadInfo* unknown = table.find(tid, now);
   CHECK(unknown->start_ticks == 0);
   CHECK(asked == std::vector<pid_t>{tid});

@@ -70,7 +70,7 @@ TEST_CASE("what is too long to be written is hashed, as long as it was") {
   CHECK(to.name(bytes).size() == 255);
   CHECK(to.name(longest) != to.name(bytes));
   CHECK(to.hashed() == 2);
-  CHECK(to.name(std::string(300, 'x')).size() == 301);  // too long for a file system, as before
+  CHECK(to.name(std::string(300, 'x')).size() == 301);  // too long for a file system, as the original
 }
 
 TEST_CASE("another key gives other names and no way back") {
@@ -92,7 +92,7 @@ TEST_CASE("attributes keep their length, values too") {
   CHECK(to.xattr("user.comment").size() == 12);
   CHECK(to.xattr("user.comment").substr(0, 5) == "user.");
   CHECK(to.xattr("system.posix_acl_access") == "system.posix_acl_access");
-  CHECK(to.xattr("com.example.token").find_first_of(".") == std::string::npos);  // in no namespace, as before
+  CHECK(to.xattr("com.example.token").find_first_of(".") == std::string::npos);  // in no namespace, as the original
   for (const std::string& value : {std::string(), std::string("x"), std::string("some value"), std::string(5000, '\0')}) {
     CHECK(to.value(value).size() == value.size());
     CHECK(back.value(to.value(value)) == value);
@@ -173,7 +173,7 @@ TEST_CASE("an access control list stays one, of others") {
 namespace {
 constexpr std::string_view kMarker = "Marker7391";
 
-// Every text that an operation holds, one after another.
+// Returns every text of an operation, one after another.
 std::string texts_of(const Op& op) {
   std::string all;
   for (std::string_view text : {op.name, op.name2, op.data, op.who ? op.who->command : std::string_view()})

@@ -17,11 +17,11 @@ using namespace fsr::shim;
 
 namespace {
 
-// Keeps what it is given; can be told to fail or to ask for the end.
+// Sink that keeps what it receives. It can be set to fail or to ask for the end.
 struct KeepingSink final : OpSink {
   Arena arena;
-  std::vector<Op> ops;           // in the order written; started ones too
-  std::map<uint64_t, Op> ended;  // by the number that add_start gave
+  std::vector<Op> ops;           // in the order in which they were written, including starts
+  std::map<uint64_t, Op> ended;  // by the number that add_start() returned
   std::string ask_to_stop, reason;
   size_t fail_after = SIZE_MAX, full_after = SIZE_MAX;
   bool stop_is_failure = true, clean = false, finished = false;
@@ -243,7 +243,7 @@ TEST_CASE("threads that take and give back chunks never have the same one", "[th
         Chunk* chunk = pool.take();
         if (!chunk) continue;
         ++taken;
-        auto& mine = *reinterpret_cast<int*>(chunk->memory);  // a race, if another has it too
+        auto& mine = *reinterpret_cast<int*>(chunk->memory);  // a data race if another thread has the chunk as well
         mine = n;
         if (mine != n) ++clashes;
         pool.give_back(chunk);
@@ -306,13 +306,13 @@ TEST_CASE("a request under way holds back later ones, and for no longer than the
   CHECK(merger.round(1000) == 1);
   REQUIRE(sink.ops.size() == 1);
   CHECK(merger.round(10 + Merger::kLate) == 0);
-  CHECK(merger.round(11 + Merger::kLate) == 1);  // written as started, then what it held back
+  CHECK(merger.round(11 + Merger::kLate) == 1);  // written as a start, then the operations that it held back
   REQUIRE(sink.ops.size() == 3);
   CHECK(sink.ops[1].name == "slow");
   CHECK(sink.ops[1].has(kOpUnfinished));
   CHECK(sink.ops[2].start == 11);
   put(b, op_at(12));
-  CHECK(merger.round(12 + Merger::kLate) == 1);  // no longer held
+  CHECK(merger.round(12 + Merger::kLate) == 1);  // no longer held back
   slow.duration = 3;
   slow.error = 4;
   a.finish(slow);
@@ -381,7 +381,7 @@ TEST_CASE("many threads record, and everything arrives in order", "[threads]") {
   constexpr int kThreads = 4, kOps = 4000;
   {
     Recorder recorder(sink, small(65536), 0);
-    std::atomic<int> refused{0};  // Catch's checks are for one thread
+    std::atomic<int> refused{0};  // Catch's checks are not thread-safe
     std::vector<std::thread> threads;
     for (int n = 0; n < kThreads; ++n)
       threads.emplace_back([&recorder, &refused, n] {
@@ -447,7 +447,7 @@ TEST_CASE("full rings drop operations where that was asked for, and counts them"
   for (int i = 0; i < kOps; ++i) {
     Op op{.name = name};
     if (!recorder.begin(ring, op)) continue;
-    // More than a ring holds can only be dropped at its end.
+    // Operations with more data than a ring holds can only be dropped at their end.
     if (i % 100 == 0) op.data = data;
     recorder.end(*ring, op);
     ++taken;
@@ -527,7 +527,7 @@ TEST_CASE("when the sink fails at a request under way, that request ends neverth
   Ring* ring = recorder.borrow();
   Op op{.name = "long"};
   REQUIRE(recorder.begin(ring, op));
-  recorder.stop("done");  // writes it as started
+  recorder.stop("done");  // writes the operation as a start
   recorder.end(*ring, op);
   CHECK(recorder.failure().find("No space left") != std::string::npos);
   CHECK_FALSE(sink.clean);

@@ -55,7 +55,7 @@ TEST_CASE("a recording is in the order of starts, whatever ended first") {
   CHECK(ops[0].start == 10);
   CHECK(ops[0].duration == 40);
   CHECK(ops[0].error == 13);
-  CHECK(ops[0].handle == 0);  // nothing was opened
+  CHECK(ops[0].handle == 0);  // the open failed
   CHECK(ops[1].start == 20);
   CHECK(ops[1].duration == 10);
   CHECK(ops[1].name == "name");

@@ -10,7 +10,8 @@ using namespace fsr;
 
 namespace {
 
-// 990 of 1000 operations due within a second were issued and took 1 ms, 5 of them failed; the others were due and never issued.
+// Returns a run with 1000 operations that were due within a second. 990 were issued and took 1 ms; 5 of these failed. The others
+// were never issued.
 RunResult run_of_1000() {
   RunResult run;
   KindResult& reads = run.kinds[unsigned(OpKind::read)];

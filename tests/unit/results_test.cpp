@@ -13,7 +13,7 @@
 
 using namespace fsr;
 
-// A fact that was added to a report and not to the tables would make every run lose its results.
+// A fact without a column in the tables would make every run lose its results.
 TEST_CASE("whatever a report says has a column in the results database") {
   std::string path = "/tmp/results-test-XXXXXX";
   close(mkstemp(path.data()));

@@ -8,7 +8,7 @@ using namespace fsr;
 
 namespace {
 
-// Different for each `n`, with something everywhere.
+// Returns a result that differs for each `n` and has all members set.
 RunResult part(uint64_t n) {
   RunResult r;
   KindResult& reads = r.kinds[unsigned(OpKind::read)];

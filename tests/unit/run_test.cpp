@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules in virtual time: nothing here sleeps.
+// Tests schedules in virtual time, without sleeping.
 #include "engine/run.hpp"
 
 #include <cerrno>
@@ -36,7 +36,7 @@ std::vector<Op> every_100us(int count) {
   return ops;
 }
 
-// One stream, of which operation `at` is read half a second late.
+// A single stream whose operation `at` is read half a second late.
 class LateSource final : public OpSource {
  public:
   LateSource(VirtualClock& clock, std::vector<Op> ops, unsigned at) : clock_(clock), list_(std::move(ops), 1), at_(at) {}
@@ -80,7 +80,7 @@ TEST_CASE("the schedule starts at the range's start") {
 
 TEST_CASE("a late operation keeps the absolute schedule") {
   Bench b;
-  // The second one of the stream takes 350 us where 10 were recorded.
+  // The second operation of the stream takes 350 us instead of the recorded 10.
   b.target.latency = [](const Op& op) { return op.seq == 1 ? 350'000 : 0; };
   std::vector<Op> ops;
   for (int i = 0; i < 8; ++i) ops.push_back(object_op({i * 100, i * 100 + 10, 1}, OpKind::statfs, 1));
@@ -89,9 +89,9 @@ TEST_CASE("a late operation keeps the absolute schedule") {
   CHECK(b.issued(2) == 450);  // waited for its stream
   CHECK(b.issued(3) == 450);
   CHECK(b.issued(4) == 450);
-  CHECK(b.issued(5) == 500);  // back on time
+  CHECK(b.issued(5) == 500);  // on time again
   CHECK(b.issued(7) == 700);
-  CHECK(b.result.lateness.max() == 0);  // none of it the replayer's
+  CHECK(b.result.lateness.max() == 0);  // the replayer caused none of the delay
   CHECK(b.result.waiting.count() == 3);
   CHECK(b.result.waiting.max() == 250'000);
   CHECK(b.result.response.max() == 350'000);
@@ -118,14 +118,14 @@ TEST_CASE("think time: what the replayer was late is made up for, what the targe
   Bench b;
   b.options.timing = Timing::think;
   b.target.latency = [&](const Op& op) {
-    if (op.seq == 0) b.clock.advance_to(50'000);  // within the call: what is due meanwhile is late
+    if (op.seq == 0) b.clock.advance_to(50'000);  // the call takes 50 us, so operations due meanwhile are late
     return op.seq == 2 ? 40'000 : 10'000;
   };
   b.run({object_op({0, 10, 1}, OpKind::statfs, 1), object_op({20, 30, 2}, OpKind::statfs, 1),
          object_op({40, 50, 2}, OpKind::statfs, 1), object_op({150, 160, 2}, OpKind::statfs, 1)});
   CHECK(b.issued(1) == 50);
   CHECK(b.issued(2) == 60);   // due at 40
-  CHECK(b.issued(3) == 180);  // 30 later than recorded
+  CHECK(b.issued(3) == 180);  // 30 us later than recorded
   CHECK(b.result.lateness.max() == 30'000);
   CHECK(b.result.waiting.count() == 0);
 }
@@ -145,7 +145,7 @@ TEST_CASE("think time: a new process follows what its parent did before") {
 }
 
 TEST_CASE("think time: what the kernel issues follows its open file, or its thread") {
-  // Five seconds of service and 0.2 s of think time were recorded; the target answers at once.
+  // Five seconds of service and 0.2 s of think time were recorded. The target completes at once.
   Op flush = object_op({5'000'000, 5'000'010, 2}, OpKind::flush, 10),
      late_write = io_op({5'100'000, 5'100'010, 1}, OpKind::write, 10, 1),
      release = object_op({5'200'000, 5'200'010, 1}, OpKind::release, 10),
@@ -337,7 +337,7 @@ TEST_CASE("the first failure ends a run that shall stop on errors; another resul
 
 TEST_CASE("a schedule that ends in time was not kept if operations waited meanwhile") {
   Bench b;
-  // Each waits for the one before it, for up to 90 ms; the last ones are in time again.
+  // Each operation waits for the previous one, for up to 90 ms. The last ones are on time again.
   b.target.latency = [](const Op& op) { return op.seq % 10 == 0 && op.seq < 50 ? 100'000'000 : 10'000; };
   std::vector<Op> ops;
   for (int i = 0; i < 100; ++i)
@@ -394,7 +394,7 @@ TEST_CASE("what failed is neither achieved nor served") {
     CHECK(int64_t(b.result.achieved() * double(b.result.elapsed) / 1e9 + 0.5) == 40);
     CHECK(int64_t(b.result.failed_rate() * double(b.result.elapsed) / 1e9 + 0.5) == 60);
   }
-  // As recorded: that is no failure.
+  // The error is as recorded, so it is no failure.
   Bench b;
   b.target.answer = [](Request& r) { r.outcome.error = ENOENT; };
   std::vector<Op> ops = every_100us(10);
@@ -493,7 +493,7 @@ TEST_CASE("clones: a close that gives up nobody's locks does so in each clone") 
 
 TEST_CASE("what is due or in flight when a run ends is in its response, and rates divide by its time") {
   Bench b;
-  // Streams of an operation each 400 us; from 2 ms on nothing is answered.
+  // Each stream has an operation every 400 us. From 2 ms on the target answers nothing.
   b.target.latency = [](const Op& op) { return op.start >= 2'000'000 ? -1 : 1000; };
   b.options.duration = 10'000'000;
   b.options.schedule = 10'000'000;

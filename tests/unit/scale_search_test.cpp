@@ -40,7 +40,7 @@ TEST_CASE("a load that always holds, or never, is told as such, and a search can
 }
 
 TEST_CASE("unless it clearly holds, two of three runs decide") {
-  std::vector<double> strains{1.1, 0.9, 0.9};  // of the first load; the others are clear
+  std::vector<double> strains{1.1, 0.9, 0.9};  // of the first load; other loads are clear of the limit
   size_t at = 0;
   ScaleSearch search([&](double factor) {
     if (factor == 1) return std::optional<double>(strains.at(at++));
@@ -99,7 +99,7 @@ TEST_CASE("a condition says how long a run must be for it") {
   CHECK(Condition("max < 1s").least().operations == 25);
 }
 
-// Four at a time of 10 ms each are 400 a second, whatever the schedule; the search begins at 100.
+// Four operations at a time of 10 ms each are 400 per second with any schedule. The search begins at 100.
 TEST_CASE("the answer for a target of known speed is right") {
   std::vector<Op> ops;
   for (int i = 0; i < 2000; ++i) ops.push_back(object_op({i * 10'000, i * 10'000 + 10, ThreadId(1 + i)}, OpKind::statfs, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target whose operations take a given time on a virtual clock, and that notes what was done when.
+// A target whose operations take a given time on a virtual clock, and that records which operation was done when.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@ struct Performed {
 class SlowTarget final : public Target {
  public:
   explicit SlowTarget(VirtualClock& clock) : clock_(clock) {}
-  std::function<int64_t(const Op&)> latency = [](const Op&) { return 0; };  // ns; < 0: never answers
+  std::function<int64_t(const Op&)> latency = [](const Op&) { return 0; };  // ns; negative: never completes
   std::function<void(Request&)> answer = [](Request&) {};                   // changes the outcome
-  size_t limit = SIZE_MAX;                                                  // operations under way
+  size_t limit = SIZE_MAX;                                                  // operations in flight, at most
   std::vector<Performed> done;                                              // in order of issue; ended 0: never
 
   std::string name() const override { return "slow:"; }
@@ -75,7 +75,7 @@ class SlowTarget final : public Target {
 
     SlowTarget& target_;
     std::multimap<int64_t, Request*> waiting_;
-    unsigned idle_ = 0;  // looks in a row that brought nothing and took no time
+    unsigned idle_ = 0;  // polls in a row that completed nothing and took no time
   };
   VirtualClock& clock_;
 };

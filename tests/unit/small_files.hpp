@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small file system with permissions, as one user sees it who owns everything and is not root: a model that tells the outcome
-// of an operation. Directories, files, links, listings, modes, access lists, extended attributes, locks and sizes; no more than
-// tests of order need.
+// A model of a small file system with permissions, which predicts the outcome of an operation. It is seen by one user, who owns
+// everything and is not root. It has directories, files, links, listings, modes, access lists, extended attributes, locks and
+// sizes, as far as tests of order need them.
 #pragma once
 
 #include <fcntl.h>
@@ -29,10 +29,10 @@ class SmallFiles {
     ObjectId id = kNoObject;
     bool directory = false;
     uint32_t mode = 0;
-    std::optional<uint32_t> list, inherited;  // access list and default access list: what the user may, as a mode
+    std::optional<uint32_t> list, inherited;  // access list and default access list: rights of the user, as a mode
     unsigned names = 1, opens = 0;
-    bool unnamed = false;  // made without a name, so that it may get one
-    bool lost = false;     // with its last open instance
+    bool unnamed = false;  // true: made without a name, so that it may get one
+    bool lost = false;     // true: removed with its last open instance
     uint64_t size = 0;
     bool attribute = false;
     LockTable locks;
@@ -44,29 +44,30 @@ class SmallFiles {
     int error = 0;
     uint64_t result = 0;
     bool created = false;
-    NodeRef object, object2;  // what it was about, where the operation names it by name
+    NodeRef object, object2;  // objects that the operation found under its names
     std::set<std::string> names;
     bool operator==(const Result& other) const {
       return error == other.error && result == other.result && created == other.created && names == other.names;
     }
   };
 
-  static constexpr uint64_t kListed = 1000;  // the cookie of a listing's end, where one call was enough
+  static constexpr uint64_t kListed = 1000;  // cookie of the end of a listing, if one call was enough
   static constexpr std::string_view kAccessList = "system.posix_acl_access", kDefaultList = "system.posix_acl_default";
 
-  // `root`: may do everything.
+  // `root`: true: everything is permitted.
   explicit SmallFiles(bool root = false) : root_(root) {
     objects_[kRootObject] = std::make_shared<Node>(Node{.id = kRootObject, .directory = true, .mode = 0777});
   }
 
-  // `fresh`: the id of what it makes. An id that nothing has taught is an error of its own, EBADFD.
+  // Executes an operation. `fresh`: id of the object that it makes. The error EBADFD means an id that no operation has taught.
   Result perform(const Op& op, ObjectId fresh);
 
  private:
-  // The user stands in access lists, whose mask is the mode of the group: here the mode itself.
+  // Returns the user's rights. In an access list, they are limited by the mask, which is the mode of the group: here the mode
+  // itself.
   static uint32_t rights(const Node& node) { return node.list ? *node.list & node.mode : node.mode; }
   bool may(const Node& node, unsigned want) const { return root_ || (rights(node) >> 6 & want) == want; }
-  // Null: an ordinary attribute.
+  // Returns the access list of that name. Null: the attribute is an ordinary one.
   static std::optional<uint32_t>* access_list(Node& node, std::string_view name) {
     return name == kAccessList ? &node.list : name == kDefaultList ? &node.inherited : nullptr;
   }
@@ -78,7 +79,7 @@ class SmallFiles {
     auto it = parent->entries.find(name);
     return it == parent->entries.end() ? nullptr : it->second;
   }
-  // 0, and the directory; `want` of its permissions is needed.
+  // Stores the directory in `out`, and returns 0 or an errno. `want`: required permissions.
   int directory(ObjectId id, unsigned want, NodeRef* out) const {
     *out = find(id);
     if (!*out) return EBADFD;
@@ -184,7 +185,7 @@ inline int SmallFiles::rename(const Op& op, Result* out) {
     return false;
   };
   if (moved == to || below(*moved, to, below)) return EINVAL;
-  // A directory that gets another parent is written to.
+  // A directory that gets another parent is written to, so write permission is required.
   auto stuck = [&](const NodeRef& node) { return node && node->directory && from != to && !may(*node, W_OK); };
   if (stuck(moved) || ((op.flags & RENAME_EXCHANGE) && stuck(there))) return EACCES;
   if (there && (there == from || below(*there, from, below))) return op.flags & RENAME_EXCHANGE ? EINVAL : ENOTEMPTY;
@@ -240,7 +241,7 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
     case OpKind::statfs:
       return 0;
     case OpKind::access:
-      // What nobody may execute, root may not either.
+      // If no user may execute a file, root may not either.
       return may(*node, op.mode) && (node->directory || !(op.mode & X_OK) || (node->mode & 0111)) ? 0 : EACCES;
     case OpKind::setattr:
       if (op.set->valid & kAttrMode) node->mode = op.set->mode;
@@ -269,7 +270,7 @@ inline int SmallFiles::on_object(const Op& op, Result* out) {
   }
 }
 
-// Nobody waits here: EAGAIN.
+// A lock request never waits here, but fails with EAGAIN.
 inline int SmallFiles::lock(const Op& op, LockTable& locks) {
   if (op.kind == OpKind::flush) {
     locks.clear(op.owner, 0, UINT64_MAX);
@@ -285,7 +286,7 @@ inline int SmallFiles::lock(const Op& op, LockTable& locks) {
   return 0;
 }
 
-// What an access list is set to stands in the operation's mode.
+// The operation's mode has the value to which an access list is set.
 inline int SmallFiles::on_attribute(const Op& op, Node& node, Result* out) {
   std::optional<uint32_t>* list = access_list(node, op.name);
   if (list == &node.inherited && !node.directory && op.kind == OpKind::setxattr) return EACCES;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trace shared out to ranks: who gets what, and what each of them learns of the others.
+// Tests the distribution of one trace over ranks: which rank gets which operation, and what each rank learns of the others.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ Analyzed analyze(const std::vector<Op>& ops, unsigned ranks) {
   return made;
 }
 
-// What a rank is given. Nothing is known to it but what the image holds. `names` keeps theirs.
+// Returns the operations of a rank, which knows only the objects of the image. `names`: stores the names of the operations.
 std::vector<Op> ops_of(const std::vector<Op>& ops, const Analyzed& analyzed, unsigned rank, std::deque<std::string>& names) {
   ObjectSet known;
   for (const ImageName& name : analyzed.image.impl().tree.names) known.insert(analyzed.image.impl().tree.objects[name.object].id);
@@ -63,7 +63,7 @@ std::vector<Op> ops_of(const std::vector<Op>& ops, const Analyzed& analyzed, uns
   return all;
 }
 
-std::vector<Op> ms(std::vector<Op> ops) {  // times in ms where the short hands have us
+std::vector<Op> ms(std::vector<Op> ops) {  // times in ms where test operations have us
   for (Op& op : ops) op.start *= 1000, op.duration *= 1000;
   return ops;
 }
@@ -97,7 +97,7 @@ TEST_CASE("a split trace: each operation once, in its order, and no open file on
   for (unsigned seed = 1; seed <= 200; ++seed)
     for (unsigned ranks : {2u, 3u}) {
       CAPTURE(seed, ranks);
-      ModelTraces model(shape, seed);  // holds names of the trace
+      ModelTraces model(shape, seed);  // holds the names of the trace
       const ModelTrace trace = model.run(kMostModelOps);
       Analyzed analyzed;
       try {
@@ -141,7 +141,7 @@ TEST_CASE("a split trace: each operation once, in its order, and no open file on
 
 namespace {
 
-// The names by which objects are reached.
+// The names under which objects can be reached.
 class Places {
  public:
   using Name = std::pair<ObjectId, std::string>;
@@ -181,7 +181,7 @@ TEST_CASE("a split trace: a rank knows every object that it uses by names that t
   unsigned used = 0, moved = 0;
   for (unsigned seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
-    ModelTraces model(shape, seed);  // holds names of the trace
+    ModelTraces model(shape, seed);  // holds the names of the trace
     const ModelTrace trace = model.run(kMostModelOps);
     Analyzed analyzed;
     try {
@@ -229,12 +229,12 @@ TEST_CASE("a split trace: threads that share an open file, a lock or an unlinked
   std::vector<Op> ops;
   for (ThreadId thread = 1; thread <= 8; ++thread)
     ops.push_back(create_op({thread, thread + 1, thread}, 1, "own", 10 + thread, 10 + thread));
-  ops.push_back(io_op({20, 21, 2}, OpKind::write, 11, 11));  // of thread 1
+  ops.push_back(io_op({20, 21, 2}, OpKind::write, 11, 11));  // uses an open instance of thread 1
   Op lock = object_op({30, 31, 3}, OpKind::setlk, 50, 13);
   ops.push_back(lock);
   lock.thread = 4, lock.start += 10'000, lock.handle = 14;
   ops.push_back(lock);
-  ops.push_back(name_op({50, 51, 6}, OpKind::unlink, 1, "own", 15));  // thread 5 has it open
+  ops.push_back(name_op({50, 51, 6}, OpKind::unlink, 1, "own", 15));  // thread 5 has the file open
   const TraceSplit split = analyze(ops, 3).split;
   CHECK(split.rank_of(1) == split.rank_of(2));
   CHECK(split.rank_of(3) == split.rank_of(4));
@@ -252,7 +252,7 @@ TEST_CASE("a split trace: threads without anything in common are shared out even
   }
   const TraceSplit split = analyze(ops, 5).split;
   CHECK(split.cut == 0);
-  CHECK(split.waits == 990);  // each for the one before it in its thread
+  CHECK(split.waits == 990);  // each for the previous one of its thread
   for (const TraceSplit::Share& share : split.shares) {
     CHECK(share.operations == 200);
     CHECK(share.streams == 2);
@@ -261,7 +261,7 @@ TEST_CASE("a split trace: threads without anything in common are shared out even
 }
 
 TEST_CASE("a split trace: what goes together stays together, and waits that are cut are told") {
-  // Threads 1 and 2 use each other's files, so do 3 and 4; once, 3 uses one of 1.
+  // Threads 1 and 2 use each other's files, and so do 3 and 4. Once, 3 uses a file of 1.
   std::vector<Op> ops;
   int64_t at = 0;
   ObjectId next = 10;
@@ -326,7 +326,7 @@ TEST_CASE("a split trace: what another rank made is looked up before its first u
 
 namespace {
 
-// Another target, and how many requests it was given.
+// Passes requests on to another target and counts them.
 class CountedTarget final : public Target {
  public:
   explicit CountedTarget(Target& beneath) : beneath_(beneath) {}
@@ -352,7 +352,7 @@ class CountedTarget final : public Target {
   Target& beneath_;
 };
 
-// One of two operations: a learning lookup that may take so long, and a use of what it learns.
+// Runs two operations: a learning lookup that may be repeated for `patience` ns, and a getattr of what it learns.
 RunResult learn(Target& target, Clock& clock, int64_t patience) {
   Op lookup = name_op({0, 0, 1}, OpKind::lookup, 1, "late", 20);
   lookup.op_flags = kOpKernel;
@@ -410,11 +410,11 @@ struct Together {
   std::atomic<uint64_t> ranks, issued, matched, learnt, prepared;
 };
 
-// A trace by as many forked ranks in one directory; what came of it on all.
+// Runs a trace on forked ranks in one directory, and returns the sums of all ranks.
 Together& run_together(const std::vector<Op>& ops, unsigned ranks, const std::string& directory) {
   static void* const memory = mmap(nullptr, sizeof(Together), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   Together& all = *new (memory) Together();
-  const auto before = std::signal(SIGTERM, SIG_IGN);  // tells ranks to end, as programs with a handler do
+  const auto before = std::signal(SIGTERM, SIG_IGN);  // ranks are ended by this signal, as in programs with a handler
   std::unique_ptr<Cluster> cluster = open_cluster({.ranks = ranks});
   if (cluster->root()) std::signal(SIGTERM, before);
   {
@@ -452,7 +452,7 @@ Together& run_together(const std::vector<Op>& ops, unsigned ranks, const std::st
 }  // namespace
 
 TEST_CASE("a split trace on a directory that ranks share: every outcome as recorded") {
-  // A file that was open at the start, one that had no name any more, and one that was there; what thread 1 makes, 2 and 3 use.
+  // One file was open at the start, one was open without a name, and one existed. Threads 2 and 3 use what thread 1 makes.
   std::vector<Op> ops = {io_op({0, 1, 3}, OpKind::read, 70, 9, 0, 100),
                          name_op({1, 2, 2}, OpKind::lookup, 1, "old", 71),
                          name_op({2, 3, 1}, OpKind::lookup, 1, "old", 71),
@@ -479,7 +479,7 @@ TEST_CASE("a split trace on a directory that ranks share: every outcome as recor
   CHECK(all.prepared == 7);  // steps: 3 of the root, 2 of each other rank
   CHECK(all.issued == ops.size());
   CHECK(all.matched == ops.size());
-  CHECK(all.learnt == 4);  // the directory and a file in it by two ranks
+  CHECK(all.learnt == 4);  // the directory and a file in it, on two ranks
   std::set<std::string> left;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path()))
     left.insert(entry.path().lexically_relative(directory.path()));

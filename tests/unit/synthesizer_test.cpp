@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthesized loads: the calls that come out of a mix, on a target in memory and without a clock.
+// Tests synthesized loads: the calls that a mix results in, on a target in memory and without a clock.
 #include "workloads/synthesizer.hpp"
 
 #include <algorithm>
@@ -112,7 +112,7 @@ TEST_CASE("200,000 calls of each published mix have its shares, and every one su
         const int procedure = nfs_procedure_of(3, OpKind(kind));
         if (procedure >= 0 && p.name == nfs_procedures(3)[size_t(procedure)]) got += kinds[kind];
       }
-      // Operations know one statfs, NFS three.
+      // Our operations have one statfs, NFS has three calls for it.
       if (p.name == "fsstat") got -= infos;
       if (p.name == "fsinfo") got += infos;
       most = std::max(most, std::abs(double(got) / 200'000 - p.weight) * 100);
@@ -160,7 +160,7 @@ TEST_CASE("every procedure of every version works on a target that has it, for l
       }
     INFO((errors.empty() ? "" : errors.begin()->first));
     CHECK(errors.empty());
-    // Dealt as planned, whatever had to wait for its counterpart.
+    // The calls are dealt as planned, even if some had to wait for their counterparts.
     for (size_t i = 0; i < load.plan.procedures.size(); ++i) {
       uint64_t n = 0;
       for (uint64_t of_kind : source.dealt()[i]) n += of_kind;
@@ -184,7 +184,7 @@ TEST_CASE("arrivals: as many calls in the time as asked, whatever their gaps") {
     }
     CHECK(before <= 1'000'000'000);
     CHECK(std::abs(first_half - 5000) < 250);
-    // The mean square of the gaps tells their distribution: 2, 4/3 and 1 times the mean's square.
+    // The mean square of the gaps shows their distribution: 2, 4/3 and 1 times the square of the mean.
     const double spread = squares / 10'000 / 1e10;
     CHECK(spread == Approx(kind == Arrival::exponential ? 2 : kind == Arrival::uniform ? 4.0 / 3 : 1).epsilon(0.08));
   }
@@ -238,7 +238,7 @@ TEST_CASE("the result of a mix: shares, the largest deviation, and the original'
   r = mix_result(load.plan, source.dealt(), run, {}, {{"getattr", 400}, {"lookup", 600}});
   CHECK(r.wire.total == Approx(20));
   CHECK(!r.valid());
-  // READDIRPLUS is a listing like another where the mix asks for none.
+  // If the mix has no READDIRPLUS, it counts as a READDIR.
   r = mix_result(load.plan, source.dealt(), run, {}, {{"getattr", 500}, {"lookup", 490}, {"readdir", 5}, {"readdirplus", 5}});
   CHECK(r.wire.total == Approx(2));
   CHECK(r.rows.back().name == "readdir");
@@ -261,13 +261,13 @@ TEST_CASE("the result of a mix on a wire of version 4: what it sends in place of
   CHECK(r.wire_internal == 107);
   CHECK(r.wire.total == Approx(0).margin(1e-9));
   CHECK(r.issued.total < 2);
-  // But not the other way round.
+  // A mix of version 4 can't be compared with calls of version 3.
   Load four(mix_of(4, {{"getattr", 50}, {"open", 25}, {"close", 25}}));
   CHECK(!mix_result(four.plan, {}, {}, {}, {{"getattr", 1}}).wire_comparable);
 }
 
 TEST_CASE("steering: what is issued makes the mix on the wire") {
-  // A create looks the name up first, a readlink asks for attributes, and nothing sends a null.
+  // A create looks the name up first, a readlink requests attributes, and a null sends nothing.
   Load load(
       mix_of(3, {{"getattr", 20}, {"lookup", 30}, {"create", 10}, {"remove", 10}, {"readlink", 10}, {"null", 1}, {"read", 19}}));
   const ProcedureCounts none{{"getattr", 0}, {"lookup", 0}};
@@ -281,14 +281,15 @@ TEST_CASE("steering: what is issued makes the mix on the wire") {
   steering.learn(number("readlink"), 10, {{"readlink", 10}, {"getattr", 10}});
   steering.learn(number("null"), 10, none);
   const std::vector<double> shares = steering.shares({}, {}, 0);
-  // 20 lookups, 10 getattr beside 10 each of create, remove, readlink, and 19 reads.
+  // 20 lookups and 10 getattr in addition to 10 each of create, remove, readlink, and 19 reads.
   CHECK(shares[number("lookup")] == Approx(20.0 / 79));
   CHECK(shares[number("getattr")] == Approx(10.0 / 79));
   CHECK(shares[number("read")] == Approx(19.0 / 79));
   CHECK(shares[number("null")] == 0);
   CHECK(steering.requests_per_call(shares) == Approx(99.0 / 79));
   CHECK(steering.impossible() == std::vector<std::string>{"null"});
-  // Half-way twice as many getattr went out as there should: the rest makes up for them, and for those that are still to come.
+  // After half of the calls, twice as many getattr were sent as planned. The other half makes up for these, and for the getattr
+  // that are still to come.
   std::vector<double> made = shares;
   for (double& share : made) share *= 790;
   const std::vector<double> rest = steering.shares(

@@ -29,7 +29,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-// A thread whose body is a function. (Catch's macros evaluate an expression with a co_await in it more than once.)
+// A simulated thread whose body is a function. (Catch's macros evaluate an expression with co_await more than once.)
 class Does final : public SimThread {
  public:
   explicit Does(std::function<SimTask(SimContext&)> body) : body_(std::move(body)) {}
@@ -58,7 +58,7 @@ Op read_of(uint64_t stream) {
   return op;
 }
 
-// A runner in virtual time, on a target whose operations take as long as it says.
+// A runner in virtual time, on a target whose operations take a given time.
 struct Slow {
   VirtualClock clock;
   SlowTarget target{clock};
@@ -100,7 +100,7 @@ TEST_CASE("A response counts from the due time, a service time from the issue") 
   RunnerResult measured = slow.runner.run(parts(part(every_millisecond)), {});
   CHECK(measured.counts[0].service.max() == 3 * kMs);
   CHECK(measured.counts[0].response.min() == 3 * kMs);
-  CHECK(measured.counts[0].response.max() == (3 + 3 * 2) * kMs);  // each begins two ms later than the one before it
+  CHECK(measured.counts[0].response.max() == (3 + 3 * 2) * kMs);  // each begins 2 ms after the previous one
 }
 
 TEST_CASE("Phases begin when the slowest thread has come, and at the end nobody waits for good") {
@@ -115,7 +115,7 @@ TEST_CASE("Phases begin when the slowest thread has come, and at the end nobody 
       CHECK(met);
       order.push_back("second " + std::to_string(sim.now() / kMs));
       co_await sim.perform(read_of(stream), 0);
-      // One of them comes only after the play has been told to end.
+      // One of them arrives only after the run was told to end.
       if (stream == 2) co_await sim.until(1000 * kMs);
       const bool again = co_await sim.arrive(barrier);
       CHECK_FALSE(again);
@@ -184,7 +184,7 @@ TEST_CASE("What a thread throws ends the play and comes out of it") {
   };
   CHECK_THROWS_WITH(slow.runner.run(parts(part(fails), part(goes_on)), {}), "no more");
   CHECK(rounds < 5);
-  // The runner is as good as new.
+  // The runner can be used again.
   CHECK(slow.runner.run(parts(part([](SimContext& s) { return closed_loop(s, 0, 1, 3); })), {}).counts[0].count == 3);
 }
 
@@ -266,12 +266,12 @@ TEST_CASE("Single bytes are transferred within the call on a directory, as far a
       op.kind = OpKind::read;
       op.length = 100;
       done.push_back(sim.perform_bytes(op));
-      op.handle = kMarkerObject;  // that nobody opened
+      op.handle = kMarkerObject;  // a handle that was never opened
       done.push_back(sim.perform_bytes(op));
     }
   };
   runner.run(parts(part(plays)), {});
-  CHECK(done == std::vector<uint64_t>{5, 5, 0, 0, 0, 0});  // submit() tells the rest
+  CHECK(done == std::vector<uint64_t>{5, 5, 0, 0, 0, 0});  // 0: the caller must perform the operation
   std::ifstream file(directory + "/f");
   CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == std::string("\0\0\0bytes", 8));
   std::filesystem::remove_all(directory);
@@ -309,7 +309,7 @@ TEST_CASE("Many threads on real workers: barriers, jobs of the pool, moves, coun
 
 TEST_CASE("What a single thread closes is closed, and signals are as they were before", "[threads]") {
   MonotonicClock clock;
-  int early[2], late[2];  // pipes that are there before the runner, and before the play
+  int early[2], late[2];  // pipes made before the runner, and before the run
   REQUIRE(pipe2(early, O_CLOEXEC) == 0);
   auto target = open_target("memory:", {.clock = &clock});
   ThreadRunner runner(clock);

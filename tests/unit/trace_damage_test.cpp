@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces cut anywhere and with any byte wrong: what is readable is read, what is not is said.
+// Tests traces that are cut anywhere or have any byte wrong: what is readable is read, and the rest is reported.
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ Sample sample() {
   return s;
 }
 
-// Reads everything there is; each operation must be the one that was written. Returns how many came.
+// Reads all operations, each of which must be as it was written. Returns their number.
 size_t read_all(TraceReader& reader, const Sample& s) {
   OpBatch batch;
   size_t count = 0;
@@ -54,7 +54,7 @@ size_t read_all(TraceReader& reader, const Sample& s) {
       REQUIRE(op.seq >= next);
       next = op.seq + 1;
       REQUIRE(s.ops.count(op.seq) == 1);
-      // The end of a long operation may be among what is lost.
+      // The end of a long operation may be in the lost part.
       if (!op.has(kOpUnfinished)) REQUIRE(describe(op) == s.ops.at(op.seq));
     }
   reader.check_checkpoints();
@@ -80,7 +80,7 @@ TEST_CASE("a trace cut at any byte gives back the blocks before the cut, and say
     CHECK_FALSE(reader.closing());
     CHECK_FALSE(reader.damage().empty());
     size_t count = read_all(reader, s);
-    CHECK(count >= last);  // one byte more never loses anything
+    CHECK(count >= last);  // one byte more must not lose anything
     last = count;
   }
   CHECK(last == s.ops.size());
@@ -103,11 +103,11 @@ TEST_CASE("a trace with any byte wrong gives back what is not touched, and says 
       try {
         reader = std::make_unique<TraceReader>(file_with(wrong), "wrong");
       } catch (const std::runtime_error&) {
-        REQUIRE(at < kSectionOverhead);  // a length that leads out of the file
+        REQUIRE(at < kSectionOverhead);  // a length that points beyond the end of the file
         continue;
       }
       size_t count = read_all(*reader, s);
-      // A few bits of a zstd frame mean nothing: then there is neither loss nor report. One block is lost at the most.
+      // A few bits of a zstd frame have no meaning; changing them causes neither loss nor report. At most one block is lost.
       CHECK((reader->damage().empty() ? count == s.ops.size() : count + block_ops >= s.ops.size()));
       silent += reader->damage().empty();
       for (const TraceDamage& d : reader->damage()) CHECK_FALSE(d.what.empty());
@@ -118,7 +118,7 @@ TEST_CASE("a trace with any byte wrong gives back what is not touched, and says 
 
 TEST_CASE("what stands between blocks is passed over") {
   const Sample s = sample();
-  // A stretch of zeros, as a file system may leave behind, in place of the middle.
+  // The middle is replaced by zeros, which a file system may leave behind.
   for (size_t from = header_length(s.bytes); from + 200 < s.bytes.size(); from += 97) {
     std::string holed = s.bytes;
     for (size_t i = from; i < from + 150; ++i) holed[i] = 0;
@@ -184,7 +184,7 @@ TEST_CASE("operations that hold what none can are counted, not passed on") {
   constexpr uint64_t kHuge = uint64_t(1) << 60, kBeyond = uint64_t(1) << 63;
   const Attr too_large{.valid = kAttrSize, .size = kBeyond}, largest{.valid = kAttrSize, .size = kBeyond - 1};
   struct Case {
-    const char* what;  // null: possible
+    const char* what;  // null: the operation is possible
     Op op;
   };
   const Case cases[] = {
@@ -250,7 +250,7 @@ TEST_CASE("a full disk leaves a readable trace, and one exception") {
   char path[] = "/tmp/trace-full-XXXXXX";
   int fd = mkstemp(path);
   REQUIRE(fd >= 0);
-  // A file size limit stands in for a full disk: it also takes part of a block and refuses the rest.
+  // A file size limit replaces a full disk, because it also accepts part of a block and refuses the rest.
   rlimit old;
   getrlimit(RLIMIT_FSIZE, &old);
   signal(SIGXFSZ, SIG_IGN);
@@ -304,6 +304,6 @@ TEST_CASE("a full disk leaves a readable trace, and one exception") {
   while (reader.next(batch)) count += batch.ops.size();
   CHECK(count > 100);
   CHECK(count == stored);
-  CHECK(reader.damage().size() == (closed ? 0 : 1));  // the missing closing statement, nothing else
+  CHECK(reader.damage().size() == (closed ? 0 : 1));  // only the closing statement is missing
   unlink(path);
 }

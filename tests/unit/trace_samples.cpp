@@ -247,7 +247,7 @@ OpBatch random_ops(unsigned seed, size_t count) {
     }
     if (chance(3)) op.attr = attr();
     if (op.kind == OpKind::read || op.kind == OpKind::write) op.length %= kMostTransfer;
-    if (impossible_part(op)) op.error = EIO;  // what fails may have asked for anything
+    if (impossible_part(op)) op.error = EIO;  // a failed operation may have asked for anything
     b.ops.push_back(op);
   }
   return b;

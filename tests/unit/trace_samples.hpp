@@ -10,21 +10,21 @@
 
 namespace fsr {
 
-// One or more operations of every kind, with every member used somewhere.
+// Returns one or more operations of every kind. Every member is used in one of them.
 OpBatch every_kind();
-// `count` random operations with random members in use; the same for the same seed.
+// Returns `count` random operations with random members in use; the same ones for the same seed.
 OpBatch random_ops(unsigned seed, size_t count);
 
 TraceHeader sample_header(uint32_t clock_unit);
-// A new empty file in memory.
+// Returns a descriptor of a new empty file in memory.
 int memory_file();
 std::string contents(int fd);
-// A duplicate descriptor's worth of a file with that content.
+// Returns a descriptor of a new file with this content.
 int file_with(std::string_view bytes);
 
-// What a reader must give back for `op`: times in whole clock units.
+// Returns `op` as a reader must return it: with times in whole clock units.
 Op rounded(const Op& op, uint32_t clock_unit);
-// Every member, as text: two operations are equal when these are.
+// Returns all members as text. Two operations are equal if their texts are equal.
 std::string describe(const Op& op);
 
 }  // namespace fsr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace in pieces: each readable alone, together one.
+// Tests traces in pieces. Each piece is readable alone, and all together are one trace.
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TraceHeader header_of(unsigned piece) {
   return header;
 }
 
-// Three pieces; an operation that starts in the first ends in the third.
+// Writes three pieces. One operation starts in the first and ends in the third.
 void write_series(Files& files, const OpBatch& b) {
   TraceWriter writer(files.add(), header_of(1));
   const size_t third = b.ops.size() / 3;
@@ -149,7 +149,7 @@ TEST_CASE("a missing piece is named, and strangers are refused") {
   CHECK(gap.damage()[0].from == b.ops[100].start);
   Arena arena;
   CHECK(all_of(gap, arena).size() == 200);
-  // The first ones may have been rotated away.
+  // The first pieces may have been deleted by rotation.
   TraceReader late({files.path(1), files.path(2)});
   CHECK(late.damage().empty());
   CHECK(late.begin_time() == b.ops[101].start);

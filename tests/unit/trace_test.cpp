@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace file, whole: what goes in comes out.
+// Tests whole trace files: what is written can be read.
 #include <fcntl.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -93,7 +93,7 @@ TEST_CASE("an operation that outlives its block is joined with its end, or marke
   writer.finish({.clean = true});
   std::string bytes = contents(keep);
   close(keep);
-  // The index and a walk through a file without one must come to the same.
+  // The index, and a scan of a file without an index, must give the same result.
   for (size_t length : {bytes.size(), bytes.size() - 1}) {
     TraceReader reader(file_with(std::string_view(bytes).substr(0, length)), "memory");
     CHECK(reader.operations() == 23);

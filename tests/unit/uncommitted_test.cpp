@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is remembered of UNSTABLE writes, to write it again when a server lost it.
+// Tests the memory of UNSTABLE writes, which are written again if a server loses them.
 #include "targets/nfs/uncommitted.hpp"
 
 #include <optional>
@@ -86,7 +86,7 @@ TEST_CASE("another verifier of a WRITE tells so for those before it") {
 TEST_CASE("what was overwritten, truncated or written stable is not written again") {
   Fixture f;
   f.file.wrote(0, 100, generated(), kOld);
-  f.file.cut(10, 20);          // written stable
+  f.file.cut(10, 20);          // written as stable
   f.file.cut(90, UINT64_MAX);  // truncated
   f.file.wrote(50, 60, generated(9), kNew);
   CHECK(places(lost_of(f.file)) == Places{{0, 10}, {20, 50}, {60, 90}});
@@ -124,20 +124,20 @@ TEST_CASE("a write that was under way while older data was written again there i
   for (uint64_t at = 0; at < 30; at += 10) f.file.wrote(at, at + 10, generated(at + 1), kOld);
   f.file.committed(f.file.writes(), kNew);
   const LostData first = *f.file.take_lost(0, UINT64_MAX, 100);
-  CHECK((f.file.raced(8, 12, 0) && f.file.raced(8, 12, 99)));  // it may still come
+  CHECK((f.file.raced(8, 12, 0) && f.file.raced(8, 12, 99)));  // the write may still be in flight
   CHECK_FALSE(f.file.raced(10, 12, 0));
   CHECK_FALSE(f.file.raced(5, 5, 0));
   f.file.wrote(4, 6, generated(9), kNew);
   f.file.wrote_again(first, 10, kNew, 5);
   CHECK(places(lost_of(f.file)) == Places{{10, 20}, {20, 30}});
-  // Sent before the answer, and after it.
+  // Requests sent before the reply, and after it.
   for (uint64_t at : {0, 4, 8}) CHECK((f.file.raced(at, at + 1, 4) && !f.file.raced(at, at + 1, 5)));
   CHECK_FALSE(f.file.raced(10, 30, 0));
-  // What is left is under way no longer.
+  // The rest is no longer in flight.
   const LostData second = *f.file.take_lost(10, UINT64_MAX, 100);
   f.file.leave(second);
   CHECK_FALSE(f.file.raced(10, 20, 0));
-  // A COMMIT does not make it forgotten.
+  // A COMMIT does not remove the memory of the race.
   f.file.committed(f.file.writes(), kNew);
   CHECK((f.file.raced(0, 1, 4) && !f.file.raced(0, 1, 5)));
 }
@@ -162,7 +162,7 @@ TEST_CASE("two may write the same again at once") {
   f.file.committed(f.file.writes(), kNew);
   const LostData one = *f.file.take_lost(0, UINT64_MAX, 100), other = *f.file.take_lost(0, UINT64_MAX, 100);
   f.file.wrote_again(one, 10, kNew, 1);
-  CHECK(f.file.raced(0, 10, 1));  // with the other
+  CHECK(f.file.raced(0, 10, 1));  // with the other write
   f.file.wrote_again(other, 10, kNew, 2);
   CHECK_FALSE(f.file.has_lost());
   CHECK_FALSE(f.file.raced(0, 10, 2));
@@ -200,6 +200,6 @@ TEST_CASE("data comes from where it was: kept, or generated for the recorded pla
   const DataSource kept{true, RetainedData::keep("0123456789", budget), kNoObject, 0 - uint64_t(500)};
   CHECK(kept.data(503, 4) == "3456");
   std::string scratch;
-  // An append, recorded at 30, that went to 1000.
+  // An append, recorded at offset 30, that went to 1000.
   CHECK(generated(7, uint64_t(30) - 1000).data(1010, 50) == Payload::shared().get(7, 40, 50, scratch));
 }

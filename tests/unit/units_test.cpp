@@ -84,7 +84,7 @@ TEST_CASE("text output escapes control bytes, backslashes and what is not UTF-8"
 TEST_CASE("JSON text is valid UTF-8 and tells different bytes apart") {
   CHECK(json_text("caf\xc3\xa9\n") == "caf\xc3\xa9\n");
   CHECK(json_text("\xff") == "\xef\x9f\xbf");  // U+F7FF
-  // A name that holds U+F7FF itself must not read like the byte 0xff.
+  // A name with U+F7FF itself must differ from the byte 0xff.
   CHECK(json_text("\xef\x9f\xbf") != json_text("\xff"));
   CHECK(json_text("\xef\x9f\xbf") == json_text("\xef") + json_text("\x9f") + json_text("\xbf"));
 }

@@ -20,13 +20,13 @@ TEST_CASE("silence: what is asked and not answered, a second and longer") {
   };
   ticks(10, 100, 0, 5);
   CHECK(silence.total() == 0);
-  ticks(10, 0, 0, 0);  // nobody asked
-  ticks(4, 0, 0, 3);   // an operation that takes its time
+  ticks(10, 0, 0, 0);  // no operation in flight
+  ticks(4, 0, 0, 3);   // a slow operation
   ticks(1, 1, 0, 0);
   CHECK(silence.total() == 0);
   ticks(5, 0, 0, 3);
   ticks(10, 0, 7, 0);  // refused at once
-  ticks(1, 1, 3, 0);   // somebody is there again
+  ticks(1, 1, 3, 0);   // the target answers again
   CHECK(silence.total() == 15 * kTick);
   ticks(20, 0, 0, 1);
   silence.end();

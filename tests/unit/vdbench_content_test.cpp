@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vdbench's dedup and compression ratios, as a hash of blocks and zstd find them.
+// Tests vdbench's dedup and compression ratios, measured by a hash of blocks and by zstd.
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -53,7 +53,7 @@ TEST_CASE("vdbench: blocks are alike as was asked, also after some were written 
       REQUIRE(dedup_of(data, unit) == Approx(ratio).epsilon(0.05));
       for (uint64_t at = 0; at < kSize; at += 32 << 10) data.replace(at, 16 << 10, other.get(content, at, 16 << 10));
       REQUIRE(dedup_of(data, unit) == Approx(ratio).epsilon(0.05));
-      // Transfers that begin and end within a unit.
+      // These transfers begin and end within a unit.
       for (uint64_t at = 512; at + 2048 <= kSize; at += 64 << 10) data.replace(at, 2048, other.get(content, at, 2048));
       REQUIRE(dedup_of(data, unit) == Approx(ratio).epsilon(0.05));
     }
@@ -72,11 +72,11 @@ TEST_CASE("vdbench: transfers smaller than a unit keep the ratio, whatever their
     data.replace(at, 4096, writer.get(content, at, 4096));
   }
   REQUIRE(dedup_of(data, 32 << 10) == Approx(2).epsilon(0.05));
-  // A part is the same as in one transfer of all.
+  // A part of a unit equals the same part in a transfer of the whole unit.
   const Content alike({.compression = 3, .dedup = 2, .unit = 8192, .sets = 1, .sets_percent = false}, "sd1", 16384);
   for (uint64_t unit : {0, 8192}) {
     const std::string whole(writer.get(alike, unit, 8192));
-    if (writer.get(alike, unit, 8192) != whole) continue;  // it is of no set
+    if (writer.get(alike, unit, 8192) != whole) continue;  // the unit belongs to no set of duplicates
     std::string parts;
     for (uint64_t at = 0; at < 8192; at += 100) parts += writer.get(alike, unit + at, std::min<uint64_t>(100, 8192 - at));
     REQUIRE(parts == whole);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vdbench's trees: the sizes and totals that its own consoles show, the order of names; and its rates.
+// Tests vdbench's trees (sizes and totals as in its own consoles, order of names) and its rates.
 #include <set>
 #include <string>
 
@@ -13,7 +13,7 @@ using namespace fsr::vdbench;
 
 TEST_CASE("vdbench: java.util.Random") {
   JavaRandom random(0);
-  // Of new Random(0).nextInt(100), as Java prints them.
+  // Values of new Random(0).nextInt(100), as Java prints them.
   for (int expected : {60, 48, 29, 47, 15, 53, 91, 61, 19, 54}) REQUIRE(random.below(100) == expected);
   JavaRandom reals(0);
   REQUIRE(reals.unit() == Approx(0.730967787376657));
@@ -104,13 +104,13 @@ TEST_CASE("vdbench: a rate of its own is kept beside the shares of the others, a
   unsigned counts[3] = {};
   int64_t latest = 0;
   while ((latest = pace.take(0, 0).at) < 10 * kSecond) ++counts[0];
-  // The latest start of the first is one to come: the others go on.
+  // The latest start of the first workload is in the future, so the others go on.
   for (unsigned w : {1u, 2u})
     for (Pace::StartSlot turn = pace.take(w, 0); turn.at < 10 * kSecond; turn = pace.take(w, 0)) ++counts[w];
   REQUIRE(counts[0] == Approx(1000).margin(1));
   REQUIRE(counts[1] == Approx(6000).margin(1));
   REQUIRE(counts[2] == Approx(4000).margin(1));
-  // It passed, and none of the first one's threads came for another.
+  // That start has passed, and no thread of the first workload has asked for another one, so the others wait.
   REQUIRE_FALSE(pace.take(1, latest + kSecond).taken);
   pace.leave(0);
   REQUIRE(pace.take(1, latest + kSecond).taken);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vdbench's parameter files: what they mean, and what is said of bad ones.
+// Tests vdbench's parameter files: their meaning, and the messages about wrong ones.
 #include <fcntl.h>
 
 #include <map>
@@ -14,7 +14,7 @@ using namespace fsr::vdbench;
 
 namespace {
 
-// Files that others include.
+// Returns the content of files that others include.
 std::string open_none(const std::string& name) {
   if (name == "dir/inc") return "sd=sd9,lun=/dev/null,size=9m\n";
   if (name == "nested") return "include=dir/inc\n";
@@ -118,7 +118,7 @@ TEST_CASE("vdbench: substitution, includes") {
   REQUIRE_THROWS_WITH(read(kSd + kWd + kRd, {{"x", "1"}}), "x=1: no parameter file has $x");
 }
 
-// As 5.04.06 prints them.
+// Expected: as 5.04.06 prints them.
 TEST_CASE("vdbench: several rates are a loop, of FSDs in its place, of SDs the last; a format for each") {
   REQUIRE(simulated("fsd=fsd1,anchor=/d\nfwd=fwd1,fsd=fsd1\n"
                     "rd=rd1,fwd=fwd1,elapsed=5,format=yes,fwdrate=(10,20),foroperations=(read,write)\n") ==

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What vdbench's runs are reported as: averages, and what limits a rate.
+// Tests the report of vdbench's runs: averages, and what limits a rate.
 #include <string>
 
 #include "catch.hpp"
@@ -25,7 +25,7 @@ struct Asked {
   }
 };
 
-// Reads of so many ns in a second, one after another.
+// Returns a second with `reads` reads of `each` ns, one after another.
 RunLine line(const PlannedRun& run, unsigned reads, int64_t each, double busy = 10) {
   fsr::Tally counts;
   for (unsigned i = 0; i < reads; ++i)
@@ -69,7 +69,7 @@ TEST_CASE("vdbench: what limits a rate that is not reached") {
   };
   REQUIRE(limit(1000, 4, 995, 1000, 99).empty());
   REQUIRE(limit(1000, 4, 994, 1000, 99) == "this machine, whose processors were 99 % busy");
-  // Two threads that wait for 0.01 s each time can't do more.
+  // Two threads that wait for 0.01 s each time reach at most this rate.
   REQUIRE(limit(1000, 2, 199, kSecond / 100, 5).starts_with("the target: all threads of wd1 waited"));
   REQUIRE(limit(1000, 4, 100, kSecond / 100, 5).find("1.0 of 4 waited for the target") != std::string::npos);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms of vdbench's parameters that files of 5.04 have beside the plainest ones.
+// Tests forms of vdbench's parameters that files of 5.04 use besides the plain ones.
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -110,7 +110,7 @@ TEST_CASE("vdbench: a range over the end goes on at the beginning") {
       REQUIRE(((offset >= kSize - kQuarter && offset < kSize) || (offset != 0 && offset < kQuarter)));
       seen.insert(offset);
     }
-    REQUIRE(seen.size() == 127);  // all but block 0
+    REQUIRE(seen.size() == 127);  // all blocks except block 0
   }
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("vdbench: an area in which nothing can be done is refused") {
   };
   const std::string hits = ",hitarea=4k", all_hits = ",rhpct=50";
   REQUIRE_NOTHROW(areas(hits, all_hits, false));
-  REQUIRE_THROWS(areas(hits, all_hits, true));  // block 0 alone
+  REQUIRE_THROWS(areas(hits, all_hits, true));  // only block 0
   REQUIRE_NOTHROW(areas(",hitarea=8k", all_hits, true));
   REQUIRE_THROWS(areas(",align=2m", "", true));
   REQUIRE_NOTHROW(areas(",align=512k", "", true));

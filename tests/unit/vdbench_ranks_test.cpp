@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a vdbench run is whose, of several ranks.
+// Tests how a vdbench run is distributed over ranks.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -29,7 +29,7 @@ FileWork file_work(unsigned threads, Operation operation = Operation::read) {
   return work;
 }
 
-// How many ranks have threads of each work, where each thread is on one.
+// Returns how many ranks have threads of each work. Each thread must be on exactly one rank.
 std::vector<unsigned> ranks_of(const PlannedRun& run, unsigned ranks) {
   std::vector<unsigned> users(run.raw_works.size());
   std::vector<std::vector<RankSlice>> dealt;
@@ -111,7 +111,7 @@ TEST_CASE("vdbench: ranks with threads have a file for each, or one where they s
   run.file_works[0].workload.shared = true;
   CHECK(ranks_with_files(run, 4, {{0, 1, 2}}) == 3);
   run.file_works[0].workload.threads = 4;
-  CHECK(ranks_with_files(run, 4, {{1, 3, 5, 7}}) == 3);  // what workingsetsize= leaves, no even numbers
+  CHECK(ranks_with_files(run, 4, {{1, 3, 5, 7}}) == 3);  // the files that workingsetsize= leaves have no even numbers
   run.file_works[0].workload.shared = false;
   CHECK(ranks_with_files(run, 4, {{1, 3, 5, 7}}) == 1);
   run.file_works.push_back(file_work(2));

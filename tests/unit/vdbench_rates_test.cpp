@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates and shares of WDs, in virtual time, of a target whose threads' operations take a given time.
+// Tests rates and shares of WDs in virtual time, on a target whose operations take a given time.
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -22,10 +22,10 @@ constexpr int64_t kMs = 1'000'000, kSecond = 1'000'000'000;
 struct Asked {
   double share;  // percent
   unsigned threads;
-  int64_t takes;  // ns, each operation
+  int64_t takes;  // ns of each operation
 };
 
-// What came of ten seconds: operations a second of each WD.
+// Returns the operations per second of each WD, over ten seconds.
 std::vector<double> achieved(const std::vector<Asked>& asked, const PaceOptions& options) {
   VirtualClock clock;
   SlowTarget target(clock);
@@ -75,7 +75,7 @@ bool near(double is, double wanted, double percent) { return std::fabs(is - want
 }  // namespace
 
 TEST_CASE("vdbench: what is asked for is what comes, up to 90 % of what the target can") {
-  // Eight threads of 1 ms can do 8000 a second.
+  // Eight threads with 1 ms each reach 8000 per second.
   for (const Arrival arrival : {Arrival::exponential, Arrival::uniform, Arrival::deterministic})
     for (const double rate : {100.0, 4000.0, 7200.0}) {
       INFO("arrival " << int(arrival) << ", asked for " << rate);

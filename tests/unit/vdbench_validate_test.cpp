@@ -45,7 +45,7 @@ TEST_CASE("keys count the writes of a block and begin anew; blocks are claimed w
   BlockKeys keys(65536, 4096);
   REQUIRE(keys.claim(8192, 4096));
   CHECK_FALSE(keys.claim(4096, 8192));
-  REQUIRE(keys.claim(4096, 4096));  // it was given back
+  REQUIRE(keys.claim(4096, 4096));  // the claim was released
   keys.set(8192, 9);
   keys.release(8192, 4096);
   REQUIRE(keys.claim(8192, 8192));
@@ -63,7 +63,7 @@ struct Directory {
 
 constexpr uint64_t kBlock = 4096;
 
-// A row of files in memory: what there is of each, from its place on.
+// Files in memory, one after the other at multiples of `room`, each with what it contains.
 class MemorySource final : public RecoverySource {
  public:
   explicit MemorySource(uint64_t room) : room_(room) {}
@@ -116,12 +116,13 @@ TEST_CASE("a journal ends where a machine that went down left no whole entry; en
   }
   const std::string name = directory.name + "/sd1.jnl";
   REQUIRE(std::filesystem::file_size(name) == 16 + 4 * 24);
-  std::ofstream(name, std::ios::app | std::ios::binary) << std::string(53, '\0');  // two entries of zeros, and a part of one
+  std::ofstream(name, std::ios::app | std::ios::binary) << std::string(53, '\0');  // two entries of zeros, and part of one
   RecoveredKeys found = recover_keys(directory.name, "sd1");
   CHECK(found.keys[1] == 5);
   CHECK(found.pending == std::map<uint64_t, uint8_t>{{2, 6}, {3, 6}, {5, 6}});
   CHECK(found.lost == 0);
-  std::fstream(name, std::ios::in | std::ios::out | std::ios::binary).seekp(16 + 24 + 3) << 'x';  // the second of four entries
+  std::fstream(name, std::ios::in | std::ios::out | std::ios::binary).seekp(16 + 24 + 3)
+      << 'x';  // damages the second of four entries
   found = recover_keys(directory.name, "sd1");
   CHECK(found.keys[1] == 5);
   CHECK(found.pending == std::map<uint64_t, uint8_t>{{5, 6}});
@@ -195,9 +196,9 @@ TEST_CASE("recovery from a journal that lost entries takes later writes as they 
   RecoveredKeys known{.unit = kBlock, .shape = 1, .began = 1000, .keys = {1, 1, 1, 1, 2, 2, 2, 2}, .lost = 2};
   MemorySource source(4 * kBlock);
   source.write(0, 1);
-  source.write(kBlock, 7, 2000);      // since the journal began
-  source.write(2 * kBlock, 126, 10);  // before: rolled back
-  source.write(3 * kBlock, 7, 2000);  // in part
+  source.write(kBlock, 7, 2000);      // written since the journal began
+  source.write(2 * kBlock, 126, 10);  // written before that: rolled back
+  source.write(3 * kBlock, 7, 2000);  // written in part
   write_sectors(source.files[0].data() + 3 * kBlock, 512, {.offset = 3 * kBlock, .time = 5, .key = 1, .owner = "fsd1"});
   Recovering recovering(8 * kBlock);
   const RecoveryResult found = recovering.recover(known, source);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire layer against a server that the test itself plays, on loopback and in the same thread.
+// Tests the wire layer with a server in the same thread, on loopback.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <unistd.h>
@@ -21,10 +21,10 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-// Messages as ONC RPC frames them: a mark, the tag, the message type, then whatever.
+// A message as ONC RPC frames it: a mark, the tag, the message type, then any content.
 struct Call final : Exchange {
   std::string answer;
-  int error = -1;  // -1: none yet
+  int error = -1;  // -1: no reply yet
   void replied(std::span<const uint8_t> message) override {
     answer.assign(message.begin() + 8, message.end());
     error = 0;
@@ -61,7 +61,7 @@ struct Server {
   void say(const std::string& bytes) {
     REQUIRE(::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size()));
   }
-  // The tags of the next `count` requests.
+  // Returns the tags of the next `count` requests.
   std::vector<uint32_t> hear(size_t count) {
     std::vector<uint32_t> tags;
     while (tags.size() < count) {
@@ -99,7 +99,7 @@ struct Fixture {
     call.idempotent = idempotent;
     channel->send(call);
   }
-  void poll(int rounds = 1) {  // each waits for the kernel, not for the clock, which stands still
+  void poll(int rounds = 1) {  // each round waits for the kernel, not for the clock, which does not advance
     while (rounds-- > 0) channel->poll(clock.now() + kSecond / 50, -1);
   }
 };
@@ -130,14 +130,15 @@ TEST_CASE("a broken connection: what was not sent is sent, idempotent requests a
   f.server.hear(2);
   f.server.hang_up();
   f.send(later, false);
-  f.poll(2);  // sees the end
+  f.poll(2);  // notices the end of the connection
   f.clock.advance_to(f.clock.now() + kSecond);
   CHECK(once.error == ECONNRESET);
   CHECK(f.counters.broken >= 1);
   f.poll(2);
   f.server.accept_one();
   f.poll();
-  // `later` was handed to the old connection or to the new one, whichever poll() found first: then it failed, or it arrives.
+  // `later` went to the old connection or to the new one, depending on what poll() found first. It fails in the first case and
+  // arrives in the second.
   std::vector<uint32_t> tags = f.server.hear(later.error == -1 ? 2 : 1);
   CHECK(tags[0] == again.tag());
   CHECK(f.counters.resent == 1);
@@ -257,21 +258,21 @@ TEST_CASE("of a long reply what nobody wants is passed over, and what follows is
   f.server.say(reply_to(f.server.hear(1)[0], std::string(80'000, 'y')));
   f.poll(3);
   CHECK(large.answer == std::string(80'000, 'y'));
-  for (size_t size : {79'000u, 4'000u}) {  // the shorter one is not worth it
+  for (size_t size : {79'000u, 4'000u}) {  // skipping the rest of the shorter one is not worth it
     f.send(read, true);
     read.wanted = 8 + head.size();
     f.send(stat, true);
     f.poll();
     const auto tags = f.server.hear(2);
     const std::string reply = reply_to(tags[0], head + std::string(size, 'x'));
-    f.server.say(reply.substr(0, 100));  // whose it is must be known before the rest is there
+    f.server.say(reply.substr(0, 100));  // the head must show to which request the reply belongs before the rest arrives
     f.poll();
     f.server.say(reply.substr(100) + reply_to(tags[1], "attributes"));
     f.poll(3);
     REQUIRE(read.error == 0);
     CHECK(read.answer.size() == head.size() + size);
     CHECK(read.answer.starts_with(head));
-    CHECK(read.answer.back() == (size < 10'000 ? 'x' : 'y'));  // 'y': left from the one before
+    CHECK(read.answer.back() == (size < 10'000 ? 'x' : 'y'));  // 'y': left over from an earlier reply
     CHECK(stat.answer == "attributes");
   }
   CHECK(f.counters.malformed == 0);
@@ -286,7 +287,7 @@ TEST_CASE("for throughput replies are waited for together, but never for long") 
     for (Call& call : calls) f.send(call, true);
     f.channel->poll(f.clock.now(), -1);
     const auto tags = f.server.hear(8);
-    for (unsigned i = 0; i < 8; ++i) {  // a server that is slow, and one that answers at once
+    for (unsigned i = 0; i < 8; ++i) {  // first a slow server, then one that answers at once
       f.server.say(reply_to(tags[i], "answer"));
       if (round < 10) f.channel->poll(f.clock.now() + 100 * kSecond, -1);
       if (round < 10) CHECK(calls[i].error == 0);

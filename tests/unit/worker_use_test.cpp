@@ -17,13 +17,13 @@ namespace {
 
 constexpr int64_t kUs = 1'000, kMs = 1'000'000;
 
-// Turns of `work` each 100 us, with `awake` before each, for 10 ms. Returns when they end.
+// Adds turns with `work` ns each, every 100 us for 10 ms, and `awake` ns before each turn. Returns the time of their end.
 int64_t turns(WorkerUse& use, int64_t at, int64_t work, int64_t awake, int64_t* awake_so_far) {
   for (const int64_t end = at + 10 * kMs; at < end; at += 100 * kUs) use.add(at, at + work, *awake_so_far += awake);
   return at;
 }
 
-// Sleeps from one due time to the next.
+// A thread that sleeps from one due time to the next.
 class Waits final : public SimThread {
  public:
   Waits(int64_t gap, std::atomic<uint64_t>& turns) : gap_(gap), turns_(turns) {}
@@ -58,10 +58,10 @@ TEST_CASE("A worker that is awake for little work is told from one that sleeps, 
   at = turns(use, at, 70 * kUs, 30 * kUs, &awake);
   CHECK((use.awake() && use.heavy()));
   at = turns(use, at, 5 * kUs, 90 * kUs, &awake);
-  CHECK(use.heavy());  // not long ago
+  CHECK(use.heavy());  // the heavy use is not long ago
   at = turns(use, at + 1000 * kMs, 5 * kUs, 90 * kUs, &awake);
   CHECK_FALSE(use.heavy());
-  use.add(at, at + 2 * kMs, awake);  // one thing that takes long
+  use.add(at, at + 2 * kMs, awake);  // one turn that takes long
   CHECK(use.heavy());
   at = turns(use, at + 2000 * kMs, 5 * kUs, 90 * kUs, &awake);
   CHECK_FALSE(use.heavy());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine with real threads: planner, four workers, messages between them. Also run under TSan.
+// Tests the engine with real threads: planner, four workers, messages between them. Also run under TSan.
 #include <poll.h>
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ using namespace fsr;
 
 namespace {
 
-// Serial in the capture, so that the order of every pair that touches the same thing is known: each waits for the one before.
+// Returns operations that are serial in the capture, so that each waits for the previous one that touches the same object.
 std::vector<Op> serial(int count, unsigned seed) {
   static const char* kNames[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
   std::mt19937 random(seed);
@@ -53,7 +53,7 @@ std::vector<Op> serial(int count, unsigned seed) {
   return ops;
 }
 
-// Checks on its own that a name exists when the capture says so, at the moment of each operation.
+// Target that checks whether names exist as the capture says, at the moment of each operation.
 class TreeTarget final : public Target {
  public:
   explicit TreeTarget(Clock& clock) : clock_(clock) {}
@@ -70,7 +70,7 @@ class TreeTarget final : public Target {
       return Submit::queued;
     }
     void poll(int64_t deadline, int wake, Completion& sink) override {
-      if (queue.empty()) {  // a worker that stayed awake would take the processor from the one that it waits for
+      if (queue.empty()) {  // a worker that stays awake would take the processor from the one that it waits for
         pollfd fd{wake, POLLIN, 0};
         wait_for_events(target.clock_, {&fd, 1}, deadline);
       }
@@ -115,7 +115,7 @@ class TreeTarget final : public Target {
   std::unordered_map<std::string, ObjectId> names_;
 };
 
-// Answers nothing before it is told to.
+// Target that answers nothing until `speak` is set.
 class SilentTarget final : public Target {
  public:
   SilentTarget(Clock& clock, const std::atomic<int>& speak) : clock_(clock), speak_(speak) {}
@@ -143,7 +143,7 @@ class SilentTarget final : public Target {
   const std::atomic<int>& speak_;
 };
 
-// One operation of each of eight threads, all of them under way when the run is stopped.
+// Runs one operation of each of eight threads. All are in flight when the run is stopped.
 RunResult stopped_under_way(unsigned workers, Timing timing, int last_word) {
   MonotonicClock clock;
   std::atomic<int> stop{0}, speak{0};
