@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts and reports operations that failed; too many of them end everything. Thread-safe.
+// Counts and reports failed operations. Too many of them end the run. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -11,22 +11,21 @@
 
 namespace fsr::vdbench {
 
-// SourcePosition of a failure: the LUN or file, and the bytes there; both 0: the failure is not one of a transfer.
+// Position of a failure: the LUN or file, and the bytes in it. Both 0: the failure is not one of a transfer.
 struct ErrorPlace {
   std::string lun;
   uint64_t lba = 0, size = 0;
-  int error = 0;  // errno; 0: the data is not as written
+  int error = 0;  // errno; 0: the data differs from the written data
 };
 
 struct ErrorLimits {
-  uint64_t most = 0;  // errors
-  int64_t wait = 0;   // seconds after the latest; 0: no limit
+  uint64_t most = 0;  // number of errors at which the run ends
+  int64_t wait = 0;   // seconds after the last error, at which the run ends; 0: no limit
 };
 
 class ErrorLog {
  public:
-  // `over` is set at a limit. `tell` is called with a line of each of the first ones, and where it failed, by one thread at a
-  // time.
+  // `over` is set at a limit. `tell` gets a line and the position of each of the first kTold errors, in one thread at a time.
   using Tell = std::function<void(const std::string&, const ErrorPlace&)>;
   ErrorLog(const ErrorLimits& limits, std::atomic<bool>& over, Tell tell)
       : limits_(limits), over_(over), tell_(std::move(tell)) {}
@@ -38,14 +37,14 @@ class ErrorLog {
     if (++count_ <= kTold) tell_(line, place);
     if (count_ >= limits_.most) over_ = true;
   }
-  // From time to time: whether there was an error, and none for as long as is waited for.
+  // Ends the run if there was an error, and none for ErrorLimits::wait since. Call this from time to time.
   void look_at_time() {
     std::lock_guard lock(mutex_);
     if (limits_.wait == 0 || count_ == 0 || Clock::now() - latest_ < std::chrono::seconds(limits_.wait)) return;
     waited_ = over_ = true;
   }
   uint64_t count() const { return count_.load(); }
-  const ErrorPlace& first() const { return first_; }  // when nobody adds any more
+  const ErrorPlace& first() const { return first_; }  // call this when no thread calls add() any more
   bool too_many() const { return count() >= limits_.most; }
   bool waited() const { return waited_; }
 

@@ -15,9 +15,9 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ull;  // its fraction, times 2^64
+constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ull;  // fraction of the golden ratio, times 2^64
 
-// Numbers that were drawn in earlier runs are not drawn again.
+// Seed that differs from run to run, so that content of earlier runs is not drawn again.
 uint64_t now() { return uint64_t(std::chrono::system_clock::now().time_since_epoch().count()); }
 
 }  // namespace
@@ -69,7 +69,7 @@ uint64_t Content::seed_of(uint64_t number, bool begins, Random& once) const {
   if (number < units_ &&
       (flips_ == ContentSettings::Flips::all || (flips_ == ContentSettings::Flips::hot && hot != hot_.end()))) {
     other = flipped_[number];
-    // The rest of the unit goes with its beginning.
+    // The rest of a unit has the content that its beginning has got.
     if (begins)
       flipped_[number] = !other;
     else
@@ -81,7 +81,7 @@ uint64_t Content::seed_of(uint64_t number, bool begins, Random& once) const {
 void Content::fill(char* to, uint64_t from, uint64_t length, uint64_t seed) const {
   const uint64_t end = from + length;
   for (uint64_t page = from / kPage * kPage; page < end; page += kPage) {
-    // A page's bytes follow from its number, so that those before it cost nothing.
+    // The bytes of a page follow from its number, so that earlier pages need not be generated.
     Random random(seed, page / kPage + 1);
     const uint64_t size = std::min(kPage, unit_ - page);
     const uint64_t filled = page + uint64_t(std::lround(double(size) * random_share_));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The content of writes, if parameters define it: the number of equal units, the ratio of compression, or a pattern from a file.
+// Generates the content of writes, if parameters define it: the number of equal units, the compression ratio, or a pattern from a
+// file.
 //
-// Each 4 KiB of a unit is random bytes and zeros, in the proportion of compratio=. The seed of the random bytes is used once, or
-// it is that of a set, whose units are all equal. Which units are of sets follows from their number alone (multiples of the
-// golden ratio, which are spread evenly: Knuth, TAOCP 3, 6.4), so that the ratio stays what it is when units are written again.
-// Hot sets are units at the beginning. A set that flips has two contents, and each write of the beginning of one of its units
-// leaves the other than before there.
+// Each 4 KiB of a unit consists of random bytes and zeros, in the proportion of compratio=. The random bytes come from a seed. It
+// is used once, or it belongs to a set, whose units are all equal. The number of a unit decides whether it belongs to a set
+// (multiples of the golden ratio, which are spread evenly: Knuth, TAOCP 3, 6.4). So the ratio stays the same when units are
+// written again. Hot sets consist of units at the beginning. A set that flips has two contents: each write to the beginning of a
+// unit changes the unit to the other one.
 #pragma once
 
 #include <atomic>
@@ -21,43 +22,44 @@
 
 namespace fsr::vdbench {
 
-// The content of one SD, or of the files of one anchor. Constant once made.
+// Content of one SD, or of the files of one anchor. Constant once made.
 class Content {
  public:
-  // `owner`: its name; sets of different ones have nothing in common. `size`: bytes of all of it. Throws std::runtime_error where
-  // the sets would be more than what dedupratio= leaves.
+  // `owner`: name of the SD or anchor; different owners have different sets. `size`: bytes of all units. Throws
+  // std::runtime_error if there are more sets than dedupratio= allows.
   Content(const ContentSettings& settings, const std::string& owner, uint64_t size);
 
   uint64_t unit() const { return unit_; }
   static uint64_t unit_of(const ContentSettings& settings);
-  // The seed of a unit that is written now, its beginning or the rest: its set's, or one that is drawn. Any thread.
+  // Returns the seed for a write to unit `number`: that of its set, or a new one from `once`. `begins`: the write is at the
+  // beginning of the unit. Any thread.
   uint64_t seed_of(uint64_t number, bool begins, Random& once) const;
-  // Bytes of a unit from there on.
+  // Generates `length` bytes of a unit, from offset `from` in it.
   void fill(char* to, uint64_t from, uint64_t length, uint64_t seed) const;
-  const std::string* pattern() const { return pattern_.get(); }  // or null
+  const std::string* pattern() const { return pattern_.get(); }  // may be null
 
  private:
   const std::shared_ptr<const std::string> pattern_;
-  const double random_share_;  // of each 4 KiB
+  const double random_share_;  // share of random bytes in each 4 KiB
   const uint64_t unit_, owner_;
   uint64_t sets_ = 0;  // number of sets that are not hot; 0: all units are different
   double once_share_ = 1;
   struct HotSets {
-    uint64_t end, first_set, sets;  // units up to there are of these
+    uint64_t end, first_set, sets;  // number of the first unit behind these sets
   };
   std::vector<HotSets> hot_;
   const ContentSettings::Flips flips_;
   uint64_t units_ = 0;
-  std::unique_ptr<std::atomic<bool>[]> flipped_;  // by unit; where sets flip
+  std::unique_ptr<std::atomic<bool>[]> flipped_;  // by unit; null: sets do not flip
 };
 
-// The memory in which one thread puts together what it writes: begins at a page, as devices want it.
+// Memory in which a thread assembles the data of its writes. It begins at a page, as devices require.
 class ContentWriter {
  public:
-  // `number`: of the thread, among all of the run.
+  // `number`: number of the thread in the whole run.
   explicit ContentWriter(uint64_t number);
-  // `length` bytes for the offset of an SD, or of a file that begins at that place (a multiple of units) of the row of all files;
-  // valid until the next call.
+  // Returns `length` bytes, valid until the next call. `offset`: in the SD or file. `place`: beginning of the file in the row of
+  // all files, a multiple of a unit.
   std::string_view get(const Content& content, uint64_t offset, uint64_t length, uint64_t place = 0);
 
  private:

@@ -80,7 +80,7 @@ std::optional<uint32_t> Anchor::choose(const Choice& choice) {
     return {};
   }
   if (choice.midpoint <= 0) return used[size_t(random_.below(used.size()))];
-  // An exponential that is wrapped around: with a midpoint of 3, half of the choices fall on the first fifth.
+  // Exponentially distributed and wrapped around: with a midpoint of 3, half of the choices are in the first fifth of the files.
   const double at = std::floor(random_.exponential(double(used.size()) / choice.midpoint));
   return used[size_t(std::fmod(at, double(used.size())))];
 }

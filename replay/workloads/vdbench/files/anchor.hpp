@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of an FSD's tree: what exists, who uses it, where it is on its target. Lasts over the runs of a parameter file while
-// its structure stays. Thread-safe; what stands in a File is for whoever claimed it.
+// State of an FSD's tree: the existing files and directories, which threads use them, and their objects on the target. It lasts
+// over the runs of a parameter file while the structure stays the same. Thread-safe; only the thread that has claimed a File may
+// use its members.
 #pragma once
 
 #include <atomic>
@@ -23,39 +24,39 @@ namespace fsr::vdbench {
 class Anchor {
  public:
   struct File {
-    ObjectId object = kNoObject;  // not known to the target yet
-    uint64_t current = 0;         // bytes
-    uint64_t position = 0;        // where a sequential thread goes on
-    uint32_t users = 0;           // or kExclusive
+    ObjectId object = kNoObject;  // kNoObject: not known to the target
+    uint64_t current = 0;         // bytes of the file
+    uint64_t position = 0;        // offset at which a sequential thread goes on
+    uint32_t users = 0;           // number of threads that have claimed it, or kExclusive
     bool exists = false, copied = false;
-    bool selected = false;  // once, in this run
+    bool selected = false;  // chosen once in this run
   };
   struct Directory {
     ObjectId object = kNoObject;
     uint32_t files = 0;  // existing files in this directory
     bool exists = false, busy = false;
   };
-  // How a thread chooses files.
+  // Rules by which a thread chooses files.
   struct Choice {
     bool random = false, once = false, from_anywhere = false;
     double midpoint = 0;
   };
 
-  // `place`: of its target on the stage.
+  // `place`: number of its target in the thread runner.
   Anchor(std::string name, const FileSystem& settings, unsigned place);
 
   // Turns data validation on. `unit`: bytes of a block, a multiple of 512 that divides all sizes of transfers. Throws
   // std::runtime_error if it does not divide the sizes of the files.
   void validate(const FileSystem& settings, uint64_t unit);
-  ValidatedStorage* validated() { return validated_.get(); }  // or null
-  // Where a file begins in the row of all, whose keys are kept. With data validation.
+  ValidatedStorage* validated() { return validated_.get(); }  // may be null
+  // The row of all files, whose offsets identify keys, and the beginning of a file in it. Only with data validation.
   const FileRow& row() const { return *row_; }
   uint64_t place_of(uint32_t file) const { return row_->begin_of(file); }
 
   const std::string& name() const { return name_; }
   const Structure& structure() const { return structure_; }
   unsigned place() const { return place_; }
-  // The directory that is the anchor.
+  // Directory that is the anchor itself.
   ObjectId root = kRootObject;
 
   File& file(uint32_t n) { return files_[n]; }
@@ -63,13 +64,13 @@ class Anchor {
   ObjectId object_of_directory(uint64_t n) const { return n == Structure::kAnchor ? root : directories_[n].object; }
   bool exists(uint64_t directory) const { return directory == Structure::kAnchor || directories_[directory].exists; }
 
-  // A run begins: selections and cursors do too. It uses, of the files that totalsize= and workingsetsize= leave, those with the
-  // numbers that were dealt. Returns how many they leave.
+  // Begins a run, and with it selections and cursors. totalsize= and workingsetsize= select files of the tree; the run uses those
+  // whose numbers are in `dealt`. Returns the number of selected files.
   size_t begin_run(uint64_t seed, const FileSystem& settings, const RankSlice& dealt);
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // files that the run uses
   // Assumes from now on that no file or directory exists.
   void forget();
-  // The next one by the choice; nothing: a choice of each once is over.
+  // Returns the next file according to the choice. None: each file has been chosen once, as the choice requires.
   std::optional<uint32_t> choose(const Choice& choice);
   std::optional<uint64_t> choose_directory(bool random);
   // Claims the file for this thread. `alone`: no other thread may use it meanwhile. False: another thread has claimed it.
@@ -78,7 +79,7 @@ class Anchor {
   bool claim_directory(uint64_t directory);
   void release_directory(uint64_t directory);
 
-  // A file that was claimed came or went, or changed its size.
+  // Record a change of a claimed file or directory: made, removed, resized.
   void made(uint32_t file, ObjectId object);
   void removed(uint32_t file);
   void resized(uint32_t file, uint64_t bytes);
@@ -106,7 +107,7 @@ class Anchor {
   std::vector<Directory> directories_;
   std::atomic<uint64_t> existing_files_{0}, existing_directories_{0};
   size_t next_file_ = 0, next_directory_ = 0, selected_ = 0;
-  bool placed_ = false;  // the cursor, somewhere
+  bool placed_ = false;  // the cursor has been set to a random file
   Random random_{0};
 };
 

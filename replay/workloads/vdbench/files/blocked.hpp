@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts events beside the timed operations: files made and opened, and reasons why a thread could not go on at once. Codes and
-// words are vdbench 5.04's.
+// Counts events besides the timed operations: files made and opened, and reasons why a thread could not go on at once. Codes and
+// words are those of vdbench 5.04.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ extern const EventName kEventNames[kEvents];
 
 using Events = std::array<uint64_t, kEvents>;
 
-// The lines of "Miscellaneous statistics:"; rates by the whole seconds.
+// Returns the lines of "Miscellaneous statistics:". Rates are per second, with whole `seconds`.
 std::string events_text(const Events& events, double seconds);
 
 }  // namespace fsr::vdbench

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kBuffer = 65536;  // bytes of a listing
 
-// As the original's clean-up.
+// True for names that the original's clean-up removes.
 bool is_own(std::string_view name) {
   return name.starts_with("vdb") && (name.ends_with(".dir") || name.ends_with(".file") || name.ends_with(".file.gz"));
 }
@@ -44,7 +44,7 @@ Task CleanThread::remove(SimContext& sim, ObjectId parent, const std::string& na
   co_return 0;
 }
 
-// `share`: the entries are dealt among the threads.
+// Removes the entries of a directory. `share`: divides them among the threads.
 Task CleanThread::empty(SimContext& sim, ObjectId directory, const std::string& path, bool share) {
   std::vector<std::string> names;
   const HandleId handle = sim.new_handle();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies from one FSD to another, which may be on another target.
+// Copies from one FSD to another one, which may be on another target.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 namespace fsr::vdbench {
 
-// The content goes through this process, as the original's does.
+// Copies through this process, as the original does.
 Task FileThread::copy_content(SimContext& sim, uint32_t from, uint32_t to) {
   Anchor& target = *context_.target;
   Open in, out;
@@ -66,7 +66,7 @@ Task FileThread::copy(SimContext& sim) {
     if (co_await find(sim, Wanted::with_data, true)) co_return kOver;
     const uint32_t file = found_;
     File& source = anchor_->file(file);
-    // Files that are chosen in turn are copied once.
+    // A file that is not chosen at random is copied only once.
     if (!settings().random_files && source.copied) {
       anchor_->release(file);
       co_return kOver;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that the threads of a run share, and state that the threads of one of its works share.
+// State that the threads of a run share, and state that the threads of one work share.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@
 
 namespace fsr::vdbench {
 
-// Rows of the tally: kOperations for each work.
+// Rows of the tally: kOperations rows for each work.
 inline Row row_of(unsigned work, Operation operation) { return work * kOperations + unsigned(operation); }
 
-// The effects of a run's works, by which a work decides what it can wait for. Constant.
+// Effects of all works of a run, from which a work concludes what it can wait for. Constant.
 struct Expectations {
   bool creates = false, deletes = false, makes_directories = false, removes_directories = false;
 };
@@ -38,15 +38,15 @@ struct RunContext {
 struct WorkContext {
   RunContext& run;
   const FileWork& work;
-  unsigned number;  // of the run's works
+  unsigned number;  // index in the run's works
   Anchor& anchor;
-  Anchor* target = nullptr;              // of copy and move
-  const Content* content = nullptr;      // of what is written; null: of Payload
-  const FileRow* content_row = nullptr;  // the places of files in it
-  std::atomic<bool> over{false};         // none of its threads can go on
-  std::atomic<unsigned> threads{0};      // that go on
+  Anchor* target = nullptr;              // only for copy and move
+  const Content* content = nullptr;      // content to write; null: that of Payload
+  const FileRow* content_row = nullptr;  // positions of files in the content
+  std::atomic<bool> over{false};         // true: none of the work's threads can go on
+  std::atomic<unsigned> threads{0};      // number of threads that are running
 
-  std::unique_ptr<Validator> validator() const {  // of one thread; or null
+  std::unique_ptr<Validator> validator() const {  // for one thread; may be null
     if (!anchor.validated()) return nullptr;
     return std::make_unique<Validator>(*anchor.validated(), run.validation, run.checks, run.errors,
                                        work.workload.transfers.largest());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a tree in one row. Each begins at a multiple of a unit, so that one offset stands for the file and the offset in
-// it. Constant once made; 8 octets a file.
+// All files of a tree in one row. Each begins at a multiple of a unit, so that one offset identifies a file and the offset in it.
+// Constant once made; 8 bytes per file.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@ class FileRow {
   uint64_t begin_of(uint64_t file) const { return begins_[file]; }
   uint64_t end_of(uint64_t file) const { return begins_[file + 1]; }
   uint64_t size() const { return begins_.back(); }
-  // The file that has the offset, below size().
+  // Returns the file that contains the offset, which must be below size().
   uint64_t file_at(uint64_t offset) const {
     return uint64_t(std::upper_bound(begins_.begin(), begins_.end(), offset) - begins_.begin()) - 1;
   }
 
  private:
-  std::vector<uint64_t> begins_;  // and the end
+  std::vector<uint64_t> begins_;  // beginnings of all files, and the end of the last one
 };
 
 }  // namespace fsr::vdbench

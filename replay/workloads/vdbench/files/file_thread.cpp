@@ -14,8 +14,8 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kBlockedPause = 200'000;  // ns
-constexpr unsigned kMostBlocked = 10'000;   // in a row, after which a run can't be as it was meant
+constexpr int64_t kBlockedPause = 200'000;  // ns until a blocked thread tries again
+constexpr unsigned kMostBlocked = 10'000;   // times in a row, after which the thread ends because its run is not possible
 
 }  // namespace
 
@@ -40,10 +40,10 @@ SimTask FileThread::run(SimContext& sim) {
     co_await close(sim, *anchor_, last);
   }
   if (--context_.threads == 0) context_.run.pace.leave(context_.number);
-  if (!gave_up_.empty()) throw std::runtime_error(gave_up_);  // here, since a Task can't
+  if (!gave_up_.empty()) throw std::runtime_error(gave_up_);  // because a Task can't throw
 }
 
-// Waits for the thread's turn.
+// Waits until this thread may start an operation.
 Task FileThread::turn(SimContext& sim) {
   for (;;) {
     const int64_t now = sim.now() - sim.started();
@@ -89,7 +89,7 @@ Task FileThread::blocked(SimContext& sim, Event event) {
   co_return sim.ended() ? kOver : 0;
 }
 
-// Whether there may be files later that are there (or not there, to be made) now.
+// True if files that exist (or are missing, for `to_exist` false) can be expected now or later.
 bool FileThread::more_files(bool to_exist) const {
   const Expectations& expects = context_.run.expects;
   return to_exist ? expects.creates || anchor_->existing_files() != 0 : expects.deletes || !anchor_->all_files_exist();
@@ -129,7 +129,7 @@ Task FileThread::find(SimContext& sim, Wanted wanted, bool alone) {
   }
 }
 
-// `creates`: the file is made where it is missing. Yields an errno.
+// Opens a file. `creates`: creates it if it is missing. Returns an errno.
 Task FileThread::open(SimContext& sim, Anchor& anchor, uint32_t file, bool for_read, bool creates, Open* open) {
   File& its = anchor.file(file);
   const bool makes = !its.exists;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread of an FWD on an FSD. It chooses a file or directory that suits its operation, performs the operation, and goes on
-// until the run ends. The rules and counts of each operation are vdbench 5.04's.
+// One thread of an FWD on an FSD. It chooses a file or directory that suits its operation, performs the operation, and continues
+// until the run ends. The rules and counts of each operation are those of vdbench 5.04.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace fsr::vdbench {
 
 class FileThread final : public SimThread {
  public:
-  // `context` outlives it. `number`: among the threads of the run.
+  // `context` must outlive this. `number`: number of the thread in the run.
   FileThread(WorkContext& context, unsigned number);
   SimTask run(SimContext& sim) override;
 
@@ -30,12 +30,12 @@ class FileThread final : public SimThread {
     uint32_t file = 0;
     HandleId handle = 0;
     bool for_read = false;
-    uint64_t next = 0;               // of sequential transfers
-    uint64_t bytes = 0, blocks = 0;  // done since it was opened
+    uint64_t next = 0;               // offset of the next sequential transfer
+    uint64_t bytes = 0, blocks = 0;  // transferred since the file was opened
   };
   enum class Wanted : uint8_t { existing, missing, either, with_data };
 
-  // Each Task yields 0, or that the thread can't go on (kOver). Errors of the target are told and counted, and the thread goes
+  // Each Task returns 0, or kOver if the thread can't go on. Errors of the target are reported and counted, and the thread goes
   // on.
   static constexpr int kOver = -1;
   Task work(SimContext& sim);
@@ -47,11 +47,11 @@ class FileThread final : public SimThread {
   Task remove(SimContext& sim);
   Task make_directory(SimContext& sim);
   Task remove_directory(SimContext& sim);
-  Task inspect(SimContext& sim);  // access, getattr, setattr, open, close
+  Task inspect(SimContext& sim);  // access, getattr, setattr, open and close
   Task copy(SimContext& sim);
   Task copy_content(SimContext& sim, uint32_t from, uint32_t to);
 
-  // A file for the operation, claimed.
+  // Claims a file for the operation.
   Task find(SimContext& sim, Wanted wanted, bool alone);
   Task open(SimContext& sim, Anchor& anchor, uint32_t file, bool for_read, bool creates, Open* open);
   Task close(SimContext& sim, Anchor& anchor, Open& open);
@@ -72,11 +72,11 @@ class FileThread final : public SimThread {
   Anchor* const anchor_;
   Random random_;
   Events events_{};
-  uint32_t found_ = 0;  // by find()
-  int64_t due_ = 0;     // of the operation at hand; 0: its issue
+  uint32_t found_ = 0;  // file that find() has claimed
+  int64_t due_ = 0;     // due time of the current operation; 0: when it is issued
   unsigned blocked_in_a_row_ = 0;
-  std::string gave_up_;       // why; empty: it did not
-  std::optional<Open> open_;  // of reads and writes
+  std::string gave_up_;       // reason why the thread ended; empty: it did not
+  std::optional<Open> open_;  // open file of reads and writes
   std::string scratch_;
   ContentWriter writer_;
   const std::unique_ptr<Validator> validator_;  // may be null

@@ -14,7 +14,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kLookAgain = 200'000;  // ns, for directories that another rank makes
+constexpr int64_t kLookAgain = 200'000;  // ns between checks for directories that another rank makes
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Task FormatThread::make_directory(SimContext& sim, uint64_t directory) {
   co_return 0;
 }
 
-// Yields an errno, EIO for a short transfer, or Validator::kOver.
+// Returns an errno, EIO for a short transfer, or Validator::kOver.
 Task FormatThread::write(SimContext& sim, const Op& op, uint32_t file) {
   const Row row = row_of(context_.number, Operation::write);
   if (validator_) {
@@ -144,7 +144,7 @@ Task FormatThread::make_directories(SimContext& sim) {
 }
 
 SimTask FormatThread::run(SimContext& sim) {
-  if (format_.clean) co_return;  // which was done before
+  if (format_.clean) co_return;  // old files were removed before
   const int error = co_await make_directories(sim);
   if (error || format_.directories) co_return;
   const std::vector<uint32_t>& used = context_.anchor.chosen();

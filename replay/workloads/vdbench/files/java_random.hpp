@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator of java.util.Random, whose algorithm is fixed by its documentation. The original draws the sizes of files from
-// it, so that a file has the same size in every run. Not thread-safe.
+// The generator of java.util.Random, whose algorithm its documentation defines. The original draws the sizes of files from it, so
+// that a file has the same size in every run. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks up each existing file and directory once, before its first use. The target does not know those that another rank or an
-// earlier program made.
+// earlier program has made.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fsr::vdbench {
 
-// The target knows the directory or file, and the directories above it, when this yields 0; otherwise it yields an errno.
+// Make the target know the directory or file, and all directories above it. Return 0 or an errno.
 Task look_up_directory(SimContext& sim, Anchor& anchor, uint64_t directory);
 Task look_up_file(SimContext& sim, Anchor& anchor, uint32_t file);
 

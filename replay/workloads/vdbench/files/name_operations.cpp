@@ -179,7 +179,7 @@ Task FileThread::inspect(SimContext& sim) {
   Attr times;
   if (operation == Operation::access) op.mode = R_OK;
   if (operation == Operation::setattr) {
-    // As the original: a year from now.
+    // A year from now, as the original sets it.
     times.valid = kAttrMtime;
     times.mtime =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count() + kYear;

@@ -14,14 +14,14 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr uint64_t kMost = 128'000'000;  // directories, and files, of an anchor: as many as vdbench bears
+constexpr uint64_t kMost = 128'000'000;  // limit of vdbench for the directories, and for the files, of an anchor
 constexpr unsigned kMostTries = 1'000'000;
 
 [[noreturn]] void too_many(const FileSystem& settings, const char* what) {
   throw ParameterError(settings.place, fmt::format("fsd={}: expected at most {} {}", settings.name, kMost, what));
 }
 
-// Half to one and a half of the mean, rounded the more the larger it is.
+// Draws a size from half to one and a half of the mean. Larger sizes are rounded more.
 uint64_t size_about(uint64_t mean, JavaRandom& random) {
   constexpr int kK = 1024, kM = 1024 * 1024;
   const auto wanted = int32_t(mean);
@@ -81,7 +81,7 @@ std::string Structure::text(const std::string& anchor) const {
                      format_count(directories()), format_count(files()), size_text(double(bytes())), format_count(bytes()));
 }
 
-// Files at random until they have the bytes, always the same ones; in their old order.
+// Chooses files at random until they have `bytes`, and returns them in their old order. The choice is always the same.
 std::vector<uint32_t> Structure::part(const FileSystem& settings, const std::vector<uint32_t>& of, uint64_t bytes,
                                       const char* what) const {
   auto fail = [&](const std::string& why) {
@@ -113,7 +113,7 @@ unsigned Structure::depth_of(uint64_t directory) const {
   return unsigned(std::upper_bound(bases_.begin(), bases_.end(), directory) - bases_.begin());
 }
 
-// Within a depth d, the directory w of the parent whose path has the rank r stands at w * width^(d-1) + r.
+// Within depth d, directory number w of its parent has the number w * width^(d-1) + r, if r is the rank of the parent's path.
 uint64_t Structure::parent_of(uint64_t directory) const {
   const unsigned d = depth_of(directory);
   if (d == 1) return kAnchor;
@@ -132,7 +132,7 @@ uint64_t Structure::directory_of(uint64_t file) const {
   return file / in_directory_ + (all_directories_ ? 0 : bases_[bases_.size() - 2]);
 }
 
-// A mask's numbers are filled in one after the other.
+// Replaces the number formats of a mask, the first by `first`, the next by `second`.
 std::string Structure::name(const std::string& mask, uint64_t first, uint64_t second) const {
   std::string text;
   uint64_t next = first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes of a thread's open file.
+// Reads and writes of the open file of a thread.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ uint64_t FileThread::draw_size() {
   return shares.back().first;
 }
 
-// The thread has done what it came to this file for.
+// True if the thread has transferred as much as it has to before it closes this file.
 bool FileThread::enough(const Open& open) const {
   const FileWorkload& s = settings();
   const uint64_t size = anchor_->structure().size_of(open.file);
@@ -29,7 +29,7 @@ bool FileThread::enough(const Open& open) const {
   return s.random_io ? open.bytes >= size : s.stop_after == 0 && open.bytes >= size;
 }
 
-// False: the file has no more.
+// Chooses offset and length of a transfer. False: the end of the file is reached.
 bool FileThread::place_transfer(const Open& open, bool reads, uint64_t* offset, uint64_t* length) {
   const File& file = anchor_->file(open.file);
   const uint64_t end = reads ? file.current : anchor_->structure().size_of(open.file);
@@ -45,7 +45,7 @@ bool FileThread::place_transfer(const Open& open, bool reads, uint64_t* offset, 
   return true;
 }
 
-// Yields an errno, EIO for a short transfer, or kOver.
+// Returns an errno, EIO for a short transfer, or kOver.
 Task FileThread::transfer_some(SimContext& sim, const Op& op) {
   const bool reads = op.kind == OpKind::read;
   const Row its_row = row(reads ? Operation::read : Operation::write);
@@ -65,7 +65,7 @@ Task FileThread::transfer(SimContext& sim, bool reads) {
   const FileWorkload& s = settings();
   uint64_t offset = 0, length = 0;
   if (open_ && (enough(*open_) || !place_transfer(*open_, reads, &offset, &length))) {
-    // A file that is read or written in parts goes on there, and begins anew after its end.
+    // If a file is read or written in parts, the next use goes on there. After the end, it starts again.
     const uint64_t size = anchor_->structure().size_of(open_->file);
     anchor_->file(open_->file).position = s.stop_after && !s.random_io && open_->next < size ? open_->next : 0;
     Open done = *open_;
@@ -95,7 +95,7 @@ Task FileThread::transfer(SimContext& sim, bool reads) {
     if (!place_transfer(opened, reads, &offset, &length)) {
       file.position = 0;
       opened.next = 0;
-      if (!place_transfer(opened, reads, &offset, &length)) {  // it is empty
+      if (!place_transfer(opened, reads, &offset, &length)) {  // the file is empty
         co_await close(sim, *anchor_, opened);
         if (co_await blocked(sim, kFileIsFull)) co_return kOver;
         continue;

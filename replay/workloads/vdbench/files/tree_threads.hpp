@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that survey a tree, remove what an earlier run made, or make the complete tree anew. Several of a kind share an
-// anchor's work.
+// Threads that survey a tree, remove files of an earlier run, or make the complete tree. Several threads of one kind divide the
+// work on an anchor.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,8 @@
 
 namespace fsr::vdbench {
 
-// Teaches the anchor which of its directories and files exist, of those with some numbers, and how large they are.
+// Tells the anchor which of its directories and files exist, and the sizes of files. Only files with numbers in `files` are
+// surveyed.
 class SurveyThread final : public SimThread {
  public:
   struct Shared {
@@ -26,7 +27,7 @@ class SurveyThread final : public SimThread {
     const RankSlice files;
     Barrier levels;
     std::atomic<uint64_t> next{0};
-    std::atomic<int> error{0};  // the first errno but ENOENT
+    std::atomic<int> error{0};  // first errno except ENOENT
     Shared(Anchor& a, const RankSlice& f, unsigned threads) : anchor(a), files(f), levels(threads) {}
   };
   explicit SurveyThread(Shared& shared) : shared_(shared) {}
@@ -36,15 +37,15 @@ class SurveyThread final : public SimThread {
   Shared& shared_;
 };
 
-// Removes from the anchor what has vdbench's names, with what has them below. Other names stay.
+// Removes entries with vdbench's names from the anchor, with everything below them. Other entries stay.
 class CleanThread final : public SimThread {
  public:
-  // `number` of so many threads.
+  // `number`: of this thread, below `threads`.
   CleanThread(Anchor& anchor, unsigned number, unsigned threads) : anchor_(anchor), number_(number), threads_(threads) {}
   SimTask run(SimContext& sim) override;
 
   uint64_t files = 0, directories = 0;
-  std::string failure;  // the first, one line
+  std::string failure;  // the first failure, one line
 
  private:
   Task empty(SimContext& sim, ObjectId directory, const std::string& path, bool share);
@@ -55,20 +56,22 @@ class CleanThread final : public SimThread {
   const unsigned number_, threads_;
 };
 
-// One thread of a format: directories by depth, then files with their content. With several ranks, one makes the directories.
+// One thread of a format: makes directories by depth, then files with their content. With several ranks, only one makes the
+// directories.
 class FormatThread final : public SimThread {
  public:
   struct Shared {
-    const unsigned threads;  // on this rank
-    // All directories are there: told by the rank that makes them, asked by the others. Any thread.
-    const std::function<void()> tell_made;  // null: another rank makes them
+    const unsigned threads;  // number of threads on this rank
+    // tell_made() reports that all directories exist; the rank that makes them calls it. made() returns whether they exist; the
+    // other ranks call it. Any thread.
+    const std::function<void()> tell_made;  // null: another rank makes the directories
     const std::function<bool()> made;
     Barrier levels;
-    std::atomic<uint64_t> next{0};  // of the anchor's chosen()
+    std::atomic<uint64_t> next{0};  // next index in the anchor's chosen()
     Shared(unsigned p, std::function<void()> tell, std::function<bool()> m)
         : threads(p), tell_made(std::move(tell)), made(std::move(m)), levels(p) {}
   };
-  // `number`: among the threads of all ranks; `turn`: among those of this one.
+  // `number`: of this thread among those of all ranks. `turn`: of this thread among those of this rank.
   FormatThread(WorkContext& context, Shared& shared, const Format& format, unsigned number, unsigned turn)
       : context_(context), shared_(shared), format_(format), turn_(turn), writer_(number), validator_(context.validator()) {}
   SimTask run(SimContext& sim) override;
@@ -76,7 +79,7 @@ class FormatThread final : public SimThread {
   const Events& events() const { return events_; }
 
  private:
-  Task make_directories(SimContext& sim);  // yields 0, or ECANCELED where the run ends before
+  Task make_directories(SimContext& sim);  // returns 0, or ECANCELED if the run ends early
   Task make_directory(SimContext& sim, uint64_t directory);
   Task make_file(SimContext& sim, uint32_t file);
   Task write(SimContext& sim, const Op& op, uint32_t file);

@@ -9,10 +9,11 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kLookAgain = 200'000;  // ns
-// Operations, of the workload that others wait for: a few, or a part of all so far that no share shows.
+constexpr int64_t kLookAgain = 200'000;  // ns until a thread that has to wait asks again
+// Without a rate, a workload may be ahead of the slowest one by this many operations plus 0.2 %, too little to show in the
+// shares.
 constexpr double kAhead = 64, kPartAhead = 1.002;
-// With a rate: ns of the schedule, beside some gaps between starts.
+// With a rate, a workload may be ahead of another one by this many ns of the schedule plus this many gaps between starts.
 constexpr int64_t kTimeAhead = 50'000'000, kGapsAhead = 4;
 
 }  // namespace
@@ -31,7 +32,8 @@ Pace::Pace(const std::vector<PaceShare>& shares, const PaceOptions& options) : o
   }
 }
 
-// While a thread of the other waits for its time, the latest planned start is one to come.
+// True: `w` waits for a workload with a lower priority number, whose last start is more than one gap ago. (While a thread of that
+// workload waits for a start, its last start is in the future.)
 bool Pace::yields(const Workload& w, int64_t now) const {
   if (w.priority <= 1) return false;
   return std::any_of(workloads_.begin(), workloads_.end(), [&](const auto& other) {
@@ -40,7 +42,8 @@ bool Pace::yields(const Workload& w, int64_t now) const {
   });
 }
 
-// Another workload is late by more than the threads of this one, whose share would grow. It waits, and can still make up for it.
+// True: another workload is behind `w` by more than the tolerance. `w` then waits, because its share would grow; it can catch up
+// later.
 bool Pace::is_ahead(const Workload& w, int64_t now) const {
   const int64_t at = std::min(w.latest.load(std::memory_order_relaxed), now);
   return std::any_of(workloads_.begin(), workloads_.end(), [&](const auto& other) {
@@ -63,7 +66,8 @@ double Pace::rate_at(int64_t second) const {
   return options_.steps.back().first;
 }
 
-// Each second has its whole number of starts, so that what was asked for is what comes.
+// Returns the next start of `w` on all ranks. Each second has a whole number of starts, and the fraction is carried over, so that
+// their number is as requested.
 int64_t Pace::next_of_all(Workload& w) {
   while (w.left == 0) {
     w.second += kSecond;

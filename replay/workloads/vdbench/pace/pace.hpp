@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when the threads of a run's workloads may go on: at a requested rate, in requested shares, or as fast as they can. A
-// workload that falls behind holds up all others, so that the shares stay as they are.
+// Decides when each thread of a workload may start its next operation. The workloads run at the requested rate, in the requested
+// shares, or as fast as they can. If a workload falls behind, the others wait for it, so that the shares stay as requested.
 //
-// Each of several ranks has a pace of its own. It computes the starts of all ranks, and gives its threads theirs.
+// Each rank has its own Pace. It computes the starts of all ranks and hands out those of its own threads.
 //
-// Thread-safe. Times are ns since the start of the play.
+// Thread-safe. All times are ns since the start of the run.
 #pragma once
 
 #include <atomic>
@@ -19,24 +19,25 @@
 
 namespace fsr::vdbench {
 
-// One workload: its share of the rate, or a rate of its own.
+// One workload: its share of the common rate, or a rate of its own.
 struct PaceShare {
-  double share = 0;       // above 0 without a rate of its own
-  double rate = 0;        // per second; 0: none
-  unsigned priority = 0;  // a workload begins nothing while one of a lower number has all threads at work and is behind
-  // Number of its threads on all ranks; each start of the rate belongs to one of them.
+  double share = 0;       // above 0, unless the workload has a rate of its own
+  double rate = 0;        // operations per second; 0: the workload has its share of the common rate
+  unsigned priority = 0;  // the workload waits while one with a lower number is behind with all of its threads busy
+  // Number of threads on all ranks; the starts of a rate go to them in turn. `dealt`: those of these threads that belong to this
+  // rank.
   unsigned threads = 1;
   RankSlice dealt = {};
 };
 
 struct PaceOptions {
-  double rate = 0;          // per second, of all that have none of their own; 0: as fast as they go
-  bool keep_shares = true;  // without a rate
+  double rate = 0;          // common rate, operations per second; 0: as fast as possible
+  bool keep_shares = true;  // used only if `rate` is 0
   Arrival arrival = Arrival::exponential;
-  uint64_t queue = 2000;  // starts that a workload may be late with before all others wait for it
+  uint64_t queue = 2000;  // a workload that is late by more starts than this delays the schedule of all others
   uint64_t seed = 1;
-  std::vector<std::pair<double, double>> steps;  // rates with their seconds, in turn; empty: `rate`
-  bool spike = false;                            // all of a second at its beginning
+  std::vector<std::pair<double, double>> steps;  // (rate, seconds), repeated for the whole run; empty: `rate` applies
+  bool spike = false;                            // all starts of a second come at its beginning
 };
 
 class Pace {
@@ -44,31 +45,31 @@ class Pace {
   Pace(const std::vector<PaceShare>& shares, const PaceOptions& options);
 
   struct StartSlot {
-    int64_t at = 0;        // wait until then
-    bool taken = false;    // and go on; else ask again
-    bool planned = false;  // `at` is when it was to begin
+    int64_t at = 0;        // the thread waits until this time
+    bool taken = false;    // true: it then starts an operation; false: it then calls take() again
+    bool planned = false;  // `at` is a start of the schedule, and may have passed
   };
   StartSlot take(unsigned workload, int64_t now);
-  // No thread of it goes on: the others need not wait for it.
+  // No thread of the workload calls take() any more. From now on the other workloads do not wait for it.
   void leave(unsigned workload) { workloads_[workload]->gone = true; }
 
  private:
   struct Workload {
-    double share = 0;  // a part of 1
-    double rate = 0;   // its own
+    double share = 0;  // the shares of all workloads add up to 1
+    double rate = 0;   // operations per second; 0: no rate of its own
     unsigned priority = 0;
     unsigned threads = 1;
     RankSlice dealt;
-    uint64_t started = 0;  // by all ranks
+    uint64_t started = 0;  // starts computed so far, of all ranks
     std::atomic<bool> gone{false};
-    std::atomic<int64_t> latest{0};  // planned start that a thread took
+    std::atomic<int64_t> latest{0};  // last start of the schedule that a thread took
     alignas(64) std::atomic<uint64_t> taken{0};
     std::mutex mutex;
-    std::optional<Arrivals> arrivals;  // of the second that began at `second`
+    std::optional<Arrivals> arrivals;  // starts in the second that begins at `second`
     uint64_t left = 0;                 // starts of that second that are still to come
     int64_t second = -1'000'000'000;
-    double fraction = 0;          // of a start, which earlier seconds had too little
-    std::atomic<int64_t> gap{0};  // mean, ns
+    double fraction = 0;          // part of a start that is carried over to the next second
+    std::atomic<int64_t> gap{0};  // mean time between two starts, ns
     uint64_t seeds = 0;
   };
   int64_t next(Workload& workload);
@@ -79,7 +80,7 @@ class Pace {
 
   const PaceOptions options_;
   std::vector<std::unique_ptr<Workload>> workloads_;
-  std::atomic<int64_t> held_{0};  // ns for which all were held up
+  std::atomic<int64_t> held_{0};  // ns by which the common schedule was delayed so far
 };
 
 }  // namespace fsr::vdbench
