@@ -160,9 +160,11 @@ class TestRun:
         with open(receiver, "rb") as stream:
             reader = threading.Thread(target=lambda: report.append(stream.read()))
             reader.start()
-            status, output = self.run_logged(command, (sender,))
-            os.close(sender)
-            reader.join()
+            try:
+                status, output = self.run_logged(command, (sender,))
+            finally:
+                os.close(sender)  # else the reader waits for ever where the program could not be started
+                reader.join()
         passed = failed = 0
         try:
             cases = xml.fromstring(report[0]).findall(".//TestCase")
