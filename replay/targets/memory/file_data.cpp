@@ -9,7 +9,7 @@ void FileData::read(uint64_t offset, uint64_t length, std::string& out) const {
   if (offset >= size_) return;
   length = std::min(length, size_ - offset);
   size_t base = out.size();
-  out.resize(base + length);  // zeros
+  out.resize(base + length);  // filled with zeros
   uint64_t end = offset + length;
   for (auto it = chunks_.lower_bound(offset / kChunk); it != chunks_.end() && it->first * kChunk < end; ++it) {
     uint64_t at = it->first * kChunk;

@@ -51,7 +51,7 @@ class MemorySession final : public Session {
 
  private:
   int64_t now() const { return shared_->options.clock->now(); }
-  // False: the lock it wants is held by another owner, and it may wait.
+  // Performs a request. False: another owner holds the lock that it asks for, and the request waits until `until`.
   bool attempt(Request& request, int64_t until = INT64_MAX) {
     Credentials who = shared_->options.impersonate ? request.who : Credentials{geteuid(), getegid()};
     request.outcome = {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `memory:` - a file system inside the replayer, with the outcomes of a local Linux one and without permission checks.
+// The target `memory:`: a file system inside the replayer, with the outcomes of a local Linux one and without permission checks.
 //
-// Every operation is performed within submit(), one at a time over all sessions; only a lock that must be waited for is queued.
-// What is kept for real: names, attributes, content (sparse), xattrs, locks. Content beyond half of the machine's memory is
-// ENOSPC.
+// Each operation is performed within submit(), one at a time over all sessions. Only requests that wait for a lock are queued.
+// The file system keeps names, attributes, content (sparse), xattrs and locks. Content beyond half of the machine's memory fails
+// with ENOSPC.
 #pragma once
 
 #include "base/target.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file of the memory target. Guarded by the tree's mutex.
+// One object of the memory target. Protected by the tree's mutex.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,24 +19,24 @@ struct MemoryTree::Node {
   };
 
   uint64_t ino = 0;
-  Attr attr;                  // mode, owner, links and times; the size of a regular file is data's
-  std::vector<ObjectId> ids;  // under which the operations know it
+  Attr attr;                  // mode, owner, links and times; the size of a regular file is in `data`
+  std::vector<ObjectId> ids;  // ids that operations use for it
   unsigned opens = 0;
-  bool unnamed = false;  // made without a name, so that it may get one
+  bool unnamed = false;  // created without a name (tmpfile), and may get one by a link
   FileData data;
-  std::string target;  // symlink
+  std::string target;  // of a symlink
   std::map<std::string, std::string, std::less<>> xattrs;
   LockTable locks;
-  // Directories. Entries keep their cookie for life, so a readdir goes on rightly whatever is made or removed meanwhile.
+  // For directories. An entry keeps its cookie, so that a readdir continues correctly after entries are created or removed.
   std::map<std::string, Entry, std::less<>> entries;
   std::map<uint64_t, std::string> order;  // cookie -> name
   uint64_t last_cookie = 0;
-  Node* parent = nullptr;  // null: the root, or removed
+  Node* parent = nullptr;  // of a directory; null: the root, or removed
 
   bool is_dir() const { return S_ISDIR(attr.mode); }
   bool is_file() const { return S_ISREG(attr.mode); }
   bool gone() const { return attr.nlink == 0; }
-  void touch(bool content);  // ctime, and mtime where the content changed
+  void touch(bool content);  // sets ctime, and with `content` also mtime
 };
 
 int64_t wall_clock();  // ns since the Unix epoch

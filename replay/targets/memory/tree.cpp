@@ -55,7 +55,7 @@ int MemoryTree::dispatch(Context& c) {
       return 0;
     case OpKind::access:
       if (int error = subject(c.op, &node)) return error;
-      // Asked of no user in particular: what nobody may execute, root may not either.
+      // The user is not considered. Even root can only execute a file with an execute bit.
       return (c.op.mode & X_OK) && !node->is_dir() && !(node->attr.mode & 0111) ? EACCES : 0;
     case OpKind::fsync:
     case OpKind::fsyncdir:
@@ -164,8 +164,8 @@ void MemoryTree::teach(ObjectId id, const NodePtr& node) {
   node->ids.push_back(id);
 }
 
-// A removed file may still be some process's working directory, or what a call found just before: the latest ones stay known, as
-// many as one stream may remove while another is held up (a run as fast as possible looks that many operations ahead).
+// Keeps the objects that were removed last, because one may still be a process's working directory or the result of a recent
+// lookup. Their number is the operations that a run as fast as possible reads ahead, all of which may be removals.
 void MemoryTree::unlinked(const NodePtr& node) {
   if (node->attr.nlink > 0 || node->opens > 0) return;
   used_ -= node->data.allocated();
@@ -192,7 +192,7 @@ MemoryTree::NodePtr MemoryTree::new_node(Context& c, uint32_t mode) {
 }
 
 void MemoryTree::open_node(HandleId handle, const NodePtr& node, uint32_t open_flags) {
-  if (!handle) return;  // made, and closed again
+  if (!handle) return;  // no open instance was recorded
   ++node->opens;
   uint32_t access = open_flags & O_ACCMODE;
   Open& opened = opens_[handle];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file system in memory with the semantics and errors of a local Linux one, without permission checks.
 //
-// Thread-safe: one mutex guards everything, so operations are serial. Nothing blocks: a lock held by another owner is EAGAIN also
-// where the request would wait. Content counts against a limit (ENOSPC).
+// Thread-safe: one mutex protects the tree, so that operations are serial. Operations never block: if another owner holds a lock,
+// the error is EAGAIN, even if the request would wait. Content is limited (ENOSPC).
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ class MemoryTree {
   explicit MemoryTree(uint64_t limit_bytes);
   ~MemoryTree();
 
-  // What an operation returned that needs memory: valid until the next perform() with the same Reply.
+  // Memory for the outcome of an operation, valid until the next perform() with the same Reply.
   struct Reply {
     std::string data;
     std::vector<std::string> names;
     std::vector<DirEntry> entries;
   };
-  // Performs one operation and fills in everything of `outcome` but its time. True: a lock may have been released.
+  // Performs one operation and fills in `outcome`, except its time. True: a lock may have been released.
   bool perform(const Op& op, std::string_view payload, Credentials who, Outcome& outcome, Reply& reply);
 
   Space space();
@@ -46,7 +46,7 @@ class MemoryTree {
   struct Open {
     NodePtr node;
     DirCursor cursor;
-    std::optional<uint64_t> listed_to;  // the last cookie of the listing under way
+    std::optional<uint64_t> listed_to;  // last cookie of the current listing
     bool readable = false, writable = false;
   };
   struct Context {
@@ -89,24 +89,24 @@ class MemoryTree {
 
   NodePtr find(ObjectId id) const;
   Open* find_open(HandleId id);
-  // The node an operation is about: by its open instance if it has one, else by its object.
+  // Finds the subject of an operation: its open instance if it has one, else its object.
   int subject(const Op& op, NodePtr* node);
   int directory(ObjectId id, NodePtr* node) const;
   int entry(Node& parent, std::string_view name, NodePtr* node) const;
-  // Null takes the name away. One that stays keeps its cookie: a listing shows it once, whatever it stands for by then.
+  // Sets the node of a name. Null: removes the name. An existing name keeps its cookie, so that a listing has it once.
   void set_entry(Node& parent, std::string_view name, const NodePtr& node);
   void unlinked(const NodePtr& node);
   void teach(ObjectId id, const NodePtr& node);
   NodePtr new_node(Context& c, uint32_t mode);
   void open_node(HandleId handle, const NodePtr& node, uint32_t open_flags);
-  // Runs `change` on a node's data and keeps the sum of all allocated bytes.
+  // Calls `change` on a node's data and updates the sum of all allocated bytes.
   template <class Change>
   void change_data(Node& node, Change change);
   void reply_attr(const Node& node, Outcome& outcome) const;
 
   std::mutex mutex_;
   const uint64_t limit_;
-  uint64_t used_ = 0;  // content, bytes
+  uint64_t used_ = 0;  // bytes of content
   uint64_t last_ino_ = 0;
   std::unordered_map<ObjectId, NodePtr> objects_;
   std::unordered_map<HandleId, Open> opens_;

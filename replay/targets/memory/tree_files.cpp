@@ -15,7 +15,7 @@
 namespace fsr {
 
 constexpr uint64_t kMaxOffset = std::numeric_limits<int64_t>::max();
-constexpr uint64_t kMaxTransfer = 0x7ffff000;  // of one call, as in the kernel
+constexpr uint64_t kMaxTransfer = 0x7ffff000;  // bytes of one call, as in the kernel
 
 template <class Change>
 void MemoryTree::change_data(Node& node, Change change) {
@@ -110,7 +110,7 @@ int MemoryTree::write(Context& c) {
 }
 
 int MemoryTree::copy_range(Context& c) {
-  // Without a handle, as in traces of stateless protocols: the object.
+  // Without a handle, as in traces of stateless protocols, the object is used.
   const Open *in = find_open(c.op.handle), *out = find_open(c.op.handle2);
   if ((c.op.handle && (!in || !in->readable)) || (c.op.handle2 && (!out || !out->writable))) return EBADF;
   const NodePtr from = in ? in->node : find(c.op.object), to = out ? out->node : find(c.op.object2);
@@ -138,7 +138,8 @@ int MemoryTree::fallocate(Context& c) {
   if (!node->is_file()) return node->is_dir() ? EISDIR : ENODEV;
   if (length == 0 || offset > kMaxOffset || length > kMaxOffset) return EINVAL;
   if (length > kMaxOffset - offset) return EFBIG;
-  if (c.op.error == EOPNOTSUPP) return EOPNOTSUPP;  // file systems differ in the modes they have: as the captured one
+  if (c.op.error == EOPNOTSUPP)
+    return EOPNOTSUPP;  // as on the captured file system, because file systems support different modes
   bool keep = (mode & FALLOC_FL_KEEP_SIZE) != 0;
   bool aligned = offset % FileData::kChunk == 0 && length % FileData::kChunk == 0;
   if (rest == FALLOC_FL_PUNCH_HOLE && !keep) return EOPNOTSUPP;
@@ -187,7 +188,7 @@ int MemoryTree::lock(Context& c) {
   }
   if (op.mode != F_RDLCK && op.mode != F_WRLCK) return EINVAL;
   bool exclusive = op.mode == F_WRLCK;
-  // A lock in the way is getlk's answer, not its failure.
+  // A conflicting lock is a result of getlk, not an error.
   if (op.kind == OpKind::getlk) return 0;
   return node->locks.set(op.owner, op.offset, end, exclusive, op.handle);
 }
@@ -203,7 +204,7 @@ int MemoryTree::flock(Context& c) {
     case LOCK_SH:
     case LOCK_EX: {
       const int error = opened->node->locks.set_flock(c.op.handle, (c.op.mode & LOCK_EX) != 0);
-      // As on Linux, a lock that can't be changed is lost.
+      // As on Linux, a lock that can't be converted is released.
       if (error) c.released = opened->node->locks.clear_flock(c.op.handle);
       return error;
     }

@@ -118,7 +118,7 @@ int MemoryTree::link(Context& c) {
   if (error != ENOENT) return error ? error : EEXIST;
   if (parent->gone()) return ENOENT;
   if (node->is_dir()) return EPERM;
-  // A file without a name can get its first one only while it's open, as with O_TMPFILE.
+  // Only a file that was created without a name (O_TMPFILE) can get a first name, while it is open.
   if (node->gone() && (node->opens == 0 || !node->unnamed)) return ENOENT;
   set_entry(*parent, c.op.name2, node);
   node->unnamed = false;
@@ -170,7 +170,7 @@ int MemoryTree::rename(Context& c) {
     if (!replaced->entries.empty()) return ENOTEMPTY;
   }
   if (replaced && !exchange) replaced->parent = nullptr;
-  // What is left under the old name; of a whiteout device 0:0, as overlayfs wants it.
+  // The old name gets the other object, a whiteout (device 0:0, as for overlayfs), or is removed.
   set_entry(*from, op.name, exchange ? replaced : whiteout ? new_node(c, S_IFCHR) : nullptr);
   set_entry(*to, op.name2, moved);
   moved->touch(false);
@@ -191,7 +191,7 @@ int MemoryTree::readdir(Context& c) {
   if (!node.is_dir()) return ENOTDIR;
   if (node.attr.nlink == 0) return ENOENT;
   uint64_t cookie = opened->cursor.locate(c.op.offset);
-  // A listing ends where the directory did when it began: names that are made or moved meanwhile would be listed once more.
+  // A listing ends with the entries that existed at its start, because a name that is moved meanwhile would be listed twice.
   if (c.op.offset == 0 || !opened->listed_to) opened->listed_to = node.last_cookie;
   size_t limit = readdir_limit(c.op);
   c.reply.names.clear();

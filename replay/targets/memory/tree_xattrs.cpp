@@ -24,7 +24,8 @@ static int check_name(std::string_view name, uint32_t mode, bool change) {
   return name.starts_with("trusted.") || name.starts_with("security.") || name.starts_with("system.") ? 0 : EOPNOTSUPP;
 }
 
-// acl(5): the flags of a change are ignored, and what is not there is removed with success.
+// True: the attribute is an ACL (acl(5)). The flags of a change are ignored for it, and removing one that does not exist
+// succeeds.
 static bool is_access_list(std::string_view name) { return name.starts_with("system.posix_acl_"); }
 
 int MemoryTree::getxattr(Context& c) {
@@ -51,7 +52,7 @@ int MemoryTree::setxattr(Context& c) {
   if (list && c.op.name == "system.posix_acl_default" && !node->is_dir()) return EACCES;
   if (!list && there && (c.op.flags & XATTR_CREATE)) return EEXIST;
   if (!list && !there && (c.op.flags & XATTR_REPLACE)) return ENODATA;
-  if (std::optional<uint32_t> mode = mode_of_minimal_acl(c.op)) {  // no list stays behind
+  if (std::optional<uint32_t> mode = mode_of_minimal_acl(c.op)) {  // a minimal list only sets the mode
     node->attr.mode = (node->attr.mode & (S_IFMT | kBitsBesideAcl)) | *mode;
     node->touch(false);
     return 0;

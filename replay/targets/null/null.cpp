@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// null: does nothing, at once, with the recorded outcome. Measures the replayer itself.
+// The target `null:`: completes each operation at once with the recorded outcome, to measure the replayer itself.
 #include <poll.h>
 
 #include <algorithm>
