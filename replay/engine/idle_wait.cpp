@@ -14,7 +14,7 @@ namespace fsr {
 
 constexpr int64_t kSpin = 70'000;          // ns awake before a due time, at most; a sleep ends some tens of us late
 constexpr int64_t kLeastSpin = 5'000;      // ns awake before a due time, at least
-constexpr int64_t kLongest = 100'000'000;  // ns of one sleep
+constexpr int64_t kLongest = 100'000'000;  // ns of one sleep, at most
 
 IdleWait::IdleWait(Clock& clock, bool inline_worker) : clock_(clock), inline_(inline_worker) {
   if (inline_) return;

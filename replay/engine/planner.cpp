@@ -79,7 +79,7 @@ void Planner::end() {
 
 void Planner::add_unread(RunResult& r) {
   // The source is in order of effect, which may differ from the order of due times by about as much as operations overlap.
-  constexpr unsigned kBeyond = 4096;  // operations in a row that are due after the stop, after which none is expected
+  constexpr unsigned kBeyond = 4096;  // the search ends after so many operations in a row that are due after the stop
   const int64_t stopped = run_.stopped_at.load() - run_.start;
   for (unsigned beyond = 0; beyond < kBeyond && (options_.stop == nullptr || options_.stop->load() < 2);) {
     if (!op_) op_ = linearizer_.next();

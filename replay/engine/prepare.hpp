@@ -47,8 +47,8 @@ struct PrepareResult {
 };
 
 enum class Marker : uint8_t { absent, same, other };
-// Finds out whether the target's root holds a marker, of this trace or of another one. Throws std::runtime_error if the target
-// can't be asked.
+// Finds out whether the target's root holds a marker, of this trace or of another one. Throws std::runtime_error if the marker
+// can't be read.
 Marker find_marker(Target& target, Clock& clock, const std::string& trace_id);
 
 // Prepares the target. `known`: receives the objects that the target was taught, for RunOptions::known.

@@ -139,7 +139,7 @@ struct RunResult {
   // ns of `lateness` and `waiting` that the replayer caused. Waits for a target without room are left out (timing original).
   double own_delay = 0;
   unsigned workers = 0;
-  uint64_t streams = 0;  // recorded threads
+  uint64_t streams = 0;  // number of recorded threads
   uint64_t objects = 0;  // distinct objects touched
 
   uint64_t operations = 0;  // operations that entered the window

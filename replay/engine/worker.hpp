@@ -2,7 +2,7 @@
 // Issues the operations of a part of the streams on one session, when each is due and its predecessors are done. Measures and
 // compares them, and lets the operations go on that waited for them.
 //
-// turn() and finish() are called by the worker's own thread, post() and hand_over() by any thread.
+// turn() is called by the worker's own thread; post(), wake() and hand_over() by any thread.
 #pragma once
 
 #include <atomic>

@@ -46,9 +46,9 @@ struct Collector {
     if (object) list.add(object_key(object, kExists), Access::exclusive, change);
     if (change) list.add(kAnyRights, Access::change, false);
   }
-  // Orders an operation on names after changes of permissions if these decided its outcome. It was denied because of what it
-  // found under a name, or because of the directory. A rename that failed otherwise (not with ENOENT) was not denied, which is
-  // such an outcome, too.
+  // Orders an operation on names and changes of permissions, if these decided its outcome. It was denied because of what it found
+  // under a name, or because of the directory. A rename that failed otherwise (not with ENOENT) was not denied, which is such an
+  // outcome, too.
   void refused() {
     const bool denied = op.error == EACCES || op.error == EPERM;
     if (!denied && (op.kind != OpKind::rename || !op.error || op.error == ENOENT)) return;
@@ -117,7 +117,7 @@ struct Collector {
     list.lock.end = last_locked(op);
   }
   // Orders renames between directories. A directory can't be moved below itself, which is checked before other reasons to refuse.
-  // Whether it would be depends on earlier moves to other directories.
+  // Earlier moves to other directories decide whether it would be.
   void move(bool changes) {
     if (op.parent == op.parent2) return;
     if (changes) list.add(kBelow, Access::change, false);

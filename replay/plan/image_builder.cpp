@@ -65,8 +65,8 @@ void ImageBuilder::discovered(ObjectId parent, std::string_view name, ObjectId i
   object(parent, S_IFDIR);
   auto [it, news] = by_name_.try_emplace(name_hash(parent, name), uint32_t(tree_.names.size()));
   if (!news) {
-    // The name may be known from a listing without its object, which this call identifies. If its object was known, the name was
-    // made anew without being captured, and the first object stays.
+    // If the name was known only from a listing, this call identifies its object. Otherwise the name was made anew without being
+    // captured, and the first object stays.
     ImageName& known = tree_.names[it->second];
     if (id && !tree_.objects[known.object].id) {
       auto [place, first] = by_id_.try_emplace(id, known.object);

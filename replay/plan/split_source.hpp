@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source of the operations of a rank's own threads. If an operation needs an object that another rank made, a lookup precedes it,
-// by which this rank learns the object (base/learning.hpp). If another rank removes a name of an object, an operation follows
-// that makes this rank forget the name. Memory depends on the number of objects that others made or renamed and this rank has not
-// used since.
+// Source of the operations of a rank's own threads. If an operation needs an object that another rank made or renamed, a lookup
+// precedes it, by which this rank learns the object (base/learning.hpp). If another rank removes a name of an object, an
+// operation follows that makes this rank forget the name. Memory depends on the number of objects that others made or renamed and
+// this rank has not used since.
 #pragma once
 
 #include <string>
