@@ -16,10 +16,11 @@ namespace fsr::wire {
 
 namespace {
 
-constexpr uint16_t kLowest = 665, kHighest = 1023;  // Linux's for mounts (sunrpc.min_resvport, max_resvport)
+constexpr uint16_t kLowest = 665,
+                   kHighest = 1023;  // local ports, as Linux uses them for mounts (sunrpc.min_resvport, max_resvport)
 
 int bind_port(int fd, sa_family_t family, uint16_t port) {
-  // Other connections from the same port, to other servers, are no obstacle, nor are ended ones.
+  // Permit a port that is used for a connection to another server, or was used for one that has ended.
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (family == AF_INET6) {
@@ -41,7 +42,7 @@ int give_up(int fd) {
   return -1;
 }
 
-// `port`: 0 = any. `*busy`: another port may do.
+// Connects from a local port. `port`: 0: any. `*busy`: set to true if another port may succeed.
 int connect_from(const Address& to, int type, uint16_t port, bool* busy) {
   const int fd = socket(to.storage.ss_family, type, 0);
   if (fd < 0) return -1;
@@ -63,7 +64,7 @@ int connect_from(const Address& to, int type, uint16_t port, bool* busy) {
 int start_connection(const Address& to, int type) {
   bool busy = false;
   if (to.local == LocalPort::any) return connect_from(to, type, 0, &busy);
-  // Processes that begin together should not all try the same ports.
+  // Start at a random port, so that processes that start together try different ones.
   static std::atomic<unsigned> turn{std::random_device{}()};
   constexpr unsigned kPorts = kHighest - kLowest + 1;
   for (unsigned tried = 0; tried < kPorts; ++tried) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a server is.
+// Resolves the address of a server and connects to it.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,7 +10,8 @@
 
 namespace fsr::wire {
 
-// The local port of a connection. Servers may accept only clients with a port below 1024, which a privileged process got.
+// The kind of local port of a connection. A server may accept only clients with a port below 1024, which only a privileged
+// process can use.
 enum class LocalPort : uint8_t { any, reserved_if_possible, reserved };
 
 struct Address {
@@ -19,12 +20,12 @@ struct Address {
   LocalPort local = LocalPort::any;
 };
 
-// All stream addresses of a host, in the resolver's order of preference. Blocks as the resolver does. Throws
-// std::runtime_error, one line, for a name that has none.
+// Returns all stream addresses of a host, in the resolver's order of preference. Blocks as long as the resolver does. Throws
+// std::runtime_error, one line, if the name has no address.
 std::vector<Address> resolve(const std::string& host, uint16_t port, LocalPort local = LocalPort::any);
 
-// Connects a new socket of type `type` (as socket(2)'s) from a local port as `to` says; ports are tried until one is free.
-// Returns the socket, connected or (errno is EINPROGRESS, or 0) on its way there; -1: failed, errno says why.
+// Connects a new socket from a local port of the kind `to.local`; ports are tried until one is free. `type`: as in socket(2).
+// Returns the socket, and in errno 0 if it is connected, EINPROGRESS if it is still connecting. -1: failed, errno has the reason.
 int start_connection(const Address& to, int type);
 
 // True: this process may bind ports below 1024.

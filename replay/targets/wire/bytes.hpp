@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and strings as they stand in messages, in either order of bytes, without alignment.
+// Reads and writes numbers and strings in messages, in either byte order, without alignment.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace fsr::wire {
 
-// After anything that does not fit, everything reads as zero or empty and ok() is false.
+// A reader of a message. After a read beyond the end, ok() is false, and all further reads return zero or empty.
 template <std::endian order>
 class ByteReader {
  public:

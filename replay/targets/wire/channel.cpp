@@ -21,14 +21,14 @@ namespace fsr::wire {
 namespace {
 
 constexpr int64_t kFirstRetry = 20'000'000, kLastRetry = 1'000'000'000;  // ns between attempts to connect
-constexpr size_t kVectors = 128;                                         // of one sendmsg
+constexpr size_t kVectors = 128;                                         // parts of one sendmsg
 constexpr size_t kSendTogether = 2 << 20;                                // bytes of one sendmsg
-constexpr unsigned kReceivesPerPoll = 8;                                 // so that deadlines are looked at under load
-constexpr size_t kReceiveTogether = 1 << 20;                             // bytes that a wait goes on for at most
-constexpr size_t kWorthDropping = 64 * 1024;                             // a longer message is not received where nobody wants it
-constexpr size_t kGlance = 4096;                                         // of which this much is, to see whose it is
-constexpr unsigned kWaitsOfRest = 32;                                    // after a wait that was too long
-constexpr int64_t kReceiveFor = 50'000'000;                              // ns that a receive waits for the server
+constexpr unsigned kReceivesPerPoll = 8;                                 // limited, so that deadlines are checked under load
+constexpr size_t kReceiveTogether = 1 << 20;                             // bytes that one wait collects at most
+constexpr size_t kWorthDropping = 64 * 1024;                             // bytes from which on unwanted content is discarded
+constexpr size_t kGlance = 4096;                                         // bytes of a long message that are read to identify it
+constexpr unsigned kWaitsOfRest = 32;                                    // value of rest_ after a wait that was too long
+constexpr int64_t kReceiveFor = 50'000'000;                              // ns that a blocking recv() waits for the server
 const uint8_t kZeros[8] = {};
 
 }  // namespace
@@ -103,7 +103,7 @@ void Channel::check_connect(int64_t now) {
 
 void Channel::connected() {
   state_ = State::connected;
-  if (can_wait_in_receive_) can_wait_in_receive_ = fcntl(socket_, F_SETFL, 0) == 0;  // all else says MSG_DONTWAIT
+  if (can_wait_in_receive_) can_wait_in_receive_ = fcntl(socket_, F_SETFL, 0) == 0;  // other calls use MSG_DONTWAIT
   if (connections_++ > 0) ++counters_.reconnects;
   down_since_ = 0;
   gave_up_ = false;
@@ -128,12 +128,12 @@ void Channel::close_socket() {
   state_ = State::idle;
 }
 
-// The connection is lost: see the head of channel.hpp for what becomes of the requests.
+// Closes a broken connection and handles its requests as the head of channel.hpp says.
 void Channel::drop(int error) {
   close_socket();
   last_error_ = error;
   rejected_ = false;
-  retry_at_ = heard_ ? 0 : clock_.now() + kFirstRetry;  // a server that only accepts and closes is not asked in a tight loop
+  retry_at_ = heard_ ? 0 : clock_.now() + kFirstRetry;  // no tight loop if a server only accepts and closes
   ExchangeList old = under_way_, failed, unsent;
   under_way_ = ExchangeList();
   unsent_ = nullptr;
@@ -169,7 +169,7 @@ void Channel::fail_all(int error, std::atomic<uint64_t>& counter) {
   fail(old, error, counter);
 }
 
-// Deadlines come in the order of sending, so only the front can be due.
+// Fails the requests whose deadline has passed. Checks only the front, because deadlines are in the order of sending.
 void Channel::expire(int64_t now) {
   Exchange* late = under_way_.front();
   if (!late || late->deadline_ > now) return;
@@ -179,7 +179,8 @@ void Channel::expire(int64_t now) {
     tags_.remove(late);
     expired.push_back(late);
   }
-  // Only a request that was sent says something about the connection; one that was not must not stay half-sent either.
+  // While connected, the late request may be unanswered or sent in part, so the connection is dropped. Otherwise it only leaves
+  // the queue.
   if (state_ == State::connected)
     drop(ETIMEDOUT);
   else
@@ -240,7 +241,7 @@ void Channel::flush() {
   }
 }
 
-// False: it was to wait, and nothing came in time.
+// Receives and handles messages. `wait`: the first recv() may block. False: it blocked, and no data came in time.
 bool Channel::receive(Wait wait) {
   for (unsigned round = 0; round < kReceivesPerPoll && state_ == State::connected; ++round) {
     std::span<uint8_t> space = reader_.space();
@@ -250,7 +251,7 @@ bool Channel::receive(Wait wait) {
     else if (reply_size_ >= kWorthDropping && reader_.begun().missing == 0)
       space = space.first(std::min(space.size(), kGlance));
     const bool waits = wait == Wait::yes && round == 0;
-    const int flags = (junk ? MSG_TRUNC : 0) | (waits ? 0 : MSG_DONTWAIT);  // tcp(7): MSG_TRUNC discards, touches no memory
+    const int flags = (junk ? MSG_TRUNC : 0) | (waits ? 0 : MSG_DONTWAIT);  // MSG_TRUNC discards the data (tcp(7))
     const ssize_t got = recv(socket_, space.data(), space.size(), flags);
     if (got < 0 && errno == EINTR && !waits) continue;
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return !waits;
@@ -262,7 +263,7 @@ bool Channel::receive(Wait wait) {
   return true;
 }
 
-// Bytes to come that nobody wants: the end of a long reply.
+// Returns how many of the next bytes may be discarded, as the unwanted end of a long reply.
 size_t Channel::unwanted() {
   const MessageReader::PartialMessage begun = reader_.begun();
   uint32_t tag = 0;
@@ -271,7 +272,7 @@ size_t Channel::unwanted() {
   return x && x->wanted <= begun.bytes.size() ? begun.missing : 0;
 }
 
-// False: the connection can't be used any more.
+// Handles the received messages. False: the connection can't be used any more.
 bool Channel::dispatch() {
   for (;;) {
     std::span<const uint8_t> message;
@@ -293,7 +294,7 @@ bool Channel::dispatch() {
       ++counters_.unexpected;
       continue;
     }
-    if (x == unsent_) {  // answered before it was asked
+    if (x == unsent_) {  // a reply to a request that is not completely sent
       ++counters_.malformed;
       return false;
     }
@@ -327,13 +328,13 @@ Channel::Interest Channel::interest(int64_t deadline) const {
   return {socket_, events, can_send ? 0 : next_event(deadline)};
 }
 
-// How many replies are waited for. At most half of what is under way, so that the server does not run dry meanwhile.
+// Returns how many replies poll() waits for: at most half of the requests in flight, so that the server always has work.
 unsigned Channel::replies_together() const {
   if (!patient_ || blocked_ || state_ != State::connected) return 1;
   return std::clamp(tags_.used() / 2, 1u, together_);
 }
 
-// As many will be waited for as came within kPatience, and now and then some more.
+// Adapts the number of replies that poll() waits for to the number that came within kPatience. Sometimes tries a higher number.
 void Channel::learn_together(bool in_time, uint64_t came) {
   if (!in_time) {
     together_ = std::max(1u, unsigned(came));
@@ -345,7 +346,7 @@ void Channel::learn_together(bool in_time, uint64_t came) {
   }
 }
 
-// The socket counts as readable from so many bytes on.
+// Makes the socket readable only when `bytes` were received.
 void Channel::wake_at(size_t bytes) {
   const int wanted = int(std::clamp<size_t>(bytes, 1, kReceiveTogether));
   if (wanted == wakes_at_ || setsockopt(socket_, SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof wanted) < 0) return;
@@ -361,10 +362,10 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
     if (gave_up_ && state_ != State::connected) fail_all(last_error_, counters_.unreachable);
   }
   if (state_ == State::connected) flush();
-  if (state_ == State::connected && !blocked_ && wake < 0 && deadline <= now) {  // nothing to wait for: just look
+  if (state_ == State::connected && !blocked_ && wake < 0 && deadline <= now) {  // not to wait: only receive
     wake_at(1);
     receive(Wait::no);
-    if (state_ == State::connected) flush();  // what the answers led to
+    if (state_ == State::connected) flush();  // requests of the call backs
     return Woken::no;
   }
 
@@ -373,7 +374,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
   if (together > 1) next = std::min(next, now + kPatience);
   if (state_ == State::connected) wake_at(together > 1 ? together * reply_size_ : 1);
   if (can_wait_in_receive_ && wake < 0 && state_ == State::connected && events == POLLIN && together == 1 && !called_back_ &&
-      next - now >= kReceiveFor) {  // nothing but one reply to wait for: that takes one call, not two
+      next - now >= kReceiveFor) {  // waits only for one reply: one system call instead of two
     if (receive(Wait::yes) && state_ == State::connected) flush();
     return Woken::no;
   }
@@ -387,7 +388,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
     return Woken::no;
   }
   if (!in_time) fds[1].revents = 0;
-  if (together > 1) fds[0].revents = POLLIN;  // what there is
+  if (together > 1) fds[0].revents = POLLIN;  // receive what has come
   const uint64_t before = replies_;
   if (fds[0].revents && state_ == State::connecting) {
     check_connect(clock_.now());
@@ -398,7 +399,7 @@ Channel::Woken Channel::poll(int64_t deadline, int wake) {
     }
     if (state_ == State::connected && (fds[0].revents & (POLLIN | POLLHUP | POLLERR))) receive(Wait::no);
     if (patient_) learn_together(in_time, replies_ - before);
-    if (state_ == State::connected) flush();  // what the answers led to
+    if (state_ == State::connected) flush();  // requests of the call backs
   }
   return fds[1].revents ? Woken::yes : Woken::no;
 }

@@ -71,7 +71,8 @@ Channel::Interest ChannelSet::interest(int64_t deadline) const {
   return {epoll_, POLLIN, deadline};
 }
 
-// A socket that is closed is forgotten by epoll, and its number may be another's afterwards.
+// Registers a channel's socket with epoll. epoll drops a socket that is closed, and a new socket may have the same number.
+// Sockets are therefore compared by Channel::sockets().
 void ChannelSet::watch(size_t i, const Channel::Interest& wanted) const {
   const uint64_t number = channels_[i]->sockets();
   Watched& known = watched_[i];

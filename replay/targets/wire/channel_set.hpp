@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several connections to one server (nconnect), among which requests are dealt out in turn, as Linux's clients do it. Belongs to
-// whom a Channel would.
+// Several connections to one server (nconnect), which get requests in turn, as in Linux' clients. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +14,31 @@ class ChannelSet {
  public:
   static constexpr unsigned kMost = 16;
 
-  // Connects them all; throws std::runtime_error, one line, if one can't.
+  // Makes all connections. Throws std::runtime_error, one line, if one fails.
   ChannelSet(unsigned number, const std::vector<Address>& addresses, const Protocol& protocol, const ChannelOptions& options,
              Clock& clock, ChannelCounters& counters);
   ~ChannelSet();
   ChannelSet(const ChannelSet&) = delete;
   ChannelSet& operator=(const ChannelSet&) = delete;
 
-  // One more, to somebody else, which next() does not give: connects once there is something to send. Not with interest().
+  // Adds a channel to another server, which next() never returns. It connects when there is a request to send. interest() can't
+  // be used afterwards.
   Channel& add(const std::vector<Address>& addresses, const Protocol& protocol, ChannelOptions options,
                ChannelCounters& counters);
 
   size_t size() const { return channels_.size(); }
   Channel& operator[](size_t i) { return *channels_[i]; }
-  bool full() const;  // all are
-  Channel& next();    // the next channel in turn that is not full
+  bool full() const;  // true: all channels are full
+  Channel& next();    // returns the next channel in turn that is not full
 
-  // As Channel::poll(); more than one handles what there is and returns.
+  // Does the same as Channel::poll(). With more than one channel, handles what has arrived and returns.
   Channel::Woken poll(int64_t deadline, int wake);
-  // For who waits in poll(2) with other descriptors: one that stands for all sockets. poll() must follow.
+  // Returns one descriptor that stands for all sockets, for callers that wait in poll(2) for other descriptors as well. poll()
+  // must follow.
   Channel::Interest interest(int64_t deadline) const;
-  uint64_t generation() const { return size() == 1 ? channels_[0]->connections() : 0; }  // changes with that descriptor
+  uint64_t generation() const { return size() == 1 ? channels_[0]->connections() : 0; }  // changes when that descriptor does
   void reset();
-  void prefer_throughput();  // as Channel's
+  void prefer_throughput();  // of all channels
 
  private:
   struct Watched {
@@ -48,10 +49,10 @@ class ChannelSet {
 
   Clock& clock_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  size_t dealt_;  // channels_ that next() gives, the first of them
+  size_t dealt_;  // number of channels at the front of channels_ that next() returns
   size_t turn_ = 0;
   int epoll_ = -1;
-  mutable std::vector<Watched> watched_;  // what epoll_ knows
+  mutable std::vector<Watched> watched_;  // state of each channel in epoll_
 };
 
 }  // namespace fsr::wire

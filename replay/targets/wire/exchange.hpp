@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request on a channel and what becomes of it. Protocols derive from it, fill in the request and get exactly one call back.
+// A request on a channel, and the call back with its reply or error. Protocols derive from it and fill in the request. Each
+// exchange gets exactly one call back.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +13,25 @@ namespace fsr::wire {
 
 class Exchange {
  public:
-  // The request as it goes on the wire: `head`, then `payload`, then `padding` zero bytes. Must stay in place until the call
-  // back.
-  std::vector<uint8_t> head;  // encoded by the protocol, framing included; capacity is kept for the next use
-  std::string_view payload;   // sent from where it is
-  uint8_t padding = 0;        // at most 7
-  // May be sent again on a new connection when the old one broke before the reply: doing it twice does the same as once.
+  // The request on the wire is `head`, then `payload`, then `padding` zero bytes. They must not move until the call back.
+  std::vector<uint8_t> head;  // encoded by the protocol, including framing; its capacity is reused
+  std::string_view payload;   // sent without a copy
+  uint8_t padding = 0;        // bytes, at most 7
+  // The request may be sent again on a new connection if the old one broke, because performing it twice has the same effect.
   bool idempotent = false;
-  bool one_way = false;  // has no reply: replied() is called, with nothing, once it is sent
-  int64_t until = 0;     // fails then at the latest (ns), or soon afterwards; 0: when the channel's timeout says
-  // Bytes that the reply is looked at, from its beginning: of a long one the rest may not be there, but anything in its place.
+  bool one_way = false;  // has no reply: replied() is called with an empty message after sending
+  int64_t until = 0;     // deadline, ns; 0: the channel's timeout applies
+  // Bytes of the reply that are needed. The channel may discard the rest of a long reply, and any bytes may be in its memory.
   size_t wanted = SIZE_MAX;
 
-  // The reply, valid during the call.
+  // Called with the reply, which is valid during the call.
   virtual void replied(std::span<const uint8_t> message) = 0;
-  // No reply will come: errno. ETIMEDOUT: the deadline passed. ECONNRESET: the connection broke and the request may have been
-  // performed or not. Others: the server can't be reached, nothing was sent.
+  // Called if no reply will come, with an errno. ETIMEDOUT: the deadline passed. ECONNRESET: the connection broke, and the server
+  // may have performed the request. Others: the server can't be reached, and no byte was sent.
   virtual void failed(int error) = 0;
 
   uint32_t tag() const { return tag_; }
-  unsigned sendings() const { return sendings_; }  // connections on which at least a byte of it was sent
+  unsigned sendings() const { return sendings_; }  // number of connections on which at least a byte was sent
 
  protected:
   Exchange() = default;
@@ -52,7 +52,7 @@ class Exchange {
   uint8_t sendings_ = 0;
 };
 
-// Exchanges in the order in which they were sent. Does not own them.
+// A list of exchanges in the order of sending. Does not own them.
 class ExchangeList {
  public:
   Exchange* front() const { return first_; }

@@ -9,7 +9,8 @@ namespace fsr::wire {
 namespace {
 
 constexpr size_t kFirstCapacity = 256 * 1024;
-constexpr size_t kWorthReceiving = 16 * 1024;  // less room than this at the end of the buffer: move what is there to its front
+constexpr size_t kWorthReceiving =
+    16 * 1024;  // bytes; with less room at the end of the buffer, its content is moved to the front
 
 }  // namespace
 
@@ -26,7 +27,7 @@ void MessageReader::reset() {
 
 std::span<uint8_t> MessageReader::space() {
   size_t unread = end_ - pos_;
-  size_t wanted = in_body_ ? size_t(piece_.body) - unread : kWorthReceiving;  // `next` has checked body against the limit
+  size_t wanted = in_body_ ? size_t(piece_.body) - unread : kWorthReceiving;  // next() has checked it against the limit
   if (message_begin_ == message_end_ && unread == 0) message_begin_ = message_end_ = pos_ = end_ = 0;
   if (capacity_ - end_ < wanted) make_room(wanted);
   return {buffer_.get() + end_, capacity_ - end_};

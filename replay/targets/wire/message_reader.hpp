@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a byte stream into messages. Memory is bounded by the longest message allowed, whatever the peer announces; a message in
-// one piece is handed out where it was received, without a copy. Belongs to one connection and one thread.
+// Cuts a byte stream into messages. The longest permitted message limits the memory, whatever length the peer announces. A
+// message of one piece is handed out without a copy. Used for one connection and by one thread.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +17,22 @@ class MessageReader {
   enum class Next {
     message,
     incomplete,  // more bytes are needed
-    malformed,   // not this protocol, or longer than allowed: nothing after it can be understood
+    malformed,   // not this protocol, or longer than permitted: the rest of the stream can't be decoded
   };
 
   MessageReader(const Protocol& protocol, size_t max_message);
 
-  // Where to receive the next bytes, never empty; messages handed out before become invalid.
+  // Returns the memory for the next bytes, never empty. Messages that were handed out become invalid.
   std::span<uint8_t> space();
   void received(size_t bytes);
-  // The message that has begun and needs more, after next() said so, as far as it is there in one piece.
+  // The received part of a message that is incomplete, as next() has returned.
   struct PartialMessage {
     std::span<const uint8_t> bytes;
-    size_t missing = 0;  // of its last piece; 0: none has begun, or there will be further pieces
+    size_t missing = 0;  // bytes to come of its last piece; 0: no message has begun, or it has further pieces
   };
   PartialMessage begun() const;
   Next next(std::span<const uint8_t>* message);
-  void reset();  // for a new connection
+  void reset();  // called for a new connection
 
  private:
   void make_room(size_t bytes);
@@ -42,7 +42,7 @@ class MessageReader {
   std::unique_ptr<uint8_t[]> buffer_;
   size_t capacity_ = 0;
   size_t message_begin_ = 0, message_end_ = 0;  // the received part of the message, its fragments joined
-  size_t pos_ = 0, end_ = 0;                    // received and not yet looked at
+  size_t pos_ = 0, end_ = 0;                    // received, and not parsed yet
   bool in_body_ = false;                        // pos_ is at the body of `piece_`
   Fragment piece_;
 };

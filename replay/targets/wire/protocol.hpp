@@ -18,12 +18,12 @@ struct Fragment {
 class Protocol {
  public:
   virtual size_t head_size() const = 0;
-  virtual bool keeps_head() const = 0;  // the head is part of the message (only where a message is one piece)
-  // False: this can't be the head of such a protocol's message.
+  virtual bool keeps_head() const = 0;  // true: the head is part of the message (only for messages of one piece)
+  // Parses the head of a piece. False: it is not a head of this protocol.
   virtual bool parse_head(const uint8_t* head, Fragment* piece) const = 0;
-  // A message that answers nothing: the server says something on its own.
+  // True: the server sent the message without a request.
   virtual bool unasked(std::span<const uint8_t>) const { return false; }
-  // Which request a message answers. False: it is no reply.
+  // Finds the tag of the request that a message replies to. False: the message is not a reply.
   virtual bool tag_of(std::span<const uint8_t> message, uint32_t* tag) const = 0;
   virtual unsigned tag_bits() const = 0;  // tags are 0 .. 2^bits - 2
 

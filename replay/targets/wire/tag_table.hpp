@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags of requests under way: they count up, so that one comes again as late as can be (servers that remember requests by tag
-// take an early one for a repetition) and a late or invented reply misses. Their low bits say where the request is found, without
-// a search. One thread.
+// The tags of requests in flight. Tags count up, so that each is reused as late as possible. Otherwise a server that remembers
+// requests by tag could take a new request for a repetition, and a late reply could match another request. The low bits of a tag
+// are the request's slot, so that no search is needed. Used by one thread.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@ namespace fsr::wire {
 
 class TagTable {
  public:
-  // `seed`: the first tag. A server that remembers requests by tag must not take this run's for an earlier one's.
+  // `seed`: the first tag, which should differ from run to run, because of servers that remember requests by tag.
   TagTable(unsigned slots, unsigned tag_bits, uint32_t seed)
       : most_(slots),
         mask_(tag_bits >= 32 ? UINT32_MAX : (1u << tag_bits) - 1),
@@ -23,13 +23,13 @@ class TagTable {
 
   bool full() const { return used_ == most_; }
   unsigned used() const { return used_; }
-  void add(Exchange* x) {  // not when full
+  void add(Exchange* x) {  // must not be called when full() is true
     while (slot(counter_) || (counter_ & mask_) == mask_) ++counter_;
     x->tag_ = counter_++ & mask_;
     slot(x->tag_) = x;
     ++used_;
   }
-  // With a tag that add() never gives, such as all ones; one at a time.
+  // Adds an exchange with a tag that add() never uses, such as all ones. One at a time.
   void add_fixed(Exchange* x, uint32_t tag) {
     fixed_ = x;
     x->tag_ = tag;
@@ -55,7 +55,7 @@ class TagTable {
   const uint32_t mask_;
   uint32_t counter_;
   unsigned used_ = 0;
-  std::vector<Exchange*> slots_;  // twice as many as are used, so that a free one is near
+  std::vector<Exchange*> slots_;  // twice as many as requests, so that a free slot is near
   Exchange* fixed_ = nullptr;
 };
 
