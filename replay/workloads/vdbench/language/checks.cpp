@@ -49,7 +49,7 @@ bool copies(const Definitions& all) {
          });
 }
 
-// A target= that nothing is copied to would be ignored.
+// Refuses a target= to which nothing is copied, because it would be ignored.
 void check_targets(const Definitions& all) {
   if (copies(all)) return;
   for (const FileWorkload& w : all.file_workloads)

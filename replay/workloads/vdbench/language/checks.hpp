@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that definitions fit together.
+// Checks whether the definitions fit together.
 #pragma once
 
 #include <utility>
@@ -9,10 +9,10 @@
 
 namespace fsr::vdbench {
 
-// `last` is the place of what is missing. Both throw ParameterError.
+// `last`: position for a message on something that is missing. Both throw ParameterError.
 void check_run(const Run& run, bool files);
 void check_all(const Definitions& all, const SourcePosition& last);
-// Rates with their seconds, which depend on elapsed=, of distribution=variable. Throws ParameterError.
+// Returns the steps of distribution=variable as rates with seconds, which may depend on elapsed=. Throws ParameterError.
 std::vector<std::pair<double, double>> timed_steps(const Run& run);
 
 }  // namespace fsr::vdbench

@@ -9,7 +9,7 @@
 
 namespace fsr::vdbench {
 
-// `text` is not empty; a place for each of its characters. Throws ParameterError.
+// `text`: not empty. `places`: the position of each of its characters. Throws ParameterError.
 Statement cut_statement(const std::string& text, const std::vector<SourcePosition>& places);
 
 }  // namespace fsr::vdbench

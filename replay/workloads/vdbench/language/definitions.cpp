@@ -23,7 +23,7 @@ std::vector<std::string> names_of(const List& list) {
   return names;
 }
 
-// "sd%04d", "sd*" or "sd" and a number.
+// Returns name number `n` of a mask: "sd%04d", "sd*", or "sd" followed by a number.
 std::string numbered(const std::string& mask, uint64_t n) {
   if (const size_t star = mask.find('*'); star != std::string::npos)
     return mask.substr(0, star) + std::to_string(n) + mask.substr(star + 1);
@@ -39,7 +39,7 @@ std::string numbered(const std::string& mask, uint64_t n) {
   return mask + std::to_string(n);
 }
 
-// "/d/" is "/d", but "9p://host/" is what it is.
+// Removes slashes at the end: "/d/" becomes "/d", but "9p://host/" remains.
 std::string without_slash(std::string anchor) {
   const size_t scheme = anchor.find("://");
   const size_t root = scheme == std::string::npos ? 0 : anchor.find('/', scheme + 3);
@@ -108,7 +108,7 @@ class Reader {
     return name;
   }
 
-  // count=(first,how many): numbers for names; none was asked for: nothing.
+  // Returns the numbers for names that count=(first,how many) defines. Empty: there is no count=.
   static std::vector<uint64_t> counts(const Statement& s) {
     std::vector<uint64_t> all;
     for (const Parameter& p : s.parameters) {
@@ -241,7 +241,7 @@ class Reader {
     all_.runs.push_back(run);
   }
 
-  // Words that stand for runs on one SD, or on ever more, after each other.
+  // Refuses words that mean a run on one SD after the other, or on more and more SDs.
   void refuse_sets(const Parameter& p) const {
     const std::string& word = p.values[0].text;
     const bool is_a_set = same_word(word, "single") || same_word(word, "range") || begins_word(word, "sets");
@@ -268,7 +268,7 @@ class Reader {
 
   Definitions all_;
   Section section_ = Section::general;
-  std::optional<bool> kind_;  // files
+  std::optional<bool> kind_;  // true: trees of files
   Hosts hosts_;
   Storage storage_default_;
   Workload workload_default_;

@@ -9,7 +9,7 @@
 
 namespace fsr::vdbench {
 
-// Also checks that the definitions fit together. Throws ParameterError.
+// Also checks whether the definitions fit together. Throws ParameterError.
 Definitions define(const std::vector<Statement>& statements);
 
 }  // namespace fsr::vdbench

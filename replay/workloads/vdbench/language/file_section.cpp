@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FSDs and FWDs: trees of files, and what is done to them.
+// FSDs and FWDs: trees of files, and the operations on them.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ void set_part(uint64_t& bytes, bool& percent, const Parameter& p) {
   bytes = uint64_t(n.value);
 }
 
-// A format of printf with one number.
+// Checks and returns a format of printf with one number.
 std::string mask(const Value& value) {
   size_t at = value.text.find('%'), numbers = 0;
   for (; at != std::string::npos; at = value.text.find('%', at + 1)) {

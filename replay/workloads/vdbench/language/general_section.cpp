@@ -11,8 +11,8 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr size_t kMostBuckets = 64;         // the last one has no upper edge
-constexpr uint64_t kMostRemoving = 10'000;  // errors, after which everything ends all the same
+constexpr size_t kMostBuckets = 64;         // including the last one, which has no upper edge
+constexpr uint64_t kMostRemoving = 10'000;  // errors with data_errors=remove, after which the run ends anyway
 
 int64_t edge_of(const Value& value) {
   std::string text = value.text;
@@ -30,7 +30,7 @@ void set_histogram(General& g, const Parameter& p) {
   if (!same_word(p.values[0].text, "default"))
     throw ParameterError(p.values[0].place, "expected (default,EDGE,...) or (default,suppress)");
   g.histogram.clear();
-  int64_t width = 0;  // of the buckets up to the next edge; 0: of one
+  int64_t width = 0;  // of the buckets up to the next edge; 0: a single bucket
   auto add = [&](int64_t edge) {
     g.histogram.push_back(edge);
     if (g.histogram.size() >= kMostBuckets) throw ParameterError(p.place, "expected at most 64 buckets");
@@ -44,7 +44,7 @@ void set_histogram(General& g, const Parameter& p) {
     const int64_t edge = edge_of(value);
     if (edge <= 0) throw ParameterError(value.place, "expected an edge above 0");
     const int64_t before = g.histogram.empty() ? 0 : g.histogram.back();
-    // A number that is not greater than the one before is the width of buckets.
+    // A number that is not greater than the previous edge is the width of buckets.
     if (edge <= before) {
       width = edge;
       if (i + 1 == p.values.size()) throw ParameterError(value.place, "expected an edge after the width of buckets");
@@ -58,7 +58,7 @@ void set_histogram(General& g, const Parameter& p) {
     throw ParameterError(p.place, "expected (default,EDGE,...) or (default,suppress)");
 }
 
-// N, (N,SECONDS), "COMMAND" or remove_device, which is mostly shortened.
+// Reads N, (N,SECONDS), "COMMAND" or remove_device, which may be shortened.
 void set_data_errors(General& g, const Parameter& p) {
   const Value& first = p.values[0];
   g.removes = !first.quoted && begins_word("remove_device", first.text);
@@ -78,7 +78,7 @@ void set_misc(General& g, const Parameter& p) {
   }
 }
 
-// Refuses a word that only the original supports: "reportdedupsets is refused: ...".
+// Throws for a word that only the original supports: "reportdedupsets is refused: ...".
 void refuse(const Parameter& p, const char* word) {
   for (const Value& value : p.values)
     if (value.text.size() >= 3 && (begins_word(word, value.text) || begins_word(value.text, word)))
@@ -103,7 +103,7 @@ void set_validation(General& g, const Parameter& p) {
       case 3:
         v.reads_before = false;
         break;
-      default:  // time: sectors always hold it
+      default:  // time: sectors always contain it
         break;
     }
   }
@@ -188,7 +188,7 @@ void set_compression(General& g, const Parameter& p) {
   g.content_place = p.place;
 }
 
-// The percentage that is left.
+// Reads compression=, which is the percentage that remains.
 void set_old_compression(General& g, const Parameter& p) {
   g.content.compression = 100 / within(p, 4, 100);
   g.content_place = p.place;
@@ -197,7 +197,7 @@ void set_old_compression(General& g, const Parameter& p) {
 void set_report(General& g, const Parameter& p) {
   for (const Value& v : p.values) {
     if (same_word(v.text, "slave_detail")) throw ParameterError(v.place, "slave_detail is refused: there are no slaves");
-    // The host's page is always there.
+    // The page of the host is always written.
     if (one_of(v, {"host_detail", "no_sd_detail", "no_fsd_detail"}) > 0) g.storage_pages = false;
   }
 }

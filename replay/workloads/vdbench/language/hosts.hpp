@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts that a file names: all of them have to be this one, as all load comes from this process.
+// Hosts that a file names. All of them must be this host, because all load comes from this process.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace fsr::vdbench {
 
 struct Host {
   std::string name;
-  std::string system;  // its name or address; empty: its name is that
+  std::string system;  // name or address; empty: the same as `name`
   SourcePosition system_place;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of keywords, a row for each. They may be shortened to two letters or more. An ambiguous word stands for the first
-// keyword, as in 5.04; the tables have the order of 5.04.
+// Tables of keywords, with one row each. A keyword may be shortened to two letters or more. An ambiguous word is the first
+// keyword that fits, as in 5.04; the tables have the order of 5.04.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,9 +13,9 @@
 
 namespace fsr::vdbench {
 
-inline constexpr const char* kNotYet = "this version does not have it";  // why a keyword is refused
+inline constexpr const char* kNotYet = "this version does not have it";  // reason for refusing a keyword
 
-// "th" of "threads".
+// True if the keyword of `parameter` is short for `name`, as "th" is for "threads".
 inline bool is_short_for(const Parameter& parameter, const char* name) {
   return parameter.keyword.size() >= 2 && begins_word(name, parameter.keyword);
 }
@@ -23,11 +23,11 @@ inline bool is_short_for(const Parameter& parameter, const char* name) {
 template <class Settings>
 struct Keyword {
   const char* name;
-  void (*set)(Settings& settings, const Parameter& parameter);  // throws ParameterError; null: it is refused
-  const char* why = "";                                         // of a refusal
+  void (*set)(Settings& settings, const Parameter& parameter);  // throws ParameterError; null: the keyword is refused
+  const char* why = "";                                         // reason of a refusal
 };
 
-// Throws ParameterError for what is unknown or refused.
+// Throws ParameterError if the keyword is unknown or refused.
 template <class Settings>
 void apply(std::span<const Keyword<Settings>> table, Settings& settings, const Parameter& parameter, const char* section) {
   const Keyword<Settings>* found = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDs: runs, their rates and loops.
+// RDs: runs, with their rates and loops.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ void drop_rate_loops(Run& run) {
   std::erase_if(run.loops, [](const Loop& loop) { return loop.of_rates(); });
 }
 
-// Several rates are a loop: of FSDs where it stands among the others, of SDs the last.
+// Turns several rates into a loop. Of runs on FSDs, the loop is at the position of fwdrate= among the loops; of runs on SDs, it
+// is the last one.
 void loop_rates(Run& run, const Parameter& p) {
   Loop rates{.name = kIorate, .place = p.place, .numbers = {}, .sizes = {}, .operations = {}};
   for (const Rate& rate : run.rates)
@@ -74,7 +75,7 @@ void set_distribution(Run& run, const Parameter& p) {
 
 void set_format(Run& run, const Parameter& p) {
   Format format;
-  bool no = false;  // wherever it stands
+  bool no = false;  // at any position
   for (const Value& value : p.values) {
     switch (one_of(value, {"no", "yes", "only", "restart", "clean", "once", "directories", "limited", "complete"})) {
       case 1:
@@ -112,7 +113,7 @@ void set_format(Run& run, const Parameter& p) {
   run.format = format;
 }
 
-// In place of one of the same name, which the defaults may have.
+// Adds a loop. It replaces one of the same name, which may come from the defaults.
 void add(Run& run, Loop loop) {
   std::erase_if(run.loops, [&](const Loop& other) { return other.name == loop.name; });
   run.loops.push_back(std::move(loop));
@@ -121,13 +122,13 @@ void add(Run& run, Loop loop) {
 void loop_seek(Run& run, const Parameter& p) {
   Loop loop{.name = "seekpct", .place = p.place, .numbers = {}, .sizes = {}, .operations = {}};
   std::vector<Value> values = p.values;
-  if (values[0].text.find('-', 1) != std::string::npos) {  // a range
+  if (values[0].text.find('-', 1) != std::string::npos) {  // it is a range
     values.clear();
     for (const Number& n : numbers(p)) values.push_back({n.text, p.values[0].place});
   }
   for (const Value& value : values) {
     Parameter one = p;
-    one.keyword = loop.name;  // as of a WD
+    one.keyword = loop.name;  // its keyword in a WD
     one.values = {value};
     loop.sizes.push_back(one);
     loop.numbers.push_back({0, false, value.text});
@@ -144,7 +145,7 @@ void loop_operations(Run& run, const Parameter& p) {
   add(run, std::move(loop));
 }
 
-// Percentages that are left.
+// Reads compression=, whose percentages are those that remain.
 void loop_old_compression(Run& run, const Parameter& p) {
   Loop loop{.name = "compratio", .place = p.place, .numbers = numbers(p), .sizes = {}, .operations = {}};
   for (Number& n : loop.numbers) {
@@ -237,7 +238,8 @@ const Keyword<Run> kRun[] = {
     {"mount", nullptr, kNotYet},
 };
 
-// iorate=(rate,seconds,rate,seconds,...): rates may be percentages of the highest, and seconds of elapsed=.
+// Reads iorate=(rate,seconds,rate,seconds,...). Rates may be percentages of the highest rate, and seconds percentages of
+// elapsed=.
 void set_steps(Run& run, const Parameter& p) {
   double highest = 0;
   for (size_t i = 0; i < p.values.size(); i += 2)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definitions of parameter files. Plain data; sizes in bytes, times in seconds.
+// The definitions of parameter files. Plain data; sizes are in bytes, times in seconds.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,24 @@ namespace fsr::vdbench {
 // Sizes with their percentages.
 using SizeShares = std::vector<std::pair<uint64_t, double>>;
 
-// Sizes of transfers: one, several with their percentages, or any multiple of `align` from `least` to `most`.
+// Sizes of transfers: one size, several sizes with their percentages, or any multiple of `align` from `least` to `most`.
 struct TransferSizes {
   SizeShares shares = SizeShares(1, {4096, 100});
-  uint64_t least = 0, most = 0, align = 0;  // align 0: `shares` hold
+  uint64_t least = 0, most = 0, align = 0;  // align 0: `shares` are used instead
 
   uint64_t largest() const;
-  uint64_t only() const { return align == 0 && shares.size() == 1 ? shares[0].first : 0; }  // 0: there are several
+  uint64_t only() const { return align == 0 && shares.size() == 1 ? shares[0].first : 0; }  // 0: there are several sizes
 };
-// xfersize= of one kind or the other, in multiples of `unit`. Throws ParameterError.
+// Reads xfersize= of either kind, in multiples of `unit`. Throws ParameterError.
 TransferSizes transfer_sizes(const Parameter& parameter, uint64_t unit = 512);
 
-// A part of an SD, as percentages or bytes.
+// Part of an SD, as percentages or bytes.
 struct Share {
-  double from = 0, to = 0;  // both 0: all of it
+  double from = 0, to = 0;  // both 0: the whole SD
   bool given() const { return to != 0; }
 };
 
-// O_* flags for open(2), and fsync before close.
+// O_* flags for open(2), and whether to fsync before close.
 struct OpenFlags {
   uint32_t flags = 0;
   bool sync_at_close = false;
@@ -47,37 +47,37 @@ OpenFlags open_flags(const Parameter& parameter);
 struct Commands {
   std::vector<std::string> lines;
 };
-Commands commands_of(const Parameter& parameter);  // without where their output is to go and who is to run them
+Commands commands_of(const Parameter& parameter);  // without the words for the destination of their output and for the host
 
 // Settings of data validation.
 struct Validation {
   bool on = false;
-  bool reads_before = true, reads_after = false;  // each write
-  bool journal = false;                           // with one file of keys for each SD
-  bool flushes = true, maps_only = false;         // its entries
+  bool reads_before = true, reads_after = false;  // whether to read before and after each write
+  bool journal = false;                           // a journal, with one file of keys for each SD
+  bool flushes = true, maps_only = false;         // of the journal's entries
   bool recovers = false, only_recovers = false, ignores_pending = false, reads_all = true;
 };
 
-// Properties of the written content.
+// Settings of the written content.
 struct ContentSettings {
-  double compression = 1;                                             // bytes for each that is left
-  double dedup = 0;                                                   // units for each that is left; 0: not asked
-  uint64_t unit = 128 << 10;                                          // bytes, of dedup
-  double sets = 5;                                                    // of units that are alike
-  bool sets_percent = true;                                           // of all units
-  std::vector<std::pair<uint64_t, uint64_t>> hot_sets{};              // how many sets of how many units each, at the beginning
-  enum class Flips : uint8_t { none, hot, all } flips = Flips::none;  // sets that are one content and another in turn
+  double compression = 1;                                             // bytes per compressed byte
+  double dedup = 0;                                                   // units per unit that remains; 0: not requested
+  uint64_t unit = 128 << 10;                                          // bytes of a unit for dedup
+  double sets = 5;                                                    // number of sets of equal units
+  bool sets_percent = true;                                           // `sets` is a percentage of all units
+  std::vector<std::pair<uint64_t, uint64_t>> hot_sets{};              // (number of sets, units of each set), at the beginning
+  enum class Flips : uint8_t { none, hot, all } flips = Flips::none;  // sets that alternate between two contents
   std::string pattern_file;
-  std::shared_ptr<const std::string> pattern;  // its content; null: none
+  std::shared_ptr<const std::string> pattern;  // content of pattern_file; null: none
   bool given() const { return compression > 1 || dedup > 0 || !pattern_file.empty(); }
 };
 
-// How often all runs are made: a number of times, or again until so many seconds are over; both 0: for ever.
+// How often all runs are repeated: a number of times, or until a number of seconds is over. Both 0: for ever.
 struct Repeats {
   uint64_t times = 1;
   int64_t seconds = 0;
 };
-Repeats repeats(const Value& value);  // "5", "30s", "10m", "2h". Throws ParameterError.
+Repeats repeats(const Value& value);  // parses "5", "30s", "10m" or "2h"; throws ParameterError
 
 struct General {
   Validation validation;
@@ -87,28 +87,29 @@ struct General {
   bool histogram_shown = true;
   bool storage_pages = true;  // a page for each SD or FSD
   Commands start, end;
-  std::string monitor;        // a file whose words end the run
-  uint64_t data_errors = 50;  // after which everything ends
-  int64_t error_wait = 0;     // seconds after the latest error, after which everything ends; 0: it does not
-  bool removes = false;       // nothing more is done to an SD that had an error
-  std::string error_command;  // before that, with what failed first; empty: none
-  bool concatenates = false;  // the SDs of a WD are one
-  SourcePosition concatenates_place, removes_place, content_place, pattern_place;  // of what does not go with everything
+  std::string monitor;        // file in which words that end the run are looked for; empty: none
+  uint64_t data_errors = 50;  // number of errors at which the run ends
+  int64_t error_wait = 0;     // seconds after the last error, at which the run ends; 0: no limit
+  bool removes = false;       // an SD with an error is not used any more
+  std::string error_command;  // run before the end, with the position of the first failure; empty: none
+  bool concatenates = false;  // the SDs of a WD are used as one
+  SourcePosition concatenates_place, removes_place, content_place,
+      pattern_place;  // positions of settings that may contradict others
   Repeats repeats;
   ContentSettings content;
-  uint64_t queue = 2000;  // starts that a workload may be behind
+  uint64_t queue = 2000;  // starts by which a workload may be late
 };
 
 struct Storage {
   std::string name;
   SourcePosition place;
-  std::string lun, journal = ".";  // the directory of its journal
-  uint64_t size = 0;               // 0: as it is
+  std::string lun, journal = ".";  // journal: its directory
+  uint64_t size = 0;               // 0: the present size
   unsigned threads = 8;
   uint64_t hit_area = 1 << 20, offset = 0, align = 0;
   Share range;
   OpenFlags flags;
-  std::vector<size_t> parts{};  // of one that is made of others: their numbers, in their order
+  std::vector<size_t> parts{};  // numbers of the SDs that this one consists of, in their order
 };
 
 enum class Seek : uint8_t { random, sequential, once, sequential_elsewhere, poisson };
@@ -120,13 +121,13 @@ struct Workload {
   TransferSizes transfers;
   double read_percent = 100, read_hits = 0, write_hits = 0;
   Seek seek = Seek::random;
-  double seek_percent = 100;  // of Seek::random: the others follow the one before
-  double midpoint = 3;        // of poisson
+  double seek_percent = 100;  // of Seek::random; other transfers follow the previous one
+  double midpoint = 3;        // of Seek::poisson
   std::optional<std::pair<double, double>> stride;
   Share range, hot_band;
-  double skew = 0;        // percent; 0: a part of what is left
-  double rate = 0;        // of its own, per second; 0: a share of the run's
-  unsigned priority = 0;  // 1: before all others; 0: none
+  double skew = 0;        // percent; 0: an equal part of the rest
+  double rate = 0;        // rate of its own, operations per second; 0: a share of the run's rate
+  unsigned priority = 0;  // 1: has precedence over all others; 0: none
   unsigned streams = 0, threads = 0;
   OpenFlags flags;
 };
@@ -134,14 +135,14 @@ struct Workload {
 struct FileSystem {
   std::string name;
   SourcePosition place;
-  std::string anchor, journal = ".";  // the directory of its journal
+  std::string anchor, journal = ".";  // journal: its directory
   uint64_t depth = 1, width = 1, files = 10;
-  SizeShares sizes = SizeShares(1, {4096, 100});  // (size, 0): about that
-  bool all_directories = false;                   // files in all of them, not the lowest alone
-  uint64_t total = 0, working_set = 0;            // bytes; 0: all
+  SizeShares sizes = SizeShares(1, {4096, 100});  // (size, 0): about that size
+  bool all_directories = false;                   // files in all directories instead of only the lowest ones
+  uint64_t total = 0, working_set = 0;            // bytes; 0: all files
   bool total_percent = false, working_set_percent = false;
   OpenFlags flags;
-  std::string directory_mask, file_mask;  // printf formats; empty: the usual names
+  std::string directory_mask, file_mask;  // printf formats; empty: the default names
 
   bool same_files(const FileSystem& other) const {
     auto what = [](const FileSystem& f) {
@@ -162,13 +163,13 @@ struct FileWorkload {
   std::string name;
   SourcePosition place;
   std::vector<size_t> systems;
-  std::optional<size_t> target;  // of copy and move
+  std::optional<size_t> target;  // only for copy and move
   Operation operation = Operation::read;
-  std::optional<double> read_percent;  // reads and writes of one open file
+  std::optional<double> read_percent;  // percentage of reads, for reads and writes of one open file
   TransferSizes transfers;
   bool random_io = false, shared = false, starts_anywhere = false, deletes_first = false;
   bool random_files = false, once = false, starts_at_any_file = false;
-  double midpoint = 0;  // of poisson selection; 0: all alike
+  double midpoint = 0;  // of poisson selection; 0: uniform selection
   uint64_t stop_after = 0;
   bool stop_after_percent = false;
   double skew = 0;  // percent
@@ -182,32 +183,32 @@ struct Format {
   bool any() const { return yes || only || restart || clean; }
 };
 
-// Names of loops over Run::rates.
+// Names of the loops over Run::rates.
 constexpr char kIorate[] = "iorate", kFwdrate[] = "fwdrate";
 
-// A parameter over which a run is repeated, with its values in their order.
+// A parameter with several values, for each of which the run is repeated, in their order.
 struct Loop {
   std::string_view name;  // "xfersize"
   SourcePosition place;
   std::vector<Number> numbers;
-  std::vector<Parameter> sizes;       // of xfersize, seekpct: each as a parameter of its own
-  std::vector<Operation> operations;  // of operation
+  std::vector<Parameter> sizes;       // values of xfersize or seekpct, each as a parameter
+  std::vector<Operation> operations;  // values of operation
 
   bool of_rates() const { return name == kIorate || name == kFwdrate; }
 };
 
 struct Rate {
   enum Kind : uint8_t { fixed, max, curve } kind = fixed;
-  double value = 0;  // per second
+  double value = 0;  // operations per second
 };
 
-constexpr double kLeastBytes = 100;  // of maxdata=: less says how often as much as the SDs have
+constexpr double kLeastBytes = 100;  // lowest number of bytes of maxdata=; a lower number is a multiple of the SDs' size
 
 enum class Distribution : uint8_t { exponential, uniform, deterministic };
 
-// A step of distribution=variable.
+// One step of distribution=variable.
 struct RateStep {
-  double rate = 0;    // per second
+  double rate = 0;    // operations per second
   double length = 0;  // seconds, or a percentage of elapsed=
   bool percent = false;
 };
@@ -222,7 +223,7 @@ struct Run {
   std::vector<double> curve_points = {10, 50, 70, 80, 90, 100};
   double stop_curve = 0;  // ms
   int64_t elapsed = 30, interval = 1, warmup = 0, pause = 0;
-  double max_data = 0, max_read = 0, max_written = 0;  // bytes, or as kLeastBytes says; 0: none
+  double max_data = 0, max_read = 0, max_written = 0;  // bytes, or multiples as for kLeastBytes; 0: no limit
   Distribution distribution = Distribution::exponential;
   bool variable = false, spike = false;
   Format format;
@@ -236,7 +237,7 @@ struct Definitions {
   General general;
   std::vector<Storage> storages;
   std::vector<Workload> workloads;
-  Workload default_workload;  // of RDs without a WD
+  Workload default_workload;  // for RDs without a WD
   std::vector<FileSystem> systems;
   std::vector<FileWorkload> file_workloads;
   FileWorkload format_workload;  // fwd=format

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that several sections have.
+// Values that occur in several sections.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -57,7 +57,7 @@ TransferSizes transfer_sizes(const Parameter& parameter, uint64_t unit) {
     sizes.shares.push_back({transfer_size(v[i], unit), share});
     total += share;
   }
-  if (std::lround(total) != 100)  // of thirds, too
+  if (std::lround(total) != 100)  // three thirds are accepted, too
     throw ParameterError(parameter.place, fmt::format("the percentages add up to {:g}, expected 100", total));
   return sizes;
 }
@@ -79,9 +79,9 @@ Operation operation_of(const Value& value) {
   return operation;
 }
 
-// "0x4000": as open(2) has them on the machine.
+// Reads flags as numbers of open(2): "0x4000".
 static uint32_t flags_of(const Value& value) {
-  constexpr uint32_t kKnown = O_DIRECT | O_SYNC;  // of which O_DSYNC is a part
+  constexpr uint32_t kKnown = O_DIRECT | O_SYNC;  // O_DSYNC is a part of O_SYNC
   size_t used = 0;
   unsigned long flags = 0;
   try {
@@ -112,7 +112,7 @@ OpenFlags open_flags(const Parameter& parameter) {
         break;
       case 6:
         break;
-      default:  // all three are, as 5.04 opens files on Linux
+      default:  // o_sync, o_dsync and o_rsync: all three open files this way in 5.04 on Linux
         flags.flags |= O_DSYNC;
     }
   }

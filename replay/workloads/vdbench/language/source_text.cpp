@@ -14,7 +14,7 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Set for each run of the program itself: what these stand for is known when a command is run, or when hosts are.
+// True for variables that the program sets itself for each run. Their values are known only when a command is run.
 bool is_own_variable(const std::string& name) {
   return name == "output" || name == "lun" || name == "lba" || name == "size" || name == "sector" || name == "error";
 }
@@ -52,7 +52,7 @@ void StatementReader::take(const SourceText& source, unsigned depth) {
     throw ParameterError(pending_.places.back(), "the file ends after a ',', expected another parameter");
 }
 
-// False: nothing of the file is read any more.
+// False: the rest of the file is not read.
 bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, const std::string& directory,
                                 const std::string& line, uint32_t number, unsigned depth) {
   lines_.push_back(line);
@@ -67,7 +67,7 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
     text.characters.erase(text.characters.begin());
     text.places.erase(text.places.begin());
   }
-  // A comment follows the first blank, but for blanks in quotes and parentheses, which may also go on in the next line.
+  // A comment begins at the first blank outside quotes and parentheses. Parentheses may go on in the next line.
   bool quoted = false;
   int open = 0;
   for (char c : pending_.characters) open += c == '(' ? 1 : c == ')' ? -1 : 0;
@@ -105,7 +105,7 @@ void StatementReader::include(const Text& text, const std::string& directory, un
   if (name.empty()) throw ParameterError(place, "expected the name of a file after include=");
   std::string path = name, content;
   try {
-    // A plain name stands beside the file that includes it; the current directory comes second.
+    // A name without a directory is searched beside the including file, then in the current directory.
     if (name.find('/') == std::string::npos && !directory.empty()) {
       try {
         content = open_(path = directory + name);

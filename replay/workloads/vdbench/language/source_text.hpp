@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameter files as one text: includes, substitutions, comments and continuations are resolved, and each statement is split into
-// its parameters. Errors are reported with file, line and column. Values keep their places for later messages.
+// Reads parameter files as one text: resolves includes, substitutions, comments and continuations, and splits each statement into
+// its parameters. Errors are reported with file, line and column. Values keep their positions for later messages.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace fsr::vdbench {
 
-// Where something stands; line and column from 1.
+// Position in a parameter file; line and column count from 1.
 struct SourcePosition {
   std::shared_ptr<const std::string> file;
   uint32_t line = 0, column = 0;
 };
 
-// "FILE:LINE:COLUMN: what is wrong, expected ..."
+// Error with a message of the form "FILE:LINE:COLUMN: what is wrong, expected ...".
 struct ParameterError : std::runtime_error {
   ParameterError(const SourcePosition& place, const std::string& what);
 };
@@ -32,36 +32,37 @@ struct Value {
 
 // keyword=value or keyword=(value,...).
 struct Parameter {
-  std::string keyword;  // as it was typed
+  std::string keyword;  // as typed
   SourcePosition place;
-  std::vector<Value> values;  // one at least
-  bool list = false;          // in parentheses
+  std::vector<Value> values;  // at least one
+  bool list = false;          // true: in parentheses
 };
 
-// Parameters that belong together: "sd=sd1,lun=...,size=...".
+// Parameters of one definition: "sd=sd1,lun=...,size=...".
 struct Statement {
-  std::vector<Parameter> parameters;  // one at least
+  std::vector<Parameter> parameters;  // at least one
 };
 
 struct SourceText {
-  std::string name;  // a file, or what messages call the text
+  std::string name;  // a file, or the name of the text in messages
   std::string text;
 };
 
 class StatementReader {
  public:
-  // Reads a file; throws std::runtime_error "FILE: why".
+  // Reads a file. Throws std::runtime_error "FILE: why".
   using Open = std::function<std::string(const std::string& name)>;
 
-  // `substitutions`: what stands for $NAME and !NAME.
+  // `substitutions`: values of $NAME and !NAME.
   StatementReader(std::map<std::string, std::string> substitutions, Open open);
-  // The statements of the texts, in order. Throws ParameterError, and std::runtime_error for a substitution that nothing uses.
+  // Returns the statements of the texts, in order. Throws ParameterError, and std::runtime_error for a substitution that is not
+  // used.
   std::vector<Statement> read(const std::vector<SourceText>& texts);
-  // Each line that was read, as it was typed, for the report of what was read.
+  // Returns all lines read, as typed, for the report.
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
-  // Characters of a statement, each with its place.
+  // Characters of a statement, each with its position.
   struct Text {
     std::string characters;
     std::vector<SourcePosition> places;
@@ -77,7 +78,7 @@ class StatementReader {
   const std::map<std::string, std::string> substitutions_;
   const Open open_;
   std::map<std::string, bool> used_;
-  Text pending_;  // of a statement that goes on
+  Text pending_;  // statement that goes on in the next line
   std::vector<Statement> statements_;
   std::vector<std::string> lines_;
 };

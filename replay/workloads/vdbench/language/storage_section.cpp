@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SDs and WDs: raw devices and large files, and what is done to them.
+// SDs and WDs: raw devices and large files, and the operations on them.
 #include <fmt/format.h>
 
 #include "workloads/vdbench/language/section_tables.hpp"
@@ -17,7 +17,7 @@ uint64_t sectors(const Parameter& p) {
   return bytes;
 }
 
-// Bytes, or per cent of some.
+// Reads a number of bytes, or a percentage.
 double amount(const Value& value) {
   const double n = number(value).value;
   if (!(n >= 0 && n <= double(kMostBytes)))

@@ -13,7 +13,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr size_t kMostNumbers = 10'000;  // that a range makes
+constexpr size_t kMostNumbers = 10'000;  // numbers that a range may consist of
 
 char lower(char c) { return char(std::tolower(static_cast<unsigned char>(c))); }
 
@@ -42,7 +42,7 @@ std::optional<Number> try_number(const Value& value, Unit unit) {
   return number;
 }
 
-// "1k-4k" as two values, where both are numbers.
+// Splits "1k-4k" into two numbers. None: it is no such range.
 std::optional<std::pair<Number, Number>> try_range(const Value& value, Unit unit) {
   const size_t dash = value.text.find('-', 1);
   if (dash == std::string::npos) return {};
@@ -167,7 +167,7 @@ size_t one_of(const Value& value, const std::vector<const char*>& words) {
 
 namespace {
 
-// "sd1" to "sd9": the same letters, then numbers.
+// True if `name` is in a range such as "sd1" to "sd9": the same letters, then numbers.
 bool in_range(const std::string& name, std::string_view from, std::string_view to) {
   auto split = [](std::string_view text) {
     size_t digits = text.size();

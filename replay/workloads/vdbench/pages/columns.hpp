@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of results in vdbench 5.04's columns.
+// Prints lines of results in vdbench 5.04's columns.
 #pragma once
 
 #include <memory>
@@ -10,23 +10,23 @@
 
 namespace fsr::vdbench {
 
-// Right-aligned, with as many decimals as fit into the width, `decimals` at most.
+// Returns a right-aligned number with as many decimals as the width allows, at most `decimals`.
 std::string fit(double value, unsigned width, unsigned decimals);
-std::string clock_text(int64_t wall);  // "09:12:17.073"
-std::string date_text(int64_t wall);   // "Nov 20, 2026"
+std::string clock_text(int64_t wall);  // returns "09:12:17.073"
+std::string date_text(int64_t wall);   // returns "Nov 20, 2026"
 
 class Columns {
  public:
   virtual ~Columns() = default;
-  // Two lines, both without the time.
+  // Returns two lines, both without the time.
   virtual std::string heading(int64_t wall) const = 0;
   virtual std::string line(const RunLine& line) const = 0;  // with the time
-  // For tables of a part of the works, whose first column holds a name.
+  // part_heading() and part_line(): for tables of some works, whose first column is a name.
   virtual std::string part_heading(const std::string& what) const = 0;
   virtual std::string part_line(const std::string& name, const Figures& figures, double seconds) const = 0;
 };
 
-// Makes the columns for trees of files or for SDs, whichever the runs use. `layout`: "5.00" for the older ones of SDs.
+// Makes the columns for trees of files or for SDs, whichever the runs use. `layout`: "5.00" for the older columns of SDs.
 std::unique_ptr<Columns> make_columns(const std::vector<PlannedRun>& runs, const std::string& layout);
 
 }  // namespace fsr::vdbench

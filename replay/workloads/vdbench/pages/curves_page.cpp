@@ -15,7 +15,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr int64_t kColumns = 400;  // over time, about; a column has a pixel or two
+constexpr int64_t kColumns = 400;  // approximate number over the time of a run; a column has a pixel or two
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
 
@@ -57,7 +57,7 @@ void CurvesPage::interval(const RunRecord& record) {
   if (++gathered_ == at_once_) close_column(record.seconds - gathered_seconds_);
 }
 
-// `from`: seconds since the start of the run.
+// Ends a column, which began `from` seconds after the start of the run.
 void CurvesPage::close_column(double from) {
   RunCurves& drawn = runs_.back();
   gathered_ = 0;
@@ -71,7 +71,7 @@ void CurvesPage::close_column(double from) {
 void CurvesPage::end(const RunRecord& record) {
   RunCurves& drawn = runs_.back();
   if (gathered_) close_column(record.seconds - gathered_seconds_);
-  // An area goes on to the point behind it.
+  // An area ends at its last point, so it needs one at the end of the run.
   for (auto* group : {&drawn.rates, &drawn.responses})
     for (ChartSeries& series : *group)
       if (!series.points.empty()) series.points.push_back({record.seconds, 0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// curves.html draws all runs of an output directory: response by rate, and for each run its rate, response and distribution of
-// response times. One file without scripts.
+// Draws curves.html with all runs of an output directory: response by rate, and for each run its rate, response and distribution
+// of response times. One file without scripts.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class CurvesPage final : public RunPage {
   void finish() override;
 
  private:
-  // Runs that format have neither of the charts over time.
+  // Curves of one run. A run that formats has no charts over time.
   struct RunCurves {
     std::string title;
     bool formats = false;
@@ -35,7 +35,7 @@ class CurvesPage final : public RunPage {
 
   const std::string directory_;
   std::vector<RunCurves> runs_;
-  // Several intervals of a long run make a column.
+  // A column of a long run consists of several intervals.
   unsigned at_once_ = 1, gathered_ = 0;
   double gathered_seconds_ = 0;
   KindCounters column_;

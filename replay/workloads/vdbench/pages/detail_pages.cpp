@@ -58,7 +58,7 @@ void DetailPages::end(const RunRecord& record) {
   put(record, record.average);
   if (!general_.histogram_shown) return;
   std::vector<RunPart> all = parts(record);
-  all.pop_back();  // the host's is the page of all
+  all.pop_back();  // the page of the host has all of them
   for (const RunPart& part : all)
     page(part.name + ".histogram")
         .put(html_text(histogram_text(figures_of(part, record.average), !record.run->systems.empty(), general_.histogram)));

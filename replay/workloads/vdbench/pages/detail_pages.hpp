@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page for each SD, FSD, WD and FWD, and one for the host: the lines of the summary, of what that one did. Beside each but the
-// host's stands one with its histograms.
+// A page for each SD, FSD, WD and FWD, and one for the host, with the lines of the summary for each. All except the host have a
+// second page with histograms.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace fsr::vdbench {
 
 class DetailPages final : public RunPage {
  public:
-  // `columns` and `general` outlive it.
+  // `columns` and `general` must outlive this.
   DetailPages(std::string directory, const Columns& columns, const General& general)
       : directory_(std::move(directory)), columns_(columns), general_(general) {}
   void begin(const RunRecord& record, const std::string& title) override;
@@ -23,7 +23,7 @@ class DetailPages final : public RunPage {
 
  private:
   std::vector<RunPart> parts(const RunRecord& record) const;
-  // `heading`: the first lines of one that is new.
+  // Returns the page; makes it if it is new. `heading`: first lines of a new page.
   Page& page(const std::string& name, const std::string& heading = {});
   void put(const RunRecord& record, const RunLine& line);
 

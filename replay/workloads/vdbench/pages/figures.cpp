@@ -29,7 +29,7 @@ double deviation_ms(const KindCounters& cell) {
 
 namespace {
 
-// True for an operation that the work was asked for, unlike opens and closes that it needs.
+// True for operations that the parameters request for the work, unlike opens and closes that these need.
 bool is_requested(const PlannedRun& run, unsigned work, Operation operation) {
   const bool transfers = operation == Operation::read || operation == Operation::write;
   if (run.file_works.empty()) return transfers;
@@ -84,7 +84,7 @@ void add_interval(RunRecord& record, RunLine line) {
 
 namespace {
 
-// Operations that were under way, on average.
+// Returns the average number of operations in flight.
 double under_way(const Figures& figures, double seconds) {
   double sum = 0;
   for (const KindCounters& cell : figures.operations) sum += cell.service.sum();

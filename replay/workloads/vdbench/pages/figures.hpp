@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of an interval of a run, or of its average. Every page and every other form of results is made from these lines.
+// Figures of an interval of a run, or of its average. All pages and other forms of results are made from these.
 #pragma once
 
 #include <array>
@@ -13,25 +13,25 @@
 
 namespace fsr::vdbench {
 
-// Figures of some works together; times in ns.
+// Figures of several works together; times are in ns.
 struct Figures {
   std::array<KindCounters, kOperations> operations;
-  KindCounters requested;  // what the works were to do; opens and closes of reads and writes are not
+  KindCounters requested;  // requested operations, without the opens and closes of reads and writes
   const KindCounters& of(Operation operation) const { return operations[unsigned(operation)]; }
   void merge(const Figures& other);
 };
 
 struct RunLine {
   std::string label;    // "3", "avg_2-5"
-  unsigned number = 0;  // of the interval; 0: an average
-  int64_t wall = 0;     // ns since the Unix epoch, when it was told
-  double seconds = 1;   // seconds that it covers
+  unsigned number = 0;  // number of the interval; 0: it is an average
+  int64_t wall = 0;     // ns since the Unix epoch, when the line was reported
+  double seconds = 1;   // duration of the interval
   CpuUse cpu;
   Figures all;
-  std::vector<Figures> works;  // by work
+  std::vector<Figures> works;  // of each work
 };
 
-// The part of a run, formats included, that one of several ranks did.
+// The part of one rank in a run, formats included.
 struct RankLine {
   unsigned rank = 0;
   std::string host;
@@ -40,31 +40,31 @@ struct RankLine {
   uint64_t threads = 0, read = 0, written = 0;  // bytes
 };
 
-// A run, while and after it is performed. Constant for pages. As large after a day as after a minute.
+// A run, during and after its execution. Constant for pages. Its size does not grow with the duration of the run.
 struct RunRecord {
   const PlannedRun* run = nullptr;
-  int64_t wall = 0;        // ns since the Unix epoch, when it began
-  unsigned warmup = 1;     // intervals that the average leaves out if there are others
-  unsigned intervals = 0;  // so far
-  double seconds = 0;      // of all of them
-  RunLine latest;          // of the intervals
-  RunLine average;         // so far
-  std::string events;      // "Miscellaneous statistics", lines
+  int64_t wall = 0;        // start, ns since the Unix epoch
+  unsigned warmup = 1;     // intervals that the average leaves out, if there are others
+  unsigned intervals = 0;  // number so far
+  double seconds = 0;      // duration of all intervals
+  RunLine latest;          // the last interval
+  RunLine average;         // average so far
+  std::string events;      // lines of "Miscellaneous statistics"
   uint64_t errors = 0;
-  std::vector<RankLine> ranks;  // at its end; of one alone none
+  std::vector<RankLine> ranks;  // set at the end; empty for a single process
 };
 
 double rate(const KindCounters& cell, double seconds);
 double mean_ms(const KindCounters& cell);
-double deviation_ms(const KindCounters& cell);  // of a sample
+double deviation_ms(const KindCounters& cell);  // standard deviation of a sample
 double max_ms(const KindCounters& cell);
-double mebibytes(const KindCounters& cell, double seconds);  // a second
+double mebibytes(const KindCounters& cell, double seconds);  // per second
 
-// From the rows of the tally.
+// Returns the figures in the rows of the tally.
 RunLine line_of(const PlannedRun& run, const Tally& counts, double seconds);
-// Makes it the record's latest interval, with its number, and adds it to the average.
+// Makes `line` the record's last interval, with its number, and adds it to the average.
 void add_interval(RunRecord& record, RunLine line);
-// Text that says what kept a run from its requested rate. Empty: the run reached 99.5 % of the rate.
+// Returns the reason why a run missed its requested rate. Empty: the run reached 99.5 % of the rate.
 std::string limit_of(const RunRecord& record);
 
 }  // namespace fsr::vdbench

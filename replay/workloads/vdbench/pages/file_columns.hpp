@@ -11,7 +11,7 @@ namespace fsr::vdbench {
 
 class FileColumns final : public Columns {
  public:
-  // Operations beside those that always have columns have them where a run does them.
+  // Some operations always have columns; others only if a run performs them.
   explicit FileColumns(const std::vector<PlannedRun>& runs);
   std::string heading(int64_t wall) const override;
   std::string line(const RunLine& line) const override;

@@ -14,7 +14,7 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr const char* kUnknown = "n/a";
-// Rates that stand for no number, as 5.04 writes them.
+// Rates that mean "max" and a curve, as 5.04 writes them.
 constexpr double kMaxRate = 9'999'988, kCurveRate = 9'999'977;
 
 struct Column {
@@ -29,7 +29,7 @@ double asked_rate(const PlannedRun& run) {
   return run.formats || run.rate.kind == Rate::max ? kMaxRate : run.rate.kind == Rate::curve ? kCurveRate : run.rate.value;
 }
 
-// The value that all works share; "n/a": they differ.
+// Returns the value that all works have. "n/a": they differ.
 template <class Value>
 std::string alike(const PlannedRun& run, Value value) {
   const auto first = value(run.raw_works.front());
@@ -39,7 +39,7 @@ std::string alike(const PlannedRun& run, Value value) {
   return decimal(double(first));
 }
 
-// Threads of one SD, if all have the same number.
+// Returns the number of threads of one SD, if all have the same number.
 unsigned threads_of_storage(const PlannedRun& run, const RawWork& work) {
   unsigned threads = 0;
   for (const RawWork& other : run.raw_works)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// flatfile.html: a line for each interval and average in blank-separated columns, which parseflat and people's scripts read.
+// Writes flatfile.html: a line for each interval and average, in columns separated by blanks, for parseflat and users' scripts.
 #pragma once
 
 #include "workloads/vdbench/pages/output_directory.hpp"
@@ -9,7 +9,7 @@ namespace fsr::vdbench {
 
 class FlatFile final : public RunPage {
  public:
-  // `of_files`: with the columns of runs on trees of files.
+  // `of_files`: adds the columns of runs on trees of files.
   FlatFile(const std::string& directory, bool of_files);
   void interval(const RunRecord& record) override;
   void end(const RunRecord& record) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads flatfile.html, ours or the original's, after the runs. Makes CSV of chosen columns, and compares the averages of two
-// files. Both throw std::runtime_error, one line, with file and line.
+// Reads a flatfile.html of this program or the original, after the runs. Makes CSV of chosen columns, and compares the averages
+// of two files. Both throw std::runtime_error, one line, with file and line.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 namespace fsr::vdbench {
 
 struct FlatRequest {
-  std::string input;                                         // a file, or the directory that it is in
+  std::string input;                                         // a file, or its directory
   std::vector<std::string> columns;                          // empty: all
-  std::vector<std::pair<std::string, std::string>> filters;  // column, value; all must hold
-  bool averages = false;                                     // no single intervals
+  std::vector<std::pair<std::string, std::string>> filters;  // (column, value); lines must match all
+  bool averages = false;                                     // leaves out intervals
 };
 
-// Lines of CSV, the first with the names. Runs that only format are left out.
+// Returns lines of CSV, the first with the names. Leaves out runs that only format.
 std::string flat_csv(const FlatRequest& request);
 
-// The averages of all runs in two output directories: rates and response times, and by how many percent they differ. Runs are
-// paired by name, in their order.
+// Compares the averages of all runs in two output directories: rates and response times, and their differences in percent. Runs
+// are paired by name, in their order.
 std::string compare_flat(const std::string& older, const std::string& newer);
 
 }  // namespace fsr::vdbench

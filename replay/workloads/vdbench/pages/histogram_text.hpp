@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service times in vdbench's buckets, and by percentiles, which it has not. No state.
+// Prints service times in vdbench's buckets, and as percentiles, which vdbench lacks. No state.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace fsr::vdbench {
 
-// Text for all operations together and by kind. `edges`: upper edges of the buckets, ns, ascending; empty: vdbench's own.
+// Returns the text for all operations together and by kind. `edges`: upper edges of the buckets, ns, ascending. Empty: vdbench's
+// own.
 std::string histogram_text(const Figures& figures, bool files, const std::vector<int64_t>& edges);
 
 }  // namespace fsr::vdbench

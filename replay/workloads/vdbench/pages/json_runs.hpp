@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs as one JSON document: what the pages have, with percentiles and with response times from when operations were due.
+// Writes the runs as one JSON document: the figures of the pages, with percentiles and response times from the due time.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ class JsonRuns final : public RunPage {
   void begin(const RunRecord& record, const std::string& title) override;
   void interval(const RunRecord& record) override;
   void end(const RunRecord& record) override;
-  // {"program", "rows", "runs"}; rows hold a rate for each run, as fsbench compare wants them.
+  // Returns {"program", "rows", "runs"}. Rows have a rate for each run, as fsbench compare needs them.
   nlohmann::json document() const;
 
  private:

@@ -16,7 +16,7 @@ namespace fsr::vdbench {
 Page::Page(const std::string& directory, const std::string& name) {
   if (directory.empty()) return;
   const std::string path = directory + "/" + name + ".html";
-  file_ = fopen(path.c_str(), "wxe");  // no two pages of one name
+  file_ = fopen(path.c_str(), "wxe");  // fails if a page of this name exists
   if (!file_) throw std::runtime_error(path + ": " + strerror(errno));
   put(fmt::format("<title>Vdbench {}/{}.html</title><pre>\n", html_text(std::filesystem::path(directory).filename()), name));
 }

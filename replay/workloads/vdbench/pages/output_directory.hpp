@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory that a run's reports go to, and a page in it. Pages are HTML as vdbench's are: a title and text.
+// The directory of a run's reports, and a page in it. Pages are HTML as vdbench's: a title and text.
 #pragma once
 
 #include <cstdio>
@@ -10,21 +10,21 @@ namespace fsr::vdbench {
 
 class Page {
  public:
-  // `directory` empty: the page is not kept. Throws std::runtime_error "FILE: why".
+  // `directory` empty: the page is not written. Throws std::runtime_error "FILE: why".
   Page(const std::string& directory, const std::string& name);
   ~Page();
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
-  void put(const std::string& text);  // which is there for readers at once
+  void put(const std::string& text);  // readers see the text at once
 
  private:
   FILE* file_ = nullptr;
 };
 
-// Makes it where it is missing, and removes pages of an earlier run. "DIR+": the first of DIR001 to DIR998 that is free;
-// "DIR.tod": with the time. Returns its name. Throws std::runtime_error.
+// Makes the directory if it is missing, and removes pages of an earlier run. "DIR+": uses the first of DIR001 to DIR998 that does
+// not exist. "DIR.tod": adds the time. Returns the name. Throws std::runtime_error.
 std::string make_output_directory(const std::string& asked);
-std::string page_name(const std::string& name);  // what a page about it is called, without ".html"
-std::string html_text(const std::string& text);  // < > & escaped
+std::string page_name(const std::string& name);  // name of the page about `name`, without ".html"
+std::string html_text(const std::string& text);  // with < > & escaped
 
 }  // namespace fsr::vdbench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups the works of a run by the SD or FSD that they use, or by the WD or FWD that they follow.
+// Groups the works of a run by their SD or FSD, or by their WD or FWD.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace fsr::vdbench {
 
 struct RunPart {
   std::string name;  // "sd1"
-  double share = 0;  // percent of the rate that was asked for
+  double share = 0;  // percent of the requested rate
   std::vector<size_t> works;
 };
 
 enum class PartKind : uint8_t { storage, workload };  // SD or FSD, WD or FWD
 
-// "SD", "FSD", "WD", "FWD".
+// Returns "SD", "FSD", "WD" or "FWD".
 const char* part_words(const PlannedRun& run, PartKind kind);
-// In the order of their first works.
+// Returns the parts in the order of their first works.
 std::vector<RunPart> parts_of(const PlannedRun& run, PartKind kind);
 Figures figures_of(const RunPart& part, const RunLine& line);
 

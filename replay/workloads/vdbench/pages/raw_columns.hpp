@@ -10,7 +10,7 @@ namespace fsr::vdbench {
 
 class RawColumns final : public Columns {
  public:
-  explicit RawColumns(bool old) : old_(old) {}  // old: version 5.00's
+  explicit RawColumns(bool old) : old_(old) {}  // old: columns of version 5.00
   std::string heading(int64_t wall) const override;
   std::string line(const RunLine& line) const override;
   std::string part_heading(const std::string& what) const override;

@@ -23,7 +23,7 @@ int64_t wall_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Boxed, as everything is that somebody should look at.
+// Returns lines in a box, as all important messages have.
 std::string boxed(int64_t wall, const std::vector<std::string>& lines) {
   size_t width = 0;
   for (const std::string& line : lines) width = std::max(width, line.size());
@@ -85,7 +85,7 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
       "* Vdbench status\n\n* The objective of this file is to contain easily parseable information about the current state of "
       "Vdbench.\n* Programs may follow it: each line is there as soon as it is true.\n* The values below are all "
       "tab-delimited.\n\n");
-  // The original's steps, which programs wait for; here all of them are one process.
+  // Steps of the original, for which programs wait. Here all of them are one process.
   for (const char* words :
        {"Starting slaves", "Slaves connected", "Query host configuration started", "Query host configuration completed"})
     status(words);

@@ -11,9 +11,9 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr double kToldFrom = 0.1;  // percent
+constexpr double kToldFrom = 0.1;  // percent; smaller differences are not reported
 
-// `text` is one or more whole lines; each gets the time, as all lines of this page have it.
+// Adds the time to each line of `text`, as on all lines of this page.
 std::string timed(int64_t wall, const std::string& text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -24,7 +24,7 @@ std::string timed(int64_t wall, const std::string& text) {
   return out;
 }
 
-// Behind the end of a line, or of each of several.
+// Appends `more` to the last line of `text`.
 std::string with(const std::string& text, const std::string& more) { return text.substr(0, text.rfind('\n')) + more + "\n"; }
 
 double percent(uint64_t part, uint64_t all) { return all ? 100 * double(part) / double(all) : 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// skew.html: what each SD, FSD, WD and FWD did of a run's average, and beside it what part of the rate it was to have.
+// Writes skew.html: the figures of each SD, FSD, WD and FWD in a run's average, and the requested share of the rate.
 #pragma once
 
 #include "workloads/vdbench/pages/columns.hpp"
@@ -11,14 +11,14 @@ namespace fsr::vdbench {
 
 class SkewPage final : public RunPage {
  public:
-  // `columns` outlives it. `links`: to the runs.
+  // `columns` must outlive this. `links`: links to the runs.
   SkewPage(const std::string& directory, const Columns& columns, const std::string& links);
   void begin(const RunRecord& record, const std::string& title) override;
   void end(const RunRecord& record) override;
 
  private:
   void table(const RunRecord& record, const std::string& what, const std::vector<RunPart>& parts, bool with_shares);
-  void shares(const RunRecord& record, const std::vector<RunPart>& parts);  // of runs on trees of files
+  void shares(const RunRecord& record, const std::vector<RunPart>& parts);  // for runs on trees of files
 
   const Columns& columns_;
   Page page_;
