@@ -44,7 +44,7 @@ class Run:
         self.status = child.returncode
         self.seconds = time.monotonic() - start
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
-        self.peak_mib = usage.ru_maxrss / 1024  # at least what this process had at the fork, some 14 MiB
+        self.peak_mib = usage.ru_maxrss / 1024  # at least what this process had at the fork, about 14 MiB
         if self.status not in (0, 1, 4):
             sys.exit(f"{' '.join(command)} ended with {self.status}")
 
@@ -84,7 +84,7 @@ def do_not_pace():
         setting.write("reno")
 
 
-URING = "/sys/module/fuse/parameters/enable_uring"  # there where the kernel has FUSE over io_uring
+URING = "/sys/module/fuse/parameters/enable_uring"  # exists if the kernel has FUSE over io_uring
 
 
 @contextlib.contextmanager
