@@ -43,7 +43,7 @@ void bytes_or_percent(const Loop& loop, const Number& n, uint64_t& bytes, bool& 
   percent = n.percent;
 }
 
-// As vdbench's "For loops:" have it.
+// Returns the name of a loop in vdbench's "For loops:".
 std::string_view shown_name(const Loop& loop) {
   if (loop.name == "size") return "sizes";
   if (loop.name == "operations") return "operation";

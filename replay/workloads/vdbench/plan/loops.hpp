@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds of nested loops, the first the outermost, and what each sets.
+// Rounds of nested loops, the first of which is the outermost, and the settings of each round.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace fsr::vdbench {
 
-// Calls `act` for each round with the number of the value of each loop.
+// Calls `act` for each round. `at`: index of each loop's value.
 void each_round(const std::vector<Loop>& loops, const std::function<void(const std::vector<size_t>& at)>& act);
-// "xfersize=4k threads=1", "None".
+// Returns "xfersize=4k threads=1", or "None" without loops.
 std::string round_text(const std::vector<Loop>& loops, const std::vector<size_t>& at);
-// Sets what the loop's value says. Throws ParameterError for what can't be so.
+// Sets value number `at` of the loop in `run`. Throws ParameterError if the value is not possible.
 void set_value(PlannedRun& run, const Loop& loop, size_t at);
-// Whether it changes what a format makes.
+// True if the loop changes the files that a format makes.
 bool shapes_files(const Loop& loop);
 
 }  // namespace fsr::vdbench

@@ -106,7 +106,7 @@ class Planner {
     return all;
   }
 
-  // Each FWD becomes a work for each of its operations on each of its FSDs; threads and rates are divided among these.
+  // Makes a work of each FWD for each of its operations on each of its FSDs. Threads and rates are divided among these works.
   void split(const Run& run, PlannedRun& planned) const {
     std::vector<FileWork> works;
     double asked = 0;
@@ -142,7 +142,7 @@ class Planner {
     planned.file_works = std::move(works);
   }
 
-  // The SDs of the WD become one, of which nothing is known but where each begins.
+  // Joins the SDs of a WD to one. Only the beginnings of its parts are known.
   static void concatenate(Workload& w, std::vector<Storage>& storages) {
     if (w.read_hits > 0 || w.write_hits > 0)
       throw ParameterError(w.place, fmt::format("wd={}: expected no rhpct= and whpct= with concatenatesds=", w.name));
@@ -164,7 +164,7 @@ class Planner {
     storages.push_back(all);
   }
 
-  // Each WD becomes a work for each of its SDs; an SD's threads are divided among its works.
+  // Makes a work of each WD for each of its SDs. The threads of an SD are divided among its works.
   static void split_raw(const Run& run, PlannedRun& planned) {
     double asked = 0;
     size_t without = 0;
@@ -194,7 +194,7 @@ class Planner {
     }
   }
 
-  // WDs with rates of their own have these, the others share what is left.
+  // Divides the rate: WDs with rates of their own keep these, and the others share the rest.
   static void divide_rate(const Run& run, PlannedRun& planned) {
     double own = 0;
     size_t without = 0;
@@ -214,8 +214,8 @@ class Planner {
       work.share = work.rate == 0 ? work.share * (all ? 1 - own / all : 1) : all ? work.rate / all * 100 : 0;
   }
 
-  // All WDs have priorities, or none: from 1 on without gaps. A WD that goes as fast as it can would leave nothing to those of
-  // higher numbers.
+  // Checks priorities: either all WDs have one, from 1 on without gaps, or none has. A WD that runs as fast as possible would
+  // leave nothing for higher numbers.
   static void check_priorities(const Run& run, const std::vector<Workload>& workloads) {
     unsigned most = 0;
     for (const Workload& w : workloads) most = std::max(most, w.priority);

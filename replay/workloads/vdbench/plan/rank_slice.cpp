@@ -9,26 +9,26 @@ namespace {
 
 constexpr RankSlice kAll = {0, 1}, kNone = {0, 0};
 
-// The first number goes to rank `turn`, if there are so many.
+// Deals numbers to the ranks in turn. The first number goes to rank `turn`.
 RankSlice deal(unsigned rank, unsigned ranks, unsigned turn) {
   if (rank >= ranks) return kNone;
   return {(rank + ranks - turn % ranks) % ranks, ranks};
 }
 
-// Its threads go on where the one before has come to.
+// True if a thread continues at the offset that another thread of the work has reached.
 bool follows_on(const RawWork& work) {
   const Seek seek = work.workload.seek;
   return work.workload.streams != 0 || seek == Seek::sequential || seek == Seek::once || seek == Seek::sequential_elsewhere;
 }
 
-// As many ranks as fit all works; one does.
+// Returns the largest number of ranks that fits all works; one rank always does.
 template <class Works, class Fits>
 unsigned most_ranks(unsigned ranks, const Works& works, Fits fits) {
   while (ranks > 1 && !std::all_of(works.begin(), works.end(), [&](const auto& work) { return fits(work, ranks); })) --ranks;
   return ranks;
 }
 
-// Whether each of so many ranks has a file for each of its threads, or one where they share it.
+// True if each rank has a file for each of its threads, or at least one if its threads share files.
 bool has_files(const FileWorkload& workload, const std::vector<uint32_t>& used, unsigned ranks) {
   std::vector<unsigned> files(ranks);
   for (uint32_t file : used) ++files[file % ranks];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a run that a rank does. Threads, their starts at a rate, and files are divided by their numbers.
+// The part of a rank in a run. Threads, their starts at a rate, and files are divided by their numbers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace fsr::vdbench {
 
-// The numbers from `first` on by `step`; step 0: none. By default all.
+// The numbers `first`, `first` + `step` and so on. `step` 0: none. All by default.
 struct RankSlice {
   uint64_t first = 0, step = 1;
   bool has(uint64_t n) const { return step != 0 && n % step == first; }

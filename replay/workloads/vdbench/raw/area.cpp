@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kBlock = 512;
 
-// A share of the SD, as percentages or, above 200, as bytes. A part beyond 100 % goes on at the beginning, once.
+// Returns a part of the SD, given as percentages or, above 200, as bytes. A part that ends beyond 100 % continues once at the
+// beginning.
 Area part(const Share& share, const Area& of) {
   if (!share.given()) return of;
   auto at = [&](double n) { return n > 200 ? uint64_t(n) : of.low + uint64_t(double(of.width()) * n / 100) / kBlock * kBlock; };
@@ -26,12 +27,12 @@ Area part(const Share& share, const Area& of) {
   return area;
 }
 
-// Random offsets in an area are multiples of this; 0: of the length of each transfer.
+// Returns the number of which random offsets in an area are multiples; 0: the length of each transfer.
 uint64_t block_align(const RawWork& work, const Storage& storage) {
   return std::max(storage.align, work.workload.transfers.align);
 }
 
-// How probable the first bytes of a hot band are, at 0, 16 MB, 32 MB, 64 MB and so on: vdbench's table.
+// Probability of the first bytes of a hot band, at 0, 16 MB, 32 MB, 64 MB and so on, from vdbench's table.
 constexpr double kHot[] = {0,       .087217, .10101,  .132206, .159946, .201713, .262602, .32645,  .366902, .386175,
                            .436941, .482631, .523752, .56076,  .594068, .624045, .651024, .675305, .697159, .716827,
                            .734528, .750459, .764797, .777701, .789314, .799767, .809174, .81764,  1};
@@ -165,7 +166,7 @@ std::optional<Chooser::Next> Chooser::next() {
     next.offset += shift_;
     return next;
   }
-  // In turn, with the others of the work or of the stream; each stream has its part.
+  // Take the next offset, together with the other threads of the work or stream. Each stream has its part.
   const uint64_t streams = cursors_.next.size();
   const uint64_t width = streams == 1 ? all.width() : all.width() / streams / next.length * next.length;
   const uint64_t whole = width / next.length * next.length, low = all.low + stream_ * width;

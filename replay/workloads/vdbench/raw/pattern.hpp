@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes for writes to SDs, which do not compress, in memory that a device can read directly. Constant once made.
+// Data for writes to SDs, which does not compress, in memory that a device can read directly. Constant once made.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace fsr::vdbench {
 
 class Pattern {
  public:
-  explicit Pattern(uint64_t largest);  // of what is written at once, bytes
-  // For that place, at most the largest; begins at a page of memory.
+  explicit Pattern(uint64_t largest);  // largest write, bytes
+  // Returns the data for an offset. `length`: at most `largest`. The data begins at a page of memory.
   std::string_view get(uint64_t offset, uint64_t length) const;
 
  private:

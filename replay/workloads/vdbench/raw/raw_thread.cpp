@@ -78,7 +78,7 @@ SimTask RawThread::run(SimContext& sim) {
     op.open_flags = storage.device ? context_.work.workload.flags.flags : 0;
     op.kind = next->reads ? OpKind::read : OpKind::write;
     op.offset = next->offset;
-    op.length = op.result = next->length;  // raw: transfers what an operation is known to have transferred
+    op.length = op.result = next->length;  // raw: transfers as much as the operation's result says
     if (validator_) {
       const int error = co_await validator_->perform(sim, op, next->reads ? reads : writes, turn.planned ? at : 0);
       if (error > 0) failed(storage, *next, error);

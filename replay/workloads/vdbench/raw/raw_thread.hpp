@@ -19,7 +19,7 @@
 
 namespace fsr::vdbench {
 
-// An SD that is open. Constant while threads use it.
+// An open SD. Constant while threads use it.
 struct OpenStorage {
   const Storage* settings = nullptr;
   ObjectId object = kNoObject;
@@ -27,10 +27,10 @@ struct OpenStorage {
   uint64_t size = 0;  // bytes
   unsigned place = 0;
   bool device = false;
-  uint32_t access = 0, flags = 0;              // of a file: O_*, with which it is open
-  ValidatedStorage* validated = nullptr;       // where what is written is checked
-  const std::atomic<bool>* removed = nullptr;  // true: nothing more is done to it
-  // A part of an SD that is made of several: its beginning in the SD, and the first byte that is used of the part.
+  uint32_t access = 0, flags = 0;              // of a file: O_* flags of its open
+  ValidatedStorage* validated = nullptr;       // with data validation; otherwise null
+  const std::atomic<bool>* removed = nullptr;  // true: the SD is not used any more
+  // Part of an SD that consists of several: its beginning in the SD, and its first used byte.
   struct Part {
     const OpenStorage* storage;
     uint64_t begin, from, length;
@@ -41,17 +41,17 @@ struct OpenStorage {
 // State that the threads of one work share.
 struct RawContext {
   const RawWork& work;
-  unsigned number;  // of the run's works
+  unsigned number;  // index in the run's works
   const OpenStorage& storage;
   Areas areas;
   Cursors cursors;
   Pace& pace;
   ErrorLog& errors;
   ValidationCounts& validation;
-  std::unique_ptr<const Content> content{};  // null: of Pattern
+  std::unique_ptr<const Content> content{};  // null: content of Pattern
   std::atomic<unsigned> threads{0};
   RawContext(const RawWork& w, unsigned n, const OpenStorage& s, Pace& p, ErrorLog& e, ValidationCounts& v,
-             uint64_t seed);  // throws as Areas does
+             uint64_t seed);  // throws what Areas throws
 };
 
 class RawThread final : public SimThread {
@@ -68,7 +68,7 @@ class RawThread final : public SimThread {
   Chooser chooser_;
   const Pattern& pattern_;
   std::unique_ptr<Validator> validator_;  // may be null
-  std::optional<ContentWriter> writer_;   // where the work has a content
+  std::optional<ContentWriter> writer_;   // only if the work has a content
 };
 
 }  // namespace fsr::vdbench

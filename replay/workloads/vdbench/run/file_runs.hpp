@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on trees of files: their anchors and targets, which stay from one run to the next, and the threads of each run there. One
+// Executes runs on trees of files. Anchors and targets are kept from one run to the next; each run has its own threads. One
 // thread.
 #pragma once
 
@@ -35,14 +35,14 @@ class FileRuns final : public Runs {
     unsigned place = 0;
   };
   struct Tree {
-    std::string structure;  // text of the structure that it was made with
+    std::string structure;  // text of its structure
     std::unique_ptr<Anchor> anchor;
-    std::optional<RankSlice> known;  // the files of which it is known what exists
-    size_t chosen = 0;               // files, as was told last
+    std::optional<RankSlice> known;  // files whose existence is known
+    size_t chosen = 0;               // number of chosen files in the last report
   };
   struct Recovered {
     RecoveredKeys keys;
-    FileSystem system;  // the tree that they are of
+    FileSystem system;  // definition of the tree of the keys
   };
   struct FileRunSetup {
     std::vector<std::unique_ptr<const FileRow>> rows;
@@ -75,10 +75,10 @@ class FileRuns final : public Runs {
   RankGroup& ranks_;
   const uint32_t umask_;
   std::map<std::string, Opened> targets_;  // by anchor
-  ThreadRunner runner_;                    // after the targets that it works on
+  ThreadRunner runner_;                    // declared after the targets, because it uses them
   std::map<std::string, Tree> trees_;
-  std::map<std::string, uint64_t> units_;       // of transfers, by anchor; with data validation
-  std::map<std::string, Recovered> recovered_;  // by anchor, until they were checked
+  std::map<std::string, uint64_t> units_;       // sizes of blocks, by anchor; only with data validation
+  std::map<std::string, Recovered> recovered_;  // by anchor; removed when they have been checked
   uint64_t error_count_ = 0, runs_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trees that runs work on: their targets, what of them exists, their journals.
+// The trees that runs use: their targets, existing files, and journals.
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -20,7 +20,7 @@ namespace fsr::vdbench {
 
 namespace {
 
-constexpr unsigned kTreeThreads = 8;  // that look at or remove a tree
+constexpr unsigned kTreeThreads = 8;  // that survey or remove a tree
 
 bool is_directory_name(const std::string& anchor) { return anchor.find(':') == std::string::npos; }
 
@@ -33,7 +33,7 @@ std::string structure_text(const FileSystem& f) {
 
 uint64_t shape_of(const FileSystem& f) {
   const std::string text = structure_text(f);
-  return XXH3_64bits(text.data(), text.size()) | 1;  // 0 is an SD's
+  return XXH3_64bits(text.data(), text.size()) | 1;  // 0 is the shape of an SD
 }
 
 }  // namespace
@@ -58,13 +58,13 @@ void FileRuns::know_units(const std::vector<PlannedRun>& runs) {
     }
 }
 
-// Its name is in what is written below an anchor, and is its journal's.
+// Returns the first FSD with that anchor. The content written below the anchor and its journal have the name of this FSD.
 const FileSystem& FileRuns::first_with(const std::string& anchor) const {
   return *std::find_if(definitions_.systems.begin(), definitions_.systems.end(),
                        [&](const FileSystem& f) { return f.anchor == anchor; });
 }
 
-// Loads the journals, each of which must belong to a tree of the runs.
+// Loads the journals. Each must belong to a tree of the runs.
 void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
   for (auto& [anchor, unit] : units_) {
     const FileSystem& first = first_with(anchor);
@@ -187,7 +187,7 @@ void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   if (!ranks_.cluster().root()) return tree.anchor->forget();
   reports_.note("localhost-0: Starting cleanup for anchor=" + tree.anchor->name());
   tree.anchor->forget();
-  begin_journal(tree);  // whatever of the tree is still there when that ends early is not looked at
+  begin_journal(tree);  // if the removal ends early, the remaining files are not checked
   std::vector<SimThreadSpec> parts;
   std::vector<const CleanThread*> threads;
   for (unsigned i = 0; i < kTreeThreads; ++i) {
@@ -208,7 +208,7 @@ void FileRuns::clean(Tree& tree, const RankSlice& dealt) {
   tree.anchor->forget();
 }
 
-// The root goes first, so that other ranks do not find what it removes.
+// The root prepares first, so that other ranks do not find files that it removes.
 void FileRuns::prepare(const PlannedRun& run, const RankSlice& files) {
   for (const bool by_root : {true, false}) {
     if (!by_root && !ranks_.several()) break;

@@ -24,7 +24,7 @@ int64_t wall_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Reports a run while it goes on.
+// Reports a run during its execution.
 class Teller {
  public:
   Teller(const PlannedRun& run, Reports& reports, const RunControl& options, int64_t duration)
@@ -35,7 +35,7 @@ class Teller {
     reports_.begin(record_);
   }
 
-  // Counts that workers hand over after the end belong to the last interval, which is reported then.
+  // Workers hand over counts after the end, too. These belong to the last interval, so it is reported later.
   void interval(const Interval& told) {
     if (duration_ && !told.last && told.to >= duration_) {
       late_ = told.counts;
@@ -48,9 +48,9 @@ class Teller {
   }
 
   RunRecord finish() {
-    if (late_from_) tell_late();  // the last one is not told where threads don't end
+    if (late_from_) tell_late();  // the last interval is missing if threads do not end
     if (record_.intervals == 0) {
-      // Pages have one at least. This interval is empty if a rank was lost before all had reported one.
+      // Pages need at least one interval. It is empty if a rank was lost before all ranks had sent one.
       add(line_of(*record_.run, {}, double(record_.run->run->interval)));
     }
     record_.average.wall = wall_now();
@@ -80,7 +80,7 @@ class Teller {
     reports_.interval(record_);
   }
 
-  // True for the rest behind the last complete interval of a run that ended early. It is too short for figures.
+  // True for an interval behind the last complete one of a run that ended early. It is too short for figures.
   bool is_remnant(int64_t length) const { return record_.intervals != 0 && length < record_.run->run->interval * kSecond / 10; }
 
   void check_limits() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run's play: its intervals, limits and reports, whatever its threads do.
+// Executes one run: its intervals, limits and reports, for any kind of threads.
 #pragma once
 
 #include <atomic>
@@ -15,30 +15,30 @@ namespace fsr::vdbench {
 
 struct RunControl {
   const std::atomic<int>* stop = nullptr;
-  std::atomic<bool>* over = nullptr;  // the threads' own wish to end; limits raise it too
-  std::string monitor;                // a file in which "end_rd" and "end_vdbench" are looked for
+  std::atomic<bool>* over = nullptr;  // set by threads that end the run, and at a limit
+  std::string monitor;                // file in which "end_rd" and "end_vdbench" are looked for
   ErrorLog* errors = nullptr;         // not null
-  double size = 0;                    // bytes of all SDs of the run, in which maxdata= may count
+  double size = 0;                    // bytes of all SDs of the run, as unit of maxdata=
 };
 
 ErrorLimits limits_of(const General& general);
 
-// The end of one rank's part of a run.
+// End of one rank's part of a run.
 struct RunOutcome {
-  RunRecord record;  // of all ranks, on the root
+  RunRecord record;  // of all ranks; only on the root
   RankPart own;
-  bool ends_all = false;  // the monitor's file asks for an end to all runs; on the root
-  std::string failure;    // nothing can be run after it: an exception of a thread, or threads that did not end
+  bool ends_all = false;  // the monitor's file contains "end_vdbench"; only on the root
+  std::string failure;    // no other run is possible: a thread threw an exception or did not end; empty: none
 };
-// Plays the run, on all ranks together, and tells the root's reports.
+// Executes the run on all ranks, and reports it on the root.
 RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts, const PlannedRun& run, Reports& reports,
                    RankMessages& messages, const RunControl& options);
-// Commands of a run or of all: by the shell, one after another, with $output replaced. Their output goes to the log. Throws
-// std::runtime_error for one that fails.
+// Runs commands by the shell, one after the other. Replaces $output in them. Their output goes to the log. Throws
+// std::runtime_error if one fails.
 void run_commands(const Commands& commands, Reports& reports);
 
-// After a run, "rd=r", or the recovery. With as many errors as data_errors= allows: runs its command, and throws
-// std::runtime_error.
+// Checks the number of errors after a run ("rd=r") or the recovery. If data_errors= does not allow them, runs its command and
+// throws std::runtime_error.
 void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports);
 
 }  // namespace fsr::vdbench

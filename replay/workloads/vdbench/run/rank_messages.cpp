@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kDamaged = "damaged message from another process";
 
-// First byte of what a rank tells.
+// First byte of a message from a rank: its kind.
 enum ReportKind : uint8_t { kInterval = 'i', kError = 'e', kDirectories = 'd', kEnd = 'x' };
 
 }  // namespace
@@ -42,7 +42,7 @@ RankPart RankPart::load(std::string_view saved) {
   return part;
 }
 
-// An interval of one rank or of several.
+// One interval of one rank, or of several ranks merged.
 class RankMessages::Part {
  public:
   Part() = default;
@@ -149,7 +149,7 @@ void RankMessages::take(unsigned rank, std::string_view told) {
         break;
       }
       case kDirectories:
-        in.varint();  // they are the root's
+        in.varint();  // the root's own directories
         break;
       case kEnd:
         over_ = true;

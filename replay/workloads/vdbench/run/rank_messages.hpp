@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages between ranks during a run, and their results at the end. The root receives intervals and failures. It sends when
-// the run is over and which trees have their directories. A single rank sends messages only to itself.
+// Messages between ranks during a run, and their results at the end. The root receives intervals and failures. It sends the end
+// of the run, and the trees whose directories are complete. A single rank sends messages only to itself.
 //
-// Main thread, unless said otherwise.
+// Main thread, except where a comment says "any thread".
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace fsr::vdbench {
 
-// The part of a rank in a run.
+// Part of one rank in a run.
 struct RankPart {
   double seconds = 0;
   uint64_t operations = 0, failed = 0, bytes = 0, errors = 0;
@@ -36,25 +36,26 @@ struct RankPart {
 class RankMessages {
  public:
   using TellInterval = std::function<void(const Interval&)>;
-  // All outlive it. `over`: whether the run is to end, which the root makes so on all ranks. `works` of a format have trees.
+  // All must outlive this. `over`: true ends the run; the root sets it on all ranks. `works`: number of works, which have trees
+  // in a format.
   RankMessages(RankGroup& ranks, std::atomic<bool>& over, const std::atomic<int>& stop, size_t works, bool formats);
   ~RankMessages();
 
-  // Where the ErrorLog tells of failures: any thread. On the root, `told` is called.
+  // Reports a failure that the ErrorLog passes on. Any thread. On the root, calls `told`.
   void error(const std::string& line, const ErrorPlace& place, const ErrorLog::Tell& told);
-  // Performs on all ranks from one moment on. On the root, `tell` is called for the intervals of all together, and the errors of
-  // others are added to the log.
+  // Calls `act` on all ranks, starting at one moment. On the root, passes the intervals of all ranks together to `tell`, and adds
+  // the errors of other ranks to the log.
   void perform(const std::function<void()>& act, ErrorLog& errors, TellInterval tell);
-  void interval(const Interval& told);  // while `act` performs, any thread
-  void end();                           // on all ranks; as interval()
-  // In a format the root makes the directories of all trees, for which the others wait; any thread.
+  void interval(const Interval& told);  // reports an interval of `act`; any thread
+  void end();                           // ends the run on all ranks; any thread
+  // In a format, the root makes the directories of all trees, and the other ranks wait for them. Any thread.
   bool makes_directories() const { return ranks_.cluster().root(); }
   void made_directories(size_t work);
   bool directories_made(size_t work) const { return directories_[work]; }
 
-  // On the root: completes the record with what all came to.
+  // On the root, completes the record with the parts of all ranks.
   void gather(RankPart mine, RunRecord& record);
-  // After gather(): what can't be gone on with on one rank throws std::runtime_error on all, and so does a rank that is lost.
+  // Call this after gather(). If `checks` throws on a rank, or a rank is lost, throws std::runtime_error on all ranks.
   void check(const std::function<void()>& checks);
 
  private:
@@ -68,10 +69,10 @@ class RankMessages {
   std::atomic<bool>& over_;
   const std::atomic<int>& stop_;
   const bool formats_;
-  std::deque<std::atomic<bool>> directories_;  // of works
+  std::deque<std::atomic<bool>> directories_;  // of each work
   TellInterval tell_;
   ErrorLog* errors_ = nullptr;
-  uint64_t errors_of_others_ = 0;  // in the log
+  uint64_t errors_of_others_ = 0;  // errors of other ranks in the log
   std::unique_ptr<RoundMerger<Part>> parts_;
   unsigned intervals_ = 0;
 };

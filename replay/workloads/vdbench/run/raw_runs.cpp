@@ -26,7 +26,7 @@ uint64_t unit_of(const RawWork& work, const Storage& storage, uint64_t size) {
   for (const auto& [bytes, share] : w.transfers.shares) unit = std::gcd(unit, bytes);
   if (unit % kSector)
     throw std::runtime_error(fmt::format("wd={}: expected multiples of 512 for data validation, not {}", w.name, unit));
-  // Different lengths in turn, and strides, go by sectors.
+  // Transfers of different lengths, and those with strides, need sectors as unit.
   return w.transfers.only() && !w.stride ? unit : kSector;
 }
 
@@ -53,7 +53,7 @@ void RawRuns::open(const std::vector<PlannedRun>& runs) {
   if (definitions_.general.validation.on) know_keys(runs);
 }
 
-// Sets up the keys, one for each unit of all transfers and their offsets.
+// Makes the keys of each SD, one for each unit of its transfers and their offsets.
 void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
   for (size_t i = 0; i < storages_.size(); ++i) {
     const Storage& storage = *storages_[i].settings;
@@ -84,7 +84,7 @@ void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
   }
 }
 
-// Any thread, one at a time.
+// Any thread, but only one at a time.
 void RawRuns::remove_at(const ErrorPlace& place) {
   if (!definitions_.general.removes) return;
   for (size_t i = 0; i < storages_.size(); ++i)
@@ -105,7 +105,7 @@ void RawRuns::recover() {
     if (validated->journal) validated->journal->begin(validated->keys);
 }
 
-// Files that are missing or too small are written from end to end.
+// Returns runs that write files completely, if they are missing or too small.
 std::vector<PlannedRun> RawRuns::formats() {
   if (to_format_.empty()) return {};
   auto settings = std::make_unique<Run>();
@@ -134,7 +134,7 @@ std::vector<PlannedRun> RawRuns::formats() {
   return {run};
 }
 
-// Joins SDs. Each has as many complete transfers as fit into it; block 0 of a device is left out.
+// Joins SDs. Each part has as many complete transfers as fit into its SD. Block 0 of a device is left out.
 std::unique_ptr<OpenStorage> RawRuns::join(const Storage& settings, uint64_t largest) const {
   auto all = std::make_unique<OpenStorage>();
   for (size_t i : settings.parts) {
@@ -148,7 +148,7 @@ std::unique_ptr<OpenStorage> RawRuns::join(const Storage& settings, uint64_t lar
   return all;
 }
 
-// Bytes of the SDs that the run works on.
+// Returns the bytes of all SDs that the run uses.
 double RawRuns::size_of(const PlannedRun& run) const {
   double size = 0;
   for (size_t i = 0; i < storages_.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on SDs: devices, large files on any target, and what each run plays there. One thread.
+// Executes runs on SDs: devices, or large files on any target. One thread.
 #pragma once
 
 #include <atomic>
@@ -44,12 +44,12 @@ class RawRuns final : public Runs {
   RankGroup& ranks_;
   const bool force_;
   std::vector<std::unique_ptr<Target>> targets_;
-  ThreadRunner runner_;  // after the targets that it works on
+  ThreadRunner runner_;  // declared after the targets, because it uses them
   std::vector<OpenStorage> storages_;
-  std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each of them, or none
-  std::deque<std::atomic<bool>> removed_;                     // of each of them, after an error and with data_errors=remove
-  std::vector<RecoveredKeys> recovered_;                      // of each of them, or none
-  std::vector<size_t> to_format_;                             // of storages_
+  std::vector<std::unique_ptr<ValidatedStorage>> validated_;  // of each storage; empty: no data validation
+  std::deque<std::atomic<bool>> removed_;                     // of each storage; true after an error with data_errors=remove
+  std::vector<RecoveredKeys> recovered_;                      // of each storage; empty: no recovery
+  std::vector<size_t> to_format_;                             // indices in storages_
   std::vector<std::unique_ptr<Run>> format_settings_;
   uint64_t error_count_ = 0, runs_ = 0;
 };

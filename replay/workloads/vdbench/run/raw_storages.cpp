@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SDs as they are opened and synced.
+// Opens, reopens and syncs SDs.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ constexpr ObjectId kStorageObject = 2;
 constexpr HandleId kStorageHandle = 1;
 constexpr uint64_t kMiB = 1 << 20;
 
-// "nfs://host/export/big?port=1" as the target "nfs://host/export?port=1" and the name "big".
+// Splits "nfs://host/export/big?port=1" into the target "nfs://host/export?port=1" and the name "big".
 std::pair<std::string, std::string> split_lun(const std::string& lun) {
   const size_t query = std::min(lun.find('?'), lun.size());
   const size_t slash = lun.rfind('/', query == 0 ? 0 : query - 1), colon = lun.find(':');
@@ -97,7 +97,8 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
   opened.place = runner_.add(*targets_.back());
 }
 
-// A run has the flags of its RD, of its WDs and of their SDs. A device has them with each write.
+// Reopens files whose flags change. A run has the flags of its RD, its WDs and their SDs. A device gets the flags with each
+// write.
 void RawRuns::reopen(const PlannedRun& run) {
   std::vector<size_t> changed;
   for (size_t i = 0; i < storages_.size(); ++i) {
@@ -108,7 +109,7 @@ void RawRuns::reopen(const PlannedRun& run) {
     storages_[i].flags = flags;
     changed.push_back(i);
   }
-  if (changed.empty()) return;  // on all ranks
+  if (changed.empty()) return;  // the same on all ranks
   ranks_.cluster().on_all([&] {
     for (size_t i : changed) {
       const OpenStorage& storage = storages_[i];
@@ -132,7 +133,7 @@ void RawRuns::reopen(const PlannedRun& run) {
   });
 }
 
-// With openflags=fsync what a run has written is on the disk after it.
+// With openflags=fsync, syncs the SDs that a run has written.
 void RawRuns::sync(const PlannedRun& run, ErrorLog& errors) {
   for (size_t i = 0; i < storages_.size(); ++i) {
     const OpenStorage& storage = storages_[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recovery from journals, of all SDs or trees before the first run. One thread.
+// Recovers all SDs or trees from their journals, before the first run. One thread.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,10 @@ class RecoveryRun {
  public:
   RecoveryRun(const General& general, Clock& clock, Reports& reports);
 
-  // Errors are added to the reports. Throws std::runtime_error if something can't be read, and at the limit of data_errors=,
-  // after its command.
+  // Compares with the journal, and adds errors to the reports. Throws std::runtime_error if something can't be read, and at the
+  // limit of data_errors=, after its command.
   void recover(const RecoveredKeys& known, const OpenStorage& storage, Target& target);
-  void recover(const RecoveredKeys& known, Anchor& anchor, Target& target);  // what exists of it is known
+  void recover(const RecoveredKeys& known, Anchor& anchor, Target& target);  // the anchor must know its existing files
   uint64_t errors() const { return errors_.count(); }
 
  private:

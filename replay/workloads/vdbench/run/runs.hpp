@@ -13,16 +13,16 @@ namespace fsr::vdbench {
 class Runs {
  public:
   virtual ~Runs() = default;
-  // Opens what the runs work on. Throws std::runtime_error.
+  // Opens the SDs or targets of the runs. Throws std::runtime_error.
   virtual void open(const std::vector<PlannedRun>& runs) = 0;
-  // Checks what journals say of an earlier process, and goes on from there. Throws std::runtime_error for what can't be gone on
-  // with.
+  // Compares with the journals of an earlier process, and continues from their state. Throws std::runtime_error if that is not
+  // possible.
   virtual void recover() = 0;
-  // Returns the runs that must format SDs first although the parameter file does not ask for it.
+  // Returns runs that format SDs before the others, although the parameter file does not request them.
   virtual std::vector<PlannedRun> formats() { return {}; }
-  // Sets in `ends_all` whether no other run is to follow. Throws std::runtime_error for what can't be gone on with.
+  // Executes a run. `ends_all`: set to true if no other run is to follow. Throws std::runtime_error if no other run is possible.
   virtual RunRecord perform(const PlannedRun& run, bool* ends_all) = 0;
-  virtual uint64_t errors() const = 0;  // so far
+  virtual uint64_t errors() const = 0;  // number so far
 };
 
 }  // namespace fsr::vdbench

@@ -73,11 +73,11 @@ class VdbenchProgram {
     return 0;
   }
 
-  // The lines of the parameter files.
+  // Returns the lines of the parameter files.
   const std::vector<std::string>& lines() const { return lines_; }
 
   int run() {
-    std::string directory;  // of the root
+    std::string directory;  // only on the root
     cluster_.on_all([&] {
       if (cluster_.root()) directory = make_output_directory(options_.output);
     });
@@ -94,7 +94,7 @@ class VdbenchProgram {
       runs = std::make_unique<FileRuns>(all_, clock_, stop_, reports, ranks_);
     else
       runs = std::make_unique<RawRuns>(all_, clock_, stop_, reports, ranks_, options_.force);
-    for (const bool by_root : {true, false})  // which makes what is missing
+    for (const bool by_root : {true, false})  // the root goes first, because it makes missing files
       cluster_.on_all([&] {
         if (by_root == cluster_.root()) runs->open(runs_);
       });
@@ -128,7 +128,7 @@ class VdbenchProgram {
   }
 
  private:
-  // Throws for a tree that can't be, of any loop, before anything is touched.
+  // Throws for trees that are not possible, in any round of a loop, before anything is changed.
   void check_trees() const {
     std::vector<const FileSystem*> checked;
     auto check = [&](const FileSystem& system) {
@@ -142,7 +142,7 @@ class VdbenchProgram {
         if (work.workload.target) check(run.systems[*work.workload.target]);
       }
   }
-  // A line for each tree that the runs work on.
+  // Returns a line for each tree that the runs use.
   std::string sizes_of_trees() const {
     std::vector<std::string> told;
     for (const PlannedRun& run : runs_)
@@ -153,7 +153,7 @@ class VdbenchProgram {
       }
     return fmt::format("{}", fmt::join(told, ""));
   }
-  // "+elapsed=10,interval=2" on the command line.
+  // Adds parameters of the command line to all RDs: "+elapsed=10,interval=2".
   void add_to_runs() {
     if (options_.run_parameters.empty()) return;
     const std::vector<Statement> more = StatementReader({}, read_file).read({{"command line", options_.run_parameters}});
@@ -202,7 +202,7 @@ class VdbenchProgram {
     }
   }
 
-  // Each rank knows only what it wrote itself.
+  // Refuses settings that do not work on several ranks, for example because a rank knows only its own writes.
   void refuse_ranks() const {
     if (all_.general.validation.on) throw std::runtime_error("data validation: expected one process, not ranks");
     if (all_.general.removes) throw std::runtime_error("data_errors=remove: expected one process, not ranks");
@@ -214,7 +214,7 @@ class VdbenchProgram {
     for (const FileSystem& system : all_.systems) refuse_own("fsd", system.name, system.anchor);
   }
 
-  // The root's, for which the others wait.
+  // Runs commands on the root, while the other ranks wait.
   void commands(const Commands& commands, Reports& reports) {
     if (commands.lines.empty()) return;
     cluster_.on_all([&] {
@@ -224,7 +224,7 @@ class VdbenchProgram {
     });
   }
 
-  // Whether all ranks go on.
+  // True if no rank has to stop.
   bool goes_on() {
     stopped_ = stopped_ || cluster_.any_of_ranks(stop_.load() != 0);
     ends_all_ = ends_all_ || cluster_.any_of_ranks(ends_all_);
@@ -252,7 +252,7 @@ class VdbenchProgram {
     if (!planned.formats && planned.rate.kind != Rate::curve) commands(planned.run->end, reports);
   }
 
-  // The highest rate is known: its shares follow.
+  // Runs the points of a curve, whose rates are shares of the measured highest rate.
   void curve(Runs& runs, const RunRecord& highest, Reports& reports) {
     const double measured = rate(highest.average.all.requested, highest.average.seconds);
     const std::string told = cluster_.broadcast({reinterpret_cast<const char*>(&measured), sizeof measured});

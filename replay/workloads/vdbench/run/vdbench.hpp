@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vdbench's parameter files: read, simulated or run, from the first RD to the last.
+// Reads vdbench's parameter files, and simulates or executes them from the first RD to the last.
 #pragma once
 
 #include <atomic>
@@ -17,27 +17,27 @@ namespace fsr::vdbench {
 class RunPage;
 
 struct ProgramOptions {
-  std::string program;                               // before what went wrong
-  std::vector<std::string> files;                    // of parameters
-  std::optional<std::string> text;                   // parameters, in place of files
-  std::map<std::string, std::string> substitutions;  // $NAME
-  std::string output = "output";                     // directory
-  std::optional<int64_t> elapsed, interval, warmup;  // seconds, in place of those of all RDs
+  std::string program;                               // name in front of error messages
+  std::vector<std::string> files;                    // parameter files
+  std::optional<std::string> text;                   // parameters, used instead of files
+  std::map<std::string, std::string> substitutions;  // values of $NAME
+  std::string output = "output";                     // output directory
+  std::optional<int64_t> elapsed, interval, warmup;  // seconds; override those of all RDs
   bool simulate = false, quiet = false;
-  bool json = false;                               // in place of lines on the terminal
-  RunPage* results = nullptr;                      // told of all runs beside the pages, by the root; may be null
-  bool force = false;                              // overwrites devices that hold something
-  Validation validation;                           // -v; as well as the files' own
+  bool json = false;                               // prints JSON instead of lines on the terminal
+  RunPage* results = nullptr;                      // gets all runs on the root, in addition to the pages; may be null
+  bool force = false;                              // overwrites devices that hold data
+  Validation validation;                           // of -v, combined with that of the files
   std::optional<Repeats> repeats;                  // -l
-  std::string first_run;                           // -r: the RD that all begins with; empty: the first
-  std::string run_parameters;                      // behind those of each RD: "elapsed=10,interval=2"
-  std::string layout;                              // "5.00", or 5.04's
+  std::string first_run;                           // of -r: first RD to run; empty: the first one
+  std::string run_parameters;                      // added to the parameters of each RD: "elapsed=10,interval=2"
+  std::string layout;                              // "5.00"; otherwise that of 5.04
   std::optional<bool> format;                      // -cy, -cn
   bool format_only = false, format_clean = false;  // -co, -c
 };
 
-// On all ranks of the cluster, and told by the root. Returns an exit status: 0, or 1 where something failed. Throws
-// std::runtime_error, also ParameterError, where nothing was done.
+// Runs on all ranks of the cluster; the root reports. Returns an exit status: 0, or 1 if something failed. Throws
+// std::runtime_error or ParameterError if nothing was run.
 int run_vdbench(const ProgramOptions& options, Cluster& cluster, const std::atomic<int>& stop);
 
 }  // namespace fsr::vdbench

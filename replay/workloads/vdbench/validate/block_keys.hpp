@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known content of an SD, or of all files of an anchor in one row. Each block has the key of its latest write, and a mark
-// that a thread uses it. A thread claims the blocks of a transfer while it checks or changes them. Thread-safe as said.
+// The known content of an SD, or of all files of an anchor in one row. Each block has the key of its last write, and a mark if a
+// thread uses it. A thread claims the blocks of a transfer while it checks or changes them. Thread-safe, except that only the
+// thread that has claimed a block may use its key and time.
 #pragma once
 
 #include <atomic>
@@ -13,12 +14,12 @@ class BlockKeys {
  public:
   static constexpr uint8_t kUnknown = 0, kBad = 127;
 
-  // `unit`: bytes of a block, a divisor of all transfers and places.
+  // `unit`: bytes of a block, a divisor of all lengths and offsets of transfers.
   BlockKeys(uint64_t size, uint64_t unit) : unit_(unit), blocks_(size / unit), states_(new State[blocks_ + 1]) {}
 
   uint64_t unit() const { return unit_; }
-  uint64_t blocks() const { return blocks_; }  // whole ones
-  // Claims blocks. False: another thread has claimed one of them; none is claimed then.
+  uint64_t blocks() const { return blocks_; }  // complete blocks
+  // Claims blocks. False: another thread has claimed one of them, so that none is claimed.
   bool claim(uint64_t offset, uint64_t length) {
     for (uint64_t block = offset / unit_, end = end_of(offset, length); block < end; ++block) {
       if (!(states_[block].key.fetch_or(kBusy, std::memory_order_acquire) & kBusy)) continue;
@@ -39,7 +40,7 @@ class BlockKeys {
       states_[block].last_good = 0;
     }
   }
-  // When it was last written or found as expected, s since the Unix epoch; 0: not yet.
+  // Time when the block was last written or found correct, s since the Unix epoch. 0: not yet.
   uint32_t last_good(uint64_t offset) const { return states_[offset / unit_].last_good; }
   void good(uint64_t offset, uint32_t time) { states_[offset / unit_].last_good = time; }
 

@@ -74,7 +74,7 @@ void Journal::begin(const BlockKeys& keys) {
   OutputFile(map_, true, Readers::owner).finish(map);
   std::string head(kJournalMagic, kWord);
   put(head, generation);
-  // Until it has its name, the one before it is there, and is known to be older than the map.
+  // Until the new journal has its name, the old one exists. Its generation shows that it is older than the map.
   OutputFile(journal_, true, Readers::owner).finish(head);
   cut_ = false;
   fd_ = UniqueFd(open(journal_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -89,7 +89,7 @@ bool Journal::add(Kind kind, const std::vector<Entry>& entries) {
   }
   std::string text;
   for (size_t i = 0; i < entries.size();) {
-    // Blocks beside each other that get the same key are one entry.
+    // Adjacent blocks that get the same key become one entry.
     const Entry& first = entries[i];
     uint64_t blocks = first.blocks;
     while (++i < entries.size() && entries[i].key == first.key && entries[i].block == first.block + blocks)
@@ -100,10 +100,10 @@ bool Journal::add(Kind kind, const std::vector<Entry>& entries) {
       at += some;
     }
   }
-  // Appended in one piece: threads that add at the same time do so one after another.
+  // Append everything in one write, because other threads may append at the same time.
   const ssize_t written = write(fd_.get(), text.data(), text.size());
   if (written >= 0 && written != ssize_t(text.size())) {
-    cut_ = true;  // entries behind a partly written one could not be read
+    cut_ = true;  // entries behind an incomplete one could not be read
     errno = ENOSPC;
   }
   return written == ssize_t(text.size());
@@ -120,7 +120,7 @@ struct Read {
   Journal::Kind kind;
 };
 
-// Nothing: it is not whole.
+// Returns the entry at an offset. None: it is incomplete or damaged.
 std::optional<Read> entry_at(const std::string& journal, size_t at, uint64_t blocks) {
   const char* entry = journal.data() + at;
   if (word_at(journal, at + kEntrySum) != entry_sum(entry)) return {};
@@ -167,7 +167,7 @@ RecoveredKeys recover_keys(const std::string& directory, const std::string& name
   if (journal.size() < kJournalHead || memcmp(journal.data(), kJournalMagic, kWord) != 0)
     throw std::runtime_error(journal_name + ": is no journal");
   if (word_at(journal, kWord) != word_at(map, kWord)) return found;
-  // The end may be cut, or what a machine that went down left of entries whose writes were never begun.
+  // The last entries may be incomplete, or damaged by a crash of the machine before their writes began.
   size_t end_of_entries = (journal.size() - kJournalHead) / kEntry * kEntry + kJournalHead;
   while (end_of_entries > kJournalHead && !entry_at(journal, end_of_entries - kEntry, blocks)) end_of_entries -= kEntry;
   for (size_t at = kJournalHead; at < end_of_entries; at += kEntry) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of an SD, or of all files of an FSD, on disk. With them, data validation continues after its program was killed or its
-// machine went down.
+// The keys of an SD, or of all files of an FSD, on disk. With them, data validation can continue after the program was killed or
+// the machine crashed.
 //
 // NAME.map holds the keys of all blocks at one moment. Writes and removals since are in NAME.jnl: an entry before each write of a
 // block, with its new key, and one after it. A block without the second entry is pending: it may hold either key. The blocks of a
 // removed file without the second entry may exist or not.
 //
 // NAME.map: "FSRKEYS2", generation (ns since the Unix epoch), shape (of the tree of files; 0: an SD), unit, blocks (8 octets
-// each), keys (1 octet a block), XXH3 of all before. NAME.jnl: "FSRJNL02", generation, then entries of 24 octets: first block
-// (8), blocks (4), key, kind (1 before a write, 2 after it, 3 before a removal, 4 after it), 2 octets of zeros, XXH3 of these 16.
-// Little-endian. A journal whose generation is another than the map's is older than that, and holds nothing more.
+// each), keys (1 octet a block), XXH3 of everything before. NAME.jnl: "FSRJNL02", generation, then entries of 24 octets: first
+// block (8), blocks (4), key, kind (1 before a write, 2 after it, 3 before a removal, 4 after it), 2 octets of zeros, XXH3 of
+// these 16. Little-endian. A journal with another generation than the map's is older than the map, and is ignored.
 #pragma once
 
 #include <atomic>
@@ -27,9 +27,9 @@ class BlockKeys;
 class Journal {
  public:
   struct Options {
-    bool flushes = true;     // waits for the disk before writes
-    bool maps_only = false;  // enters nothing
-    uint64_t shape = 0;      // of the tree of files; 0: an SD
+    bool flushes = true;     // wait for the disk before writes
+    bool maps_only = false;  // write no entries
+    uint64_t shape = 0;      // identifies the tree of files; 0: an SD
   };
   // Throws std::runtime_error, as begin() does.
   Journal(const std::string& directory, const std::string& name, const Options& options);
@@ -37,14 +37,14 @@ class Journal {
   // Writes the present keys to the map, and empties the journal. No thread may write meanwhile.
   void begin(const BlockKeys& keys);
 
-  // Any thread. Entries of whole transfers, by block; nothing with maps_only.
+  // Kinds of entries; they are those of whole transfers.
   enum Kind : uint8_t { kWrites = 1, kWritten, kRemoves, kRemoved };
   struct Entry {
     uint64_t block;
     uint8_t key;
-    uint64_t blocks = 1;  // from that one on
+    uint64_t blocks = 1;  // number of blocks from `block` on
   };
-  // False: it could not be written, errno is set.
+  // Appends entries. Any thread. Does nothing with maps_only. False: they could not be written, and errno is set.
   bool add(Kind kind, const std::vector<Entry>& entries);
   // Waits for the disk, if Options::flushes is set.
   bool flush();
@@ -54,20 +54,20 @@ class Journal {
   const std::string map_, journal_;
   const Options options_;
   UniqueFd fd_;
-  std::atomic<bool> cut_{false};  // its last entry is not whole: nothing more is added
+  std::atomic<bool> cut_{false};  // the last entry is incomplete, so no more are added
 };
 
 struct RecoveredKeys {
   uint64_t unit = 0, shape = 0;
-  int64_t began = 0;                     // when the map was made, ns since the Unix epoch
+  int64_t began = 0;                     // time when the map was made, ns since the Unix epoch
   std::vector<uint8_t> keys;             // by block
-  std::map<uint64_t, uint8_t> pending;   // block: the key that it would have had
-  std::map<uint64_t, uint64_t> removes;  // first block of a file that may have been removed: how many
-  // Number of entries in the middle of the journal that can't be read, and the octet of the first. A machine that went down may
-  // leave such entries. Their writes are unknown.
+  std::map<uint64_t, uint8_t> pending;   // block and the key of its pending write
+  std::map<uint64_t, uint64_t> removes;  // first block of a file that may have been removed, and the number of its blocks
+  // Number of unreadable entries in the middle of the journal, and the offset of the first. They may be caused by a crash of the
+  // machine. Their writes are unknown.
   uint64_t lost = 0, lost_at = 0;
 };
-// Throws std::runtime_error "FILE: why".
+// Reads the map and the journal. Throws std::runtime_error "FILE: why".
 RecoveredKeys recover_keys(const std::string& directory, const std::string& name);
 
 }  // namespace fsr::vdbench

@@ -23,7 +23,8 @@ class Recovery {
     for (uint64_t block = 0; block < blocks_; ++block) keys_.set(block * known.unit, known.keys[block]);
   }
   ~Recovery() {
-    for (uint64_t block = 0; block < blocks_; ++block) keys_.release(block * known_.unit, known_.unit);  // set() claims
+    for (uint64_t block = 0; block < blocks_; ++block)
+      keys_.release(block * known_.unit, known_.unit);  // set() has claimed the blocks
   }
 
   void settle_removals() {
@@ -51,10 +52,10 @@ class Recovery {
       ++result_.not_done;
       keys_.set(offset, before);
     } else if (after + old == sectors || before == BlockKeys::kUnknown) {
-      ++result_.torn;  // a write that was under way may be there in part
+      ++result_.torn;  // a write in flight may have been done in part
     } else {
       ++result_.not_done;
-      keys_.set(offset, before);  // neither: it is checked, and told
+      keys_.set(offset, before);  // neither key: check and report the block
       check(offset, data, known_.unit, "read of a pending write");
     }
   }
@@ -71,7 +72,7 @@ class Recovery {
   const RecoveryResult& result() const { return result_; }
 
  private:
-  // How many sectors of a block its owner wrote there with that key.
+  // Returns the number of sectors in a block that its owner wrote at this offset with that key.
   uint64_t sectors_with(uint8_t key, uint64_t offset, std::string_view block) const {
     uint64_t count = 0;
     for (uint64_t at = 0; at + kSector <= block.size(); at += kSector) {
@@ -87,12 +88,12 @@ class Recovery {
     return written && mark->offset == offset && mark->owner == storage_.name;
   }
 
-  // `length` bytes were asked for.
+  // Checks what was read. `length`: bytes that were requested.
   void check(uint64_t offset, std::string_view data, uint64_t length, const char* when) {
     const uint64_t whole = data.size() / known_.unit * known_.unit;
     if (known_.lost) {
       for (uint64_t at = 0; at < whole; at += known_.unit) trust(offset + at, data.substr(at, known_.unit));
-      if (data.empty()) give_up(offset, length);  // its removal may be what was lost
+      if (data.empty()) give_up(offset, length);  // the entry of its removal may be lost
     }
     validator_.check(offset, data.substr(0, whole), when);
     validator_.missing(offset + whole, length - whole, when);
@@ -107,7 +108,7 @@ class Recovery {
     }
   }
 
-  // Entries of the journal were lost: a block that a later write has left is right as it is.
+  // Corrects the key of a block if entries of the journal were lost: a block with the content of a later write is accepted.
   void trust(uint64_t offset, std::string_view block) {
     const uint8_t key = keys_.key(offset);
     if (key == BlockKeys::kUnknown || key == BlockKeys::kBad) return;
@@ -126,7 +127,7 @@ class Recovery {
     keys_.set(offset, alike == sectors ? first.key : BlockKeys::kUnknown);
   }
 
-  // Keys count writes, and begin anew after the last; those of a file also when it is made anew.
+  // True if `key` follows `of`. Keys count writes, and restart after the last one; those of a file also when it is created again.
   static bool is_ahead(uint8_t key, uint8_t of) { return (key + kMostKey - of) % kMostKey <= kMostKey / 2; }
 
   const RecoveredKeys& known_;

@@ -17,7 +17,7 @@ namespace fsr::vdbench {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kRetry = 50'000;  // ns until blocks that somebody else has are looked at again
+constexpr int64_t kRetry = 50'000;  // ns until a claim is tried again after another thread had the blocks
 
 int64_t wall_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -80,7 +80,7 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
   look.kind = OpKind::read;
   const uint64_t known = how_.reads_before ? known_length(place_ + op.offset, op.length) : 0;
   if (known) {
-    look.length = look.result = known;  // a file may end behind it
+    look.length = look.result = known;  // a file may end after the known part
     const int unread = co_await transfer(sim, look, kUncounted, {.want_data = true, .room = buffer_.data()});
     if (unread) co_return unread;
     check(place_ + look.offset, {buffer_.data(), known}, "read before a write");
@@ -98,7 +98,7 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
   if (unpromised) co_return unpromised;
   const int error = co_await transfer(sim, op, row, {.payload = {buffer_.data(), op.length}, .due = due});
   for (Journal::Entry& entry : entries_) {
-    if (error) entry.key = BlockKeys::kUnknown;  // what a write that failed has left
+    if (error) entry.key = BlockKeys::kUnknown;  // the content after a failed write is not known
     keys.set(entry.block * keys.unit(), entry.key);
     keys.good(entry.block * keys.unit(), error ? 0 : uint32_t(time / kSecond));
   }
@@ -109,7 +109,7 @@ Task Validator::write(SimContext& sim, Op op, Row row, int64_t due) {
   co_return unread;
 }
 
-// The journal knows of the entries, whatever happens next.
+// Writes entries_ to the journal before the operation is issued.
 Task Validator::promise(SimContext& sim, Journal::Kind kind) {
   if (!storage_.journal) co_return 0;
   if (!storage_.journal->add(kind, entries_)) co_return errno;
@@ -154,7 +154,7 @@ void Validator::check(uint64_t first, std::string_view data, const char* when) {
     }
     ++counts_.wrong;
     tell(offset, keys.unit(), when, wrong);
-    keys.set(offset, BlockKeys::kBad);  // told once
+    keys.set(offset, BlockKeys::kBad);  // reported only once
   }
 }
 
