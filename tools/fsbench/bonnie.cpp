@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bonnie++ 2.00a's options, tests and output, on directories and on any other target.
+// The options, tests and output of bonnie++ 2.00a, on directories and on any other target.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -43,8 +43,8 @@ using namespace bonnie;
 struct Options {
   std::string location = ".", big, small, user, group, machine, random_file, meeting, layout = "2.00a";
   std::vector<std::string> bytes_size;
-  int memory = -1;      // MiB; -1: this machine's
-  uint64_t rounds = 0;  // 0: one, with a table
+  int memory = -1;      // MiB; -1: that of this machine
+  uint64_t rounds = 0;  // 0: one round, with a table
   uint64_t seed = 0;
   int semaphores = 0;
   bool quiet = false, syncs = false, direct = false, fast = false, json = false;
@@ -102,7 +102,7 @@ class Bonnie {
  private:
   bool old_layout() const { return options_.layout == "1.03"; }
 
-  // Takes over from the root: the seed, which may come from the time, and a name that no other process uses.
+  // Takes over settings of the root: the seed, which may come from the time, and a name that no other process uses.
   void take_roots() {
     if (ranks_.several() && !options_.meeting.empty()) throw std::runtime_error("-y: ranks meet before each test anyway");
     ByteWriter mine;
@@ -224,7 +224,7 @@ class Bonnie {
     return row;
   }
 
-  // An exit status.
+  // Prints errors. Returns the exit status.
   int complain(const std::vector<std::optional<CopiesResult>>& all) {
     const std::string& lost = ranks_.lost();
     unsigned told = 0;
@@ -258,10 +258,10 @@ class Bonnie {
   MonotonicClock clock_;
   std::unique_ptr<ProcessBarrier> barrier_;
   std::unique_ptr<Target> target_;
-  std::unique_ptr<ThreadRunner> runner_;  // of all rounds: what is made anew is another object to the target
-  std::string name_;                      // of what is made
-  bool lost_ = false;                     // threads were left behind
-  std::atomic<bool> line_ended_{true};    // of the progress
+  std::unique_ptr<ThreadRunner> runner_;  // kept for all rounds, so that new files and directories get new object ids
+  std::string name_;                      // name of the files and directories made
+  bool lost_ = false;                     // threads did not end
+  std::atomic<bool> line_ended_{true};    // true: the line of progress has ended
 };
 
 int run(Options options, const std::atomic<int>& stop) {

@@ -43,7 +43,7 @@ void become(const std::string& user, const std::string& group) {
     gid = found ? found->pw_gid : group_id("nogroup");
   }
   if (!group.empty()) gid = group_id(group);
-  // A group list of root's would go on to open what the user may not.
+  // If the group list of root remained, it would still allow what the user may not do.
   if ((geteuid() == 0 && setgroups(1, &gid) != 0) || setgid(gid) != 0)
     throw std::runtime_error(fmt::format("can't set gid to {}: {}", gid, strerror(errno)));
   if (setuid(uid) != 0) throw std::runtime_error(fmt::format("can't set uid to {}: {}", uid, strerror(errno)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same program on several targets, in rounds that alternate, and what can be said of the difference.
+// Runs a program on several targets, in alternating rounds, and reports the differences.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ struct Options {
   bool keeps_caches = false, runs_all = false, json = false, quiet = false;
 };
 
-// Drops this machine's page cache and its caches of names and attributes.
+// Drops this machine's page cache, and its caches of names and attributes. False: not permitted.
 bool drop_caches() {
   sync();
   std::ofstream control("/proc/sys/vm/drop_caches");
@@ -98,8 +98,8 @@ class Compare {
   }
 
  private:
-  // A run on each target, backwards in every other round: so that drift favours no target. False: interrupted or broken, and the
-  // round does not count.
+  // Runs the program on each target, in reverse order in every other round, so that a drift favours no target. False: interrupted
+  // or failed, so that the round does not count.
   bool round() {
     std::vector<size_t> order;
     for (size_t i = 0; i < comparison_.targets.size(); ++i) order.push_back(i);

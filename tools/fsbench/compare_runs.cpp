@@ -36,7 +36,7 @@ const std::string& own_path() {
   return path;
 }
 
-// Beside this program where it is installed there; else the PATH has it.
+// Returns the fsreplay in the directory of this program. If it does not exist there, PATH is searched.
 std::string path_of_fsreplay() {
   const auto beside = std::filesystem::path(own_path()).parent_path() / "fsreplay";
   return std::filesystem::exists(beside) ? beside.string() : "fsreplay";
@@ -49,7 +49,8 @@ bool has(const std::vector<std::string>& arguments, const std::string& option) {
 constexpr std::string_view kPostmarkFlags[] = {"--detail", "--json"};
 constexpr std::string_view kNhfsstoneFlags[] = {"-v", "--json"};
 
-// Returns the first argument that is neither an option nor the value of one, or nothing. `flags`: the options without a value.
+// Returns the first argument that is neither an option nor the value of one. Empty: there is none. `flags`: options without a
+// value.
 std::string first_word(const std::vector<std::string>& arguments, std::span<const std::string_view> flags) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
@@ -68,9 +69,9 @@ bool is_trace(const std::string& name) {
   return looks_like_trace(first);
 }
 
-constexpr size_t kLongestText = 64 << 10;  // bytes of a file that is shown; longer ones are data
+constexpr size_t kLongestText = 64 << 10;  // bytes; larger files are data and not shown
 
-// The content of a text file, or nothing.
+// Returns the content of a text file. Empty: it is none.
 std::string text_of(const std::string& name) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(name, error)) return "";
@@ -81,7 +82,7 @@ std::string text_of(const std::string& name) {
   return text.size() > kLongestText || text.find('\0') != text.npos ? "" : text;
 }
 
-// A process whose standard output and standard error are read while it runs.
+// A process whose standard output and standard error are read during its execution.
 class Child {
  public:
   explicit Child(const std::vector<std::string>& command) {
@@ -110,7 +111,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Until both outputs have ended. `stop` is passed on, each time it is raised.
+  // Reads until both outputs have ended. Sends SIGTERM to the process each time `stop` is raised.
   void read_all(const std::atomic<int>& stop) {
     int passed = 0;
     pollfd waits[2] = {{.fd = fds_[0], .events = POLLIN, .revents = 0}, {.fd = fds_[1], .events = POLLIN, .revents = 0}};
@@ -157,7 +158,7 @@ class Child {
 
 constexpr std::pair<const char*, const char*> kPercentiles[] = {{"p50", "p50_ns"}, {"p99", "p99_ns"}, {"p99.9", "p999_ns"}};
 
-// Response times of `what` as rows, where a report has them.
+// Adds rows with the response times of `what`, if the report has them.
 void add_response(std::vector<RunRow>& rows, const std::string& what, const json& report) {
   if (!report.contains("response")) return;
   const json& response = report.at("response");
@@ -170,7 +171,7 @@ void add_response(std::vector<RunRow>& rows, const std::string& what, const json
                     .is_bound = std::find(bounds.begin(), bounds.end(), key) != bounds.end()});
 }
 
-// Rows of what fsreplay reports: how much it got done, and how long each kind of operation took.
+// Returns rows of an fsreplay report: its rate, and the service time of each kind of operation.
 std::vector<RunRow> rows_of_replay(const json& document) {
   std::vector<RunRow> rows = {
       {.name = "all", .unit = "op/s", .rate = document.at("achieved_per_s"), .offered = document.at("offered_per_s")}};
@@ -228,7 +229,7 @@ ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> argu
 std::vector<NamedText> ComparedProgram::files() const {
   std::vector<NamedText> files;
   for (const std::string& a : arguments_) {
-    // CONFIG, --mix=CONFIG and -fCONFIG
+    // Arguments of the form CONFIG, --mix=CONFIG and -fCONFIG.
     std::string name = a;
     if (a.starts_with("--"))
       name = a.substr(std::min(a.find('='), a.size() - 1) + 1);
@@ -253,7 +254,7 @@ std::vector<std::string> ComparedProgram::command(const std::string& target, uns
   } else if (name_ == "postmark") {
     words.insert(words.end(), {"--location", target});
   } else if (name_ == "vdbench") {
-    words.push_back("target=" + target);  // anchor=$target, lun=$target/big
+    words.push_back("target=" + target);  // replaces $target in anchor=$target or lun=$target/big
   } else {
     words.push_back(target);
     if (name_ != "fsreplay") return words;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a program on a target, in a process of its own, for fsbench compare.
+// Runs a program on a target for fsbench compare, in a process of its own.
 #pragma once
 
 #include <atomic>
@@ -17,25 +17,25 @@ struct NamedText {
 
 struct ProgramRun {
   std::vector<RunRow> rows;
-  int status = 0;         // its exit status, 128 + N for signal N
-  std::string complaint;  // the last line of its standard error
+  int status = 0;         // exit status; 128 + N for signal N
+  std::string complaint;  // last line of standard error
 };
 
-// A program of fsbench ("bonnie") or fsreplay, and its arguments but for the target.
+// A program of fsbench ("bonnie") or fsreplay, and its arguments without the target.
 class ComparedProgram {
  public:
-  // `name` is known. Throws std::runtime_error for arguments that can't be right with these targets.
+  // `name`: is_known(). Throws std::runtime_error if the arguments are not possible with these targets.
   ComparedProgram(std::string name, std::vector<std::string> arguments, const std::vector<std::string>& targets);
   static bool is_known(const std::string& name);
-  // Options that the program gets beside those that were given, and why; empty: none.
+  // Returns options that the program gets in addition to the given ones, and the reason. Empty: none.
   const std::string& added() const { return added_; }
-  // The text files that its arguments name, as they are now.
+  // Returns the text files that the arguments name, with their present content.
   std::vector<NamedText> files() const;
 
-  // The command line that runs it on `target`; `seed` of programs that otherwise take one of the moment.
+  // Returns the command line that runs the program on `target`. `seed`: for programs that take a seed from the time by default.
   std::vector<std::string> command(const std::string& target, unsigned seed) const;
-  // Runs it. `stop` is passed on as SIGTERM, which unlike SIGINT is rarely ignored. Throws std::runtime_error when it can't be
-  // started, or says nothing that can be read.
+  // Runs the program. `stop` is passed on as SIGTERM, which programs ignore less often than SIGINT. Throws std::runtime_error if
+  // it can't be started, or its output can't be read.
   ProgramRun run(const std::string& target, unsigned seed, const std::atomic<int>& stop) const;
 
  private:

@@ -11,7 +11,8 @@ namespace fsr::fsbench {
 
 namespace {
 
-constexpr double kKept = 0.98;  // of an offered load; what is missing is within what a run's last operations take
+constexpr double kKept =
+    0.98;  // share of an offered load that counts as kept; the last operations of a run may account for the rest
 
 }  // namespace
 
@@ -59,7 +60,7 @@ std::vector<std::vector<bool>> Comparison::decisions() const {
   const auto times = std::count_if(rows.begin(), rows.end(), [](const ComparedRow& row) { return row.is_time; });
   const bool has_both = times && size_t(times) < rows.size();
   std::vector<std::vector<bool>> decisions(rows.size(), std::vector<bool>(targets.size() - 1));
-  // Rates and times have half of the level each: otherwise many percentiles would make rates hard to decide.
+  // Rates and times have half of the significance level each. Otherwise many percentiles would make it hard to decide rates.
   for (const bool of_times : {false, true}) {
     std::vector<double> p;
     std::vector<std::pair<size_t, size_t>> places;
@@ -79,7 +80,7 @@ bool Comparison::all_decided() const {
   const std::vector<std::vector<bool>> shown = decisions();
   bool any = false;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].is_time) continue;  // percentiles, most of all p99.9, scatter so much that hardly any comparison would end
+    if (rows[i].is_time) continue;  // percentiles, especially p99.9, scatter so much that hardly any comparison would end
     for (size_t target = 1; target < targets.size(); ++target) {
       if (!rows[i].is_judged(target)) continue;
       if (!shown[i][target - 1]) return false;

@@ -23,7 +23,7 @@ std::string median_text(const ComparedRow& row, size_t target) {
   return bound_text(row, target) + rate_text(median_of(row, target));
 }
 
-// A printed line that compares a target with the first.
+// A printed line that compares a target with the first one.
 struct Line {
   std::string name, unit, first, second, ratio, interval, sign, verdict;
 };
@@ -39,7 +39,7 @@ Line line_of(const ComparedRow& row, size_t target, bool decided) {
   return line;
 }
 
-// The cells of a row where there is one target: name, unit, median, lowest and highest.
+// Returns the cells of a row of a comparison with one target: name, unit, median, lowest and highest.
 std::vector<std::string> cells_of(const ComparedRow& row) {
   const auto [low, high] = std::minmax_element(row.rates[0].begin(), row.rates[0].end());
   return {row.name, row.unit, median_text(row, 0), rate_text(*low), rate_text(*high)};
@@ -57,7 +57,7 @@ std::vector<std::string> facts_of(const Comparison& c) {
   return lines;
 }
 
-// Facts of a run, under the same names as in a results database.
+// Returns facts of a run, under the same names as in a results database.
 nlohmann::json json_of(const Facts& facts) {
   nlohmann::json object = nlohmann::json::object();
   for (const auto& [name, value] : facts) std::visit([&, &name = name](const auto& v) { object[name] = v; }, value);

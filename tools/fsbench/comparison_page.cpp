@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of a comparison: the verdict, bars of all rows, the values of each round, and how it was measured.
+// The page of a comparison: the verdict, bars of all rows, the values of each round, and how they were measured.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +28,7 @@ constexpr std::string_view kStyle = R"(
 @media (max-width:34rem){.env{grid-template-columns:1fr}.env dd{margin-bottom:.4rem}}
 )";
 
-// With separators, and as many digits as people compare.
+// Returns a number with separators, and with the digits that matter for a comparison.
 std::string number_text(double value) {
   if (value >= 100 && value < 1e18) return format_count(uint64_t(std::llround(value)));
   return fmt::format("{:.{}f}", value, value >= 1 ? 2 : 4);
@@ -96,7 +96,7 @@ class PageOfComparison {
                              xml_text(c_.program)));
   }
 
-  // Says how the comparison ended for one target: rates that are decided either way, and those that are not.
+  // Reports the verdict for one target: the rates that are decided, and those that are not.
   void verdict(size_t target) {
     std::vector<std::string> faster, slower, open;
     unsigned times = 0, decided_times = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// afp_lantest 4.5.1's options, tests and output.
+// The options, tests and output of afp_lantest 4.5.1.
 #include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ struct Options {
   bool password_given = false, clear_text = false, cache_tests = false, fast = false, faster = false;
   bool each = false, debug = false;
   std::string password_file;
-  std::string proc;  // where the server's processes are to be seen
+  std::string proc;  // a mount of /proc that shows the server's processes
   Settings settings;
   LantestReport::Options report;
   ClusterOptions cluster;
@@ -84,7 +84,7 @@ wire::Url server_of(const Options& o) {
 // Exit statuses of the original when it can't start.
 enum OriginalStatus { kUsage = 1, kNotConnected = 2, kNoVolume = 9, kNoLogin = 10 };
 
-// AFP's commands, or operations.
+// Decides between AFP commands and operations.
 void take_target(Options& o) {
   if (o.settings.as_operations && o.url.empty()) throw std::runtime_error("--operations: expected a URL or a directory");
   if (o.url.empty() || (o.url.starts_with("afp:") && !o.settings.as_operations)) return;
@@ -114,7 +114,7 @@ class Lantest {
   }
 
  private:
-  // One of AFP's, on a thread of its own.
+  // A session for AFP commands, on a thread of its own.
   struct AfpSession {
     explicit AfpSession(const afp::Settings& settings) : commands(std::make_unique<afp::Commands>(settings)) {}
     std::unique_ptr<afp::Commands> commands;
@@ -122,7 +122,7 @@ class Lantest {
   };
   using AfpSessions = std::vector<AfpSession>;
 
-  // A session in each, of which the root tells.
+  // Gives each rank one session. Only the root prints.
   static Options of_rank(Options options, const Cluster& cluster) {
     if (cluster.size() == 1) return options;
     if (options.report.sessions > 1) throw std::runtime_error("--sessions: each rank has one");
@@ -136,7 +136,7 @@ class Lantest {
 
   unsigned count() const { return ranks_.several() ? 1 : options_.report.sessions; }  // in this process
   unsigned session(unsigned i) const { return cluster_.rank() + i + 1; }
-  unsigned number(unsigned i) const { return options_.report.sessions == 1 ? 0 : session(i); }  // as test_directory() has it
+  unsigned number(unsigned i) const { return options_.report.sessions == 1 ? 0 : session(i); }  // number for test_directory()
 
   int refuse(const std::exception& why) const {
     if (!cluster_.root()) return 0;
@@ -169,7 +169,7 @@ class Lantest {
     return [this] { (void)ranks_.barrier(); };  // if one is lost, the others' tests go on
   }
 
-  // The exit status, on the root.
+  // Reports the results on the root. Returns the exit status.
   int finish(std::vector<SessionEnd> ends, const std::string& target) {
     if (ranks_.several()) {
       SessionEnd mine = std::move(ends[0]);
@@ -207,7 +207,7 @@ class Lantest {
     return sessions;
   }
 
-  // The process of the latest session, which has begun. False: there is none, and calls are counted in no session.
+  // Finds the server process of the last session. False: it was not found, and calls are counted in no session.
   bool find_server(AfpSessions& sessions, const std::string& proc) const {
     const std::string& user = sessions.back().commands->settings().user;
     std::vector<int> known;
@@ -248,14 +248,14 @@ class Lantest {
     return host == "localhost" || host == "127.0.0.1" || host.find("::1") != std::string::npos;
   }
 
-  // Prints the cache statistics, which the server writes at the end of the session.
+  // Prints the statistics of the server's cache, which the server writes at the end of the session.
   void say_cache() const {
     if (options_.report.json || !std::filesystem::exists(kServerSettings)) return;
     sleep(1);
     report_.say(dircache_statistics(kServerSettings));
   }
 
-  // Where there are no AFP commands to be made, or they are not wanted.
+  // Runs the tests as operations, for targets without AFP commands or at the user's request.
   int run_operations() {
     const Settings& settings = options_.settings;
     Barrier start(count());

@@ -11,7 +11,7 @@ using namespace lantest;
 
 namespace {
 
-// `session`: 0 is all of them together.
+// `session` 0: all sessions together.
 void add_tests(ResultsDatabase& db, unsigned session, const Results& results) {
   for (unsigned test = 0; test < kTests; ++test) {
     int64_t iteration = 0;

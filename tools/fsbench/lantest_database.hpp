@@ -9,7 +9,7 @@
 
 namespace fsr::fsbench {
 
-// Begins a run with `origin`, and keeps it. `elapsed`: ns of the whole run. Throws std::runtime_error.
+// Writes a run with `origin`. `elapsed`: ns of the whole run. Throws std::runtime_error.
 void lantest_database(ResultsDatabase& db, const Facts& origin, const std::string& target, int64_t elapsed, int status,
                       const lantest::Settings& settings, const lantest::Sessions& sessions);
 

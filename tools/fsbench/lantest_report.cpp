@@ -84,7 +84,7 @@ int LantestReport::ended(const std::vector<SessionEnd>& ends, const std::string&
 }
 
 void LantestReport::complain(const std::vector<SessionEnd>& ends, bool interrupted) const {
-  std::string left;  // of an interrupted run
+  std::string left;  // names that an interrupted run has left
   for (size_t i = 0; i < ends.size(); ++i) {
     const SessionEnd& end = ends[i];
     std::string why = interrupted ? "" : end.failure;

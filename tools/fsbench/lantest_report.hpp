@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a run of fsbench lantest: prints and stores results, and determines the exit status.
+// Report of a run of fsbench lantest: prints and stores results, and determines the exit status.
 #pragma once
 
 #include <cstdint>
@@ -13,39 +13,39 @@
 
 namespace fsr::fsbench {
 
-// The end of a session, with its results.
+// End of a session, with its results.
 struct SessionEnd {
   lantest::Results results;
-  std::string failure;  // empty: it came to its end
+  std::string failure;  // empty: the session completed
   std::string directory;
-  bool made = false, removed = false;  // the test directory
+  bool made = false, removed = false;  // state of the test directory
   int original_status = 1;             // exit status of the original after this failure
 
-  // For another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
+  // Serialization for another process of the same program. load() throws std::runtime_error for bytes that save() did not make.
   std::string save() const;
   static SessionEnd load(std::string_view saved);
-  int64_t ahead = 0;  // ns that the other process's clock shows more
+  int64_t ahead = 0;  // ns by which the other process's clock is ahead
 };
 
 class LantestReport {
  public:
   struct Options {
     unsigned sessions = 1;
-    bool processes = false;  // one for each
+    bool processes = false;  // one process for each session
     bool csv = false, detail = false, json = false, compat = false;
-    std::string database;  // a file that results are added to; empty: none
+    std::string database;  // results database; empty: none
   };
 
-  // Refuses what is no results database, by std::runtime_error. `now`: ns on the clock of ended().
+  // `now`: ns on the clock of ended(). Throws std::runtime_error if `database` is no results database.
   LantestReport(const Options& options, const lantest::Settings& settings, int64_t now);
 
-  // Text for people, as long as they are not to get JSON. Thread-safe.
+  // Prints text for the user, unless JSON was requested. Thread-safe.
   void say(const std::string& text) const;
-  // A test has ended. Sessions count from 1. Thread-safe.
+  // Reports the end of a test. Sessions count from 1. Thread-safe.
   void test_ended(unsigned session, unsigned iteration, unsigned test, const lantest::Measures& measures, bool calls) const;
-  // "session 3: " where there are several.
+  // Returns "session 3: ", or an empty string if there is only one session.
   std::string name_of(unsigned session) const;
-  // Prints the results and failures of all sessions, which have ended, and stores the results. Returns the exit status.
+  // Prints the results and failures of all sessions after they have ended, and stores the results. Returns the exit status.
   int ended(const std::vector<SessionEnd>& ends, const std::string& target, bool interrupted, int64_t now);
 
  private:

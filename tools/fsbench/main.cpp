@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fsbench: the workloads of older tools, with their options and their output, on any target.
+// fsbench: runs the workloads of older tools on any target, with the options and the output of these tools.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -34,7 +34,7 @@ constexpr Entry kPersonalities[] = {
     {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench, true},
 };
 
-// So that ps(1) shows no password: what follows the letter, in the same word or the next.
+// Hides a password from ps(1): overwrites the value of option `letter`, in the same word or the next.
 void hide_values(int argc, char** argv, char letter) {
   auto hide = [](char* text) { std::fill(text, text + strlen(text), '*'); };
   for (int i = 0; i < argc; ++i) {
@@ -63,7 +63,7 @@ int run(int argc, char** argv, const std::atomic<int>& stop) {
       on_ranks = e.on_ranks;
     });
   }
-  // A command of its own, whose options are not ours.
+  // The words behind "--" are another command, whose options are not parsed here.
   const auto own = std::find(argv, argv + argc, std::string_view("--"));
   const std::vector<std::string> behind(own == argv + argc ? own : own + 1, argv + argc);
   try {

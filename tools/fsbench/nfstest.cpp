@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NFSTEST/MPI's words and lines, on directories and on any other target, by several processes.
+// The words and lines of NFSTEST/MPI, on directories and on any other target, with several processes.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -82,7 +82,7 @@ class Test {
   MonotonicClock clock_;
   std::unique_ptr<Target> target_;
   std::unique_ptr<ThreadRunner> runner_;
-  std::optional<NfstestPrinter> printer_;  // on the root
+  std::optional<NfstestPrinter> printer_;  // only on the root
 };
 
 int run(Options options, const std::atomic<int>& stop) {

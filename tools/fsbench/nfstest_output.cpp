@@ -19,7 +19,7 @@ void complain(const std::string& text) {
   fmt::print(stderr, "fsbench nfstest: {}\n", text);
 }
 
-// No READ of any rank reached a server.
+// True if no READ of any rank reached a server.
 bool is_cached(const StageResult& result) {
   return !result.writes && std::all_of(result.reports.begin(), result.reports.end(),
                                        [](const StageReport& report) { return report.counted && report.wire_reads == 0; });

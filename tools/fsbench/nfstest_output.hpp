@@ -15,24 +15,24 @@
 namespace fsr::fsbench {
 
 struct NfstestOutput {
-  bool compat = false;  // times with one decimal
+  bool compat = false;  // print times with one decimal
   bool json = false;
-  bool sync = false;  // which JSON tells
+  bool sync = false;  // value for JSON: files were synced
 };
 
 class NfstestPrinter {
  public:
-  // All outlive it. Throws std::runtime_error when the file of the settings can't be written.
+  // All must outlive this. Throws std::runtime_error if the output file of the settings can't be written.
   NfstestPrinter(const nfstest::Settings& settings, const Cluster& cluster, const NfstestOutput& options);
   ~NfstestPrinter();
   NfstestPrinter(const NfstestPrinter&) = delete;
   NfstestPrinter& operator=(const NfstestPrinter&) = delete;
 
-  // `skipped`: sizes that the quota excludes, units.
+  // `skipped`: sizes that the limit of space excludes, units.
   void begin(const std::vector<uint64_t>& skipped);
   void starting(uint64_t iteration, uint64_t size);
   void ended(const nfstest::StageResult& result);
-  int end(const nfstest::Ending& ending);  // the exit status
+  int end(const nfstest::Ending& ending);  // returns the exit status
 
  private:
   struct Best {
@@ -52,9 +52,9 @@ class NfstestPrinter {
   const nfstest::Layout layout_;
   FILE* file_ = nullptr;
   std::vector<uint64_t> skipped_;
-  Best best_[2];  // of reading, of writing
+  Best best_[2];  // index 0: reading, 1: writing
   uint64_t wrong_ = 0, shown_ = 0;
-  unsigned cached_ = 0;  // stages of reading that the client's cache answered
+  unsigned cached_ = 0;  // stages of reading that the client's cache served
   nlohmann::json stages_ = nlohmann::json::array();
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options, test directories, messages and output of nhfsstone 1.22 (Legato, 1990), over this project's own synthesizer: an
-// independent implementation that shares no algorithm with it.
+// The options, test directories, messages and output of nhfsstone 1.22 (Legato, 1990), with this project's own synthesizer. This
+// is an independent implementation that shares no algorithm with the original.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -50,16 +50,16 @@ struct Options {
 };
 
 constexpr uint64_t kUsualCalls = 5000;
-constexpr int64_t kOpening = 200'000'000;  // ns for ranks to open their sessions, after which all begin
+constexpr int64_t kOpening = 200'000'000;  // ns for all ranks to open their sessions, before the common start
 
-// One of the targets, and the streams whose number modulo the number of targets leads there.
+// One target, and the streams that use it: the number of the target is the number of the stream modulo the number of targets.
 struct TargetRun {
   std::unique_ptr<Target> target;
   std::unique_ptr<MixInput> input;
   Report report;
   std::unique_ptr<RunSteps> life;
   std::string error;
-  uint64_t mount = 0;  // of a directory: the file system, whose requests count once
+  uint64_t mount = 0;  // file system of a directory, whose requests are counted once; 0: none
 };
 
 class Nhfsstone {
@@ -133,13 +133,13 @@ class Nhfsstone {
     return location.starts_with("file:") ? location.substr(5) : location;
   }
 
-  // 0: no directory.
+  // Returns the device of a directory. 0: it is no directory.
   static uint64_t device_of(const std::string& location) {
     struct stat st;
     return stat(path_of(location).c_str(), &st) == 0 ? st.st_dev : 0;
   }
 
-  // A directory, in the way in which a mounted NFS's client asks its server.
+  // Returns the target for a directory, past the caches of the client of a mounted NFS.
   static std::string past_cache(const std::string& location) {
     return device_of(location) ? "file:" + path_of(location) + "?past-cache=1" : location;
   }
@@ -163,7 +163,7 @@ class Nhfsstone {
     place.error = e.what();
   }
 
-  // Its results are those of all ranks then, on the root.
+  // Adds the results of the other ranks on the root.
   void finish(TargetRun& place) {
     place.report.interrupted = stop_.load() != 0;
     if (!ranks_.several()) {
@@ -178,8 +178,8 @@ class Nhfsstone {
 
   // Sums over all targets.
   struct Sum {
-    uint64_t calls = 0, done = 0, failed = 0;  // failed: or answered otherwise than expected
-    double seconds = 0, service = 0;           // s, ms
+    uint64_t calls = 0, done = 0, failed = 0;  // failed: includes calls with an unexpected outcome
+    double seconds = 0, service = 0;           // in s; in ms
     std::vector<MixRow> rows;
     Histogram services, responses, open;
     double wire_calls = 0;
@@ -222,7 +222,7 @@ class Nhfsstone {
     return s;
   }
 
-  // A row for each procedure, in the order of its protocol, as the original has it.
+  // Returns a row for each procedure, in the order of its protocol, as the original prints them.
   std::vector<MixRow> table(std::vector<MixRow> rows) const {
     std::vector<MixRow> all;
     for (const std::string& name : procedures_) {
@@ -237,8 +237,8 @@ class Nhfsstone {
   int report() {
     const Sum s = sum();
     double off = 0;
-    // The share that the original calls "got". It is that of the calls on the wire, if these are known and have the mix's
-    // procedures, else that of the issued calls.
+    // The share that the original calls "got": of the calls on the wire, if these are known and have the mix's procedures.
+    // Otherwise of the issued calls.
     auto got = [&](const MixRow& row) { return s.sent() > 0 ? double(s.wire ? row.wire : row.issued) / s.sent() : 0; };
     for (const MixRow& row : s.rows) off += std::abs(got(row) - row.asked) * 100;
     const bool valid = off <= MixResult::kMostDeviation && s.sent() > 0;
@@ -273,7 +273,7 @@ class Nhfsstone {
     return complain(s) && valid ? 0 : 1;
   }
 
-  // The section that gather_results() added.
+  // Prints the section that gather_results() has added.
   void tell_ranks(const TargetRun& place) const {
     if (!ranks_.several() || place.report.sections.empty()) return;
     if (places_.size() > 1) fmt::print("\n{}:", place.target->name());
@@ -318,7 +318,7 @@ class Nhfsstone {
     fmt::print("{:<10}p50 {} p90 {} p99 {} p99.9 {} max {} msec\n", what, ms(0.5), ms(0.9), ms(0.99), ms(0.999), ms(1));
   }
 
-  // False when anything went wrong.
+  // Prints errors. False: there was one.
   bool complain(const Sum& s) {
     if (s.failed) {
       for (const TargetRun& place : places_)
@@ -332,7 +332,7 @@ class Nhfsstone {
     bool interrupted = false;
     for (TargetRun& place : places_) {
       interrupted |= std::exchange(place.report.interrupted, false);
-      // A load that is missed is a result here, as in the original.
+      // A load that was missed is a result here and no error, as in the original.
       auto sections = std::exchange(place.report.sections, {});
       for (std::string& reason : verdict(place.report).reasons) reasons.insert(std::move(reason));
       place.report.sections = std::move(sections);
@@ -346,9 +346,9 @@ class Nhfsstone {
   Cluster& cluster_;
   const std::atomic<int>& stop_;
   RankGroup ranks_;
-  bool lost_ = false;  // some rank
+  bool lost_ = false;  // a rank was lost
   uint64_t total_ = 0;
-  std::vector<std::string> procedures_;  // of the mix's version
+  std::vector<std::string> procedures_;  // procedures of the mix's version
   MonotonicClock clock_;
   std::deque<TargetRun> places_;
 };
@@ -360,7 +360,7 @@ int run(Options options, const std::atomic<int>& stop) {
   return on_ranks(options.cluster, what, [&](Cluster& cluster) { return Nhfsstone(options, cluster, stop).run(); });
 }
 
-// "illegal calls value x", as the original says it.
+// Reports wrong values with the words of the original: "illegal calls value x".
 template <class T>
 void add_number(Command& command, const char* option, const char* what, T& value, uint64_t most, const char* help) {
   auto take = [&value, what, most](const std::string& text) {

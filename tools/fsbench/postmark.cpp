@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PostMark 1.53's configuration files, prompt and reports, on directories and on any other target.
+// The configuration files, prompt and reports of PostMark 1.53, on directories and on any other target.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -36,8 +36,8 @@ using namespace postmark;
 
 struct Options {
   std::string file;
-  unsigned streams = 1;  // of each rank
-  std::string location;  // in place of those that the file sets
+  unsigned streams = 1;  // copies on each rank
+  std::string location;  // used instead of the locations in the file; empty: not given
   bool detail = false, json = false;
   ClusterOptions cluster;
 };
@@ -49,7 +49,7 @@ class Postmark {
     umask(umask_);
   }
 
-  // The root's commands are those of all.
+  // Runs the commands of the root; the other ranks follow it.
   int run() { return cluster_.root() ? command() : follow(); }
 
  private:
@@ -82,7 +82,7 @@ class Postmark {
     return run_postmark(settings);
   }
 
-  // On all ranks; the root's report.
+  // Runs PostMark on all ranks. Returns the report, on the root.
   std::string run_postmark(Settings settings) {
     if (!options_.location.empty()) settings.locations = {{options_.location}};
     MonotonicClock clock;
@@ -155,7 +155,7 @@ class Postmark {
       fmt::print(stderr, "Error: {}{} copies ran out of files\n", who, result.out_of_files);
   }
 
-  // Rates by the exact time that each kind of action on a file took, instead of whole seconds.
+  // Returns rates by the exact time of each kind of action on files, instead of whole seconds.
   static std::vector<RunRow> rates(const CopiesResult& result) {
     std::vector<RunRow> rows;
     if (result.elapsed > 0)
@@ -177,7 +177,7 @@ class Postmark {
     return document.dump(2) + "\n";
   }
 
-  // Text with details that the original does not print.
+  // Returns details that the original does not print.
   static std::string detail(const CopiesResult& all) {
     std::string text =
         fmt::format("\nTook {:.3f} seconds\n\nLatency in microseconds:\n{:<14}{:>10}{:>8}{:>9}{:>9}{:>9}{:>9}{:>10}\n",

@@ -14,7 +14,7 @@ namespace fsr::fsbench {
 
 namespace {
 
-constexpr key_t kKey = 4711;  // bonnie++'s
+constexpr key_t kKey = 4711;  // that of bonnie++
 
 class Prompt final : public ProcessBarrier {
  public:
@@ -27,7 +27,7 @@ class Prompt final : public ProcessBarrier {
   }
 };
 
-// One for each test, from the number of processes down to 0.
+// Semaphores, one for each test; each counts down from the number of processes to 0.
 class Semaphores final : public ProcessBarrier {
  public:
   Semaphores() : id_(semget(kKey, bonnie::kPhases, 0)) {

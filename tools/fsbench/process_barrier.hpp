@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets several bonnie++ begin each test together: at a prompt, or by semaphores that the original shares.
+// Makes several bonnie++ begin each test together: at a prompt, or by semaphores that the original also uses.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,15 @@ namespace fsr::fsbench {
 class ProcessBarrier {
  public:
   virtual ~ProcessBarrier() = default;
-  // Waits until the others have arrived, too. Returns why that failed; empty: it succeeded.
+  // Waits until all processes have arrived. Returns the reason of a failure. Empty: it succeeded.
   virtual std::string meet(bonnie::Phase phase) = 0;
 };
 
-// "p": whoever types a line on standard input lets it go on; "s": the semaphores. Throws std::runtime_error when there are none.
+// Makes the barrier: "p": the user lets the process go on by a line on standard input; "s": the semaphores. Throws
+// std::runtime_error if there are none.
 std::unique_ptr<ProcessBarrier> make_meeting(const std::string& kind);
-// Makes the semaphores for that many processes; -1: removes them. Says so on standard output. Throws std::runtime_error.
+// Makes the semaphores for `processes` processes, and prints a message on standard output. -1: removes the semaphores. Throws
+// std::runtime_error.
 void set_semaphores(int processes);
 
 }  // namespace fsr::fsbench

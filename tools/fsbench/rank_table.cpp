@@ -26,7 +26,7 @@ nlohmann::json json_of(const std::vector<RunRow>& rates) {
 
 std::string rank_table(const std::vector<RankRow>& rows) {
   if (rows.size() < 2) return "";
-  std::vector<RunRow> columns;  // of all ranks, in order
+  std::vector<RunRow> columns;  // columns of all ranks, in their order
   size_t host_width = 4;
   for (const RankRow& row : rows) {
     host_width = std::max(host_width, row.host.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line for each rank of a program, with what it measured.
+// Prints a line of results for each rank of a program.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace fsr::fsbench {
 
-// The results of one rank, in a form that all programs share.
+// Results of one rank, in a form that all programs share.
 struct RankRow {
   unsigned rank = 0;
   std::string host;
@@ -18,7 +18,8 @@ struct RankRow {
   std::vector<RunRow> rates;
 };
 nlohmann::json json_of(const std::vector<RunRow>& rates);
-// A table, with its headings, and the same as an array. Empty if there is one rank, whose results are those of the run.
+// rank_table() returns a table with headings; add_ranks() adds the same as an array. With one rank, whose results are those of
+// the run, both do nothing.
 std::string rank_table(const std::vector<RankRow>& rows);
 void add_ranks(nlohmann::json& document, const std::vector<RankRow>& rows);
 

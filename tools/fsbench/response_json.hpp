@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Response times in a program's JSON, under the keys that fsreplay --json has for them.
+// Response times for the JSON of a program, with the keys of fsreplay --json.
 #pragma once
 
 #include <nlohmann/json.hpp>

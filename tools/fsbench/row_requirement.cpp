@@ -41,7 +41,7 @@ RowRequirement::RowRequirement(std::string_view text) : text_(trimmed(text)) {
 std::string RowRequirement::missed_value(const Comparison& comparison, const ComparedRow& row, size_t target) const {
   const std::vector<double>& values = row.rates[target];
   const std::string what = fmt::format("{} on {}", row.name, comparison.targets[target]);
-  // A time of 0 is one that was not measured.
+  // A time of 0 was not measured.
   if (of_times_ && (values.size() < comparison.rounds || std::count(values.begin(), values.end(), 0.0)))
     return what + " was not measured in every round";
   const double value = median(values);

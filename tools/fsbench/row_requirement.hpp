@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A condition on what fsbench compare found: "all >= 500" or "every row >= 95%". No state.
+// A condition on the results of fsbench compare: "all >= 500" or "every row >= 95%". No state.
 #pragma once
 
 #include <string>
@@ -12,21 +12,23 @@ namespace fsr::fsbench {
 
 class RowRequirement {
  public:
-  // ROW >= VALUE, or with ">", of rates; with "<=" or "<" of response times. ROW is the name of a row, or "every row", which are
-  // all of that sort. A VALUE without "%" is for the median on each target, in the row's unit. One in percent is for the ratio of
-  // each target to the first, with the whole 95 % interval of it. Throws std::invalid_argument, one line.
+  // Parses ROW >= VALUE, or with ">", for rates; with "<=" or "<" for response times. ROW is the name of a row, or "every row"
+  // for all rows of rates or of times. A VALUE without "%" is compared with the median on each target, in the row's unit. A VALUE
+  // with "%" is compared with the ratio of each target to the first; the whole 95 % interval must meet it. Throws
+  // std::invalid_argument, one line.
   explicit RowRequirement(std::string_view text);
 
-  // Says what fell short, a line each; also that nothing was measured.
+  // Returns one line for each value that does not meet the condition, and one if nothing was measured.
   std::vector<std::string> missed(const Comparison& comparison) const;
   const std::string& text() const { return text_; }
 
  private:
   bool meets(double value) const { return (or_equal_ && value == limit_) || (of_times_ ? value < limit_ : value > limit_); }
-  std::string missed_value(const Comparison& comparison, const ComparedRow& row, size_t target) const;  // empty: it is met
+  std::string missed_value(const Comparison& comparison, const ComparedRow& row,
+                           size_t target) const;  // empty: the condition is met
   std::string missed_ratio(const Comparison& comparison, const ComparedRow& row, size_t target) const;
 
-  std::string text_, row_;  // row_: empty for every row
+  std::string text_, row_;  // row_: name of the row; empty: every row
   bool or_equal_ = false, is_ratio_ = false, of_times_ = false;
   double limit_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row of results of a run: one thing that a program measured.
+// One row of a run's results: a value that a program measured.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@ namespace fsr::fsbench {
 
 struct RunRow {
   std::string name, unit;
-  double rate;            // above 0
-  bool is_time = false;   // less is better; otherwise more is
-  bool is_bound = false;  // a time of which only a lower bound is known, because calls got no answer
-  double offered = 0;     // rate that the program was to keep; 0: as fast as possible
+  double rate;            // above 0; a rate or a time
+  bool is_time = false;   // true: less is better
+  bool is_bound = false;  // true: a lower bound of a time, because calls got no reply
+  double offered = 0;     // rate that the program had to keep; 0: as fast as possible
 };
 
 }  // namespace fsr::fsbench

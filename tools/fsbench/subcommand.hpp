@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The personalities of fsbench: one source file each, one line each in the table of main.cpp.
+// The personalities of fsbench. Each has one source file, and one line in the table of main.cpp.
 //
-// add_*() declares the options of a personality, which are those of the original tool. It returns the function that runs it. That
-// function is called once after the command line was parsed, with the words behind "--", and returns the exit status. `stop` is
-// raised by SIGINT and SIGTERM. Failures to start are std::exception with one line.
+// add_*() declares the options of a personality, which are those of the original tool. It returns the function that runs it. This
+// function is called once after the command line has been parsed, with the words behind "--", and returns the exit status.
+// `stop`: number of SIGINT and SIGTERM received. A failure to start is an std::exception with one line.
 #pragma once
 
 #include <atomic>
