@@ -77,7 +77,7 @@ bool HeldLocks::through(ObjectId object, HandleId handle, LockOwner* owner) cons
   auto it = objects_.find(object);
   if (it == objects_.end()) return false;
   for (const LockTable::Range& range : it->second.held.ranges())
-    if (range.handle == handle) return *owner = {range.owner, false}, true;  // its key stands for either kind
+    if (range.handle == handle) return *owner = {range.owner, false}, true;  // the key includes the kind of the owner
   return false;
 }
 

@@ -27,24 +27,24 @@ class HeldLocks {
 
   // Returns the number by which the server knows the owner, on that object.
   int32_t number(ObjectId object, LockOwner owner);
-  // [start, end], both inclusive; after number(). `session`: stands for the one that was told so.
+  // Adds a lock on [start, end], both inclusive. number() was called before. `session`: the session that got the lock.
   void locked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end, bool exclusive, HandleId handle,
               const void* session, const Identity& who);
   void unlocked(ObjectId object, LockOwner owner, uint64_t start, uint64_t end);
   bool holds(ObjectId object, LockOwner owner) const;
-  // An owner with a lock that was taken through the open instance; false: there is none.
+  // Finds an owner with a lock that was taken through the open instance. False: there is none.
   bool through(ObjectId object, HandleId handle, LockOwner* owner) const;
-  bool used() const { return used_.load(std::memory_order_relaxed); }  // there ever was one
+  bool used() const { return used_.load(std::memory_order_relaxed); }  // true: there has been a lock
   struct Held {
     ObjectId object;
-    uint64_t key;    // of the owner
-    int32_t number;  // likewise
+    uint64_t key;    // key() of the owner
+    int32_t number;  // number of the owner
     Identity who;
     uint64_t start, end;
     bool exclusive;
   };
   std::vector<Held> of_session(const void* session) const;
-  bool still(const Held& lock) const;  // all of it
+  bool still(const Held& lock) const;  // true: the complete lock is still held
   void lost(const Held& lock);
   struct DroppedOwner {
     ObjectId object;
@@ -55,7 +55,7 @@ class HeldLocks {
  private:
   struct Owner {
     int32_t number;
-    const void* session = nullptr;  // that had the latest lock of it
+    const void* session = nullptr;  // session of its latest lock
     Identity who = {};
   };
   struct LocksOfObject {

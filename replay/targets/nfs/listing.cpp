@@ -3,7 +3,7 @@
 
 namespace fsr::nfs {
 
-// Takes an entry if the operation still wants one. Entries that no operation knows are passed over.
+// Takes an entry. Skips entries that are not part of the replayed tree. False: the operation wants no more entries.
 bool Batch::take(std::string_view name, uint64_t fileid, uint32_t type, uint64_t at) {
   if (name == "." || name == ".." || name.starts_with(hidden_prefix) || is_own_entry(object, name)) {
     cookie = at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two small protocols in front of NFSv3: the portmapper (RFC 1833, version 2), which tells a program's port, and MOUNT
-// version 3 (RFC 1813, appendix I), which gives the file handle of an export.
+// Encodes and decodes the two protocols that are needed before NFSv3. The portmapper (RFC 1833, version 2) returns a program's
+// port. MOUNT version 3 (RFC 1813, appendix I) returns the file handle of an export.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ constexpr Procedure kMount{kMountProgram, kMountVersion, 1};
 constexpr size_t kLongestMountPath = 1024;
 
 void encode_getport(XdrEncoder& out, uint32_t program, uint32_t version);  // over TCP
-// False: not such a reply. port 0: the program is not registered.
+// Decodes the reply. False: malformed. *port is 0: the program is not registered.
 bool decode_getport(XdrDecoder& in, uint32_t* port);
 
 void encode_mount(XdrEncoder& out, std::string_view path);
 struct MountReply {
-  uint32_t status = 0;  // 0 = granted, else an errno-like code
+  uint32_t status = 0;  // 0: granted; else similar to an errno
   FileHandle root;
   std::vector<uint32_t> flavours;  // of authentication, in the server's order of preference
 };

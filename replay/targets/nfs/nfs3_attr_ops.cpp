@@ -36,7 +36,7 @@ void finish_readlink(Call& call, const Rpc&, const Reply& reply, int error) {
   call.session->finish(call, error);
 }
 
-// One request whose only argument is a file handle.
+// Sends a request whose only argument is the object's file handle.
 void send_plain(Call& call, Proc proc, Then then) {
   if (!find_object(call, call.op().object, &call.handle)) return;
   Rpc& rpc = call.session->begin(call, proc, then);
@@ -68,7 +68,8 @@ void after_zeros(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   write_zeros(call);
 }
 
-// Piece by piece from `next` to `end`. They are safe at once, because a restarted server does not get them again.
+// Writes zeros from `next` to `end`, piece by piece. The writes are stable, because they could not be repeated after a restart of
+// the server.
 void write_zeros(Call& call) {
   if (call.next >= call.end) return call.session->finish(call, 0);
   ++call.auxiliary;
@@ -80,7 +81,7 @@ void write_zeros(Call& call) {
   call.session->send(rpc, zeros(rpc.count));
 }
 
-// No request reserves or clears space: the file becomes as long as fallocate(2) would make it, or gets zeros.
+// Sets the size that fallocate(2) would set, or writes zeros, because no request reserves or clears space.
 void after_size_before_fallocate(Call& call, const Rpc&, const Reply& reply, int error) {
   const Op& op = call.op();
   if (!error && clears_range(op)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// COMMIT, and what follows when its verifier tells that the server restarted: what it lost is written again, and committed again.
+// COMMIT. If its verifier shows that the server restarted, the lost data is written and committed again.
 #include <errno.h>
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace fsr::nfs {
 
 namespace {
 
-constexpr unsigned kMostCommits = 4;  // of one operation, on a server that restarts again and again
+constexpr unsigned kMostCommits = 4;  // COMMITs of one operation, on a server that restarts again and again
 
 void after_write_again(Call& call, const Rpc& rpc, const Reply& reply, int error);
 
-// The first that is lost in [from, upto), as it stands now. False: nothing is.
+// Writes again the first piece of lost data in [from, upto). False: no data is lost there.
 bool send_again(Call& call, uint64_t from, uint64_t upto) {
   const uint64_t most = std::min<uint64_t>(call.state().options.write_max, Payload::kDirect);
   std::optional<LostData> piece = call.state().take_lost(call.object, from, upto, most);
@@ -40,12 +40,12 @@ void advance(Call& call) {
       call.next = call.lost.back().end;
       continue;
     }
-    // Data that was written again may be lost once more.
+    // Start again at the beginning, because data that was written again may be lost once more.
     if (call.outstanding > 0 || call.next == 0 || ++call.rounds == kRewritingRounds) break;
     call.next = 0;
   }
   if (call.outstanding > 0) return;
-  call.lost.clear();  // and the data that it kept
+  call.lost.clear();  // also frees the kept data
   call.rewritten_then(call, call.error);
 }
 
@@ -101,7 +101,7 @@ void write_again(Call& call, void (*then)(Call& call, int error)) {
 void start_fsync(Call& call) {
   Open open;
   if (!find_open(call, &open)) return;
-  // Without an open file the operation is a COMMIT by itself, from somebody who knows no opens.
+  // An operation without a handle, as in traces of stateless protocols, always sends a COMMIT.
   const bool needed = call.state().needs_commit(open.object, &call.commit_upto);
   if (!needed && call.op().handle) return call.session->finish(call, 0);
   call.object = open.object;

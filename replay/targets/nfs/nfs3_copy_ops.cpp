@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// copy_file_range: version 3 has no request for it. As Linux does, this reads and writes instead, piece by piece. The writes are
-// stable at once, because the data could not be written again after a restart of the server.
+// copy_file_range. Version 3 has no request for it, so that the data is read and written piece by piece, as by Linux. The writes
+// are stable, because they could not be repeated after a restart of the server.
 #include <errno.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace fsr::nfs {
 
 namespace {
 
-// Between `start` and `end` of the source, `next` is where the next piece begins.
+// Copies the next piece. It begins at `next`, which is between `start` and `end` of the source.
 void copy_piece(Call& call);
 
 void finish_copy(Call& call, int error) {

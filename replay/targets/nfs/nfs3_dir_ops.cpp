@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listings: see listing.hpp.
+// Listings of directories (listing.hpp).
 #include <errno.h>
 
 #include <algorithm>

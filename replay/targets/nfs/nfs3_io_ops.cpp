@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on open files: open and release, and transfers in as many requests as the server's limits ask for. Data that is not
-// stable on the server yet is handled in nfs3_commit_ops.cpp.
+// Operations on open files: open, release and transfers. A transfer is split into requests within the server's limits.
+// nfs3_commit_ops.cpp handles data that is not stable yet.
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -44,8 +44,8 @@ void after_access(Call& call, const Rpc&, const Reply& reply, int error) {
 
 // --- transfers ---
 
-// Bytes in front of the data in a reply to READ: xid, kind and status of the reply, verifier, status, attributes, count, end of
-// file, length.
+// Bytes before the data in a reply to READ. They are: xid, kind and status of the reply; verifier; status; attributes; count, end
+// of file, length.
 constexpr size_t kLongestReadHead = 3 * 4 + (2 * 4 + 400) + 2 * 4 + (4 + 84) + 3 * 4;
 
 void start_transfer(Call& call, uint64_t offset, uint64_t length) {
@@ -56,14 +56,15 @@ void start_transfer(Call& call, uint64_t offset, uint64_t length) {
   call.buffer.clear();
 }
 
-// The transfer ends at `offset`: it is the end of the file, or an error. The first end counts.
+// Ends the transfer at `offset`, because the file ends there or because of an error. If it is called again, the lowest offset
+// counts, and at the same offset the error.
 void end_transfer(Call& call, uint64_t offset, int error) {
   if (offset > call.short_at || (offset == call.short_at && (call.error || !error))) return;
   call.short_at = offset;
   call.error = error;
 }
 
-void finish_write(Call& call, int) {  // what could not be written again is left to the next COMMIT
+void finish_write(Call& call, int) {  // the next COMMIT handles data that could not be written again
   call.state().end_rewriting(call.object);
   call.session->finish(call, call.request->outcome.error);
 }
@@ -105,7 +106,7 @@ void write_piece(Call& call, uint64_t offset, uint32_t count, unsigned races) {
 
 void send_write(Call& call, uint64_t offset, uint32_t count) { write_piece(call, offset, count, 0); }
 
-// Keeps up to kParallel requests under way. An empty transfer is one empty request.
+// Keeps up to kParallel requests in flight. An empty transfer is one empty request.
 void advance(Call& call, uint32_t most, void (*send)(Call&, uint64_t, uint32_t)) {
   while (call.outstanding < Nfs3Session::kParallel && call.next < call.short_at) {
     uint32_t count = uint32_t(std::min<uint64_t>(most, call.short_at - call.next));
@@ -118,7 +119,7 @@ void advance(Call& call, uint32_t most, void (*send)(Call&, uint64_t, uint32_t))
 
 void keep_data(Call& call, const Rpc& rpc, const Reply& reply) {
   size_t at = size_t(rpc.offset - call.start);
-  if (reply.count == call.end - call.start) {  // all of it in one reply: no copy
+  if (reply.count == call.end - call.start) {  // all data in one reply: no copy
     call.request->outcome.data = reply.data;
     return;
   }
@@ -143,7 +144,7 @@ void after_read(Call& call, const Rpc& rpc, const Reply& reply, int error) {
   advance(call, call.state().options.read_max, send_read);
 }
 
-// Keeps track of data that is stable or not yet. True: the data must be written once more.
+// Tracks whether written data is stable. True: the data must be written once more.
 bool keep_track(Call& call, const Rpc& rpc, const Reply& reply) {
   NfsState& state = call.state();
   const uint64_t end = rpc.offset + reply.count;
@@ -202,7 +203,7 @@ void finish_release(Call& call) {
   remove_hidden(call);
 }
 
-// Gives up what was locked through the open instance, one owner after another.
+// Releases the locks that were set through the open instance, one owner after another.
 void release_locks(Call& call, int error) {
   LockOwner owner;
   const bool locked = !error && call.state().locks.used() && call.state().locks.through(call.object, call.op().handle, &owner);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte-range locks, through the server's lock manager, which decides also between our own owners. Who must wait asks again, when
-// a lock of this session was released or after a while. flock is a lock of the whole file by the open instance, as on a Linux
-// mount.
+// Byte-range locks, by the server's lock manager, which also finds conflicts between the client's own owners. An operation that
+// has to wait asks again after a pause, or when a lock of this session was released. As on a Linux mount, flock locks the
+// complete file for the open instance.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -36,7 +36,7 @@ void after_lock(Call& call, const Rpc&, const Reply&, int error) {
 }
 
 void after_test(Call& call, const Rpc&, const Reply&, int error) {
-  call.session->finish(call, error == EAGAIN ? 0 : error);  // who has it was found
+  call.session->finish(call, error == EAGAIN ? 0 : error);  // a conflict is the result
 }
 
 void after_unlock(Call& call, const Rpc&, const Reply&, int error) {
@@ -67,7 +67,8 @@ void send_again(Call& call, uint32_t piece, LockProc proc, bool reclaim, Then th
 
 void after_late_unlock(Call& call, const Rpc&, const Reply&, int) { call.session->lock_had_again(); }
 
-// A server that is not in the time after a restart knows of nothing to reclaim: there a lock that it still has is granted again.
+// Handles the reply to a lock that is requested again. If the server is not in its grace period, it refuses a reclaim. The lock
+// is then requested as a new one, and granted if the server still has it.
 void after_again(Call& call, const Rpc& rpc, const Reply&, int error) {
   const uint32_t piece = rpc.piece;
   const HeldLocks::Held& held = call.session->again(piece);
@@ -77,7 +78,7 @@ void after_again(Call& call, const Rpc& rpc, const Reply&, int error) {
     call.state().locks.lost(held);
   } else {
     ++call.state().counters.locks_again;
-    // Given up meanwhile, perhaps before it was granted.
+    // The operation's owner has released it meanwhile, perhaps before it was granted again.
     if (!call.state().locks.still(held)) return send_again(call, piece, LockProc::unlock, false, after_late_unlock);
   }
   call.session->lock_had_again();

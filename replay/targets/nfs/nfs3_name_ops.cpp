@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that look up, make, move and remove names.
+// Operations that look up, create, move and remove names.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -11,7 +11,7 @@ namespace fsr::nfs {
 
 namespace {
 
-// The object is found or made, and known to have `handle`.
+// Finishes an operation that found or created an object with `handle`.
 void finish_found(Call& call, const FileHandle& handle, const Attr& attr) {
   const Op& op = call.op();
   call.state().teach(op.object, handle, attr);
@@ -36,7 +36,7 @@ void send_lookup(Call& call) {
   call.session->send(rpc);
 }
 
-// CREATE, MKDIR, SYMLINK and MKNOD may leave out the handle of what they made.
+// Handles the reply to CREATE, MKDIR, SYMLINK or MKNOD. If it has no handle of the new object, the handle is looked up.
 void after_make(Call& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
   if (reply.handle.size) return finish_found(call, reply.handle, reply.attr);
@@ -117,7 +117,7 @@ void after_whiteout(Call& call, const Rpc&, const Reply&, int error) {
   remove_hidden(call);
 }
 
-// Makes the whiteout that RENAME_WHITEOUT leaves in place of the file.
+// Makes the whiteout that RENAME_WHITEOUT leaves under the old name.
 void send_whiteout(Call& call) {
   ++call.auxiliary;
   Rpc& rpc = call.session->begin(call, Proc::mknod, after_whiteout);
@@ -135,14 +135,14 @@ void after_rename(Call& call, const Rpc&, const Reply&, int error) {
 }
 
 void rename_hidden(Call& call, int error) {
-  if (error) call.hiding_object = kNoObject;  // then the server's answer to the rename itself decides
+  if (error) call.hiding_object = kNoObject;  // the rename is sent nevertheless, and the server decides
   const Op& op = call.op();
   send_rename(call, call.handle, op.name, call.handle2, op.name2, after_rename);
 }
 
 void rename_plainly(Call& call) {
   const Op& op = call.op();
-  // A rename that was refused took no name away.
+  // A recorded rename that failed did not replace a file.
   if (!op.error && op.object2 != op.object && call.state().is_open(op.object2)) {
     ++call.auxiliary;
     return hide(call, op.object2, rename_hidden);
@@ -155,7 +155,7 @@ void after_find_replaced(Call& call, const Rpc&, const Reply&, int error) {
   rename_plainly(call);
 }
 
-// Renames only where nothing has the new name; RENAME has no such condition.
+// Renames only if the new name does not exist. A lookup checks that, because RENAME has no such condition.
 void rename_to_free_name(Call& call) {
   ++call.auxiliary;
   Rpc& rpc = call.session->begin(call, Proc::lookup, after_find_replaced);
@@ -168,7 +168,7 @@ void finish_exchange(Call& call, const Rpc&, const Reply&, int error) {
   call.session->finish(call, call.error ? call.error : error);
 }
 
-// The one that was put aside goes to the other's name, or back where that had none.
+// Moves the object that was put aside to the other's name, or back to its own if the second move failed.
 void after_second_move(Call& call, const Rpc&, const Reply&, int error) {
   const Op& op = call.op();
   call.error = error;
@@ -212,8 +212,8 @@ void start_lookup(Call& call) {
   if (find_parent(call)) send_lookup(call);
 }
 
-// O_EXCL becomes GUARDED, not EXCLUSIVE, which carries no mode. The two differ only for a request that is sent twice, and a
-// CREATE is never sent twice here.
+// Starts a create. O_EXCL becomes GUARDED, because EXCLUSIVE has no mode. They differ only if a request is sent twice, and this
+// client never sends a CREATE twice.
 void start_create(Call& call) {
   const Op& op = call.op();
   if (!find_parent(call)) return;
@@ -222,10 +222,11 @@ void start_create(Call& call) {
   send_create(call, op.open_flags & O_EXCL ? CreateMode::guarded : CreateMode::unchecked, set);
 }
 
-// Version 3 has no unnamed files: it has a hidden name until its last release, and a link gives it another.
+// Handles the reply to the CREATE of an unnamed file. Version 3 has no such files. The file has a hidden name until its last
+// release, and a link gives it another name.
 static void after_tmpfile(Call& call, const Rpc&, const Reply& reply, int error) {
   if (error) return call.session->finish(call, error);
-  if (!reply.handle.size) {  // which CREATE may leave out
+  if (!reply.handle.size) {  // CREATE may leave out the handle
     ++call.auxiliary;
     Rpc& rpc = call.session->begin(call, Proc::lookup, after_tmpfile);
     XdrEncoder out(rpc.head);

@@ -22,8 +22,8 @@ struct Rule {
   const char* requests = "";
 };
 
-// The table that says how each operation is expressed. Operations that are missing here are impossible: version 3 has no extended
-// attributes, holes, space reservation or ioctl. Locks depend on the server's lock manager.
+// The rules for each kind of operation. A kind without a rule is impossible: version 3 has no extended attributes, holes, space
+// reservation or ioctl. Locks depend on the server's lock manager.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, void (*start)(Call&), const char* requests) {
@@ -125,7 +125,7 @@ bool find_object(Call& call, ObjectId object, FileHandle* handle) {
   return false;
 }
 
-// The file of an operation that may name an open instance. False: the call is finished.
+// Finds the file of an operation, with or without a handle. False: there is none, and the call is finished.
 bool find_open(Call& call, Open* open) {
   const Op& op = call.op();
   if (op.handle == 0) {
@@ -137,7 +137,7 @@ bool find_open(Call& call, Open* open) {
   return false;
 }
 
-// Longer names than kernel clients ask for are refused as they do it: servers can't even decode them.
+// Checks a name. Names longer than 255 bytes are refused, as by kernel clients, because servers can't decode them.
 bool check_name(Call& call, std::string_view name) {
   constexpr size_t kLongestName = 255;
   const int error = name.size() > kLongestName ? ENAMETOOLONG : name_error(name);

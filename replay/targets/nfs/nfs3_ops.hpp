@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations as NFSv3 procedures: what is exact, approximate and impossible stands in nfs3_ops.cpp, the state machines in
-// nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_commit_ops.cpp,
-// nfs3_lock_ops.cpp and nfs3_dir_ops.cpp.
+// Performs operations by NFSv3 procedures. nfs3_ops.cpp says which are exact, approximate and impossible. The state machines are
+// in nfs3_attr_ops.cpp, nfs3_name_ops.cpp, nfs3_io_ops.cpp, nfs3_commit_ops.cpp, nfs3_lock_ops.cpp and nfs3_dir_ops.cpp.
 #pragma once
 
 #include "nfs/access.hpp"
@@ -46,24 +45,24 @@ void start_readdir(Call& call);
 void start_record_lock(Call& call);
 void start_flock(Call& call);
 
-// --- what they share ---
-// The object's file handle. False: nothing taught it, and the call is finished with ESTALE.
+// --- shared by the operations ---
+// Finds the object's file handle. False: no operation has bound its id, and the call is finished with ESTALE.
 bool find_object(Call& call, ObjectId object, FileHandle* handle);
-// The file of an operation that may name an open instance. False: the call is finished.
+// Finds the file of an operation, with or without a handle. False: there is none, and the call is finished.
 bool find_open(Call& call, Open* open);
-// The name could leave its directory or is absurdly long: false, and the call is finished.
+// Checks a name. False: it could leave its directory or is too long, and the call is finished.
 bool check_name(Call& call, std::string_view name);
-// The bits of a mode that this target may set.
+// Returns the bits of `mode` that this target may set.
 uint32_t allowed_mode(const Call& call, uint32_t mode);
-// The last reply of an operation that needs nothing of it but the attributes.
+// Handles the last reply of an operation that needs only the attributes from it.
 void finish_plain(Call& call, const Rpc& rpc, const Reply& reply, int error);
-// The server restarted: writes again what it lost of call.object.
+// Writes again the data of call.object that a restarted server lost, then calls `then`.
 void write_again(Call& call, void (*then)(Call& call, int error));
-// Asks for session->again(piece) again, ahead of what else is asked for; ends with lock_had_again().
+// Requests the lock session->again(piece) again. Ends with lock_had_again().
 void reclaim_lock(Call& call, uint32_t piece);
-// Gives up all the locks that the owner has on call.object, then goes on. False: it has none.
+// Releases all locks of the owner on call.object, then calls `then`. False: it has none.
 bool unlock_all(Call& call, LockOwner owner, void (*then)(Call& call, int error));
-// Removes call.hidden one after the other, then finishes the call successfully.
+// Removes the names in call.hidden one after another, then finishes the call with call.error.
 void remove_hidden(Call& call);
 
 }  // namespace fsr::nfs

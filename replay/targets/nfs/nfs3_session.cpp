@@ -15,9 +15,9 @@ namespace fsr::nfs {
 
 namespace {
 
-constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2'000'000'000;  // ns
-constexpr int64_t kLockPause = 50'000'000;                               // ns, until a lock is asked for again
-constexpr size_t kOverhead = 4096;                                       // of a reply, beside its data
+constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2'000'000'000;  // ns before a request is repeated
+constexpr int64_t kLockPause = 50'000'000;                               // ns until a lock is asked for again
+constexpr size_t kOverhead = 4096;                                       // bytes of a reply beside its data
 
 wire::ChannelOptions channel_options(const NfsOptions& o) {
   wire::ChannelOptions c;
@@ -104,13 +104,14 @@ Rpc& Nfs3Session::begin(Call& call, Proc proc, Then then) {
   rpc.lock = LockProc::none;
   rpc.idempotent = idempotent(proc);
   state_->counters.requests[unsigned(proc)].fetch_add(1, std::memory_order_relaxed);
-  rpc.channel = &channels_.next();  // they take more than there can be
+  rpc.channel = &channels_.next();  // never full, because the depth suffices for all requests
   rpc.channel->open(rpc);
   begin_call(rpc.head, rpc.tag(), Procedure{kNfsProgram, kNfs3, uint32_t(proc)}, call.who);
   return rpc;
 }
 
-// All lock requests may be repeated: an owner gets a lock that it has already, and may release one that it does not have.
+// Begins a request to the lock manager. It is idempotent, because an owner gets a lock that it has already, and may release one
+// that it does not have.
 Rpc& Nfs3Session::begin_lock(Call& call, LockProc proc, Then then) {
   const NfsOptions& o = state_->options;
   if (!lock_channel_) lock_channel_ = &channels_.add(o.lock_manager, kRpcProtocol, channel_options(o), state_->counters.wire);
@@ -150,7 +151,7 @@ void Nfs3Session::lock_answered(Rpc& rpc, std::span<const uint8_t> message) {
   conclude(rpc, error);
 }
 
-// The server may have restarted, and forgotten the locks.
+// Requests the locks again if the lock channel broke, because the server may have restarted and forgotten them.
 void Nfs3Session::watch_locks() {
   const bool broke = locks_up_ && !lock_channel_->up();
   locks_up_ = lock_channel_->up();
@@ -190,7 +191,7 @@ void Nfs3Session::answered(Rpc& rpc, std::span<const uint8_t> message) {
 }
 
 void Nfs3Session::conclude(Rpc& rpc, int error) {
-  // A request that was never sent does not count.
+  // Only requests that were sent are counted.
   if (error && rpc.lock == LockProc::none && rpc.sendings() == 0 && rpc.retry_until == 0)
     state_->counters.requests[unsigned(rpc.proc)].fetch_sub(1, std::memory_order_relaxed);
   rpc.then(*rpc.call, rpc, reply_, error);
@@ -198,7 +199,7 @@ void Nfs3Session::conclude(Rpc& rpc, int error) {
   free_rpcs_.push_back(&rpc);
 }
 
-// The server is not ready yet for this request: it is sent again after a pause. False: that has gone on for too long.
+// Sends a request again after a pause, because the server is not ready for it. False: it has been repeated for too long.
 bool Nfs3Session::delay(Rpc& rpc) {
   int64_t now = state_->options.clock->now();
   if (rpc.retry_until == 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connections of one session to an NFSv3 server, one or several (nconnect), and the operations under way on them.
+// A session with an NFSv3 server: one or several connections (nconnect), and the operations in flight on them.
 //
-// An operation is a Call: a small state machine that sends requests (Rpc) and goes on in the function it named for each reply,
-// until it calls finish(). Calls and Rpcs come from free lists. One thread.
+// An operation is a Call, a small state machine. It sends requests (Rpc), and names the function that handles each reply, until
+// it calls finish(). Calls and Rpcs are reused. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Nfs3Session;
 struct Call;
 struct Rpc;
 
-// A request was answered, or will never be (error != 0: `reply` holds nothing). `rpc` is free again afterwards.
+// Handles the reply to a request, or its error. `error`: not 0: `reply` is not valid. `rpc` is free for reuse afterwards.
 using Then = void (*)(Call& call, const Rpc& rpc, const Reply& reply, int error);
 
 struct Rpc final : wire::Exchange {
@@ -30,22 +30,22 @@ struct Rpc final : wire::Exchange {
   Call* call = nullptr;
   wire::Channel* channel = nullptr;
   Proc proc = Proc::null;
-  LockProc lock = LockProc::none;  // else it is the lock manager's
+  LockProc lock = LockProc::none;  // none: an NFS request; otherwise a request to the lock manager
   Then then = nullptr;
   uint64_t offset = 0;  // READ, WRITE
   uint32_t count = 0;
-  uint32_t piece = 0;                                      // of Call::lost; of Nfs3Session::again_
+  uint32_t piece = 0;                                      // index in Call::lost or Nfs3Session::again_
   uint64_t stamp = 0;                                      // WRITE: NfsState::rewriting_stamp()
-  unsigned races = 0;                                      // of it so far, with older data that is written again
-  bool reclaim = false;                                    // of a lock
-  int64_t lock_until = INT64_MIN;                          // while somebody else holds it, it is asked for until then
-  int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns, when the server asks for patience
+  unsigned races = 0;                                      // how often it raced with older data that is written again
+  bool reclaim = false;                                    // the lock is requested again after a restart
+  int64_t lock_until = INT64_MIN;                          // time until which a lock is asked for if another owner holds it
+  int64_t retry_until = 0, retry_at = 0, retry_delay = 0;  // ns; used if the server asks to retry later
 
   void replied(std::span<const uint8_t> message) override;
   void failed(int error) override;
 };
 
-// Bytes [start, end] of a file, to be locked or unlocked.
+// A lock or unlock of bytes [start, end] of a file.
 struct LockRequest {
   LockOwner owner;
   uint64_t start = 0, end = 0;
@@ -59,20 +59,21 @@ struct Call {
   uint32_t auxiliary = 0;
   bool submitting = false, finished = false;
 
-  FileHandle handle, handle2;  // what the operation is about, its second directory
+  FileHandle handle, handle2;  // the operation's object or directory, and its second directory
   int error = 0;
-  // A transfer in several requests: bytes [next, end) are not yet asked for, [start, short_at) are done once none is outstanding.
+  // A transfer in several requests. Bytes [next, end) are not requested yet. Bytes [start, short_at) are transferred when no
+  // request is outstanding.
   uint64_t start = 0, next = 0, end = 0, short_at = 0;
   unsigned outstanding = 0;
   Stable stable = Stable::unstable;
   bool append = false;
-  ObjectId object = kNoObject;  // written to
-  // What the server lost is written again, by as many requests.
-  bool restarted = false;  // a WRITE was told so
+  ObjectId object = kNoObject;  // object that is written to
+  // For data that the server lost, which is written again by several requests:
+  bool restarted = false;  // a reply to WRITE showed that the server restarted
   uint64_t commit_upto = 0;
   unsigned commits = 0;
-  std::vector<LostData> lost;  // that was asked for so far
-  unsigned rounds = 0;         // through what is lost
+  std::vector<LostData> lost;  // pieces that were requested so far
+  unsigned rounds = 0;         // passes over the lost data
   void (*rewritten_then)(Call& call, int error) = nullptr;
   LockRequest lock;
   void (*unlocked_then)(Call& call, int error) = nullptr;
@@ -93,8 +94,8 @@ struct Call {
 
 class Nfs3Session final : public Session {
  public:
-  static constexpr unsigned kMostCalls = 128;  // operations under way
-  static constexpr unsigned kParallel = 8;     // requests of one operation
+  static constexpr unsigned kMostCalls = 128;  // operations in flight
+  static constexpr unsigned kParallel = 8;     // requests of one operation in flight at once
 
   // Connects; throws std::runtime_error, one line.
   explicit Nfs3Session(std::shared_ptr<NfsState> state);
@@ -105,14 +106,14 @@ class Nfs3Session final : public Session {
 
   // For the operations:
   NfsState& state() { return *state_; }
-  // Begins a request; its arguments are encoded to rpc.head.
+  // Begins a request. The caller encodes its arguments to rpc.head.
   Rpc& begin(Call& call, Proc proc, Then then);
   Rpc& begin_lock(Call& call, LockProc proc, Then then);  // to the lock manager
   void send(Rpc& rpc, std::string_view payload = {});
-  void lock_released();   // those that wait for a lock ask again
-  void lock_had_again();  // or lost: the next one is asked for
+  void lock_released();   // lets operations that wait for a lock ask again
+  void lock_had_again();  // a lock was granted again or lost: requests the next one
   const HeldLocks::Held& again(uint32_t piece) const { return again_[piece]; }
-  void finish(Call& call, int error);  // `call` is gone, or will be soon
+  void finish(Call& call, int error);  // `call` must not be used afterwards
 
  private:
   friend struct Rpc;
@@ -127,7 +128,7 @@ class Nfs3Session final : public Session {
   void reclaim_next();
 
   std::shared_ptr<NfsState> state_;
-  Reply reply_;  // of the message at hand
+  Reply reply_;  // reply in the current message
   std::vector<std::unique_ptr<Call>> calls_;
   std::vector<std::unique_ptr<Rpc>> rpcs_;
   std::vector<Call*> free_calls_;
@@ -135,13 +136,13 @@ class Nfs3Session final : public Session {
   std::vector<Rpc*> delayed_;
   Completion* sink_ = nullptr;
   uint64_t completions_ = 0;
-  // After the lock channel broke: the locks to be had again, how many were asked for, and how many of these are done.
+  // After a break of the lock channel: locks to request again, number of those requested, number of those finished.
   std::vector<HeldLocks::Held> again_;
   uint32_t again_asked_ = 0, again_done_ = 0;
   bool locks_up_ = false;
-  Call again_call_;                        // theirs
-  wire::Channel* lock_channel_ = nullptr;  // of channels_
-  wire::ChannelSet channels_;              // last: their end comes before that of what they refer to
+  Call again_call_;                        // call of the requests for these locks
+  wire::Channel* lock_channel_ = nullptr;  // one of channels_
+  wire::ChannelSet channels_;              // last member: destroyed before the members that it refers to
 };
 
 }  // namespace fsr::nfs

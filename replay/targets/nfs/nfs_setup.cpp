@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr char kAllowPorts[] = "setcap cap_net_bind_service+ep on the program";
-constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 4 << 20;  // bytes, whatever the server says
+constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 4 << 20;  // bytes, whatever the server prefers
 
 class Setup {
  public:
@@ -24,7 +24,7 @@ class Setup {
 
   std::vector<wire::Address> at(uint16_t port) const { return wire::resolve(url_.host, port, local_); }
 
-  // The port of a program: as the URL says, else as the portmapper says.
+  // Returns the port of a program, from the URL or else from the portmapper.
   uint16_t port(std::string_view option, uint32_t program, uint32_t version, const char* name) {
     uint16_t given = uint16_t(url_.number(option, 1, 65535, 0));
     if (given) return given;
@@ -38,7 +38,7 @@ class Setup {
     return uint16_t(port);
   }
 
-  // Where locks are asked for: none where they are not wanted, or not offered.
+  // Returns the addresses of the lock manager. Empty: locks are not wanted, or the server has no lock manager.
   std::vector<wire::Address> lock_manager() {
     if (url_.number("nolock", 0, 1, 0)) return {};
     try {
@@ -81,7 +81,7 @@ class Setup {
   }
 
  private:
-  // Servers answer like this when they want another source port, but not only then.
+  // Returns advice for statuses with which servers refuse a source port, among other reasons.
   std::string advice(uint32_t status) const {
     const bool refused = status == 1 || status == 2 || status == 13;
     return refused ? port_advice(local_) : "";

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a URL to a mounted export, in version 3: portmapper, MOUNT, FSINFO. Blocking; throws std::runtime_error with one line that
-// says which step failed and what to do.
+// Mounts the export of a URL in version 3: portmapper, MOUNT, FSINFO. Blocks. Throws std::runtime_error with one line that says
+// which step failed and what to do.
 //
 //   nfs://host[:port]/export?option=value&...
 //     version=, vers=     3, 4.1 or 4.2; default 3, of nfs4:// 4.1
-//     proto=, sec=        tcp and sys, which is what there is
-//     nfsport=, mountport= ports; without them (and without :port) the server's portmapper is asked. Version 4 has one port, 2049
-//     nolock=             1: without locks. nlmport= is the lock manager's port in version 3, else the portmapper is asked
-//     uid=, gid=          whom to act as, where operations are not performed as their recorded user; default: the caller
-//     rsize=, wsize=      bytes of one READ and WRITE, at most; default: what the server wants
+//     proto=, sec=        tcp and sys, the only ones supported
+//     nfsport=, mountport= ports; default: :port, or from the server's portmapper. Version 4 has one port, 2049
+//     nolock=             1: without locks. nlmport= is the lock manager's port in version 3; default: from the portmapper
+//     uid=, gid=          user and group of operations that are not performed as their recorded user; default: the caller's
+//     rsize=, wsize=      bytes of one READ and WRITE, at most; default: as the server prefers
 //     nconnect=           connections, 1 to 16; default 1. In version 3 of each session (one a worker), in version 4 of all
 //                         together
-//     timeout=            seconds until a request has failed; default 60
+//     timeout=            seconds after which a request fails; default 60
 //     resvport=           1: connect from ports below 1024, 0: from any; default: below 1024 if this process may
 #pragma once
 

@@ -13,7 +13,8 @@ namespace fsr::nfs {
 
 namespace {
 
-// How many names the object has, or `otherwise` if the reply does not say. A directory's link count counts its subdirectories.
+// Returns the number of the object's names, or `otherwise` if the reply does not have it. A directory has one name, because its
+// link count includes its subdirectories.
 uint32_t names_of(const Attr& attr, uint32_t otherwise) {
   if ((attr.valid & kAttrMode) && S_ISDIR(attr.mode)) return 1;
   return attr.valid & kAttrNlink ? uint32_t(attr.nlink) : otherwise;
@@ -50,7 +51,7 @@ void NfsState::learn_links(ObjectId object, const Attr& attr) {
   if (attr.valid)
     objects.visit(object, [&](Object& o) {
       o.links = names_of(attr, o.links);
-      if (o.links > o.hidden.size()) o.removed = false;  // an unnamed file was linked
+      if (o.links > o.hidden.size()) o.removed = false;  // an unnamed file got a name by a link
     });
 }
 

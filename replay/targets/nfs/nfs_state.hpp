@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that the sessions of one NFS target share: address and limits of the server, file handles of recorded objects, open
-// files, and data that is written and not yet committed. Safe for the sessions' threads. After the set-up only the maps and the
-// counters change.
+// State that the sessions of one NFS target share: options, file handles of objects, open files, data that is not committed yet.
+// Thread-safe. After the set-up, only the maps and the counters change.
 #pragma once
 
 #include <array>
@@ -22,23 +21,24 @@
 
 namespace fsr::nfs {
 
-// A file that was removed while open: what its hidden name is, and who may remove it.
+// The hidden name of a file that was removed while it was open, and the user who may remove that name.
 struct HiddenName {
   FileHandle dir;
   std::string name;
   Identity who;
 };
 
-// A file that operations may name by ObjectId.
+// An object that operations may name by ObjectId.
 struct Object {
   FileHandle handle;
   uint32_t opens = 0;
-  uint32_t links = 0;    // names, as last told; 0 = not known
-  bool removed = false;  // its last name is gone or hidden: forgotten with its last open
-  uint32_t type = 0;     // S_IFMT bits, 0 = not told
+  uint32_t links = 0;    // number of names in the last reply; 0: not known
+  bool removed = false;  // its last name was removed or hidden: the object is forgotten with its last release
+  uint32_t type = 0;     // S_IFMT bits; 0: not known
   std::vector<HiddenName> hidden;
-  std::unique_ptr<Uncommitted> uncommitted;  // nullptr: nothing ever was
-  // Appends under way. Version 3 has none: each asks for the size and writes there, behind what others of ours already took.
+  std::unique_ptr<Uncommitted> uncommitted;  // null: it had no uncommitted data so far
+  // Appends in flight. Version 3 has no append: each asks for the size and writes there, after the ranges of this target's other
+  // appends.
   uint32_t appends = 0;
   uint64_t append_end = 0;
 };
@@ -48,41 +48,41 @@ struct Open {
   ObjectId object = kNoObject;
   FileHandle handle;
   uint32_t flags = 0;                // O_*
-  std::shared_ptr<Listing> listing;  // of a directory
+  std::shared_ptr<Listing> listing;  // null for a file
 };
 
 struct Counters {
   wire::ChannelCounters wire;
-  std::atomic<uint64_t> delayed{0};                      // NFS3ERR_JUKEBOX: asked again later
-  std::atomic<uint64_t> stuck_listings{0};               // that failed since the server led nowhere
+  std::atomic<uint64_t> delayed{0};                      // requests repeated after NFS3ERR_JUKEBOX
+  std::atomic<uint64_t> stuck_listings{0};               // listings that failed because they made no progress
   std::atomic<uint64_t> hidden{0};                       // removals while open, done as a rename
   std::atomic<uint64_t> hidden_left{0};                  // hidden names that could not be removed
-  std::atomic<uint64_t> lost_files{0};                   // of which a server that restarted may have lost uncommitted data
-  std::atomic<uint64_t> bytes_again{0};                  // of that data, written again
-  std::atomic<uint64_t> lost_for_good{0};                // files of which some could not be
-  std::atomic<uint64_t> locks_again{0};                  // locks asked for again after their connection broke, and had
-  std::atomic<uint64_t> locks_lost{0};                   // and not had
-  std::atomic<uint64_t> unknown{0};                      // operations on an object that nothing taught
-  std::array<std::atomic<uint64_t>, kProcs> requests{};  // calls sent, by procedure; a call that is sent again is one
+  std::atomic<uint64_t> lost_files{0};                   // files with uncommitted data that a restarted server may have lost
+  std::atomic<uint64_t> bytes_again{0};                  // bytes of that data that were written again
+  std::atomic<uint64_t> lost_for_good{0};                // files with such data that could not be written again
+  std::atomic<uint64_t> locks_again{0};                  // locks granted again after their connection broke
+  std::atomic<uint64_t> locks_lost{0};                   // locks not granted again
+  std::atomic<uint64_t> unknown{0};                      // operations on an object whose id no earlier operation bound
+  std::array<std::atomic<uint64_t>, kProcs> requests{};  // calls by procedure; a repeated call is counted once
 };
 
 struct NfsOptions {
   std::vector<wire::Address> server;
-  std::vector<wire::Address> lock_manager;  // version 3; none: not offered, or not wanted
+  std::vector<wire::Address> lock_manager;  // version 3; empty: not available or not wanted
   FileHandle root;
-  std::optional<FileSystemId> root_system;                // nothing below another one is touched
+  std::optional<FileSystemId> root_system;                // objects on other file systems are not touched
   uint32_t read_max = 0, write_max = 0, readdir_max = 0;  // bytes of one request
-  unsigned connections = 1;                               // version 3: of one session
+  unsigned connections = 1;                               // in version 3 of each session
   Identity self;
-  int64_t timeout = 0;  // of a request, ns
+  int64_t timeout = 0;  // ns of a request
   Clock* clock = nullptr;
   bool privileged = false;
   bool impersonate = false;
 };
 
-constexpr unsigned kRewritingRounds = 8;        // through a file, on a server that restarts again and again
-constexpr unsigned kMostRaces = 8;              // of a write with older data that is written again
-constexpr uint64_t kUnstableBudget = 64 << 20;  // bytes, to be able to write again what a server loses
+constexpr unsigned kRewritingRounds = 8;        // passes over a file's lost data, on a server that restarts again and again
+constexpr unsigned kMostRaces = 8;              // races of one write with older data that is written again
+constexpr uint64_t kUnstableBudget = 64 << 20;  // bytes of memory for data that may have to be written again
 
 class NfsState {
  public:
@@ -94,59 +94,61 @@ class NfsState {
   IdMap<Object> objects;
   IdMap<Open> opens;
   HeldLocks locks;
-  std::string lock_caller;  // our name for the lock manager
+  std::string lock_caller;  // name of this client for the lock manager
 
-  bool handle_of(ObjectId object, FileHandle* handle);  // false (counted): nothing taught it
-  // A reply told where the object is.
+  bool handle_of(ObjectId object, FileHandle* handle);  // false: no operation has bound the id; counted
+  // Binds an id to the file handle of a reply.
   void teach(ObjectId object, const FileHandle& handle, const Attr& attr);
   void learn_links(ObjectId object, const Attr& attr);
   void opened(HandleId id, ObjectId object, const FileHandle& handle, uint32_t flags, bool directory);
-  // The open instance ended; hidden names that its object no longer needs move to *hidden. False: no such open.
+  // Ends an open instance. *hidden receives the hidden names that its object no longer needs. False: there is no such handle.
   bool released(HandleId id, std::vector<HiddenName>* hidden);
   bool is_open(ObjectId object);
-  // One of the object's names is gone.
+  // Called after one of the object's names was removed.
   void unlinked(ObjectId object);
-  // One of its names became a hidden one. False: it is not open any more, the caller must remove the hidden name.
+  // Called after one of the object's names became a hidden one. False: the object is not open any more, and the caller must
+  // remove the hidden name.
   bool hide(ObjectId object, HiddenName name);
-  std::string hidden_name();                                         // fresh
-  std::string_view hidden_prefix() const { return hidden_prefix_; }  // of all of those
+  std::string hidden_name();                                         // a new one
+  std::string_view hidden_prefix() const { return hidden_prefix_; }  // prefix of all hidden names
 
   void begin_append(ObjectId object);
-  // Where `length` bytes go, now that the server told the size (as of some time since begin_append).
+  // Returns the offset for an append of `length` bytes. `size`: the file's size on the server, requested after begin_append().
   uint64_t place_append(ObjectId object, uint64_t size, uint64_t length);
   void end_append(ObjectId object);
 
-  // Grows with each answer to what is written again. To be taken when a WRITE is sent, for wrote().
+  // Returns a number that grows with each reply to data that is written again. Taken when a WRITE is sent, for wrote().
   uint64_t rewriting_stamp() const { return counters.bytes_again; }
   struct Wrote {
-    bool restarted = false;  // the server had, and something is lost: the caller is to begin_rewriting()
-    bool raced = false;      // older data that is written again may have come after this: the caller writes it once more
+    bool restarted = false;  // the server restarted and lost data: the caller must call begin_rewriting()
+    bool raced = false;      // older data, written again, may have replaced this write: the caller must repeat it
   };
-  // A WRITE of `count` bytes at `offset` was answered as UNSTABLE.
+  // Handles the reply UNSTABLE to a WRITE of `count` bytes at `offset`.
   Wrote wrote(ObjectId object, uint64_t offset, uint64_t count, const DataSource& source, uint64_t verifier, uint64_t stamp);
-  // Bytes from `offset` up to `end` are safe or gone: written STABLE, truncated, deallocated. Returns Wrote::raced.
+  // Called when bytes from `offset` to `end` need no commit: written STABLE, truncated or deallocated. Returns Wrote::raced.
   bool settled(ObjectId object, uint64_t offset, uint64_t end, uint64_t stamp = UINT64_MAX);
-  // A write raced again and again: what it left there is to be written again by who does that for others.
+  // Called for a write that raced again and again. Its data is then treated as lost.
   void lose(ObjectId object, uint64_t offset, uint64_t end);
-  // How the `count` bytes at `offset` of the file can be had again after the operation, whose data went to `start` of the file.
+  // Returns the source from which `count` bytes at `offset` of the file can be written again after the operation. `start`: the
+  // offset at which the operation's data begins.
   DataSource source_of(const Request& request, uint64_t start, uint64_t offset, uint64_t count);
-  // Is there something to commit? *upto: what the COMMIT to be sent will cover.
+  // True: the object has uncommitted data. *upto: number of the last write that a COMMIT sent now covers.
   bool needs_commit(ObjectId object, uint64_t* upto);
-  // A COMMIT was answered. *lost: something is to be written again and committed. Returns 0, or EIO if something can't be
-  // (counted, told once).
+  // Handles the reply to a COMMIT. *lost: data must be written again and committed. Returns EIO, once for each loss, if data
+  // can't be written again, and counts that; else 0.
   int committed(ObjectId object, uint64_t upto, uint64_t verifier, bool* lost);
-  // Something is lost. True: the caller writes again what take_lost() gives, and calls end_rewriting() then. False: somebody else
-  // does that.
+  // True: data is lost; the caller must write again the data of take_lost() and then call end_rewriting(). False: another call
+  // does that, or no data is lost.
   bool begin_rewriting(ObjectId object);
   void end_rewriting(ObjectId object);
-  // As Uncommitted's. Taken as it stands: what others write meanwhile is not lost.
+  // Do the same as the functions of Uncommitted for the data of `object`.
   std::optional<LostData> take_lost(ObjectId object, uint64_t from, uint64_t upto, uint64_t most);
   void wrote_again(ObjectId object, const LostData& piece, uint64_t bytes, uint64_t verifier);
   void leave(ObjectId object, const LostData& piece);
 
  private:
   std::atomic<uint64_t> hidden_names_{0};
-  std::string hidden_prefix_;  // tells this run's from another's
+  std::string hidden_prefix_;  // includes random digits, which differ from run to run
 };
 
 }  // namespace fsr::nfs

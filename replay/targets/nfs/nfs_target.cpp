@@ -15,7 +15,7 @@ namespace fsr::nfs {
 
 namespace {
 
-constexpr int64_t kPatience = 5'000'000'000, kEndPatience = 1'000'000'000;  // ns, for what happens before and after a run
+constexpr int64_t kPatience = 5'000'000'000, kEndPatience = 1'000'000'000;  // ns for requests before and after a run
 
 Procedure nfs3(Proc proc) { return {kNfsProgram, kNfs3, uint32_t(proc)}; }
 
@@ -65,7 +65,7 @@ class NfsTarget final : public Target {
     ListingProgress progress;
     auto read = [&](XdrDecoder& in) {
       if (!decode_results(Proc::readdir, in, &reply)) return false;
-      for (const Entry& e : reply.entries) {  // names are valid here only
+      for (const Entry& e : reply.entries) {  // names are valid only within this function
         found |= e.name != "." && e.name != "..";
         cookie = e.cookie;
         progress.entry(e.name);
@@ -115,7 +115,7 @@ class NfsTarget final : public Target {
  private:
   RpcClient client(int64_t patience) const { return RpcClient(name(), state_->options.server, patience, *state_->options.clock); }
 
-  // A server keeps the locks of a client that it does not monitor until it restarts.
+  // Releases the locks that are left, because a server keeps those of an unmonitored client until it restarts.
   void give_up_locks() {
     const std::vector<HeldLocks::DroppedOwner> left = state_->locks.take_all();
     if (left.empty()) return;
@@ -129,11 +129,11 @@ class NfsTarget final : public Target {
             [&](XdrEncoder& out) { encode_lock_call(out, LockProc::unlock, whole); }, [](XdrDecoder&) { return true; });
       }
     } catch (const std::runtime_error&) {
-      // The lock manager is gone, and the locks with it.
+      // If the lock manager does not reply, no lock can be released.
     }
   }
 
-  // Removes what unreleased opens kept, as their releases would have.
+  // Removes the hidden names of files that were not released, as their releases would have done.
   void remove_hidden_names() {
     std::vector<HiddenName> left;
     state_->objects.for_each([&](uint64_t, Object& o) {
@@ -148,7 +148,7 @@ class NfsTarget final : public Target {
             nfs3(Proc::remove), h.who, [&](XdrEncoder& out) { encode_name(out, h.dir, h.name); },
             [](XdrDecoder&) { return true; });
     } catch (const std::runtime_error&) {
-      // The server is gone: nobody is left to tell, and nothing else to be done.
+      // If the server does not reply, the names can't be removed. No report follows that could mention them.
     }
   }
 
@@ -156,7 +156,7 @@ class NfsTarget final : public Target {
   std::shared_ptr<NfsState> state_;
 };
 
-// As URL and mount(8) have it: version= or vers=, nfs4:// and 4 mean 4.1.
+// Returns the version that the URL names, by version= or vers= (as for mount(8)). nfs4:// and 4 mean 4.1.
 std::string version_of(const wire::Url& url) {
   const bool four = url.scheme == "nfs4";
   const std::string *version = url.option("version"), *vers = url.option("vers");

@@ -9,7 +9,7 @@ namespace fsr::nfs {
 
 namespace {
 
-constexpr size_t kLongestObject = 1024;  // netobj
+constexpr size_t kLongestObject = 1024;  // bytes of a netobj
 
 }  // namespace
 
@@ -36,10 +36,10 @@ int lock_errno(LockStatus status) {
   return ENOLCK;
 }
 
-// A cookie, which replies return, is of no use here: they are found by their xid.
+// Encodes a request. Its cookie is empty, because replies are found by their xid.
 void encode_lock_call(XdrEncoder& out, LockProc proc, const LockArguments& lock) {
   out.opaque({});
-  if (proc == LockProc::lock) out.boolean(false);  // don't wait
+  if (proc == LockProc::lock) out.boolean(false);  // the server must not wait
   if (proc != LockProc::unlock) out.boolean(lock.exclusive);
   out.opaque(lock.caller);
   out.opaque(lock.file.view());
@@ -49,7 +49,7 @@ void encode_lock_call(XdrEncoder& out, LockProc proc, const LockArguments& lock)
   out.u64(lock.length);
   if (proc != LockProc::lock) return;
   out.boolean(lock.reclaim);
-  out.u32(0);  // the state of our status daemon
+  out.u32(0);  // state of the client's status daemon, which does not exist
 }
 
 bool decode_lock_reply(LockProc proc, XdrDecoder& in, LockStatus* status) {
@@ -58,7 +58,7 @@ bool decode_lock_reply(LockProc proc, XdrDecoder& in, LockStatus* status) {
   if (told > uint32_t(LockStatus::failed)) return false;
   *status = LockStatus(told);
   if (proc != LockProc::test || *status != LockStatus::denied) return in.ok();
-  in.boolean();  // who has it: exclusive, by number and name, from where to where
+  in.boolean();  // the conflicting lock: exclusive, owner's number and name, offset, length
   in.u32();
   in.opaque(kLongestObject);
   in.u64();

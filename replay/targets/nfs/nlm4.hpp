@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The network lock manager, version 4, beside NFSv3 (X/Open XNFS, "Protocols for Interworking", chapter 10; RFC 1813, appendix
-// II).
+// Encodes and decodes the messages of the network lock manager, version 4, for NFSv3 (X/Open XNFS, "Protocols for Interworking",
+// chapter 10; RFC 1813, appendix II).
 //
-// Locks are asked for by NM_LOCK, "not monitored": a client that runs no status daemon can't be told of a server's restart and
-// must not have the server wait for its own. It takes a broken connection for one, and asks for what it had again. Every request
-// is answered at once: who must wait asks again, so that no server ever calls back.
+// Locks are requested by NM_LOCK ("not monitored"), because this client has no status daemon. It therefore gets no message about
+// a server's restart. It treats a broken connection as a restart, and requests its locks again. No request waits at the server.
+// If a lock is denied, the client asks again later, so that servers never call back.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +35,14 @@ int lock_errno(LockStatus status);  // 0 for granted, EAGAIN for denied
 
 struct LockArguments {
   FileHandle file;
-  std::string_view caller;          // tells this client from others
-  int32_t owner = 0;                // unique among the client's
+  std::string_view caller;          // name of this client
+  int32_t owner = 0;                // unique among the client's owners
   uint64_t offset = 0, length = 0;  // bytes; length 0: to the end
   bool exclusive = false;
-  bool reclaim = false;  // the server restarted, and gives its earlier clients time to say what they had
+  bool reclaim = false;  // the client had the lock before the server restarted (grace period)
 };
 void encode_lock_call(XdrEncoder& out, LockProc proc, const LockArguments& lock);
-// False: malformed.
+// Decodes the reply to a lock request. False: malformed.
 bool decode_lock_reply(LockProc proc, XdrDecoder& in, LockStatus* status);
 
 }  // namespace fsr::nfs

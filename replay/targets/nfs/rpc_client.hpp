@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One RPC at a time, waiting for each: for what happens before and after a run. One thread.
+// Sends one RPC at a time and waits for the reply. For requests before and after a run. Used by one thread.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,11 @@ namespace fsr::nfs {
 
 class RpcClient {
  public:
-  // Connects. Throws std::runtime_error, one line: `what` (whom it talks to) and why.
+  // Connects. Throws std::runtime_error with one line: `what` and the reason. `what`: name of the server or program.
   RpcClient(const std::string& what, std::vector<wire::Address> server, int64_t timeout, Clock& clock);
 
-  // Calls and decodes. Throws, in the same form, for no reply, a refusal, or results that `decode` does not accept.
+  // Calls a procedure and decodes its results. Throws the same kind of error if there is no reply, if the server refuses the
+  // call, or if `decode` returns false.
   void call(const Procedure& procedure, const Identity& who, const std::function<void(XdrEncoder&)>& encode,
             const std::function<bool(XdrDecoder&)>& decode);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONC RPC's messages as the wire layer sees them: fragments, and xids for tags.
+// Describes ONC RPC to the wire layer: messages have fragments, and xids are the tags.
 #pragma once
 
 #include <cstdint>

@@ -73,7 +73,7 @@ std::optional<LostData> Uncommitted::take_lost(uint64_t from, uint64_t upto, uin
   return piece;
 }
 
-// Data that another write has written there meanwhile stays; that write notices the race.
+// Leaves data that another write has written there meanwhile unchanged. That write detects the race.
 void Uncommitted::wrote_again(const LostData& piece, uint64_t bytes, uint64_t verifier, uint64_t stamp) {
   leave(piece);
   const uint64_t end = std::min(piece.end, piece.begin + bytes), number = ++writes_;
@@ -116,7 +116,7 @@ void Uncommitted::lose(uint64_t begin, uint64_t end) {
 
 bool Uncommitted::take_unknown_loss() { return std::exchange(unknown_.lost, false); }
 
-// Marks what the first `upto` writes left behind under another verifier. True: there is some, and all was well before.
+// Marks data of the first `upto` writes that has another verifier as lost. True: there is such data, and none was lost before.
 bool Uncommitted::suspect(uint64_t upto, uint64_t verifier) {
   bool before = unknown_.lost, found = false;
   for (auto& [begin, e] : extents_) {
@@ -129,14 +129,14 @@ bool Uncommitted::suspect(uint64_t upto, uint64_t verifier) {
   return found && !before;
 }
 
-// The first extent that ends behind `at`.
+// Returns the first extent that ends after `at`.
 Uncommitted::Extents::const_iterator Uncommitted::first_behind(uint64_t at) const {
   auto it = extents_.upper_bound(at);
   if (it != extents_.begin() && std::prev(it)->second.end > at) --it;
   return it;
 }
 
-// No extent reaches across `at`.
+// Splits the extent that includes both sides of `at`, if there is one.
 void Uncommitted::split(uint64_t at) {
   auto it = extents_.lower_bound(at);
   if (it == extents_.begin()) return;
@@ -147,7 +147,7 @@ void Uncommitted::split(uint64_t at) {
   extents_.emplace_hint(std::next(it), at, std::move(rest));
 }
 
-// Returns what follows.
+// Removes [begin, end). Returns the extent after it.
 Uncommitted::Extents::iterator Uncommitted::remove(uint64_t begin, uint64_t end) {
   if (extents_.empty()) return extents_.end();
   split(begin);
@@ -155,7 +155,7 @@ Uncommitted::Extents::iterator Uncommitted::remove(uint64_t begin, uint64_t end)
   return extents_.erase(extents_.lower_bound(begin), extents_.lower_bound(end));
 }
 
-// Files are mostly written from front to back: one extent.
+// Joins an extent with the previous one if possible, so that a file that is written from front to back has one extent.
 void Uncommitted::join_previous(Extents::iterator it) {
   if (it == extents_.begin()) return;
   auto previous = std::prev(it);
@@ -166,7 +166,7 @@ void Uncommitted::join_previous(Extents::iterator it) {
   extents_.erase(it);
 }
 
-// The budget pays for what there is. A split may have it overdrawn by a little.
+// Adapts the budget to the number of extents. A split may exceed the budget slightly.
 void Uncommitted::settle() {
   const size_t there = extents_.size();
   if (there < counted_) budget_.give((counted_ - there) * kExtentCost);
