@@ -9,7 +9,7 @@ namespace fsr {
 
 namespace {
 
-constexpr int64_t kGrace = 1'000'000'000;    // ns from a stop signal until a wait gives up
+constexpr int64_t kGrace = 1'000'000'000;    // ns that a wait lasts at least, after which a stop signal ends it
 constexpr int64_t kLookEvery = 100'000'000;  // ns between checks for a stop signal
 
 }  // namespace

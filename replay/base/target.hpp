@@ -112,8 +112,8 @@ struct Space {
   uint64_t total = 0, free = 0;  // bytes; both 0: not known
 };
 
-// Mapping of operations to requests by one kind of target, in one dialect of its protocol. docs/operations.md is printed from it,
-// and the conformance suite tests targets against it.
+// Mapping of operations to requests, for one kind of target and one dialect of its protocol. It is the source of
+// docs/operations.md. The conformance suite tests targets against it.
 struct OpMapping {
   const char* name;  // heading of the column: "NFSv3", "9P2000.u"
   // Returns the same as Target::fidelity() for a server that has everything the dialect offers. If the server lacks what an

@@ -76,8 +76,8 @@ std::optional<int64_t> seconds(const std::string& text, const char* option) {
   return ns / 1'000'000'000;
 }
 
-// Returns the letters that follow an option directly, as "jr" in "-jr". The parser has read them as the first value of the
-// option. Its other values become words.
+// Returns the letters that follow an option directly, as "r" in "-jr". The parser has read them as the first value of the option.
+// Its other values become words.
 std::string take_letters(Options& o, std::vector<std::string>& values, const char* letters) {
   std::string how;
   if (!values.empty() && values[0].find_first_not_of(letters) == std::string::npos) {

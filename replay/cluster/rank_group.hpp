@@ -38,7 +38,7 @@ class RankGroup {
   // Rethrows what act() throws. With a single rank, calls act() on the main thread. Collective.
   void work(const std::function<void()>& act);
   // Common start of the last work(), ns on this rank's CLOCK_MONOTONIC, and the offset of this clock from the root's. Both are 0
-  // with a single rank.
+  // if there is a single rank.
   int64_t start() const { return start_; }
   const ClockOffset& offset() const { return offset_; }
   // Like work(), but act() may call barrier().

@@ -21,7 +21,7 @@ constexpr int64_t kBeat = 1'000'000'000;  // ns; longest time between heartbeats
 // First byte of each message: its kind.
 constexpr char kAlive = 'a', kData = 'd', kLost = 'l', kPosted = 'p';
 
-constexpr unsigned kQuestions = 64;  // to each rank, about its time
+constexpr unsigned kQuestions = 64;  // questions to each rank about its time
 constexpr int64_t kAwake = 200'000;  // ns of polling before sleeping; several round trips between hosts
 
 int64_t now() { return MonotonicClock().now(); }

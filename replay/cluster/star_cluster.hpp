@@ -45,7 +45,7 @@ class StarCluster final : public Cluster {
   std::optional<Transport::Message> receive(int64_t timeout);
   void take_in(Transport::Message message);
   void send(unsigned to, char kind, std::string_view text);
-  // Throws LostRank if `rank` has exited, or has sent nothing since `from` for the patience.
+  // Throws LostRank if `rank` has exited, or if the patience has passed since both `from` and its last message.
   void check(unsigned rank, int64_t from);
   [[noreturn]] void lose(unsigned rank, const std::string& why);
   void report_lost(const LostRank& lost);

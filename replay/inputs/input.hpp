@@ -70,9 +70,9 @@ class Input {
   virtual void describe(Report& report) = 0;
   // Returns one line to warn the user before anything is done. Empty: no warning.
   virtual std::string warning() const { return ""; }
-  // outlook() returns a line for --dry-run on the operations of the round: "4 operations of 2 streams". survey() returns these
-  // operations and sets the options' range. It serves to check what the target can express, and to find names for the report.
-  // Null: the operations are generated during the run.
+  // outlook() returns a line for --dry-run: "4 operations of 2 streams". survey() returns the operations of the round, and sets
+  // the options' range. It serves to check what the target can express, and to find names for the report. Null: the operations
+  // are generated during the run.
   virtual std::string outlook() const = 0;
   virtual OpSource* survey(RunOptions&) { return nullptr; }
   // Returns the number that operation `seq` of the run has in survey().

@@ -14,7 +14,7 @@ class Stdio {
   static constexpr int64_t kBuffer = 4096;  // bytes: st_blksize of most files
 
   struct Writes {
-    bool looks = false;  // the buffer is made now, so stdio calls stat(2) for its size first
+    bool looks = false;  // the buffer is made now, so stdio calls fstat(2) for its size first
     int64_t held = 0;    // bytes to write from the buffer, after that
     int64_t direct = 0;  // bytes to write directly, after that
   };

@@ -179,7 +179,7 @@ class Nhfsstone {
   // Sums over all targets.
   struct Sum {
     uint64_t calls = 0, done = 0, failed = 0;  // failed: includes calls with an unexpected outcome
-    double seconds = 0, service = 0;           // in s; in ms
+    double seconds = 0, service = 0;           // seconds in s, service in ms
     std::vector<MixRow> rows;
     Histogram services, responses, open;
     double wire_calls = 0;

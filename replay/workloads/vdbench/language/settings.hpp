@@ -54,7 +54,7 @@ struct Validation {
   bool on = false;
   bool reads_before = true, reads_after = false;  // whether to read before and after each write
   bool journal = false;                           // a journal, with one file of keys for each SD
-  bool flushes = true, maps_only = false;         // of the journal's entries
+  bool flushes = true, maps_only = false;         // journal: wait for the disk before writes; write no entries
   bool recovers = false, only_recovers = false, ignores_pending = false, reads_all = true;
 };
 

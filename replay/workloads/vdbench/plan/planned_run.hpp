@@ -44,7 +44,7 @@ struct PlannedRun {
   bool works_on(const RawWork& work,
                 size_t storage) const;  // `storage`: one of the definitions; it may be a part of the work's SD
   size_t works() const { return raw_works.empty() ? file_works.size() : raw_works.size(); }
-  bool keeps_shares() const;  // also if there is no rate
+  bool keeps_shares() const;  // true: the works keep their shares, also if there is no rate
   // Returns the text that follows "Starting RD=".
   std::string title() const;
 };
