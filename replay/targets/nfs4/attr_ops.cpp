@@ -35,7 +35,7 @@ Task do_setattr(Call& call) {
     set = {.valid = kAttrMode, .mode = *mode | (call.request->outcome.attr.mode & kBitsBesideAcl)};
   }
   File file;
-  // A new size is a write, and goes through what is open for writing.
+  // A new size is a write, and needs the state of an open file with write access if there is one.
   const OpenState* open = set.valid & kAttrSize ? call.states().open(op.handle) : nullptr;
   const bool through = open && (open->access & kShareWrite);
   if (int error = find_file(call, through ? op.handle : 0, op.object, &file)) co_return error;

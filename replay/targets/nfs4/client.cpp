@@ -13,10 +13,10 @@ namespace fsr::nfs4 {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2 * kSecond;  // ns
+constexpr int64_t kFirstDelay = 50'000'000, kLastDelay = 2 * kSecond;  // ns before a request is repeated
 constexpr int64_t kCancelPatience = kSecond;
 
-// The first operation that must not be done twice.
+// Returns the index of the first operation that must not be performed twice.
 size_t effect_of(std::span<const OpNum> ops, bool guarded) {
   for (size_t i = 0; i < ops.size(); ++i) switch (ops[i]) {
       case OpNum::create:
@@ -77,7 +77,7 @@ Rpc& Client::bare_request(size_t channel) {
   rpc.retry_until = 0;
   rpc.repeats = 0;
   rpc.padding = 0;
-  rpc.idempotent = true;  // what is not is told apart by its slot
+  rpc.idempotent = true;  // the slot makes the server recognize a repetition
   rpc.compound.begin(rpc.head, options.self, minor_version);
   return rpc;
 }
@@ -100,7 +100,7 @@ void Client::begin(Rpc& rpc) {
 void Client::start(Rpc& rpc) {
   if (rpc.call && rpc.call->cancelled) return end(rpc, ECANCELED);
   rpc.waits = rpc.compound.sequenced();
-  // Operations hold what the server's last state was; those that are part of a recovery go on.
+  // An operation may have file handles and state ids from before a recovery. Requests of the recovery itself continue.
   if (rpc.waits && rpc.call && (!up_ || rpc.epoch != epoch_)) return end(rpc, ENOTCONN);
   if (rpc.waits && (free_slots_.empty() || channels_.full())) return backlog_.push_back(&rpc);
   transmit(rpc);
@@ -130,7 +130,7 @@ void Client::pump() {
   }
 }
 
-// The slot is free; `used`: its sequence number was.
+// Frees the slot of a request. `used`: the server has used its sequence number.
 void Client::release(Rpc& rpc, bool used) {
   if (rpc.session == session_number_) {
     if (used) ++slots_[rpc.slot].sequence;
@@ -139,7 +139,7 @@ void Client::release(Rpc& rpc, bool used) {
   rpc.slot = Rpc::kNoSlot;
 }
 
-// Whether the server has seen the slot's sequence number isn't known: the slot is not used again.
+// Gives up a slot, because it is not known whether the server has seen its sequence number.
 void Client::retire(Rpc& rpc) {
   rpc.slot = Rpc::kNoSlot;
   if (rpc.session == session_number_ && ++retired_ * 2 > slots_.size()) lose_session();
@@ -153,7 +153,7 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
     if (rpc.call && !rpc.harmless()) rpc.call->harmful = true;
     return end(rpc, EBADMSG);
   }
-  if (rpc.slot == Rpc::kNoSlot) {  // what makes a session
+  if (rpc.slot == Rpc::kNoSlot) {  // a request that makes or ends a session
     if (reply_.status == kDelay && delay(rpc, options.timeout)) return;
     return conclude(rpc);
   }
@@ -161,7 +161,7 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
     release(rpc, false);
     return conclude(rpc);
   }
-  // Done, and its reply not kept: once more.
+  // The server performed the request and did not keep its reply: repeat it.
   if (reply_.status == kRetryUncached && reply_.done <= 1 && rpc.harmless() && rpc.repeats++ < wire::Channel::kMaxSendings) {
     release(rpc, true);
     start(rpc);
@@ -170,14 +170,14 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
   if (reply_.done == 0) return sequence_failed(rpc);
   release(rpc, true);
   renewed_ = options.clock->now();
-  // A server says so until the last state id that it revoked is freed: only the first time counts.
+  // A server sets these flags until the last revoked state id is freed, so that only the first time counts.
   const uint32_t alarms = reply_.sequence_flags & (kStateRevoked | kRestartReclaimNeeded);
   if (alarms & ~alarms_) suspect(rpc.epoch);
   alarms_ = alarms;
   const bool grace = reply_.status == kGrace;
   if ((grace || reply_.status == kDelay) && reply_.done <= rpc.effect) {
     ++(grace ? counters.grace : counters.delayed);
-    // A server that restarted waits for its clients for as long as a lease, or somewhat longer.
+    // The grace period of a restarted server lasts for a lease time, or somewhat longer.
     if (delay(rpc, grace ? grace_patience() : options.timeout)) return pump();
   }
   conclude(rpc);
@@ -185,7 +185,7 @@ void Client::answered(Rpc& rpc, std::span<const uint8_t> message) {
 
 void Client::sequence_failed(Rpc& rpc) {
   switch (reply_.status) {
-    case kDelay:  // the slot stays with the request
+    case kDelay:  // the request keeps the slot
       ++counters.delayed;
       if (delay(rpc, options.timeout)) return;
       release(rpc, false);
@@ -199,7 +199,7 @@ void Client::sequence_failed(Rpc& rpc) {
     case kFalseRetry:
     case kExpired:
     case kStaleClientid:
-      rpc.slot = Rpc::kNoSlot;  // of a session that is gone, or of no use any more
+      rpc.slot = Rpc::kNoSlot;  // its session is lost or can't be used any more
       if (rpc.session == session_number_) lose_session();
       return interrupted(rpc);
     default:
@@ -208,7 +208,7 @@ void Client::sequence_failed(Rpc& rpc) {
   }
 }
 
-// The session ended with the request under way.
+// Ends a request whose session ended while the request was in flight.
 void Client::interrupted(Rpc& rpc) {
   const bool done_perhaps = rpc.sendings() > 1 && !rpc.harmless();
   if (rpc.call && done_perhaps) rpc.call->harmful = true;
@@ -222,14 +222,14 @@ void Client::end(Rpc& rpc, int error) {
 }
 
 void Client::conclude(Rpc& rpc) {
-  // A request that was never sent does not count.
+  // Only requests that were sent are counted.
   if (reply_.error && rpc.sendings() == 0 && rpc.retry_until == 0 && rpc.repeats == 0)
     counters.requests[unsigned(subject_of(rpc.compound.ops()))].fetch_sub(1, std::memory_order_relaxed);
   if (std::coroutine_handle<> waiter = rpcs_.give_back(rpc)) waiter.resume();
   pump();
 }
 
-// The server is not ready yet for this request: it is sent again after a pause. False: that has gone on for too long.
+// Sends a request again after a pause, because the server is not ready for it. False: it has been repeated for too long.
 bool Client::delay(Rpc& rpc, int64_t patience) {
   const int64_t now = options.clock->now();
   if (rpc.retry_until == 0) {
@@ -262,12 +262,12 @@ void Client::send_delayed(int64_t now) {
 
 // --- time ---
 
-// When the lease must be renewed if nothing else is asked; with time left to notice and to try again.
+// Returns when the lease must be renewed if no other request is sent. This leaves time to notice a failure and to try again.
 int64_t Client::renewal() const { return up_ && !renewing_ ? renewed_ + int64_t(lease_) * kSecond / 3 : INT64_MAX; }
 
 Detached Client::renew() {
   renewing_ = true;
-  renewed_ = options.clock->now();  // the next attempt comes a while later
+  renewed_ = options.clock->now();  // the next attempt follows after the same time
   ++counters.renewals;
   Rpc& rpc = request(nullptr, options.self);
   co_await send(rpc);

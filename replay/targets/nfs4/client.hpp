@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An NFSv4.1 client as the server knows it: its client id, its session with slots, requests and replies, and its lease. Restores
-// these when the server has forgotten them.
+// An NFSv4.1 client: its client id, its session with slots, requests and replies, and its lease. Restores these when the server
+// has forgotten them.
 //
-// All sessions (of this program) share one client, one session (of the protocol) and its connections, one or several (nconnect;
-// shared_session.hpp): open files and locks belong to the client. Every request but those that make the session begins with
-// SEQUENCE in a slot; what must not be done twice asks the server to keep its reply there. So a request whose connection broke is
-// sent again with the same sequence number (counted as such), and is done once. Only where the server forgot the session, by a
-// restart, is it not known whether that was done: such operations fail and are counted as lost; all others begin again.
+// All sessions of a target share one client and one NFS session, because open files and locks belong to the client
+// (shared_session.hpp). The NFS session has one or several connections (nconnect). Each request except those that make the
+// session begins with SEQUENCE in a slot. If a request must not be performed twice, the server is asked to keep its reply there.
+// After a break, a request is sent again with the same sequence number and counted, and the server performs it once. If the
+// server forgot the session by a restart, it is not known whether such a request was performed. Its operation fails and is
+// counted as lost. All other operations begin again.
 #pragma once
 
 #include <array>
@@ -32,33 +33,32 @@ struct Call;
 
 struct Counters {
   wire::ChannelCounters wire;
-  std::atomic<uint64_t> delayed{0};      // NFS4ERR_DELAY: asked again later
-  std::atomic<uint64_t> grace{0};        // NFS4ERR_GRACE: likewise
+  std::atomic<uint64_t> delayed{0};      // requests repeated after NFS4ERR_DELAY
+  std::atomic<uint64_t> grace{0};        // requests repeated after NFS4ERR_GRACE
   std::atomic<uint64_t> repeated{0};     // operations begun again after the server forgot session or state
-  std::atomic<uint64_t> lost{0};         // operations of which it isn't known whether the server performed them
+  std::atomic<uint64_t> lost{0};         // operations that the server may or may not have performed
   std::atomic<uint64_t> sessions{0};     // sessions made after the first
-  std::atomic<uint64_t> reclaimed{0};    // open files and locks that a restarted server took back
-  std::atomic<uint64_t> reopened{0};     // open files opened anew, as it would not
-  std::atomic<uint64_t> relocked{0};     // locks asked for anew, as it would not, and had
-  std::atomic<uint64_t> lost_opens{0};   // open files that could not be had again
-  std::atomic<uint64_t> lost_locks{0};   // locks that could not
-  std::atomic<uint64_t> delegations{0};  // given unasked, and returned
-  std::atomic<uint64_t> renewals{0};     // of the lease, when idle
-  std::array<std::atomic<uint64_t>, kOpNums>
-      requests{};  // COMPOUNDs begun, by what they are about; one that is sent again is one
+  std::atomic<uint64_t> reclaimed{0};    // open files and locks that were reclaimed from a restarted server
+  std::atomic<uint64_t> reopened{0};     // open files that could not be reclaimed, and were opened anew
+  std::atomic<uint64_t> relocked{0};     // locks that could not be reclaimed, and were granted anew
+  std::atomic<uint64_t> lost_opens{0};   // open files that could not be restored
+  std::atomic<uint64_t> lost_locks{0};   // locks that could not be restored
+  std::atomic<uint64_t> delegations{0};  // delegations that the server gave without a request, and that were returned
+  std::atomic<uint64_t> renewals{0};     // renewals of the lease while idle
+  std::array<std::atomic<uint64_t>, kOpNums> requests{};  // COMPOUNDs by their subject; a repeated one is counted once
 };
 
 struct Rpc final : RpcBase<Client, Call, Rpc> {
   Compound compound;
-  wire::Channel* bound_for = nullptr;  // nullptr: any
-  wire::Channel* channel = nullptr;    // it was sent on
-  bool guarded = false;                // an OPEN or SETXATTR in it fails if it was done before
-  size_t effect = 0;                   // of its operations, the first that must not be done twice; none: beyond the last
+  wire::Channel* bound_for = nullptr;  // channel to use; null: any
+  wire::Channel* channel = nullptr;    // channel that it was sent on
+  bool guarded = false;                // its OPEN or SETXATTR fails if it was performed before
+  size_t effect = 0;                   // index of the first operation that must not be performed twice; beyond the last: none
   uint32_t slot = kNoSlot;
   uint64_t epoch = 0;
   uint64_t session = 0;  // number of the session that the slot belongs to
-  bool waits = false;    // for a slot
-  unsigned repeats = 0;  // since its reply was not kept
+  bool waits = false;    // it waits for a slot
+  unsigned repeats = 0;  // repetitions because the server did not keep its reply
   int64_t retry_until = 0, retry_at = 0, retry_delay = 0;
 
   static constexpr uint32_t kNoSlot = UINT32_MAX;
@@ -70,10 +70,10 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
 // Restores the state that the server forgot.
 class Recovery {
  public:
-  virtual void forgotten() = 0;  // all of it
-  // Asks a server that restarted to take back what it knew. It wants to hear that this is complete before anything else.
+  virtual void forgotten() = 0;  // marks all state as forgotten
+  // Reclaims the state from a server that restarted. The server must be sent RECLAIM_COMPLETE before other requests.
   virtual Task reclaim() = 0;
-  // Opens and locks anew what is still forgotten.
+  // Opens files and requests locks anew that are still forgotten.
   virtual Task regain() = 0;
   virtual Task close_all() = 0;
 
@@ -83,7 +83,7 @@ class Recovery {
 
 class Client {
  public:
-  // Connects, makes client and session, finds the export `path` and fills in `options`: root and limits. Throws
+  // Connects, makes client id and session, finds the export `path`, and sets root and limits in `options`. Throws
   // std::runtime_error, one line.
   Client(const nfs::NfsOptions& o, uint32_t minor_version, const std::string& path);
   ~Client();
@@ -95,14 +95,16 @@ class Client {
   Counters counters;
   Recovery* recovery = nullptr;
 
-  // The server's answer to a first use of what is optional, on the export's root: kOk = offered.
+  // Statuses of the first use of optional operations, on the export's root. kOk: the server supports the operation.
   struct ServerFeatures {
     uint32_t allocate = kNotSupported, seek = kNotSupported, copy = kNotSupported, xattrs = kNotSupported;
   };
   const ServerFeatures& offers() const { return offers_; }
-  std::pair<uint64_t, uint64_t> space() const { return {total_bytes_, available_bytes_}; }  // bytes, as at the set-up
+  std::pair<uint64_t, uint64_t> space() const {
+    return {total_bytes_, available_bytes_};
+  }  // total and available bytes at the set-up
 
-  // Begins a request, with SEQUENCE in it already; to be filled in and sent at once.
+  // Returns a new request, which begins with SEQUENCE. The caller fills it in and sends it at once.
   Rpc& request(Call* call, const Identity& who);
   using ReplyAwaiter = fsr::ReplyAwaiter<Client, Rpc>;
   void begin(Rpc& rpc);
@@ -113,19 +115,19 @@ class Client {
     return {*this, rpc};
   }
 
-  uint64_t fresh_verifier() { return verifier_ ^ ++verifiers_; }  // of an exclusive create
+  uint64_t fresh_verifier() { return verifier_ ^ ++verifiers_; }  // verifier of a new exclusive create
 
-  // Waits for a session. Yields an errno if none can be had.
+  // Waits for a session. Returns an errno if none can be made.
   Task ready(Call& call);
-  uint64_t epoch() const { return epoch_; }  // changes when the server's state was made anew
-  // The server knew an open file or lock of this epoch no more.
+  uint64_t epoch() const { return epoch_; }  // changes whenever the server's state was restored
+  // Called if the server no longer knew an open file or lock of this epoch.
   void suspect(uint64_t epoch);
 
   void advance(int64_t now);
   wire::Channel::Interest interest(int64_t deadline) const;
   uint64_t generation() const { return channels_.generation(); }
   void cancel(const std::vector<SharedCall*>& calls);
-  void shut_down();  // gives up open files, session and client id, as far as the server answers soon
+  void shut_down();  // ends open files, session and client id, if the server replies soon
   void end_everything();
 
  private:
@@ -167,34 +169,34 @@ class Client {
   Detached say_goodbye(bool* done);
   void set_limits(const Reply& root);
 
-  std::string owner_id_;  // tells this run from others
+  std::string owner_id_;  // differs from run to run
   uint64_t verifier_ = 0, verifiers_ = 0;
   uint64_t clientid_ = 0;
   SessionId session_{};
   uint64_t session_number_ = 0;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
-  uint32_t retired_ = 0;  // slots of which it isn't known what the server has seen
+  uint32_t retired_ = 0;  // slots whose last sequence number the server may or may not have seen
   ChannelAttr limits_;
   uint32_t lease_ = 90;  // s
   int64_t renewed_ = 0;
   bool up_ = false, recovering_ = false, suspicious_ = false, renewing_ = false, ending_ = false;
-  bool unknown_ = false;  // to the server, which knew us; until a recovery succeeds
+  bool unknown_ = false;  // the server has forgotten this client; until a recovery succeeds
   int recovery_error_ = 0;
-  int64_t recovery_until_ = 0;  // its requests are not delayed for longer, all together
-  uint32_t alarms_ = 0;         // SequenceFlag, as last told
+  int64_t recovery_until_ = 0;  // time until which requests of a recovery are repeated
+  uint32_t alarms_ = 0;         // SequenceFlags of the last reply
   uint64_t epoch_ = 1;
-  std::string problem_;  // of the set-up
+  std::string problem_;  // why the set-up failed
   ServerFeatures offers_;
   uint64_t total_bytes_ = 0, available_bytes_ = 0;
 
   Reply reply_;
   RpcList<Rpc> rpcs_;
-  std::deque<Rpc*> backlog_;   // wait for a slot
-  std::vector<Rpc*> delayed_;  // wait for the server
-  CallWaitList parked_;        // wait for a session
-  bool silent_ = false;        // a session that ended waited for the server in vain
-  wire::ChannelSet channels_;  // the first makes and ends sessions, the others are bound to them
+  std::deque<Rpc*> backlog_;   // requests that wait for a slot
+  std::vector<Rpc*> delayed_;  // requests that are repeated later
+  CallWaitList parked_;        // calls that wait for a session
+  bool silent_ = false;        // the server did not reply to the requests of a session that ended
+  wire::ChannelSet channels_;  // the first makes and ends NFS sessions, the others are bound to them
 };
 
 }  // namespace fsr::nfs4

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WRITE and COMMIT of bytes, and what follows when their verifier tells that the server restarted: what it lost is written again.
+// WRITE and COMMIT. If their verifier shows that the server restarted, the lost data is written again.
 #include <errno.h>
 #include <fcntl.h>
 
@@ -13,9 +13,10 @@ namespace fsr::nfs4 {
 
 namespace {
 
-constexpr unsigned kMostCommits = 4;  // of one operation, on a server that restarts again and again
+constexpr unsigned kMostCommits = 4;  // COMMITs of one operation, on a server that restarts again and again
 
-// As it stands when its turn comes: others write meanwhile, which must not be overwritten with what was there before.
+// Writes the lost data of a file again. Each piece is taken just before its write, because it must not overwrite data that other
+// operations write meanwhile.
 Task write_again(Call& call, File file) {
   if ((file.flags & O_ACCMODE) == O_RDONLY) file.stateid = kAnonymous;
   const uint64_t most = std::min<uint64_t>(call.client().options.write_max, Payload::kDirect);
@@ -57,7 +58,7 @@ Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view
 
 Task write_lost_again(Call& call, const File& file) {
   if (!call.files().begin_rewriting(file.object)) co_return 0;
-  const int error = co_await write_again(call, file);  // what could not be is left to the next COMMIT
+  const int error = co_await write_again(call, file);  // the next COMMIT handles data that could not be written again
   call.files().end_rewriting(file.object);
   co_return error;
 }
@@ -67,7 +68,7 @@ Task do_fsync(Call& call) {
   File file;
   if (int error = find_file(call, op.handle, op.object, &file)) co_return error;
   uint64_t upto = 0;
-  // Without an open file the operation is a COMMIT by itself, from somebody who knows no opens.
+  // An operation without a handle, as in traces of stateless protocols, always sends a COMMIT.
   if (!call.files().needs_commit(file.object, &upto) && op.handle) co_return 0;
   for (unsigned commits = 1;; ++commits) {
     Rpc& rpc = call.ask(file.who);

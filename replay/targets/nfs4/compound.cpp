@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t kNoCreate = 0, kCreate = 1;                        // opentype4
 constexpr uint32_t kClaimName = 0, kClaimPrevious = 1, kClaimFh = 4;  // open_claim_type4
-constexpr uint32_t kCallbackProgram = 0x40000000, kAuthNone = 0;      // of a backchannel that is not offered
-constexpr size_t kSequenceAt = 4 + 4;                                 // behind the number of operations: its arguments
+constexpr uint32_t kCallbackProgram = 0x40000000, kAuthNone = 0;      // for a backchannel that is not offered
+constexpr size_t kSequenceAt = 4 + 4;  // bytes from the number of operations to the arguments of SEQUENCE
 
 }  // namespace
 
@@ -58,7 +58,8 @@ Compound& Compound::fixed(std::string_view v) {
   bytes_->insert(bytes_->end(), v.begin(), v.end());
   return *this;
 }
-// The sequence number 0 stands for the latest, so that requests of one open file need not wait for each other.
+// Appends a state id. Its sequence number is 0, which means the latest, so that requests on one open file don't wait for each
+// other.
 Compound& Compound::stateid(const Stateid& s) {
   const bool special = s.other == kCurrent.other;
   return u32(special ? s.seqid : 0).fixed({s.other.data(), s.other.size()});
@@ -70,7 +71,7 @@ Compound& Compound::owner(const Owner& o) {
     name[8 + i] = char(o.id >> (56 - 8 * i));
     name[16 + i] = char(o.through >> (56 - 8 * i));
   }
-  return u64(0).opaque({name, o.through ? sizeof name : 16u});  // the client is the session's
+  return u64(0).opaque({name, o.through ? sizeof name : 16u});  // client id 0: the one of the session
 }
 
 Compound& Compound::op(OpNum number) {
@@ -181,7 +182,7 @@ Compound& Compound::seek(const Stateid& s, uint64_t offset, bool hole) {
   return op(OpNum::seek).stateid(s).u64(offset).u32(hole ? 1 : 0);
 }
 
-// From the saved file handle to the current one, within the server, to be done when it answers.
+// Appends a COPY within the server, from the saved file handle to the current one. The copy is complete when the server replies.
 Compound& Compound::copy(const Stateid& from, const Stateid& to, uint64_t offset, uint64_t offset2, uint64_t length) {
   return op(OpNum::copy).stateid(from).stateid(to).u64(offset).u64(offset2).u64(length).u32(0).u32(1).u32(0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers, holes and copies.
+// Operations on content: transfers, holes and copies.
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ Stable stability(uint32_t flags) {
   return (flags & O_SYNC) == O_SYNC ? Stable::file : flags & O_DSYNC ? Stable::data : Stable::unstable;
 }
 
-// Keeps track of data that is stable or not yet. True: older data that is written again may have reached the server after it.
+// Tracks whether written data is stable. True: older data, written again, may have replaced it on the server.
 bool keep_track(Call& call, const File& file, uint64_t offset, const Written& written, const nfs::DataSource& source,
                 uint64_t stamp) {
   nfs::NfsState& files = call.files();
@@ -75,19 +75,20 @@ Task write_piece(void* context, uint64_t offset, uint32_t size, Transfer::ChunkR
   co_return 0;
 }
 
-// Moves `length` bytes; their number becomes the result.
+// Transfers at most `length` bytes. The number of transferred bytes becomes the result.
 Task transfer(Call& call, const File& file, Transfer::Move move, uint64_t offset, uint64_t length, uint32_t piece) {
   call.buffer.clear();
   Moving moving{call, file, offset};
   Transfer t(move, &moving, offset, length, piece);
   const int error = co_await t.run();
   call.request->outcome.result = t.moved();
-  // The bytes that were moved count, unless the operation begins again.
+  // A partial transfer is a success, unless the operation may begin again.
   const bool again = connection_broke(error) || error == kStateLost;
   co_return t.moved() > 0 && !again ? 0 : error;
 }
 
-// Version 4 has no append: each asks for the size and writes there, behind what others of ours already took.
+// Appends `length` bytes. Version 4 has no append: each asks for the size and writes there, after the ranges of this target's
+// other appends.
 Task append(Call& call, const File& file, uint64_t length) {
   call.files().begin_append(file.object);
   call.auxiliary();
@@ -98,13 +99,13 @@ Task append(Call& call, const File& file, uint64_t length) {
   if (!error) {
     const uint64_t offset = call.files().place_append(file.object, reply.attr.size, length);
     error = co_await transfer(call, file, write_piece, offset, length, call.client().options.write_max);
-    if (error) call.harmful = true;  // where the file ends now is not known
+    if (error) call.harmful = true;  // must not begin again, because the new end of the file is unknown
   }
   call.files().end_append(file.object);
   co_return error;
 }
 
-// Where the server copies nothing: the data comes here and goes back.
+// Reads the data and writes it back, for servers without COPY.
 Task copy_through(Call& call, const File& from, const File& to, uint64_t* done) {
   const Op& op = call.op();
   const nfs::NfsOptions& o = call.client().options;
@@ -189,7 +190,7 @@ Task do_copy(Call& call) {
   co_return done > 0 && !again ? 0 : error;
 }
 
-// They are safe at once, because a restarted server does not get them again.
+// Writes zeros. The writes are stable, because they could not be repeated after a restart of the server.
 static Task write_zeros(Call& call, const File& file, uint64_t length) {
   const uint64_t offset = call.op().offset;
   for (uint64_t done = 0; done < length;) {
@@ -203,7 +204,7 @@ static Task write_zeros(Call& call, const File& file, uint64_t length) {
   co_return 0;
 }
 
-// A server that reserves and clears no space: the file becomes as long as fallocate(2) would make it, or gets zeros.
+// Sets the size that fallocate(2) would set, or writes zeros, for servers that can't reserve or clear space.
 static Task plain_fallocate(Call& call, const File& file) {
   const Op& op = call.op();
   if (int error = range_error(op)) co_return error;

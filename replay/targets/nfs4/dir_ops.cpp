@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listings: see listing.hpp.
+// Listings of directories (listing.hpp).
 #include <errno.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Task do_readdir(Call& call) {
   } else if (!call.files().opens.get(op.handle, &open) || !open.listing) {
     co_return EBADF;
   }
-  // Listings are used by one operation at a time, as the connection is.
+  // The listing's mutex is not needed, because the connection's mutex is held.
   nfs::Listing& listing = *open.listing;
   nfs::Batch& batch = call.batch;
   batch.object = op.object;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exchange before the first operation, and after the server has forgotten this client: client id, session, the export, state.
+// Sets up client id, session and export before the first operation. Restores them, and the state, if the server has forgotten the
+// client.
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -20,11 +21,11 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kSetUpPatience = 10 * kSecond, kEndPatience = kSecond;
-constexpr uint32_t kSlots = 64;            // what Linux asks for (max_session_slots)
-constexpr uint32_t kOverhead = 4096;       // of a request or reply, beside its data
-constexpr uint32_t kLongestCached = 4096;  // of what a slot keeps: replies without data
+constexpr uint32_t kSlots = 64;            // slots of a session, as Linux requests (max_session_slots)
+constexpr uint32_t kOverhead = 4096;       // bytes of a request or reply beside its data
+constexpr uint32_t kLongestCached = 4096;  // bytes of a reply that a slot keeps; such replies have no data
 constexpr uint32_t kLeastTransfer = 1024;
-constexpr size_t kNamesAtOnce = 8;  // of the export's path, in one request
+constexpr size_t kNamesAtOnce = 8;  // names of the export's path in one request
 constexpr unsigned kMostAttempts = 3;
 constexpr std::string_view kProbedXattr = "fsreplay.probe";
 
@@ -60,12 +61,12 @@ Client::~Client() { end_everything(); }
 wire::ChannelOptions Client::channel_options() const {
   wire::ChannelOptions c;
   c.max_message = std::max(options.read_max, options.readdir_max) + kOverhead;
-  c.depth = 2 * kSlots + 16;  // also while requests of a lost session are still under way
+  c.depth = 2 * kSlots + 16;  // suffices while requests of a lost session are still in flight
   c.request_timeout = options.timeout;
   return c;
 }
 
-// EXCHANGE_ID and CREATE_SESSION. *new_client: the server does not know us, and nothing of what we had.
+// Sends EXCHANGE_ID and CREATE_SESSION. *new_client: the server does not know this client, so that its state is lost.
 Task Client::make_session(bool* new_client) {
   for (unsigned attempt = 0;; ++attempt) {
     Rpc& exchange = bare_request();
@@ -75,7 +76,7 @@ Task Client::make_session(bool* new_client) {
     *new_client = known.clientid != clientid_ || !(known.flags & kConfirmed);
     const uint32_t sequence = known.sequenceid;
     clientid_ = known.clientid;
-    if (session_number_ > 0 && !*new_client) {  // the old one is of no use any more, if it is there at all
+    if (session_number_ > 0 && !*new_client) {  // the old session may still exist, but can't be used any more
       Rpc& destroy = bare_request();
       destroy.compound.destroy_session(session_);
       co_await send(destroy);
@@ -101,8 +102,8 @@ Task Client::make_session(bool* new_client) {
   }
 }
 
-// Further connections become the session's. One that broke is bound again by its next SEQUENCE, as the state of a client without
-// state protection is (RFC 8881, 2.10.3.1).
+// Binds further connections to the session. After a break, the next SEQUENCE binds a connection again, because this client uses
+// no state protection (RFC 8881, 2.10.3.1).
 Task Client::bind_channels() {
   for (size_t i = 1; i < channels_.size(); ++i) {
     Rpc& rpc = bare_request(i);
@@ -113,7 +114,7 @@ Task Client::bind_channels() {
   co_return 0;
 }
 
-// Gives up the remaining state: the server may now grant it to others.
+// Sends RECLAIM_COMPLETE. The server may then grant state that was not reclaimed to other clients.
 Task Client::complete_reclaim() {
   Rpc& rpc = request(nullptr, options.self);
   rpc.compound.reclaim_complete();
@@ -162,7 +163,7 @@ void Client::suspect(uint64_t epoch) {
 
 // --- set-up ---
 
-// The export: a walk from the server's root.
+// Finds the export by a walk from the server's root.
 Task Client::mount(const std::string& path) {
   FileHandle at;
   size_t begin = 0;
@@ -203,7 +204,7 @@ Task Client::mount(const std::string& path) {
 
 void Client::set_limits(const Reply& root) {
   auto limit = [](uint32_t* most, uint64_t server, uint32_t session) {
-    if (server == 0) server = UINT32_MAX;  // it did not say
+    if (server == 0) server = UINT32_MAX;  // the server did not send a limit
     *most = std::max(kLeastTransfer, uint32_t(std::min<uint64_t>({*most, server, session - kOverhead})));
   };
   limit(&options.read_max, root.server.max_read, limits_.max_response);
@@ -238,7 +239,7 @@ Task Client::probe() {
   xattr.compound.getxattr(kProbedXattr);
   const Reply& xattrs = co_await send(xattr);
   offers_.xattrs = answer(xattrs);
-  co_return xattrs.error&& xattrs.status == kOk ? xattrs.error : 0;  // no answer
+  co_return xattrs.error&& xattrs.status == kOk ? xattrs.error : 0;  // there was no reply
 }
 
 Detached Client::set_up(std::string path, bool* done) {
@@ -269,7 +270,7 @@ Detached Client::set_up(std::string path, bool* done) {
 
 Detached Client::say_goodbye(bool* done) {
   if (recovery) co_await recovery->close_all();
-  Rpc& bind = request(nullptr, options.self);  // a session is only destroyed on a connection that it was used on
+  Rpc& bind = request(nullptr, options.self);  // a session can be destroyed only on a connection that it was used on
   co_await send(bind);
   Rpc& session = bare_request();
   session.compound.destroy_session(session_);
@@ -284,14 +285,14 @@ void Client::shut_down() {
   ending_ = true;
   if (session_number_ == 0 || silent_ || !channels_[0].up()) return;
   const int64_t begun = options.clock->now();
-  auto until = [&] { return std::max(begun, renewed_) + kEndPatience; };  // since its last answer
+  auto until = [&] { return std::max(begun, renewed_) + kEndPatience; };  // counted from the server's last reply
   bool done = false;
   say_goodbye(&done);
   while (!done && options.clock->now() < until()) {
     advance(options.clock->now());
     if (!done) channels_.poll(interest(until()).deadline, -1);
   }
-  end_everything();  // while `done` is there
+  end_everything();  // before `done` is destroyed
 }
 
 }  // namespace fsr::nfs4

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte-range locks. The server decides, also between our own owners; who must wait asks again when one of ours was released, or
-// after a while. flock is a lock of the whole file by the open instance, as on a Linux mount.
+// Byte-range locks. The server also finds conflicts between the client's own owners. An operation that has to wait asks again
+// after a pause, or when this client released a lock. As on a Linux mount, flock locks the complete file for the open instance.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -18,7 +18,7 @@ namespace {
 Clock& clock_of(const Call& call) { return *call.client().options.clock; }
 bool gave_up(const Call& call, int64_t until) { return clock_of(call).now() >= until; }
 
-// LOCK. 0, EAGAIN, or what else went wrong.
+// Sends LOCK. Returns 0, EAGAIN if another owner holds the lock, or another errno.
 Task ask_lock(Call& call, HandleId handle, const Owner& owner, uint64_t start, uint64_t end, bool write) {
   const OpenState* known = call.states().open(handle);
   if (!known) co_return EBADF;
@@ -37,7 +37,7 @@ Task ask_lock(Call& call, HandleId handle, const Owner& owner, uint64_t start, u
   co_return reply.error;
 }
 
-// Asks until the lock is granted, or once.
+// Sends LOCK until it is granted if the operation waits, else once.
 Task set_lock(Call& call, const Owner& owner, uint64_t start, uint64_t end, bool write) {
   const int64_t until = lock_until(call.op(), clock_of(call).now(), call.client().options.timeout);
   for (;;) {
@@ -56,7 +56,7 @@ Task test_lock(Call& call, const OpenState& open, const Owner& owner, uint64_t s
   rpc.compound.putfh(open.handle)
       .lockt(write ? LockType::write : LockType::read, start, lock_length(start, end), owner.by(through));
   const Reply& reply = co_await call.send(rpc);
-  co_return reply.status == kDenied ? 0 : reply.error;  // who has it was found
+  co_return reply.status == kDenied ? 0 : reply.error;  // a conflict is the result
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that look up, make, move and remove names.
+// Operations that look up, create, move and remove names.
 #include <errno.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ Task rename_name(Call& call, const FileHandle& from, std::string_view name, cons
   co_return reply.error;
 }
 
-// Three renames, by a name that nothing else has.
+// Exchanges two names by three renames, using a hidden name.
 Task exchange(Call& call, const FileHandle& from, const FileHandle& to) {
   const Op& op = call.op();
   const std::string aside = call.files().hidden_name();
@@ -40,7 +40,7 @@ Task exchange(Call& call, const FileHandle& from, const FileHandle& to) {
   co_return error;
 }
 
-// 0: nothing has that name.
+// Checks that a name does not exist. 0: it does not; EEXIST: it does.
 Task find_no_name(Call& call, const FileHandle& dir, std::string_view name) {
   call.auxiliary();
   Rpc& rpc = call.ask();
@@ -49,7 +49,7 @@ Task find_no_name(Call& call, const FileHandle& dir, std::string_view name) {
   co_return reply.error == ENOENT ? 0 : reply.error ? reply.error : EEXIST;
 }
 
-// Makes the whiteout that RENAME_WHITEOUT leaves in place of the file.
+// Makes the whiteout that RENAME_WHITEOUT leaves under the old name.
 Task make_whiteout(Call& call, const FileHandle& dir) {
   call.auxiliary();
   Rpc& rpc = call.ask();
@@ -58,9 +58,9 @@ Task make_whiteout(Call& call, const FileHandle& dir) {
   co_return reply.error;
 }
 
-// Gives an open file that loses its name a hidden name until its last release, as a Linux mount does. Otherwise the server might
-// remove the file. The hidden name is in the root, so that the directory can be removed; if that is forbidden, it is beside the
-// old name.
+// Moves an open file that loses its last name to a hidden name until its last release, as a Linux mount does. Otherwise the
+// server might remove the file. The hidden name is in the root, so that the directory can be removed. If that is forbidden, it is
+// beside the old name.
 Task hide(Call& call, const FileHandle& dir, std::string_view name, ObjectId object) {
   nfs::HiddenName hiding{call.client().options.root, call.files().hidden_name(), call.who};
   int error = co_await rename_name(call, dir, name, hiding.dir, hiding.name);
@@ -78,7 +78,8 @@ Task hide(Call& call, const FileHandle& dir, std::string_view name, ObjectId obj
   co_return 0;
 }
 
-// REMOVE takes files and directories alike. Where the object's type is not known to be the right one, the server looks first.
+// Removes a name. REMOVE removes both files and directories. If the object's type is not known to be the right one, the request
+// also verifies the type.
 Task remove_name(Call& call, const FileHandle& dir) {
   const Op& op = call.op();
   const bool want_dir = op.kind == OpKind::rmdir;
@@ -167,10 +168,11 @@ Task do_rename(Call& call) {
   if (op.flags & RENAME_EXCHANGE) co_return co_await exchange(call, from, to);
   if (op.flags & RENAME_NOREPLACE)
     if (int error = co_await find_no_name(call, to, op.name2)) co_return error;
-  // A rename that was refused took no name away.
+  // A recorded rename that failed did not replace a file.
   if (!call.hid && !op.error && op.object2 != op.object && call.files().is_open(op.object2)) {
     call.auxiliary();
-    call.hid = co_await hide(call, to, op.name2, op.object2) == 0;  // else the server's answer to the rename itself decides
+    call.hid =
+        co_await hide(call, to, op.name2, op.object2) == 0;  // on failure the rename is sent nevertheless, and the server decides
   }
   const int error = co_await rename_name(call, from, op.name, to, op.name2);
   if (!error && op.object2 != op.object && !call.hid) call.files().unlinked(op.object2);

@@ -13,7 +13,7 @@ namespace fsr::nfs4 {
 
 namespace {
 
-constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 1 << 20;  // bytes; the most is Linux's own
+constexpr uint32_t kLeastTransfer = 1024, kMostTransfer = 1 << 20;  // bytes; the most is that of Linux
 constexpr uint32_t kReaddirSize = 65536;
 
 Fidelity stated_41(const Op& op, bool privileged) { return nfs4_fidelity(op, {}, privileged); }

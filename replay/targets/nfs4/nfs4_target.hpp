@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target nfs:// with version=4.1 or version=4.2: see ../nfs/nfs_setup.hpp for the URL and ops.cpp for what becomes of
-// operations. The export's path is looked up from the server's root; there is no portmapper and no MOUNT.
+// The target nfs:// with version=4.1 or version=4.2. ../nfs/nfs_setup.hpp describes the URL, ops.cpp the operations. The export's
+// path is looked up from the server's root, without portmapper and MOUNT.
 #pragma once
 
 #include <memory>

@@ -10,14 +10,14 @@ namespace fsr::nfs4 {
 
 namespace {
 
-constexpr size_t kOpenAt = 2;  // behind SEQUENCE and PUTFH
+constexpr size_t kOpenAt = 2;  // index of OPEN, after SEQUENCE and PUTFH
 
 uint32_t share_access(uint32_t flags) {
   const uint32_t mask = nfs::open_mask(flags);
   return (mask & R_OK ? kShareRead : 0u) | (mask & W_OK ? kShareWrite : 0u);
 }
 
-// We ask for none, and offer no way to recall one.
+// Returns a delegation at once, because this client requests none and offers no way to recall one.
 Task return_delegation(Call& call, const FileHandle& handle, const Stateid& delegation) {
   ++call.client().counters.delegations;
   call.auxiliary();
@@ -27,7 +27,7 @@ Task return_delegation(Call& call, const FileHandle& handle, const Stateid& dele
   co_return reply.error;
 }
 
-// An OPEN was answered, as a part of what `reply` says: the open instance is kept, or given up where the rest failed.
+// Handles a reply with a successful OPEN. Keeps the open instance, or closes it if a later operation of the COMPOUND failed.
 Task keep_open(Call& call, const Reply& reply, FileHandle handle) {
   const Op& op = call.op();
   const int error = reply.error;
@@ -51,7 +51,7 @@ Task do_open(Call& call) {
   const Op& op = call.op();
   uint32_t type = 0;
   call.files().objects.visit(op.object, [&](nfs::Object& o) { type = o.type; });
-  if (S_ISDIR(type)) co_return co_await do_opendir(call);  // OPEN takes files only
+  if (S_ISDIR(type)) co_return co_await do_opendir(call);  // OPEN works only for files
   FileHandle handle;
   if (int error = find_object(call, op.object, &handle)) co_return error;
   Rpc& rpc = call.ask();
@@ -97,12 +97,12 @@ Task create_file(Call& call, const FileHandle& dir, std::string_view name, const
   if (!reply.error && (set.valid & kAttrSize)) call.files().settled(op.object, set.size, UINT64_MAX);
   *made = reply.handle;
   if (reply.done <= kOpenAt || !stays) co_return reply.error;
-  if (reply.handle.size == 0) co_return reply.error ? reply.error : EBADMSG;  // what to close isn't known
+  if (reply.handle.size == 0) co_return reply.error ? reply.error : EBADMSG;  // closing the file needs a handle
   co_return co_await keep_open(call, reply, reply.handle);
 }
 
-// O_EXCL is EXCLUSIVE4_1, whose verifier makes a repetition find its own file. The server may keep it in the file's times, which
-// are therefore set afterwards, as kernel clients do.
+// Creates and opens a file. O_EXCL becomes EXCLUSIVE4_1, whose verifier makes a repetition find its own file. The server may
+// store the verifier in the file's times. They are therefore set afterwards, as by kernel clients.
 Task do_create(Call& call) {
   const Op& op = call.op();
   FileHandle dir;
@@ -125,7 +125,8 @@ Task do_create(Call& call) {
   co_return reply.error;
 }
 
-// Version 4 has no unnamed files: it has a hidden name until its last release, and a link gives it another.
+// Creates a file with a hidden name, because version 4 has no unnamed files. A link gives it another name; the hidden one is
+// removed at its last release.
 Task do_tmpfile(Call& call) {
   const Op& op = call.op();
   FileHandle dir, made;
@@ -145,7 +146,7 @@ Task do_release(Call& call) {
   const OpenState* known = call.states().open(op.handle);
   if (!known) co_return co_await do_releasedir(call);
   const OpenState open = *known;
-  for (const Owner& owner : call.states().lock_owners(op.handle)) {  // CLOSE would be refused
+  for (const Owner& owner : call.states().lock_owners(op.handle)) {  // with locks left, CLOSE would be refused
     if (owner.kind != Owner::flock) call.auxiliary();
     co_await unlock(call, open, owner, 0, UINT64_MAX);
   }

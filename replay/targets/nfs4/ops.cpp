@@ -21,8 +21,8 @@ struct Rule {
   const char* requests = "";
 };
 
-// The table that says how each operation is expressed. Each COMPOUND begins with SEQUENCE and the file by PUTFH. Operations that
-// are missing here are impossible: version 4 has no ioctl or sync of everything. Operations of 4.2 depend on the server.
+// The rules for each kind of operation. Each COMPOUND begins with SEQUENCE, and PUTFH for the file. A kind without a rule is
+// impossible: version 4 has no ioctl and no sync of a file system. Operations of 4.2 depend on the server.
 constexpr std::array<Rule, kOpKinds> rules() {
   std::array<Rule, kOpKinds> r{};
   auto set = [&](OpKind kind, Task (*run)(Call&), const char* requests) { r[unsigned(kind)] = {Fidelity::exact, run, requests}; };
@@ -70,9 +70,9 @@ constexpr std::array<Rule, kOpKinds> rules() {
 constexpr std::array<Rule, kOpKinds> kRules = rules();
 
 Fidelity setxattr_fidelity(const Op& op, bool offered) {
-  if (mode_of_minimal_acl(op)) return Fidelity::approximate;  // two requests, and no list that could be read
+  if (mode_of_minimal_acl(op)) return Fidelity::approximate;  // sets the mode by two requests, and leaves no list to read
   if (!offered || !op.name.starts_with("user.")) return Fidelity::impossible;
-  return op.data.size() < op.length ? Fidelity::approximate : Fidelity::exact;  // the value was not captured
+  return op.data.size() < op.length ? Fidelity::approximate : Fidelity::exact;  // the value was not recorded
 }
 
 Fidelity fallocate_fidelity(const Op& op, bool offered) {

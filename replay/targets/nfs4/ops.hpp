@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations as COMPOUNDs: what is exact, approximate and impossible stands in ops.cpp, how each is done in attr_ops.cpp,
-// name_ops.cpp, open_ops.cpp, data_ops.cpp, commit_ops.cpp, dir_ops.cpp, xattr_ops.cpp and lock_ops.cpp. Each yields the errno.
+// Performs operations by COMPOUNDs. ops.cpp says which are exact, approximate and impossible. Each coroutine returns an errno.
+// They are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, commit_ops.cpp, dir_ops.cpp, xattr_ops.cpp and
+// lock_ops.cpp.
 #pragma once
 
 #include "nfs/access.hpp"
@@ -48,13 +49,13 @@ Task do_removexattr(Call& call);
 Task do_record_lock(Call& call);
 Task do_flock(Call& call);
 
-// --- what they share ---
-// The object's file handle. ESTALE: nothing taught it.
+// --- shared by the operations ---
+// Finds the object's file handle. ESTALE: no operation has bound its id.
 int find_object(Call& call, ObjectId object, FileHandle* handle);
-// The directory of the operation's name, which is looked at too.
+// Finds the directory of the operation's name. Also checks the name.
 int find_parent(Call& call, FileHandle* dir);
 uint32_t allowed_mode(const Call& call, uint32_t mode);  // the bits that this target may set
-// Keeps what a reply told about an object that was found or made.
+// Stores handle and attributes of an object that was found or created.
 void taught(Call& call, const Reply& reply);
 // The handle and state with which an operation sends its requests, for an open file or one that is not open.
 struct File {
@@ -71,9 +72,9 @@ struct Written {
   uint64_t verifier = 0;
 };
 Task write_bytes(Call& call, const File& file, uint64_t offset, std::string_view bytes, Stable stable, Written* written);
-// A write was told that the server restarted: what that lost of the file is written again, unless somebody else does so.
+// Writes again the data of the file that a restarted server lost, unless another operation is doing so.
 Task write_lost_again(Call& call, const File& file);
-// Makes a regular file by OPEN; it stays open if the operation has a handle.
+// Creates a regular file by OPEN. It stays open if the operation has a handle.
 Task create_file(Call& call, const FileHandle& dir, std::string_view name, const Attr& set, CreateHow how, FileHandle* made);
 Task remove_hidden(Call& call, std::vector<nfs::HiddenName>& names);  // failures are counted
 Task unlock(Call& call, const OpenState& open, const Owner& owner, uint64_t start, uint64_t end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of one thread on the shared client.
+// A session that performs the operations of one thread on the shared client.
 #pragma once
 
 #include <memory>
@@ -23,17 +23,17 @@ struct Shared final : ClientConnection<Client> {
   RetryWaits& lock_waits() override { return states.waits; }
 };
 
-// One operation under way.
+// One operation in flight.
 struct Call final : SharedCall {
   Shared* shared = nullptr;
   Identity who;
   bool harmful = false;  // a request that must not be made twice may have been performed
   unsigned attempts = 0;
   // Steps that an operation that begins again does not repeat:
-  FileHandle made;         // handle of the file that it has made
-  uint64_t verifier = 0;   // the server knows it by this
+  FileHandle made;         // handle of the file that it has created
+  uint64_t verifier = 0;   // verifier of its exclusive create
   bool hid = false;        // the file that it replaces got a hidden name
-  bool restarted = false;  // a write was told that the server restarted
+  bool restarted = false;  // a reply to a write showed that the server restarted
   nfs::Batch batch;        // of a listing
 
   Client& client() const { return shared->client; }

@@ -9,7 +9,7 @@ namespace fsr::nfs4 {
 
 namespace {
 
-// A lock table knows an owner by one number; those of flock are told from those of fcntl by its highest bit.
+// Returns the number of an owner in the lock table. Its highest bit distinguishes owners of flock from those of fcntl.
 uint64_t key(const Owner& owner) { return owner.id ^ (owner.kind == Owner::flock ? 1ull << 63 : 0); }
 
 bool is_gone(int error) { return connection_broke(error) || error == ETIMEDOUT || error == ECANCELED; }
@@ -76,7 +76,7 @@ void States::forgotten() {
   forgotten_locks_.clear();
   for (auto& [object, locks] : locks_) {
     const std::span<const LockTable::Range> ranges = locks.held.ranges();
-    std::erase_if(locks.owners, [&](const auto& entry) {  // owners without locks begin anew
+    std::erase_if(locks.owners, [&](const auto& entry) {  // drops owners that hold no lock
       return std::none_of(ranges.begin(), ranges.end(), [&](const auto& range) { return range.owner == key(entry.first); });
     });
     for (auto& [owner, lock] : locks.owners) {
@@ -107,7 +107,7 @@ Task States::open_again(HandleId id, bool reclaim) {
   reclaim ? rpc.compound.open_again(known.access, {id}) : rpc.compound.open_handle(known.access, {id});
   const Reply& reply = co_await client_.send(rpc);
   if (reclaim && refused_in_time(reply.status)) co_return 0;
-  if (reply.error && reply.status == kOk) co_return reply.error;  // no answer
+  if (reply.error && reply.status == kOk) co_return reply.error;  // there was no reply
   OpenState* state = open(id);
   if (!state) co_return 0;
   state->forgotten = false;
@@ -121,7 +121,7 @@ Task States::open_again(HandleId id, bool reclaim) {
   co_return 0;
 }
 
-// *refused: the server takes nothing back, but may grant it anew.
+// Requests a lock again. *refused: the server refuses a reclaim, but may grant the lock anew.
 Task States::lock_again(Held held, bool reclaim, bool* refused) {
   const auto& [object, owner, range] = held;
   LockState* lock = locks(object, owner);
@@ -156,7 +156,7 @@ Task States::reclaim() {
   std::vector<Held> left;
   for (const Held& held : forgotten_locks_) {
     const LockState* lock = locks(held.object, held.owner);
-    bool refused = lock && is_forgotten(lock->open);  // as its file was
+    bool refused = lock && is_forgotten(lock->open);  // as the open file was refused
     if (!refused)
       if (int error = co_await lock_again(held, true, &refused)) co_return error;
     if (refused) left.push_back(held);

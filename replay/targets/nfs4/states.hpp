@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that the server holds for this client: open files and locks, by their state ids. Gets them back when the server has
-// forgotten them. Guarded by the connection's mutex.
+// The state that the server holds for this client: open files and locks, by their state ids. Restores it when the server has
+// forgotten it. Protected by the connection's mutex.
 //
-// Each open instance has an open owner of its own. A kernel client has one for each user and merges a user's opens of a file into
-// one state; apart from each other they are as many OPENs and CLOSEs as were recorded, and none must wait for another.
+// Each open instance has an open owner of its own. A kernel client has one owner for each user, and merges a user's opens of a
+// file into one state. With separate owners, the OPENs and CLOSEs are as many as recorded, and none waits for another.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ struct OpenState {
   FileHandle handle;
   Stateid stateid;
   uint32_t access = 0;     // ShareAccess
-  Identity who;            // whom the file was opened as, and is used as
-  bool forgotten = false;  // by the server, until a recovery had it again
-  bool lost = false;       // it would not have it again
+  Identity who;            // user as whom the file was opened and is used
+  bool forgotten = false;  // forgotten by the server, until a recovery restores it
+  bool lost = false;       // the server refused to restore it
 };
 
 struct LockState {
-  HandleId open = 0;  // through which the owner's first lock was made
+  HandleId open = 0;  // the handle through which the owner's first lock was set
   Stateid stateid;
-  bool known = true;  // to the server
+  bool known = true;  // the server knows it
 };
 
 class States final : public Recovery {
@@ -39,14 +39,14 @@ class States final : public Recovery {
 
   OpenState* open(HandleId id);
   void opened(HandleId id, const OpenState& state) { opens_[id] = state; }
-  void closed(HandleId id);  // and the locks made through it
+  void closed(HandleId id);  // also removes the locks set through it
 
-  // The owner's locks of an object. nullptr: it has had none.
+  // Returns the state of the owner's locks of an object. Null: it has had none.
   LockState* locks(ObjectId object, const Owner& owner);
   void locked(ObjectId object, const Owner& owner, HandleId open, const Stateid& stateid, uint64_t start, uint64_t end,
               bool write);
   void unlocked(ObjectId object, const Owner& owner, uint64_t start, uint64_t end);
-  std::vector<Owner> lock_owners(HandleId open);  // owners whose first locks were made through it
+  std::vector<Owner> lock_owners(HandleId open);  // owners whose first locks were set through it
   RetryWaits waits;
 
   void forgotten() override;
@@ -61,7 +61,7 @@ class States final : public Recovery {
   };
   struct ObjectLocks {
     std::map<Owner, LockState, OwnerLess> owners;
-    LockTable held;  // what to ask for again
+    LockTable held;  // the locks to restore
   };
   struct Held {
     ObjectId object;
@@ -81,7 +81,7 @@ class States final : public Recovery {
   std::vector<Held> forgotten_locks_;
 };
 
-// The length of a lock or of what is unlocked, up to and with `end`.
+// Returns the length of a lock or unlock from `start` to `end`, inclusive.
 inline uint64_t lock_length(uint64_t start, uint64_t end) { return end == UINT64_MAX ? UINT64_MAX : end - start + 1; }
 
 }  // namespace fsr::nfs4

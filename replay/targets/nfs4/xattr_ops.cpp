@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended attributes (RFC 8276): those that Linux calls user.*, without that prefix.
+// Extended attributes (RFC 8276). They are those that Linux calls user.*, without that prefix.
 #include <errno.h>
 #include <sys/xattr.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "user.";
 constexpr uint64_t kLongestValue = 64 << 10;  // as Linux allows (XATTR_SIZE_MAX)
-constexpr uint32_t kNamesAtOnce = 64 << 10;   // bytes
+constexpr uint32_t kNamesAtOnce = 64 << 10;   // bytes of one reply
 
 std::string_view wire_name(const Call& call) { return call.op().name.substr(kPrefix.size()); }
 
@@ -52,7 +52,8 @@ Task do_listxattr(Call& call) {
     const Reply& reply = co_await call.send(rpc);
     if (reply.error) co_return reply.error;
     eof = reply.eof;
-    if (!eof && (reply.entries.empty() || call.buffer.size() > kLongestValue)) co_return EBADMSG;  // it would go on forever
+    if (!eof && (reply.entries.empty() || call.buffer.size() > kLongestValue))
+      co_return EBADMSG;  // otherwise the listing could be endless
     cookie = reply.offset;
     for (const nfs::Entry& e : reply.entries) call.buffer.append(kPrefix).append(e.name).push_back('\0');
   }
