@@ -22,8 +22,8 @@ class TargetActions {
   void stat(const std::string& path);
   void list(const std::string& path);
   void print(const std::string& path);  // prints the content to standard output
-  void put(const std::string& path,
-           int fd);  // writes all that can be read from fd; replaces an existing file only when everything is written
+  // Writes all that can be read from fd. Replaces an existing file only when everything is written.
+  void put(const std::string& path, int fd);
   void make_directory(const std::string& path);
   void remove(const std::string& path);  // removes a file or an empty directory
   void move(const std::string& from, const std::string& to);

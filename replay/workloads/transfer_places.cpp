@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kMostRecent = kOpenFiles;  // files in which sequential transfers may go on
 constexpr double kMostInRun = 512;          // transfers for which a run has space; one more jump in so many does not matter
-constexpr double kMostRunBytes =
-    32 << 20;  // bytes; above this, kEnoughInRun transfers must be enough, because the file has to be made
+// Bytes of a run above which kEnoughInRun transfers must be enough, because the file has to be made.
+constexpr double kMostRunBytes = 32 << 20;
 constexpr double kEnoughInRun = 128;
 constexpr double kRunsAtOnce = 4;             // runs of average length that a file has space for
 constexpr int kAttempts = 16;                 // attempts to find another position

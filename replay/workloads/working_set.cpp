@@ -17,8 +17,7 @@ namespace fsr {
 namespace {
 
 constexpr size_t kMostFiles = 4'000'000;  // files of one stream
-constexpr unsigned kSpares =
-    20;  // objects of each kind that calls make and remove; more than a round of calls may remove at once
+constexpr unsigned kSpares = 20;  // of each kind that calls make and remove; more than a round of calls may remove at once
 
 class Filling {
  public:

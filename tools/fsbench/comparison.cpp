@@ -11,8 +11,8 @@ namespace fsr::fsbench {
 
 namespace {
 
-constexpr double kKept =
-    0.98;  // share of an offered load that counts as kept; the last operations of a run may account for the rest
+// Share of an offered load that counts as kept. The last operations of a run may account for the rest.
+constexpr double kKept = 0.98;
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace fsr::fsbench {
 struct NfstestOutput {
   bool compat = false;  // print times with one decimal
   bool json = false;
-  bool sync = false;  // value for JSON: files were synced
+  bool sync = false;  // files are synced; printed in JSON only
 };
 
 class NfstestPrinter {

@@ -24,8 +24,7 @@ class RowRequirement {
 
  private:
   bool meets(double value) const { return (or_equal_ && value == limit_) || (of_times_ ? value < limit_ : value > limit_); }
-  std::string missed_value(const Comparison& comparison, const ComparedRow& row,
-                           size_t target) const;  // empty: the condition is met
+  std::string missed_value(const Comparison& comparison, const ComparedRow& row, size_t target) const;  // empty: condition met
   std::string missed_ratio(const Comparison& comparison, const ComparedRow& row, size_t target) const;
 
   std::string text_, row_;  // row_: name of the row; empty: every row

@@ -23,7 +23,7 @@ struct MixOptions {
   std::string sizes;              // nhfsstone, sfs or the name of a trace; empty: as the mix suggests
   uint64_t working_set = 0;       // minimum bytes of files over all streams
   unsigned nfs_version = 0;       // the mix to take from a file with several; 0: the one with the most calls
-  bool compat = false;            // print whole percents, as the original nhfsstone does
+  bool compat = false;            // use whole percents of the calls, as the original nhfsstone does
   std::string since;              // file with an earlier snapshot of the same counters
   std::vector<unsigned> numbers;  // numbers of the streams' directories; empty: 0 to streams - 1
   std::string svg;                // file for the drawing of response over load; empty: none

@@ -93,8 +93,7 @@ struct General {
   bool removes = false;       // an SD with an error is not used any more
   std::string error_command;  // run before the end, with the position of the first failure; empty: none
   bool concatenates = false;  // the SDs of a WD are used as one
-  SourcePosition concatenates_place, removes_place, content_place,
-      pattern_place;  // positions of settings that may contradict others
+  SourcePosition concatenates_place, removes_place, content_place, pattern_place;  // of settings that may contradict others
   Repeats repeats;
   ContentSettings content;
   uint64_t queue = 2000;  // starts by which a workload may be late

@@ -30,7 +30,7 @@ Number number(const Value& value, Unit unit = Unit::count);
 std::vector<Number> numbers(const Parameter& parameter, Unit unit = Unit::count);
 
 const Value& single(const Parameter& parameter);  // returns the only value; throws if there are several
-// Returns the whole part of a number; "1.1g" has one. None: it is out of bounds, which are inclusive.
+// Returns the whole part of a number; "1.1g" is rounded down. None: it is out of bounds, which are inclusive.
 std::optional<uint64_t> whole_part(const Number& number, uint64_t least, uint64_t most);
 uint64_t whole(const Value& value, uint64_t least, uint64_t most, Unit unit = Unit::count);
 uint64_t whole(const Parameter& parameter, uint64_t least, uint64_t most, Unit unit = Unit::count);

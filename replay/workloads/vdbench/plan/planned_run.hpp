@@ -41,8 +41,8 @@ struct PlannedRun {
   std::vector<Workload> workloads;
   std::vector<RawWork> raw_works;
 
-  bool works_on(const RawWork& work,
-                size_t storage) const;  // `storage`: one of the definitions; it may be a part of the work's SD
+  // `storage`: index of a definition; it may be a part of the work's SD.
+  bool works_on(const RawWork& work, size_t storage) const;
   size_t works() const { return raw_works.empty() ? file_works.size() : raw_works.size(); }
   bool keeps_shares() const;  // true: the works keep their shares, also if there is no rate
   // Returns the text that follows "Starting RD=".

@@ -48,7 +48,7 @@ class Teller {
   }
 
   RunRecord finish() {
-    if (late_from_) tell_late();  // the last interval is missing if threads do not end
+    if (late_from_) tell_late();  // the last interval was not reported if threads did not end
     if (record_.intervals == 0) {
       // Pages need at least one interval. It is empty if a rank was lost before all ranks had sent one.
       add(line_of(*record_.run, {}, double(record_.run->run->interval)));

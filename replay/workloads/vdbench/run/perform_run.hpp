@@ -37,8 +37,8 @@ RunOutcome perform(ThreadRunner& runner, const std::vector<SimThreadSpec>& parts
 // std::runtime_error if one fails.
 void run_commands(const Commands& commands, Reports& reports);
 
-// Checks the number of errors after a run ("rd=r") or the recovery. If data_errors= does not allow them, runs its command and
-// throws std::runtime_error.
+// Checks the number of errors after a run ("rd=r") or the recovery. At the limit of data_errors=, runs its command and throws
+// std::runtime_error.
 void end_at_errors(const ErrorLog& errors, const std::string& after, const General& general, Reports& reports);
 
 }  // namespace fsr::vdbench

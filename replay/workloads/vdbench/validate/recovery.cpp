@@ -23,8 +23,7 @@ class Recovery {
     for (uint64_t block = 0; block < blocks_; ++block) keys_.set(block * known.unit, known.keys[block]);
   }
   ~Recovery() {
-    for (uint64_t block = 0; block < blocks_; ++block)
-      keys_.release(block * known_.unit, known_.unit);  // set() has claimed the blocks
+    for (uint64_t block = 0; block < blocks_; ++block) keys_.release(block * known_.unit, known_.unit);  // claimed by set()
   }
 
   void settle_removals() {
