@@ -44,7 +44,7 @@ class BonnieRun {
   void end(Phase phase, const Measured& measured);
   // Keeps the first failure. Returns `error`.
   int fail(Phase phase, const std::string& what, int error);
-  void wrong(const std::string& what);  // keeps the first failure that has no errno
+  void wrong(const std::string& what);  // like fail(), for a failure without errno
   void cleans_up();                     // prints that the test directory is removed after a failure
 
  private:
