@@ -22,7 +22,7 @@ namespace fsr::shim {
 namespace {
 
 constexpr const char *kMapUsers = "newuidmap", *kMapGroups = "newgidmap";
-constexpr int kUsersMapped = 1, kGroupsMapped = 2;  // bits of the answer from outside
+constexpr int kUsersMapped = 1, kGroupsMapped = 2;  // bits of the reply from the process outside
 
 bool installed(const std::string& program) {
   const char* path = getenv("PATH");
@@ -56,7 +56,7 @@ std::vector<std::string> command_line(const char* program, pid_t process, uint32
   return words;
 }
 
-// True: the program ended with status 0.
+// Runs a program. True: it ended with status 0.
 bool run_program(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids that exist in the user namespace of a capture without root. The kernel lets a user map its own user and primary group.
-// newuidmap(1) and newgidmap(1) also map what the administrator granted in /etc/subuid and /etc/subgid. This may be the id of a
-// shared group. Each id stands for itself.
+// Maps user and group ids into the user namespace of a capture without root. The kernel lets a user map its own user and primary
+// group. Programs like newuidmap(1) also map the ids that the administrator granted in /etc/subuid and /etc/subgid, for example
+// that of a shared group. Each id is mapped to itself.
 //
 // Not thread-safe: used before threads start.
 #pragma once
@@ -19,10 +19,10 @@ struct IdRange {
   uint32_t first, count;
 };
 
-// Reads what a file like /etc/subuid (NAME:FIRST:COUNT) gives to a user, by name or number. `own`: an id to be left out. Returns
-// the first kMostRanges ranges; skips lines that make no sense.
+// Reads the ranges that a file like /etc/subuid (NAME:FIRST:COUNT) grants to a user, by name or number. `own`: an id to leave
+// out. Returns the first kMostRanges ranges. Skips malformed lines.
 std::vector<IdRange> ranges_in(std::string_view text, std::string_view name, uint32_t user, uint32_t own);
-constexpr size_t kMostRanges = 64;  // well below 340, the most that the kernel takes
+constexpr size_t kMostRanges = 64;  // well below 340, the limit of the kernel
 
 // Returns the ids that this process's user may map besides its own. Empty: none, or the program that maps them is not installed.
 std::vector<IdRange> subordinate_uids();
@@ -31,11 +31,11 @@ std::vector<IdRange> subordinate_gids();
 // Writes the maps of the user namespace that this process is about to enter.
 class IdMaps {
  public:
-  IdMaps();  // starts a process that stays outside, if there is something to map from there
+  IdMaps();  // starts a process that stays outside, if there are subordinate ids to map
   ~IdMaps();
   IdMaps(const IdMaps&) = delete;
   IdMaps& operator=(const IdMaps&) = delete;
-  // To be called in the namespace. Maps the own ids alone if the subordinate ones are refused. Throws CaptureError.
+  // Called in the namespace. Maps only the own ids if the subordinate ones are refused. Throws CaptureError.
   void write();
 
  private:

@@ -15,10 +15,10 @@ namespace fsr::shim {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kMostAtOnce = 128 << 10;     // bytes in one operation
-constexpr int64_t kTogether = 1'000'000;        // ns between faults that make one operation
-constexpr int64_t kLinger = 1'000'000'000;      // ns after an open, in which it is mostly mapped
-constexpr int64_t kRemembered = 1'000'000'000;  // ns after a close, until its faults have surely been read
+constexpr uint64_t kMostAtOnce = 128 << 10;     // bytes of one operation, at most
+constexpr int64_t kTogether = 1'000'000;        // ns between two faults that become one operation, at most
+constexpr int64_t kLinger = 1'000'000'000;      // ns after an open in which a file is usually mapped
+constexpr int64_t kRemembered = 1'000'000'000;  // ns after a close until all faults of the open instance have been read
 constexpr int kRoundMs = 10;
 
 int64_t monotonic() {
@@ -64,7 +64,7 @@ void MappingRecorder::opened(const OpenHandle& handle) {
   std::lock_guard lock(mutex_);
   std::shared_ptr<File>& file = by_inode_[handle.inode];
   if (!file) {
-    std::shared_ptr<File>& known = files_[key];  // perhaps one that is gone, whose number is used again
+    std::shared_ptr<File>& known = files_[key];  // may be an earlier file whose number is used again
     if (known && known->object == handle.inode->id)
       ++known->inodes;
     else
@@ -140,7 +140,7 @@ void MappingRecorder::round(bool last) {
   const int64_t bound = events_->take(taken_, last);
   for (const PerfEvent& event : taken_) handle(event);
   for (const auto& [tid, access] : growing_) done_.push_back(access);
-  // A ring has its operations in the order of their starts.
+  // Sort, because a ring must have its operations in the order of their starts.
   std::sort(done_.begin(), done_.end(), [](const Access& one, const Access& other) { return one.first < other.first; });
   for (const Access& access : done_) record(access);
   done_.clear();
@@ -154,7 +154,7 @@ void MappingRecorder::round(bool last) {
   rest(bound);
 }
 
-// Stops events that nobody can cause any more.
+// Stops watching events that can't happen any more.
 void MappingRecorder::rest(int64_t now) {
   std::lock_guard lock(mutex_);
   if (now < busy_until_ || !maps_.empty()) return;
@@ -235,7 +235,7 @@ void MappingRecorder::fault(const PerfEvent& event) {
   access = {mapping->file, store, event.pid, event.tid, offset, offset + kPage, event.time, event.time};
 }
 
-// The kernel mapped what it had of the pages around the fault; the last of the access's pages is where that was.
+// Extends an access by the pages that the kernel mapped around its fault. The fault was at the last page of the access.
 void MappingRecorder::filled(const PerfEvent& event) {
   const auto at = growing_.find(event.tid);
   if (at == growing_.end() || at->second.store) return;
@@ -246,7 +246,7 @@ void MappingRecorder::filled(const PerfEvent& event) {
   access.end = end;
 }
 
-// Found by way of the inode, which must not go meanwhile.
+// Returns a descriptor of the file for asking its size. It is found through the inode, which is retained meanwhile.
 SharedFd MappingRecorder::size_fd(const std::shared_ptr<File>& file) {
   Inode* inode;
   {
@@ -272,7 +272,7 @@ void MappingRecorder::record(const Access& access) {
     return;
   }
   const uint64_t end = std::min(access.end, uint64_t(s.st_size));
-  if (access.offset >= end) return;  // truncated since
+  if (access.offset >= end) return;  // the file was truncated since
   Op op;
   op.kind = access.store ? OpKind::write : OpKind::read;
   op.op_flags = kOpKernel;

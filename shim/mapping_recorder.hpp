@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records what is read and written through mappings that are the underlying files' own, of which the kernel sends no requests.
+// Records reads and writes through mappings that go directly to the underlying files, because the kernel sends no requests for
+// them.
 //
-// Perf events tell who maps what, and each page fault. A fault at a mapping of a captured file becomes a read of the pages that
+// Perf events report each mapping and each page fault. A fault at a mapping of a captured file becomes a read of the pages that
 // the kernel mapped for it. A fault by a store into a shared mapping becomes a write of its page. Both are marked as the
-// kernel's, like page-ins and write-back of other mappings. A page that is mapped makes no more faults until it is written back
-// or unmapped.
+// kernel's, like page-ins and write-back of other mappings. A mapped page causes no more faults until it is written back or
+// unmapped.
 //
-// Newer kernels name the mount that a file was mapped through. With others processes count that have opened the file through the
-// capture, and their children. Events are collected while somebody
-// may map such a file, faults while somebody has one mapped, and for a second after each open.
+// Newer kernels report the mount that a file was mapped through. On older ones, only mappings by processes that have opened files
+// through the capture, and by their children, are recorded. Mappings are watched while such a file is open. Faults are watched
+// while one is mapped, and for a second after each open.
 //
-// Thread-safe; a thread of its own reads the events.
+// Thread-safe. A thread of its own reads the events.
 #pragma once
 
 #include <sys/types.h>
@@ -41,21 +42,21 @@ class Ring;
 class MappingRecorder {
  public:
   struct Devices {
-    uint64_t underlying, mount;  // the former not always as stat(2) has it, on btrfs
+    uint64_t underlying, mount;  // `underlying` may differ from that of stat(2), on btrfs
   };
-  // `epoch`: the trace's zero on CLOCK_MONOTONIC, ns. `lost` counts events that the kernel had no room for, and accesses that
-  // could not be recorded.
+  // `epoch`: time 0 of the trace on CLOCK_MONOTONIC, ns. `lost`: counts events for which the kernel had no room, and accesses
+  // that could not be recorded.
   MappingRecorder(std::unique_ptr<PerfEvents> events, Shim& shim, int64_t epoch, Devices devices, std::atomic<uint64_t>& lost);
   ~MappingRecorder();
   MappingRecorder(const MappingRecorder&) = delete;
   MappingRecorder& operator=(const MappingRecorder&) = delete;
 
-  // An open instance whose mappings are the underlying file's, before the caller gets it; and its end.
+  // Called for an open instance whose mappings go directly to the underlying file: before the caller gets it, and at its end.
   void opened(const OpenHandle& handle);
   void closed(const OpenHandle& handle);
-  // The kernel is about to forget the inode.
+  // Called before the kernel forgets the inode.
   void forgotten(const Inode& inode);
-  // Records what has happened until now, and nothing any more. Idempotent.
+  // Records the events until now, then ends the recording. Idempotent.
   void stop();
 
  private:
@@ -68,17 +69,17 @@ class MappingRecorder {
     int64_t from, to;  // CLOCK_MONOTONIC
   };
   struct File {
-    Key key, through;  // as the underlying file, and as that of the mount: newer kernels tell of the latter
+    Key key, through;  // on the underlying device, and on that of the mount, which newer kernels report
     Inode* inode;      // valid until `gone`
     ObjectId object;
-    int64_t since;            // CLOCK_MONOTONIC; what happened before is of another file with that number
-    size_t inodes = 1;        // that the kernel knows it by: one for each mount
-    std::vector<Open> opens;  // also closed ones, for a moment
-    SharedFd fd;              // to ask for its size, once it is mapped
+    int64_t since;            // CLOCK_MONOTONIC; earlier events are of another file with the same number
+    size_t inodes = 1;        // number of inodes that the kernel has for it: one for each mount
+    std::vector<Open> opens;  // includes closed ones for a second
+    SharedFd fd;              // descriptor for asking its size, set when an access is recorded
     bool gone = false;
   };
   using Maps = ProcessMaps<File>;
-  struct Access {  // one operation that may still grow
+  struct Access {  // a read or write that later faults may extend
     std::shared_ptr<File> file;
     bool store = false;
     pid_t pid = 0, tid = 0;
@@ -99,31 +100,31 @@ class MappingRecorder {
   const std::unique_ptr<PerfEvents> events_;
   Shim& shim_;
   const int64_t epoch_;
-  const uint64_t shown_device_;  // of the directory, as stat(2) shows it
+  const uint64_t shown_device_;  // device of the directory, as returned by stat(2)
   const Devices devices_;
   std::atomic<uint64_t>& lost_;
   const UniqueFd wake_;
   std::atomic<bool> stop_{false};
 
-  std::mutex mutex_;  // of what follows; no file is asked for anything under it
+  std::mutex mutex_;  // protects the members below; no file is accessed while it is held
   std::map<Key, std::shared_ptr<File>> files_;
   std::unordered_map<const Inode*, std::shared_ptr<File>> by_inode_;
-  std::unordered_map<pid_t, pid_t> inside_;  // processes, with their parents
+  std::unordered_map<pid_t, pid_t> inside_;  // processes that use the capture, with their parents
   size_t opens_ = 0;                         // open instances that are not closed
-  int64_t busy_until_ = 0;                   // by opens
+  int64_t busy_until_ = 0;                   // until a second after the last open
   bool mappings_on_ = false, faults_on_ = false, drop_gone_ = false;
 
-  // The thread's own.
+  // Used by the recorder's thread only.
   Maps maps_;
   std::unordered_map<pid_t, Access> growing_;  // by thread
-  std::vector<Access> done_;                   // of this round
-  std::vector<pid_t> exited_;                  // processes, likewise
+  std::vector<Access> done_;                   // finished accesses of this round
+  std::vector<pid_t> exited_;                  // processes that ended in this round
   std::vector<PerfEvent> taken_;
   Ring* ring_ = nullptr;
   std::thread thread_;
 };
 
-// The events that a capture watches. Null, with the reason in `why` if there is anything to see.
+// Opens the events for a capture. Null: not needed, or not possible, with the reason in `why`.
 std::unique_ptr<PerfEvents> watch_faults(Mappings mappings, std::string* why);
 
 }  // namespace fsr::shim

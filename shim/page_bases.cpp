@@ -12,7 +12,7 @@ bool all_zero(const char* data, size_t bytes) { return bytes == 0 || (data[0] ==
 
 }  // namespace
 
-// Zeros follow `bytes` to the end of the page.
+// Sets the base of one page. `bytes`: size of the data; zeros follow to the end of the page.
 void PageBases::set(Shard& shard, Key key, const char* data, size_t bytes) {
   auto [at, fresh] = shard.bases.try_emplace(key);
   Base& base = at->second;

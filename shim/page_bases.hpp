@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bases of pages that fill mappings through FUSE: what the kernel was given, or last wrote back.
+// Bases of pages that fill mappings through FUSE. A base is the content that the kernel was given, or that it last wrote back.
 //
-// The kernel writes back whole pages, also over what write(2), or a process beside the capture, has put into the file since.
-// Bytes that differ from the base were stored through a mapping, and only those are written. A store of an equal value is no
-// change.
+// The kernel writes back complete pages, and would overwrite data that write(2), or a process outside the capture, has written
+// since. Only bytes that differ from the base were stored through a mapping, and only these are written. A store of an equal
+// value is not a change.
 //
-// The number of bases is bounded: pages that were given out least recently lose theirs. Pages without a base are written back
-// whole, and counted. Thread-safe; calls for one page must not overlap, which the kernel sees to.
+// The number of bases is limited: the pages that were given out least recently lose theirs. Pages without a base are written back
+// completely, and counted. Thread-safe; calls for one page must not overlap, which the kernel ensures.
 #pragma once
 
 #include <array>
@@ -26,19 +26,20 @@ class PageBases {
   explicit PageBases(size_t most_bytes) : most_pages_(most_bytes / kPage / kShards) {}
 
   struct Run {
-    size_t at, length;  // in what is written back
+    size_t at, length;  // range in the data that is written back
   };
 
-  // `bytes` from `offset` on, that of a page, are about to be given out; zeros follow up to the end of `asked`.
+  // Sets the bases of pages that are about to be given out. `offset`: start of the first page. `bytes`: size of the data; zeros
+  // follow up to `asked` bytes.
   void given(uint64_t node, uint64_t offset, const char* data, size_t bytes, size_t asked);
-  // Which bytes of what is written back were stored, in ascending order.
+  // Returns the bytes of the data that is written back that were stored through a mapping, in ascending order.
   std::vector<Run> stored(uint64_t node, uint64_t offset, const char* data, size_t bytes);
-  // After the stored bytes were written.
+  // Called after the stored bytes were written.
   void written(uint64_t node, uint64_t offset, const char* data, size_t bytes);
-  // The kernel zeroes that range in its pages, or drops them. Up to UINT64_MAX: to the end of the file.
+  // Called when the kernel fills a range of its pages with zeros, or drops them. `to`: UINT64_MAX: to the end of the file.
   void zeroed(uint64_t node, uint64_t from, uint64_t to);
   void forget(uint64_t node) { zeroed(node, 0, UINT64_MAX); }
-  // Pages that were written back whole.
+  // Number of pages that were written back completely, because they had no base.
   uint64_t missing() const { return missing_.load(std::memory_order_relaxed); }
 
  private:
@@ -61,7 +62,7 @@ class PageBases {
   Shard& shard_of(uint64_t node) { return shards_[node % kShards]; }
   void set(Shard& shard, Key key, const char* data, size_t bytes);
 
-  const size_t most_pages_;  // of a shard
+  const size_t most_pages_;  // bases in one shard
   std::array<Shard, kShards> shards_;
   std::atomic<uint64_t> missing_{0};
 };

@@ -23,9 +23,9 @@ namespace fsr::shim {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kBufferBytes = 512 << 10;  // of one processor; a power of two of pages
+constexpr size_t kBufferBytes = 512 << 10;  // for each processor; the number of pages is a power of two
 constexpr uint32_t kWakeBytes = kBufferBytes / 4;
-constexpr int64_t kArrival = 200'000;     // ns: by then an event is in its buffer
+constexpr int64_t kArrival = 200'000;     // ns after which an event is in its buffer
 constexpr uint64_t kPageFaultWrites = 2;  // X86_PF_WRITE in error_code
 
 int64_t monotonic() {
@@ -42,7 +42,7 @@ std::string read_at(int dir, const std::string& path) {
   return text;
 }
 
-// The root of tracefs, also where it is mounted nowhere.
+// Opens the directory of events in tracefs, which need not be mounted.
 UniqueFd open_tracefs() {
   UniqueFd mounted(::open("/sys/kernel/tracing/events", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (mounted) return mounted;
@@ -55,7 +55,7 @@ UniqueFd open_tracefs() {
 struct Tracepoint {
   uint64_t id = 0;
   std::string format;
-  // Where a record has that field; 0: it hasn't.
+  // Returns the offset of a field in a record. 0: the record has no such field.
   size_t at(const char* field) const {
     const size_t name = format.find(" " + std::string(field) + ";");
     const size_t offset = name == std::string::npos ? name : format.find("offset:", name);
@@ -93,10 +93,10 @@ struct PerfEvents::Fields {
 };
 
 struct PerfEvents::Buffer {
-  char* memory = nullptr;  // a page for both sides, then the records
-  UniqueFd mappings;       // the others' records go to its memory
+  char* memory = nullptr;  // a page shared with the kernel, then the records
+  UniqueFd mappings;       // records of `faults` go to its memory as well
   std::vector<UniqueFd> faults;
-  std::vector<char> record;  // one that is split at the end of the memory
+  std::vector<char> record;  // a record that is split at the end of the memory
   ~Buffer() {
     if (memory) munmap(memory, kPage + kBufferBytes);
   }
@@ -127,7 +127,7 @@ std::unique_ptr<PerfEvents> PerfEvents::open(std::string* why) {
     attr.config = PERF_COUNT_SW_DUMMY;
     attr.mmap = attr.mmap_data = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.sample_id_all = 1;
     buffer->mappings = open_event(attr, cpu);
-    if (!buffer->mappings && errno == ENODEV) continue;  // offline
+    if (!buffer->mappings && errno == ENODEV) continue;  // the processor is offline
     void* memory = buffer->mappings
                        ? mmap(nullptr, kPage + kBufferBytes, PROT_READ | PROT_WRITE, MAP_SHARED, buffer->mappings.get(), 0)
                        : MAP_FAILED;
@@ -179,7 +179,7 @@ void PerfEvents::parse(const char* record) {
     const auto type = value<uint16_t>(raw);
     if (type == fields_->filled.id) {
       event.kind = PerfEvent::Kind::filled;
-      const auto dev = value<uint32_t>(raw + fields_->dev);  // as the kernel itself packs it
+      const auto dev = value<uint32_t>(raw + fields_->dev);  // dev_t as the kernel packs it
       event.dev = makedev(dev >> 20, dev & 0xfffff);
       event.ino = value<uint64_t>(raw + fields_->ino);
       event.offset = value<uint64_t>(raw + fields_->first) * kPage;
@@ -208,7 +208,7 @@ void PerfEvents::parse(const char* record) {
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
       event.kind = header.type == PERF_RECORD_FORK ? PerfEvent::Kind::forked : PerfEvent::Kind::exited;
-      event.parent = event.tid;  // the order is: process, parent, thread, its maker
+      event.parent = event.tid;  // order in the record: process, parent process, thread, parent thread
       event.tid = value<pid_t>(body + 8);
       break;
     case PERF_RECORD_COMM:
@@ -233,7 +233,8 @@ void PerfEvents::read(Buffer& buffer) {
   uint64_t tail = tail_of.load(std::memory_order_relaxed);
   while (tail < head) {
     const size_t at = tail % kBufferBytes;
-    const size_t size = value<perf_event_header>(data + at).size;  // records are of 8 bytes each: a header is never split
+    const size_t size =
+        value<perf_event_header>(data + at).size;  // record sizes are multiples of 8, so that a header is never split
     if (at + size > kBufferBytes) {
       buffer.record.assign(data + at, data + kBufferBytes);
       buffer.record.insert(buffer.record.end(), data, data + size - (kBufferBytes - at));

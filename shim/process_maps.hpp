@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where processes have files mapped, as far as events have told: of the files of a capture, for processes that work beneath it.
+// The addresses at which processes have files of a capture mapped, as reported by events.
 //
-// The kernel reports neither munmap(2) nor mremap(2). So a mapping stays until another one takes its addresses, its process ends
-// or executes another program, or the file is dropped. Stale ones do no harm: unmapped addresses make no page faults. Not
-// thread-safe.
+// The kernel reports neither munmap(2) nor mremap(2). A mapping therefore stays until another one replaces it, its process ends
+// or executes another program, or the file is dropped. Stale mappings do no harm, because unmapped addresses cause no page
+// faults. Not thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -20,12 +20,12 @@ template <class File>
 class ProcessMaps {
  public:
   struct Mapping {
-    uint64_t end = 0, offset = 0;  // offset: of its first byte in the file
-    bool stores = false;           // may change the file
+    uint64_t end = 0, offset = 0;  // offset: position of its first byte in the file
+    bool stores = false;           // stores change the file
     std::shared_ptr<File> file;
   };
 
-  // Any memory, `mapping` null unless it is of a file that counts.
+  // Adds a mapping of any memory, which replaces earlier ones. `mapping`: null: the memory is not of a file of the capture.
   void mapped(pid_t pid, uint64_t start, uint64_t end, const Mapping* mapping) {
     auto at = processes_.find(pid);
     if (at == processes_.end()) {
@@ -60,7 +60,7 @@ class ProcessMaps {
     }
   }
   bool empty() const { return processes_.empty(); }
-  // The mapping at that address and where it starts, or null.
+  // Returns the mapping at an address, and its start in *start. Null: there is none.
   const Mapping* find(pid_t pid, uint64_t address, uint64_t* start) const {
     auto process = processes_.find(pid);
     if (process == processes_.end()) return nullptr;
@@ -71,7 +71,7 @@ class ProcessMaps {
   }
 
  private:
-  using Maps = std::map<uint64_t, Mapping>;  // by their starts
+  using Maps = std::map<uint64_t, Mapping>;  // by start
 
   static void keep_from(Maps& maps, const std::pair<const uint64_t, Mapping>& old, uint64_t start) {
     Mapping rest = old.second;
