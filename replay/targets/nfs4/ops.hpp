@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Performs operations by COMPOUNDs. ops.cpp says which are exact, approximate and impossible. Each coroutine returns an errno.
-// They are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, commit_ops.cpp, dir_ops.cpp, xattr_ops.cpp and
+// The coroutines are in attr_ops.cpp, name_ops.cpp, open_ops.cpp, data_ops.cpp, commit_ops.cpp, dir_ops.cpp, xattr_ops.cpp and
 // lock_ops.cpp.
 #pragma once
 
