@@ -211,7 +211,7 @@ check "it ends when its command and that one's children have ended" ends_at_once
 
 # --- programs that may be executed and not read
 mkdir programs && install -m 711 "$(type -P true)" programs/unread && install -m 755 "$(type -P true)" programs/read
-run_program() { fsshim capture programs -o "prog-$1${2-}.zst" "${@:2}" -- setpriv --reuid 1000 --clear-groups "programs/$1"; }
+run_program() { fsshim capture programs -o "prog-$1${2-}.zst" "${@:2}" -- setpriv --reuid 1000 --clear-groups sh -c "exec programs/$1"; }  # setpriv has capabilities until it executes
 check_status "a program that its user may not read is told of" 0 "executed a program that the user may not read" run_program unread
 check "one that may be read is not" eval 'run_program read 2>said && ! grep "may not read" said'
 check "nor where the kernel sees to it" eval 'run_program unread --permissions kernel 2>said && ! grep "may not read" said'
