@@ -48,53 +48,53 @@ std::string without_attributes(const Result& events) {
 
 const std::vector<Known>& known_differences() {
   static const std::vector<Known> list = {
-      {"which-error", "a call that is refused and fails for another reason, too, may name that one",
+      {"which-error", "A call that is refused twice may fail with the other one of EACCES and EPERM",
        [](const Op& op, const Result& bare, const Result& shim) { return found_first(op, bare.error, shim.error); },
        Known::After::goes_on},
-      {"end-of-directory", "the end of a directory, for lseek(2) and for locks, is its size",
+      {"end-of-directory", "the end of a directory, for lseek(2) and locks",
        [](const Op&, const Result&, const Result& shim) { return shim.fields[kOnDirectory] == 1; }, Known::After::differs},
-      {"holes-read-through-mappings", "a hole of a tmpfs that was read through a mapping remains a hole",
+      {"holes-read-through-mappings", "a hole of a tmpfs that was read through a mapping",
        [](const Op& op, const Result&, const Result& shim) {
          return is(op, "lseek") && (op.args[2] == SEEK_DATA || op.args[2] == SEEK_HOLE) && shim.fields[kAfterMapping] == 1;
        },
        Known::After::differs},
-      {"room-that-was-read", "room that fallocate(2) made and that was only read counts as a hole or as data",
+      {"room-that-was-read", "Space from fallocate(2) that was only read counts as a hole or as data",
        [](const Op& op, const Result&, const Result& shim) {
          return is(op, "lseek") && (op.args[2] == SEEK_DATA || op.args[2] == SEEK_HOLE) && shim.fields[kAfterAllocation] == 1;
        },
        Known::After::differs},
-      {"flags-need-reading", "the ioctls for inode flags need permission to read the file",
+      {"flags-need-reading", "permission to read needed; none for FIFOs, devices and sockets",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"FS_IOC_GETFLAGS", "FS_IOC_SETFLAGS"}) && (bare.error == 0 || bare.error == EPERM) &&
                 shim.error == EACCES;
        },
        Known::After::differs},
-      {"flags-of-special-files", "those of FIFOs, devices and sockets have none",
+      {"flags-of-special-files", "none for FIFOs, devices and sockets",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"FS_IOC_GETFLAGS", "FS_IOC_SETFLAGS"}) && bare.error != ENOTTY && shim.error == ENOTTY;
        },
        Known::After::differs},
-      {"append-flag", "F_SETFL may change O_APPEND of an append-only file",
+      {"append-flag", "may change O_APPEND of an append-only file, which goes on appending",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "F_SETFL") && bare.error == EPERM && shim.error == 0;
        },
        Known::After::differs},
-      {"position-of-failed-listing", "where a listing that failed for want of room has left off",
+      {"position-of-failed-listing", "After a listing that failed for lack of space, the position is another",
        [](const Op& op, const Result&, const Result& shim) {
          return is_any(op, {"lseek", "get-lock", "set-lock"}) && shim.fields[kOnDirectory] == 2;
        },
        Known::After::differs},
-      {"time-after-mapping", "was written through a mapping before utimensat(2) and reaches the file after it",
+      {"time-after-mapping", "a page that was written through a mapping before and reaches the file later sets it again",
        [](const Op& op, const Result& bare, const Result&) {
          return is_any(op, {"utimensat", "futimens", "poke"}) && bare.error == 0 && bare.fields[kAfterMapping] == 1;
        },
        Known::After::hidden},
-      {"beyond-the-end", "what was written to a mapped page beyond the end of the file is zero again sooner",
+      {"beyond-the-end", "a store to a mapped page beyond the end of the file, on a tmpfs",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "peek") && bare.error == shim.error && shim.fields[kAfterMapping] == 1;
        },
        Known::After::goes_on},
-      {"left-by-failure", "a write(2) or fallocate(2) that fails may leave set-id bits and times as they were, or not",
+      {"left-by-failure", "set-id bits and times as they were, or not",
        [](const Op& op, const Result& bare, const Result&) {
          const bool refused_direct = is_any(op, {"write", "pwrite", "pwritev2"}) && bare.error == EINVAL;
          const bool above_limit = is_any(op, {"fallocate", "ring-fallocate"}) && bare.error == EFBIG;
@@ -102,93 +102,94 @@ const std::vector<Known>& known_differences() {
                 (is_any(op, {"write-from-map", "fallocate", "ring-fallocate"}) && bare.error != 0 && bare.fields[kSetId] == 1);
        },
        Known::After::hidden},
-      {"owner-unchanged", "chown(2) with nothing to change on a file with set-id bits succeeds for those who may not",
+      {"owner-unchanged", "chown(2) with nothing to change on a file with set-id bits succeeds for users without permission",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"fchown", "fchownat"}) && bare.error == EPERM && shim.error == 0;
        },
        Known::After::goes_on},
-      {"working-directory", "can't tell its path (getcwd(2)) until somebody walks there again",
+      {"working-directory", "getcwd(2) fails there until a user with permission walks there again",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "getcwd") && bare.error == 0 && shim.error == ENOENT;
        },
        Known::After::goes_on},
       {"access-with-capabilities",
-       "access(2) and faccessat(2) with AT_EACCESS answer alike about capabilities that the user would not have by itself",
+       "access(2) and faccessat(2) with AT_EACCESS give the same answer about capabilities that the user would not have by "
+       "itself",
        [](const Op& op, const Result& bare, const Result& shim) {
          const bool finds_more = bare.error == EACCES && is_one_of(shim.error, {0, ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG});
          return is(op, "faccessat2") && (finds_more || (bare.error != EACCES && shim.error == EACCES));
        },
        Known::After::goes_on},
-      {"names-in-namespaces", "capabilities of a user namespace count only where both directories are of its users",
+      {"names-in-namespaces", "capabilities of a user namespace count only if both directories belong to its users",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"renameat2", "ring-renameat", "linkat", "ring-linkat"}) &&
                 is_one_of(bare.error, {0, EEXIST, ENOTEMPTY}) && is_one_of(shim.error, {EACCES, EPERM});
        },
        Known::After::differs},
-      {"link-of-changed-file", "fs.protected_hardlinks goes by the mode that the kernel saw last",
+      {"link-of-changed-file", "fs.protected_hardlinks uses the mode that the kernel saw last",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"link-open", "linkat", "ring-linkat"}) && bare.error == 0 && shim.error == EPERM;
        },
        Known::After::differs},
-      {"lost-event", "IN_ATTRIB is not told when a write takes set-id bits away",
+      {"lost-event", "no IN_ATTRIB when a write clears set-id bits",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "events") && without_attributes(bare) == without_attributes(shim);
        },
        Known::After::goes_on},
-      {"default-acl-of-file", "removing a default ACL from what is no directory",
+      {"default-acl-of-file", "removing a default ACL from a file that is no directory",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"removexattr", "fremovexattr", "set-acl"}) && bare.error == EPERM && shim.error == 0 &&
                 (!is(op, "set-acl") || (op.args[1] == kDefaultAcl && op.args[2] == kEmptyAcl));
        },
        Known::After::goes_on},
-      {"direct-alignment", "nor the offset that an appending write does not use",
+      {"direct-alignment", "nor the offset of an appending write",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"write", "pwrite", "pwritev2", "splice", "sendfile", "pread-to-odd-address"}) &&
                 bare.error == EINVAL && shim.error == 0;
        },
        Known::After::differs},
-      {"reading-to-protected-memory", "reading into memory that is write-protected fails at the end of the file, too",
+      {"reading-to-protected-memory", "reading at the end of the file into write-protected memory",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "read-to-map") && bare.value == 0 && shim.error == EFAULT;
        },
        Known::After::goes_on},
-      {"writing-from-unreadable-memory", "writing from memory that was mapped for writing alone fails",
+      {"writing-from-unreadable-memory", "writing from memory that is mapped only for writing",
        [](const Op& op, const Result&, const Result& shim) { return is(op, "write-from-map") && shim.error == EFAULT; },
        Known::After::differs},
-      {"copy-to-direct", "copy_file_range(2) takes the page cache",
+      {"copy-to-direct", "copy_file_range(2) uses the page cache",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "copy_file_range") && bare.error == EINVAL && shim.error == 0;
        },
        Known::After::differs},
-      {"nothing-to-immutable", "writing nothing to an immutable file succeeds",
+      {"nothing-to-immutable", "copying or writing 0 bytes to an immutable file",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is_any(op, {"copy_file_range", "write", "pwrite", "pwritev2", "ring-write"}) && bare.error == EPERM &&
                 shim.error == 0 && shim.value == 0;
        },
        Known::After::goes_on},
-      {"limit-of-size", "RLIMIT_FSIZE does not bound fallocate(2) that keeps the size",
+      {"limit-of-size", "RLIMIT_FSIZE and fallocate(2) that keeps the size",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "fallocate") && bare.error == EFBIG && shim.error == 0;
        },
        Known::After::differs},
-      {"mapping-of-append-only-file", "A shared mapping of an append-only file",
+      {"mapping-of-append-only-file", "mmap(2), shared and writable, of an append-only file",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "mmap") && bare.error == EACCES && shim.error == 0;
        },
        Known::After::differs},
-      {"lock-on-immutable-file", "a file that was made immutable or append-only while it is open can't be locked for writing",
+      {"lock-on-immutable-file", "a write lock on a file that became immutable or append-only while open",
        [](const Op& op, const Result& bare, const Result& shim) {
          return is(op, "set-lock") && bare.error == 0 && shim.error == EPERM;
        },
        Known::After::differs},
-      {"time-of-access", "the time of access may be another: a read that returns nothing may leave it",
+      {"time-of-access", "may differ: a read that returns nothing may not set it",
        [](const Op&, const Result& bare, const Result& shim) {
          Result alike = shim;
          alike.fields[kTimeOfAccess] = bare.fields[kTimeOfAccess];
          return (bare.fields[kTimeOfAccess] == 1 || shim.fields[kTimeOfAccess] == 1) && alike == bare;
        },
        Known::After::goes_on},
-      {"name-of-open", "names of open files in _/proc_ may be marked as deleted",
+      {"name-of-open", "may be marked as deleted after a directory above was closed to a user",
        [](const Op& op, const Result&, const Result& shim) { return is(op, "name-of-open") && shim.error == 0; },
        Known::After::goes_on},
       {"holder-of-description-lock", "F_GETLK names a process for locks of open file descriptions, too, F_OFD_GETLK none",
