@@ -25,16 +25,17 @@ mount -t nfs -o vers=3,nolock,proto=tcp,mountproto=tcp,port=$NFS_PORT,mountport=
 fsbench nfstest f/mnt/cached n1 uK m64 M64 >/share/cached.out 2>/share/cached.err
 for mix in nhfsstone sfs97-v3; do
   mkdir /mnt/cached/\$mix
-  fsbench nhfsstone -v -p 2 -l 150 -c 1500 -m mix:\$mix /mnt/cached/\$mix >/share/three-\$mix.out 2>&1
+  fsbench nhfsstone -v -p 2 -l 150 -c 600 -m mix:\$mix /mnt/cached/\$mix >/share/three-\$mix.out 2>&1
   echo "status \$?" >>/share/three-\$mix.out
 done
 umount /mnt/cached
 mount -t nfs4 -o vers=4.1,proto=tcp,port=$NFS_PORT,addr=10.0.2.2,clientaddr=10.0.2.15 10.0.2.2:$NFS_VFS_EXPORT/mix /mnt/cached ||
   { echo "not ok - guest: a mount of version 4.1"; exit 1; }
-for mix in nhfsstone sfs97-v3; do
-  fsbench nhfsstone -v -p 2 -l 150 -c 1500 -m mix:\$mix /mnt/cached/\$mix >/share/four-\$mix.out 2>&1
-  echo "status \$?" >>/share/four-\$mix.out
-done
+# Each change of a directory costs a request more here: more calls, so that chance decides nothing.
+fsbench nhfsstone -v -p 2 -l 150 -c 1200 -m mix:nhfsstone /mnt/cached/nhfsstone >/share/four-nhfsstone.out 2>&1
+echo "status \$?" >>/share/four-nhfsstone.out
+fsbench nhfsstone -v -p 2 -l 150 -c 600 -m mix:sfs97-v3 /mnt/cached/sfs97-v3 >/share/four-sfs97-v3.out 2>&1
+echo "status \$?" >>/share/four-sfs97-v3.out
 umount /mnt/cached
 umount /mnt/nfs || { echo "not ok - guest: the NFS mount can be unmounted"; exit 1; }
 echo "ok - guest: the NFS mount can be unmounted"
@@ -58,7 +59,6 @@ for run in three-nhfsstone three-sfs97-v3 four-nhfsstone four-sfs97-v3; do
   check "nhfsstone with default mount options is valid: $run" sh -c "grep -q '^status 0' share/$run.out && ! grep -q INVALID share/$run.out ||
     { tr '\n' '|' <share/$run.out; false; }"
 done
-check "its summary tells calls on the wire, beside those issued" sh -c "grep -qE \
-  '^[0-9]+ sec 1[3-6][0-9][0-9] calls [0-9.]+ calls/sec [0-9.]+ msec/call, [0-9]+ issued\$' share/three-nhfsstone.out ||
+check "its summary tells calls on the wire, which are more than those issued" sh -c "awk '/ issued\$/ {found = \$3 > \$(NF - 1)} END {exit !found}' share/three-nhfsstone.out ||
   { tr '\n' '|' <share/three-nhfsstone.out; false; }"
 check "what no call can send is named" grep -q '^mix: fsinfo: clients send it when they mount, only$' share/three-sfs97-v3.out
