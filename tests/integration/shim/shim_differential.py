@@ -6,7 +6,7 @@ but for what fsshim(1) states. A difference is printed as the shortest script th
 usage: shim_differential.py                     a short run with fixed seeds
        shim_differential.py KIND PERMISSIONS [OPTION...]
                                                 on that file system, captured with --permissions auto or kernel, with options of the
-                                                program differential: --seed N --calls N ...
+                                                program differential: --seed N --calls N --outside USER ...
 """
 import os
 import subprocess
@@ -25,8 +25,6 @@ UNCHECKED = {"dots": '"." and ".." in a path take no search permission of their 
              "special-files": "who may only read or only write a FIFO or a device may do neither",
              "watches": "inotify_add_watch(2) succeeds on files and directories that the caller may search for but not read"}
 SHORT = {"auto": ["--seed", "1", "--calls", "15000", "--without", ",".join(UNCHECKED)], "kernel": ["--seed", "1000", "--calls", "9000"]}
-# One of the users works beside the capture. inotify(7) is the capture's own.
-BESIDE = ["--seed", "5000", "--calls", "6000", "--outside", "other", "--without", ",".join(UNCHECKED)]
 # What random runs have found, and what it was.
 FOUND = {"io_uring-workers": """# a worker that is older than the credentials of the request has others
 root setfsuid uid=1002
@@ -75,7 +73,6 @@ def main():
             for point in points:
                 run_on(cases, scratch, point, "auto", SHORT["auto"])
             run_on(cases, scratch, points[0], "kernel", SHORT["kernel"])
-            run_on(cases, scratch, points[0], "auto", BESIDE)
             for name, script in FOUND.items():
                 with open(f"{scratch.path}/{name}", "w", encoding="ascii") as file:
                     file.write(script)
