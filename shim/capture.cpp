@@ -132,9 +132,11 @@ int run_capture(CaptureOptions& options) {
   if (options.background) parent = std::make_unique<Background>();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
   const ProcessSettings original = leave_surroundings();
-  // Both read /sys/fs/cgroup, which may lie below the directory: once that is mounted over, the read would wait for this process.
+  // All three read /sys/fs/cgroup, which may lie below the directory: once that is mounted over, the read would wait for this
+  // process.
   const RingSize rings = ring_size(options);
   const UserShares::Limits thread_limits = waiting_limits();
+  const size_t page_bases = std::min(kPageBases, memory_budget() / 16);
   const CapturedDirectory captured = find_captured(options);
   const std::string& directory = captured.path;
   const MountPathHandle way(captured.root.get());
@@ -217,7 +219,7 @@ int run_capture(CaptureOptions& options) {
                       }});
   Recorder recorder(sink, rings, epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
-            options.kernel_checks, mappings, std::min(kPageBases, memory_budget() / 16), descriptor_limits(), thread_limits);
+            options.kernel_checks, mappings, page_bases, descriptor_limits(), thread_limits);
   shim.page_drops = page_drops.get();
   std::unique_ptr<MappingRecorder> mapping_recorder;
   if (faults)
