@@ -17,7 +17,7 @@ SYSTEM = ("/usr", "/etc", "/var")
 # What uses the loader, locales, time zones, the name service, package databases, interpreters.
 WORK = ("ls -l /usr/bin /etc /var/lib >/dev/null && getent passwd root && id nobody && TZ=Europe/Berlin date && date && locale -a &&"
         " LC_ALL=C.UTF-8 perl -e 'print 1' && dpkg -s libc6 >/dev/null && python3 -c 'import json, socket; socket.getaddrinfo"
-        '("localhost", 80)\' && cp /etc/passwd "$(mktemp -p /var/tmp fsshim-test.XXXXXX)" && rm /var/tmp/fsshim-test.*')
+        '("localhost", 80)\' && copy=$(mktemp -p /var/tmp fsshim-system.XXXXXX) && cp /etc/passwd "$copy" && rm "$copy"')
 
 
 def own_operations(trace, pid):
