@@ -29,7 +29,7 @@ fi
 
 # Beside the other builds and with their options: ccache has most of it from there.
 build=$FSR_SOURCE/build-newer-libfuse
-if ! "$FSR_SOURCE/tests/libfuse/build-fsshim" "$build" --prefix=/usr -Dwerror=true -Dcpp_args=-g1 >build.log 2>&1; then
+if ! "$FSR_SOURCE/tests/libfuse/build-fsshim" "$build" --prefix=/usr -Dwerror=true "-Dcpp_args=-g1 -fpch-preprocess" >build.log 2>&1; then
   tail -n 30 build.log
   not_ok 'fsshim builds with a newer libfuse' 'see above'
   exit 1
