@@ -91,7 +91,7 @@ void MappingRecorder::closed(const OpenHandle& handle) {
   const auto at = by_inode_.find(handle.inode);
   if (at == by_inode_.end()) return;
   for (Open& open : at->second->opens)
-    if (open.id == handle.id) {
+    if (open.id == handle.id && open.to == INT64_MAX) {
       open.to = monotonic();
       --opens_;
     }

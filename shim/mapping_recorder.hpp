@@ -51,7 +51,8 @@ class MappingRecorder {
   MappingRecorder(const MappingRecorder&) = delete;
   MappingRecorder& operator=(const MappingRecorder&) = delete;
 
-  // Called for an open instance whose mappings go directly to the underlying file: before the caller gets it, and at its end.
+  // Called for an open instance whose mappings go directly to the underlying file: before the caller gets it, and before the start
+  // of its release, after which no access may name it. closed() is idempotent.
   void opened(const OpenHandle& handle);
   void closed(const OpenHandle& handle);
   // Called before the kernel forgets the inode.

@@ -238,6 +238,7 @@ void release(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {
   Request r(req, OpKind::release);
   r.op.object = r.inode(ino)->id;
   OpenHandle* h = r.handle(fi);
+  if (h->maps && r.shim.mapping_recorder) r.shim.mapping_recorder->closed(*h);
   r.begin();
   // First the locks: who finds no handle that is going (passthrough_locks.cpp) must find no lock of one either.
   if (h->locked.load()) ::flock(h->fd, LOCK_UN);

@@ -22,6 +22,11 @@ SIZE = 100 * PAGE + 100
 ROWS = """select op, offset, length, coalesce(handle, 0) <> 0, kernel, pid, command, error from ops
           where op in ('read', 'write', 'release') and path like '%touched' order by seq"""
 
+CLOSINGS = 200
+LATE = """select count(*) filter (where o.seq > r.seq), count(nullif(o.handle, 0)), count(*) from ops o left join
+            (select handle, seq from ops where op = 'release') r using (handle)
+          where o.op in ('read', 'write') and o.kernel and o.path like '%closing'"""
+
 
 def mapped(fd, flags):
     """The address; mmap.mmap() would keep a descriptor."""
@@ -56,6 +61,19 @@ def beside(path):
     ctypes.string_at(shared + 20 * PAGE, 1)
 
 
+def closing(path):
+    """Stores into pages while the file's open instance is being released; every second page, as neighbours become one operation."""
+    with open(path, "wb") as file:
+        file.truncate(SIZE)
+    for _ in range(CLOSINGS):
+        fd = os.open(path, os.O_RDWR)
+        shared = mapped(fd, mmap.MAP_SHARED)
+        os.close(fd)
+        for page in range(0, SIZE // PAGE, 2):
+            ctypes.memset(shared + page * PAGE, 1, 1)
+        LIBC.munmap(ctypes.c_void_p(shared), ctypes.c_size_t(SIZE))
+
+
 def by_itself(what, path):
     return subprocess.run([sys.executable, os.path.abspath(__file__), what, path], check=False).returncode
 
@@ -68,8 +86,12 @@ def recorded(cases, scratch, kind):
     capture = Capture(directory, trace)
     with open(f"{directory}/touched", "wb"):
         pass
-    statuses = by_itself("--touch", f"{directory}/touched"), by_itself("--beside", f"{behind}/touched"), capture.end()
-    cases.case(f"{kind}: all end well", statuses == (0, 0, 0), statuses)
+    statuses = (by_itself("--touch", f"{directory}/touched"), by_itself("--beside", f"{behind}/touched"),
+                by_itself("--closing", f"{directory}/closing"), capture.end())
+    cases.case(f"{kind}: all end well", statuses == (0, 0, 0, 0), statuses)
+    late, named, stores = run(fstrace_program(), "sql", "--csv", trace, LATE).splitlines()[1].split(",")
+    cases.case(f"{kind}: no access names an open instance after its release", late == "0" and int(named) > 0 and int(stores) > CLOSINGS,
+               f"{late} of {named} do, among {stores}")
     rows = [row.split(",") for row in run(fstrace_program(), "sql", "--csv", trace, ROWS).splitlines()[1:]]
     stores = [(int(row[1]), int(row[2])) for row in rows if row[0] == "write"]
     cases.case(f"{kind}: stores are writes of their pages, not beyond the end of the file",
@@ -105,6 +127,8 @@ def main():
 
 if sys.argv[1:2] == ["--touch"]:
     touch(sys.argv[2])
+elif sys.argv[1:2] == ["--closing"]:
+    closing(sys.argv[2])
 elif sys.argv[1:2] == ["--beside"]:
     beside(sys.argv[2])
 else:
