@@ -10,7 +10,9 @@ namespace fsr {
 
 class UnresponsiveTime {
  public:
-  static constexpr int64_t kLeast = 1'000'000'000;  // ns; a shorter time is an operation that takes long
+  // ns; a shorter time is an operation that takes long. With five looks a second, a pause of a second is always seen as this
+  // long.
+  static constexpr int64_t kLeast = 600'000'000;
 
   explicit UnresponsiveTime(int64_t now) : last_(now) {}
 

@@ -292,7 +292,7 @@ def programs(directory):
 
 
 def random_stops(kind, number):
-    """The one that was stopped is named if the report has a word for so short a time (silence 1 s, generator 0.2 s), the other never is."""
+    """The one that was stopped is named if the report has a word for so short a time (silence from 1 s on, generator 0.2 s), the other never is."""
     cases, server, draw = Cases(), Server(kind), random.Random(f"stops of {kind}")
     for i in range(number):
         who, lasts, after = draw.choice(("server", "generator")), draw.uniform(0.1, 5), draw.uniform(0, 2)
@@ -301,7 +301,7 @@ def random_stops(kind, number):
         said = report["limited_by"] + " ".join(report["not_clean"])
         silent, stood, longest = (report[key] / 1e9 for key in ("silent_ns", "stood_still_ns", "longest_stand_ns"))
         if who == "server":
-            fine = "load generator" not in said and stood < 0.2 * lasts and (lasts < 1.2 or silent > 0.7 * lasts and "did not answer" in said)
+            fine = "load generator" not in said and stood < 0.2 * lasts and (lasts < 1.05 or silent > 0.55 * lasts and "did not answer" in said)
         else:
             fine = silent == 0 and "did not answer" not in said and (lasts < 0.4 or longest > 0.7 * lasts)
         cases.case(f"{kind}, {i}: the {who} is stopped for {lasts:.2f} s, and it alone is named", fine and report["response"]["max_ns"] > 0.7e9 * lasts,
