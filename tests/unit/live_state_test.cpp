@@ -279,6 +279,37 @@ TEST_CASE("live state: a checkpoint rolled forward equals the whole sequence") {
   }
 }
 
+TEST_CASE("live state: what is in flight at a checkpoint or a cut counts with its outcome") {
+  int fd = memory_file(), keep = dup(fd);
+  const Op opened{.start = 10'000, .duration = 200'000, .kind = K::open, .object = 7, .handle = 70};
+  const Op closed{.start = 20'000, .duration = 200'000, .kind = K::release, .object = 8, .handle = 80};
+  LiveState expected;
+  {
+    TraceWriter writer(fd, sample_header(100), {.block_ops = 10, .checkpoint_bytes = 1});
+    const Op before{.start = 1'000, .kind = K::open, .object = 8, .handle = 80};
+    writer.add(before);
+    const uint64_t open_seq = writer.add_start(opened), release_seq = writer.add_start(closed);
+    for (const Op& op : {before, opened, closed}) expected.apply(op);
+    for (int64_t i = 30; i < 130; ++i) {
+      const Op other{.start = i * 1000, .kind = K::getattr, .object = 9};
+      writer.add(other);
+      expected.apply(other);
+    }
+    writer.add_end(open_seq, opened);
+    writer.add_end(release_seq, closed);
+    for (int64_t i = 230; i < 330; ++i) writer.add({.start = i * 1000, .kind = K::getattr, .object = 9});
+    writer.finish({.clean = true});
+  }
+  TraceReader reader(keep, "memory");
+  for (int64_t start : {30'000, 100'000, 129'500, 230'000, 300'000}) {
+    LiveState got;
+    reader.load_state(start, got);
+    CHECK(got.open(70) != nullptr);
+    CHECK(got.open(80) == nullptr);
+    if (start > 130'000) CHECK(all_of(got) == all_of(expected));
+  }
+}
+
 TEST_CASE("live state: a checkpoint of several parts is read whole, or the one before it is taken") {
   int fd = memory_file(), keep = dup(fd);
   constexpr int kFiles = 20'000;
