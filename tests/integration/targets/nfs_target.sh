@@ -9,7 +9,21 @@ export -f traced
 NFS_PRIVILEGED_PORT=true "$FSR_SOURCE/tests/servers/ganesha" bash -c '
   failed=0
   mkdir "$NFS_VFS_DIR/small" "$NFS_VFS_DIR/conformance"
+  tcpdump -i lo -n -l "tcp[tcpflags] & (tcp-syn | tcp-ack) == tcp-syn" >connects 2>tcpdump.log &
+  recorder=$!
+  until grep -q listening tcpdump.log || ! [ -d /proc/$recorder ]; do sleep 0.05; done
   "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/conformance}" --privileged || failed=1
+  kill $recorder
+  wait $recorder
+  for service in "NFS $NFS_PORT" "MOUNT $MOUNT_PORT" "NLM $NLM_PORT"; do
+    from=$(sed -n "s/.* IP [0-9.]*\.\([0-9]*\) > 127\.0\.0\.1\.${service#* }: .*/\1/p" connects | sort -n | tail -n 1)
+    if [ "${from:-9999}" -lt 1024 ]; then
+      echo "ok - ${service% *} is asked from ports below 1024"
+    else
+      echo "not ok - ${service% *} is asked from ports below 1024: the highest is ${from:-none}, $(tail -n 2 tcpdump.log)"
+      failed=1
+    fi
+  done
   "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/small}&rsize=4096&wsize=4096" || failed=1
   mkdir "$NFS_VFS_DIR/several"
   "$tests/target_conformance" "${NFS_VFS_URL/vfs/vfs/several}&nconnect=4" || failed=1
