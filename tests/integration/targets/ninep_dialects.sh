@@ -21,7 +21,12 @@ serve() {
   done
   not_ok "server on port $port" "did not start: $(tail -n 3 "$port.log")"
 }
-conform() { "$FSR_BUILD/tests/integration/target_conformance" "$1" --privileged; }
+# conform PORT REST: the cases of every target, and what the server said if one fails.
+conform() {
+  "$FSR_BUILD/tests/integration/target_conformance" "9p://$P9_HOST:$1$2" --privileged && return
+  sed "s/^/# server on port $1: /" "$1.log"
+  return 1
+}
 
 # replay APP PORT DIALECT IMPOSSIBLE: the kinds of operations that the dialect can't express (a python set) are counted, the rest have the
 # recorded outcome, and the tree is the captured one.
@@ -38,8 +43,8 @@ serve 15650 "$FSR_SOURCE/tests/servers/qemu-9p"
 serve 15651 "$FSR_SOURCE/tests/servers/qemu-9p" passthrough
 for port in 15660 15661 15662; do serve $port "$FSR_BUILD/tests/integration/ninep-server/release/ninep-server"; done
 unix="/?dialect=9p2000.u&aname=/" plan9="/?dialect=9p2000"
-conform "9p://$P9_HOST:15650$unix" &
-conform "9p://$P9_HOST:15660$plan9" || failures_=1
+conform 15650 "$unix" &
+conform 15660 "$plan9" || failures_=1
 wait $! || failures_=1
 
 "$FSR_SOURCE/tests/integration/targets/ninep_fallback.py" 15651 || failures_=1

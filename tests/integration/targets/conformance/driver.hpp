@@ -89,13 +89,15 @@ class Driver final : Completion {
       }
     }
   }
-  Answer wait(Pending& pending, int64_t timeout = 60'000'000'000) {
+  // Waits longer than a target does for its server (60 s), so that the target's own error says what was missing.
+  Answer wait(Pending& pending, int64_t timeout = 150'000'000'000) {
     int64_t deadline = clock.now() + timeout;
     while (!pending.done) {
       session_->poll(deadline, -1, *this);
       if (pending.done || clock.now() < deadline) continue;
       // The session still refers to `pending`, which can't go before it.
       fmt::print("not ok - {}: no answer\n", op_name(pending.op.kind));
+      for (const auto& [name, count] : target_.counters()) fmt::print("# {} {}\n", name, count);
       fflush(stdout);
       _Exit(1);
     }
