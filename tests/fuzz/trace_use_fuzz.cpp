@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/target.hpp"
@@ -18,6 +21,7 @@
 #include "fstrace/stat_groups.hpp"
 #include "mend_sections.hpp"
 #include "plan/image.hpp"
+#include "trace/frame_codec.hpp"
 #include "trace/live_state.hpp"
 #include "trace/reader.hpp"
 #include "util/object_set.hpp"
@@ -26,6 +30,8 @@ using namespace fsr;
 using namespace fsr::fstrace;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed);
+extern "C" __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);  // libFuzzer's
 
 namespace {
 
@@ -70,7 +76,53 @@ void replay(const std::string& bytes, const char* url, Timing timing) {
   run(source, *target, clock, {.timing = timing, .duration = kRunFor, .workers = 1, .known = &known});
 }
 
+struct Block {
+  size_t at;  // of its section
+  BlockHeader header;
+};
+
+std::vector<Block> blocks_of(std::string_view bytes) {
+  std::vector<Block> blocks;
+  for (size_t at = bytes.find("fsrTB"); at != std::string::npos; at = bytes.find("fsrTB", at + 1)) {
+    if (at < 8 || at - 8 + kBlockHeaderSize > bytes.size()) continue;
+    const auto header = parse_block_header(bytes.substr(at - 8 + kSectionOverhead, kBlockHeaderBody));
+    if (header && header->compressed_bytes <= bytes.size() - (at - 8) - kBlockHeaderSize) blocks.push_back({at - 8, *header});
+  }
+  return blocks;
+}
+
+// Changes the content of one block, which zstd's checksum would keep from every other change. False: it has none that is whole.
+bool change_block(std::string& bytes, unsigned seed) {
+  const std::vector<Block> blocks = blocks_of(bytes);
+  if (blocks.empty()) return false;
+  auto [at, header] = blocks[seed % blocks.size()];
+  FrameDecompressor decompressor;
+  std::string_view record;
+  std::string why;
+  const size_t frame = at + kBlockHeaderSize;
+  if (!decompressor.decompress(std::string_view(bytes).substr(frame, header.compressed_bytes), &record, &why)) return false;
+  std::string changed(record);
+  changed.resize(record.size() + 64);
+  changed.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(changed.data()), record.size(), changed.size()));
+  if (changed.size() < 8) return false;
+  const auto length = uint32_t(changed.size());
+  memcpy(changed.data() + 4, &length, sizeof length);
+  ByteWriter out;
+  FrameCompressor(1).compress(changed, {}, out);
+  header.raw_bytes = length;
+  const auto old = std::exchange(header.compressed_bytes, uint32_t(out.view().size()));
+  bytes.replace(at, kBlockHeaderSize + old, block_header_section(header) + std::string(out.view()));
+  return true;
+}
+
 }  // namespace
+
+size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  if (seed % 8 == 0 || !change_block(bytes, seed / 8) || bytes.size() > most) return LLVMFuzzerMutate(data, size, most);
+  memcpy(data, bytes.data(), bytes.size());
+  return bytes.size();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string bytes(reinterpret_cast<const char*>(data), size);
