@@ -51,8 +51,8 @@ class MappingRecorder {
   MappingRecorder(const MappingRecorder&) = delete;
   MappingRecorder& operator=(const MappingRecorder&) = delete;
 
-  // Called for an open instance whose mappings go directly to the underlying file: before the caller gets it, and before the start
-  // of its release, after which no access may name it. closed() is idempotent.
+  // Called for an open instance whose mappings go directly to the underlying file: before the caller gets it, and at its end.
+  // The end comes before the release starts, because no later access may name the open instance. Repeated calls have no effect.
   void opened(const OpenHandle& handle);
   void closed(const OpenHandle& handle);
   // Called before the kernel forgets the inode.
