@@ -198,7 +198,10 @@ void Collector::collect() {
       break;
     case OpKind::copy_file_range:
       subject();
-      with(op.handle2);
+      if (op.handle2)
+        with(op.handle2);
+      else
+        use(op.object2);
       if (op.object2 == op.object) {
         content(op.object, Access::exclusive);
       } else {

@@ -177,6 +177,16 @@ TEST_CASE("what teaches an id comes before what uses it") {
   CHECK(g.end(4, 0));
 }
 
+TEST_CASE("a copy without open files waits for what teaches both ids, and what removes one waits for the copy") {
+  Op copy = io_op({4, 5, 3}, OpKind::copy_file_range, 10, 0);
+  copy.object2 = 11;
+  Graph g({name_op({0, 1, 1}, OpKind::lookup, 1, "from", 10), name_op({2, 3, 2}, OpKind::lookup, 1, "to", 11), copy,
+           name_op({6, 7, 4}, OpKind::unlink, 1, "to", 11)});
+  CHECK(g.end(2, 0));
+  CHECK(g.end(2, 1));
+  CHECK(g.end(3, 2));
+}
+
 TEST_CASE("a lookup finds an object with the links it had: after the removal of another name") {
   Graph g({name_op({0, 1, 1}, OpKind::lookup, 5, "a", 10), name_op({2, 3, 1}, OpKind::unlink, 5, "a", 10),
            name_op({4, 5, 2}, OpKind::lookup, 5, "b", 10), name_op({6, 7, 3}, OpKind::lookup, 5, "c", 11)});
