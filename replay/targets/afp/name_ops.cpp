@@ -60,11 +60,11 @@ Task hide(Call& call, const NameInDirectory& place, ObjectId object) {
   co_return 0;
 }
 
-// Removes a name of an open file that has further names. Links are copies on AFP, and the copy at `place` is open and can't be
-// removed. It replaces another copy instead, as if both were one file.
+// Removes a name of a file that has further names. Links are copies on AFP, and the copy at `place` is the one that was written
+// to, or is open and can't be removed. It replaces another copy, as if both were one file.
 Task replace_copy(Call& call, const NameInDirectory& place, ObjectId object) {
   const Object* o = call.tree().object(object);
-  if (!o || o->diverged) co_return EBUSY;
+  if (!o) co_return EBUSY;
   const std::vector<Object::Name> names(o->names.rbegin(), o->names.rend());  // the name that operations use comes first
   for (const Object::Name& name : names) {
     NameInDirectory copy;
@@ -73,13 +73,20 @@ Task replace_copy(Call& call, const NameInDirectory& place, ObjectId object) {
     if (copy.did == place.did && copy.name == place.name) continue;
     if (int error = co_await remove_place(call, copy)) co_return error;
     call.harmful = true;
-    co_return co_await move(call, place, copy);
+    if (int error = co_await move(call, place, copy)) co_return error;
+    call.tree().set_original(object, name.parent, name.name);
+    co_return 0;
   }
   co_return EBUSY;
 }
 
-Task remove_or_hide(Call& call, const NameInDirectory& place, ObjectId object) {
+// `parent` and `name` are the recorded ones of `place`.
+Task remove_or_hide(Call& call, const NameInDirectory& place, ObjectId object, ObjectId parent, std::string_view name) {
   if (call.tree().would_be_nameless(object)) co_return co_await hide(call, place, object);
+  if (call.tree().is_original(object, parent, name)) {
+    call.auxiliary();
+    co_return co_await replace_copy(call, place, object);
+  }
   const int error = co_await remove_place(call, place);
   if (error != EBUSY) co_return error;
   call.auxiliary();
@@ -95,7 +102,7 @@ Task remove_replaced(Call& call, const NameInDirectory& from, const NameInDirect
   if (S_ISDIR(type) && !S_ISDIR(type2)) co_return ENOTDIR;
   if (!S_ISDIR(type) && S_ISDIR(type2)) co_return EISDIR;
   call.auxiliary();
-  co_return co_await remove_or_hide(call, to, op.object2);
+  co_return co_await remove_or_hide(call, to, op.object2, op.parent2, op.name2);
 }
 
 Task exchange_by_moves(Call& call, const NameInDirectory& from, const NameInDirectory& to) {
@@ -121,7 +128,11 @@ Task exchange(Call& call, const NameInDirectory& from, const NameInDirectory& to
   if (error) co_return error == ENODATA ? ENOENT : error;
   Object* one = call.tree().object(op.object);
   Object* other = call.tree().object(op.object2);
-  if (one && other) std::swap(one->names, other->names);
+  if (one && other) {
+    std::swap(one->names, other->names);
+    one->original.reset();
+    other->original.reset();
+  }
   co_return 0;
 }
 
@@ -272,6 +283,7 @@ Task do_link(Call& call) {
   const Reply& reply = co_await call.client().send(rpc);
   if (reply.error) co_return reply.error;
   ++call.client().counters.copied_links;
+  call.tree().copied(op.object);
   call.tree().teach(op.object, op.parent2, op.name2, type, 0);
   co_return 0;
 }
@@ -284,7 +296,7 @@ Task do_remove(Call& call) {
   if (int error = co_await find_parent(call, &place)) co_return error;
   if (int error = co_await type_at(call, op.object, place, &type)) co_return error;
   if (S_ISDIR(type) != want_dir) co_return want_dir ? ENOTDIR : EISDIR;
-  const int error = co_await remove_or_hide(call, place, op.object);
+  const int error = co_await remove_or_hide(call, place, op.object, op.parent, op.name);
   if (!error && !call.tree().is_hidden_object(op.object)) call.tree().unlinked(op.object, op.parent, op.name);
   co_return error;
 }
@@ -302,7 +314,9 @@ Task do_rename(Call& call) {
     error = co_await remove_replaced(call, from, to);
     if (!error) error = co_await move(call, from, to);
   }
+  const bool original = call.tree().is_original(op.object, op.parent, op.name);
   call.tree().end_rename(op, error == 0);
+  if (original && error == 0) call.tree().set_original(op.object, op.parent2, op.name2);
   co_return error;
 }
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "targets/afp/ops.hpp"
 #include "targets/afp/session.hpp"
 
@@ -25,7 +27,7 @@ Task Tree::find(Call& call, ObjectId id, NameInDirectory* place) {
     co_return 0;
   }
   if (o->names.empty()) co_return ENOENT;
-  const Object::Name last = o->names.back();
+  const Object::Name last = o->original && !o->hidden ? *o->original : o->names.back();
   place->name = to_wire_name(last.name);
   co_return co_await find_dir(call, last.parent, &place->did);
 }
@@ -72,6 +74,29 @@ Task Tree::find_or_open(Call& call, HandleId handle, ObjectId id, uint16_t acces
   found->object = id;
   call.auxiliary();
   co_return co_await client_.open_fork(&call, place.did, place.name, access, &found->fork);
+}
+
+void Tree::copied(ObjectId id) {
+  if (Object* o = object(id); o && !o->original && !o->names.empty()) o->original = o->names.back();
+}
+
+bool Tree::is_original(ObjectId id, ObjectId parent, std::string_view name) {
+  const Object* o = object(id);
+  return o && o->names.size() > 1 && o->original && o->original->parent == parent && o->original->name == name;
+}
+
+void Tree::set_original(ObjectId id, ObjectId parent, std::string_view name) {
+  if (Object* o = object(id); o && o->names.size() > 1) o->original = {parent, std::string(name)};
+}
+
+// Called if the object lost a name.
+void Tree::forget_places(ObjectId id) {
+  Object* o = object(id);
+  if (!o || !o->original) return;
+  const bool there = std::any_of(o->names.begin(), o->names.end(), [&](const Object::Name& n) {
+    return n.parent == o->original->parent && n.name == o->original->name;
+  });
+  if (!there) o->original.reset();
 }
 
 void Tree::teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,11 @@ struct Open {
 };
 
 struct Object : KnownObject {
-  uint32_t type = 0;      // S_IFMT bits; 0: not known
-  uint32_t did = 0;       // id of a directory; 0: not known
-  bool diverged = false;  // it was opened a second time while it had several names: its copies may have different content
+  uint32_t type = 0;  // S_IFMT bits; 0: not known
+  uint32_t did = 0;   // id of a directory; 0: not known
+  // Name that operations use while the object has several, because links are copies on AFP and only this one is written to.
+  // None: they use the last name.
+  std::optional<Name> original;
   // Locks of the replayed owners, whose conflicts are found here, because all are one client to the server. The union of their
   // locks is held on the server by a separate fork, so that it does not depend on the owners' forks.
   struct Locks {
@@ -87,14 +90,18 @@ class Tree final : public KnownTree<Object, Open> {
   // Does the same as find_open(). Without a handle, as in traces of stateless protocols, the file is opened for this call.
   Task find_or_open(Call& call, HandleId handle, ObjectId object, uint16_t access, Open* found);
 
-  // Adds an open instance, and sets Object::diverged if necessary.
-  void opened(HandleId handle, Open open) {
-    if (Object* o = object(open.object); o && o->opens > 0 && o->names.size() > 1) o->diverged = true;
-    add_open(handle, std::move(open));
-  }
+  void opened(HandleId handle, Open open) { add_open(handle, std::move(open)); }
+  // Keeps using the name that the object has now when it gets another one.
+  void copied(ObjectId id);
+  // True: the object has several names, and operations use this one.
+  bool is_original(ObjectId id, ObjectId parent, std::string_view name);
+  // Uses this name from now on, if the object still has several.
+  void set_original(ObjectId id, ObjectId parent, std::string_view name);
   void teach(ObjectId id, ObjectId parent, std::string_view name, uint32_t type, uint32_t did);
 
  private:
+  void forget_places(ObjectId id) override;
+
   Client& client_;
 };
 

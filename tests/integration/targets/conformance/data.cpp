@@ -93,6 +93,43 @@ void linked_open(Case& c) {
   c.close(f);
 }
 
+// What is written under one name is read under each other, whichever name goes.
+void linked_content(Case& c) {
+  auto f = c.create(c.top, "one");
+  c.write(f, 0, "first");
+  c.close(f);
+  const Op link{.kind = OpKind::link, .object = f.object, .parent2 = c.top, .name2 = "two"};
+  if (!c.d.can(link)) return;
+  auto rewrite = [&](std::string_view name, const std::string& text) {
+    c.lookup(c.top, name, f.object);
+    const Case::File file{f.object, c.open(f.object)};
+    c.write(file, 0, text);
+    c.close(file);
+  };
+  auto holds = [&](std::string_view name, const std::string& text) {
+    c.lookup(c.top, name, f.object);
+    const Case::File file{f.object, c.open(f.object, O_RDONLY)};
+    require(c.read(file, 0, 100) == text, fmt::format("'{}' does not have what was written under another name", name));
+    c.close(file);
+  };
+  c.ok(link);
+  rewrite("two", "second");
+  holds("one", "second");
+  c.ok(c.rename_op(c.top, "two", c.top, "three", f.object));
+  rewrite("three", "the third");
+  holds("one", "the third");
+  c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "one"});
+  holds("three", "the third");
+  c.lookup(c.top, "one", 0, ENOENT);
+  c.ok({.kind = OpKind::link, .object = f.object, .parent2 = c.top, .name2 = "four"});
+  rewrite("four", "the last one");
+  auto other = c.create(c.top, "other");
+  c.close(other);
+  c.ok(c.rename_op(c.top, "other", c.top, "three", other.object, f.object));
+  holds("four", "the last one");
+  c.ok({.kind = OpKind::unlink, .object = f.object, .parent = c.top, .name = "four"});
+}
+
 void unlink_open(Case& c) {
   auto f = c.create(c.top, "gone");
   c.write(f, 0, "still");
@@ -384,6 +421,7 @@ std::vector<NamedCase> data_cases() {
           {"append", append},
           {"append to an open file that was renamed", append_renamed},
           {"the first of two names of an open file is removed", linked_open},
+          {"content under several names", linked_content},
           {"unlink while open", unlink_open},
           {"removed directory", removed_directory},
           {"without a handle", without_handle},
