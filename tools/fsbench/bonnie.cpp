@@ -165,15 +165,17 @@ class Bonnie {
 
   void data_tests(BonnieRun& run) {
     run_threads(run, part(std::make_unique<DataThread>(run)));
+    unsigned removers = 0;
     if (going_on(run) && settings_.seeks > 0) {
       Tickets tickets(run);
       std::vector<SimThreadSpec> seekers;
       for (unsigned i = 0; i < unsigned(settings_.seekers); ++i)
         seekers.push_back({std::make_unique<SeekThread>(run, tickets, i == 0), 0, i});
       run_threads(run, seekers);
+      removers = unsigned(settings_.seekers);
       if (going_on(run)) run.end(kSeeks, tickets.measured());
     }
-    if (!lost_) run_threads(run, part(std::make_unique<BigFileRemover>(run)));
+    if (!lost_) run_threads(run, part(std::make_unique<BigFileRemover>(run, removers)));
   }
 
   static std::vector<SimThreadSpec> part(std::unique_ptr<SimThread> thread) {

@@ -18,6 +18,7 @@ class DataThread final : public SimThread {
 
  private:
   Task test(SimContext& sim, Phase phase);
+  Task make_empty(SimContext& sim);
   Task bytes(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk);
   Task block(SimContext& sim, BigFile& file, Phase phase, uint64_t chunk);
 
@@ -25,14 +26,15 @@ class DataThread final : public SimThread {
   PageBuffer buffer_;
 };
 
-// Removes the big file if there is one.
+// Removes the big file if there is one. bonnie++'s seekers each try to remove it, too: `attempts` that find no file come after.
 class BigFileRemover final : public SimThread {
  public:
-  explicit BigFileRemover(BonnieRun& run) : run_(run) {}
+  BigFileRemover(BonnieRun& run, unsigned attempts) : run_(run), attempts_(attempts) {}
   SimTask run(SimContext& sim) override;
 
  private:
   BonnieRun& run_;
+  const unsigned attempts_;
 };
 
 }  // namespace fsr::bonnie

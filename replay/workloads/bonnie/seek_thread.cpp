@@ -51,8 +51,10 @@ Task SeekThread::seek(SimContext& sim, BigFile& file, Ticket ticket) {
 }
 
 SimTask SeekThread::run(SimContext& sim) {
-  BigFile file(run_, sim);
-  int error = co_await file.open(kSeeks);
+  BigFile file(run_, sim), kept(run_, sim);
+  int error = 0;
+  if (first_) error = co_await kept.open(kSeeks);
+  if (error == 0) error = co_await file.open(kSeeks);
   if (error) {
     tickets_.none_left();
     co_await sim.arrive(tickets_.start());
@@ -61,6 +63,7 @@ SimTask SeekThread::run(SimContext& sim) {
   if (first_ && co_await run_.begin(sim, kSeeks)) tickets_.none_left();
   co_await sim.arrive(tickets_.start());
   tickets_.began(sim.now());
+  if (first_) co_await kept.sync_and_close(kSeeks);
   int64_t longest = 0;
   for (Ticket ticket; error == 0 && !sim.ended() && tickets_.take(&ticket);) {
     const int64_t from = sim.now();

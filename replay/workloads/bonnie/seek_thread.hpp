@@ -47,7 +47,8 @@ class Tickets {
 
 class SeekThread final : public SimThread {
  public:
-  // Both must outlive this. `first`: this seeker begins the test for all.
+  // Both must outlive this. `first`: this seeker begins the test for all, and has the file open once more until it began, as
+  // bonnie++'s main thread has.
   SeekThread(BonnieRun& run, Tickets& tickets, bool first)
       : run_(run), tickets_(tickets), first_(first), buffer_(size_t(run.settings.chunk)) {}
   SimTask run(SimContext& sim) override;
