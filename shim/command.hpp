@@ -33,7 +33,7 @@ class CapturedCommand {
   // Has the kernel ask for the attributes of a path as the command sees it. Before go(): until then the process waits for that
   // alone, and holds no lock of its own.
   void look_at(const std::string& path) const;
-  // Executes the command. Throws CommandError if it can't be.
+  // Executes the command. Throws CommandError if the command can't be executed.
   void go();
   pid_t pid() const { return pid_; }
   // Collects the command if it has ended: true, and its status as a shell would give it (128 + signal).

@@ -40,7 +40,7 @@ void Identities::Part::erase(uint64_t mark) {
   const size_t mask = slots_.size() - 1;
   size_t i = place(mark);
   if (slots_[i].id() == 0) return;
-  // Close the gap: what follows moves up unless it already stands at or after its own place.
+  // Closes the gap: a later entry moves here unless this slot lies before the entry's home slot.
   for (size_t next = (i + 1) & mask; slots_[next].id() != 0; next = (next + 1) & mask) {
     const size_t home = slots_[next].mark() & mask;
     if (((next - home) & mask) < ((next - i) & mask)) continue;

@@ -15,7 +15,7 @@ namespace fsr::shim {
 
 class Identities {
  public:
-  // The number of that mark, `fresh` if it had none before. Numbers have 40 bits.
+  // Returns the number of `mark`. If the mark has none yet, this becomes `fresh`. Numbers have 40 bits.
   ObjectId find_or_add(uint64_t mark, ObjectId fresh);
   void erase(uint64_t mark);
   size_t size() const;

@@ -33,7 +33,7 @@ class PageDrops {
   void connection(unsigned number);
   // Before the kernel's inode `node` is read through `fd` to fill pages. False: call filled() after the answer.
   bool keeps(uint64_t node, int fd) { return unwritten_ && unwritten_->contains(node, fd); }
-  // A read was answered that filled pages of the kernel's inode `node`. Waits for nobody; any thread.
+  // Call this after replying to a read that filled pages of the kernel's inode `node`. Never blocks; any thread.
   void filled(uint64_t node);
   // True: sendfile or the like was used.
   bool used() const { return used_.load(std::memory_order_relaxed); }

@@ -190,7 +190,7 @@ Ring* thread_ring(Shim& shim);  // of the calling thread, null without memory fo
 void to_stat(const struct statx& s, struct stat* out);
 void to_attr(const struct statx& s, Attr* out);
 // Looks a name up and fills a FUSE entry that the kernel may keep for `timeout` seconds; the inode gains a lookup. 0 or errno.
-// Runs with the rights the caller of it has.
+// Uses the rights of the calling thread.
 int look_up(Request& r, int parent_fd, Inode* parent, const char* name, double timeout, fuse_entry_param* entry);
 // Ends and replies. With the process's own rights.
 void answer_entry(Request& r, const fuse_entry_param& entry);

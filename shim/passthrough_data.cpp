@@ -258,7 +258,7 @@ void ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void*, fuse_file_in
   if (sets) memcpy(value, in, bytes);
   int error;
   {
-    // Among the flags there are some that take the right to go beyond limits.
+    // Some of these flags require the right to exceed limits (CAP_SYS_RESOURCE).
     CallerScope as_caller(r.caller, CallerScope::kBeyondLimits, {h->fd});
     error = ::ioctl(h->fd, command, value) == 0 ? 0 : errno;
   }

@@ -234,7 +234,7 @@ void take_lock(fuse_req_t req, const fuse_file_info* fi, OpKind kind, bool may_w
   if (error == EAGAIN && may_wait)
     return answer_from_thread(std::move(waiting), ENOLCK, [attempt](Waiting& w) { return wait_for(w, attempt); });
   if (error == EAGAIN) {
-    // Not here: over io_uring the news of the end may come to this very thread.
+    // This thread must not wait: over io_uring it may be the one that receives the end of the lock.
     if (is_going(r.shim, h))
       return answer_from_thread(std::move(waiting), EAGAIN,
                                 [&shim = r.shim, h, attempt](Waiting&) { return wait_a_moment(shim, h, attempt); });

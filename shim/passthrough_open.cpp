@@ -72,7 +72,7 @@ bool runs_unread(const Request& r, Inode& inode, int fd) {
   return faccessat(fd, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) != 0;
 }
 
-// The reply could not be delivered (the caller was killed): nobody will ever release the handle.
+// Drops a handle whose reply could not be delivered, because the caller was killed: the kernel sends no RELEASE.
 void undo(Request& r, fuse_file_info* fi) { drop_handle(r.shim, reinterpret_cast<OpenHandle*>(fi->fh)); }
 
 void open(fuse_req_t req, fuse_ino_t ino, fuse_file_info* fi) {

@@ -36,7 +36,7 @@ struct SinkOptions {
   unsigned keep = 0;          // pieces kept, the one being written included
   OpFilter* filter = nullptr;
   PieceFiles* pieces = nullptr;  // null: a single file for ever
-  // Asked at the end of every file; may be empty.
+  // Called at the end of every file; may be null.
   std::function<NfsCounters()> nfs_counters = {};
   std::function<void(TraceClosing&)> mounted_meanwhile = {};  // fills in mounts_below and not_seen
 };

@@ -195,7 +195,7 @@ bool parse_call(std::string_view text, Call* out) {
     std::string_view name = trimmed(rest.substr(number));
     name = name.substr(0, name.find(' '));
     out->error = error_number(name);
-    if (!out->error) out->returned = name.empty();  // -1 without an error is a number; ERESTARTSYS and its like no return
+    if (!out->error) out->returned = name.empty();  // "-1" alone is a result; -1 ERESTARTSYS means that the call was restarted
   } else if (number < rest.size() && rest[number] == '<') {
     const size_t end = angle_end(rest, number);
     if (end == std::string_view::npos) return false;

@@ -208,7 +208,7 @@ class OpsRows final : public TraceRows {
       return;
     }
     const int type = sqlite3_value_numeric_type(value);
-    if (type == SQLITE_NULL) bounds_.impossible = true;  // nothing compares with it
+    if (type == SQLITE_NULL) bounds_.impossible = true;  // no row matches a comparison with NULL
     if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) return;
     const double real = sqlite3_value_double(value);
     const bool fits = type == SQLITE_INTEGER || std::abs(real) < 9e18;

@@ -10,7 +10,7 @@ namespace fsr {
 
 namespace {
 
-constexpr double kUnasked = 0.25;  // weight of requests that the mix does not have; less than that of its own
+constexpr double kUnasked = 0.25;  // weight of errors in requests outside the mix; requests of the mix have weight 1
 
 double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.begin() + ptrdiff_t(std::min(a.size(), b.size())), b.begin(), 0.0);

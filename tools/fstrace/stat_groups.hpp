@@ -52,7 +52,7 @@ class StatGroups {
 
   explicit StatGroups(std::vector<Dimension> by) : by_(std::move(by)) {}
 
-  void begin_batch() { ++batch_; }  // what ThreadInfo pointers point to has changed
+  void begin_batch() { ++batch_; }  // ThreadInfo pointers of the earlier batch are invalid
   void add(const Op& op);
   const std::vector<Group>& groups() const { return groups_; }
   void clear();  // groups, not what is known of threads and open instances

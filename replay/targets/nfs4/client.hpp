@@ -52,7 +52,7 @@ struct Rpc final : RpcBase<Client, Call, Rpc> {
   Compound compound;
   wire::Channel* bound_for = nullptr;  // channel to use; null: any
   wire::Channel* channel = nullptr;    // channel that it was sent on
-  bool guarded = false;                // its OPEN or SETXATTR fails if it was performed before
+  bool guarded = false;                // a second OPEN or SETXATTR fails if the first was performed
   size_t effect = 0;                   // index of the first operation that must not be performed twice; beyond the last: none
   uint32_t slot = kNoSlot;
   uint64_t epoch = 0;

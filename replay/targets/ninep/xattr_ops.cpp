@@ -72,7 +72,7 @@ Task do_listxattr(Call& call) { return read_value(call, {}, call.op().length); }
 
 Task do_setxattr(Call& call) {
   const Op& op = call.op();
-  if (!call.client().has_xattrs()) co_return co_await do_setattr(call);  // an access list that is equivalent to a mode
+  if (!call.client().has_xattrs()) co_return co_await do_setattr(call);  // this access list is equivalent to a mode
   if (op.length > kLongestValue) co_return E2BIG;
   call.buffer.assign(op.data.substr(0, size_t(op.length)));
   call.buffer.resize(size_t(op.length), '\0');

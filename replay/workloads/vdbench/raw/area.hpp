@@ -20,7 +20,7 @@ struct Area {
   uint64_t low = 0, high = 0;
   uint64_t begin = 0, end = UINT64_MAX;
   uint64_t width() const { return high - low; }
-  uint64_t real(uint64_t at, uint64_t length) const;  // offset on the SD; a transfer beyond its end is moved before it
+  uint64_t real(uint64_t at, uint64_t length) const;  // offset on the SD; a transfer past the SD's end is moved back
 };
 
 // The areas of a work. `spares`: block 0 of the SD is not used. Throws std::runtime_error if the SD is too small.
