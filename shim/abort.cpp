@@ -80,7 +80,7 @@ int run_abort(const std::string& given) {
   }
   if (const int error = abort_connection(*connection); error != 0)
     throw failed(directory + ": aborting FUSE connection " + std::to_string(*connection), error);
-  printf("aborted: requests to %s fail from now on, its capture ends\n", written.c_str());
+  printf("aborted: requests to %s fail from now on; the capture ends\n", written.c_str());
   return 0;
 }
 

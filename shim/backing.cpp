@@ -25,7 +25,7 @@ bool is_local_type(const std::string& type) {
   return false;
 }
 
-// FUSE_DEV_IOC_BACKING_OPEN wants CAP_SYS_ADMIN in the first user namespace.
+// True in the first user namespace: FUSE_DEV_IOC_BACKING_OPEN requires CAP_SYS_ADMIN there.
 bool in_first_user_namespace() {
   unsigned long inside = 1, outside = 1, count = 0;
   const std::string map = read_proc("self", ProcFile::uid_map);
@@ -37,11 +37,12 @@ std::string problem(const CaptureOptions& options, const std::string& fs_type) {
   unsigned major = 0, minor = 0;
   uname(&system);
   sscanf(system.release, "%u.%u", &major, &minor);
-  if (std::pair(major, minor) < std::pair(6u, 9u)) return std::string("Linux 6.9 or newer is needed, this is ") + system.release;
+  if (std::pair(major, minor) < std::pair(6u, 9u))
+    return std::string("Linux 6.9 or newer is needed, this kernel is ") + system.release;
   if (geteuid() != 0 || !in_first_user_namespace()) return "root of the machine is needed";
   // The kernel opens backing files with the rights of this process, which servers may not honour.
-  if (!is_local_type(fs_type)) return "the directory is on " + fs_type + ", no local file system";
-  if (options.cache == CacheMode::kKernel) return "--cache kernel has the kernel keep file data";
+  if (!is_local_type(fs_type)) return "the directory is on " + fs_type + ", which is not a local file system";
+  if (options.cache == CacheMode::kKernel) return "--cache kernel lets the kernel cache file data";
   return {};
 }
 
@@ -94,7 +95,7 @@ Mappings choose_mappings(const CaptureOptions& options, const std::string& fs_ty
 }
 
 std::string mappings_text(Mappings mappings, const std::string& why, const std::string& why_no_faults) {
-  constexpr const char* kSendfile = "; of sendfile and splice only reads that fill pages, marked as the kernel's";
+  constexpr const char* kSendfile = "; of sendfile and splice: only reads that fill pages, marked as the kernel's";
   if (mappings != Mappings::kSeen) {
     const char* of = mappings == Mappings::kAuto ? "mappings of files that were first opened for writing" : "any mapping";
     const std::string text = std::string("mappings ") + (mappings == Mappings::kAuto ? "auto: " : "lower: ");

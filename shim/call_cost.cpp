@@ -110,7 +110,7 @@ CapturedCost time_captured_calls(const std::string& directory, const std::string
     std::string why = text_of(errors);
     why.resize(std::min(why.find_last_not_of('\n') + 1, why.size()));
     why.erase(0, why.rfind('\n') + 1);
-    throw CaptureError(why.starts_with("fsshim: ") ? why.substr(8) : directory + ": a capture of it ended unexpectedly: " + why);
+    throw CaptureError(why.starts_with("fsshim: ") ? why.substr(8) : directory + ": a trial capture ended unexpectedly: " + why);
   }
   found.transport = TraceReader(trace).header().transport;
   return found;

@@ -57,7 +57,7 @@ int64_t clock_ns(clockid_t clock) {
   return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-// A descriptor for open_by_handle_at() where file handles are known to be honest, else -1.
+// Returns a descriptor for open_by_handle_at(). -1: the file system may give two files the same handle.
 int handle_descriptor(int root) {
   struct statfs fs;
   if (geteuid() != 0 || fstatfs(root, &fs) != 0) return -1;
@@ -111,7 +111,7 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
   if (sink.piece() > 1) more += " in " + std::to_string(sink.piece()) + " pieces";
   if (sink.filtered()) more += ", " + format_count(sink.filtered()) + " filtered out";
   dprintf(
-      STDERR_FILENO, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation)%s, %s not recorded, %s waits for room\n",
+      STDERR_FILENO, "fsshim: %s operations in %s -> %s (%s, %.1f bytes per operation)%s, %s not recorded, %s waits for memory\n",
       format_count(operations).c_str(), format_duration(sink.end()).c_str(), escape_text(output.trace()).c_str(),
       format_size(bytes).c_str(), operations ? double(bytes) / double(operations) : 0.0, more.c_str(),
       format_count(recorder.dropped() + recorder.unrecorded() + sink.lost()).c_str(), format_count(recorder.waited()).c_str());
@@ -119,15 +119,16 @@ void summary(const TraceSink& sink, const Recorder& recorder, const CaptureOutpu
     if (uint64_t n = sink.by_kind()[kind])
       dprintf(STDERR_FILENO, "fsshim: %12s %s\n", format_count(n).c_str(), op_name(OpKind(kind)));
   if (const int64_t time = recorder.ring_time(); verbose && time >= 0)
-    dprintf(STDERR_FILENO, "fsshim: rings of %s: the highest load, %s/s, for %s\n", format_size(recorder.ring_bytes()).c_str(),
-            format_size(recorder.ring_load()).c_str(), format_duration(time).c_str());
+    dprintf(STDERR_FILENO, "fsshim: rings of %s hold %s/s, the highest load, for %s\n",
+            format_size(recorder.ring_bytes()).c_str(), format_size(recorder.ring_load()).c_str(), format_duration(time).c_str());
 }
 
 }  // namespace
 
 int run_capture(CaptureOptions& options) {
   if (options.background && !options.command.empty())
-    throw CaptureError("--background: a command is waited for; leave one of them out");
+    throw CaptureError(
+        "--background: not possible with a command, because fsshim waits for the command; leave --background or the command out");
   std::unique_ptr<Background> parent;
   if (options.background) parent = std::make_unique<Background>();
   const bool root_user = geteuid() == 0, in_namespace = !options.command.empty();
@@ -188,7 +189,8 @@ int run_capture(CaptureOptions& options) {
   const bool other_namespace = bool(command);
   const std::optional<MountEntry> its_mount =
       other_namespace ? mount_of_source(directory, std::to_string(command->pid())) : std::nullopt;
-  if (other_namespace && !its_mount) throw CaptureError(directory + ": the command's process ended before it could start");
+  if (other_namespace && !its_mount)
+    throw CaptureError(directory + ": the command's process ended before the command could start");
   const std::optional<MountEntry> mounted = other_namespace ? its_mount : mount_of_source(directory);
   const unsigned connection = mounted ? minor(mounted->dev) : 0;
   control.tell("connection", std::to_string(connection));
@@ -215,7 +217,7 @@ int run_capture(CaptureOptions& options) {
                         closing.mounts_below = std::move(told.below);
                         closing.not_seen = std::move(told.not_seen);
                         if (const uint64_t lost = lost_faults.exchange(0))
-                          closing.not_seen.push_back(format_count(lost) + " events of page faults and mappings, which were lost");
+                          closing.not_seen.push_back(format_count(lost) + " lost events of page faults and mappings");
                       }});
   Recorder recorder(sink, rings, epoch, options.drop ? Overflow::drop : Overflow::wait);
   Shim shim(recorder, inodes, proc.get(), options.content, cache_settings(options, directory, command.get()),
@@ -229,7 +231,7 @@ int run_capture(CaptureOptions& options) {
   shim.processes.ask_start = [&start_times](pid_t tid) { start_times.ask(tid); };
   Session session(shim, fuse.release(), options.uring);
   session.start();
-  if (options.uring && !session.over_uring()) throw CaptureError("FUSE over io_uring could not be started");
+  if (options.uring && !session.over_uring()) throw CaptureError("FUSE over io_uring could not be started; give --transport dev");
   // In a user namespace the kernel refuses to write into a directory whose owner it does not know yet.
   if (!root_user) command->look_at(directory);
   if (command) command->go();
@@ -239,8 +241,9 @@ int run_capture(CaptureOptions& options) {
   if (options.verbose) {
     dprintf(STDERR_FILENO, "fsshim: capturing %s (%s) over %s into %s\n", escape_text(directory).c_str(),
             captured.below.type.c_str(), header.transport.c_str(), escape_text(output.trace()).c_str());
-    dprintf(STDERR_FILENO,
-            "fsshim: syncfs(2) (sync -f) syncs nothing there, the kernel does not pass it on; fsync and sync do\n");
+    dprintf(
+        STDERR_FILENO,
+        "fsshim: syncfs(2) (sync -f) writes nothing back there, because the kernel does not pass syncfs on; use fsync or sync\n");
   }
 
   auto detach = [&]() -> std::string {
@@ -282,24 +285,27 @@ int run_capture(CaptureOptions& options) {
       const ReservedDescriptors reserved;
       const int error = abort_connection(connection);
       lines.push_back(error == 0 ? "connection aborted: applications get errors instead of waiting"
-                                 : std::string("the connection can't be aborted: ") + strerror(error));
+                                 : std::string("connection not aborted: ") + strerror(error));
     }
     if (const int error = shim.backings.refused(); error != 0 && !std::exchange(told_mappings, true))
-      lines.push_back(std::string("mappings of some files do not agree with changes by others, because the kernel refuses: ") +
-                      strerror(error));
+      lines.push_back(
+          std::string("mappings of some files do not agree with changes by others, because the kernel refuses passthrough: ") +
+          strerror(error));
     if (shim.page_bases.missing() != 0 && !std::exchange(told_bases, true))
-      lines.push_back("pages of mappings are written back whole, because more are mapped than " + format_size(kPageBases) +
-                      ": what others write to such a page may be lost");
+      lines.push_back("pages of mappings are written back as a whole, because the mapped pages exceed " +
+                      format_size(kPageBases) + ": what others write to such a page may be lost");
     if (g_unread_program_ran && !std::exchange(told_unread, true))
       lines.push_back(
           "a user executed a program that the user may not read, and can read it in /proc/PID/mem while it runs: "
           "--permissions kernel prevents that");
     if (page_drops && page_drops->used() && !std::exchange(told_fills, true))
       lines.push_back(
-          "sendfile or splice is in use: it may send bytes that were replaced milliseconds ago; of its reads, those that fill "
-          "pages are recorded");
+          "sendfile or splice is in use: either may send bytes that were replaced milliseconds ago; only reads that fill pages "
+          "are recorded");
     if (page_drops && page_drops->lost() && !std::exchange(told_lost, true))
-      lines.push_back("pages that sendfile and splice read are kept from now on: what drops them was ended or stopped");
+      lines.push_back(
+          "pages that sendfile and splice read stay cached from now on, because the process that drops them ended or was "
+          "stopped");
     if (trace_closed) return lines;
     start_times.take([&shim](pid_t tid, uint64_t ticks) { shim.processes.started(tid, ticks); });
     for (std::string& line : watch.look(now)) lines.push_back(std::move(line));
@@ -314,7 +320,8 @@ int run_capture(CaptureOptions& options) {
     if (status == 0) status = 1;
   }
   if (!session.stop()) {
-    dprintf(STDERR_FILENO, "fsshim: the underlying file system does not give back lock requests: ending without them\n");
+    dprintf(STDERR_FILENO,
+            "fsshim: the underlying file system does not return lock requests; fsshim ends without waiting for them\n");
     forget_capture(getpid());
     _exit(status);
   }

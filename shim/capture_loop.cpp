@@ -76,7 +76,8 @@ void CaptureLoop::on_progress() {
   }
   if (std::string why = parts_.sink.rotation_failure(); why != rotation_failure_) {
     live_.clear();
-    dprintf(STDERR_FILENO, "fsshim: no new piece of the trace: %s; recording goes on in the old one\n", escape_text(why).c_str());
+    dprintf(STDERR_FILENO, "fsshim: no new piece of the trace: %s; recording goes on in the old piece\n",
+            escape_text(why).c_str());
     rotation_failure_ = why;
   }
   for (const std::string& line : parts_.news(trace_ != Trace::open, parts_.recorder.now())) {
@@ -93,7 +94,7 @@ void CaptureLoop::answer_rotators() {
   for (const Rotator& r : rotators_) {
     ControlFields fields = status_fields();
     if (parts_.sink.piece() == r.piece && fields["failure"].empty()) fields["failure"] = fields["rotation_failure"];
-    if (parts_.sink.piece() == r.piece && fields["failure"].empty()) fields["failure"] = "not recording any more";
+    if (parts_.sink.piece() == r.piece && fields["failure"].empty()) fields["failure"] = "the capture does not record any more";
     ControlServer::reply(r.client, fields);
   }
   rotators_.clear();
@@ -141,7 +142,7 @@ void CaptureLoop::on_control() {
     ControlServer::reply(client, status_fields());
   } else if (request == "rotate") {
     if (trace_ != Trace::open || !parts_.recorder.recording())
-      return ControlServer::reply(client, {{"failure", "not recording any more"}});
+      return ControlServer::reply(client, {{"failure", "the capture does not record any more"}});
     rotators_.push_back({client, parts_.sink.piece()});
     parts_.sink.request_rotation();
   } else if (request == "stop" || request == "stop now") {
@@ -204,7 +205,7 @@ void CaptureLoop::close_trace(const std::string& reason) {
     if (waited < kCloseMs) continue;
     if (!std::exchange(told, true)) {
       dprintf(STDERR_FILENO,
-              "fsshim: the disk of the trace does not answer: waiting for it (^C gives the end of the trace up)\n");
+              "fsshim: the disk of the trace does not answer; waiting for the disk (^C gives up the end of the trace)\n");
       stop_reason_ = reason;
     } else if (cut_off_) {
       give_up_trace();
@@ -217,9 +218,9 @@ void CaptureLoop::close_trace(const std::string& reason) {
 }
 
 void CaptureLoop::give_up_trace() {
-  dprintf(STDERR_FILENO, "fsshim: the end of the trace is given up\n");
+  dprintf(STDERR_FILENO, "fsshim: gave up the end of the trace\n");
   ControlFields fields = status_fields();
-  fields["failure"] = "its end was given up";
+  fields["failure"] = "the end of the trace was given up";
   for (int client : stoppers_) ControlServer::reply(client, fields);
   parts_.give_up();
 }
@@ -237,7 +238,7 @@ void CaptureLoop::end_over_mount(const std::string& reason) {
 void CaptureLoop::serve_mapped(const std::string& reason) {
   if (parts_.session.ended() || cut_off_ || (served_ = parts_.shim.processes_keeping_pages()).empty()) return;
   close_trace(reason);
-  dprintf(STDERR_FILENO, "fsshim: stopped recording; still serving %s; ^C or 'fsshim stop --now' cuts them off\n",
+  dprintf(STDERR_FILENO, "fsshim: stopped recording; still serving %s; ^C or 'fsshim stop --now' cuts these processes off\n",
           escape_text(served_).c_str());
   while (!served_.empty() && !parts_.session.ended() && !cut_off_) {
     wait(200);
@@ -247,7 +248,7 @@ void CaptureLoop::serve_mapped(const std::string& reason) {
 
 void CaptureLoop::serve_leftovers() {
   if (!still_mounted_.empty()) {
-    dprintf(STDERR_FILENO, "fsshim: still mounted: %s: serving it until that is unmounted (^C cuts it off)\n",
+    dprintf(STDERR_FILENO, "fsshim: still mounted: %s; serving the directory until unmounted (^C ends at once)\n",
             escape_text(still_mounted_).c_str());
     while (!still_mounted_.empty() && !parts_.session.ended() && !cut_off_) {
       wait(200);
@@ -262,13 +263,12 @@ void CaptureLoop::serve_leftovers() {
     files = parts_.shim.handles.size();
   }
   if (files > 0)
-    dprintf(STDERR_FILENO,
-            "fsshim: applications still hold %zu open files: serving them until they are closed (^C cuts them off)\n", files);
+    dprintf(STDERR_FILENO, "fsshim: applications still hold %zu open files; serving until the last is closed (^C ends at once)\n",
+            files);
   else
-    dprintf(
-        STDERR_FILENO,
-        "fsshim: still in use, mapped, as a working directory or in a mount namespace made meanwhile: serving that until it ends "
-        "(^C cuts it off)\n");
+    dprintf(STDERR_FILENO,
+            "fsshim: directory still in use: mapped, as a working directory, or in a newer mount namespace; serving until the "
+            "use ends (^C ends at once)\n");
   while (!parts_.session.ended() && !cut_off_) wait(200);
 }
 

@@ -43,13 +43,15 @@ std::string absolute(const std::string& directory) {
 void refuse_needed(const std::string& directory, int root, const std::string& type, bool over_mount) {
   if (directory == "/")
     throw CaptureError(
-        "/: can't be captured: running programs would not see it, and its trace would lie inside; capture directories in it");
-  if (type == "proc") throw CaptureError(directory + ": can't be captured: what it shows depends on the process that asks");
+        "/: can't be captured: running programs would not see the capture, and the trace would lie inside; capture a directory "
+        "below /");
+  if (type == "proc")
+    throw CaptureError(directory + ": can't be captured: the content of /proc depends on the process that reads");
   const std::string control = control_directory(true);
   const UniqueFd sockets(open(control.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (over_mount && sockets && is_below(sockets.get(), root))
-    throw CaptureError(directory + ": can't be captured: nobody could reach the sockets in " + control +
-                       "; capture directories in it");
+    throw CaptureError(directory + ": can't be captured: no process could reach the sockets in " + control +
+                       "; capture a directory inside");
 }
 
 }  // namespace
@@ -63,7 +65,7 @@ int open_directory(const std::string& directory) {
 void same_directory_or_fail(int a, int b, const std::string& directory) {
   struct stat one, other;
   if (fstat(a, &one) != 0 || fstat(b, &other) != 0 || one.st_dev != other.st_dev || one.st_ino != other.st_ino)
-    throw CaptureError(directory + ": changed while the capture started");
+    throw CaptureError(directory + ": replaced by another directory while the capture started; start the capture again");
 }
 
 void refuse_captured(const MountPathHandle& way, const std::string& directory) {
@@ -82,7 +84,8 @@ static void refuse_foreign_proc() {
   pid_t first = 0, more = 0;
   if (ids >> first && first == getpid() && !(ids >> more)) return;
   throw CaptureError(
-      "callers can't be identified: /proc belongs to another pid namespace; mount one of this (mount -t proc proc /proc)");
+      "callers can't be identified: /proc belongs to another pid namespace; mount the /proc of this namespace (mount -t proc "
+      "proc /proc)");
 }
 
 CapturedDirectory find_captured(CaptureOptions& options) {
@@ -92,16 +95,15 @@ CapturedDirectory find_captured(CaptureOptions& options) {
   UniqueFd root(open_directory(directory));
   std::optional<MountEntry> below = mount_of(root.get());
   if (!below)
-    throw CaptureError(
-        directory +
-        ": its mount is not in /proc/self/mountinfo, as in a chroot whose root is no mount point: capture from outside, or "
-        "make the root one (mount --bind ROOT ROOT) before chroot");
+    throw CaptureError(directory +
+                       ": the mount of this directory is not in /proc/self/mountinfo, as in a chroot whose root is not a mount "
+                       "point; capture from outside, or make the root a mount point (mount --bind ROOT ROOT) before chroot");
   if (below->type == kMountType) throw CaptureError(directory + ": already captured (fsshim list)");
   refuse_needed(directory, root.get(), below->type, !in_namespace);
   if (options.uring)
     if (const std::string problem = uring_problem(); !problem.empty()) throw CaptureError(problem);
   if (!root_user && !in_namespace)
-    throw CaptureError(directory + ": no permission to mount over it: run as root, or give a command after --");
+    throw CaptureError(directory + ": no permission to mount over the directory: run as root, or give a command after --");
   set_may_switch(root_user);
   if (!root_user) {
     dprintf(STDERR_FILENO, "fsshim: %s\n", escape_text(limits_without_root()).c_str());
@@ -121,7 +123,7 @@ static void tell_mounts(const CapturedDirectory& captured, TraceHeader& header) 
   for (const MountEntry& m : mounts_inside(directory)) header.mounts_below.push_back(mount_text(m, directory));
   struct statvfs own;
   if (unsigned long more = fstatvfs(root, &own) == 0 ? restrictions(root, directory) & kUnsafe & ~own.f_flag : 0)
-    dprintf(STDERR_FILENO, "fsshim: %s: all of it is %s during the capture, because of a file system mounted inside\n",
+    dprintf(STDERR_FILENO, "fsshim: %s: the whole directory is %s during the capture, because a file system mounted inside is\n",
             escape_text(directory).c_str(),
             more == kUnsafe     ? "nosuid and nodev"
             : more == MS_NOSUID ? "nosuid"
@@ -132,8 +134,8 @@ std::string mapping_problem(const std::vector<std::string>& processes, const std
   if (processes.empty() || mappings_differ.empty()) return {};
   std::string names;
   for (const std::string& process : processes) names += (names.empty() ? "" : ", ") + process;
-  return "mapped shared and writable by " + names + ": what these and captured processes write would be lost (" +
-         mappings_differ + "); end them first, or give --force";
+  return "mapped shared and writable by " + names + ": writes of these and of captured processes would be lost (" +
+         mappings_differ + "); end these processes first, or give --force";
 }
 
 void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const std::string& mappings_differ) {
@@ -143,14 +145,15 @@ void tell_limits(const CapturedDirectory& captured, TraceHeader& header, const s
   if (const std::string problem = mapping_problem(holders.mapping, mappings_differ); !problem.empty())
     throw CaptureError(directory + ": " + problem);
   for (const std::string& process : header.not_seen = std::move(holders.processes))
-    dprintf(STDERR_FILENO, "fsshim: not seen, it holds files below the directory already: %s\n", escape_text(process).c_str());
-  for (const std::string& process : holders.not_looked_at) {
-    dprintf(STDERR_FILENO, "fsshim: not looked at whether it holds files below the directory, it does not answer: %s\n",
+    dprintf(STDERR_FILENO, "fsshim: not seen, because files below the directory were held before the capture: %s\n",
             escape_text(process).c_str());
-    header.not_seen.push_back(process + " (not looked at)");
+  for (const std::string& process : holders.not_looked_at) {
+    dprintf(STDERR_FILENO, "fsshim: not checked for files below the directory, because the process does not answer: %s\n",
+            escape_text(process).c_str());
+    header.not_seen.push_back(process + " (not checked)");
   }
   for (const std::string& path : sockets_below(directory)) {
-    dprintf(STDERR_FILENO, "fsshim: bound before the capture, so that nobody can connect to it through the capture: %s\n",
+    dprintf(STDERR_FILENO, "fsshim: socket not reachable through the capture, because bound before: %s\n",
             escape_text(path).c_str());
     header.not_seen.push_back("socket " + path + ", bound before");
   }

@@ -35,7 +35,7 @@ constexpr struct {
 } kRefused[] = {
     {6, 2, "O_TMPFILE: EOPNOTSUPP"},
     {6, 6, "shared mappings (MAP_SHARED), but for files named *-shm: ENODEV"},
-    {6, 6, "times of birth: not told"},
+    {6, 6, "times of birth: not reported"},
 };
 constexpr const char* kRefusedAlways = "FIEMAP, FICLONE, RWF_NOWAIT, fallocate COLLAPSE_RANGE and INSERT_RANGE: EOPNOTSUPP";
 
@@ -49,20 +49,21 @@ std::string difference(int64_t plain, int64_t captured) {
 std::string explained(const std::string& problem) {
   const bool old_library = problem.find("needs libfuse") != problem.npos;
   const bool kernel_can = access("/sys/module/fuse/parameters/enable_uring", F_OK) == 0;
-  return problem + (old_library && kernel_can ? "; one built with -Dlibfuse=bundled has it" : "");
+  return problem + (old_library && kernel_can ? "; an fsshim built with -Dlibfuse=bundled has this libfuse" : "");
 }
 
 void say_cost(const CallCost& plain, const CapturedCost& captured, const CapturedCost* uring) {
   line("transport", captured.transport);
-  line("cost", "stat(2) takes " + format_duration(plain.asleep) + " here, and " + difference(plain.asleep, captured.cost.asleep));
+  line("cost", "stat(2) takes " + format_duration(plain.asleep) + " without a capture, and " +
+                   difference(plain.asleep, captured.cost.asleep));
   const char* heading = "otherwise";
   auto otherwise = [&](const std::string& text) {
     line(heading, text);
     heading = "";
   };
   if (captured.cost.awake >= 0)
-    otherwise("with processors that do not sleep: " + difference(plain.awake, captured.cost.awake) +
-              " (while a program holds /dev/cpu_dma_latency open with a 0 written to it)");
+    otherwise("if processors do not sleep: " + difference(plain.awake, captured.cost.awake) +
+              " (while a program holds /dev/cpu_dma_latency open after writing 0)");
   if (uring) otherwise("with --transport uring: " + difference(plain.asleep, uring->cost.asleep));
   if (const std::string problem = uring_problem(); !problem.empty()) otherwise(explained(problem));
 }
@@ -93,11 +94,11 @@ std::string why_mappings_differ(const std::string& directory) {
 void say_holders(const UnseenProcesses& holders) {
   const char* heading = "not seen";
   for (const std::string& process : holders.processes) {
-    line(heading, process + ", holds files below the directory already");
+    line(heading, process + ", which holds files below the directory already");
     heading = "";
   }
   for (const std::string& process : holders.not_looked_at) {
-    line(heading, process + ", does not answer, may hold files below the directory");
+    line(heading, process + ", which does not answer and may hold files below the directory");
     heading = "";
   }
   if (*heading) line(heading, "nothing: no process holds files below the directory");

@@ -57,7 +57,7 @@ CapturedCommand::CapturedCommand(const std::vector<std::string>& argv, const Pro
   if (answer != "ok") {
     waitpid(pid_, nullptr, 0);
     reaped_ = true;
-    throw CaptureError(answer.empty() ? "the command's process ended before it could start" : answer);
+    throw CaptureError(answer.empty() ? "the command's process ended before the command could start" : answer);
   }
 }
 

@@ -80,7 +80,7 @@ void OpFilter::add(std::string_view given, bool exclude) {
   const size_t equals = given.find('=');
   const std::string key(given.substr(0, equals));
   if (equals == std::string_view::npos || equals + 1 == given.size())
-    throw std::invalid_argument("expected uid=, process=, op= or path= and a value");
+    throw std::invalid_argument("expected uid=, process=, op= or path=, followed by a value");
   Rule rule{.key = Key::path, .exclude = exclude, .patterns = {}, .numbers = {}};
   if (key == "uid")
     rule.key = Key::uid;
@@ -89,7 +89,7 @@ void OpFilter::add(std::string_view given, bool exclude) {
   else if (key == "op")
     rule.key = Key::op;
   else if (key != "path")
-    throw std::invalid_argument(key + ": can't be filtered by; expected uid, process, op or path");
+    throw std::invalid_argument(key + ": unknown filter; expected uid, process, op or path");
   std::string_view rest = given.substr(equals + 1);
   while (!rest.empty()) {
     // A path may hold commas.

@@ -55,12 +55,13 @@ std::string metrics_text(std::vector<FoundCapture>& captures) {
       {"fsshim_operations", "operations", Type::counter, 1, "Operations recorded."},
       {"fsshim_bytes", "bytes", Type::counter, 1, "Bytes that applications read and wrote."},
       {"fsshim_trace_bytes", "trace_bytes", Type::counter, 1, "Bytes of the trace so far, removed pieces included."},
-      {"fsshim_waited", "waited", Type::counter, 1, "Times that an application waited for room in memory."},
-      {"fsshim_dropped", "dropped", Type::counter, 1, "Operations that were not recorded for want of room."},
+      {"fsshim_waited", "waited", Type::counter, 1, "Times that an application waited for free memory of the capture."},
+      {"fsshim_dropped", "dropped", Type::counter, 1, "Operations that were not recorded for lack of memory."},
       {"fsshim_filtered", "filtered", Type::counter, 1, "Operations that filters left out."},
-      {"fsshim_stalled", "stalled", Type::gauge, 1, "Requests without an answer for too long."},
-      {"fsshim_ring_ratio", "ring_percent", Type::gauge, 100, "Share of the memory between serving and writing that is in use."},
-      {"fsshim_elapsed_seconds", "elapsed", Type::gauge, 1e9, "Since the start of the capture."},
+      {"fsshim_stalled", "stalled", Type::gauge, 1, "Requests that have waited longer than --stall for a reply."},
+      {"fsshim_ring_ratio", "ring_percent", Type::gauge, 100,
+       "Share in use of the memory for operations that are not written to the trace yet."},
+      {"fsshim_elapsed_seconds", "elapsed", Type::gauge, 1e9, "Seconds since the start of the capture."},
   };
   MetricsText out;
   for (const auto& metric : kMetrics) {
@@ -70,7 +71,7 @@ std::string metrics_text(std::vector<FoundCapture>& captures) {
         out.sample({{"directory", c.info["directory"]}, {"pid", std::to_string(c.pid)}},
                    double(number(c.info, metric.field)) / metric.unit);
   }
-  out.metric("fsshim_latency_seconds", Type::summary, "From a request to its answer, since the start of the capture.");
+  out.metric("fsshim_latency_seconds", Type::summary, "Times from a request to the reply, since the start of the capture.");
   for (FoundCapture& c : captures)
     for (const auto& [kind, l] : latencies_of(c.info)) {
       const std::string pid = std::to_string(c.pid), &directory = c.info["directory"];
@@ -115,7 +116,7 @@ int run_list(bool json, const std::string& metrics) {
     if (number(c.info, "dropped") > 0) printf(", %s dropped", count("dropped").c_str());
     putchar('\n');
     if (number(c.info, "stalled") > 0)
-      printf("%-8s %s requests have no answer: %s\n", "", count("stalled").c_str(), c.info["stalls"].c_str());
+      printf("%-8s %s requests without a reply: %s\n", "", count("stalled").c_str(), c.info["stalls"].c_str());
   }
   return 0;
 }

@@ -23,7 +23,7 @@ template <class Parser>
 static auto some(Parser parse) {
   return [parse](const std::string& text) {
     auto value = parse(text);
-    if (value <= 0) throw std::invalid_argument("expected more than nothing");
+    if (value <= 0) throw std::invalid_argument("expected more than 0");
     return value;
   };
 }
@@ -60,30 +60,31 @@ static int run(int argc, char** argv) {
       .stands_for("UNIT")
       .one_of(words_of(units))
       .show_default();
-  capture_command.add("--cache", cache, "What the kernel may keep: auto, none, attr, kernel")
+  capture_command.add("--cache", cache, "What the kernel may cache: auto, none, attr, kernel")
       .stands_for("WHAT")
       .one_of(words_of(modes))
       .show_default();
-  capture_command.add("--mappings", mappings, "What mapped files are: auto, lower (DIR's own, not seen), seen")
+  capture_command.add("--mappings", mappings, "What mmap(2) maps: auto, lower (DIR's own file, not recorded), seen (recorded)")
       .stands_for("HOW")
       .one_of(words_of(mapping_words))
       .show_default();
-  capture_command.flag("--force", capture.force, "Start although a process maps a file of DIR that may lose data then");
-  capture_command.add("--permissions", permissions, "Who checks them before DIR's file system does: auto (nobody), kernel")
+  capture_command.flag("--force", capture.force, "Start even if a process maps a file of DIR whose data may be lost");
+  capture_command
+      .add("--permissions", permissions, "Check of permissions before DIR's file system checks them: auto (none), kernel")
       .stands_for("WHO")
       .one_of({"auto", "kernel"})
       .show_default();
-  capture_command.add("--transport", transport, "How requests arrive: auto, dev (/dev/fuse), uring (io_uring)")
+  capture_command.add("--transport", transport, "Transport of requests from the kernel: auto, dev (/dev/fuse), uring (io_uring)")
       .stands_for("HOW")
       .one_of({"auto", "dev", "uring"})
       .show_default();
-  capture_command.add("--on-overflow", overflow, "When recording falls behind: wait, or drop operations")
+  capture_command.add("--on-overflow", overflow, "What to do when recording falls behind: wait, or drop operations")
       .stands_for("WHAT")
       .one_of({"wait", "drop"})
       .show_default();
   capture_command
       .add_with("--ring", capture.ring, some(parse_duration),
-                "How long recording may go on in memory while the trace's disk stalls (default 1s)")
+                "Load that memory holds while the trace's disk stalls, as a time (default 1s)")
       .stands_for("TIME");
   capture_command.add_with("--max-size", capture.max_size, some(parse_size), "End when the trace is this large: 10G");
   capture_command.add_with("--max-time", capture.max_time, some(parse_duration), "End after this time: 90s, 1h");
@@ -100,40 +101,41 @@ static int run(int argc, char** argv) {
   rules("--exclude", &OpFilter::exclude, "Do not record uid=, process=, op=A,B or path=GLOB; repeatable");
   capture_command
       .add_with("--stall", capture.stall, parse_duration,
-                "Name requests without an answer for this long (default 30s; 0s: never)")
+                "Report requests without a reply after this time (default 30s; 0s: never)")
       .stands_for("TIME");
-  capture_command.add("--on-stall", on_stall, "When the capture itself holds them up: wait, or abort its connection")
+  capture_command
+      .add("--on-stall", on_stall, "What to do when fsshim itself delays such requests: wait, or abort the FUSE connection")
       .stands_for("WHAT")
       .one_of({"wait", "abort"})
       .show_default();
   capture_command.flag("--background", capture.background, "Return once DIR is captured; messages go to NAME.log");
-  capture_command.flag("-v,--verbose", capture.verbose, "Say more");
+  capture_command.flag("-v,--verbose", capture.verbose, "Print more messages");
   capture_command.explain_extras("a command follows --: fsshim capture DIR -- COMMAND...");
   capture_command.footer(
       "-- COMMAND...  runs COMMAND and captures only what it and its children do, in a private mount namespace.");
 
   std::string check_directory;
   bool calls_only = false;
-  Command check_command = program.subcommand("check", "What a capture of DIR will be like: its cost, what it misses");
-  check_command.add("DIR", check_directory, "The directory that is to be captured").required();
-  check_command.flag("--calls-only", calls_only, "Only time calls on DIR as it is now");
+  Command check_command = program.subcommand("check", "Print what a capture of DIR would cost and what the trace would miss");
+  check_command.add("DIR", check_directory, "The directory to capture").required();
+  check_command.flag("--calls-only", calls_only, "Only measure calls on DIR, without a capture");
 
   bool json = false;
   Command list_command = program.subcommand("list", "Show running captures");
-  list_command.flag("--json", json, "JSON on standard output");
+  list_command.flag("--json", json, "Print JSON on standard output");
   std::string metrics;
-  list_command.add("--metrics", metrics, "Prometheus text into this file, replaced as a whole").stands_for("FILE");
+  list_command.add("--metrics", metrics, "Write Prometheus text into this file (replaced as a whole)").stands_for("FILE");
   std::string rotate_directory;
-  Command rotate_command = program.subcommand("rotate", "Go on in a new piece of the trace");
+  Command rotate_command = program.subcommand("rotate", "Continue the trace in a new piece");
   rotate_command.add("DIR", rotate_directory, "The captured directory").required();
   std::string stop_directory;
-  Command stop_command = program.subcommand("stop", "End the capture of DIR, or clean up after one that died");
+  Command stop_command = program.subcommand("stop", "End the capture of DIR, or clean up after a capture that died");
   stop_command.add("DIR", stop_directory, "The captured directory").required();
   bool stop_now = false;
   stop_command.flag("--now", stop_now, "Cut off processes that still use files there");
 
   std::string abort_directory;
-  Command abort_command = program.subcommand("abort", "Cut off the capture of DIR: requests fail at once, those under way too");
+  Command abort_command = program.subcommand("abort", "Abort the capture of DIR: requests fail at once, also those in flight");
   abort_command.add("DIR", abort_directory, "The captured directory, as 'fsshim list' shows it").required();
 
   // The command is not ours to parse.
@@ -164,7 +166,7 @@ static int run(int argc, char** argv) {
     capture.drop = overflow == "drop";
     capture.abort_stalled = on_stall == "abort";
     if (capture.keep && !capture.rotate) throw CaptureError("--keep: needs --rotate SIZE");
-    if (capture.rotate && capture.rotate < kLeastPiece) throw CaptureError("--rotate: pieces of 64k at least");
+    if (capture.rotate && capture.rotate < kLeastPiece) throw CaptureError("--rotate: expected pieces of at least 64k");
     if (capture.ring < kLeastRing || capture.ring > kMostRing) throw CaptureError("--ring: expected 1ms to 60s");
     return run_capture(capture);
   } catch (const std::exception& e) {

@@ -182,8 +182,10 @@ OwnMount mount_over(int dir_fd, int fuse_fd, const std::string& source, bool ker
            unsigned(s.st_mode & S_IFMT), unsigned(getuid()), unsigned(getgid()), kernel_checks ? ",default_permissions" : "");
   std::string point = "/proc/self/fd/" + std::to_string(dir_fd);
   if (mount(source.c_str(), point.c_str(), kMountType, flags, options) != 0) {
-    if (errno == EPERM && geteuid() == 0) throw CaptureError(source + ": no permission to mount over it: " + kMountingRoot);
-    if (errno == EPERM) throw CaptureError(source + ": no permission to mount over it: run as root, or give a command after --");
+    if (errno == EPERM && geteuid() == 0)
+      throw CaptureError(source + ": no permission to mount over the directory: " + kMountingRoot);
+    if (errno == EPERM)
+      throw CaptureError(source + ": no permission to mount over the directory: run as root, or give a command after --");
     throw failed(source + ": mounting over it", errno);
   }
   // Wherever the path leads by now.
@@ -241,7 +243,7 @@ static std::string detach(int top, const OwnMount& mount) {
   std::string why;
   const std::optional<MountEntry> seen = mount_of(top);
   if (!seen || own_mount(*seen) != mount)
-    why = seen ? seen->type + " from " + seen->source + " is mounted over it" : "it is not reachable";
+    why = seen ? seen->type + " from " + seen->source + " is mounted over the directory" : "the directory is not reachable";
   else if (umount2(fd_path(top).c_str(), MNT_DETACH) != 0)
     why = strerror(errno);
   close(top);

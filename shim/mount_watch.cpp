@@ -65,10 +65,11 @@ void MountWatch::look_at(MountTable& place, std::vector<std::string>* lines) {
       lines->push_back("not seen, mounted over the capture: " + what);
       tell(told_.not_seen, what);
     } else if (place.beneath) {
-      lines->push_back("mounted meanwhile, and captured: " + what);
+      lines->push_back("mounted during the capture, and captured: " + what);
       tell(told_.below, what);
       const unsigned long flags = flags_of(m) & (MS_NOSUID | MS_NODEV);
-      if (flags && !restrict_(flags)) lines->push_back("its nosuid and nodev could not be given to the capture: " + what);
+      if (flags && !restrict_(flags))
+        lines->push_back("the nosuid and nodev of this mount could not be given to the capture: " + what);
     }
   }
   place.known = std::move(now);

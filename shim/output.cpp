@@ -42,7 +42,7 @@ std::string default_name(const std::string& directory) {
 
 int make_file(int directory, const std::string& path) {
   int fd = openat(directory, base_name(path).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0 && errno == EEXIST) throw CaptureError(path + ": exists already");
+  if (fd < 0 && errno == EEXIST) throw CaptureError(path + ": exists already; give another file with -o, or remove this file");
   if (fd < 0) throw failed(path, errno);
   fchmod(fd, 0600);
   return fd;
@@ -54,7 +54,8 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
     : trace_(trace.empty() ? default_name(directory) : trace), series_(series) {
   if (trace_ == "-")
     throw CaptureError(
-        "-o -: expected a file, beside which the mixfile goes; standard output is not possible (a file named -: ./-)");
+        "-o -: standard output is not possible, because the mixfile is written beside the trace; give a file (a file named -: "
+        "./-)");
   if (base_name(trace_).empty()) throw CaptureError(trace_ + ": expected a file name");
   const std::string stem = trace_.ends_with(".zst") ? trace_.substr(0, trace_.size() - 4) : trace_;
   mix_ = stem + ".mix";
@@ -65,7 +66,7 @@ CaptureOutput::CaptureOutput(const std::string& trace, const std::string& direct
   if (directory_fd_ < 0) throw failed(parent, errno);
   try {
     if (is_below(directory_fd_, root_fd))
-      throw CaptureError(trace_ + ": would lie inside the captured directory: choose another place with -o");
+      throw CaptureError(trace_ + ": would lie inside the captured directory; give a path outside with -o");
     trace_fd_ = make_file(directory_fd_, first_file());
     mix_fd_ = make_file(directory_fd_, mix_);
     if (log) log_fd_ = make_file(directory_fd_, log_);

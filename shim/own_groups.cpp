@@ -34,7 +34,7 @@ std::string limits_without_root() {
   for (const gid_t gid : groups) names += (names.empty() ? "" : ", ") + name_of(gid);
   return "without root, only files of this user and its group " + name_of(getegid()) +
          (more_ids ? ", and of its subordinate ids," : "") + " can be changed" +
-         (names.empty() ? "" : "; membership in " + names + " has no effect on others");
+         (names.empty() ? "" : "; membership in " + names + " has no effect on files of others");
 }
 
 }  // namespace fsr::shim

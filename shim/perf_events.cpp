@@ -117,7 +117,7 @@ std::unique_ptr<PerfEvents> PerfEvents::open(std::string* why) {
   const Fields& f = *all->fields_;
   for (size_t field : {size_t(user.id), size_t(kernel.id), size_t(filled.id), f.address, f.error, f.ino, f.dev, f.first, f.last})
     if (field == 0) {
-      *why = "this kernel has no tracepoints of page faults";
+      *why = "this kernel has no tracepoints for page faults";
       return nullptr;
     }
   for (int cpu = 0, cpus = int(sysconf(_SC_NPROCESSORS_CONF)); cpu < cpus; ++cpu) {

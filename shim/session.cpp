@@ -49,7 +49,7 @@ Session::Session(Shim& shim, int fuse_fd, bool uring) {
   fuse_args args = FUSE_ARGS_INIT(uring ? 2 : 1, argv);
   session_ = fuse_session_new(&args, &operations(), sizeof(fuse_lowlevel_ops), &shim);
   fuse_opt_free_args(&args);
-  if (!session_) throw CaptureError("libfuse refused to make a session");
+  if (!session_) throw CaptureError("libfuse could not create a session");
   if (int error = attach_connection(session_, fuse_fd); error != 0) {
     fuse_session_destroy(session_);
     throw failed("the FUSE connection", -error);
@@ -110,12 +110,12 @@ std::string transport_text(bool uring) {
 
 std::string uring_problem() {
 #if FUSE_VERSION < FUSE_MAKE_VERSION(3, 18)
-  return std::string("FUSE over io_uring needs libfuse 3.18 or newer, this fsshim has ") + fuse_pkgversion();
+  return std::string("FUSE over io_uring needs libfuse 3.18 or newer; this fsshim has ") + fuse_pkgversion();
 #else
   constexpr const char* kSwitch = "/sys/module/fuse/parameters/enable_uring";
   std::ifstream file(kSwitch);
   char value = 0;
-  if (!(file >> value)) return "this kernel has no FUSE over io_uring: Linux 6.14 or newer has";
+  if (!(file >> value)) return "this kernel has no FUSE over io_uring: Linux 6.14 or newer is needed";
   if (value != 'Y') return std::string("FUSE over io_uring is off: echo Y >") + kSwitch;
   io_uring_params parameters{};
   const long ring = syscall(SYS_io_uring_setup, 1, &parameters);

@@ -82,19 +82,19 @@ struct Where {
 Where where_is(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
   std::string word, first;
-  if (!(file >> word)) return {true, "waits, for what can't be told"};
-  if (word == "running") return {false, "at work in fsshim"};
+  if (!(file >> word)) return {true, "waits for an unknown reason"};
+  if (word == "running") return {false, "fsshim works on the request"};
   const long call = strtol(word.c_str(), nullptr, 10);
   file >> first;
-  if (call == SYS_futex) return {false, "waits inside fsshim"};
+  if (call == SYS_futex) return {false, "fsshim waits for another of its threads"};
   const auto name = calls().find(call);
-  if (name == calls().end()) return {false, "waits in system call " + word};
+  if (name == calls().end()) return {false, "fsshim waits in system call " + word};
   // Reading a file in /proc can block on the process that the file describes, not on the lower file system.
   struct statfs fs;
   const auto fd = int(strtoull(first.c_str(), nullptr, 16));
   if ((call == SYS_read || call == SYS_pread64) && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC)
-    return {false, "waits for another process"};
-  return {true, std::string("waits for the file system beneath, in ") + name->second};
+    return {false, "fsshim waits for another process"};
+  return {true, std::string("fsshim waits for the underlying file system, in ") + name->second};
 }
 
 // The innermost functions of the kernel that it is in, where we may know.
@@ -127,7 +127,7 @@ std::vector<std::string> StallWatch::look(int64_t now) {
                              format_duration(now - request.since) + ": " + where.text;
     stalled_.push_back(line);
     still.insert({request.thread, request.since});
-    if (!told_.contains({request.thread, request.since})) news.push_back("no answer yet to " + line + stack_of(request.thread));
+    if (!told_.contains({request.thread, request.since})) news.push_back("no reply yet to " + line + stack_of(request.thread));
   }
   told_ = std::move(still);
   own_fault_ = own && !lower;

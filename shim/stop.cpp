@@ -33,10 +33,10 @@ int stop_running(const FoundCapture& capture, bool now) {
     if (has_ended(capture.pid)) {
       wait_for_end(process.get());
       ControlFields told = capture.info;
-      printf("ended meanwhile: the capture into %s\n", told["trace"].c_str());
+      printf("the capture into %s had ended already\n", told["trace"].c_str());
       return 0;
     }
-    dprintf(STDERR_FILENO, "fsshim: process %d does not answer; 'kill -9 %d' ends it, its trace then ends there\n",
+    dprintf(STDERR_FILENO, "fsshim: process %d does not answer; 'kill -9 %d' ends the capture, and the trace at that point\n",
             int(capture.pid), int(capture.pid));
     return 1;
   }
@@ -48,7 +48,7 @@ int stop_running(const FoundCapture& capture, bool now) {
   const std::string done = answer["operations"] + " operations in " + answer["trace"];
   if (still.empty() && answer["failure"].empty()) printf("stopped: %s\n", done.c_str());
   if (!served.empty())
-    printf("still serving %s; 'fsshim stop --now %s' cuts them off\n", served.c_str(), answer["directory"].c_str());
+    printf("still serving %s; 'fsshim stop --now %s' cuts these processes off\n", served.c_str(), answer["directory"].c_str());
   if (!still.empty())
     dprintf(STDERR_FILENO, "fsshim: recording ended (%s), but %s is still mounted: %s\n", done.c_str(),
             answer["directory"].c_str(), still.c_str());
@@ -71,14 +71,15 @@ int run_stop(const std::string& given, bool now) {
       continue;
     }
     forget_capture(capture.pid);
-    printf("the capture by process %d died; its trace %s ends where it died\n", int(capture.pid), capture.info["trace"].c_str());
+    printf("the capture by process %d died; the trace %s ends at that point\n", int(capture.pid), capture.info["trace"].c_str());
   }
   if (status == 0 && is_dead_mount(directory)) {
     std::optional<MountEntry> top = mount_at(directory);
-    if (!top || top->type != kMountType) throw CaptureError(directory + ": a dead mount, but not one of fsshim's");
+    if (!top || top->type != kMountType)
+      throw CaptureError(directory + ": a dead mount of another program than fsshim; unmount with umount -l");
     if (const std::string why = take_away(own_mount(*top)); !why.empty())
       throw CaptureError(directory + ": still mounted: " + why);
-    printf("%s: unmounted what a dead capture had left\n", written.c_str());
+    printf("%s: unmounted; a capture that died had left the mount\n", written.c_str());
     found = true;
   }
   if (!found) {

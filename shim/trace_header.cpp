@@ -16,10 +16,10 @@ std::string visible_with(CacheMode mode) {
   const char* calls = "";
   switch (mode) {
     case CacheMode::kAuto:
-      calls = "cache auto: every call; of lookups those that the kernel can't answer itself; not: ";
+      calls = "cache auto: every call; of lookups: those that the kernel can't answer itself; not: ";
       break;
     case CacheMode::kNone:
-      calls = "cache none: every call, and a lookup for each name of its path; not: ";
+      calls = "cache none: every call, and a lookup for each name of the path; not: ";
       break;
     case CacheMode::kAttr:
       calls = "cache attr: every read, write and change; not: lookups and stats that the kernel answers for a second, ";

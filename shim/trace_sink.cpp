@@ -129,7 +129,7 @@ SinkState TraceSink::look_at_room(uint64_t bytes) {
   if (fstatfs(watch_fd_, &fs) != 0 || fs.f_blocks == 0) return {};
   uint64_t block = uint64_t(fs.f_bsize), left = uint64_t(fs.f_bavail) * block;
   const uint64_t needed = room_needed(uint64_t(fs.f_blocks) * block);
-  if (left < needed) return {"only " + format_size(left) + " left on the trace's file system", true};
+  if (left < needed) return {"only " + format_size(left) + " free on the trace's file system", true};
   look_bytes_ = bytes + (left - needed) / 4;
   return {};
 }

@@ -209,7 +209,7 @@ def beside_held(cases, scratch, capture):
         cases.case("another capture runs beside a process that hangs in an exec", beside.returncode == 0, beside.stderr)
         cases.case("it names the process as not looked at", f"does not answer: {held.pid} " in beside.stderr, beside.stderr)
         header = subprocess.run([fstrace_program(), "info", f"{scratch.path}/other.zst"], capture_output=True, text=True, check=False)
-        cases.case("so does its trace", f"{held.pid} " in header.stdout and "not looked at" in header.stdout, header.stdout)
+        cases.case("so does its trace", f"{held.pid} " in header.stdout and "not checked" in header.stdout, header.stdout)
     except subprocess.TimeoutExpired:
         cases.case("another capture runs beside a process that hangs in an exec", False, "it hangs")
     capture.process.send_signal(signal.SIGCONT)

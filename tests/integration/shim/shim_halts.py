@@ -289,7 +289,7 @@ def containers(cases, scratch):
     cases.case("a container that is shut down leaves a complete trace", told.returncode == 0, told.stdout)
     told = container(scratch, "killed", "exit")
     kept = re.search(r"([\d,]+) operations in", told.stdout)
-    cases.case("one that is killed leaves what was recorded until then", "cut: closing statement missing" in told.stdout and kept and
+    cases.case("one that is killed leaves what was recorded until then", "truncated: closing statement missing" in told.stdout and kept and
                int(kept[1].replace(",", "")) > 20, told.stdout)
 
 

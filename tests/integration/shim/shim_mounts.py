@@ -343,7 +343,7 @@ def main():
             run("mount", "--bind", f"{scratch.path}/{place}-source", f"{point}/bound")
         one, two, said, trace = both("inside", f"{scratch.path}/native-tree", f"{scratch.path}/shim-tree")
         compare(cases, "file systems inside", one, two)
-        cases.case("a restriction of one of them that holds for all is named", "all of it is nosuid" in said, said)
+        cases.case("a restriction of one of them that holds for all is named", "the whole directory is nosuid" in said, said)
         meanwhile(cases, scratch.path, who)
         bound_twice(cases, scratch.path)
         for index in ("off", "on"):

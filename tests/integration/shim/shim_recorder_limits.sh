@@ -82,10 +82,10 @@ END
 check "--max-size with content" fsshim capture d -o content.zst --content full --max-size 4M -- python3 content.py
 check "it has that size, too" eval 'size=$(stat -c %s content.zst); test $size -ge 4000000 -a $size -lt 9000000'
 mkdir disk && mount -t tmpfs -o size=120M none disk
-check_status "content for which the trace's disk has no room" 1 "left on the trace's file system" \
+check_status "content for which the trace's disk has no room" 1 "free on the trace's file system" \
   fsshim capture d -o disk/full.zst --content full -- python3 content.py
 check "leaves most of its reserve alone" eval '[ $(($(stat -fc "%a * %S" disk))) -gt 2500000 ]'
-check "and its trace says why it ends" closing disk/full.zst "only .* left on the trace's file system"
+check "and its trace says why it ends" closing disk/full.zst "only .* free on the trace's file system"
 umount disk
 
 # --- when recording falls behind: what is dropped is counted, and nothing else is missing
@@ -161,7 +161,7 @@ check "rings of 2 s bridge half a second: $stats calls while nothing is written,
 check "all of them are in the trace" test "$(fstrace dump --op getattr halt.2s.zst | wc -l)" -ge "$stats"
 check "list says how long the rings last" eval 'grep -Eq "[0-9]+% of [0-9.]+ (s|min)" halt.2s.list &&
   test "$(value "[c[\"ring_time\"] >= 2e9 and c[\"ring_bytes\"] >= 64 << 20 for c in d if c[\"pid\"] == $capture]" <halt.2s.json)" = "[True]"'
-check_status "so do the capture" 0 "rings of .*: the highest load, .*/s, for [0-9.]+ (s|min)" cat halt.2s.zst.err
+check_status "so do the capture" 0 "rings of .* hold .*/s, the highest load, for [0-9.]+ (s|min)" cat halt.2s.zst.err
 check_status "and the trace" 0 "rings for [0-9.]+ (s|min).* of the highest load" fstrace info halt.2s.zst
 halted 1ms until-one-waits
 check "rings of 1 ms do not, and the waits are counted" test "$(fstrace info --json halt.1ms.zst | value 'd["closing"]["waited"]')" -gt 0
@@ -180,7 +180,7 @@ before = [o["start"] for o in map(json.loads, sys.stdin) if o["kind"] == "create
 sys.exit(not (spans and before[0] <= spans[0][0] and all(a < b for a, b in spans) and spans[-1][1] <= end))
 END
 check "verify knows when operations were dropped" eval 'fstrace dump --json gap.zst | python3 within.py "$gap" "$end"'
-check_status "and says it, with how many" 1 "gap.zst: [0-9,]+ operations were seen by the recorder but not recorded; .* between .* and " fstrace verify gap.zst
+check_status "and says it, with how many" 1 "gap.zst: [0-9,]+ operations were not recorded by the capture; .* between .* and " fstrace verify gap.zst
 check_status "rings are a time" 2 "ring" fsshim capture d --ring 4M -- true
 check_status "not any time" 2 "expected 1ms to 60s" fsshim capture d --ring 2h -- true
 

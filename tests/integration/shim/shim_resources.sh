@@ -103,7 +103,7 @@ check_status "a full disk ends recording with status 1" 1 "recording stopped: on
 check "the application went on" grep -q "done" d/after
 check "there is still room" eval '[ "$(df --output=avail -B1024 small | tail -1)" -gt 500 ]'
 check "the trace is complete up to there" fstrace verify small/t.zst
-check "it names the reason" eval 'fstrace info small/t.zst | grep -q "left on the trace"'
+check "it names the reason" eval 'fstrace info small/t.zst | grep -q "free on the trace"'
 check_status "no room at all: refused" 2 "left on its file system" sh -c 'head -c 4200000 /dev/zero >small/fill; fsshim capture d -o small/u.zst -- true'
 check "nothing is left of that" eval '! ls small/u.* 2>/dev/null'
 umount small

@@ -87,8 +87,8 @@ def hung_beneath(cases, scratch):
                    listed(top).get("stalled"))
         entry = listed(top)
         cases.case("list names caller and call", any(f"by {p.pid} touch" in entry["stalls"] for p in stuck) and
-                   "waits for the file system beneath, in " in entry["stalls"], entry)
-        cases.case("so do the messages", "no answer yet to " in said(top), said(top)[-300:])
+                   "fsshim waits for the underlying file system, in " in entry["stalls"], entry)
+        cases.case("so do the messages", "no reply yet to " in said(top), said(top)[-300:])
         cases.case("what does not touch it goes on", answers("sh", "-c", f"echo x >{top}/good/f && cat {top}/good/f") == 0)
         cases.case("it is not aborted for that", "aborted" not in said(top) and all(p.poll() is None for p in stuck))
         cases.case("abort ends it", answers(shim_program(), "abort", top) == 0)
