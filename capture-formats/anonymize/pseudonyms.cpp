@@ -66,7 +66,7 @@ std::string base64(std::span<const uint8_t> bytes) {
   return out;
 }
 
-[[noreturn]] void no_pseudonym() { throw std::runtime_error("a name in it is no pseudonym"); }
+[[noreturn]] void no_pseudonym() { throw std::runtime_error("contains a name that is not a pseudonym"); }
 
 std::vector<uint8_t> from_base64(std::string_view text) {
   std::vector<uint8_t> out;

@@ -96,7 +96,7 @@ void Requests::queued(const Event& e) {
   starts_.emplace(op.start, 0);
   pending_.emplace(Key(e.device, e.sector), Pending{op, std::max(e.pid, 1), std::string(e.command)});
   if (pending_.size() <= kMostPending) return;
-  sink_.note(ImportNotes::changed, "requests of which no completion was seen for long");
+  sink_.note(ImportNotes::changed, "requests without a completion for a long time");
   done(pending_.begin(), std::nullopt);
 }
 

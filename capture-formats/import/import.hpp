@@ -63,7 +63,7 @@ struct Importer {
 
 // The next line of a text that is not empty; lines with NUL bytes are counted as lost. False: none.
 bool next_text_line(ImportInput& input, ImportSink& sink, std::string_view* out);
-constexpr std::string_view kNotUnderstood = "lines that are cut or not understood";
+constexpr std::string_view kNotUnderstood = "lines that are truncated or not understood";
 
 std::span<const Importer* const> importers();
 const Importer* find_importer(std::string_view name);  // null: no such

@@ -103,7 +103,7 @@ class Log {
 bool Log::place(std::string_view path, ImportTree::Found* found) {
   if (!path.starts_with('/')) return lost(), false;
   *found = tree_.find(kTopNode, path, false, true);
-  if (found->bad) return sink_.note(ImportNotes::lost, "paths with names that are none, or in circles"), false;
+  if (found->bad) return sink_.note(ImportNotes::lost, "paths with impossible names or cycles"), false;
   if (tree_.inside(found->node ? found->node : found->parent)) return true;
   sink_.note(ImportNotes::ignored, "calls on files outside of the directory");
   return false;
@@ -128,7 +128,7 @@ void Log::transfer(OpKind kind, std::string_view bytes, std::string_view rest, b
   NodeId id;
   if (at == std::string_view::npos || !parse_whole(bytes, &op_.length) || !parse_whole(rest.substr(at + 11), &op_.offset) ||
       op_.length > UINT32_MAX || op_.offset > INT64_MAX)
-    return sink_.note(ImportNotes::lost, "reads and writes with numbers that have wrapped or are none");
+    return sink_.note(ImportNotes::lost, "reads and writes with wrapped or missing numbers");
   if (!file(rest.substr(0, at), &id)) return;
   uint64_t& asked = asked_[{op_.who->pid, id}];
   if (!after) {

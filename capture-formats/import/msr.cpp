@@ -64,7 +64,7 @@ void run(ImportInput& input, const ImportOptions& options, ImportSink& sink) {
     Op op{.start = r.start, .duration = r.duration, .kind = r.write ? OpKind::write : OpKind::read};
     lanes.assign(op, int32_t(r.number) + 1, r.disk);
     if (!files.at(r.disk, op, &file)) {
-      sink.note(ImportNotes::lost, "disks whose names can be no file's");
+      sink.note(ImportNotes::lost, "disks whose names can't be file names");
       continue;
     }
     files.fill(file, &op);

@@ -30,7 +30,7 @@ void Calls::line(const Line& line) {
   }
   if (line.kind == Line::resumed) {
     if (!std::string_view(thread.pending).starts_with(line.name))
-      return note(ImportNotes::lost, "calls of which the log shows the end only");
+      return note(ImportNotes::lost, "calls of which the log shows only the end");
     whole = std::move(thread.pending) + std::string(line.text);
     thread.pending.clear();
     start_ = thread.pending_since;
@@ -133,8 +133,7 @@ static void run(ImportInput& input, const ImportOptions& options, ImportSink& si
     if (text.starts_with("strace: ") || text.starts_with(" > ") || text.starts_with("[ Process PID=")) continue;
     if (!strace::parse_line(text, &line)) {
       if (!begun && lacks_time(text))
-        throw ImportError(input.place() +
-                          ": a log of strace without times: expected one of strace -ttt (-tt, -t and -r will do)");
+        throw ImportError(input.place() + ": strace log without times; expected a log of strace -ttt (or -tt, -t, -r)");
       sink.note(ImportNotes::lost, kNotUnderstood);
       continue;
     }

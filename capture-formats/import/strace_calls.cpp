@@ -116,7 +116,7 @@ bool Calls::locate_name(int dir, int path, ImportTree::Found* found) {
 }
 
 bool Calls::accounted(const ImportTree::Found& found) {
-  if (found.bad) return note(Notes::lost, "paths with names that are none, or in circles"), false;
+  if (found.bad) return note(Notes::lost, "paths with impossible names or cycles"), false;
   if (!tree_.inside(found.node ? found.node : found.parent))
     return note(Notes::ignored, "calls on files outside of the directory"), false;
   if (!found.early) return true;
@@ -174,7 +174,7 @@ std::shared_ptr<Description> Calls::opened(int n) {
     } else {
       // Open when the log began: what strace -y says of it is all there is to know.
       ImportTree::Found found = tree_.find(kTopNode, path, false, true);
-      if (found.bad) return note(Notes::lost, "paths with names that are none, or in circles"), nullptr;
+      if (found.bad) return note(Notes::lost, "paths with impossible names or cycles"), nullptr;
       if (!found.node) found.node = tree_.make(found.parent, found.name, 0);
       auto open = std::make_shared<Description>();
       open->node = found.node;

@@ -161,7 +161,7 @@ void Calls::change_directory(const CallSpec& spec) {
     std::string path;
     if (!parse_string(arg(spec.at.path), &path)) return;
     ImportTree::Found found = tree_.find(thread_->directory->cwd, path, true, true);
-    if (found.bad) return note(Notes::lost, "paths with names that are none, or in circles");
+    if (found.bad) return note(Notes::lost, "paths with impossible names or cycles");
     id = found.node ? found.node : tree_.make(found.parent, found.name, S_IFDIR);
   }
   if (id) processes_.set_cwd(*thread_, id);

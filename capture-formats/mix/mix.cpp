@@ -42,7 +42,7 @@ std::string describe(const Block& block) {
       lines.fail(at, "a line that says what is counted, such as 'Server nfs v3:', is missing above these names");
     if (first == lines.size() && !list.empty()) first = at;
   }
-  if (first == lines.size()) throw MixError(mix.name + ": not a mixfile: it is empty");
+  if (first == lines.size()) throw MixError(mix.name + ": not a mixfile: empty file");
   throw MixError(
       fmt::format("{}:{}: not a mixfile: expected what some system's nfsstat prints, such as 'Server nfs v3:', or "
                   "/proc/net/rpc/nfsd or nfs, found '{}'",
@@ -75,7 +75,7 @@ Block choose(std::vector<Block>& blocks, const MixText& mix, const MixReadOption
   bool client = options.client;
   if (!client && !has([](const Block& b) { return !b.client; })) {
     client = true;
-    notes.push_back("counters of a client: there are none of a server");
+    notes.push_back("counters of a client, because the file has none of a server");
   }
   Block* best = nullptr;
   for (Block& block : different) {
@@ -130,7 +130,7 @@ void subtract_all(std::vector<Block>& blocks, const MixText& mix, const MixText&
     differences.push_back(std::move(now));
   }
   if (differences.empty())
-    throw MixError(fmt::format("{}: no counters that {} has too: no difference can be taken", since.name, mix.name));
+    throw MixError(fmt::format("{}: no counters in common with {}, so no difference can be taken", since.name, mix.name));
   blocks = std::move(differences);
 }
 
@@ -145,9 +145,9 @@ void keep_whole_percents(const Block& block, const std::string& name, Mix& mix) 
     p.weight = percent;
     total += percent;
   }
-  if (!(total > 0)) throw MixError(name + ": no procedure has half a percent of the calls");
+  if (!(total > 0)) throw MixError(name + ": no procedure has 0.5 % of the calls or more");
   for (MixProcedure& p : mix.procedures) p.weight /= total;
-  mix.notes.push_back(fmt::format("whole percents, {} in all; {} procedures below 0.5 % are never called", total, dropped));
+  mix.notes.push_back(fmt::format("whole percents, {} in total; {} procedures below 0.5 % are never called", total, dropped));
 }
 
 MixTraits read_traits(const MixText& mix) {

@@ -114,7 +114,7 @@ std::string add_trait(std::string_view line, MixTraits* traits) {
   double share = 0;
   const bool is_share = words.size() == 4 && words[3] == "%" && parse_share(words[2], &share);
   if (says({"lookup", "failed"})) {
-    if (!is_share) return "expected 'lookup failed' and a share from 0 to 100 %";
+    if (!is_share) return "expected 'lookup failed', followed by a share from 0 to 100 %";
     traits->failed_lookups = share;
     return {};
   }
@@ -123,7 +123,7 @@ std::string add_trait(std::string_view line, MixTraits* traits) {
            "'";
   TransferTraits& of = words[0] == "read" ? traits->reads : traits->writes;
   if (words.size() > 1 && words[1] == "sequential") {
-    if (!is_share) return "expected 'sequential' and a share from 0 to 100 %";
+    if (!is_share) return "expected 'sequential', followed by a share from 0 to 100 %";
     of.sequential = share;
     return {};
   }

@@ -84,7 +84,7 @@ struct ResultsDatabase::Impl {
   void open() {
     struct stat st;
     const bool there = stat(path.c_str(), &st) == 0;
-    if (there && !S_ISREG(st.st_mode)) fail("exists and is no results database (name another file)");
+    if (there && !S_ISREG(st.st_mode)) fail("exists and is not a results database; name another file");
     sqlite3* opened = nullptr;
     const int rc = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     db.reset(opened);
@@ -97,16 +97,16 @@ struct ResultsDatabase::Impl {
   // Creates the tables of a new file, or checks that those of an existing one are a results database's.
   void look_at_tables() {
     if (sqlite3_exec(db.get(), "begin immediate", nullptr, nullptr, nullptr) == SQLITE_NOTADB)
-      fail("exists and is no results database (name another file)");
+      fail("exists and is not a results database; name another file");
     if (!sqlite3_get_autocommit(db.get())) {
       if (number("select count(*) from sqlite_master") == 0) {
         execute("pragma application_id = " + std::to_string(kResultsApplication));
         execute("pragma user_version = " + std::to_string(kResultsVersion));
         execute(kResultsSchema);
       } else if (number("pragma application_id") != kResultsApplication) {
-        fail("exists and is no results database (name another file)");
+        fail("exists and is not a results database; name another file");
       } else if (number("pragma user_version") != kResultsVersion) {
-        fail("holds results of another version of this program (name another file)");
+        fail("holds results of another version of this program; name another file");
       }
       execute("commit");
     } else {

@@ -43,7 +43,9 @@ struct ResultsReader::Impl {
   Database db;
 
   [[noreturn]] void fail(const std::string& why) const { throw std::runtime_error(path + ": " + why); }
-  [[noreturn]] void fail(int status) const { fail(status == SQLITE_NOTADB ? "no results database" : sqlite3_errmsg(db.get())); }
+  [[noreturn]] void fail(int status) const {
+    fail(status == SQLITE_NOTADB ? "not a results database" : sqlite3_errmsg(db.get()));
+  }
 
   std::vector<ResultRow> query(const std::string& sql, int64_t run) {
     sqlite3_stmt* prepared = nullptr;
@@ -80,7 +82,7 @@ ResultsReader::ResultsReader(const std::string& path) : impl_(std::make_unique<I
   impl_->db.reset(db);
   if (rc != SQLITE_OK) impl_->fail(db ? sqlite3_errmsg(db) : "out of memory");
   if (impl_->query("pragma application_id", 0).at(0).number("application_id") != kResultsApplication)
-    impl_->fail("no results database");
+    impl_->fail("not a results database");
   if (impl_->query("pragma user_version", 0).at(0).number("user_version") != kResultsVersion)
     impl_->fail("holds results of another version of this program");
 }

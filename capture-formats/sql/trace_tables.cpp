@@ -67,7 +67,7 @@ int connect(sqlite3* db, void*, int argc, const char* const* argv, sqlite3_vtab*
       *out = table.release();
       return SQLITE_OK;
     }
-    *error = sqlite3_mprintf("no table '%s' in a trace: there are %s", name.c_str(), known.c_str());
+    *error = sqlite3_mprintf("no table '%s' in a trace; tables: %s", name.c_str(), known.c_str());
   } catch (const std::exception& e) {
     *error = sqlite3_mprintf("%s", e.what());
   }

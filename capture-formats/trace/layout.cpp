@@ -22,7 +22,7 @@ static bool parse_closing(std::string_view body, TraceLayout* out) {
   constexpr size_t kLook = 4096;
   const char* what = sniff_mix(file.at(0, std::min<uint64_t>(kLook, file.size())))
                          ? "a mixfile, not a trace (to run it: fsreplay FILE TARGET)"
-                         : "not a trace (no fsshim header at its start, which is lost when a trace is decompressed)";
+                         : "not a trace (no fsshim header at the start; decompressing a trace loses the header)";
   throw std::runtime_error(file.name() + ": " + what);
 }
 
@@ -30,14 +30,15 @@ static bool parse_closing(std::string_view body, TraceLayout* out) {
 static bool read_header(InputFile& file, TraceLayout* out, uint64_t* end) {
   uint64_t length = section_length(file.at(0, kSectionOverhead));
   if (!length || !looks_like_trace(file.at(0, kSectionOverhead))) refuse(file);
-  if (length > file.size()) throw std::runtime_error(file.name() + ": cut within its header, nothing can be read");
+  if (length > file.size()) throw std::runtime_error(file.name() + ": truncated within the header, nothing can be read");
   *end = kSectionOverhead;
   auto section = parse_section(file.at(0, length));
   if (!section) return false;
   *end = length;
   if (section->version > kTraceVersion)
     throw std::runtime_error(file.name() + ": trace format version " + std::to_string(section->version) +
-                             ", this program reads up to " + std::to_string(kTraceVersion) + ": use a newer one");
+                             ", but this program reads versions up to " + std::to_string(kTraceVersion) +
+                             "; use a newer program");
   return decode_header(section->body, &out->header);
 }
 
@@ -119,7 +120,7 @@ static void walk(InputFile& file, uint64_t at, TraceLayout* out) {
       continue;
     }
     uint64_t next = find_section(file, at + 1, &budget);
-    std::string what = next == file.size() ? "cut within a block" : "damaged, skipped to the next block";
+    std::string what = next == file.size() ? "truncated within a block" : "damaged, skipped to the next block";
     if (!out->blocks.empty()) what = "after block " + std::to_string(out->blocks.back().number) + ": " + what;
     damaged(at, next, what);
     open_damage = out->damage.size() - 1;
@@ -130,8 +131,10 @@ static void walk(InputFile& file, uint64_t at, TraceLayout* out) {
 // The clock unit, which every block restates, is all of a header that the operations need.
 static void do_without_header(InputFile& file, uint64_t from, TraceLayout* out) {
   out->header = {};
-  out->damage.push_back(
-      {.file_bytes = from, .from = 0, .to = 0, .what = "the header is damaged: who recorded what, and when, is lost"});
+  out->damage.push_back({.file_bytes = from,
+                         .from = 0,
+                         .to = 0,
+                         .what = "the header is damaged; host, directory and time of the capture are lost"});
   uint64_t budget = file.size() * 4 + (1 << 20);
   for (uint64_t at = find_section(file, from, &budget); at < file.size(); at = find_section(file, at + 1, &budget)) {
     auto section = parse_section(file.at(at, kBlockHeaderSize));
@@ -156,7 +159,7 @@ TraceLayout find_layout(InputFile& file) {
         {.file_offset = file.size(),
          .from = layout.blocks.empty() ? 0 : trace_ns(layout.blocks.back().last_start, layout.header.clock_unit),
          .to = -1,
-         .what = layout.has_closing ? "index missing or damaged" : "cut: closing statement missing"});
+         .what = layout.has_closing ? "index missing or damaged" : "truncated: closing statement missing"});
   }
   return layout;
 }

@@ -66,7 +66,7 @@ size_t LiveState::Impl::memory() const {
 void LiveState::Impl::too_large() const {
   throw std::length_error("the " + format_count(objects.size()) + " files and " + format_count(names.size()) +
                           " names alive at one time take more than " + format_size(limit) +
-                          " of memory, the most that is spent on them here");
+                          " of memory, the limit on this machine");
 }
 
 LiveName* LiveState::Impl::find_name(ObjectId parent, std::string_view name) {

@@ -80,7 +80,7 @@ struct TraceReader::Impl {
     if (!zstd.decompress(whole.substr(kBlockHeaderSize), record, &why)) return damaged(i, why, ns(e.first_start)), false;
     // The index leads to the frame even where the header in front of it is broken.
     if (!header || header->first_seq != e.first_seq || header->ops != e.ops)
-      damaged(i, "its header is damaged, its operations are not", ns(e.first_start), false);
+      damaged(i, "header damaged, operations undamaged", ns(e.first_start), false);
     return true;
   }
 
@@ -89,7 +89,7 @@ struct TraceReader::Impl {
     const IndexEntry& e = layout.blocks[i];
     if (!record_of(i, &record)) return false;
     if (!decoder.begin(record) || decoder.rows_left() != uint64_t(e.ops) + e.ends || decoder.first_seq() != e.first_seq)
-      return damaged(i, "its record makes no sense", ns(e.first_start)), false;
+      return damaged(i, "impossible record", ns(e.first_start)), false;
     last_start = ns(e.first_start);
     return true;
   }
@@ -150,7 +150,7 @@ struct TraceReader::Impl {
       Op& op = batch.ops.emplace_back();
       if (!decoder.next(&op, &row, batch.arena)) {
         batch.ops.pop_back();
-        if (!decoder.ok()) damaged(block - 1, "its columns make no sense", last_start);
+        if (!decoder.ok()) damaged(block - 1, "impossible columns", last_start);
         in_block = false;
         break;
       }
@@ -214,16 +214,16 @@ struct TraceReader::Impl {
     for (;; ++i) {
       std::string_view record;
       if (i >= layout.blocks.size() || !layout.blocks[i].checkpoint())
-        return damaged(i - 1, "its checkpoint is cut", ns(layout.blocks[i - 1].first_start), false), false;
+        return damaged(i - 1, "truncated checkpoint", ns(layout.blocks[i - 1].first_start), false), false;
       if (!record_of(i, &record)) return false;
       if (record.size() < 8 || record[0] != 'C')
-        return damaged(i, "its checkpoint makes no sense", ns(layout.blocks[i].first_start), false), false;
+        return damaged(i, "impossible checkpoint", ns(layout.blocks[i].first_start), false), false;
       whole += record.substr(8);
       if (whole.size() > kMaxCheckpoint)
         return damaged(i, "a checkpoint of more than 512 MiB", ns(layout.blocks[i].first_start), false), false;
       if (!record[1]) break;
     }
-    if (!state.restore(whole)) return damaged(i, "its checkpoint makes no sense", ns(layout.blocks[i].first_start), false), false;
+    if (!state.restore(whole)) return damaged(i, "impossible checkpoint", ns(layout.blocks[i].first_start), false), false;
     return true;
   }
 
@@ -239,7 +239,7 @@ struct TraceReader::Impl {
       try {
         if (first_part(i)) restore(i, state);
       } catch (const std::length_error& e) {
-        damaged(i, std::string("its checkpoint can't be read: ") + e.what(), ns(layout.blocks[i].first_start), false);
+        damaged(i, std::string("unreadable checkpoint: ") + e.what(), ns(layout.blocks[i].first_start), false);
       }
     }
   }

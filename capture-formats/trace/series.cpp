@@ -131,7 +131,7 @@ TraceLayout find_series_layout(InputFiles& files) {
     Piece& piece = pieces[i];
     const TraceHeader& header = piece.layout.header;
     if (header.id != all.header.id) fail(piece, "belongs to another capture than " + pieces[0].file->name());
-    if (header.clock_unit != all.header.clock_unit) fail(piece, "counts time otherwise than " + pieces[0].file->name());
+    if (header.clock_unit != all.header.clock_unit) fail(piece, "has another clock unit than " + pieces[0].file->name());
     if (i && header.piece == pieces[i - 1].number())
       fail(piece, "is piece " + std::to_string(header.piece) + ", and so is " + pieces[i - 1].file->name());
     if (i) check_joint(pieces[i - 1], piece, all);

@@ -47,7 +47,7 @@ void guard(const char* path) {
 OutputFile::OutputFile(const std::string& path, bool replace, Readers readers) : path_(path), replace_(replace) {
   struct stat st;
   if (stat(path.c_str(), &st) == 0) {
-    if (!replace) throw std::runtime_error(path + ": exists already (--force replaces it)");
+    if (!replace) throw std::runtime_error(path + ": exists already; give --force to replace the file, or another name");
     if (!S_ISREG(st.st_mode)) throw std::runtime_error(path + ": not a regular file");
   }
   temporary_ = path + ".partial-XXXXXX";
@@ -92,7 +92,8 @@ void OutputFile::commit() {
   int done = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), replace_ ? 0 : RENAME_NOREPLACE);
   // File systems that know no flags can make a link without replacing anything.
   if (done < 0 && errno == EINVAL && !replace_) done = link(temporary_.c_str(), path_.c_str());
-  if (done < 0 && errno == EEXIST) throw std::runtime_error(path_ + ": exists already (--force replaces it)");
+  if (done < 0 && errno == EEXIST)
+    throw std::runtime_error(path_ + ": exists already; give --force to replace the file, or another name");
   if (done < 0) fail(path_, errno);
   unlink(temporary_.c_str());  // after link
   guard(nullptr);

@@ -32,7 +32,7 @@ void print_whole(std::string_view text) {
 int status_of_output(const char* program, int status) {
   errno = print_error;
   if (!print_error && fflush(stdout) == 0 && !ferror(stdout)) return status;
-  fprintf(stderr, "%s: standard output: %s\n", program, errno ? strerror(errno) : "not all of it could be written");
+  fprintf(stderr, "%s: standard output: %s\n", program, errno ? strerror(errno) : "the output could not be written completely");
   return status == 2 || status == 3 ? status : 1;  // which are worse
 }
 

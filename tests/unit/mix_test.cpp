@@ -88,7 +88,7 @@ TEST_CASE("every dialect tells the same mix of NFSv3") {
     const Mix mix = read(file, 3);
     CHECK(counts(mix) == kClient3);
     CHECK(mix.dialect.find("client, NFSv3") != std::string::npos);
-    CHECK(mix.notes.at(0) == "counters of a client: there are none of a server");
+    CHECK(mix.notes.at(0) == "counters of a client, because the file has none of a server");
   }
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("every sample is recognised by content and complete ones only") {
 
 TEST_CASE("malformed mixfiles: the original's messages where it has one, with file and line") {
   const std::vector<std::pair<const char*, const char*>> expected = {
-      {"empty.txt", "empty.txt: not a mixfile: it is empty"},
+      {"empty.txt", "empty.txt: not a mixfile: empty file"},
       {"freebsd-cut.txt", "freebsd-cut.txt:5: bad mix format: unexpected EOF: the counts are missing"},
       {"freebsd-json-cut.txt", "freebsd-json-cut.txt:1: bad mix format: not JSON, at byte 101"},
       {"freebsd-json-other.txt", "freebsd-json-other.txt:1: bad mix format: can't find \"serverstats\" or \"clientstats\""},

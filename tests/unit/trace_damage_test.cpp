@@ -140,14 +140,14 @@ TEST_CASE("what is no trace is refused with one line") {
     }
     return "read";
   };
-  CHECK(refusal("") == "FILE: not a trace (no fsshim header at its start, which is lost when a trace is decompressed)");
+  CHECK(refusal("") == "FILE: not a trace (no fsshim header at the start; decompressing a trace loses the header)");
   CHECK(refusal(std::string(5000, 'x')) ==
-        "FILE: not a trace (no fsshim header at its start, which is lost when a trace is decompressed)");
+        "FILE: not a trace (no fsshim header at the start; decompressing a trace loses the header)");
   std::string bytes = sample().bytes;
-  CHECK(refusal(bytes.substr(0, 100)) == "FILE: cut within its header, nothing can be read");
+  CHECK(refusal(bytes.substr(0, 100)) == "FILE: truncated within the header, nothing can be read");
   ByteWriter newer;
   put_section(newer, SectionType::header, "{}", kTraceVersion + 1);
-  CHECK(refusal(newer.view()) == "FILE: trace format version 2, this program reads up to 1: use a newer one");
+  CHECK(refusal(newer.view()) == "FILE: trace format version 2, but this program reads versions up to 1; use a newer program");
   try {
     TraceReader reader("/nonexistent/trace.zst");
     FAIL();

@@ -104,7 +104,8 @@ class Bonnie {
 
   // Takes over settings of the root: the seed, which may come from the time, and a name that no other process uses.
   void take_roots() {
-    if (ranks_.several() && !options_.meeting.empty()) throw std::runtime_error("-y: ranks meet before each test anyway");
+    if (ranks_.several() && !options_.meeting.empty())
+      throw std::runtime_error("-y: not possible with ranks, which wait for each other before each test anyway; leave -y out");
     ByteWriter mine;
     mine.varint(options_.seed);
     mine.text(fmt::format("Bonnie.{}", getpid()));
@@ -188,7 +189,7 @@ class Bonnie {
     const RunnerResult measured = runner_->run(parts, {.stop = &stop_});
     if (measured.abandoned == 0) return;
     lost_ = true;
-    run.left = fmt::format("what was under way did not end: {} may be left behind", run.name);
+    run.left = fmt::format("operations in flight did not end: {} may be left behind", run.name);
   }
 
   void print(const std::vector<std::optional<CopiesResult>>& all, const std::string& seed) const {
@@ -268,7 +269,8 @@ class Bonnie {
 
 int run(Options options, const std::atomic<int>& stop) {
   if (options.semaphores) {
-    if (!options.meeting.empty()) throw std::runtime_error("-p makes semaphores for others that run with -y s: not both at once");
+    if (!options.meeting.empty())
+      throw std::runtime_error("-p creates semaphores for other processes that run with -y s; give only one of the two");
     refuse_launcher();
     set_semaphores(options.semaphores);
     return 0;
@@ -294,23 +296,24 @@ Run add_bonnie(Command& command, const std::atomic<int>& stop) {
            "x 1024 small files, 0 for none (default 16); bytes of each, at most or -1: hard links, -2: symlinks (0), and "
            "at least (0); directories (1); bytes of a chunk (8192)")
       .stands_for("N[:MAX[:MIN[:DIRS[:CHUNK]]]]");
-  command.add("-m", o->machine, "name of the machine in the results").stands_for("NAME");
-  command.add("-r", o->memory, "MiB of memory, whose double the big file must have; 0: any size will do").stands_for("MIB");
-  command.add("-x", o->rounds, "this many rounds of all tests, each a line of CSV").within(1, 1'000'000).stands_for("N");
-  command.add("-u", o->user, "the user to act as, name or number; needed by root").stands_for("USER[:GROUP]");
-  command.add("-g", o->group, "the group to act as").stands_for("GROUP");
-  command.flag("-q", o->quiet, "no progress; the table goes to standard error");
-  command.add("-f", o->bytes_size, "MiB of the tests by single bytes (3 unless given); without a number they are left out")
+  command.add("-m", o->machine, "machine name in the results").stands_for("NAME");
+  command.add("-r", o->memory, "MiB of memory; the big file must have twice as much (0: any size)").stands_for("MIB");
+  command.add("-x", o->rounds, "number of rounds of all tests, each a line of CSV").within(1, 1'000'000).stands_for("N");
+  command.add("-u", o->user, "user to act as, name or number; required for root").stands_for("USER[:GROUP]");
+  command.add("-g", o->group, "group to act as").stands_for("GROUP");
+  command.flag("-q", o->quiet, "prints no progress; the table goes to standard error");
+  command.add("-f", o->bytes_size, "MiB of the tests by single bytes (default 3); without a number: no such tests")
       .count_within(0, 1)
       .stands_for("MIB");
-  command.flag("-b", o->syncs, "fsync after each file, and each block that a seek writes");
-  command.flag("-D", o->direct, "O_DIRECT for the big file's blocks");
-  command.add("-y", o->meeting, "before each test, wait for others: at semaphores (s) or a prompt (p)").one_of({"s", "p"});
-  command.add("-p", o->semaphores, "only make the semaphores, for N processes; -1 removes them").stands_for("N");
+  command.flag("-b", o->syncs, "fsync after each file and after each block that a seek writes");
+  command.flag("-D", o->direct, "O_DIRECT for blocks of the big file");
+  command.add("-y", o->meeting, "before each test, wait for other processes: at semaphores (s) or a prompt (p)")
+      .one_of({"s", "p"});
+  command.add("-p", o->semaphores, "only create semaphores for N processes; -1: remove the semaphores").stands_for("N");
   command.add("-z", o->seed, "seed of the random numbers").within(0, UINT32_MAX).stands_for("SEED");
-  command.add("-Z", o->random_file, "a file of random numbers in their place").stands_for("FILE");
+  command.add("-Z", o->random_file, "file of random numbers, instead of a seed").stands_for("FILE");
   command.add("--layout", o->layout, "layout of the results").one_of({"1.03", "2.00a"});
-  command.flag("--json", o->json, "results as JSON, also of short tests");
+  command.flag("--json", o->json, "prints results as JSON, also of short tests");
   add_rank_options(command, o->cluster);
   return [o, command, &stop](const auto&) mutable {
     o->fast = command.option("-f").given();

@@ -126,7 +126,7 @@ class Compare {
   void tell_caches() {
     comparison_.caches = options_.keeps_caches ? "caches kept"
                          : dropped_            ? "this machine's caches dropped before each run, other servers' not"
-                                               : "caches kept: only root may drop them";
+                                               : "caches kept, because only root may drop caches";
   }
 
   const Options& options_;
@@ -147,19 +147,19 @@ Run add_compare(Command& command, const std::atomic<int>& stop) {
       "After the targets: -- PROGRAM OPTIONS, without a target; PROGRAM is bonnie, lantest, nhfsstone, postmark, vdbench or "
       "fsreplay.");
   command.add("--rounds", options->rounds, "runs on each target (default 5)").within(1, 10'000).stands_for("N");
-  command.add("--seed", options->seed, "of the first round, where the program takes one; each round has the next (default 1)")
+  command.add("--seed", options->seed, "seed of the first round, if the program has seeds; later rounds count up (default 1)")
       .stands_for("N");
   command.flag("--all-rounds", options->runs_all, "do not end early when every rate is decided");
   command.flag("--keep-caches", options->keeps_caches, "do not drop this machine's caches before each run");
   command
       .add_each(
           "--require", [options](const std::string& text) { options->requirements.emplace_back(text); },
-          "or exit status 3: 'ROW >= RATE', 'every row >= 95%' of the first target")
+          "exit with 3 unless 'ROW >= RATE', 'every row >= 95%' of the first target")
       .stands_for("CONDITION");
-  command.flag("--json", options->json, "the comparison as JSON on standard output");
+  command.flag("--json", options->json, "print the comparison as JSON on standard output");
   command.add("--html", options->html, "write a page into this file").stands_for("FILE");
-  command.add("--results", options->results, "add everything measured to this SQLite file").stands_for("FILE");
-  command.flag("-q,--quiet", options->quiet, "no progress");
+  command.add("--results", options->results, "add all measurements to this SQLite file").stands_for("FILE");
+  command.flag("-q,--quiet", options->quiet, "print no progress");
   return [options, &stop](const auto& behind) { return Compare(*options, behind, stop).run(); };
 }
 

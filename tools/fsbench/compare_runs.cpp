@@ -207,16 +207,14 @@ ComparedProgram::ComparedProgram(std::string name, std::vector<std::string> argu
     throw std::runtime_error("postmark: expected CONFIG, the file of its commands");
   if (name_ == "nhfsstone")
     if (const std::string named = first_word(arguments_, kNhfsstoneFlags); !named.empty())
-      throw std::runtime_error(named +
-                               ": targets stand before \"--\" only; otherwise nhfsstone would share its load between them");
+      throw std::runtime_error(named + ": expected targets before \"--\" only; nhfsstone would share the load between several");
   if (name_ == "bonnie" && has(arguments_, "-d"))
-    throw std::runtime_error("bonnie -d: targets stand before \"--\" only; otherwise each run would be in one place");
+    throw std::runtime_error("bonnie -d: expected targets before \"--\" only; -d would put all runs on one target");
   if (name_ == "vdbench") {
     std::string told = fmt::format("{}", fmt::join(arguments_, " "));
     for (const NamedText& file : files()) told += "\n" + file.text;
     if (told.find("$target") == told.npos && told.find("include=") == told.npos)
-      throw std::runtime_error(
-          "vdbench: no $target in its parameters: anchor=$target or lun=$target/NAME is where a target goes");
+      throw std::runtime_error("vdbench: expected $target in the parameter file, as in anchor=$target or lun=$target/NAME");
   }
   auto speaks_afp = [](const std::string& target) { return target.starts_with("afp://"); };
   if (name_ == "lantest" && !has(arguments_, "--operations") && std::any_of(targets.begin(), targets.end(), speaks_afp) &&
@@ -273,7 +271,7 @@ ProgramRun ComparedProgram::run(const std::string& target, unsigned seed, const 
   try {
     if (!document.is_discarded()) run.rows = rows_of(document);
   } catch (const json::exception& e) {
-    throw std::runtime_error(fmt::format("{} on {}: its report can't be read: {}", name_, target, e.what()));
+    throw std::runtime_error(fmt::format("{} on {}: unreadable report: {}", name_, target, e.what()));
   }
   std::erase_if(run.rows, [](const RunRow& row) { return !(row.rate > 0); });
   if (run.rows.empty() && stop.load() == 0)

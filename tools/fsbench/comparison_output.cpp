@@ -11,9 +11,9 @@
 namespace fsr::fsbench {
 
 const char* const kMeaningOfValues =
-    "Values are medians; a ratio is the mean of the rounds' own, with its 95 % interval and the sign test's p.";
+    "Values are medians. A ratio is the mean of the ratios of all rounds, with the 95 % interval and the sign test's p.";
 const char* const kMeaningOfVerdict =
-    "Where there is no difference, a verdict says otherwise in at most 5 % of all comparisons, whatever their rows and rounds.";
+    "If targets do not differ, at most 5 % of comparisons show a difference in any row, whatever the number of rows and rounds.";
 
 namespace {
 
@@ -53,7 +53,7 @@ std::vector<std::string> facts_of(const Comparison& c) {
   if (!c.added.empty()) lines.push_back("Added: " + c.added);
   lines.push_back("Rounds: " + rounds_text(c));
   if (c.targets.size() == 1) return lines;
-  lines.insert(lines.end(), {kMeaningOfValues, "Of times (ms) less is faster.", kMeaningOfVerdict});
+  lines.insert(lines.end(), {kMeaningOfValues, "For times (ms), less is faster.", kMeaningOfVerdict});
   return lines;
 }
 
@@ -78,9 +78,9 @@ double median_of(const ComparedRow& row, size_t target) {
 
 std::string verdict_text(const ComparedRow& row, size_t target, bool decided) {
   const std::vector<RatePair> pairs = row.pairs(target);
-  if (pairs.empty()) return fmt::format("measured on {} alone", letter(row.rates[0].empty() ? target : 0));
+  if (pairs.empty()) return fmt::format("measured only on {}", letter(row.rates[0].empty() ? target : 0));
   if (row.has_offered_load(target)) return "offered load, kept by both";
-  if (row.has_bounds(target)) return "unknown: calls got no answer";
+  if (row.has_bounds(target)) return "unknown: calls had no reply";
   return (decided ? fmt::format("{} is ", letter(target)) : "") + verdict_words(pairs, decided);
 }
 

@@ -145,9 +145,8 @@ class PageOfComparison {
     const std::string a(1, letter(0)), b(1, letter(target));
     page_.section("against-" + b, fmt::format("{} against {}", named(c_, target), named(c_, 0)));
     note(
-        "A bar is the 95 % interval of the ratio; its mark is the mean of the rounds' own ratios, which are the dots. A filled "
-        "bar "
-        "is a difference that is shown. The scale is logarithmic.");
+        "A bar is the 95 % interval of the ratio, and the mark in the bar the mean. Dots are the ratios of single rounds. A "
+        "filled bar is a difference that is shown. The scale is logarithmic.");
     RatioBars bars{.first = a, .second = b, .groups = {{"Rates", {}}, {"Response times: to the right, shorter", {}}}};
     HtmlPage::Table table{.caption = b + " against " + a,
                           .headings = {"what", "unit", a, b, b + "∕" + a, "95 % interval", "sign test", "verdict"},

@@ -16,7 +16,7 @@ std::unique_ptr<Target> open_existing(const std::string& location, Clock& clock)
 
 std::string way_to(const std::string& target) {
   const bool named = target.starts_with("file:");
-  if (!named && target.find(':') != std::string::npos) return "a client of its own, without a page cache";
+  if (!named && target.find(':') != std::string::npos) return "fsbench's own client, without a page cache";
   return fmt::format("the kernel's client and page cache: {}", mount_text(named ? target.substr(5) : target));
 }
 

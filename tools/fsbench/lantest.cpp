@@ -64,7 +64,7 @@ wire::Url server_of(const Options& o) {
   if (!o.url.empty()) {
     url = wire::parse_url(o.url);
     if (url.user.find(':') != std::string::npos)
-      throw std::runtime_error("a password has no place in a URL: use AFP_PASSWORD, --password-file or the prompt");
+      throw std::runtime_error("a password is not allowed in a URL: use AFP_PASSWORD, --password-file or the prompt");
   } else {
     if (o.volume.empty()) throw std::runtime_error("expected a volume (-s) or a URL");
     url.scheme = "afp";
@@ -91,7 +91,9 @@ void take_target(Options& o) {
   o.settings.as_operations = true;
   if (o.clear_text || o.password_given || !o.password_file.empty() || o.each || !o.proc.empty() ||
       o.version != std::array<bool, std::size(kVersions)>{})
-    throw std::runtime_error("-3 to -7, -b, -V, -w, --cleartext, --password-file and --proc are for AFP's commands only");
+    throw std::runtime_error(
+        "-3 to -7, -b, -V, -w, --cleartext, --password-file and --proc: only for AFP's commands; leave out, or give an AFP "
+        "volume without --operations");
 }
 
 class Lantest {
@@ -125,8 +127,9 @@ class Lantest {
   // Gives each rank one session. Only the root prints.
   static Options of_rank(Options options, const Cluster& cluster) {
     if (cluster.size() == 1) return options;
-    if (options.report.sessions > 1) throw std::runtime_error("--sessions: each rank has one");
-    if (!options.proc.empty()) throw std::runtime_error("--proc: for one process, not for ranks");
+    if (options.report.sessions > 1)
+      throw std::runtime_error("--sessions: not possible with several ranks, which have one session each; leave --sessions out");
+    if (!options.proc.empty()) throw std::runtime_error("--proc: not possible with several ranks; leave --proc out");
     options.report.sessions = cluster.size();
     options.report.processes = true;
     options.report.json = options.report.json || !cluster.root();
@@ -215,7 +218,7 @@ class Lantest {
       if (s.calls) known.push_back(s.calls->server());
     ServerCalls calls(proc, user);
     if (!calls.find(known)) {
-      fmt::print(stderr, "fsbench lantest: {}: the server's calls are not counted\n", calls.problem());
+      fmt::print(stderr, "fsbench lantest: {}; calls of the server are not counted\n", calls.problem());
       for (AfpSession& s : sessions) s.calls.reset();
       return false;
     }
@@ -314,39 +317,39 @@ Run add_lantest(Command& command, const std::atomic<int>& stop) {
   auto o = std::make_shared<Options>();
   command.help_by_word_only();
   const Option url =
-      command.add("URL", o->url, "afp://[user@]host[:port]/Volume in place of -h, -p, -u and -s; or a directory or other target");
+      command.add("URL", o->url, "afp://[user@]host[:port]/Volume instead of -h, -p, -u and -s; or a directory or other target");
   command.add("-h", o->host, "server (default localhost)").stands_for("HOST").excludes(url);
-  command.add("-p", o->port, "its port (default 548)").within(1, 65535).stands_for("PORT").excludes(url);
+  command.add("-p", o->port, "server's port (default 548)").within(1, 65535).stands_for("PORT").excludes(url);
   command.add("-s", o->volume, "volume to work on").stands_for("VOLUME").excludes(url);
-  command.add("-u", o->user, "user (default the one who runs this)").stands_for("USER").excludes(url);
-  command.add("-w", o->password, "password; AFP_PASSWORD or the prompt keep it from others").stands_for("PASSWORD");
-  command.add("--password-file", o->password_file, "the password is its first line").stands_for("FILE");
-  command.flag("--operations", o->settings.as_operations, "performs operations on afp:// too, as on all other targets");
+  command.add("-u", o->user, "user (default: the current user)").stands_for("USER").excludes(url);
+  command.add("-w", o->password, "password; other users can see -w, but not AFP_PASSWORD or the prompt").stands_for("PASSWORD");
+  command.add("--password-file", o->password_file, "file whose first line is the password").stands_for("FILE");
+  command.flag("--operations", o->settings.as_operations, "uses file operations on afp://, too, as on other targets");
   command.flag("--cleartext", o->clear_text, "sends the password in clear text, as the original does");
   for (size_t i = 0; i < std::size(kVersions); ++i)
     command.flag("-" + std::to_string(i + 3), o->version[i], fmt::format("speaks AFP {}", kVersions[i]));
-  command.add("-n", o->settings.iterations, "iterations (default 2); of more than 5 the extremes are left out")
+  command.add("-n", o->settings.iterations, "iterations (default 2); the averages of more than 5 leave out extremes")
       .within(1, 256)
       .stands_for("N");
   const Option tests = command.add("-f", o->tests, "tests, such as 134; : ; < are 10 to 12").stands_for("TESTS");
-  command.flag("-K", o->cache_tests, "only the tests of the server's cache, 9 to 12").excludes(tests);
+  command.flag("-K", o->cache_tests, "runs only the tests of the server's cache, 9 to 12").excludes(tests);
   command.add("-F", o->settings.big_file, "reads a file of the volume's root in test 3").stands_for("FILE");
   const Option fast = command.flag("-g", o->fast, "a file of 1 GB in tests 2 and 3");
   command.flag("-G", o->faster, "a file of 10 GB").excludes(fast);
-  command.add("--percent", o->settings.percent, "this percentage of all counts, to try it out").within(1, 100).stands_for("N");
-  command.add("--sessions", o->report.sessions, "this many at once, each with a connection and a test directory of its own")
+  command.add("--percent", o->settings.percent, "percentage of all counts, for trial runs").within(1, 100).stands_for("N");
+  command.add("--sessions", o->report.sessions, "number of sessions at once, each with an own connection and test directory")
       .within(1, 1000)
       .stands_for("N");
-  command.flag("-c", o->report.csv, "results as CSV");
-  command.flag("-v", o->report.detail, "after the results, latency by command");
+  command.flag("-c", o->report.csv, "prints results as CSV");
+  command.flag("-v", o->report.detail, "prints latency by command after the results");
   command.flag("-V", o->each, "prints each command and its result, on standard error");
   command.flag("-b", o->debug, "likewise");
-  command.add("--proc", o->proc, "counts calls of the server's processes, seen there; default /proc_io, if it is there")
+  command.add("--proc", o->proc, "counts calls of the server's processes below this /proc; default /proc_io if that exists")
       .stands_for("DIR");
-  command.flag("--json", o->report.json, "results as JSON, in place of all text");
-  command.add("--results", o->report.database, "adds everything measured to this SQLite file").stands_for("FILE");
+  command.flag("--json", o->report.json, "prints results as JSON instead of text");
+  command.add("--results", o->report.database, "adds all measurements to this SQLite file").stands_for("FILE");
   add_rank_options(command, o->cluster);
-  command.flag("--compat", o->report.compat, "ends with the original's statuses");
+  command.flag("--compat", o->report.compat, "ends with the exit statuses of the original");
   return [o, command, &stop](const auto&) mutable {
     Settings& settings = o->settings;
     try {

@@ -29,7 +29,7 @@ constexpr Entry kPersonalities[] = {
     {"compare", "one of these, or fsreplay, on several targets in turn", add_compare},
     {"lantest", "AFP's twelve tests, command by command", add_lantest, true},
     {"nfstest", "files written and read by several processes, runner by stage", add_nfstest, true},
-    {"nhfsstone", "a mix of NFS calls at a load, as saved nfsstat output has it", add_nhfsstone, true},
+    {"nhfsstone", "a mix of NFS calls, from saved nfsstat output, at a load", add_nhfsstone, true},
     {"postmark", "small files: created, read, appended, deleted", add_postmark, true},
     {"vdbench", "vdbench's parameter files, on devices and on trees of files", add_vdbench, true},
 };

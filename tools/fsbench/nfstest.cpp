@@ -47,7 +47,7 @@ class Test {
   int run() {
     std::vector<uint64_t> sizes, skipped;
     for (uint64_t size : settings_.sizes()) (fits(size) ? sizes : skipped).push_back(size);
-    if (sizes.empty()) throw std::runtime_error("the quota leaves no size");
+    if (sizes.empty()) throw std::runtime_error("the quota is too small for every size");
     cluster_.on_all([this] { open(); });
     RankRole role;
     role.rank = cluster_.rank();
@@ -101,9 +101,9 @@ Run add_nfstest(Command& command, const std::atomic<int>& stop) {
               "a letter and its value each: unit u, sizes m to M by step s or factor K, buffer b, files n, folder f, output o, "
               "direct d, check c, verbose v, repeats R, space S");
   add_rank_options(command, options->cluster);
-  command.flag("--compat", options->output.compat, "times with one decimal, as the original has them");
+  command.flag("--compat", options->output.compat, "prints times with one decimal, as the original does");
   command.flag("--fsync", options->output.sync, "fsync before each written file is closed");
-  command.flag("--json", options->output.json, "results as JSON, with each rank, and latencies");
+  command.flag("--json", options->output.json, "prints results as JSON, with each rank, and latencies");
   return [options, &stop](const auto&) { return run(*options, stop); };
 }
 

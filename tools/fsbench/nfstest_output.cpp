@@ -83,9 +83,9 @@ void NfstestPrinter::tell_wrong(const StageResult& result) {
 
 void NfstestPrinter::tell_cached(const StageResult& result) {
   ++cached_;
-  complain(
-      fmt::format("no READ reached the server for files of {}{}: this rate of reading is the client's cache's, and no best one",
-                  result.size, settings_.unit_name()));
+  complain(fmt::format(
+      "no READ reached the server for files of {}{}: this read rate is that of the client's cache and does not count as best",
+      result.size, settings_.unit_name()));
 }
 
 nlohmann::json NfstestPrinter::json_of(const StageResult& result) const {
@@ -161,7 +161,7 @@ int NfstestPrinter::end(const Ending& ending) {
   if (settings_.verbose && whole) print(layout_.complete(ending.seconds));
   for (bool writes : {true, false})
     if (const Best& best = best_[writes]; best.rate > 0) print(layout_.best(writes, best.size, best.rate));
-  if (cached_ && best_[false].rate == 0) print("--- Best reading rate achieved: none, as the client's cache answered\n");
+  if (cached_ && best_[false].rate == 0) print("--- Best reading rate achieved: none, because the client's cache answered\n");
   if (options_.json) fmt::print(file_ ? file_ : stdout, "{}\n", json_of(ending).dump(2));
   const bool written = !file_ || (fflush(file_) == 0 && !ferror(file_));
   if (!written) complain(settings_.output + ": " + strerror(errno));

@@ -80,7 +80,7 @@ class Nhfsstone {
       for (const MixProcedure& p : mix.procedures) procedures_.push_back(p.name);
       const size_t used = std::min<size_t>(options_.targets.size(), options_.processes);
       if (options_.processes < used * cluster_.size())
-        throw std::runtime_error(fmt::format("-p {}: expected {} at least, for {} ranks on {} targets each", options_.processes,
+        throw std::runtime_error(fmt::format("-p {}: expected at least {}, for {} ranks on {} targets each", options_.processes,
                                              used * cluster_.size(), cluster_.size(), used));
       for (size_t d = 0; d < used; ++d) open(mix, d);
     });
@@ -379,12 +379,12 @@ Run add_nhfsstone(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
   command.flag("-v", options->verbose, "a table of all procedures before the summary");
   add_number(command, "-t", "time", options->seconds, 1'000'000'000, "seconds: calls = seconds x load");
-  add_number(command, "-c", "calls", options->calls, 1'000'000'000'000, "calls in all (default 5000); wins over -t");
-  add_number(command, "-l", "load", options->load, 1'000'000'000, "calls a second in all (default 30)");
-  add_number(command, "-p", "procs", options->processes, 10'000, "processes, each with a call under way (default 7)");
-  command.flag("--json", options->json, "rates as JSON in place of the original's output");
+  add_number(command, "-c", "calls", options->calls, 1'000'000'000'000, "number of calls (default 5000); overrides -t");
+  add_number(command, "-l", "load", options->load, 1'000'000'000, "calls a second of all processes (default 30)");
+  add_number(command, "-p", "procs", options->processes, 10'000, "processes, each with one call in flight (default 7)");
+  command.flag("--json", options->json, "prints rates as JSON instead of the original's output");
   command.add("-m", options->mix, "mixfile: saved nfsstat output of any system, or mix:NAME").stands_for("FILE");
-  command.add("DIR", options->targets, "directories or URLs; process n uses number n modulo their number (default .)");
+  command.add("DIR", options->targets, "directories or URLs, dealt to the processes in turn (default .)");
   add_rank_options(command, options->cluster);
   return [options, &stop](const auto&) { return run(*options, stop); };
 }

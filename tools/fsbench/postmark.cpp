@@ -54,7 +54,8 @@ class Postmark {
 
  private:
   int command() {
-    if (ranks_.several() && options_.file.empty()) throw std::runtime_error("several ranks need CONFIG: they read no commands");
+    if (ranks_.several() && options_.file.empty())
+      throw std::runtime_error("several ranks: expected CONFIG, because ranks read no commands from standard input");
     if (!options_.json) puts("PostMark v1.51 : 8/14/01");
     Commands commands([this](const Settings& settings) { return perform(settings); });
     if (!options_.file.empty()) {
@@ -77,7 +78,7 @@ class Postmark {
 
   // Executes the command "run". Its exceptions are reported as errors of that command.
   std::string perform(const Settings& settings) {
-    if (!ranks_.lost().empty()) throw std::runtime_error("nothing more is run without them all: " + ranks_.lost());
+    if (!ranks_.lost().empty()) throw std::runtime_error("no further run is started without all ranks: " + ranks_.lost());
     cluster_.broadcast(settings.save());
     return run_postmark(settings);
   }
@@ -211,16 +212,14 @@ int run(Options options, const std::atomic<int>& stop) {
 
 Run add_postmark(Command& command, const std::atomic<int>& stop) {
   auto options = std::make_shared<Options>();
-  command.add("CONFIG", options->file, "file of commands; after it, and without \"quit\" in it, commands are read at a prompt");
-  command
-      .add("--streams", options->streams,
-           "this many copies at the same time in each process, each with files and a seed of its own")
+  command.add("CONFIG", options->file, "file of commands; unless the file has \"quit\", more commands are read at a prompt");
+  command.add("--streams", options->streams, "number of copies at once in each process, each with own files and seed")
       .within(1, 10'000)
       .stands_for("N");
-  command.flag("--detail", options->detail, "after each report, the time to the millisecond and latency by kind");
-  command.add("--location", options->location, "a directory or URL, in place of all that CONFIG sets").stands_for("DIR");
+  command.flag("--detail", options->detail, "prints time in milliseconds and latency by kind after each report");
+  command.add("--location", options->location, "directory or URL, instead of all locations in CONFIG").stands_for("DIR");
   command.flag("--json", options->json,
-               "instead of the transcript, the rates of each run as JSON; reads only the commands in CONFIG");
+               "prints the rates of each run as JSON instead of the transcript; reads only commands in CONFIG");
   add_rank_options(command, options->cluster);
   return [options, &stop](const auto&) { return run(*options, stop); };
 }

@@ -22,7 +22,7 @@ class Prompt final : public ProcessBarrier {
     fmt::print("\n{}:\n", unsigned(phase));
     fflush(stdout);
     for (int c = getchar(); c != '\n'; c = getchar())
-      if (c == EOF) return "standard input ended before the test was let go on";
+      if (c == EOF) return "standard input ended before the test could start";
     return "";
   }
 };
@@ -31,12 +31,13 @@ class Prompt final : public ProcessBarrier {
 class Semaphores final : public ProcessBarrier {
  public:
   Semaphores() : id_(semget(kKey, bonnie::kPhases, 0)) {
-    if (id_ == -1) throw std::runtime_error(fmt::format("no semaphores to meet at: {} (-p N makes them)", strerror(errno)));
+    if (id_ == -1)
+      throw std::runtime_error(fmt::format("no semaphores to wait at: {}; create semaphores with -p N", strerror(errno)));
   }
   std::string meet(bonnie::Phase phase) override {
     sembuf take{.sem_num = static_cast<unsigned short>(phase), .sem_op = -1, .sem_flg = IPC_NOWAIT};
     sembuf wait{.sem_num = take.sem_num, .sem_op = 0, .sem_flg = 0};
-    if (semop(id_, &take, 1) == -1) return "more processes than semaphores were made for";
+    if (semop(id_, &take, 1) == -1) return "more processes than -p N allowed for";
     while (semop(id_, &wait, 1) == -1)
       if (errno != EINTR) return fmt::format("the semaphores: {}", strerror(errno));
     return "";

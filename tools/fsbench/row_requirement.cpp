@@ -53,7 +53,7 @@ std::string RowRequirement::missed_ratio(const Comparison& comparison, const Com
   const std::string what = fmt::format("{}, {} to {}", row.name, comparison.targets[target], comparison.targets[0]);
   const PairedRatio ratio = row.ratio_of_values(target);
   if (ratio.rounds < 2) return what + ": two rounds are needed";
-  if (row.has_bounds(target)) return what + " is unknown: calls got no answer";
+  if (row.has_bounds(target)) return what + " is unknown: calls had no reply";
   return meets(of_times_ ? ratio.high : ratio.low)
              ? ""
              : fmt::format("{}, is {:.1f} % to {:.1f} %", what, ratio.low * 100, ratio.high * 100);
@@ -74,7 +74,7 @@ std::vector<std::string> RowRequirement::missed(const Comparison& comparison) co
       if (!what.empty()) lines.push_back(fmt::format("required {}: {}", text_, what));
     }
   }
-  if (!found) lines.push_back(fmt::format("required {}: no such row was measured", text_));
+  if (!found) lines.push_back(fmt::format("required {}: no row with this name was measured", text_));
   return lines;
 }
 

@@ -31,7 +31,7 @@ struct Options {
 
 std::string read_key(const std::string& file) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw std::runtime_error(file + ": " + strerror(errno) + " (head -c 32 /dev/urandom >" + file + " makes a key)");
+  if (fd < 0) throw std::runtime_error(file + ": " + strerror(errno) + " (head -c 32 /dev/urandom >" + file + " creates a key)");
   std::string key(kMostKey, '\0');
   size_t size = 0;
   ssize_t n;
@@ -47,8 +47,9 @@ void check_key(const TraceHeader& header, const std::string& mark, const Options
   const std::string& last = header.edits.empty() ? std::string() : header.edits.back();
   const bool anonymous = last.rfind(kEdit, 0) == 0;
   const std::string& file = options.files.front();
-  if (options.reverse && !anonymous) throw std::runtime_error(file + ": was not made by fstrace anonymize");
-  if (options.reverse && last != kEdit + mark) throw std::runtime_error(file + ": was made with another key than " + options.key);
+  if (options.reverse && !anonymous) throw std::runtime_error(file + ": was not written by fstrace anonymize");
+  if (options.reverse && last != kEdit + mark)
+    throw std::runtime_error(file + ": was anonymized with another key than " + options.key);
   if (!options.reverse && anonymous) throw std::runtime_error(file + ": is anonymized already");
 }
 
@@ -79,10 +80,10 @@ int rename_all(const Options& options) {
   output.finish(std::move(closing));
   report_output(options.output, output, output.operations());
   if (anonymizer.fingerprinted())
-    fmt::print("the content of {} reads and writes became fingerprints, which can't be turned back\n",
+    fmt::print("the content of {} reads and writes was replaced by fingerprints and can't be restored\n",
                format_count(anonymizer.fingerprinted()));
   if (anonymizer.hashed() && !options.reverse)
-    fmt::print("{} names are too long for a pseudonym that there is a way back from\n", format_count(anonymizer.hashed()));
+    fmt::print("{} names are too long for pseudonyms that --reverse can restore\n", format_count(anonymizer.hashed()));
   return report_damage(options.files.front(), *reader);
 }
 
@@ -97,9 +98,10 @@ int check(const Options& options) {
     for (const std::string& file : series_files(name)) check.check_bytes(file);
   const std::string& file = options.files.front();
   for (const std::string& leak : check.leaks()) fmt::print("{}: {}\n", escape_text(file), leak);
-  if (check.count() > check.leaks().size()) fmt::print("{}: {} places in all\n", escape_text(file), format_count(check.count()));
+  if (check.count() > check.leaks().size())
+    fmt::print("{}: found in {} places\n", escape_text(file), format_count(check.count()));
   if (!check.count())
-    fmt::print("{}: none of {} names, commands and hosts of {} is in it\n", escape_text(file), format_count(check.secrets()),
+    fmt::print("{}: contains none of {} names, commands and hosts of {}\n", escape_text(file), format_count(check.secrets()),
                escape_text(options.original));
   const int damage = report_damage(options.original, *original) | report_damage(file, *trace);
   return check.count() ? 1 : damage;
@@ -108,7 +110,7 @@ int check(const Options& options) {
 int anonymize(const Options& options) {
   const bool checks = !options.original.empty();
   if (checks && (!options.output.file.empty() || !options.key.empty() || options.reverse))
-    throw std::runtime_error("anonymize --check: expected no --key, --reverse or --output: it only looks");
+    throw std::runtime_error("anonymize --check: not possible with --key, --reverse or --output, because --check writes nothing");
   if (!checks && !options.markers.empty()) throw std::runtime_error("anonymize --marker: expected --check");
   if (!checks && options.key.empty()) throw std::runtime_error("anonymize: expected --key, or --check");
   if (!checks && options.output.file.empty()) throw std::runtime_error("anonymize: expected --output");
@@ -120,10 +122,10 @@ int anonymize(const Options& options) {
 Run add_anonymize(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.add("--key", options->key, "file of at least 16 random bytes: the only way back");
-  command.flag("--reverse", options->reverse, "from pseudonyms to names");
-  command.add("--check", options->original, "look for anything of this trace, the original, in FILE");
-  command.add("--marker", options->markers, "with --check: look for this text too, of 12 bytes or more").repeatable();
+  command.add("--key", options->key, "file of at least 16 random bytes; only this file can restore names");
+  command.flag("--reverse", options->reverse, "turn pseudonyms back into names");
+  command.add("--check", options->original, "search FILE for names and content of this trace, the original");
+  command.add("--marker", options->markers, "with --check: search for this text, too, of 12 bytes or more").repeatable();
   options->output.add(command);
   command.option("--output").required(false);
   return [options] { return anonymize(*options); };

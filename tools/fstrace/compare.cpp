@@ -36,7 +36,7 @@ void parse_tolerance(const std::string& text, Comparison& out) {
     const std::string aspect = name.substr(colon + 1);
     t.aspect = aspect == "gaps" ? Aspect::gaps : aspect == "outcomes" ? Aspect::outcomes : Aspect::latency;
     if (!op_from_name(name.substr(0, colon), &t.kind) || aspect != aspect_entry(t.aspect).name)
-      throw std::runtime_error("--tolerance " + text + ": expected a kind of operation, and of it latency, gaps or outcomes");
+      throw std::runtime_error("--tolerance " + text + ": expected a kind of operation with latency, gaps or outcomes");
     return out.kind_tolerances.push_back(t);
   }
   bool known = false;
@@ -106,13 +106,12 @@ int compare(const Options& options) {
 Run add_compare(Command& command) {
   auto options = std::make_shared<Options>();
   command.add("FIRST", options->first, "a trace, or its series' name; - is standard input").required();
-  command.add("SECOND", options->second, "the one to compare it with, such as a replay's (fsreplay --record)").required();
+  command.add("SECOND", options->second, "trace to compare with, such as that of a replay (fsreplay --record)").required();
   command
-      .add("--tolerance", options->tolerances,
-           "the distance allowed: 0.1, latency=0.3 for one aspect, read:latency=0.3 of a kind")
+      .add("--tolerance", options->tolerances, "allowed distance: 0.1; latency=0.3 for one aspect; read:latency=0.3 for a kind")
       .separated_by_commas();
-  command.flag("--json", options->json, "JSON on standard output");
-  command.add("--html", options->html, "also write a page with drawings into this file");
+  command.flag("--json", options->json, "print JSON on standard output");
+  command.add("--html", options->html, "also write a page with charts into this file");
   command.flag("--force", options->force, "replace it if it exists");
   return [options] { return compare(*options); };
 }

@@ -41,7 +41,7 @@ std::vector<Row> totals(const Profile& a, const Profile& b) {
   row("files touched", [](P, W w) { return format_count(w.files); });
   row("blocks touched, about", [](P, W w) { return format_size(w.bytes); });
   auto percent = [](uint64_t of, double share) { return of ? fmt::format("{:.1f} %", share * 100) : "-"; };
-  row("lookups of no such name", [&](P p, W) { return percent(p.traits.lookups, p.traits.lookup_share()); });
+  row("lookups of missing names", [&](P p, W) { return percent(p.traits.lookups, p.traits.lookup_share()); });
   row("reads that are sequential", [&](P p, W) { return percent(p.traits.reads.count, p.traits.reads.share()); });
   row("writes that are sequential", [&](P p, W) { return percent(p.traits.writes.count, p.traits.writes.share()); });
   return rows;
@@ -228,7 +228,7 @@ std::string compare_html(const Profile& a, const Profile& b, const Comparison& c
     distances.rows.push_back(
         {aspect_entry(Aspect(i)).name, fmt::format("{:.3f}", c.distances[i]), verdict_of(c, i), aspect_entry(Aspect(i)).what});
   for (const KindTolerance& t : c.kind_tolerances) {
-    distances.rows.push_back({name_of(t), fmt::format("{:.3f}", c.distance_of(t)), verdict_of(c, t), "this kind alone"});
+    distances.rows.push_back({name_of(t), fmt::format("{:.3f}", c.distance_of(t)), verdict_of(c, t), "only this kind"});
     distances.bars.push_back(c.distance_of(t));
   }
   page.table(distances);

@@ -22,9 +22,9 @@ const AspectEntry& aspect_entry(Aspect aspect) {
       {"latency", "latencies of all operations (KS)"},
       {"depth", "operations in flight, over time (KS)"},
       {"working-set", "files and blocks touched: the larger relative difference"},
-      {"lookups", "share of lookups that find no such name"},
+      {"lookups", "share of lookups of missing names"},
       {"sequential", "share of reads or of writes that are sequential, whichever differs more"},
-      {"sizes", "bytes moved by sequential and other reads and writes (KS, each as its share counts)"},
+      {"sizes", "bytes moved by sequential and other reads and writes (KS, weighted by share)"},
       {"outcomes", "share of operations with another outcome: pair by pair, else within their kind"},
       {"names", "share of the names at the end that differ"},
   };

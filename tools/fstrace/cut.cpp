@@ -45,7 +45,8 @@ int cut(Options& options) {
     line.bar(options.subcommand, reader->position_bytes(), reader->file_bytes());
   }
   line.clear();
-  if (!words.empty() && output.operations() == 0) throw std::runtime_error(options.files.front() + ": no operation started then");
+  if (!words.empty() && output.operations() == 0)
+    throw std::runtime_error(options.files.front() + ": no operation started in this time");
   TraceClosing closing = closing_after(*reader, options.subcommand);
   if (words.empty() && reader->closing()) {
     closing.end = reader->closing()->end;

@@ -40,7 +40,7 @@ std::string names() {
 const Exporter& exporter(const std::string& name) {
   for (const Exporter* e : kExporters)
     if (name == e->name) return *e;
-  throw std::runtime_error("--format " + name + ": no such format: expected one of " + names());
+  throw std::runtime_error("--format " + name + ": unknown format, expected one of " + names());
 }
 
 // A file that appears whole or not at all, or standard output.
@@ -127,7 +127,7 @@ int run_export(Options& options) {
   Output output(options.output, options.force);
   const Counts counts = write_all(*reader, options, *format, output);
   tell(counts.partly, to.name, "expressed in part");
-  tell(counts.no, to.name, "left out: the format has no word for them, or they failed or moved nothing");
+  tell(counts.no, to.name, "left out: not expressible in the format, failed, or of 0 bytes");
   if (counts.written == 0) throw std::runtime_error(options.files[0] + ": no operation that " + to.name + " could express");
   output.commit();
   if (options.output != "-")

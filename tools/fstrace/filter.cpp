@@ -165,7 +165,8 @@ class Filter {
     output.finish(closing_after(*reader_, "filter"));
     report_output(options_.output, output, reader_->operations());
     if (output.operations() > matching)
-      fmt::print("{} of them match, the others make, open, write or remove what those work on\n", format_count(matching));
+      fmt::print("{} of these match; the others create, open, write or remove files of the matching operations\n",
+                 format_count(matching));
     return report_damage(options_.files.front(), *reader_);
   }
 
@@ -242,7 +243,7 @@ class Filter {
 int filter(Options& options) {
   options.selection.parse();
   if (options.selection.everything())
-    throw std::runtime_error("filter: expected --op, --process, --uid or --path (fstrace cut takes a stretch of time)");
+    throw std::runtime_error("filter: expected --op, --process, --uid or --path (for a range of time: fstrace cut)");
   return Filter(options).run();
 }
 

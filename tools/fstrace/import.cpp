@@ -40,7 +40,7 @@ class TraceSink final : public ImportSink {
         }) {}
 
   void add(const Op& op) override {
-    if (!order_.add(op)) note(ImportNotes::changed, "operations that came long after later ones: their start was moved", 1);
+    if (!order_.add(op)) note(ImportNotes::changed, "operations far out of order, whose start was moved", 1);
     if (++added_ % 4096 == 0) line_.bar("importing", input_.offset(), size_);
   }
   void passed(int64_t start) override { order_.passed(start); }
@@ -58,7 +58,7 @@ class TraceSink final : public ImportSink {
   int finish() {
     order_.finish();
     line_.clear();
-    if (input_.last_line_open()) note(ImportNotes::changed, "the last line has no end: it may have been cut", 1);
+    if (input_.last_line_open()) note(ImportNotes::changed, "the last line has no end and may be truncated", 1);
     if (output_) {
       const std::string lacks = words(ImportNotes::lost), otherwise = words(ImportNotes::changed);
       TraceClosing closing{.clean = true, .reason = "fstrace import " + std::string(importer_.name)};
@@ -146,7 +146,7 @@ int import(Options& options) {
   const Importer* importer =
       options.format.empty() ? nullptr : first_importer([&](const Importer* i) { return options.format == i->name; });
   if (!options.format.empty() && !importer)
-    throw std::runtime_error("--format " + options.format + ": no such format: expected one of " + names());
+    throw std::runtime_error("--format " + options.format + ": unknown format, expected one of " + names());
   const bool standard_input = options.input == "-";
   const int fd = standard_input ? dup(STDIN_FILENO) : open(options.input.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat st {};
@@ -157,7 +157,8 @@ int import(Options& options) {
   if (looks_like_trace(head)) throw std::runtime_error(escape_text(input.name()) + ": is a trace already");
   if (!importer) importer = first_importer([&](const Importer* i) { return i->sniff(head); });
   if (!importer)
-    throw std::runtime_error(escape_text(input.name()) + ": looks like none of " + names() + " (--format says which it is)");
+    throw std::runtime_error(escape_text(input.name()) + ": not recognized as any of " + names() +
+                             "; name the format with --format");
   TraceSink sink(options, *importer, input, uint64_t(st.st_size));
   importer->run(input, options.import, sink);
   return sink.finish();
@@ -167,10 +168,10 @@ int import(Options& options) {
 
 Run add_import(Command& command) {
   auto options = std::make_shared<Options>();
-  command.add("INPUT", options->input, "the file; - is standard input").required();
+  command.add("INPUT", options->input, "file to import; - is standard input").required();
   options->output.add(command);
-  command.add("--format", options->format, "what it is: " + names() + " (default: by content)");
-  command.add("--directory", options->import.directory, "import what lies below it, an absolute path (/)");
+  command.add("--format", options->format, "format of the file: " + names() + " (default: by content)");
+  command.add("--directory", options->import.directory, "import only paths below this absolute path (default /)");
   return [options] { return import(*options); };
 }
 

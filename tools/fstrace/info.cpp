@@ -152,7 +152,7 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
          fmt::format("{} from {} ({})", escape_text(h.mount_type), escape_text(h.mount_source), escape_text(h.mount_options)));
   for (const std::string& below : h.mounts_below) line("below it", escape_text(below));
   if (c)
-    for (const std::string& below : c->mounts_below) line("below it", escape_text(below) + ", mounted meanwhile");
+    for (const std::string& below : c->mounts_below) line("below it", escape_text(below) + ", mounted during the capture");
   line("command", escape_text(h.command));
   line("transport", escape_text(h.transport));
   line("captured", (h.visibility.empty() ? "" : escape_text(h.visibility) + "; ") +
@@ -182,7 +182,7 @@ void print_text(const Options& options, const TraceReader& reader, const Totals&
     line("complete", "NO: the closing statement is missing");
   else
     line("complete",
-         fmt::format("{}: {}; {} dropped, {} waits for room{}", c->clean ? "yes" : "NO", escape_text(c->reason),
+         fmt::format("{}: {}; {} dropped, {} waits for memory{}", c->clean ? "yes" : "NO", escape_text(c->reason),
                      format_count(c->dropped), format_count(c->waited),
                      c->ring_time < 0 ? "" : "; rings for " + format_duration(c->ring_time) + " of the highest load"));
   for (const TraceDamage& d : reader.damage()) line("damaged", d.what);

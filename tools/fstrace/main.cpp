@@ -24,25 +24,25 @@ struct Entry {
 };
 
 constexpr Entry kSubcommands[] = {
-    {"info", "what is in a trace, on one screen", add_info},
-    {"dump", "its operations, one per line", add_dump},
-    {"mix", "the mix of NFS requests that stands for it, as a mixfile", add_mix},
+    {"info", "summary of a trace, on one screen", add_info},
+    {"dump", "operations of a trace, one per line", add_dump},
+    {"mix", "mix of NFS requests like the trace, as a mixfile", add_mix},
     {"stat", "counts, bytes, latencies and sizes, by group and over time", add_stat},
-    {"sql", "what a query finds in it", add_sql},
-    {"report", "pictures of it, as one HTML page", add_report},
-    {"compare", "how alike two traces are, such as a capture and its replay", add_compare},
-    {"cut", "the operations of a stretch of time, as a trace", add_cut},
-    {"filter", "those of some kinds, processes, users or paths, as a trace", add_filter},
-    {"merge", "traces of several clients, as one", add_merge},
-    {"convert", "the same trace, compressed in another way", add_convert},
-    {"import", "what another tool has recorded, as a trace", add_import},
-    {"export", "a trace in a format of another tool", add_export},
-    {"anonymize", "the same trace under pseudonyms, to be given away", add_anonymize},
-    {"verify", "read all of it and say what is damaged or missing", add_verify},
+    {"sql", "result of an SQL query on a trace", add_sql},
+    {"report", "HTML page with charts of a trace", add_report},
+    {"compare", "similarity of two traces, such as a capture and a replay", add_compare},
+    {"cut", "new trace with the operations of a range of time", add_cut},
+    {"filter", "new trace with some kinds, processes, users or paths", add_filter},
+    {"merge", "one trace from traces of several clients", add_merge},
+    {"convert", "same trace with other compression", add_convert},
+    {"import", "trace from a recording of another tool", add_import},
+    {"export", "trace in the format of another tool", add_export},
+    {"anonymize", "same trace with pseudonyms, to give to others", add_anonymize},
+    {"verify", "report of damaged or missing parts of a trace", add_verify},
 };
 
 int run(int argc, char** argv) {
-  Program program("fstrace", "Looks into trace files.");
+  Program program("fstrace", "Shows, converts and compares trace files.");
   program.version_flag();
   program.require_subcommand();
   Run chosen;

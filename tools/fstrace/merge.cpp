@@ -41,7 +41,7 @@ struct Input {
   int64_t start() {
     int64_t sum = 0;
     if (__builtin_add_overflow(next()->end(), shift, &sum) || __builtin_add_overflow(next()->start, shift, &sum))
-      throw std::runtime_error(file + ": its time is out of range");
+      throw std::runtime_error(file + ": time out of range");
     return sum;
   }
 };
@@ -65,7 +65,7 @@ void parse_offset(const std::string& text, std::vector<Input>& inputs) {
 int64_t wall_clock(const Input& in, const Options& options) {
   int64_t at = 0;
   if (__builtin_add_overflow(options.align == "clock" ? in.reader->header().epoch : 0, in.offset, &at))
-    throw std::runtime_error(in.file + ": its time is out of range");
+    throw std::runtime_error(in.file + ": time out of range");
   return at;
 }
 
@@ -85,7 +85,7 @@ TraceHeader align(std::vector<Input>& inputs, const Options& options) {
     Input& in = inputs[i];
     const TraceHeader& h = in.reader->header();
     if (__builtin_sub_overflow(wall_clock(in, options), epoch, &in.shift))
-      throw std::runtime_error(in.file + ": its time is out of range");
+      throw std::runtime_error(in.file + ": time out of range");
     unit = std::gcd(unit, std::gcd(uint64_t(h.clock_unit), uint64_t(in.shift)));
     header.host += (i ? "," : "") + h.host;
     if (h.directory != header.directory) header.directory = "various";
@@ -137,7 +137,7 @@ int merge(const Options& options) {
     ids.add_state(i, state);
   }
   LiveState initial;
-  if (!initial.restore(ids.state().serialize())) throw std::runtime_error("what the traces start with can't be merged");
+  if (!initial.restore(ids.state().serialize())) throw std::runtime_error("the files at the start of the traces can't be merged");
 
   TraceOutput output(options.output, header, std::move(initial));
   StatusLine line(false);
@@ -173,10 +173,12 @@ Run add_merge(Command& command) {
   auto options = std::make_shared<Options>();
   command.add("FILES", options->files, "the traces, client 1 first").required().count_within(2, 1000);
   options->output.add(command);
-  command.add("--align", options->align, "clock: by their hosts' clocks; start: all begin together (default clock)")
+  command
+      .add("--align", options->align,
+           "alignment of times: clock (by the hosts' clocks) or start (all begin together); default clock")
       .one_of({"clock", "start"});
   command.add("--offset", options->offsets, "N=TIME: set the clock of trace N forward, or back with a minus").repeatable();
-  command.flag("--apart", options->apart, "each client gets a tree of its own, client-N");
+  command.flag("--apart", options->apart, "put each client into an own tree, client-N");
   return [options] { return merge(*options); };
 }
 

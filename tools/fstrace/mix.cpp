@@ -66,7 +66,7 @@ void set_size(const std::string& text, const char* option, uint64_t* value) {
 void set_time(const std::string& text, const char* option, int64_t* value) {
   if (text.empty()) return;
   *value = parse_duration(text);
-  if (*value < 0) throw std::runtime_error(fmt::format("{} {}: expected a time that is not negative", option, text));
+  if (*value < 0) throw std::runtime_error(fmt::format("{} {}: expected a time of 0 or more", option, text));
 }
 
 LinuxClientOptions client_options(const Options& options, unsigned version, const TraceReader& reader,
@@ -132,7 +132,7 @@ Counted count(TraceReader& reader, unsigned version, const LinuxClientOptions* m
 // The model beside what the mount counted, which also had to serve the recorder: docs/mixfile.md.
 void compare(const Counted& counted, unsigned version, const OfMount& mount) {
   if (mount.end.nfs_version != version || version == 4) {
-    fmt::print(stderr, "fstrace: the captured directory is an NFSv{} mount: its own counts are not comparable with NFSv{}\n",
+    fmt::print(stderr, "fstrace: the captured directory is an NFSv{} mount, whose counts can't be compared with NFSv{}\n",
                mount.end.nfs_version, version);
     return;
   }
@@ -218,7 +218,7 @@ void print_json(const Options& options, const Counted& counted, unsigned version
 int mix(const Options& options) {
   const bool sunos = options.layout == "sunos";
   if (sunos && options.nfs_version > 2)
-    throw std::runtime_error(fmt::format("--layout sunos: has NFSv2 only, not --nfs-version {}", options.nfs_version));
+    throw std::runtime_error(fmt::format("--layout sunos: only for NFSv2, not for --nfs-version {}", options.nfs_version));
   const unsigned version = options.nfs_version ? options.nfs_version : sunos ? 2 : 3;
   const bool modelled = options.model == "linux";
   for (const std::string* text : {&options.rsize, &options.wsize, &options.acregmin, &options.acregmax, &options.acdirmin,
@@ -256,11 +256,12 @@ Run add_mix(Command& command) {
       .add("--client-model", options->model,
            "none: one request for each operation (default); linux: what a Linux client with its caches would send")
       .one_of({"none", "linux"});
-  command.add("--rsize", options->rsize, "of the modelled mount, as are the next five (default: the captured one's, or 1m)");
-  command.add("--wsize", options->wsize, "bytes of one WRITE at most (1m)");
-  command.add("--acregmin", options->acregmin, "how long a file's attributes are trusted, at least (3s)");
+  command.add("--rsize", options->rsize,
+              "mount option of the modelled client, like the next five (default: that of the captured mount, or 1m)");
+  command.add("--wsize", options->wsize, "most bytes of one WRITE (1m)");
+  command.add("--acregmin", options->acregmin, "least time for which file attributes are cached (3s)");
   command.add("--acregmax", options->acregmax, "and at most (60s)");
-  command.add("--acdirmin", options->acdirmin, "the same of a directory (30s)");
+  command.add("--acdirmin", options->acdirmin, "least time for which directory attributes are cached (30s)");
   command.add("--acdirmax", options->acdirmax, "and at most (60s)");
   command.add("--readahead", options->readahead, "read_ahead_kb of the modelled client (128k)");
   command.flag("--json", options->json, "JSON on standard output instead of a mixfile");

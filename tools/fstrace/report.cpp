@@ -64,8 +64,8 @@ class ReportPage {
     sizes();
     groups("files", "Hot files", "The files that took the most time", "file", files_);
     if (without_file_)
-      page_.paragraph(fmt::format("{} operations worked on no file, such as those that looked for a name that is not there.",
-                                  format_count(without_file_)));
+      page_.paragraph(
+          fmt::format("{} operations concerned no file, such as lookups of missing names.", format_count(without_file_)));
     failed_lookups();
     groups("commands", "Commands", "The commands that took the most time", "command", commands_);
     pauses();
@@ -145,15 +145,15 @@ class ReportPage {
 
   void latency() {
     page_.section("latency", "Latency");
-    page_.paragraph("The share of operations that took no longer than a time. The steeper the line, the more alike they are.");
+    page_.paragraph("The share of operations that took no longer than a time. A steep line means similar latencies.");
     page_.chart(share_up_to("Latency", "latency", {{"all", &profile_.total.latency}}, duration_text));
     const std::vector<OpKind> kinds = kinds_by_time();
     std::vector<NamedHistogram> lines;
     for (OpKind kind : kinds) lines.push_back({op_name(kind), &profile_.kinds[size_t(kind)].latency});
     page_.chart(share_up_to("Latency by operation", "latency", lines, duration_text));
     page_.paragraph(
-        "Over time: each point is of the operations that started in one sixtieth of the time or so; where none did there is no "
-        "point.");
+        "Latency over time. Each point stands for the operations that started in about one sixtieth of the time. No point: no "
+        "operation started.");
     page_.chart(latencies_.of_all());
     page_.chart(latencies_.by_kind(kinds));
   }
@@ -174,7 +174,7 @@ class ReportPage {
     page_.section("lookups", "Failed look-ups");
     page_.paragraph(fmt::format("{} look-ups found no file of that name.", format_count(lookups_.failed())));
     HtmlPage::Table t{.caption = "The directories with the most failed look-ups",
-                      .headings = {"directory", "failed", "of its look-ups", "time", "such as"},
+                      .headings = {"directory", "failed", "of the look-ups there", "time", "such as"},
                       .rows = {},
                       .bars = {},
                       .id = "lookups-table"};
@@ -195,7 +195,7 @@ class ReportPage {
     std::vector<NamedHistogram> lines;
     if (reads.size.count()) lines.push_back({"reads", &reads.size});
     if (writes.size.count()) lines.push_back({"writes", &writes.size});
-    Chart chart = share_up_to("Sizes that were asked for", "size", lines, size_text);
+    Chart chart = share_up_to("Requested sizes", "size", lines, size_text);
     chart.binary_x = true;
     page_.chart(chart);
   }

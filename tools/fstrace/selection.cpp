@@ -29,19 +29,20 @@ void Selection::add_time_options(Command& command) {
 
 void Selection::add_options(Command& command) {
   command.add("--op", given_.kinds, "only operations of these kinds (read,write)").separated_by_commas();
-  command.add("--process", given_.processes, "only of these processes: numbers or globs of commands").separated_by_commas();
-  command.add("--uid", given_.uids, "only of these users, by number").separated_by_commas();
-  command.add("--path", given_.paths, "only on paths that match this glob; * also matches /").repeatable();
+  command.add("--process", given_.processes, "only operations of these processes: numbers or globs of commands")
+      .separated_by_commas();
+  command.add("--uid", given_.uids, "only operations of these users, by number").separated_by_commas();
+  command.add("--path", given_.paths, "only operations on paths that match this glob; * also matches /").repeatable();
 }
 
 void Selection::parse() {
   if (!given_.from.empty()) from_ = parse_duration(given_.from);
   if (!given_.to.empty()) to_ = parse_duration(given_.to);
-  if (from_ >= to_) throw std::runtime_error("--from " + given_.from + " --to " + given_.to + ": nothing lies between them");
+  if (from_ >= to_) throw std::runtime_error("--from " + given_.from + " --to " + given_.to + ": --to must be later than --from");
   for (const std::string& name : given_.kinds) {
     OpKind kind;
     if (!op_from_name(name, &kind))
-      throw std::runtime_error("--op " + name + ": no such kind of operation (fstrace info lists those in a trace)");
+      throw std::runtime_error("--op " + name + ": unknown kind of operation (fstrace info lists the kinds in a trace)");
     kinds_.set(size_t(kind));
   }
   for (const std::string& text : given_.processes) {

@@ -145,14 +145,14 @@ int stat(Options& options) {
 Run add_stat(Command& command) {
   auto options = std::make_shared<Options>();
   add_files(command, options->files);
-  command.add("--by", options->by, "what to group by: op, process, command, thread, user, client, outcome, file (default op)")
+  command.add("--by", options->by, "grouping: op, process, command, thread, user, client, outcome, file (default op)")
       .separated_by_commas();
-  command.add("--interval", options->interval, "a table for each such stretch of time (1s, 5m)");
-  command.add("--sort", options->sort, "largest first by operations, bytes or time (default operations)")
+  command.add("--interval", options->interval, "print a table for each interval of this length (1s, 5m)");
+  command.add("--sort", options->sort, "sort by operations, bytes or time, largest first (default operations)")
       .one_of({"operations", "bytes", "time"});
-  command.add("--top", options->top, "only this many groups of each table");
-  const Option json = command.flag("--json", options->json, "JSON on standard output");
-  command.flag("--csv", options->csv, "comma-separated values on standard output").excludes(json);
+  command.add("--top", options->top, "print at most so many groups of each table");
+  const Option json = command.flag("--json", options->json, "print JSON on standard output");
+  command.flag("--csv", options->csv, "print comma-separated values on standard output").excludes(json);
   options->selection.add_time_options(command);
   options->selection.add_options(command);
   return [options] { return stat(*options); };

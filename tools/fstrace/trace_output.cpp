@@ -18,7 +18,7 @@ constexpr int kArchiveLevel = 19;
 void OutputOptions::add(Command& command) {
   command.add("-o,--output", file, "the trace to write").required();
   command.flag("--force", force, "replace it if it exists");
-  const Option smallest = command.flag("--archive", archive, "as small as possible: slow, in large blocks");
+  const Option smallest = command.flag("--archive", archive, "compress as much as possible: slow, in large blocks");
   command.add("--level", level, "zstd level (default 3)").stands_for("N").within(1, 22).excludes(smallest);
 }
 
@@ -85,9 +85,9 @@ TraceClosing closing_after(const TraceReader& reader, const std::string& subcomm
   const TraceClosing* was = reader.closing();
   if (!was || !was->clean || !reader.damage().empty()) {
     out.clean = false;
-    out.reason += "; the original was " + (!was                       ? std::string("cut")
-                                           : !reader.damage().empty() ? "damaged: " + reader.damage().front().what
-                                                                      : "not complete: " + was->reason);
+    out.reason += "; original: " + (!was                       ? std::string("cut")
+                                    : !reader.damage().empty() ? "damaged: " + reader.damage().front().what
+                                                               : "not complete: " + was->reason);
   }
   if (was) {
     out.dropped = was->dropped;

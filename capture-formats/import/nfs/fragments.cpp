@@ -7,7 +7,7 @@ constexpr size_t kLongestPacket = 65535;
 constexpr size_t kMostPackets = 256;  // under way: older ones have lost a fragment
 
 void Fragments::lose(std::map<Key, Packet>::iterator it) {
-  sink_.note(ImportNotes::lost, "fragments of IP packets whose others were not captured", it->second.pieces.size());
+  sink_.note(ImportNotes::lost, "incomplete sets of IP fragments", it->second.pieces.size());
   packets_.erase(it);
 }
 

@@ -56,7 +56,7 @@ void Nfsdump::reply(const NfsdumpLine& line) {
   if (!pending_.take(line.flow.reverse(), line.xid, &call))
     return sink_.note(ImportNotes::lost, "replies whose call was not seen", 1);
   if (!call.arguments.starts_with(line.procedure) || call.version != line.version)
-    return sink_.note(ImportNotes::lost, "replies of another procedure than their call", 1);
+    return sink_.note(ImportNotes::lost, "replies whose procedure differs from the call", 1);
   if (line.procedure == "mnt") {
     std::string_view answer = line.rest;
     next_nfsdump_word(&answer);  // the status

@@ -51,13 +51,13 @@ PacketReader::PacketReader(ImportInput& input, ImportSink& sink) : input_(input)
 
 bool PacketReader::read(size_t size, std::string_view* out) {
   if (input_.bytes(size, out)) return true;
-  sink_.note(ImportNotes::lost, "the capture file is cut");
+  sink_.note(ImportNotes::lost, "the capture file is truncated");
   return false;
 }
 
 bool PacketReader::stop(const char* expected) {
   if (!any_) throw ImportError(input_.place() + ": expected " + expected);
-  sink_.note(ImportNotes::lost, "the capture file is damaged: the rest of it");
+  sink_.note(ImportNotes::lost, "the capture file is damaged: bytes after the damage");
   return false;
 }
 
@@ -70,7 +70,7 @@ bool PacketReader::next(Packet* out) {
 bool PacketReader::next_pcap(Packet* out) {
   std::string_view header;
   if (!input_.bytes(16, &header)) {
-    if (input_.bytes(1, &header)) sink_.note(ImportNotes::lost, "the capture file is cut");
+    if (input_.bytes(1, &header)) sink_.note(ImportNotes::lost, "the capture file is truncated");
     return false;
   }
   const uint64_t seconds = u32(header, 0), fraction = u32(header, 4);
@@ -138,7 +138,7 @@ bool PacketReader::next_block(Packet* out) {
     out->data = body.substr(20, size);
     return true;
   }
-  if (input_.bytes(1, &head)) sink_.note(ImportNotes::lost, "the capture file is cut");
+  if (input_.bytes(1, &head)) sink_.note(ImportNotes::lost, "the capture file is truncated");
   return false;
 }
 

@@ -122,7 +122,7 @@ replays "merge: two clients of one directory" both.zst
 check_status "an output that exists is kept" 2 '^fstrace: first.zst: exists already \(--force' fstrace cut --to 1ms git.zst -o first.zst
 check "--force replaces it" fstrace convert --force git.zst -o first.zst
 [ "$(operations first.zst)" = "$whole" ] && ok "--force replaced all of it" || not_ok "--force replaced all of it" "$(operations first.zst)"
-check_status "nothing in that time" 2 'no operation started then' fstrace cut --from 10h git.zst -o none.zst
+check_status "nothing in that time" 2 'no operation started in this time' fstrace cut --from 10h git.zst -o none.zst
 check_status "nothing matches" 2 'no operation matches --process nobody' fstrace filter --process nobody git.zst -o none.zst
 check_status "cut without a time" 2 'expected --from' fstrace cut git.zst -o none.zst
 check_status "filter without a selection" 2 'expected --op' fstrace filter git.zst -o none.zst

@@ -154,7 +154,7 @@ def main():
         quiet = subprocess.run([FSTRACE, "stat", made], capture_output=True, check=False)
         case("nothing on stderr elsewhere", quiet.stderr)
         for arguments, words in ((["--by", "colour"], "--by colour: expected some of op, process"), (["--interval", "0s"], "above 0"),
-                                 (["--by", "op,op"], "given twice"), (["--from", "2s", "--to", "1s"], "nothing lies between"),
+                                 (["--by", "op,op"], "given twice"), (["--from", "2s", "--to", "1s"], "--to must be later than --from"),
                                  (["--json", "--csv"], "--help"), (["--uid", "root"], "expected a number")):
             wrong = subprocess.run([FSTRACE, "stat", *arguments, made], capture_output=True, text=True, check=False)
             case(f"refused: {' '.join(arguments)}", "" if wrong.returncode == 2 and words in wrong.stderr and

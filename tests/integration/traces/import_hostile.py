@@ -43,9 +43,9 @@ def in_middle(data, what):
 # Name: what is made of a good input, the statuses that are right, words that must be told.
 SPOILT = {
     "empty": (lambda data: b"", {2}, "is empty"),
-    "empty lines": (lambda data: b"\n\r\n\n", {2}, "looks like none of"),
-    "another format": (lambda data: b"%PDF-1.4 none of these\n" * 50, {2}, "looks like none of"),
-    "cut in mid-line": (lambda data: data[:len(data) * 2 // 3].rstrip(b"\n"), {1}, "it may have been cut"),
+    "empty lines": (lambda data: b"\n\r\n\n", {2}, "not recognized as any of"),
+    "another format": (lambda data: b"%PDF-1.4 none of these\n" * 50, {2}, "not recognized as any of"),
+    "cut in mid-line": (lambda data: data[:len(data) * 2 // 3].rstrip(b"\n"), {1}, "may be truncated"),
     "NUL bytes": (lambda data: in_middle(data, b"\0" * 5000 + b"\n"), {1}, "lines with NUL bytes"),
     "times running backwards": (reversed_times, {0, 1}, ""),
     "a line of 1 MB": (lambda data: in_middle(data, b"9" * (1 << 20) + b"\n"), {1}, "not understood"),
@@ -59,7 +59,7 @@ SPOILT = {
 # Without lines.
 SPOILT_BINARY = {
     **{what: SPOILT[what] for what in ("empty", "another format")},
-    "cut": (lambda data: data[:len(data) * 2 // 3], {1}, "the capture file is cut"),
+    "cut": (lambda data: data[:len(data) * 2 // 3], {1}, "the capture file is truncated"),
     "NUL bytes": (lambda data: data[:10000] + b"\0" * 5000 + data[10000:], {1}, "lost"),
     "its header only": (lambda data: data[:24], {2}, "no operation"),
     "half of its bytes changed": (lambda data: data[:24] + bytes(b ^ (b * 31 + i) % 2 for i, b in enumerate(data[24:])), {1, 2}, ""),
@@ -107,7 +107,7 @@ def main():
             with open(spoilt, "w", encoding="ascii") as file:
                 file.write(line * 3)
             status, said = run("import", spoilt, "-o", out, "--force")
-            cases.case(f"strace {options}, without times", status == 2 and "a log of strace without times" in said, said)
+            cases.case(f"strace {options}, without times", status == 2 and "strace log without times" in said, said)
         status, said = run("import", f"{DATA}/msr.csv", "--format", "nonsense", "-o", out, "--force")
         cases.case("an unknown format", status == 2 and "expected one of" in said, said)
         status, said = run("import", f"{DATA}/../golden-v1.zst", "-o", out, "--force")

@@ -201,7 +201,7 @@ def main():
         with open(f"{place}/cut.pcap", "wb") as file:
             file.write(header + b"".join(found)[:-100])
         error = imported(cases, "cut", f"{place}/cut.pcap", out, {1})
-        cases.case("cut: it is told", "the capture file is cut" in error, error)
+        cases.case("cut: it is told", "the capture file is truncated" in error, error)
         # Segments in halves, the second of which comes first, and once more.
         swapped = [piece for packet in found for piece in halves(packet)]
         with open(f"{place}/swapped.pcap", "wb") as file:
@@ -225,7 +225,7 @@ def main():
         with open(f"{place}/fragments.pcap", "wb") as file:
             file.write(header + b"".join(piece for i, piece in enumerate(pieces) if i % 100))
         error = imported(cases, "with fragments lost", f"{place}/fragments.pcap", out, {1})
-        cases.case("lost fragments: they are counted", "fragments of IP packets whose others" in error and
+        cases.case("lost fragments: they are counted", "incomplete sets of IP fragments" in error and
                    not collections.Counter(operations(out)) - some, error)
         torn, made = holes(found, 20)
         with open(f"{place}/torn.pcap", "wb") as file:
