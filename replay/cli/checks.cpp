@@ -56,7 +56,9 @@ void refuse_captured_place(const std::string& url, const TraceHeader& header) {
     same = header.host == host && inside(place, resolved(header.directory));
   }
   if (same)
-    throw std::runtime_error(url + ": is what was captured in this trace; replaying onto it would overwrite it (--force does)");
+    throw std::runtime_error(url +
+                             ": is the directory that this trace captured, and a replay would overwrite the files; name another "
+                             "target, or give --force");
 }
 
 void check_place(Target& target, Clock& clock, const std::string& trace_id, bool reuse, bool cleanup, bool force) {
@@ -64,12 +66,15 @@ void check_place(Target& target, Clock& clock, const std::string& trace_id, bool
   if (force || target.empty()) return;
   switch (find_marker(target, clock, trace_id)) {
     case Marker::same:
-      if (!reuse) throw std::runtime_error(target.name() + ": holds an earlier replay of this trace (--reuse takes it over)");
+      if (!reuse)
+        throw std::runtime_error(
+            target.name() +
+            ": holds an earlier replay of this trace; give --reuse to continue with these files, or name an empty target");
       return;
     case Marker::other:
-      throw std::runtime_error(target.name() + ": holds the replay of another trace (--force replays into it all the same)");
+      throw std::runtime_error(target.name() + ": holds the replay of another trace; name an empty target, or give --force");
     case Marker::absent:
-      throw std::runtime_error(target.name() + ": not empty (name an empty target; --force replays into it all the same)");
+      throw std::runtime_error(target.name() + ": not empty; name an empty target, or give --force");
   }
 }
 
@@ -80,19 +85,20 @@ void check_writable(Target& target, Clock& clock, unsigned rank) {
   if (target.fidelity(make) == Fidelity::impossible) return;  // the target has no names
   int error = session.perform(make).error;
   if (!error) session.perform({.kind = OpKind::rmdir, .object = kProbeObject, .parent = kRootObject, .name = name});
-  if (error && error != EEXIST) throw std::runtime_error(target.name() + ": nothing can be made there: " + strerror(error));
+  if (error && error != EEXIST)
+    throw std::runtime_error(target.name() + ": no directory can be created there: " + strerror(error));
 }
 
 void check_space(Target& target, const ImageSummary& image, bool force) {
   Space space = target.space();
   if (!force && space.total && image.bytes > space.free)
-    throw std::runtime_error(fmt::format("{}: the initial image takes {} and {} are free (--force tries)", target.name(),
-                                         format_size(image.bytes), format_size(space.free)));
+    throw std::runtime_error(fmt::format("{}: the initial image takes {}, but only {} are free; free space, or give --force",
+                                         target.name(), format_size(image.bytes), format_size(space.free)));
 }
 
 void remove_tree(Target& target, Clock& clock, const std::string& trace_id, const std::atomic<int>& stop) {
   if (find_marker(target, clock, trace_id) != Marker::same)
-    throw std::runtime_error(target.name() + ": not removed: it doesn't carry the marker of this trace");
+    throw std::runtime_error(target.name() + ": not removed: the tree has no marker of this trace");
   BlockingSession session(target, clock);
   struct Folder {
     ObjectId id, parent;

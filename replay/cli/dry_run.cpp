@@ -88,9 +88,9 @@ int dry_run(Input& input, Target& target, const Report& report, bool json) {
     return status;
   }
   fmt::print("{} on {} would issue {}\n", report.input, report.target, input.outlook());
-  fmt::print("image      {} directories, {} files, {} symlinks; {} to make", format_count(image.directories),
+  fmt::print("image      {} directories, {} files, {} symlinks; {} to write", format_count(image.directories),
              format_count(image.files), format_count(image.symlinks), format_size(image.bytes));
-  if (space.total) fmt::print(", {} free{}", format_size(space.free), fits ? "" : ": does not fit");
+  if (space.total) fmt::print(", {} free{}", format_size(space.free), fits ? "" : ": too little");
   fmt::print("\n");
   if (s.bytes_read + s.bytes_written)
     fmt::print("run        reads {} and writes {}\n", format_size(s.bytes_read), format_size(s.bytes_written));
@@ -99,7 +99,7 @@ int dry_run(Input& input, Target& target, const Report& report, bool json) {
     if (s.approximate[i]) fmt::print("approximate      {:<16} {}\n", op_name(OpKind(i)), format_count(s.approximate[i]));
   }
   if (s.feasible_scale > 0)
-    fmt::print("scale      up to {:.1f}x with the service times of the capture (its busiest stream sets the limit)\n",
+    fmt::print("scale      up to {:.1f}x with the service times of the capture (the busiest stream sets the limit)\n",
                s.feasible_scale);
   return status;
 }

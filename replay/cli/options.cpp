@@ -41,7 +41,7 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
       std::make_shared<Program>("fsreplay", "Issues the operations of a trace, or the calls of an NFS mix, on any target.");
   Program& program = *owner;
   program.version_flag();
-  program.config_option("--config", "options from this file, a line NAME=VALUE each");
+  program.config_option("--config", "read options from this file, a line NAME=VALUE each");
   program.add("INPUT", out.input, "what to run (below), - for standard input").required();
   program.add("TARGET", out.target, "URL (fsreplay target --help) or directory (default: a fresh ./fsreplay-data)");
 
@@ -49,51 +49,54 @@ std::optional<int> parse_command_line(int argc, char** argv, CommandLine& out) {
   Command run = program.group("Running");
   run.add_with("--duration", out.duration, parse_time_span, "stop issuing after this much time").stands_for("TIME");
   run.add("--workers", out.workers, "worker threads (default: one a CPU)").stands_for("N").within(1, 1024);
-  run.add("--on-error", on_error, "on new errors: count or stop (default count)").stands_for("WHAT").one_of({"count", "stop"});
+  run.add("--on-error", on_error, "on errors that were not recorded: count or stop (default count)")
+      .stands_for("WHAT")
+      .one_of({"count", "stop"});
   add_rank_options(run, out.cluster);
-  run.add("--repeat", out.repeat, "this many runs, with their median and spread").stands_for("N").within(1, 1000);
-  run.add_with("--find-scale", out.find_scale, condition, "the highest load within 'p99 < 10ms'").stands_for("CONDITION");
-  run.add("--uid", out.uid, "act as self, recorded or map=FILE (default self)").stands_for("WHO");
-  run.flag("--dry-run", out.dry_run, "say what would be done and change nothing");
+  run.add("--repeat", out.repeat, "run so many times; report median and spread").stands_for("N").within(1, 1000);
+  run.add_with("--find-scale", out.find_scale, condition, "find the highest load that keeps 'p99 < 10ms'")
+      .stands_for("CONDITION");
+  run.add("--uid", out.uid, "user of operations: self, recorded or map=FILE (default self)").stands_for("WHO");
+  run.flag("--dry-run", out.dry_run, "print what a run would do; change nothing");
   run.flag("--privileged", out.privileged, "allow devices, set-id bits, trusted xattrs, ioctls");
 
   auto require = [&out](const std::string& text) { out.requirements.push_back(Requirement(text).text()); };
-  run.add_each("--require", require, "or exit status 3: 'p99 < 10ms', 'differed == 0'").stands_for("CONDITION");
+  run.add_each("--require", require, "exit with 3 unless 'p99 < 10ms', 'differed == 0'").stands_for("CONDITION");
   run.add_each(
          "--allow", [&out](const std::string& text) { allow(text, out.allowed); },
-         "inexpressible[=KINDS] is no reason for status 4")
+         "inexpressible[=KINDS]: no exit status 4 for these")
       .stands_for("WHAT");
 
   Command tree = program.group("The target's tree");
-  tree.flag("--prepare-only", out.prepare_only, "make the initial image and stop");
-  tree.flag("--reuse", out.reuse, "keep what an earlier run left, mend what differs");
-  tree.flag("--force", out.force, "use a target with files; replace --csv");
-  tree.flag("--cleanup", out.cleanup, "remove the tree afterwards (only one that we made)");
+  tree.flag("--prepare-only", out.prepare_only, "create the initial image and stop");
+  tree.flag("--reuse", out.reuse, "use the files of an earlier run; correct differences");
+  tree.flag("--force", out.force, "use a target that has files; replace the --csv file");
+  tree.flag("--cleanup", out.cleanup, "remove the tree afterwards (if fsreplay created the tree)");
 
   Command results = program.group("Results");
-  results.add("--results", out.results, "add everything measured to this SQLite file").stands_for("FILE");
-  results.add("--label", out.label, "what to call this run there").stands_for("TEXT");
+  results.add("--results", out.results, "add all measurements to this SQLite file").stands_for("FILE");
+  results.add("--label", out.label, "name of this run in the --results file").stands_for("TEXT");
   results.add("--csv", out.csv, "write each interval into this file while it runs").stands_for("FILE");
   results.add("--metrics", out.metrics, "keep Prometheus text of the run in this file").stands_for("FILE");
-  results.add_with("--interval", out.interval, parse_time_span, "of what is told over time (default 1s)").stands_for("TIME");
-  results.add("--record", out.record, "a trace of what was issued and what came of it").stands_for("FILE");
-  results.flag("--json", out.json, "the report as JSON on standard output");
-  results.add_with("--status-interval", out.status_interval, parse_time_span, "without a terminal, a progress line this often")
+  results.add_with("--interval", out.interval, parse_time_span, "length of the intervals of reports (default 1s)")
       .stands_for("TIME");
-  results.flag("-q,--quiet", out.quiet, "no progress");
+  results.add("--record", out.record, "write a trace of the issued operations and their outcomes").stands_for("FILE");
+  results.flag("--json", out.json, "print the report as JSON on standard output");
+  results
+      .add_with("--status-interval", out.status_interval, parse_time_span, "print a progress line this often without a terminal")
+      .stands_for("TIME");
+  results.flag("-q,--quiet", out.quiet, "print no progress");
 
   auto kinds = std::make_shared<InputKinds>(program);
-  program.footer("Inputs: " + kinds->help() + "; FILE.vdb, of vdbench (FILE.vdb --help)" +
-                 "\nSubcommands:\n"
-                 "  report    runs that --results kept, as a page (report --help)\n"
-                 "  target    the kinds of targets, and one driven by hand (target --help)\n"
-                 "Exit status: 0 as recorded, 1 not so, 2 could not start, 3 misses a --require, "
-                 "4 lacks only what the target can't express.");
+  program.footer("Inputs: " + kinds->help() + "; FILE.vdb, a parameter file of vdbench (FILE.vdb --help)" +
+                 "\nSubcommands:\n  report    makes a page of runs in a --results file (report --help)\n  target    lists the "
+                 "kinds of targets, or drives one by hand (target --help)\nExit status: 0 every outcome as recorded, 1 not "
+                 "clean, 2 could not start, 3 a --require was missed, 4 not issued only what the target can't express.");
 
   try {
     if (auto status = program.parse(argc, argv)) return status;
     if (is_vdbench_file(out.input))
-      throw UsageError(out.input + ": a parameter file of vdbench comes before all options: fsreplay " + out.input + " ...");
+      throw UsageError(out.input + ": a parameter file of vdbench must be the first argument: fsreplay " + out.input + " ...");
     if (out.uid != "self" && out.uid != "recorded" && out.uid.rfind("map=", 0) != 0)
       throw UsageError("--uid " + out.uid + ": expected self, recorded or map=FILE");
     if (out.interval < 1'000'000) throw UsageError("--interval: expected at least 1ms");

@@ -135,9 +135,9 @@ std::string RanksSection::text() const {
     compared_again = compared_again && row.clock.after;
     if (row.clock.drifted()) drift = std::max(drift, std::abs(row.clock.drift()));
   }
-  const std::string drifted = !compared_again ? "not compared again"
-                              : drift         ? "drifted by up to " + format_duration(drift)
-                                              : "no drift seen";
+  const std::string drifted = !compared_again ? "not compared again at the end"
+                              : drift         ? "drift up to " + format_duration(drift)
+                                              : "no drift measured";
   text += fmt::format("{:<10} known to {}, {}; the ranks began within {}\n", "clocks", format_duration(error), drifted,
                       format_duration(start_spread()));
   const auto latest = std::max_element(rows_.begin(), rows_.end(), [](const RankRow& a, const RankRow& b) {
@@ -211,13 +211,12 @@ bool gather_results(Cluster& cluster, Input& input, Report& report, RankInterval
                                 .began = began_late(report.result, clock)}};
   bool whole = lost.empty();
   if (cluster.root()) std::ranges::move(merge_parts(cluster, parts, input, report, intervals), std::back_inserter(rows));
-  if (!whole)
-    add_aftermath(report, fmt::format("{}: these are the results of {} of {} ranks", lost, rows.size(), cluster.size()));
+  if (!whole) add_aftermath(report, fmt::format("{}: results are those of {} of {} ranks", lost, rows.size(), cluster.size()));
   try {
     if (whole) compare_after(cluster, rows);
   } catch (const LostRank& e) {
     if (!cluster.root()) throw;
-    add_aftermath(report, fmt::format("{}, having told its results", e.what()));
+    add_aftermath(report, fmt::format("{}, after sending results", e.what()));
     whole = false;
   }
   if (!cluster.root()) return true;

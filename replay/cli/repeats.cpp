@@ -91,7 +91,7 @@ struct Pooled {
     const bool few = sum.issued() < least.operations;
     // The last operations are due a little before the end.
     if (!few && longest >= least.time - least.time / 10) return "";
-    return fmt::format("not sure: {} operations in {} of {}, where {} in {} are needed", format_count(sum.issued()),
+    return fmt::format("uncertain: {} operations in {} of {}; {} in {} are needed", format_count(sum.issued()),
                        runs == 1 ? "a run" : fmt::format("{} runs", runs), format_duration(longest),
                        format_count(least.operations), format_duration(least.time));
   }
@@ -209,7 +209,8 @@ int Replay::play_search() {
     } while (of_root(pooled.enough(least) ? 0 : 1) > 0);
     if (of_root(double(pooled.sum.issued())) == 0) {
       if (cluster.root())
-        fmt::print(stderr, "fsreplay: --find-scale: nothing was issued in {} at {:.4g} {}, expected a longer run or more load\n",
+        fmt::print(stderr,
+                   "fsreplay: --find-scale: no operation was issued in {} at {:.4g} {}; use a longer run or a higher load\n",
                    format_duration(pooled.longest), factor * unit.one, unit.words);
       early = 1;
       return std::nullopt;

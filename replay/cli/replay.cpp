@@ -63,7 +63,7 @@ void Replay::open_target_for_run() {
   if (report.target.find("://") != report.target.npos) report.target += dialect_text(*target);
   if (report.target.starts_with("file:")) report.target_mount = mount_text(report.target.substr(5));
   if (command.cleanup && target->places_files())
-    throw std::runtime_error(target->name() + ": has no tree, so there is nothing to clean up");
+    throw std::runtime_error(target->name() + ": has no tree that --cleanup could remove; leave --cleanup out");
 }
 
 void Replay::warn() {
@@ -98,8 +98,9 @@ void Replay::finish_recording() {
     afterwards([&] { merge_recordings(); });
   else
     afterwards([&] {
-      throw std::runtime_error(fmt::format("{}: not written, since a rank is lost; {} and so on hold what each rank did",
-                                           command.record, rank_recording(command.record, 0)));
+      throw std::runtime_error(
+          fmt::format("{}: not written, because a rank was lost; {} and so on hold the operations of each rank", command.record,
+                      rank_recording(command.record, 0)));
     });
 }
 
@@ -195,7 +196,7 @@ void Replay::end_without(const LostRank& lost) {
   if (!cluster.root()) throw lost;
   whole_ = false;
   failed_afterwards = true;
-  report.aftermath = fmt::format("{}, before all was run", lost.what());
+  report.aftermath = fmt::format("{}, before the run was complete", lost.what());
   line.clear();
   fmt::print(stderr, "fsreplay: {}\n", report.aftermath);
 }
@@ -254,7 +255,7 @@ void Replay::prepare(RunSteps& life, PrepareStep step, bool& prepared) {
                           });
   if (prepared || cluster.size() == 1) return;
   if (report.interrupted) throw std::runtime_error("interrupted");
-  throw std::runtime_error(fmt::format("{} operations failed that prepare the run", format_count(report.prepared.failed)));
+  throw std::runtime_error(fmt::format("{} operations that prepare the run failed", format_count(report.prepared.failed)));
 }
 
 std::optional<int> Replay::play_round(RunSteps& life) {

@@ -21,7 +21,8 @@ void check_for_ranks(const CommandLine& c) {
     bool given;
   } single[] = {{"-", c.input == "-"}, {"--dry-run", c.dry_run}, {"--prepare-only", c.prepare_only}};
   for (const auto& option : single)
-    if (option.given) throw std::runtime_error(fmt::format("{}: for one process, not for ranks", option.name));
+    if (option.given)
+      throw std::runtime_error(fmt::format("{}: not possible with several ranks; leave --ranks out", option.name));
 }
 
 // Returns the command line for this rank. Only the root prints and keeps results.
@@ -37,7 +38,8 @@ CommandLine command_of_rank(const CommandLine& command, const Cluster& cluster) 
 void refuse_swapped(const CommandLine& c) {
   if (!names_target(c.input)) return;
   const std::string right = c.target.empty() ? "" : fmt::format("; did you mean fsreplay {} {}?", c.target, c.input);
-  throw std::runtime_error(fmt::format("{}: is a target; the input, a trace or a mix, comes first{}", c.input, right));
+  throw std::runtime_error(
+      fmt::format("{}: is a target, but the first argument must be the input, a trace or a mix{}", c.input, right));
 }
 
 // Collective. Throws if a rank's input is not that of the root, although it has the same name.
@@ -46,7 +48,7 @@ void check_input(Replay& replay) {
   replay.on_all([&] {
     if (mine != of_root)
       throw std::runtime_error(
-          fmt::format("{}: {}, where {} has {}", replay.command.input, mine, replay.cluster.name_of(0), of_root));
+          fmt::format("{}: {}, but {} has {}", replay.command.input, mine, replay.cluster.name_of(0), of_root));
   });
 }
 
@@ -62,7 +64,7 @@ int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atom
   replay.on_all([&] {
     const bool own_tree = !replay.input->own_names();
     if (!own_tree && command.cleanup)
-      throw std::runtime_error(command.input + ": makes no tree of its own that --cleanup could remove");
+      throw std::runtime_error(command.input + ": creates no tree that --cleanup could remove; leave --cleanup out");
     Report& report = replay.report;
     report.input = command.input;
     report.acting_as = command.uid;
@@ -75,11 +77,11 @@ int replay_on_rank(const CommandLine& command, Cluster& cluster, const std::atom
       for (const std::string& text : command.requirements) report.requirements.emplace_back(text);
     const bool several = command.repeat > 1 || !command.find_scale.empty();
     if (!command.record.empty() && (several || replay.input->rounds() > 1))
-      throw std::runtime_error("--record: expected one load, not several");
+      throw std::runtime_error("--record: expected one run, not several; leave --repeat, --find-scale or the ramp out");
     if (several && (command.dry_run || command.prepare_only || replay.input->rounds() > 1))
-      throw std::runtime_error("--repeat and --find-scale: expected one load that is run");
+      throw std::runtime_error("--repeat and --find-scale: expected one load, and a run (no --dry-run, no --prepare-only)");
     if (!command.find_scale.empty() && !command.requirements.empty())
-      throw std::runtime_error("--require: expected without --find-scale, which has its own condition");
+      throw std::runtime_error("--require: not possible with --find-scale, which has its own condition; leave --require out");
     if (!command.find_scale.empty()) replay.input->load_unit();
     replay.open_outputs();
     replay.open_target_for_run();

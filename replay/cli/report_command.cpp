@@ -41,14 +41,14 @@ std::vector<ChosenRun> choose(const Arguments& arguments) {
     }
   }
   if (runs.empty())
-    throw std::runtime_error(arguments.files[0] + (others
-                                                       ? ": holds runs of fsbench alone, expected one of fsreplay or of vdbench"
-                                                       : ": holds no such run"));
+    throw std::runtime_error(arguments.files[0] + (others ? ": holds only runs of fsbench, expected a run of fsreplay or vdbench"
+                                                          : ": holds no run with this number"));
   return runs;
 }
 
 const ChosenRun& only(const std::vector<ChosenRun>& runs) {
-  if (runs.size() > 1) throw std::runtime_error(fmt::format("--run: there are {} runs, and such a file is of one", runs.size()));
+  if (runs.size() > 1)
+    throw std::runtime_error(fmt::format("--run: expected one run for such a file, found {}; give --run NUMBER", runs.size()));
   return runs[0];
 }
 
@@ -58,7 +58,7 @@ std::string hgrm(const Arguments& arguments, const std::vector<ChosenRun>& runs)
   const ChosenRun& one = only(runs);
   const Histogram h =
       one.file->histogram(one.run.number("id"), arguments.kind, arguments.kind.empty() ? arguments.what : "service");
-  if (!h.count()) throw std::runtime_error(fmt::format("{}: nothing of that was measured in this run", one.file->path()));
+  if (!h.count()) throw std::runtime_error(fmt::format("{}: this run has no measurements of that kind", one.file->path()));
   return hgrm_text(h);
 }
 
@@ -88,17 +88,17 @@ Write format_of(const std::string& output) {
 }  // namespace
 
 int report_command(int argc, char** argv) {
-  Program program("fsreplay report", "Shows runs that were kept with --results.");
+  Program program("fsreplay report", "Shows runs from a --results file.");
   Arguments arguments;
   program.add("RESULTS", arguments.files, "databases that --results wrote").required();
   program.add("-o,--output", arguments.output, "a page (.html), percentiles (.hgrm) or histograms (.hlog)")
       .stands_for("FILE")
       .required();
   program.add("--run", arguments.numbers, "only the runs with these numbers").stands_for("N").separated_by_commas();
-  program.add("--what", arguments.what, "of .hgrm: lateness, waiting, service or response (default)")
+  program.add("--what", arguments.what, "distribution in .hgrm: lateness, waiting, service or response (default)")
       .stands_for("WHICH")
       .one_of({"lateness", "waiting", "service", "response"});
-  program.add("--kind", arguments.kind, "of .hgrm: the service time of this kind of operation");
+  program.add("--kind", arguments.kind, "in .hgrm: service time of this kind of operation");
   program.flag("--force", arguments.force, "replace the output if it exists");
   try {
     if (auto status = program.parse(argc, argv)) return *status;

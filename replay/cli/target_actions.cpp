@@ -76,7 +76,7 @@ std::string time_text(int64_t ns) {
 const Outcome& TargetActions::perform(const std::string& path, const Op& op, std::string_view payload) {
   const std::string where = path.empty() ? target_.name() : target_.name() + ": " + escape_text(path);
   if (target_.fidelity(op) == Fidelity::impossible)
-    throw std::runtime_error(fmt::format("{}: such a target can't do {}", where, op_name(op.kind)));
+    throw std::runtime_error(fmt::format("{}: this kind of target can't do {}", where, op_name(op.kind)));
   Op by_hand = op;
   by_hand.op_flags |= kOpUnfinished;  // because there is no recorded outcome
   by_hand.uid = geteuid();
@@ -191,7 +191,7 @@ void TargetActions::upload(const std::string& path, const NameInDirectory& at, O
     for (std::string_view left(buffer.data(), size_t(n)); !left.empty();) {
       Op write{.kind = OpKind::write, .object = object, .handle = handle, .offset = offset, .length = left.size()};
       uint64_t written = perform(path, write, left).result;
-      if (written == 0) throw std::runtime_error(target_.name() + ": " + escape_text(path) + ": a write wrote nothing");
+      if (written == 0) throw std::runtime_error(target_.name() + ": " + escape_text(path) + ": a write returned 0 bytes");
       offset += written;
       left.remove_prefix(std::min<uint64_t>(written, left.size()));
     }

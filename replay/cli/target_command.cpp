@@ -41,15 +41,14 @@ struct Action {
 };
 
 constexpr Action kActions[] = {
-    {"stat", "what the target is and has free, or what PATH is", nullptr, 0,
+    {"stat", "prints the target's kind and free space, or the attributes of PATH", nullptr, 0,
      [](TargetActions& t, const Arguments& a) { t.stat(a.path); }},
-    {"ls", "the entries of a directory", nullptr, 0, [](TargetActions& t, const Arguments& a) { t.list(a.path); }},
-    {"cat", "the content of a file", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.print(a.path); }},
-    {"put", "makes or replaces a file", "FILE", 1, put},
-    {"mkdir", "makes a directory", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.make_directory(a.path); }},
+    {"ls", "lists a directory", nullptr, 0, [](TargetActions& t, const Arguments& a) { t.list(a.path); }},
+    {"cat", "prints the content of a file", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.print(a.path); }},
+    {"put", "creates or replaces a file", "FILE", 1, put},
+    {"mkdir", "creates a directory", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.make_directory(a.path); }},
     {"rm", "removes a file or an empty directory", nullptr, 1, [](TargetActions& t, const Arguments& a) { t.remove(a.path); }},
-    {"mv", "gives a file or a directory another name", "NEWPATH", 2,
-     [](TargetActions& t, const Arguments& a) { t.move(a.path, a.second); }},
+    {"mv", "renames a file or a directory", "NEWPATH", 2, [](TargetActions& t, const Arguments& a) { t.move(a.path, a.second); }},
 };
 
 std::string footer() {
@@ -57,8 +56,8 @@ std::string footer() {
   for (const TargetPlugin* plugin : target_plugins())
     if (plugin->help) text += fmt::format("  {}\n", plugin->help);
   return text +
-         "PATH is below the target's root; without it, the root. FILE is standard input where it's missing.\n"
-         "Exit status: 0 done; 1 the target answered with an error; 2 it could not start.";
+         "PATH is relative to the target's root (default: the root). FILE: default standard input.\nExit status: 0 done; 1 the "
+         "target returned an error; 2 could not start.";
 }
 
 // Opens the target and runs the action on it. Returns the exit status: 0, or 1 if the action fails. Throws if the target can't be
@@ -90,18 +89,18 @@ int target_command(int argc, char** argv) {
   for (const Action& action : kActions) {
     Command sub = program.subcommand(action.name, action.what);
     sub.add("URL", arguments.url, "the target: a URL or a directory").required();
-    sub.add("PATH", arguments.path, "below its root").required(action.least >= 1);
+    sub.add("PATH", arguments.path, "path below the root").required(action.least >= 1);
     if (action.second) sub.add(action.second, arguments.second, "").required(action.least >= 2);
     sub.flag("--privileged", arguments.privileged, "as for a run");
     sub.when_chosen([&chosen, &action] { chosen = &action; });
   }
-  program.subcommand("operations", "what each kind of target can do, as docs/operations.md has it").when_chosen([&table] {
+  program.subcommand("operations", "prints what each kind of target can do (docs/operations.md)").when_chosen([&table] {
     table = true;
   });
   try {
     if (auto status = program.parse(argc, argv)) return *status;
   } catch (const UsageError& e) {
-    fmt::print(stderr, "fsreplay target: {} (--help tells how)\n", e.what());
+    fmt::print(stderr, "fsreplay target: {} (see fsreplay target --help)\n", e.what());
     return 2;
   }
   if (table) {

@@ -39,7 +39,7 @@ void take_word(vdbench::ProgramOptions& program, const std::string& word) {
   }
   const size_t equals = word.find('=');
   if (word.find(':') < equals)
-    throw std::runtime_error("'" + word + "': expected NAME=VALUE; what a parameter file works on is its lun= and anchor=");
+    throw std::runtime_error("'" + word + "': expected NAME=VALUE; the parameter file itself names targets, by lun= and anchor=");
   if (equals == 0 || equals == std::string::npos)
     throw std::runtime_error("'" + word + "': expected -f FILE, NAME=VALUE, or parseflat or compare as the first word");
   if (!program.substitutions.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
@@ -179,8 +179,8 @@ Command add_parse_flat(Command& command, Utilities& u, const char* name) {
   sub.add("-i", u.flat.input, "the file, or its directory (default output)").stands_for("FILE");
   sub.add("-o", u.output, "where the CSV goes (default: standard output)").stands_for("FILE");
   sub.add("-c", u.flat.columns, "columns, in this order (default: all)").count_within(1, 100).stands_for("COLUMN");
-  sub.add("-f", u.filters, "only lines that have this value there").count_within(2, 100).stands_for("COLUMN VALUE");
-  sub.flag("-a", u.flat.averages, "averages alone");
+  sub.add("-f", u.filters, "only lines with this value in this column").count_within(2, 100).stands_for("COLUMN VALUE");
+  sub.flag("-a", u.flat.averages, "only averages");
   return sub;
 }
 
@@ -203,19 +203,21 @@ void declare(Command& command, Options& o) {
     command.add(option, how, help).count_within(0, 1000).stands_for("HOW");
   };
   add_how("-c", o.clean, "removes old files first; -co, -cy, -cn: format=only, yes or no");
-  add_how("-v", o.validate, "writes what can be checked, and checks it; -vr: after each write, -vw: not before writes");
-  add_how("-j", o.journal, "-v with a journal; -jr: after recovery from it, -jro: recovers alone, -jn: does not flush it");
-  add_how("-l", o.loop, "all runs again, until it is ended; -l5: five times; -l30s, -l10m, -l2h: for this time");
+  add_how("-v", o.validate,
+          "validates data: writes checkable content and checks content; -vr: after each write, -vw: not before writes");
+  add_how("-j", o.journal,
+          "-v with a journal; -jr: after recovery from the journal, -jro: only recovers, -jn: does not flush the journal");
+  add_how("-l", o.loop, "repeats all runs until stopped; -l5: five times; -l30s, -l10m, -l2h: for this time");
   add_how("-t", o.demo, "a small run in memory; -tf: on files");
-  command.add("-r", o.program.first_run, "begins with this RD").stands_for("RD");
-  command.flag("-s", o.program.simulate, "tells what would be run");
-  command.flag("-q,--quiet", o.program.quiet, "no lines on the terminal");
-  command.flag("--json", o.program.json, "results as JSON in place of these lines");
-  command.add("--results", o.results, "adds everything measured to this SQLite file").stands_for("FILE");
+  command.add("-r", o.program.first_run, "starts with this RD").stands_for("RD");
+  command.flag("-s", o.program.simulate, "prints what would be run");
+  command.flag("-q,--quiet", o.program.quiet, "prints no lines on the terminal");
+  command.flag("--json", o.program.json, "prints results as JSON instead of these lines");
+  command.add("--results", o.results, "adds all measurements to this SQLite file").stands_for("FILE");
   command.flag("--force", o.program.force, "overwrites devices that hold a file system or partitions");
   command.add("-m", o.processes, "without effect: there is one process").stands_for("N");
-  command.add("-p", o.port, "without effect: nobody connects to it").stands_for("N");
-  command.add("-d", o.debug, "refused: flags of the original's own").stands_for("N");
+  command.add("-p", o.port, "without effect: no process connects to this port").stands_for("N");
+  command.add("-d", o.debug, "refused: internal flags of the original").stands_for("N");
   command.flag("-k", o.kstat, "refused: statistics of Solaris");
   command.add("--layout", o.program.layout, "columns of runs on SDs, as version 5.04's or 5.00's").one_of({"5.00", "5.04"});
   add_rank_options(command, o.cluster);
@@ -224,8 +226,9 @@ void declare(Command& command, Options& o) {
 }
 
 int run(Options& o, Command& command, const std::atomic<int>& stop) {
-  if (o.kstat) throw std::runtime_error("-k is refused: it asks for Solaris' statistics");
-  if (!o.debug.empty()) throw std::runtime_error("-d is refused: it asks for the original's own flags");
+  if (o.kstat) throw std::runtime_error("-k: refused, because statistics of Solaris are not supported; leave -k out");
+  if (!o.debug.empty())
+    throw std::runtime_error("-d: refused, because internal flags of the original are not supported; leave -d out");
   take_format(o, command.option("-c").given());
   take_validation(o, command.option("-v").given());
   take_journal(o, command.option("-j").given());

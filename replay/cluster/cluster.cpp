@@ -78,8 +78,8 @@ std::unique_ptr<Transport> join(const LauncherInfo& started) {
 std::unique_ptr<Cluster> open_cluster(const ClusterOptions& options) {
   const LauncherInfo started = launch();
   if (started.size > 1 && options.ranks > 1)
-    throw std::runtime_error(fmt::format("{} ranks were started by a launcher already, each of which would start {} with --ranks",
-                                         started.size, options.ranks));
+    throw std::runtime_error(
+        fmt::format("--ranks {1}: a launcher has started {0} ranks already; leave --ranks out", started.size, options.ranks));
   return std::make_unique<StarCluster>(started.size > 1 ? join(started) : fork_ranks(options), options.patience);
 }
 
@@ -98,7 +98,8 @@ static void check_same(Cluster& cluster, const std::string& what) {
   const std::vector<std::string> all = cluster.gather(mine);
   for (unsigned rank = 0; rank < all.size() && differs.empty(); ++rank)
     if (all[rank] != mine)
-      differs = fmt::format("{} was started otherwise: {}; {}: {}", cluster.name_of(rank), all[rank], cluster.name_of(0), mine);
+      differs = fmt::format("{} has another version or command line: {}; {}: {}", cluster.name_of(rank), all[rank],
+                            cluster.name_of(0), mine);
   differs = cluster.broadcast(differs);
   if (!differs.empty()) throw std::runtime_error(differs);
 }
@@ -123,8 +124,9 @@ void refuse_launcher() {
   const LauncherInfo started = launch();
   if (started.size <= 1) return;
   if (started.rank != 0) _exit(0);
-  throw std::runtime_error(
-      fmt::format("started as {} ranks by a launcher of {}, but it is for one process", started.size, started.implementation));
+  throw std::runtime_error(fmt::format(
+      "started as {} ranks by a launcher of {}, but this command runs as one process; start the command without the launcher",
+      started.size, started.implementation));
 }
 
 }  // namespace fsr

@@ -52,12 +52,13 @@ std::unique_ptr<Transport> join_launched(const LauncherInfo& launch) {
   if (!module) {
     const std::string why = dlerror();
     const bool missing = why.find(file + ": cannot open shared object file: No such file") != std::string::npos;
-    fail(missing ? fmt::format("there is no module for it: apt install fsreplay-mpi, or set the build up anew with lib{}-dev",
+    fail(missing ? fmt::format("the module for that MPI is missing: apt install fsreplay-mpi, or configure the build again with "
+                               "lib{}-dev installed",
                                launch.implementation)
                  : why);
   }
   const auto open = reinterpret_cast<OpenTransport*>(dlsym(module, kOpenTransport));
-  if (!open) fail(file + " is no module of this program");
+  if (!open) fail(file + " is not a module of this program");
   std::string why;
   Transport* transport = open(FSR_VERSION, &why);
   if (!transport) fail(why);

@@ -134,7 +134,8 @@ std::string RankGroup::barrier() {
 }
 
 std::string RankGroup::lost_line(size_t left) const {
-  return fmt::format("{}, and left its files: these are the results of {} of {} ranks", lost_, left, cluster_.size());
+  return fmt::format("{}; files of this rank were not removed; results are those of {} of {} ranks", lost_, left,
+                     cluster_.size());
 }
 
 std::vector<std::optional<std::string>> RankGroup::gather_saved(std::string mine) {

@@ -217,8 +217,7 @@ void StarCluster::take_in(Transport::Message message) {
 
 void StarCluster::check(unsigned rank, int64_t from) {
   if (gone_[rank]) lose(rank, "has ended");
-  if (now() - std::max(from, last_message_[rank]) > patience_)
-    lose(rank, "gave no sign of life for " + format_duration(patience_));
+  if (now() - std::max(from, last_message_[rank]) > patience_) lose(rank, "sent no heartbeat for " + format_duration(patience_));
 }
 
 void StarCluster::lose(unsigned rank, const std::string& why) {

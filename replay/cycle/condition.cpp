@@ -21,7 +21,7 @@ constexpr double kBroken = 1e6;  // strain of a run that breaks the condition wh
 constexpr double kMissing =
     0.01;  // share of the operations due; if more of them got no answer, the others are not enough to judge by
 
-constexpr const char* kExpected = "expected such as 'p99 < 10ms' or 'mean < 2ms and errors < 0.1%'";
+constexpr const char* kExpected = "expected a condition such as 'p99 < 10ms' or 'mean < 2ms and errors < 0.1%'";
 
 [[noreturn]] void refuse(std::string_view text) {
   throw std::invalid_argument(fmt::format("'{}': {}", escape_text(text), kExpected));

@@ -105,10 +105,10 @@ std::string RunSteps::close() {
     const RunOptions plain{.timing = Timing::asap, .workers = report_.options.workers, .stop_on_error = true, .stop = &stop_};
     const RunResult closed = fsr::run(*closing, target_, clock_, plain);
     if (!closed.differed()) return "";
-    return "open files could not be closed after the run: " +
-           (closed.mismatches.empty() ? std::string("no answer") : closed.mismatches.front().got);
+    return "files were not closed after the run: " +
+           (closed.mismatches.empty() ? std::string("no reply") : closed.mismatches.front().got);
   } catch (const std::runtime_error& e) {
-    return fmt::format("nothing was closed after the run: {}", e.what());
+    return fmt::format("files were not closed after the run: {}", e.what());
   }
 }
 

@@ -72,17 +72,17 @@ class Judge {
     const std::string lateness = format_duration(r_.lateness.quantile(0.99));
     if (kept()) return set(Limit::none, fmt::format("the schedule was kept (lateness p99 {})", lateness));
     if (late_ > waited_)
-      return set(Limit::replayer,
-                 fmt::format(
-                     "the replayer did not keep up: lateness p99 {}{}", lateness,
-                     r_.window_full ? fmt::format(", its window was full for {} operations", format_count(r_.window_full)) : ""));
+      return set(Limit::replayer, fmt::format("fsreplay did not keep up: lateness p99 {}{}", lateness,
+                                              r_.window_full ? fmt::format(", look-ahead window full for {} operations",
+                                                                           format_count(r_.window_full))
+                                                             : ""));
     // The streams of a load that was not recorded wait for the target only. Such a load has no recorded service times.
     if (r_.recorded_service <= 0 || (slower_ * options_.scale > kSlower && slower_ > kSlower))
-      set(Limit::target, "the target did not keep up: its service time was on average " + service_time());
+      set(Limit::target, "the target did not keep up: mean service time " + service_time());
     else
       set(Limit::streams,
-          fmt::format("the recorded order did not allow more: operations waited {} on average for predecessors, at a service "
-                      "time of {}",
+          fmt::format("the recorded order did not allow more: operations waited {} on average for earlier operations, at a mean "
+                      "service time of {}",
                       format_duration(int64_t(waited_ / double(std::max<uint64_t>(1, r_.service.count())))), service_time()));
   }
 
@@ -92,7 +92,7 @@ class Judge {
       replayer();
     else if (served_ < kNotable * all || (slower_ > 0 && slower_ <= kSlower))
       set(Limit::streams,
-          fmt::format("the recorded think times and order, with {:.1f} operations under way on average", depth()));
+          fmt::format("the recorded think times and order, with {:.1f} operations in flight on average", depth()));
     else
       target();
   }
@@ -109,13 +109,12 @@ class Judge {
   void replayer() {
     set(Limit::replayer,
         fmt::format(
-            "the replayer: {:.2f} operations were under way on average, while others had been ready for {} when it issued "
-            "them",
+            "fsreplay: {:.2f} operations were in flight on average, while others were ready for {} before fsreplay issued them",
             depth(), format_duration(int64_t(r_.lateness.mean()))));
   }
   void target() {
     set(Limit::target,
-        fmt::format("the target, with {:.1f} operations under way on average at a service time of {}", depth(), service_time()));
+        fmt::format("the target, with {:.1f} operations in flight on average at a service time of {}", depth(), service_time()));
   }
 
   const RunOptions& options_;

@@ -16,7 +16,8 @@ namespace {
 
 [[noreturn]] void refuse_mount(Target& target, const std::string& path) {
   throw std::runtime_error(
-      fmt::format("{}: {}: something is mounted there, and nothing behind it may be changed: unmount it, or name another target",
+      fmt::format("{}: {}: a file system is mounted there, and fsreplay changes nothing behind a mount; unmount that file "
+                  "system, or name another target",
                   target.name(), escape_text(path)));
 }
 
@@ -50,7 +51,7 @@ std::vector<std::string> TreeRemover::list(ObjectId directory) {
 }
 
 void TreeRemover::take(const Op& op) {
-  if (stop_ && stop_->load() > 1) throw std::runtime_error(target_.name() + ": interrupted before all was removed");
+  if (stop_ && stop_->load() > 1) throw std::runtime_error(target_.name() + ": interrupted before the whole tree was removed");
   if (session_.perform(op).error) ++failed;
 }
 

@@ -25,12 +25,11 @@ Sums sums;
 }  // namespace
 
 std::string stood_still_text(int64_t ns) {
-  return fmt::format("the load generator itself stood still for {}: stopped, or its processor was taken away",
-                     format_duration(ns));
+  return fmt::format("the load generator itself stood still for {}: stopped, or without a processor", format_duration(ns));
 }
 
 std::string stolen_text(int64_t stolen, int64_t elapsed) {
-  return fmt::format("the host of this virtual machine took {:.0f} % of its processors' time away (steal)",
+  return fmt::format("the host of this virtual machine took {:.0f} % of the processors' time away (steal)",
                      elapsed > 0 ? 100 * double(stolen) / double(elapsed) : 0);
 }
 

@@ -94,7 +94,7 @@ class RunPart {
   void summary() {
     section("summary", "Verdict");
     const std::string reasons = run_.text("not_clean");
-    page_.paragraph(reasons.empty() ? "Clean: every operation was issued, and its outcome was as it should be."
+    page_.paragraph(reasons.empty() ? "Clean: every operation was issued and had the expected outcome."
                                     : "Not clean: " + one_line(reasons) + ".");
     if (const std::string limit = run_.text("limited_by"); !limit.empty()) page_.paragraph("Limit: " + limit + ".");
     page_.paragraph(fmt::format("{} on {}, started {} UTC{}", run_.text("input"), run_.text("target"), run_.text("started"),
@@ -107,7 +107,7 @@ class RunPart {
     if (replayed_) tiles.push_back({"differed", count(run_.number("differed"))});
     tiles.push_back({"failed", count(run_.number("failed"))});
     if (const ResultRow* open = distribution(distributions_, "", "open"))
-      tiles.push_back({"without an answer", count(open->number("count"))});
+      tiles.push_back({"without a reply", count(open->number("count"))});
     tiles.push_back({"time", duration(run_.number("elapsed_ns"))});
     if (response)
       for (const Quantile& q : kQuantiles)
@@ -176,11 +176,12 @@ class RunPart {
 
   void distributions() {
     section("distributions", "Where the time went");
-    if (replayed_) page_.paragraph("Lateness is the replayer's own; waiting, that what an operation depends on was not done.");
+    if (replayed_)
+      page_.paragraph(
+          "Lateness is fsreplay's own delay. Waiting is the time until all dependencies of an operation were complete.");
     page_.paragraph(
-        "Service is from issue to completion; response, from when it was due to completion, or so far if no answer came (\"> \": "
-        "at "
-        "least that long). The share of operations that took no longer than a time.");
+        "Service is the time from issue to completion. Response is the time from due to completion, or so far if no reply came "
+        "(\"> \": at least that long). The chart shows the share of operations that took no longer than a time.");
     HtmlPage::Table t{.caption = "Distributions",
                       .headings = {"", "operations", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean"}};
     t.id = id("distribution-table");
@@ -287,16 +288,16 @@ class RunPart {
   }
 
   void limits() {
-    section("limits", "What held it up");
+    section("limits", "What delayed the run");
     std::vector<std::pair<std::string, Cell>> rows = {
         {"limit", run_.text("limited_by")},
-        {"began more than 10 ms late", count(run_.number("behind"))},
-        {"of those, waited for others", count(run_.number("waited"))},
+        {"operations issued more than 10 ms late", count(run_.number("behind"))},
+        {"of those, waited for other operations", count(run_.number("waited"))},
         {"of those, for their own thread", count(run_.number("waited_own_thread"))},
-        {"time in which a tenth began late", duration(run_.number("behind_ns"))},
-        {"time in which the target was silent", duration(run_.number("silent_ns"))},
+        {"time in which more than a tenth was late", duration(run_.number("behind_ns"))},
+        {"time in which the target was unresponsive", duration(run_.number("silent_ns"))},
         {"time in which the load generator stood still", duration(run_.number("stood_still_ns"))},
-        {"dependencies kept", count(run_.number("edges"))},
+        {"dependencies obeyed", count(run_.number("edges"))},
         {"dependencies violated", count(run_.number("violations"))},
         {"times that the look-ahead was full", count(run_.number("window_full"))},
         {"workers", count(run_.number("workers"))},

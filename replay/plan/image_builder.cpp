@@ -116,7 +116,7 @@ void ImageBuilder::apply(const Op& op) {
   if (state_.memory() + tree_.objects.size() * (sizeof(ImageObject) + kIndexed) +
           tree_.names.size() * (sizeof(ImageName) + kIndexed) + text_ >
       tree_.options.memory)
-    throw std::length_error("the " + format_count(tree_.names.size()) + " names that existed before the replay take more than " +
+    throw std::length_error("the " + format_count(tree_.names.size()) + " names of the initial image take more than " +
                             format_size(tree_.options.memory) + ", half of this machine's memory");
   if (op.error || op.has(kOpUnfinished)) return;
   handles(op);

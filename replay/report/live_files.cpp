@@ -37,7 +37,8 @@ std::string csv_text(const Facts& facts, bool headings) {
 }  // namespace
 
 CsvFile::CsvFile(const std::string& path, bool replace) : path_(path), file_(nullptr, fclose) {
-  if (!replace && access(path.c_str(), F_OK) == 0) throw std::runtime_error(path + ": exists already (--force replaces it)");
+  if (!replace && access(path.c_str(), F_OK) == 0)
+    throw std::runtime_error(path + ": exists already; give --force to replace the file, or another name");
   file_.reset(fopen(path.c_str(), "we"));
   if (!file_) throw std::runtime_error(path + ": " + strerror(errno));
   line("round" + csv_text(interval_facts({}, "", {}), true));
@@ -81,11 +82,11 @@ void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
       if (const KindCounters& cell = sum_[row]; cell.count + cell.failed)
         sample(op_name(OpKind(row)), cell, interval.counts[row]);
   };
-  out.metric("fsreplay", Type::info, "What is replayed, and on what.");
+  out.metric("fsreplay", Type::info, "Input and target of the run.");
   out.sample({{"input", input_}, {"target", target_}}, 1);
-  out.metric("fsreplay_operations", Type::counter, "Operations that were done and did not fail.");
+  out.metric("fsreplay_operations", Type::counter, "Operations that completed without failure.");
   each([&](const char* kind, const KindCounters& all, const KindCounters&) { out.sample({{"kind", kind}}, double(all.count)); });
-  out.metric("fsreplay_failed", Type::counter, "Operations that failed otherwise than recorded, or got no answer.");
+  out.metric("fsreplay_failed", Type::counter, "Operations that failed otherwise than recorded, or had no reply.");
   each([&](const char* kind, const KindCounters& all, const KindCounters&) { out.sample({{"kind", kind}}, double(all.failed)); });
   out.metric("fsreplay_bytes", Type::counter, "Bytes read, written and copied.");
   each([&](const char* kind, const KindCounters& all, const KindCounters&) { out.sample({{"kind", kind}}, double(all.bytes)); });
@@ -93,13 +94,13 @@ void MetricsFile::add(const Interval& interval, const SeriesInterval& series) {
   each([&](const char* kind, const KindCounters& all, const KindCounters& now) { times(out, kind, all.service, now.service); });
   out.metric("fsreplay_response_seconds", Type::summary, "From due to completion; quantiles of the last interval.");
   each([&](const char* kind, const KindCounters& all, const KindCounters& now) { times(out, kind, all.response, now.response); });
-  out.metric("fsreplay_differed", Type::counter, "Outcomes that were not as recorded.");
+  out.metric("fsreplay_differed", Type::counter, "Operations whose outcome differed from the recorded one.");
   out.sample({}, double(differed_));
-  out.metric("fsreplay_in_flight", Type::gauge, "Operations under way.");
+  out.metric("fsreplay_in_flight", Type::gauge, "Operations in flight.");
   out.sample({}, double(series.in_flight));
-  out.metric("fsreplay_lateness_seconds", Type::gauge, "The worst lateness of the replayer in the last interval.");
+  out.metric("fsreplay_lateness_seconds", Type::gauge, "Greatest lateness of fsreplay in the last interval.");
   out.sample({}, double(series.lateness) / 1e9);
-  out.metric("fsreplay_elapsed_seconds", Type::gauge, "Since the start of the run.");
+  out.metric("fsreplay_elapsed_seconds", Type::gauge, "Seconds since the start of the run.");
   out.sample({}, double(interval.to) / 1e9);
   write(out);
 }
@@ -110,7 +111,7 @@ void MetricsFile::finish(const RunResult& result) {
   unanswered_ += result.unanswered;
   stood_still_ += result.stood_still;
   MetricsText out;
-  out.metric("fsreplay_without_answer", MetricsText::Type::counter, "Operations without an answer, known when a run has ended.");
+  out.metric("fsreplay_without_answer", MetricsText::Type::counter, "Operations without a reply, known when a run has ended.");
   out.sample({{"why", "overdue"}}, double(overdue_));
   out.sample({{"why", "unfinished"}}, double(unfinished_));
   out.sample({{"why", "unanswered"}}, double(unanswered_));

@@ -159,7 +159,7 @@ bool Requirement::compares(double value) const {
 
 std::string Requirement::missed(const RunResult& run) const {
   if ((figure_ <= Figure::achieved) && nothing_measured(run)) return "nothing was measured";
-  if (figure_ == Figure::achieved_share && run.offered() <= 0) return "no load was offered, as this run has no schedule";
+  if (figure_ == Figure::achieved_share && run.offered() <= 0) return "no load was offered, because this run has no schedule";
   if (const uint64_t least = least_operations(); run.response.count() < least && !operator_.starts_with('>'))
     return fmt::format("{} is unknown: {} operations, at least {} are needed", name_, format_count(run.response.count()),
                        format_count(least));

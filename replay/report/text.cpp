@@ -69,14 +69,14 @@ void times_table(Out out, const RunResult& r) {
 
 // Returns how many operations were behind the schedule, and what they waited for.
 std::string behind_text(const RunResult& r) {
-  std::string text =
-      fmt::format("{} operations began more than {} after they were due", format_count(r.behind), format_duration(kBehind));
+  std::string text = fmt::format("{} operations were issued more than {} after their due time", format_count(r.behind),
+                                 format_duration(kBehind));
   if (!r.waited) return text;
   std::vector<unsigned> kinds(kOpKinds);
   std::iota(kinds.begin(), kinds.end(), 0u);
   std::stable_sort(kinds.begin(), kinds.end(), [&](unsigned a, unsigned b) { return r.kinds[a].awaited > r.kinds[b].awaited; });
-  text +=
-      fmt::format("; {} waited for others, {} of them of their own thread:", format_count(r.waited), format_count(r.waited_own));
+  text += fmt::format("; {} waited for other operations, {} of these for their own thread:", format_count(r.waited),
+                      format_count(r.waited_own));
   constexpr size_t kNamed = 3;
   for (size_t i = 0; i < kNamed && r.kinds[kinds[i]].awaited; ++i)
     text += fmt::format("{} {} {}", i ? "," : "", format_count(r.kinds[kinds[i]].awaited), op_name(OpKind(kinds[i])));
@@ -93,7 +93,7 @@ void load_lines(Out out, const Report& report) {
     fmt::format_to(out, ", read {}/s, written {}/s", format_size(uint64_t(double(r.bytes_read) / seconds)),
                    format_size(uint64_t(double(r.bytes_written) / seconds)));
   if (r.open.count())
-    fmt::format_to(out, "\nno answer  {} operations: {} due and never issued, {} under way at the end, {} timed out or cut off",
+    fmt::format_to(out, "\nno reply   {} operations: {} due and never issued, {} in flight at the end, {} timed out or cut off",
                    format_count(r.open.count()), format_count(r.overdue), format_count(r.unfinished), format_count(r.unanswered));
   fmt::format_to(out, "\nduration   {}", format_duration(r.elapsed));
   for (const auto& section : report.sections) fmt::format_to(out, "{}", section->duration());
@@ -102,10 +102,10 @@ void load_lines(Out out, const Report& report) {
   if (!r.limit_text.empty()) fmt::format_to(out, "limit      {}\n", r.limit_text);
   if (r.behind) fmt::format_to(out, "behind     {}\n", behind_text(r));
   if (r.silent)
-    fmt::format_to(out, "silence    {} in which no request was answered, {} at a stretch\n", format_duration(r.silent),
+    fmt::format_to(out, "silence    {} in which the target completed nothing, the longest {}\n", format_duration(r.silent),
                    format_duration(r.longest_silence));
   if (r.stood_still)
-    fmt::format_to(out, "generator  {}; {} at a stretch\n", stood_still_text(r.stood_still), format_duration(r.longest_stand));
+    fmt::format_to(out, "generator  {}; the longest {}\n", stood_still_text(r.stood_still), format_duration(r.longest_stand));
   if (double(r.stolen) > double(r.elapsed) * kNotableSteal)
     fmt::format_to(out, "generator  {}\n", stolen_text(r.stolen, r.elapsed));
 }
@@ -141,21 +141,23 @@ std::string report_text(const Report& report) {
   histogram_line(out, "waiting", r.waiting);
   histogram_line(out, "service", r.service);
   histogram_line(out, "response", r.response, r.open);
-  histogram_line(out, "failed", r.failing);
+  histogram_line(out, "failing", r.failing);
   load_lines(out, report);
-  fmt::format_to(out, "order      {} waits kept, {} violations, {} pairs that overlapped may go in any order\n",
-                 format_count(r.edges), format_count(r.violations), format_count(r.free_pairs));
+  fmt::format_to(out, "order      {} waits kept, {} violations, {} overlapping pairs free in order\n", format_count(r.edges),
+                 format_count(r.violations), format_count(r.free_pairs));
   if (const ContentCompared& c = r.content; c.blocks || c.unknown)
-    fmt::format_to(out, "content    {} blocks read ({}) were compared, {} could not be\n", format_count(c.blocks),
+    fmt::format_to(out, "content    {} blocks read ({}) were compared, {} could not be compared\n", format_count(c.blocks),
                    format_size(c.bytes), format_count(c.unknown));
-  if (r.auxiliary) fmt::format_to(out, "target     {} requests of its own\n", format_count(r.auxiliary));
+  if (r.auxiliary) fmt::format_to(out, "target     {} requests beside the operations\n", format_count(r.auxiliary));
   for (const auto& [name, value] : report.counters)
     if (value) fmt::format_to(out, "target     {} {}\n", format_count(value), name);
   if (r.cause)
-    fmt::format_to(out, "followed   {} outcomes differed as a consequence of what was not issued, first operation {} {} '{}'\n",
+    fmt::format_to(out,
+                   "followed   {} outcomes differed as a consequence of operations that were not issued, the first of these: "
+                   "operation {} {} '{}'\n",
                    format_count(r.followed()), r.cause->seq, op_name(r.cause->kind), escape_text(r.cause->name));
   for (const Mismatch& m : report.prepared.failures)
-    fmt::format_to(out, "image failed: {} '{}': {}\n", op_name(m.kind), escape_text(m.name), m.got);
+    fmt::format_to(out, "initial image: {} '{}' failed: {}\n", op_name(m.kind), escape_text(m.name), m.got);
   for (const Mismatch& m : r.mismatches)
     fmt::format_to(out, "differed: operation {} {} '{}' object {}: {} {}, got {}\n", m.seq, op_name(m.kind), escape_text(m.name),
                    m.object, report.expected, m.expected, m.got);
@@ -169,9 +171,9 @@ std::string report_text(const Report& report) {
                    report.planned);
   const bool all = std::none_of(r.kinds.begin(), r.kinds.end(), [](const KindResult& k) { return k.impossible != 0; });
   if (v.reasons.empty() && r.stopped)
-    fmt::format_to(out, "clean as far as it went: every outcome was {}\n", as);
+    fmt::format_to(out, "clean up to the early end: every outcome was {}\n", as);
   else if (v.reasons.empty())
-    fmt::format_to(out, "clean: every operation {}was issued and its outcome was {}\n", all ? "" : "that the target can express ",
+    fmt::format_to(out, "clean: every operation {}was issued, every outcome was {}\n", all ? "" : "that the target can express ",
                    as);
   for (const std::string& missed : v.missed) fmt::format_to(out, "{}\n", missed);
   return text;

@@ -36,7 +36,7 @@ constexpr double kMissed = 0.01;  // share of a schedule that may be missed
 
 // Returns the number of operations that were left out, and the names of the first ones.
 static std::string left_out_text(const KnockOnTracker::LeftOut& left_out) {
-  std::string text = format_count(left_out.count) + " of what was not issued change the tree, which will differ:";
+  std::string text = format_count(left_out.count) + " operations that change the tree were not issued, so the trees will differ:";
   for (const KnockOnTracker::Cause& cause : left_out.first)
     text += fmt::format("{} {} {} '{}'", &cause == &left_out.first.front() ? " operation" : ",", cause.seq, op_name(cause.kind),
                         escape_text(cause.name));
@@ -57,17 +57,18 @@ Verdict verdict(const Report& report) {
   for (const auto& section : report.sections)
     for (std::string& reason : section->reasons()) v.reasons.push_back(std::move(reason));
   when(report.prepared.failed, "operations of the initial image failed");
-  when(report.image.refused_names, "names of the initial image refused");
-  when(report.image.refused_special, "device nodes of the initial image refused (see --privileged)");
-  when(report.image.stripped_bits, "set-id bits of the initial image left out (see --privileged)");
-  when(report.image.refused_xattrs, "extended attributes of the initial image refused (see --privileged)");
+  when(report.image.refused_names, "names of the initial image were refused");
+  when(report.image.refused_special, "device nodes of the initial image were refused (--privileged allows device nodes)");
+  when(report.image.stripped_bits,
+       "files of the initial image were created without set-id bits (--privileged keeps set-id bits)");
+  when(report.image.refused_xattrs, "extended attributes of the initial image were refused (--privileged allows trusted ones)");
   when(r.differed(), "outcomes differed");
   if (r.unanswered)
-    v.reasons.push_back(format_count(r.unanswered) + " operations got no answer" +
-                        (r.silent ? fmt::format("; the target was silent for {}", format_duration(r.silent)) : ""));
+    v.reasons.push_back(format_count(r.unanswered) + " operations had no reply" +
+                        (r.silent ? fmt::format("; the target was unresponsive for {}", format_duration(r.silent)) : ""));
   when(refused, "operations were refused as unsafe");
   when(r.violations, "dependency violations");
-  when(r.unfinished, "operations were under way at the end");
+  when(r.unfinished, "operations were in flight at the end");
   if (const double due = double(r.due_in_all()); due > 0 && double(r.overdue) > due * kMissed)
     v.reasons.push_back(fmt::format("{} of {} operations that were due were never issued", format_count(r.overdue),
                                     format_count(r.due_in_all())));
@@ -75,8 +76,8 @@ Verdict verdict(const Report& report) {
   if (double(r.stolen) > double(r.elapsed) * kMostStolen) v.reasons.push_back(stolen_text(r.stolen, r.elapsed));
   for (const auto& [name, count] : report.counters)
     if (count && (name == kLocksLost || name == kFilesWithoutLocks)) v.reasons.push_back(name + ": " + format_count(count));
-  if (r.stopped_on_error) v.reasons.push_back("ended at the first operation that failed (--on-error stop)");
-  if (report.interrupted) v.reasons.push_back("interrupted before the end");
+  if (r.stopped_on_error) v.reasons.push_back("run ended at the first operation that failed (--on-error stop)");
+  if (report.interrupted) v.reasons.push_back("run interrupted before the end");
   if (!report.aftermath.empty()) v.reasons.push_back(report.aftermath);
   v.status = v.reasons.empty() ? 0 : 1;
   when(impossible, "operations that the target can't express were not issued");

@@ -144,7 +144,7 @@ void ThreadRunner::RunnerPass::look() {
   const unsigned running = state_.running.load();
   stuck_ = running != 0 && state_.at_barriers.load() == running ? stuck_ + 1 : 0;
   if (stuck_ >= 2) {
-    state_.failure = std::make_exception_ptr(std::logic_error("threads wait at a barrier that not all parties can reach"));
+    state_.failure = std::make_exception_ptr(std::logic_error("threads wait at a barrier that not all threads can reach"));
     state_.end_all();
   }
 }

@@ -177,7 +177,7 @@ class Planning {
   MixPlan run() {
     for (PlannedProcedure& p : plan_.procedures) {
       p.planned = p.expressed ? p.asked : 0;
-      if (p.asked > 0 && !p.expressed && !p.internal) p.why = "no client can ask for it";
+      if (p.asked > 0 && !p.expressed && !p.internal) p.why = "no client can send this procedure";
       if (p.planned > 0 && target_.fidelity(probe(p.action)) == Fidelity::impossible) {
         p.planned = 0;
         p.why = target_.name() + " has no such operation";
@@ -188,7 +188,7 @@ class Planning {
     for (const PlannedProcedure& p : plan_.procedures)
       if (!p.why.empty())
         plan_.notes.push_back(
-            fmt::format("{}: {:.2f} % asked, {:.2f} % issued: {}", p.name, p.asked * 100, p.planned * 100, p.why));
+            fmt::format("{}: {:.2f} % requested, {:.2f} % issued: {}", p.name, p.asked * 100, p.planned * 100, p.why));
     return std::move(plan_);
   }
 
@@ -214,7 +214,8 @@ class Planning {
       p.asked = p.internal ? 0 : p.asked / load;
     }
     if (!names.empty())
-      plan_.notes.push_back(fmt::format("left to the client ({:.1f} % of the mix): {}", (1 - load) * 100, names));
+      plan_.notes.push_back(
+          fmt::format("sent by the client itself as needed ({:.1f} % of the mix): {}", (1 - load) * 100, names));
   }
 
   double sum(std::initializer_list<Action> actions) const {
@@ -236,11 +237,11 @@ class Planning {
   }
 
   void balance() {
-    constexpr const char* kMore = "more is made than removed";
-    constexpr const char* kLess = "more is removed than made";
+    constexpr const char* kMore = "creations exceed removals";
+    constexpr const char* kLess = "removals exceed creations";
     if (plan_.nfs_version == 4) {
-      cut({Action::open}, sum({Action::close}), "more is opened than closed");
-      cut({Action::close}, sum({Action::open}), "more is closed than opened");
+      cut({Action::open}, sum({Action::close}), "opens exceed closes");
+      cut({Action::close}, sum({Action::open}), "closes exceed opens");
       cut({Action::make, Action::link}, sum({Action::remove_any}), kMore);
       cut({Action::remove_any}, sum({Action::make, Action::link, Action::open}), kLess);
       return;
@@ -254,7 +255,7 @@ class Planning {
   void normalise() {
     double total = 0;
     for (const PlannedProcedure& p : plan_.procedures) total += p.planned;
-    if (total <= 0) throw std::runtime_error(target_.name() + ": nothing of this mix can be issued there for long");
+    if (total <= 0) throw std::runtime_error(target_.name() + ": no operation of this mix can be issued there for long");
     for (PlannedProcedure& p : plan_.procedures) p.planned /= total;
   }
 

@@ -95,7 +95,7 @@ TEST_CASE("a rank that ends, or stops, is named on all others") {
       try {
         cluster.barrier();
       } catch (const LostRank& e) {
-        if (e.what() == cluster.name_of(2) + (signal == SIGKILL ? " has ended" : " gave no sign of life for 2.00 s"))
+        if (e.what() == cluster.name_of(2) + (signal == SIGKILL ? " has ended" : " sent no heartbeat for 2.00 s"))
           all.lost[cluster.rank()] = int(e.rank);
       }
     });

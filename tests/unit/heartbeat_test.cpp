@@ -59,7 +59,7 @@ TEST_CASE("processor time that the host of a virtual machine takes away is known
   CHECK(verdict(report).reasons.empty());
   report.result.stolen = 300 * kMs;
   CHECK(verdict(report).status == 1);
-  CHECK(verdict(report).reasons.at(0).find("took 30 % of its processors' time away") != std::string::npos);
+  CHECK(verdict(report).reasons.at(0).find("took 30 % of the processors' time away") != std::string::npos);
   find_limit({.timing = Timing::asap}, report.result);
   CHECK(report.result.limit == Limit::replayer);
 }

@@ -47,7 +47,7 @@ TEST_CASE("a requirement is met, or says what the run came to") {
   CHECK(missed("p99 < 1s", {}) == "nothing was measured");
   RunResult unscheduled = run_of_1000();
   unscheduled.planned = 0;
-  CHECK(missed("achieved >= 99%", unscheduled) == "no load was offered, as this run has no schedule");
+  CHECK(missed("achieved >= 99%", unscheduled) == "no load was offered, because this run has no schedule");
   for (const char* bad : {"", "p99", "p99 < ", "p99 << 3ms", "p101 < 3ms", "fast < 3ms", "differed == some", "errors < 3",
                           "achieved >= x%", "p99 < fast", "< 3ms", "p99 = 3ms"}) {
     CAPTURE(bad);

@@ -130,7 +130,7 @@ TEST_CASE("vdbench: several rates are a loop, of FSDs in its place, of SDs the l
           "Simulating RD=rd1; elapsed=5; fwdrate=20; For loops: fwdrate=20 operation=read\n"
           "Simulating RD=format_for_rd1\n"
           "Simulating RD=rd1; elapsed=5; fwdrate=20; For loops: fwdrate=20 operation=write\n"
-          "8 runs, 20 seconds of load beside what formatting takes\n");
+          "8 runs, 20 seconds of load, without formatting\n");
   REQUIRE(
       simulated(kSd + kWd +
                 "rd=default,iorate=(100,max)\nrd=rd1,wd=wd1,elapsed=5,forthreads=(1,2)\nrd=rd2,wd=wd1,elapsed=5,iorate=7\n") ==
@@ -139,7 +139,7 @@ TEST_CASE("vdbench: several rates are a loop, of FSDs in its place, of SDs the l
       "Simulating RD=rd1; I/O rate: 100; elapsed=5; For loops: threads=2 iorate=100\n"
       "Simulating RD=rd1; I/O rate: Uncontrolled MAX; elapsed=5; For loops: threads=2 iorate=max\n"
       "Simulating RD=rd2; I/O rate: 7; elapsed=5; For loops: None\n"
-      "5 runs, 25 seconds of load beside what formatting takes\n");
+      "5 runs, 25 seconds of load, without formatting\n");
 }
 
 TEST_CASE("vdbench: simulation has every run of every loop") {
@@ -158,13 +158,13 @@ TEST_CASE("vdbench: simulation has every run of every loop") {
           "Simulating RD=run1; I/O rate: Uncontrolled curve; elapsed=10; For loops: xfersize=2k threads=2\n"
           "Simulating RD=run1_(20%); I/O rate: 2000; elapsed=10; For loops: xfersize=2k threads=2\n"
           "Simulating RD=run1_(60%); I/O rate: 6000; elapsed=10; For loops: xfersize=2k threads=2\n"
-          "4 runs, 120 seconds of load beside what formatting takes\n");
+          "4 runs, 120 seconds of load, without formatting\n");
   REQUIRE(simulated(kFsd + kFwd + "rd=rd1,fwd=fwd1,fwdrate=max,format=yes,foroperations=(read,getattr)\n") ==
           "Simulating RD=format_for_rd1\n"
           "Simulating RD=rd1; elapsed=30; fwdrate=max. For loops: operation=read\n"
           "Simulating RD=format_for_rd1\n"
           "Simulating RD=rd1; elapsed=30; fwdrate=max. For loops: operation=getattr\n"
-          "4 runs, 60 seconds of load beside what formatting takes\n");
+          "4 runs, 60 seconds of load, without formatting\n");
 }
 
 TEST_CASE("vdbench: threads and rates are divided among FSDs and operations") {
@@ -181,14 +181,14 @@ TEST_CASE("vdbench: threads and rates are divided among FSDs and operations") {
 
 TEST_CASE("vdbench: bad files, each with its place") {
   const std::pair<std::string, const char*> kBad[] = {
-      {"", "nothing to be done, expected sd= or fsd="},
+      {"", "no storage is defined, expected sd= or fsd="},
       {"sd", "f:1:3: expected '=' after sd"},
       {"=x\n", "f:1:1: expected KEYWORD=VALUE"},
       {"sd=\n", "f:1:4: expected a value"},
       {"sd=(a\n", "f:1:6: expected ')' or ',' in the list of sd"},
       {"sd=a)\n", "f:1:5: expected a value without parentheses"},
       {"sd=(a)b\n", "f:1:7: expected ',' or the end of the line"},
-      {"sd=\"a\n", "f:1:5: quotes that do not end"},
+      {"sd=\"a\n", "f:1:5: missing closing quote"},
       {"sd=a\"b\"\n", "f:1:5: expected a value that is quoted as a whole"},
       {"sd=sd1,lun=/x,\n", "f:1:14: the file ends after a ','"},
       {"sd=sd1,lun=/x,colour=red\n", "f:1:15: 'colour' is not known here, expected a parameter of sd="},
@@ -208,7 +208,7 @@ TEST_CASE("vdbench: bad files, each with its place") {
       {"sd=sd1,lun=/x,openflags=0x42\n", "f:1:25: expected 0x4000 (O_DIRECT), 0x1000 (O_DSYNC)"},
       {"sd=sd1,lun=/x,openflags=o_fast\n", "f:1:25: 'o_fast' is not known here, expected o_direct,"},
       {"sd=sd1,lun=/x,replay=(1)\n", "f:1:15: replay= is refused: Swat's traces are closed"},
-      {"sd=sd1,lun=/x,kstat=a\n", "f:1:15: kstat= is refused: it is Solaris' own"},
+      {"sd=sd1,lun=/x,kstat=a\n", "f:1:15: kstat= is refused: only Solaris has this"},
       {"sd=sd1,lun=/x\nsd=sd1,lun=/y\n", "f:2:4: sd= 'sd1' is defined twice"},
       {kSd + "wd=wd1,sd=sd1,stride=(0,9999999999999999999999)\n", "f:2:25: expected 0 to 1152921504606846976 bytes"},
       {"sd=a b\nsd=/x\n", "f:2:4: expected a name of letters"},
@@ -217,7 +217,7 @@ TEST_CASE("vdbench: bad files, each with its place") {
       {"sd=default,lun=/x\n", "f:1:1: expected no place among the defaults"},
       {kSd + "wd=wd1,sd=sd2\n", "f:2:11: no SD is called 'sd2'"},
       {kSd + "wd=wd1,sd=sd1,xfersizes=4k\n", "f:2:15: 'xfersizes' is not known here, expected a parameter of wd="},
-      {kSd + "wd=wd1,sd=sd1,xfersize=1000\n", "f:2:24: '1000' is no multiple of 512"},
+      {kSd + "wd=wd1,sd=sd1,xfersize=1000\n", "f:2:24: '1000': expected a multiple of 512"},
       {kSd + "wd=wd1,sd=sd1,xfersize=(4k,50,8k,40)\n", "f:2:15: the percentages add up to 90, expected 100"},
       {kSd + "wd=wd1,sd=sd1,xfersize=(4k,8k,3k)\n", "f:2:25: expected (smallest,largest,alignment)"},
       {kSd + "wd=wd1,sd=sd1,rdpct=101\n", "f:2:21: '101' is out of range"},
@@ -231,7 +231,7 @@ TEST_CASE("vdbench: bad files, each with its place") {
       {kSd + "wd=wd1,sd=sd1,iorate=10,skew=50\n", "f:2:1: wd=wd1: expected iorate= or skew="},
       {kSd + "wd=wd1,sd=sd1,host=h2\n", "f:2:20: no host is called 'h2'"},
       {"sd=sd1,lun=/x,host=h1,lun=/y,host=h2\n" + kWd + kRd, "f:1:20: no host is called 'h1'"},
-      {"sd=sd1,lun=/x,lun=/y\n" + kWd + kRd, "f:1:15: lun= is there twice, expected one"},
+      {"sd=sd1,lun=/x,lun=/y\n" + kWd + kRd, "f:1:15: lun= is given twice, expected one"},
       {"sd=sd1,lun=/x,streams=2\n" + kWd + kRd, "f:1:15: streams= is refused: 5.04 has it for a WD"},
       {kSd + kWd + "rd=rd1,wd=wd2,iorate=1\n", "f:3:11: no WD is called 'wd2'"},
       {kSd + kWd + "rd=rd1,wd=wd1\n", "f:3:1: rd=rd1: expected iorate="},
@@ -255,7 +255,7 @@ TEST_CASE("vdbench: bad files, each with its place") {
       {kSd + kWd + "rd=rd1,wd=wd1,iorate=1,maxdata=10%\n", "f:3:32: expected bytes, or below 100"},
       {kSd + kWd + "rd=rd1,wd=wd1,sd=single,iorate=1\n", "f:3:18: sd=single is refused"},
       {kSd + kFsd, "f:2:1: expected either SDs and WDs or FSDs and FWDs"},
-      {kSd + kWd, "f:2:1: nothing to be run, expected rd="},
+      {kSd + kWd, "f:2:1: no run is defined, expected rd="},
       {"swat=x\n", "f:1:1: swat= is refused: Swat is closed"},
       {"histogram=(1,2)\n", "f:1:12: expected (default,EDGE,...)"},
       {"histogram=default\n", "f:1:1: expected (default,EDGE,...)"},

@@ -158,12 +158,12 @@ MpiTransport::~MpiTransport() {
 
 Transport* fsr_open_transport(const char* version, std::string* why) {
   if (strcmp(version, FSR_VERSION) != 0) {
-    *why = std::string("the module for it is of version " FSR_VERSION ", not ") + version;
+    *why = std::string("the module for this MPI has version " FSR_VERSION ", not ") + version;
     return nullptr;
   }
   int provided;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
-    *why = "MPI does not start for a program with threads";
+    *why = "this MPI does not support programs with threads (MPI_THREAD_FUNNELED)";
     return nullptr;
   }
   return new MpiTransport();

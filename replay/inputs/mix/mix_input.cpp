@@ -61,14 +61,15 @@ void MixInput::restart(double factor, const RunLength& least) {
 }
 
 LoadUnit MixInput::load_unit() const {
-  if (options_.loads.size() != 1) throw std::runtime_error("--find-scale: needs a --load to begin with");
+  if (options_.loads.size() != 1) throw std::runtime_error("--find-scale: expected a --load to start from");
   return {options_.loads[0] / share_, "calls/s"};
 }
 
 bool MixInput::next_round() { return round_++ < rounds(); }
 
 Image MixInput::image(const Target& target, const ImageOptions&, const ShowProgress&) {
-  if (target.places_files()) throw std::runtime_error(target.name() + ": has no names, which every mix needs");
+  if (target.places_files())
+    throw std::runtime_error(target.name() + ": has no file names, but a mix needs file names; use another target");
   target_ = &target;
   plan_ = plan_mix(mix_, target);
   if (!options_.sizes.empty()) plan_.traits.reads = plan_.traits.writes = {};

@@ -22,9 +22,10 @@ constexpr uint64_t kRehearsed = 16;  // calls of each procedure in the rehearsal
 // Explains why no call makes the client send `procedure`, and which mount option would. `links`: reason why make_links_stale()
 // failed.
 std::string why_not(const std::string& procedure, const std::string& links) {
-  if (procedure == "null" || procedure == "fsinfo" || procedure == "pathconf") return "clients send it when they mount, only";
+  if (procedure == "null" || procedure == "fsinfo" || procedure == "pathconf")
+    return "clients send this procedure only when mounting";
   if (procedure == "readlink")
-    return "this client keeps the text of links that no other client changes; " +
+    return "this client caches the targets of links that no other client changes; " +
            (links.empty() ? "no mount option changes that" : links);
   if (procedure == "readdirplus") return "not sent by this mount: mount without nordirplus";
   return "the client answers from its caches: mount with noac,lookupcache=none";

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 std::string deviation_text(const MixDeviation& d) {
-  if (d.where.empty()) return "as asked";
+  if (d.where.empty()) return "as requested";
   return fmt::format("off by {:.2f} % in total, most {} by {:.2f}", d.total, d.where, d.largest);
 }
 
@@ -74,8 +74,8 @@ std::string MixSection::text() const {
   fmt::format_to(out, "issued     {} calls, {}\n", format_count(mix_.calls), deviation_text(mix_.issued));
   if (mix_.wire_known) {
     fmt::format_to(out, "wire       {} requests, {}", format_count(mix_.wire_calls),
-                   mix_.wire_comparable ? deviation_text(mix_.wire) : "of version 3, which has other procedures");
-    if (mix_.wire_internal) fmt::format_to(out, "; and {} of the client's own", format_count(mix_.wire_internal));
+                   mix_.wire_comparable ? deviation_text(mix_.wire) : "of NFS version 3, whose procedures can't be compared");
+    if (mix_.wire_internal) fmt::format_to(out, "; and {} internal requests of the client", format_count(mix_.wire_internal));
     text += '\n';
   }
   for (const std::string& note : mix_.notes) fmt::format_to(out, "mix        {}\n", note);
@@ -110,7 +110,7 @@ std::vector<std::string> MixSection::reasons() const {
   if (mix_.calls != 0 && !mix_.valid())
     reasons.push_back(fmt::format("INVALID RUN, mix generated is off by {:.2f}%", mix_.deviation().total));
   if (mix_.missed)
-    reasons.push_back(fmt::format("the load of {:g} calls/s was missed: its last calls ended too late", mix_.load));
+    reasons.push_back(fmt::format("the load of {:g} calls/s was missed: the last calls ended too late", mix_.load));
   return reasons;
 }
 

@@ -13,7 +13,7 @@ namespace fsr {
 // Deals streams to the ranks in turn. Each rank gets load, calls and bytes in proportion.
 void MixInput::take_share(unsigned rank, unsigned ranks, bool) {
   const unsigned all = options_.streams;
-  if (all < ranks) throw std::runtime_error(fmt::format("--streams {}: expected one for each of {} ranks, at least", all, ranks));
+  if (all < ranks) throw std::runtime_error(fmt::format("--streams {}: expected at least one for each of {} ranks", all, ranks));
   std::vector<unsigned> numbers;
   uint64_t calls = 0;
   for (unsigned stream = rank; stream < all; stream += ranks) {
@@ -21,7 +21,7 @@ void MixInput::take_share(unsigned rank, unsigned ranks, bool) {
     calls += options_.calls / all + (stream < options_.calls % all);
   }
   if (options_.calls && calls == 0)
-    throw std::runtime_error(fmt::format("--calls {}: expected one for each of {} ranks, at least", options_.calls, ranks));
+    throw std::runtime_error(fmt::format("--calls {}: expected at least one for each of {} ranks", options_.calls, ranks));
   options_.numbers = numbers;
   options_.streams = unsigned(numbers.size());
   options_.calls = calls;

@@ -84,9 +84,10 @@ class TraceInput final : public Input {
 
   Image image(const Target& target, const ImageOptions& options, const ShowProgress& progress) override {
     if (ranks_ > 1 && target.places_files())
-      throw std::runtime_error(target.name() + ": has no names, by which several ranks could share it");
+      throw std::runtime_error(target.name() + ": has no file names, so several ranks can't share this target; use one rank");
     if (splits() && target.name() == "memory:")
-      throw std::runtime_error("memory:: each process has its own, which ranks can't share");
+      throw std::runtime_error(
+          "memory: ranks can't share this target, which exists in one process; use another target or one rank");
     ImageOptions wanted = options;
     wanted.from = options_.from;
     wanted.to = options_.to;
@@ -152,8 +153,7 @@ class TraceInput final : public Input {
     force_ = force;
     const unsigned all = options_.clones.all;
     if (splits()) return;
-    if (all < ranks)
-      throw std::runtime_error(fmt::format("--clones {}: expected one for each of {} ranks, at least", all, ranks));
+    if (all < ranks) throw std::runtime_error(fmt::format("--clones {}: expected at least one for each of {} ranks", all, ranks));
     options_.clones = {.all = all, .first = rank, .step = ranks};
   }
 
@@ -185,7 +185,7 @@ class TraceInput final : public Input {
   std::string warning() const override {
     const TraceClosing* closing = trace_.closing();
     if (complete() && trace_.damage().empty()) return "";
-    const std::string why = !closing           ? "cut: the closing statement is missing"
+    const std::string why = !closing           ? "truncated: the closing statement is missing"
                             : closing->dropped ? format_count(closing->dropped) + " operations were dropped by the recorder"
                             : !closing->clean  ? "the recording failed: " + closing->reason
                                                : trace_.damage().front().what;
@@ -206,10 +206,10 @@ class TraceInput final : public Input {
     TraceSplit made = survey.deal(ranks_, image.impl().tree);
     constexpr double kMostCut = 0.25;
     if (made.cut_part() > kMostCut && !force_)
-      throw std::runtime_error(fmt::format(
-          "{}: split over {} ranks, {:.0f} % of the waits between its operations would be cut, more than {:.0f} % (first: "
-          "{}): take fewer ranks, or --clones; --force replays it so all the same",
-          name_, ranks_, made.cut_part() * 100, kMostCut * 100, made.first_cut.front()));
+      throw std::runtime_error(
+          fmt::format("{}: split over {} ranks, {:.0f} % of the waits between operations would be lost, more than {:.0f} % "
+                      "(first: {}); use fewer ranks or --clones, or give --force",
+                      name_, ranks_, made.cut_part() * 100, kMostCut * 100, made.first_cut.front()));
     split_ = std::make_shared<const TraceSplit>(std::move(made));
   }
 
@@ -276,16 +276,17 @@ class TraceKind final : public InputKind {
   const char* help() const override { return "a trace, recorded by fsshim"; }
 
   void declare(Command& group) override {
-    group.add("--timing", options_.timing, "original, think or asap (default original)")
+    group.add("--timing", options_.timing, "start times: original, think or asap (default original)")
         .stands_for("HOW")
         .one_of({"original", "think", "asap"});
-    group.add("--order", options_.order, "resource, time or strict (default resource)")
+    group.add("--order", options_.order, "order of operations: resource, time or strict (default resource)")
         .stands_for("ORDER")
         .one_of({"resource", "time", "strict"});
-    group.add_with("--scale", options_.scale, parse_factor, "times the recorded load: 4x, 0.5x").stands_for("FACTOR");
-    group.add_with("--clones", options_.clones, parse_clones, "clients, each in its own copy of the tree").stands_for("N");
-    group.add_with("--from", options_.from, parse_duration, "recorded time to begin at: 90s, 5m").stands_for("TIME");
-    group.add_with("--to", options_.to, parse_duration, "recorded time to end at").stands_for("TIME");
+    group.add_with("--scale", options_.scale, parse_factor, "multiple of the recorded load: 4x, 0.5x").stands_for("FACTOR");
+    group.add_with("--clones", options_.clones, parse_clones, "number of clients, each in its own copy of the tree")
+        .stands_for("N");
+    group.add_with("--from", options_.from, parse_duration, "start at this recorded time: 90s, 5m").stands_for("TIME");
+    group.add_with("--to", options_.to, parse_duration, "end at this recorded time").stands_for("TIME");
   }
 
   bool accepts(const std::string&, std::string_view first) const override { return looks_like_trace(first); }

@@ -20,7 +20,7 @@ std::string TraceSection::heading() const {
 static std::string split_text(const TraceSplit& split, uint64_t learnt) {
   const auto largest = std::ranges::max_element(split.shares, {}, &TraceSplit::Share::load);
   std::string text = fmt::format(
-      "split      over {} ranks: {:.2g} % of waits cut ({} of {}), {} objects looked up that others made or renamed, "
+      "split      over {} ranks: {:.2g} % of waits cut ({} of {}), {} lookups of objects that other ranks created or renamed, "
       "largest share {:.0f} % of the load\n",
       split.shares.size(), split.cut_part() * 100, format_count(split.cut), format_count(split.waits), format_count(learnt),
       largest->load * 100);
@@ -69,7 +69,7 @@ void TraceSection::facts(Facts& of_run) const {
 std::vector<std::string> TraceSection::reasons() const {
   std::vector<std::string> reasons;
   if (!complete) reasons.push_back("the trace is incomplete");
-  if (!damage.empty()) reasons.push_back(format_count(damage.size()) + " damaged or missing stretches in the trace");
+  if (!damage.empty()) reasons.push_back(format_count(damage.size()) + " damaged or missing parts of the trace");
   return reasons;
 }
 

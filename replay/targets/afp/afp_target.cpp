@@ -75,7 +75,7 @@ std::unique_ptr<Target> open_afp(const std::string& text, const TargetOptions& o
     const std::string authority = text.substr(begin, text.find('/', std::min(begin + 2, text.size())) - begin);
     const std::string user = authority.substr(0, authority.rfind('@') + 1);
     if (user.find(':') != std::string::npos)
-      throw std::runtime_error("a password has no place in a URL: use AFP_PASSWORD, password-file= or the prompt");
+      throw std::runtime_error("a password is not allowed in a URL: use AFP_PASSWORD, password-file= or the prompt");
     const Settings s = settings_of(wire::parse_url(text), options);
     const std::string name = text.substr(0, text.find('?'));
     try {

@@ -18,7 +18,8 @@ constexpr char kToServer[] = "LWallace", kToClient[] = "CJalbert";  // initial v
 
 void set_up_gcrypt() {
   static const bool done = [] {
-    if (!gcry_check_version(GCRYPT_VERSION)) throw std::runtime_error("libgcrypt is older than what this program was built with");
+    if (!gcry_check_version(GCRYPT_VERSION))
+      throw std::runtime_error("libgcrypt is older than the version at build time; install a newer libgcrypt");
     gcry_control(GCRYCTL_DISABLE_SECMEM, 0);
     gcry_control(GCRYCTL_INITIALIZATION_FINISHED, 0);
     return true;

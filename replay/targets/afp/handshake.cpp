@@ -68,8 +68,9 @@ ServerInfo ask_server_info(const std::vector<wire::Address>& server, Clock& cloc
     channel.reset();
     throw std::runtime_error("interrupted");
   }
-  if (request.error == ETIMEDOUT) throw std::runtime_error("no answer to DSIGetStatus");
-  if (request.error) throw std::runtime_error("it closes the connection or garbles DSIGetStatus: no AFP server?");
+  if (request.error == ETIMEDOUT) throw std::runtime_error("no reply to DSIGetStatus");
+  if (request.error)
+    throw std::runtime_error("server closed the connection or sent a malformed reply to DSIGetStatus: no AFP server?");
   return request.info;
 }
 
@@ -144,11 +145,12 @@ Task Client::establish() {
   open.out().u8(kAttentionQuantumOption).u8(4).u32(kAttentionQuantum);
   const Reply& reply = co_await send(open);
   if (reply.error) {
-    problem_ = reply.error == ETIMEDOUT ? "no answer to DSIOpenSession" : "it refuses or garbles DSIOpenSession: no AFP server?";
+    problem_ = reply.error == ETIMEDOUT ? "no reply to DSIOpenSession"
+                                        : "server refused DSIOpenSession or sent a malformed reply: no AFP server?";
     co_return reply.error;
   }
   if (reply.quantum && reply.quantum < kLeastQuantum) {
-    problem_ = "it takes messages of " + std::to_string(reply.quantum) + " bytes only";
+    problem_ = "server takes messages of only " + std::to_string(reply.quantum) + " bytes";
     co_return EPROTO;
   }
   quantum_ = std::min(reply.quantum ? reply.quantum : kLeastQuantum, kMostQuantum);
@@ -187,9 +189,9 @@ Task Client::log_in() {
   if (!problem_.empty()) co_return error;
   const std::string who = settings.uam == Uam::guest ? "guests" : "user '" + settings.user + "'";
   if (result == kUserNotAuthenticated || result == -5000 || result == -5019)
-    problem_ = "it refuses " + who + (settings.uam == Uam::guest ? "" : ": no such user or a wrong password");
+    problem_ = "server refuses " + who + (settings.uam == Uam::guest ? "" : ": no such user or a wrong password");
   else if (result == kBadVersion)
-    problem_ = std::string("it refuses AFP ") + version_number(settings.version);
+    problem_ = std::string("server refuses AFP ") + version_number(settings.version);
   else
     problem_ = "login of " + who + " by " + uam_name(settings.uam) +
                " failed: " + (result < 0 ? "AFP error " + std::to_string(result) : std::string(strerror(error)));
@@ -201,7 +203,7 @@ Task Client::log_in_dhx2() {
   while (reply_.result == kAuthContinue) {
     const std::string answer = exchange.answer(reply_.data);
     if (answer.empty()) {
-      problem_ = "it garbles the DHX2 exchange";
+      problem_ = "server sent a malformed DHX2 message";
       co_return EPROTO;
     }
     Rpc& rpc = request(nullptr, Command::login_cont);
@@ -244,8 +246,9 @@ Task Client::refuse_volume(int result) {
   Rpc& rpc = request(nullptr, Command::get_server_parms);
   rpc.out().u8(0);
   const Reply& reply = co_await send(rpc);
-  problem_ = "it has no volume '" + settings.volume + "' for us (AFP error " + std::to_string(result) + ")";
-  for (size_t i = 0; i < reply.volumes.size(); ++i) problem_ += (i ? ", '" : "; it has '") + printable(reply.volumes[i]) + "'";
+  problem_ = "server has no volume '" + settings.volume + "' for this user (AFP error " + std::to_string(result) + ")";
+  for (size_t i = 0; i < reply.volumes.size(); ++i)
+    problem_ += (i ? ", '" : "; server has '") + printable(reply.volumes[i]) + "'";
   co_return 0;
 }
 

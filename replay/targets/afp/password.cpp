@@ -80,7 +80,7 @@ std::string from_file(const std::string& path) {
   struct stat st {};
   if (fd < 0 || fstat(fd, &st) < 0) throw std::runtime_error("can't read the password file " + path + ": " + strerror(errno));
   if (S_ISREG(st.st_mode) && (st.st_mode & S_IRWXO))
-    throw std::runtime_error("the password file " + path + " can be read by everybody: chmod 600 it");
+    throw std::runtime_error("the password file " + path + " can be read by other users; run chmod 600 on this file");
   std::string line;
   read_line(fd, &line);
   return line;

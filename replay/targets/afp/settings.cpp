@@ -57,8 +57,8 @@ std::optional<Version> wanted_version(const wire::Url& url) {
 Version agree(const ServerInfo& info, std::optional<Version> wanted) {
   for (Version v : kVersions)
     if ((!wanted || v == *wanted) && offers(info.versions, version_name(v))) return v;
-  throw std::runtime_error(std::string("it does not speak AFP ") + (wanted ? version_number(*wanted) : "3.0 to 3.4") + ", but " +
-                           joined(info.versions));
+  throw std::runtime_error(std::string("server does not speak AFP ") + (wanted ? version_number(*wanted) : "3.0 to 3.4") +
+                           ", but " + joined(info.versions));
 }
 
 void set_path(const wire::Url& url, Settings* s) {
@@ -94,7 +94,8 @@ Settings settings_of(const wire::Url& url, const TargetOptions& options, const s
     const ServerInfo info = ask_server_info(s.server, *s.clock, s.timeout);
     s.version = agree(info, version);
     if (!offers(info.uams, uam_name(s.uam)))
-      throw std::runtime_error(std::string("it does not offer the login by ") + uam_name(s.uam) + ", but " + joined(info.uams));
+      throw std::runtime_error(std::string("server does not offer the login method ") + uam_name(s.uam) + ", but " +
+                               joined(info.uams));
   } catch (const std::runtime_error& e) {
     throw std::runtime_error(url.host + ": " + e.what());
   }

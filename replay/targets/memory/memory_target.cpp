@@ -90,12 +90,13 @@ class MemoryTarget final : public Target {
 };
 
 std::unique_ptr<Target> open_memory(const std::string& url, const TargetOptions& options) {
-  if (url != "memory:" && url != "memory://") throw std::runtime_error(url + ": expected memory: and nothing after it");
+  if (url != "memory:" && url != "memory://")
+    throw std::runtime_error(url + ": expected memory: without anything after the colon");
   return std::make_unique<MemoryTarget>(options);
 }
 
 }  // namespace
 
-const TargetPlugin memory_plugin = {"memory", "memory:  a file system inside the replayer", open_memory, kMappings};
+const TargetPlugin memory_plugin = {"memory", "memory:  a file system inside fsreplay", open_memory, kMappings};
 
 }  // namespace fsr

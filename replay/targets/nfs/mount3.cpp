@@ -36,7 +36,7 @@ bool decode_mount(XdrDecoder& in, MountReply* reply) {
 std::string mount_message(uint32_t status) {
   switch (status) {
     case 1:
-      return "only a privileged user may mount it";
+      return "only a privileged user may mount the export";
     case 2:
       return "no such export";
     case 5:

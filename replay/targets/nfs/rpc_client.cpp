@@ -29,12 +29,12 @@ struct Waiting final : wire::Exchange {
     if (status != RpcStatus::success)
       problem = rpc_message(status) + (status == RpcStatus::authentication ? port_advice(local) : "");
     else if (!(*decode)(in))
-      problem = "the answer can't be understood";
+      problem = "malformed reply";
   }
   void failed(int error) override {
     done = true;
-    problem = error == ETIMEDOUT    ? "no answer"
-              : error == ECONNRESET ? "it closes the connection: not an RPC service?"
+    problem = error == ETIMEDOUT    ? "no reply"
+              : error == ECONNRESET ? "server closed the connection: not an RPC service?"
                                     : strerror(error);
   }
 };

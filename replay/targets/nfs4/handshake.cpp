@@ -48,7 +48,7 @@ Client::Client(const nfs::NfsOptions& o, uint32_t minor, const std::string& path
     advance(o.clock->now());
     if (!done) channels_.poll(interest(o.clock->look_again(until)).deadline, -1);
   }
-  if (!done) problem_ = o.clock->given_up(begun) ? "interrupted" : "no answer";
+  if (!done) problem_ = o.clock->given_up(begun) ? "interrupted" : "no reply";
   if (problem_.empty()) return;
   if (done && clientid_) shut_down();
   const std::string problem = problem_;
@@ -250,9 +250,9 @@ Detached Client::set_up(std::string path, bool* done) {
   if (error) {
     problem_ = reply_.rpc != nfs::RpcStatus::success    ? nfs::rpc_message(reply_.rpc)
                : reply_.status == kMinorVersionMismatch ? "the server does not speak version " + version
-               : error == ECONNRESET                    ? "it closes the connection: not an RPC service?"
-               : error == ETIMEDOUT                     ? "no answer"
-               : error == EPROTO                        ? "the server allows too little in a session"
+               : error == ECONNRESET                    ? "server closed the connection: not an RPC service?"
+               : error == ETIMEDOUT                     ? "no reply"
+               : error == EPROTO                        ? "the server's limits for a session are too low"
                : reply_.status                          ? "no session: " + status_name(reply_.status)
                                                         : strerror(error);
     if (reply_.rpc == nfs::RpcStatus::authentication) problem_ += nfs::port_advice(options.server[0].local);

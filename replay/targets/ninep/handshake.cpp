@@ -103,8 +103,8 @@ Task Client::agree() {
           offers.push_back({wanted, true});  // offered again last: if the server refuses the others, it may only be slow
         continue;
       }
-      problem_ =
-          reply.error == ETIMEDOUT ? "no answer to Tversion" : "it closes the connection or garbles Tversion: no 9P server?";
+      problem_ = reply.error == ETIMEDOUT ? "no reply to Tversion"
+                                          : "server closed the connection or sent a malformed reply to Tversion: no 9P server?";
       co_return reply.error;
     }
     if (unreachable(reply.error)) {  // the server can't be reached any more
@@ -115,8 +115,8 @@ Task Client::agree() {
     offered = reply.error && reply.data.empty() ? strerror(reply.error) : printable(reply.data);
     if (!got || *got > wanted || (chosen && *got != wanted)) continue;
     if (reply.size > settings.msize || reply.size < kLeastMsize) {
-      problem_ = "it wants messages of " + std::to_string(reply.size) + " bytes, which is not from " +
-                 std::to_string(kLeastMsize) + " to the " + std::to_string(settings.msize) + " that msize= allows";
+      problem_ = "server wants messages of " + std::to_string(reply.size) + " bytes, expected " + std::to_string(kLeastMsize) +
+                 " to " + std::to_string(settings.msize) + " (msize=)";
       co_return EPROTO;
     }
     dialect_ = *got;
@@ -124,9 +124,9 @@ Task Client::agree() {
     agreed_ = true;
     co_return 0;
   }
-  problem_ = settings.dialect ? std::string("it refuses the dialect ") + dialect_name(*settings.dialect)
-                              : "it speaks no dialect of 9P2000";
-  problem_ += " (its answer: '" + offered + "')";
+  problem_ = settings.dialect ? std::string("server refuses the dialect ") + dialect_name(*settings.dialect)
+                              : "server speaks no dialect of 9P2000";
+  problem_ += " (reply: '" + offered + "')";
   co_return EPROTO;
 }
 
@@ -197,11 +197,13 @@ Detached Client::set_up(bool* done) {
   FidRef top;
   error = co_await root(nullptr, settings.uid, &top);
   if (error) {
-    problem_ = "it refuses to attach '" + settings.aname + "' for " + settings.uname + " (uid " + std::to_string(settings.uid) +
-               "): " + strerror(error);
+    problem_ = "server refuses to attach '" + settings.aname + "' for " + settings.uname + " (uid " +
+               std::to_string(settings.uid) + "): " + strerror(error);
     bool demands = false;
     if (!connection_broke(error) && error != ETIMEDOUT) co_await demands_authentication(&demands);
-    if (demands) problem_ = "it demands authentication for '" + settings.aname + "', and only servers without it are spoken to";
+    if (demands)
+      problem_ = "server demands authentication for '" + settings.aname +
+                 "', which fsreplay does not support; use an export without authentication";
     *done = true;
     co_return;
   }

@@ -59,10 +59,10 @@ class NullTarget final : public Target {
 
 }  // namespace
 
-const TargetPlugin null_plugin = {"null", "null:  does nothing, with the recorded outcomes: measures the replayer itself",
+const TargetPlugin null_plugin = {"null", "null:  does nothing and returns the recorded outcomes, to measure fsreplay itself",
                                   [](const std::string& url, const TargetOptions& options) -> std::unique_ptr<Target> {
                                     if (url != "null:" && url != "null://")
-                                      throw std::runtime_error(url + ": expected null: and nothing after it");
+                                      throw std::runtime_error(url + ": expected null: without anything after the colon");
                                     return std::make_unique<NullTarget>(*options.clock);
                                   }};
 

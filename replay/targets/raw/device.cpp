@@ -20,7 +20,7 @@ namespace fsr::raw {
 namespace {
 
 constexpr char kMagic[] = "fsreplay raw 1\n";
-constexpr char kInUse[] = ", which nothing overrides: end that first";
+constexpr char kInUse[] = "; --force does not override this: end that use first";
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) { throw std::runtime_error(path + ": " + why); }
 [[noreturn]] void fail(const std::string& path) { fail(path, strerror(errno)); }
@@ -60,9 +60,9 @@ Device open_device(const std::string& path, bool force, Access access, bool whol
   if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode)) fail(path, "is neither a block device nor a file");
   const SignsOfUse signs = writes ? signs_of_use(path) : SignsOfUse();
   if (!signs.users.empty()) fail(path, signs.users + kInUse);
-  if (!signs.content.empty() && !force) fail(path, signs.content + " (--force overwrites it)");
+  if (!signs.content.empty() && !force) fail(path, signs.content + "; give --force to overwrite the device");
   if (S_ISREG(st.st_mode) && writes && !whole && !force && foreign_content(path))
-    fail(path, "holds something that isn't ours (--force overwrites it)");
+    fail(path, "holds data of another program; give --force to overwrite the data");
 
   Device device;
   device.path = path;
@@ -73,7 +73,7 @@ Device open_device(const std::string& path, bool force, Access access, bool whol
   }
   const int how = !writes ? O_RDONLY : access == Access::read_write_synced ? O_RDWR | O_DSYNC : O_RDWR;
   device.fd = UniqueFd(open(path.c_str(), how | O_DIRECT | O_CLOEXEC));
-  if (!device.fd && errno == EINVAL) fail(path, "its file system has no O_DIRECT");
+  if (!device.fd && errno == EINVAL) fail(path, "is on a file system without O_DIRECT");
   if (!device.fd) fail(path);
   device.size = size_of(device, st);
   device.block = block_of(device, st);
@@ -92,7 +92,7 @@ void write_header(const Device& device) {
   memcpy(memory, kMagic, sizeof kMagic - 1);
   ssize_t n = pwrite(device.fd.get(), memory, kHeaderBytes, 0);
   if (n < 0) fail(device.path);
-  if (size_t(n) != kHeaderBytes) fail(device.path, "its first block could not be written");
+  if (size_t(n) != kHeaderBytes) fail(device.path, "first block could not be written");
 }
 
 }  // namespace fsr::raw

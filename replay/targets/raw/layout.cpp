@@ -21,7 +21,7 @@ Layout::Layout(std::span<const FileUse> files, uint64_t begin, uint64_t end, boo
     if (file.end == 0) continue;
     if (file.end > most)
       throw std::runtime_error(
-          fmt::format("{} are too little for a file that is used up to byte {}", format_size(most), file.end));
+          fmt::format("{} are too small for a file that is used up to byte {}", format_size(most), file.end));
     uint64_t length = whole_blocks(file.end);
     bytes_ += length;
     if (length > end - at) {
@@ -33,8 +33,9 @@ Layout::Layout(std::span<const FileUse> files, uint64_t begin, uint64_t end, boo
     at += length;
   }
   if (wraps_ && !wrap)
-    throw std::runtime_error(fmt::format("{} files take {}, and there are {} (wrap=1 lays files over each other)",
-                                         format_count(extents_.size()), format_size(bytes_), format_size(most)));
+    throw std::runtime_error(
+        fmt::format("{} files take {}, but only {} are available; use a larger device, or wrap=1, which lets files overlap",
+                    format_count(extents_.size()), format_size(bytes_), format_size(most)));
 }
 
 const Extent* Layout::find(ObjectId object) const {

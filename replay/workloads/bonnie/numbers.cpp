@@ -20,7 +20,7 @@ Numbers::Numbers(const std::string& file) : name_(file) {
     const int32_t number = std::bit_cast<int32_t>(ntohl(word));
     of_file_.push_back(number == INT32_MIN ? 0 : std::abs(number));
   }
-  if (of_file_.empty()) throw std::runtime_error(file + ": no random numbers in it: a file of 32-bit numbers is expected");
+  if (of_file_.empty()) throw std::runtime_error(file + ": contains no random numbers; expected a file of 32-bit numbers");
 }
 
 void Numbers::reset() {

@@ -46,7 +46,7 @@ std::string ServerCalls::text(int pid, const char* file) const {
 bool ServerCalls::look(const std::vector<int>& others) {
   const passwd* entry = getpwnam(user_.c_str());
   if (!entry) {
-    problem_ = fmt::format("this machine knows no user '{}', whose processes are to be found", user_);
+    problem_ = fmt::format("no user '{}' on this machine, so the server's processes can't be found", user_);
     return false;
   }
   const uint64_t uid = entry->pw_uid;
@@ -63,7 +63,7 @@ bool ServerCalls::look(const std::vector<int>& others) {
     const std::array<uint64_t, 2> uids = numbers_behind(text(pid, "status"), "Uid");
     if (uids[0] == uid || uids[1] == uid) server_ = std::max(server_, pid);  // the last one, if there are several
   }
-  if (!server_) problem_ = fmt::format("no process afpd of user '{}' can be seen in {}", user_, proc_);
+  if (!server_) problem_ = fmt::format("no process afpd of user '{}' in {}", user_, proc_);
   return server_ != 0;
 }
 

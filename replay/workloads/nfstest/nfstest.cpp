@@ -95,7 +95,7 @@ void Nfstest::take_turns(RankWork& work, const std::vector<uint64_t>& sizes, con
 void Nfstest::clean_up(RankWork& work) {
   StageReport mine;
   if (left_) {
-    mine.error = "what was under way did not end: files nfstest.* may be left behind";
+    mine.error = "operations in flight did not end; files nfstest.* may be left behind";
   } else {
     mine = run_stage(work, &RankWork::remove, nullptr);
     if (lost_ >= 0 && cluster_.root()) {

@@ -88,7 +88,7 @@ Task RankWork::put(SimContext& sim, Stream& stream, uint64_t length) {
 
 Task RankWork::write_file(SimContext& sim, uint64_t file) {
   if (role_.overdue && role_.overdue()) {
-    report_.error = "stopped meanwhile, for so long that the other ranks may have given it up";
+    report_.error = "this rank was stopped for so long that the other ranks may have given up waiting";
     co_return ETIMEDOUT;
   }
   Stream stream;

@@ -51,7 +51,7 @@ refused 'a text as input' "text:1: not a mixfile: expected what .* found 'this i
 zstd -q text -o text.zst
 refused 'a zstd file that is no trace' 'text.zst: .*trace' fsreplay text.zst t
 zstdcat good.zst >unpacked
-refused 'a trace that was decompressed' 'lost when a trace is decompressed' fsreplay unpacked t
+refused 'a trace that was decompressed' 'decompressing a trace loses the header' fsreplay unpacked t
 refused 'nothing on standard input' 'standard input' fsreplay - t
 "$integration/hostile_trace" --newer >newer.zst
 refused 'a newer format' 'newer.zst: .*version' fsreplay newer.zst t
@@ -72,7 +72,7 @@ refused 'other security than AUTH_SYS' 'only sec=sys is supported' fsreplay good
 refused 'two versions' 'version= and vers= contradict' fsreplay good.zst 'nfs://127.0.0.1/x?version=3&vers=4.1'
 refused 'an unknown option of a directory' "unknown option 'direct=2'" fsreplay good.zst file:t?direct=2
 refused 'an unknown option of a directory, with slashes' "unknown option 'x=1'" fsreplay good.zst "file://$PWD/t?x=1"
-refused 'something after null:' 'nothing after it' fsreplay good.zst null:x
+refused 'something after null:' 'without anything after the colon' fsreplay good.zst null:x
 refused 'an IPv6 address without brackets' 'stands in brackets' fsreplay good.zst nfs://::1/x
 refused 'a server that is not there' 'refused' fsreplay good.zst 'nfs://127.0.0.1:9/export?version=3&nfsport=9&mountport=9'
 refused 'a target below a file' 'Not a directory' fsreplay good.zst text/below
@@ -83,7 +83,7 @@ refused 'a target that is not empty' 'not empty' fsreplay good.zst full
 refused 'a target that is not empty, with --reuse' 'not empty' fsreplay good.zst full --reuse
 refused '--cleanup of a target that is not ours' 'not empty' fsreplay good.zst full --cleanup
 check 'what was in the target is still there' grep -q precious full/file
-refused 'what was captured' 'what was captured' fsreplay good.zst share
+refused 'what was captured' 'this trace captured' fsreplay good.zst share
 mkdir readonly
 mount -t tmpfs -o size=1m none readonly && mount -o remount,ro readonly
 refused 'a read-only target' 'Read-only' fsreplay good.zst readonly
@@ -104,7 +104,7 @@ mkdir mounted/foreign
 behind_mount() {  # NAME SOURCE POINT
   mount --bind "$2" "mounted/$3"
   for option in --reuse '--reuse --cleanup' '--force --cleanup'; do
-    refused "$1, $option" "mounted: $3: something is mounted there" fsreplay good.zst mounted $option --timing asap -q
+    refused "$1, $option" "mounted: $3: a file system is mounted there" fsreplay good.zst mounted $option --timing asap -q
   done
   umount "mounted/$3"
   check "$1: nothing was removed" sh -c '(cd mounted && find . | sort) | diff - mounted.list && grep -q precious beyond/file'
@@ -121,7 +121,7 @@ until [ -e late/d1 ]; do sleep 0.05; done
 mount --bind beyond late/d1
 END
 sh mount_late.sh &
-check_status 'a mount that comes during the run: --cleanup removes nothing' 1 'late: d1: something is mounted there' \
+check_status 'a mount that comes during the run: --cleanup removes nothing' 1 'late: d1: a file system is mounted there' \
   fsreplay good.zst late --cleanup -q
 wait $!
 check 'nor behind it' grep -q precious beyond/file
@@ -149,7 +149,7 @@ cp -a outside before
 stat -c '%n %f %u %s %Y' outside outside/canary >before.stat
 "$integration/hostile_trace" hostile.zst "$scratch/outside"
 for url in nfs://127.0.0.1/captured nfs4://127.0.0.1:2049/captured; do
-  refused "what was captured, as $url" 'what was captured' fsreplay hostile.zst $url
+  refused "what was captured, as $url" 'this trace captured' fsreplay hostile.zst $url
 done
 unharmed() {
   check "$1: nothing outside the target has changed" sh -c "diff -r outside before && stat -c '%n %f %u %s %Y' outside outside/canary | diff - before.stat &&

@@ -197,7 +197,7 @@ class Beside:
             except subprocess.TimeoutExpired:
                 play.kill()
                 output = "goes on; " + play.communicate()[0]
-            self.cases.case(f"{self.kind}: {what}, on a server that fell silent", play.returncode == 1 and "under way" in output,
+            self.cases.case(f"{self.kind}: {what}, on a server that fell silent", play.returncode == 1 and "in flight" in output,
                             f"{play.returncode}, {output[-300:]}")
         between.close()
 
@@ -210,7 +210,7 @@ class Beside:
         between.pause()
         problem, report = self.ended(mix, 2 + 5 * 1 + SOON + SLACK)
         between.close()
-        if not problem and not any("could not be closed" in why or "nothing was closed" in why for why in report["not_clean"]):
+        if not problem and not any("files were not closed" in why for why in report["not_clean"]):
             problem = report["not_clean"]
         self.cases.case(f"{self.kind}: files left open by a server that fell silent hold up nobody", not problem, problem)
 

@@ -60,13 +60,13 @@ def find_scale():
     cases.case("the answer is one line", re.match(r"this target takes (more than )?[\d.e+]+ times the captured load.* within p50 < 3s and errors < 50%", answer), answer)
     cases.case("and the tree is cleaned up", os.listdir("scaled") == [], os.listdir("scaled"))
     done = replay("mix:sfs97-v3", "memory:", "--load", "0.01", "--duration", "200ms", "--find-scale", "mean < 1s", "--seed", "3")
-    cases.case("a load too small for a call", done.returncode == 1 and "nothing was issued in" in done.stderr, done)
+    cases.case("a load too small for a call", done.returncode == 1 and "no operation was issued in" in done.stderr, done)
     for name, pattern, options in (
-            ("a condition that is none", "expected such as 'p99 < 10ms'", ("a.zst", "memory:", "--find-scale", "fast")),
+            ("a condition that is none", "expected a condition such as 'p99 < 10ms'", ("a.zst", "memory:", "--find-scale", "fast")),
             ("as fast as possible", "needs --timing original", ("a.zst", "memory:", "--find-scale", "p99 < 1s", "--timing", "asap")),
-            ("a mix without a load", "needs a --load", ("mix:laddis", "memory:", "--find-scale", "p99 < 1s")),
+            ("a mix without a load", "expected a --load", ("mix:laddis", "memory:", "--find-scale", "p99 < 1s")),
             ("a ramp", "expected one load", ("mix:laddis", "memory:", "--load", "1-3,1", "--repeat", "2")),
-            ("a recording", "expected one load", ("a.zst", "memory:", "--repeat", "2", "--record", "r.zst"))):
+            ("a recording", "expected one run", ("a.zst", "memory:", "--repeat", "2", "--record", "r.zst"))):
         done = replay(*options)
         cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
 

@@ -80,7 +80,7 @@ def database():
         db.execute("pragma application_id = 0x66737265")
         db.execute("pragma user_version = 1")
         db.execute("create table run(key, value)")
-    for name, word in (("foreign.sqlite", "no results database"), ("other.sqlite", "another version")):
+    for name, word in (("foreign.sqlite", "not a results database"), ("other.sqlite", "another version")):
         before = open(name, "rb").read()
         done = run("fsreplay", "a.zst", "memory:", "-q", "--results", name, "--force")
         cases.case(f"refused: {word}", done.returncode == 2 and word in done.stderr and open(name, "rb").read() == before, done.stderr)

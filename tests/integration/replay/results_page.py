@@ -137,11 +137,11 @@ def refusals():
     run("fsbench", "lantest", "--percent", "1", "-f", "1", "--results", "other.sqlite", "memory:")
     for name, pattern, command in (
             ("a kept page", "exists already", ("r.sqlite", "-o", "one.html")),
-            ("no such run", "holds no such run", ("r.sqlite", "--run", "9", "-o", "x.html")),
+            ("no such run", "holds no run with this number", ("r.sqlite", "--run", "9", "-o", "x.html")),
             ("two runs in one log", "there are 2 runs", ("r.sqlite", "-o", "x.hlog")),
             ("an unknown ending", "ends in .html", ("r.sqlite", "-o", "x.pdf")),
-            ("a trace", "no results database", ("a.zst", "-o", "x.html")),
-            ("a program of fsbench", "holds runs of fsbench alone", ("other.sqlite", "-o", "x.html")),
+            ("a trace", "not a results database", ("a.zst", "-o", "x.html")),
+            ("a program of fsbench", "holds only runs of fsbench", ("other.sqlite", "-o", "x.html")),
             ("nothing", "No such file", ("none.sqlite", "-o", "x.html"))):
         done = run("fsreplay", "report", *command)
         cases.case(f"refused: {name}", done.returncode == 2 and pattern in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)

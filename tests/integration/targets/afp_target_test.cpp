@@ -189,7 +189,7 @@ TEST_CASE("a password comes from a file, the environment or a terminal") {
   fs::permissions(file, fs::perms::owner_read);
   CHECK(refusal(url + "?password-file=" + file) == "no error");
   fs::permissions(file, fs::perms::owner_read | fs::perms::others_read);
-  CHECK_THAT(refusal(url + "?password-file=" + file), Contains("can be read by everybody"));
+  CHECK_THAT(refusal(url + "?password-file=" + file), Contains("can be read by other users"));
   CHECK_THAT(refusal(url + "?password-file=/no/such/file"), Contains("/no/such/file"));
 }
 

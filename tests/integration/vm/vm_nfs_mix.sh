@@ -61,4 +61,4 @@ for run in three-nhfsstone three-sfs97-v3 four-nhfsstone four-sfs97-v3; do
 done
 check "its summary tells calls on the wire, which are more than those issued" sh -c "awk '/ issued\$/ {found = \$3 > \$(NF - 1)} END {exit !found}' share/three-nhfsstone.out ||
   { tr '\n' '|' <share/three-nhfsstone.out; false; }"
-check "what no call can send is named" grep -q '^mix: fsinfo: clients send it when they mount, only$' share/three-sfs97-v3.out
+check "what no call can send is named" grep -q '^mix: fsinfo: clients send this procedure only when mounting$' share/three-sfs97-v3.out

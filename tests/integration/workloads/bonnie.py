@@ -135,7 +135,7 @@ def failures():
     for name, options, line in (
             ("a missing directory", ["-d", "nowhere"], "fsbench bonnie: nowhere: No such file or directory"),
             ("an odd chunk", ["-s", "1:5000"], "fsbench bonnie: a chunk must be a power of 2"),
-            ("no number", ["-n", "many"], "fsbench bonnie: 'many' is no number"),
+            ("no number", ["-n", "many"], "fsbench bonnie: 'many': expected a number"),
             ("nothing to do", ["-s", "0", "-n", "0"], "fsbench bonnie: nothing to do")):
         done = run(FSBENCH, "bonnie", *WITHOUT_BYTES, "-q", *options)
         case(f"{name}: status 2 and a line", done.returncode == 2 and done.stderr.startswith(line) and done.stderr.count("\n") == 1, done)

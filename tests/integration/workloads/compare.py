@@ -134,9 +134,9 @@ def percentiles_and_loads():
 def refusals():
     for name, targets, program, line in (
             ("a target of the program's own", ["memory:", "a"], ["nhfsstone", "-l", "100", "-c", "100", "a/x"], 'a/x: targets stand before "--" only'),
-            ("bonnie in a place of its own", ["memory:", "a"], [*LITTLE[1:], "-d", "a"], 'bonnie -d: targets stand before "--" only'),
+            ("bonnie in a place of its own", ["memory:", "a"], [*LITTLE[1:], "-d", "a"], 'bonnie -d: expected targets before "--" only'),
             ("vdbench that goes to no target", ["memory:", "a"], ["vdbench", "-", "fsd=f,anchor=a,files=2,size=4k", "fwd=w,fsd=f", "rd=r,fwd=w,elapsed=1"],
-             "vdbench: no $target in its parameters"),
+             "vdbench: expected $target in the parameter file"),
             ("postmark without CONFIG", ["memory:", "a"], ["postmark", "--streams", "2"], "postmark: expected CONFIG, the file of its commands")):
         done = compare(*targets, "--", *program)
         case(f"{name}: refused before anything is measured", done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1

@@ -138,7 +138,7 @@ check_status "and is far from its trace" 1 'sequential +0\.[1-9].*MORE THAN' fst
 check_status "--sizes goes before what the mix says" 1 'sizes +0\.[1-9].*MORE THAN' sh -c \
   'fsreplay database.mix memory: --calls 4000 --sizes sfs -q --record sfs.zst && fstrace compare database.zst sfs.zst --tolerance sizes=0.02'
 check_status "a model of the client has none of them" 1 '' grep fsreplay <(fstrace mix --client-model linux database.zst 2>mix.err)
-check_status "a damaged line is named" 2 "database.mix:[0-9]+: bad mix format: expected 'lookup failed' and a share" \
+check_status "a damaged line is named" 2 "database.mix:[0-9]+: bad mix format: expected 'lookup failed', followed by a share" \
   sh -c "sed -i 's/lookup failed .*/lookup failed many/' database.mix && fsreplay database.mix memory:"
 
 # What must be refused: one line, status 2.

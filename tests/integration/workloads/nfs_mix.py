@@ -193,7 +193,7 @@ def server_leaves():
         seen = sum(proxy.counts.values()) - before
         case("what found no server does not count as sent", report["mix"]["wire_calls"] < seen + 200 < seen + report["unanswered"],
              f"{seen} {report['mix']['wire_calls']} {report['unanswered']}")
-        case("and what could not be closed", any("nothing was closed" in why for why in report.get("not_clean", [])), output[-500:])
+        case("and what could not be closed", any("files were not closed" in why for why in report.get("not_clean", [])), output[-500:])
 
 
 def nhfsstone():

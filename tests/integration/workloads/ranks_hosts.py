@@ -65,7 +65,7 @@ def told_otherwise(hosts, url):
             ("another version", f"LD_LIBRARY_PATH={here}/other; program={here}/other/fsbench",
              r"rank 2 \(h3\) was started otherwise: version 0\.1\.9, words (.*); rank 0 \(h1\): version 0\.1\.0, words \1"),
             ("a module of another version", f"program={here}/program/fsbench",
-             r"rank 2 \(h3\): started as 4 ranks by a launcher of openmpi, but the module for it is of version 0\.1\.0, not 0\.1\.9"),
+             r"rank 2 \(h3\): started as 4 ranks by a launcher of openmpi, but the module for this MPI has version 0\.1\.0, not 0\.1\.9"),
             ("another URL", f'url="{url.replace("/vfs", "/elsewhere")}"', r"rank 2 \(h3\) was started otherwise: .*/elsewhere.*; rank 0 \(h1\): .*/vfs.*")):
         script = f'url="{url}"; program={FSBENCH}; [ "$(hostname)" != h3 ] || {{ {on_h3}; }}; exec "$program" nfstest m4 "f$url"'
         done = run(*hosts.mpirun("sh", "-c", script), env=ENV)
@@ -99,7 +99,7 @@ def lost(hosts, url, directory):
             ended = wait_until(lambda: not any(hosts.processes(host, "fsbench") for host in NAMES if host != "h3"))
             hosts.link("h3", "up")
             run_.wait(timeout=60)
-        line = r"fsbench nfstest: rank 2 \(h3\) gave no sign of life for \S+ s$"
+        line = r"fsbench nfstest: rank 2 \(h3\) sent no heartbeat for \S+ s$"
         case(f"a rank that is {name}: named", any(re.match(line, told) for told in ours(content("err"))), content("err"))
         case(f"a rank that is {name}: what was measured is printed", content("out").count("--- Best") == 2, content("out")[-300:])
         ended = ended and wait_until(lambda: not any(hosts.processes(host, "fsbench") for host in NAMES))

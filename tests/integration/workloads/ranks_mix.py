@@ -105,7 +105,7 @@ def ended_early():
 def lost():
     """Ranks whose results do not come: those of the others are told, each once."""
     for name, number, which, why, left in (("killed", signal.SIGKILL, [2], f"rank 2 ({HOST}) has ended", [0, 1]),
-                                           ("stopped", signal.SIGSTOP, [1], f"rank 1 ({HOST}) gave no sign of life for 5.00 s", [0, 2]),
+                                           ("stopped", signal.SIGSTOP, [1], f"rank 1 ({HOST}) sent no heartbeat for 5.00 s", [0, 2]),
                                            ("one of two killed", signal.SIGKILL, [1, 2], f"rank 1 ({HOST}) has ended, rank 2 ({HOST}) has ended", [0])):
         run_, others = started("--patience", "5s", "--json")
         for rank in which:
@@ -113,7 +113,7 @@ def lost():
         run_.send_signal(signal.SIGINT)
         out, err = run_.communicate(timeout=120)
         result = json.loads(out or '{"issued": 0, "ranks": [], "intervals": [], "not_clean": []}')
-        reason = f"{why}: these are the results of {len(left)} of 3 ranks"
+        reason = f"{why}: results are those of {len(left)} of 3 ranks"
         case(f"a rank that is {name}: named, status 1", run_.returncode == 1 and reason in result["not_clean"], (out[-500:], err))
         issued = sum(row["issued"] for row in result["ranks"])
         case(f"a rank that is {name}: the results of the others", [row["rank"] for row in result["ranks"]] == left
@@ -124,8 +124,8 @@ def lost():
 
 
 def refused():
-    for name, words, line in (("fewer streams than ranks", [*MIX, "m", "--ranks", "8"], "--streams 7: expected one for each of 8 ranks, at least"),
-                              ("what is for one process", [*MIX, "m", "--ranks", "2", "--dry-run"], "--dry-run: for one process, not for ranks")):
+    for name, words, line in (("fewer streams than ranks", [*MIX, "m", "--ranks", "8"], "--streams 7: expected at least one for each of 8 ranks"),
+                              ("what is for one process", [*MIX, "m", "--ranks", "2", "--dry-run"], "--dry-run: not possible with several ranks; leave --ranks out")):
         done = run(FSREPLAY, *words)
         case(f"{name}: status 2 and a line", done.returncode == 2 and done.stderr == f"fsreplay: rank 0 ({HOST}): {line}\n", done)
     done = run(FSREPLAY, *MIX, "/proc/m", "--ranks", "2", "--calls", "10")

@@ -20,7 +20,7 @@ FSREPLAY = os.path.join(BUILD, "replay/fsreplay")
 # Programs of a build tree find their modules there.
 ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "LD_LIBRARY_PATH": ""}
 WITHOUT_MODULE = "./apart/fsbench"  # a copy that stands in no build tree
-MISSING = "there is no module for it: apt install fsreplay-mpi, or set the build up anew with"
+MISSING = "the module for that MPI is missing: apt install fsreplay-mpi, or configure the build again with"
 
 
 def ours(text):
@@ -55,9 +55,9 @@ def refused():
             ("no module", [*LAUNCHER, WITHOUT_MODULE, "nfstest", "fd"], ENV,
              f"fsbench nfstest: started as 4 ranks by a launcher of openmpi, but {MISSING} libopenmpi-dev"),
             ("a program for one process", [*LAUNCHER, FSBENCH, "compare", "a", "b", "--", "postmark"], ENV,
-             "fsbench compare: started as 4 ranks by a launcher of openmpi, but it is for one process"),
+             "fsbench compare: started as 4 ranks by a launcher of openmpi, but this command runs as one process; start the command without the launcher"),
             ("--ranks as well", [*LAUNCHER, FSBENCH, "nfstest", "--ranks", "2"], ENV,
-             "fsbench nfstest: 4 ranks were started by a launcher already, each of which would start 2 with --ranks"),
+             "fsbench nfstest: --ranks 2: a launcher has started 4 ranks already; leave --ranks out"),
             ("a directory that one rank lacks", [*LAUNCHER, "sh", "-c", script], ENV, f"fsbench nfstest: rank 2 ({HOST}): d: No such file or directory"),
             ("a rank that is told otherwise", ["mpirun", "--oversubscribe", *parts], ENV,
              f"fsbench nfstest: rank 2 ({HOST}) was started otherwise: version 0.1.0, words fd m2; rank 0 ({HOST}): version 0.1.0, words fd"),
@@ -74,7 +74,7 @@ def lost():
         os.kill(run_.others[2], number)
         _, out, err = run_.end()  # with recovery, the launcher's status is always 0
         case(f"a rank that is {name} is named", len(ours(err)) == 1
-             and re.match(rf"fsbench nfstest: rank 2 \({HOST}\) gave no sign of life for 2\S* s$", ours(err)[0]), err)
+             and re.match(rf"fsbench nfstest: rank 2 \({HOST}\) sent no heartbeat for 2\S* s$", ours(err)[0]), err)
         case(f"a rank that is {name}: what was measured is printed", out.count("--- Best") == 2, out[-300:])
         case(f"a rank that is {name}: neither files nor processes are left", gone(run_.others) and not os.listdir("d"), os.listdir("d"))
     run_ = Running(*LAUNCHER, FSBENCH, "nfstest", env=ENV)

@@ -94,7 +94,7 @@ def running(*options):
 def failures():
     for name, victim, number, options, line in (
             ("a rank that is killed", 1, signal.SIGKILL, [], rf"fsbench nfstest: rank 2 \({HOST}\) has ended\n"),
-            ("a rank that stops", 2, signal.SIGSTOP, ["--patience", "2s"], rf"fsbench nfstest: rank 3 \({HOST}\) gave no sign of life for 2\S* s\n")):
+            ("a rank that stops", 2, signal.SIGSTOP, ["--patience", "2s"], rf"fsbench nfstest: rank 3 \({HOST}\) sent no heartbeat for 2\S* s\n")):
         run_ = running(*options)
         os.kill(run_.others[victim], number)
         status, out, err = run_.end()
@@ -132,7 +132,7 @@ def bad_input():
     for name, words, line in (
             ("an odd letter", ["x5"], "'x5': expected u, m, M, b,"), ("no number", ["nmany"], "'nmany': 'n' needs a whole number above 0"),
             ("an odd unit", ["uG"], "'uG': the unit is b, K or M"), ("sizes that shrink", ["m4", "M2"], "M2: the largest size is below"),
-            ("a quota for nothing", ["S1", "m4"], "the quota leaves no size"),
+            ("a quota for nothing", ["S1", "m4"], "the quota is too small for every size"),
             ("a missing directory", ["fnowhere"], f"rank 0 ({HOST}): nowhere: No such file or directory\n"),
             ("a file that can't be written", ["fd", "onowhere/o"], f"rank 0 ({HOST}): nowhere/o: No such file or directory\n")):
         done = run(FSBENCH, "nfstest", "--ranks", "2", *words)

@@ -144,9 +144,9 @@ def interrupted():
 def refused():
     for name, words, line in (
             ("a missing directory", ["bonnie", "-d", "nowhere", "-u", "0", "--ranks", "2"], f"fsbench bonnie: rank 0 ({HOST}): nowhere: No such file"),
-            ("a meeting of another kind", [*BONNIE, "-y", "s", "--ranks", "2"], "fsbench bonnie: -y: ranks meet before each test anyway"),
+            ("a meeting of another kind", [*BONNIE, "-y", "s", "--ranks", "2"], "fsbench bonnie: -y: not possible with ranks, which wait for each other before each test anyway; leave -y out"),
             ("fewer processes than ranks", ["nhfsstone", "-p", "2", "--ranks", "3", "d"], f"fsbench nhfsstone: rank 0 ({HOST}): -p 2: expected 3 at least,"),
-            ("no file of commands", ["postmark", "--ranks", "2"], "fsbench postmark: several ranks need CONFIG"),
+            ("no file of commands", ["postmark", "--ranks", "2"], "fsbench postmark: several ranks: expected CONFIG"),
             ("a missing file of commands", ["postmark", "--ranks", "2", "nowhere"], "fsbench postmark: nowhere: No such file")):
         done = run(FSBENCH, *words)
         case(f"{name}: status 2 and a line", done.returncode == 2 and done.stderr.splitlines()[-1].startswith(line), done)

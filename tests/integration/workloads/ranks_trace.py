@@ -177,7 +177,7 @@ def split():
     text = done.stdout
     case("split: the line of progress names whose it is", "rank 0 " in done.stderr and "replay " not in done.stderr, done.stderr[-300:])
     case("split: a line for each rank counts operations", len(re.findall(rf"^rank [01] +[\d,]+ operations, [\d,]+ failed, .*; {HOST}$", text, re.M)) == 2, text)
-    case("split: the report says how", re.search(r"\nsplit +over 2 ranks: \S+ % of waits cut \(\d+ of [\d,]+\), \d+ objects looked up that others made or renamed, largest share [56]\d % of the load\n"
+    case("split: the report says how", re.search(r"\nsplit +over 2 ranks: \S+ % of waits cut \(\d+ of [\d,]+\), \d+ lookups of objects that other ranks created or renamed, largest share [56]\d % of the load\n"
                                                  r"cut +\w+ (\S+ )?of thread \d+ \(\S+\) waits for \w+ of thread \d+", text), text[:900])
 
 
@@ -252,9 +252,9 @@ def refused():
     captured("alone.zst", ": >a; : >b")
     captured("mixed.zst", MIXED, sys.executable, "-c")
     for name, words, pattern in (
-            ("fewer clones than ranks", ["app.zst", "m", "--clones", "2", "--ranks", "3"], "--clones 2: expected one for each of 3 ranks, at least"),
-            ("memory, which ranks don't share", ["app.zst", "memory:", "--ranks", "2"], "memory:: each process has its own, which ranks can't share"),
-            ("standard input", ["-", "m", "--ranks", "2"], "-: for one process, not for ranks")):
+            ("fewer clones than ranks", ["app.zst", "m", "--clones", "2", "--ranks", "3"], "--clones 2: expected at least one for each of 3 ranks"),
+            ("memory, which ranks don't share", ["app.zst", "memory:", "--ranks", "2"], "memory: ranks can't share this target, which exists in one process; use another target or one rank"),
+            ("standard input", ["-", "m", "--ranks", "2"], "-: not possible with several ranks; leave --ranks out")):
         done = replay(*words)
         case(f"refused: {name}", done.returncode == 2 and done.stderr == f"fsreplay: rank 0 ({HOST}): {pattern}\n", done)
     done = replay("alone.zst", "few", "--ranks", "3")
@@ -262,7 +262,7 @@ def refused():
          and "idle       2 of 3 ranks: the trace has no more groups" in done.stdout, done)
     done = replay("mixed.zst", "m", "--ranks", "2")
     case("refused: more than a quarter of the waits would be cut", done.returncode == 2 and re.search(
-        r"mixed.zst: split over 2 ranks, \d\d % of the waits between its operations would be cut, more than 25 % \(first: .*\): take fewer ranks, or --clones; --force", done.stderr), done)
+        r"mixed.zst: split over 2 ranks, \d\d % of the waits between operations would be lost, more than 25 % \(first: .*\); use fewer ranks or --clones, or give --force", done.stderr), done)
     done = replay("mixed.zst", "m", "--ranks", "2", "--force", "--json")
     report = document(done)
     case("with --force it is split all the same, and differences are told", done.returncode in (0, 1, 4) and report["issued"] >= 120

@@ -168,7 +168,7 @@ def failures():
          and len(errors) >= 9 and any(f"rank 2 ({HOST}): fwd=fwd1" in line for line in errors) and any("rank" not in line for line in errors), (done, errors))
     for name, options, text, line in (
             ("data validation", ["-v"], STORAGE.format("sds"), "data validation: expected one process, not ranks"),
-            ("memory", [], STORAGE.format("memory:"), "sd=sd1: memory: is each process's own, which ranks can't share"),
+            ("memory", [], STORAGE.format("memory:"), "sd=sd1: ranks can't share memory:, which exists in one process; use another target or one rank"),
             ("a missing directory", [], TREES.format("nowhere", ""), "fsd=fsd1: nowhere/one: No such file"),
             ("a word that is none", [], "sd=sd1,lum=x\n", "bad.vdb:1:")):
         done, _ = vdbench(text, *options, "--ranks", "3", name="bad")
@@ -188,7 +188,7 @@ def scarce():
                                                                    if f"rd={name}," in text), runs)
         case(f"{ranks} ranks and few files: as many as have some", all(sum(n > 0 for n in by_rank(runs[name])) == its for name, its in used.items() if name != "in_vain"),
              [by_rank(runs[name]) for name in used])
-        said = f"fsbench vdbench: {ending}rd=in_vain: fwd=in_vain: 10000 attempts in a row found nothing that copy can be done to; the last: "
+        said = f"fsbench vdbench: {ending}rd=in_vain: fwd=in_vain: 10000 attempts in a row found no object for operation copy; the last: "
         case(f"{ranks} ranks: threads that can do nothing end the run, which is reported", done.returncode == 1 and re.match(said, done.stderr)
              and done.stderr.count("\n") == 1 and "in_vain" in runs and time.monotonic() - started < 40, (done.returncode, done.stderr))
     for ranks in ("1", "3"):
@@ -206,7 +206,7 @@ def ended():
     text = STORAGE.format("sds").replace("elapsed=2", "elapsed=50")
     with open("long.vdb", "w", encoding="utf-8") as file:
         file.write(text[:text.index("rd=all")] + "rd=long,wd=(a,b),iorate=500\nrd=never,wd=c,iorate=500\n")
-    lost = f"rank 2 ({HOST}) has ended: nothing more is run without them all\n"
+    lost = f"rank 2 ({HOST}) has ended: no further run is started without all ranks\n"
     for name, interval, act, said in (
             ("^C", "1", lambda run_, others: run_.send_signal(signal.SIGINT), "interrupted\n"),
             ("SIGINT of another rank", "1", lambda run_, others: os.kill(others[1], signal.SIGINT), "interrupted\n"),

@@ -380,10 +380,10 @@ rd=r,fwd=w,fwdrate=100,elapsed=2,format=yes
     for name, text, expected in (("more sets than the ratio leaves", "dedupratio=40\ndedupunit=4k\n", "dedupsets=5% are more than dedupratio=40 leaves, expected at most 2.5%"),
                                  ("an empty pattern", "pattern=/dev/null\n", "is empty, expected a pattern"),
                                  ("both kinds of content", "pattern=pattern\ncompratio=2\n", "expected either pattern= or"),
-                                 ("data validation beside it", "compratio=2\nvalidate=yes\n", "beside it")):
+                                 ("data validation beside it", "compratio=2\nvalidate=yes\n", "not possible with")):
         done, out = vdbench(text + "sd=s,lun=small,size=8m\nwd=w,sd=s,rdpct=0\nrd=r,wd=w,iorate=100,elapsed=2\n", name="mistake")
         case(f"refused: {name}", done.returncode != 0 and expected in done.stderr, done.stderr)
-    for name, text, expected in (("a loop's content beside data validation", "validate=yes\n", "beside it"),
+    for name, text, expected in (("a loop's content beside data validation", "validate=yes\n", "not possible with"),
                                  ("a loop's content beside a pattern", "pattern=pattern\n", "rd=r: expected either pattern= or compratio=")):
         done, out = vdbench(text + "sd=s,lun=small,size=8m\nwd=w,sd=s,rdpct=0\nrd=r,wd=w,iorate=100,elapsed=2,forcompratio=(1,2)\n", name="mistake")
         case(f"refused: {name}", done.returncode != 0 and expected in done.stderr, done.stderr)
@@ -410,7 +410,7 @@ rd=rd2,wd=h,iorate=500
         case("writes go where the file says", any(blocks[32:39]) and any(blocks), blocks)
         case("block 0 is left alone", not any(first), first[:64])
         done, out = vdbench(f"sd=sd1,lun={device},size=1g\nwd=w,sd=sd1\nrd=r,wd=w,iorate=1\n", name="large")
-        case("a device that is too small: status 2 and a line", done.returncode == 2 and "size= asks for" in done.stderr, done.stderr)
+        case("a device that is too small: status 2 and a line", done.returncode == 2 and "size= requires" in done.stderr, done.stderr)
         run("mkfs.ext4", "-q", device)
         done, out = vdbench(f"sd=sd1,lun={device}\nwd=w,sd=sd1,rdpct=0\nrd=r,wd=w,iorate=1\n", name="full")
         case("a file system is not overwritten", done.returncode == 2 and "ext4" in done.stderr, done.stderr)
@@ -475,11 +475,11 @@ def bad_input():
     done = run(FSBENCH, "vdbench", "-s", "-", "fsd=f,anchor=d\nfwd=w", "-", "rd=r,fwd=w,fwdrate=(1-3,1)")
     case("parameters on the command line, simulated", done.returncode == 0 and done.stdout.count("Simulating") == 3, done)
     for name, options, expected in (("an option of replays", ["--scale", "2x"], "--scale: no such option"),
-                                    ("a target", ["nfs://host/x?a=b"], "is its lun= and anchor="), ("a file that is not there", [], "No such file")):
+                                    ("a target", ["nfs://host/x?a=b"], "by lun= and anchor="), ("a file that is not there", [], "No such file")):
         done = run(FSREPLAY, "gone.vdb", *options)
         case(f"fsreplay FILE.vdb, {name}: status 2 and a line", done.returncode == 2 and expected in done.stderr and done.stderr.count("\n") == 1, done.stderr)
     done = run(FSREPLAY, "--json", "gone.vdb")
-    case("options before a parameter file: status 2 and a line", done.returncode == 2 and "comes before all options" in done.stderr, done.stderr)
+    case("options before a parameter file: status 2 and a line", done.returncode == 2 and "must be the first argument" in done.stderr, done.stderr)
     done, out = vdbench("fsd=f,anchor=empty\nfwd=w,operation=read\nrd=r,fwd=w,fwdrate=max,elapsed=60\n", name="empty")
     case("files that are not there: the run ends", done.returncode == 0 and "avg_" in out, (out, done.stderr))
 

@@ -63,7 +63,7 @@ def killed(what, parameters, count, how=("", "n")):
             time.sleep(0.1)
             shutil.rmtree("kept.out")
             errors = killed_once(("-jr" if number else "-j") + how[number % len(how)], chance)
-        found = re.search(r"recovered from its journal: ([0-9,]+) pending writes, .* ([0-9,]+) not as written", content("kept.out/logfile.html"))
+        found = re.search(r"recovered from the journal: ([0-9,]+) pending writes, .* ([0-9,]+) not as written", content("kept.out/logfile.html"))
         if number:
             recovered.append(int(found.group(1).replace(",", "")) if found else None)
             if errors or not found or found.group(2) != "0":
@@ -118,7 +118,7 @@ def recovery_of_files():
     done, out = vdbench(text, "-jr", name="files")
     case("an end of a journal that is no entries is nothing", done.returncode == 0, (out, done.stderr))
     done, out = vdbench(text.replace("width=2", "width=3"), "-jr", name="files")
-    case("refused: recovery of another tree", done.returncode == 2 and "its journal is of another tree" in done.stderr, done.stderr)
+    case("refused: recovery of another tree", done.returncode == 2 and "the journal belongs to another tree" in done.stderr, done.stderr)
     done, out = vdbench(text.replace("fsd1,anchor", "fsd1,journal=nowhere,anchor"), "-jr", name="files")
     case("refused: no journal", done.returncode == 2 and "nowhere/fsd1.map" in done.stderr, done.stderr)
 

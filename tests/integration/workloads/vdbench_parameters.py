@@ -36,8 +36,8 @@ def options():
     case("+: parameters of all RDs", done.stdout.count("elapsed=6;") == 4, done)
     done = vdbench("o", three, "-s", "+speed=6")
     case("+: a parameter that is not there, with its place", done.returncode == 2 and "command line:1:1: 'speed' is not known here" in done.stderr, done)
-    for words, why in ((["-m", "4", "-p5570"], ""), (["-j2"], ""), (["-k"], "-k is refused: it asks for Solaris' statistics"),
-                       (["-d27"], "-d is refused"), (["-m", "x"], "-m")):
+    for words, why in ((["-m", "4", "-p5570"], ""), (["-j2"], ""), (["-k"], "-k: refused, because statistics of Solaris"),
+                       (["-d27"], "-d: refused"), (["-m", "x"], "-m")):
         done = vdbench("o", three, "-s", *words)
         case(f"{' '.join(words)}: {why or 'taken'}", (done.returncode == 2 and why in done.stderr) if why else done.returncode == 0, done)
     for word in ("print", "o.vdb"):
@@ -49,9 +49,9 @@ def places():
     """What only turns out with other things still has its place."""
     rest = SD + "wd=wd1,sd=sd1,rdpct=0\nrd=r,wd=wd1,iorate=10\n"
     for text, words, expected in (("report=host_detail\npattern=gone\n" + rest, [], "p.vdb:2:9: gone: No such file"),
-                                  ("concatenatesds=yes\n" + rest, ["-v"], "p.vdb:1:1: data validation: expected no concatenatesds="),
-                                  ("compratio=2\n" + rest, ["-v"], "p.vdb:1:1: data validation: expected no pattern=, compratio="),
-                                  (rest.replace("iorate", "forcompratio=(1,2),iorate"), ["-v"], "p.vdb:3:1: data validation: expected no")):
+                                  ("concatenatesds=yes\n" + rest, ["-v"], "p.vdb:1:1: data validation: not possible with concatenatesds="),
+                                  ("compratio=2\n" + rest, ["-v"], "p.vdb:1:1: data validation: not possible with pattern=, compratio="),
+                                  (rest.replace("iorate", "forcompratio=(1,2),iorate"), ["-v"], "p.vdb:3:1: data validation: not possible with")):
         done = vdbench("p", text, *words)
         case(expected, done.returncode == 2 and expected in done.stderr and not os.path.exists("lun1"), done)
 

@@ -81,7 +81,7 @@ Task FileThread::work(SimContext& sim) {
 Task FileThread::blocked(SimContext& sim, Event event) {
   ++events_[event];
   if (++blocked_in_a_row_ > kMostBlocked) {
-    gave_up_ = fmt::format("fwd={}: {} attempts in a row found nothing that {} can be done to; the last: {}", settings().name,
+    gave_up_ = fmt::format("fwd={}: {} attempts in a row found no object for operation {}; the last: {}", settings().name,
                            kMostBlocked, kOperationNames[unsigned(settings().operation)], kEventNames[event].words);
     co_return kOver;
   }

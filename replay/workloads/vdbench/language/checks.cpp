@@ -86,7 +86,7 @@ void check_run(const Run& run, bool files) {
 }
 
 void check_all(const Definitions& all, const SourcePosition& last) {
-  if (all.runs.empty()) throw ParameterError(last, "nothing to be run, expected rd=");
+  if (all.runs.empty()) throw ParameterError(last, "no run is defined, expected rd=");
   for (const Storage& s : all.storages)
     if (s.lun.empty()) throw ParameterError(s.place, fmt::format("sd={}: expected lun=", s.name));
   check_content(all.general);
@@ -96,7 +96,7 @@ void check_all(const Definitions& all, const SourcePosition& last) {
     for (const FileSystem& b : all.systems) check_anchors(a, b);
   check_targets(all);
   if (all.general.removes && all.files())
-    throw ParameterError(all.general.removes_place, "data_errors=remove: expected SDs, which it is for");
+    throw ParameterError(all.general.removes_place, "data_errors=remove: expected SDs, because only SDs can be removed");
 }
 
 }  // namespace fsr::vdbench

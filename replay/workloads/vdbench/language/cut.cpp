@@ -59,7 +59,7 @@ class Cutter {
     if (took('"')) {
       value.quoted = true;
       while (at_ < text_.size() && text_[at_] != '"') value.text += text_[at_++];
-      if (!took('"')) fail("quotes that do not end, expected another \"");
+      if (!took('"')) fail("missing closing quote, expected another \"");
       return value;
     }
     while (at_ < text_.size() && text_[at_] != ',' && !(in_list && text_[at_] == ')')) {

@@ -252,7 +252,7 @@ class Reader {
   }
 
   void finish(const SourcePosition& last) {
-    if (!kind_) throw ParameterError(last, "nothing to be done, expected sd= or fsd=");
+    if (!kind_) throw ParameterError(last, "no storage is defined, expected sd= or fsd=");
     for (FileSystem& system : all_.systems) system.anchor = without_slash(system.anchor);
     check_all(all_, last);
     all_.default_workload = workload_default_;

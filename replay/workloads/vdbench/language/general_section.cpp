@@ -181,7 +181,7 @@ void set_flips(General& g, const Parameter& p) {
   g.content.flips = kHow[one_of(single(p), {"no", "yes", "hotsets"})];
 }
 
-constexpr const char* kSolaris = "it is Solaris' or Windows' own";
+constexpr const char* kSolaris = "only Solaris or Windows has this";
 
 void set_compression(General& g, const Parameter& p) {
   g.content.compression = within(p, 1, 25);
@@ -233,7 +233,7 @@ const Keyword<General> kGeneral[] = {
     {"endcmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
     {"end_cmd", [](General& g, const Parameter& p) { g.end = commands_of(p); }},
     {"heartbeat_error", nullptr, "there are no slaves to beat"},
-    {"debug", nullptr, "it asks for the original's own flags"},
+    {"debug", nullptr, "internal flags of the original are not supported"},
     {"unix2windows", nullptr, kSolaris},
     {"formatxfersize", [](General& g, const Parameter& p) { g.format_transfer = transfer_sizes(p).largest(); }},
     {"create_anchors", [](General& g, const Parameter& p) { g.create_anchors = yes_or_no(p); }},

@@ -20,7 +20,7 @@ constexpr uint64_t kLargest = 1u << 30;
 
 uint64_t transfer_size(const Value& value, uint64_t unit) {
   const uint64_t size = whole(value, unit, kLargest);
-  if (size % unit) throw ParameterError(value.place, fmt::format("'{}' is no multiple of {}, expected one", value.text, unit));
+  if (size % unit) throw ParameterError(value.place, fmt::format("'{}': expected a multiple of {}", value.text, unit));
   return size;
 }
 

@@ -83,7 +83,7 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
     kept.characters += c;
     kept.places.push_back(text.places[i]);
   }
-  if (quoted) throw ParameterError(kept.places.back(), "quotes that do not end, expected another \"");
+  if (quoted) throw ParameterError(kept.places.back(), "missing closing quote, expected another \"");
   if (kept.characters.empty()) return true;
   if (pending_.characters.empty() && kept.characters.starts_with("include=")) {
     include(kept, directory, depth);
@@ -101,7 +101,7 @@ bool StatementReader::take_line(const std::shared_ptr<const std::string>& file, 
 void StatementReader::include(const Text& text, const std::string& directory, unsigned depth) {
   const std::string name = text.characters.substr(text.characters.find('=') + 1);
   const SourcePosition& place = text.places[text.characters.find('=')];
-  if (depth != 0) throw ParameterError(place, "an include inside of an included file, expected only one level of them");
+  if (depth != 0) throw ParameterError(place, "an include inside of an included file, expected only one level of includes");
   if (name.empty()) throw ParameterError(place, "expected the name of a file after include=");
   std::string path = name, content;
   try {

@@ -62,7 +62,7 @@ void set_seek(Workload& w, const Parameter& p) {
 }
 
 void set_lun(Storage& s, const Parameter& p) {
-  if (!s.lun.empty()) throw ParameterError(p.place, "lun= is there twice, expected one: load comes from this host alone");
+  if (!s.lun.empty()) throw ParameterError(p.place, "lun= is given twice, expected one lun=: load comes only from this host");
   s.lun = single(p).text;
 }
 
@@ -78,12 +78,12 @@ const Keyword<Storage> kStorage[] = {
     {"hitarea", [](Storage& s, const Parameter& p) { s.hit_area = sectors(p); }},
     {"offset", [](Storage& s, const Parameter& p) { s.offset = sectors(p); }},
     {"align", [](Storage& s, const Parameter& p) { s.align = sectors(p); }},
-    {"kstat", nullptr, "it is Solaris' own"},
-    {"instance", nullptr, "it is Solaris' own"},
+    {"kstat", nullptr, "only Solaris has this"},
+    {"instance", nullptr, "only Solaris has this"},
     {"replay", nullptr, "Swat's traces are closed"},
     {"journal", [](Storage& s, const Parameter& p) { s.journal = single(p).text; }},
-    {"resetlun", nullptr, "it is Solaris' own"},
-    {"resetbus", nullptr, "it is Solaris' own"},
+    {"resetlun", nullptr, "only Solaris has this"},
+    {"resetbus", nullptr, "only Solaris has this"},
     {"openflags", [](Storage& s, const Parameter& p) { s.flags = open_flags(p); }},
     {"range", [](Storage& s, const Parameter& p) { s.range = share(p); }},
     {"dedupratio", nullptr, kGeneralOnly},

@@ -102,7 +102,7 @@ std::string size_text(double bytes) {
 
 Number number(const Value& value, Unit unit) {
   if (auto it = try_number(value, unit)) return *it;
-  fail(value, fmt::format("'{}' is no number, expected one{}", value.text,
+  fail(value, fmt::format("'{}': expected a number{}", value.text,
                           unit == Unit::time ? " of seconds, or with m or h" : ", perhaps with k, m, g, t or %"));
 }
 
@@ -201,7 +201,7 @@ std::vector<size_t> resolve(const Parameter& parameter, const std::vector<std::s
       any = true;
       if (std::find(found.begin(), found.end(), i) == found.end()) found.push_back(i);
     }
-    if (!any) fail(value, fmt::format("no {} is called '{}', expected one that was defined above", what, value.text));
+    if (!any) fail(value, fmt::format("no {} is named '{}', expected the name of one that is defined above", what, value.text));
   }
   return found;
 }

@@ -117,10 +117,11 @@ std::string limit_of(const RunRecord& record) {
     full += (full.empty() ? "" : ", ") + name_of(run, w);
   }
   if (!full.empty())
-    return fmt::format("the target: all threads of {} waited for it nearly all the time; more of them may reach more", full);
+    return fmt::format("the target: all threads of {} waited for the target nearly all the time; more threads may reach more",
+                       full);
   return fmt::format(
-      "neither the processors ({:.0f} % busy) nor the threads ({:.1f} of {} waited for the target): work that "
-      "could not go on, or a target that takes one operation after another",
+      "neither the processors ({:.0f} % busy) nor the threads ({:.1f} of {} waited for the target): blocked work, or a target "
+      "that serves one operation at a time",
       average.cpu.busy(), under_way(average.all, average.seconds), threads);
 }
 

@@ -56,7 +56,8 @@ std::string make_output_directory(const std::string& asked) {
       directory = numbered;
       break;
     }
-    if (directory + "+" == asked) throw std::runtime_error(asked + ": there are 998 of them already");
+    if (directory + "+" == asked)
+      throw std::runtime_error(asked + ": 998 directories with this name exist already; remove some, or name another with -o");
   } else if (directory.ends_with(".tod")) {
     directory = fmt::format("{}.{:%y%m%d.%H%M%S}", directory.substr(0, directory.size() - 4), fmt::localtime(time(nullptr)));
   }

@@ -77,10 +77,9 @@ Reports::Reports(const ReportOptions& options, const std::vector<PlannedRun>& ru
   summary_.put(part_links(runs, options.general.storage_pages) + "\n" + links);
   totals_.put("Run totals\n\n\n" + links);
   histogram_.put("Total response time histogram.\n\n\n" + links);
-  errors_.put(
-      fmt::format("Vdbench error log, created {:%H:%M:%S %b %d %Y}\nWhat failed, and what was not as written, is below; with no "
-                  "line below, nothing.\n\n",
-                  fmt::localtime(time_t(now / 1'000'000'000))));
+  errors_.put(fmt::format(
+      "Vdbench error log, created {:%H:%M:%S %b %d %Y}\nFailed operations and wrong data follow. No line: there were none.\n\n",
+      fmt::localtime(time_t(now / 1'000'000'000))));
   status_.put(
       "* Vdbench status\n\n* The objective of this file is to contain easily parseable information about the current state of "
       "Vdbench.\n* Programs may follow it: each line is there as soon as it is true.\n* The values below are all "
@@ -150,7 +149,7 @@ void Reports::end(const RunRecord& record) {
   if (options_.general.histogram_shown)
     histogram_.put(html_text(histogram_text(record.average.all, !record.run->systems.empty(), options_.general.histogram)));
   if (const std::string limit = limit_of(record); !limit.empty())
-    everywhere(boxed(wall_now(), {fmt::format("Warning for rd={}: asked for {} a second, got {}", record.run->name,
+    everywhere(boxed(wall_now(), {fmt::format("Warning for rd={}: requested {} a second, achieved {}", record.run->name,
                                               count_text(record.run->rate.value),
                                               count_text(rate(record.average.all.requested, record.average.seconds))),
                                   "Limit: " + limit}));

@@ -69,7 +69,7 @@ std::string simulate(const std::vector<PlannedRun>& runs) {
     if (run.rate.kind != Rate::curve || run.formats) continue;
     for (const PlannedRun& point : curve_runs(run, kSimulatedHighest)) tell(point);
   }
-  text += fmt::format("{} runs, {} seconds of load beside what formatting takes\n", runs.size(), seconds);
+  text += fmt::format("{} runs, {} seconds of load, without formatting\n", runs.size(), seconds);
   return text;
 }
 

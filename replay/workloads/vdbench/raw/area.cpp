@@ -83,16 +83,16 @@ Areas::Areas(const RawWork& work, const Storage& storage, uint64_t size, bool sp
   const bool too_small = misses.high < misses.low || misses.width() < 4 * largest || (any_hits && hits.width() < largest);
   if (too_small)
     throw std::runtime_error(
-        fmt::format("sd={}, wd={}: its area of {} bytes is too small, expected four times xfersize={} or more", storage.name,
+        fmt::format("sd={}, wd={}: the area of {} bytes is too small, expected four times xfersize={} or more", storage.name,
                     w.name, misses.high < misses.low ? 0 : misses.width(), size_text(double(largest))));
   if (w.streams && misses.width() / w.streams < 2 * largest)
-    throw std::runtime_error(fmt::format("sd={}, wd={}: its area of {} bytes is too small for streams={} of xfersize={}",
+    throw std::runtime_error(fmt::format("sd={}, wd={}: the area of {} bytes is too small for streams={} of xfersize={}",
                                          storage.name, w.name, misses.width(), w.streams, size_text(double(largest))));
   const uint64_t unit = block_align(work, storage) ? block_align(work, storage) : largest;
   for (const Area& area : {misses, hits})
     if (spares && area.low == 0 && area.high != 0 && area.width() < largest + unit)
       throw std::runtime_error(
-          fmt::format("sd={}, wd={}: in its area of {} bytes only block 0 can be used, which is left alone on a device",
+          fmt::format("sd={}, wd={}: in the area of {} bytes only block 0 can be used, which vdbench never uses on a device",
                       storage.name, w.name, area.width()));
 }
 

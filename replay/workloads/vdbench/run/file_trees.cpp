@@ -79,13 +79,13 @@ void FileRuns::load_journals(const std::vector<PlannedRun>& runs) {
       }
     if (!known)
       throw std::runtime_error(fmt::format(
-          "fsd={}: its journal is of another tree, expected the depth, width, files and sizes of that one", first.name));
+          "fsd={}: the journal belongs to another tree, expected that tree's depth, width, files and sizes", first.name));
     const Structure structure(found.system);
     uint64_t expected = unit;
     for (uint64_t file = 0; file < structure.files(); ++file) expected = std::gcd(expected, structure.size_of(file));
     if (expected % found.keys.unit)
-      throw std::runtime_error(
-          fmt::format("fsd={}: its journal is of blocks of {}, expected a divisor of {}", first.name, found.keys.unit, expected));
+      throw std::runtime_error(fmt::format("fsd={}: the journal has blocks of {} bytes, expected a divisor of {}", first.name,
+                                           found.keys.unit, expected));
     unit = found.keys.unit;
     recovered_.emplace(anchor, std::move(found));
   }
@@ -123,7 +123,8 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
     const bool missing = directory && !std::filesystem::exists(system.anchor);
     if (missing && !ranks_.cluster().root())
       throw std::runtime_error(
-          fmt::format("fsd={}: {} is not there, expected what rank 0 has made: ranks share it", system.name, system.anchor));
+          fmt::format("fsd={}: {} does not exist here, but rank 0 created this directory; use a directory that all ranks share",
+                      system.name, system.anchor));
     if (missing && definitions_.general.create_anchors) {
       std::error_code error;
       std::filesystem::create_directories(system.anchor, error);
@@ -135,7 +136,7 @@ void FileRuns::open(const std::vector<PlannedRun>& runs) {
       opened.place = runner_.add(*opened.target);
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(
-          fmt::format("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes makes its parents too)" : ""));
+          fmt::format("fsd={}: {}{}", system.name, e.what(), missing ? " (create_anchors=yes also creates the parents)" : ""));
     }
     if (missing) reports_.note("localhost-0: Created anchor directory: " + system.anchor);
   }
@@ -166,7 +167,7 @@ FileRuns::Tree& FileRuns::tree_of(const FileSystem& system) {
 
 void FileRuns::run_threads(const std::vector<SimThreadSpec>& parts) {
   const RunnerResult measured = runner_.run(parts, {.stop = &stop_});
-  if (measured.abandoned) throw std::runtime_error("what was under way did not end");
+  if (measured.abandoned) throw std::runtime_error("operations in flight did not end");
 }
 
 void FileRuns::survey(Tree& tree, const RankSlice& files) {
@@ -234,7 +235,7 @@ void FileRuns::compare_trees(const PlannedRun& run, const RankSlice& files) {
   const std::string of_root = ranks_.cluster().broadcast(mine);
   ranks_.cluster().on_all([&] {
     if (files.step != 0 && mine != of_root)
-      throw std::runtime_error(fmt::format("rd={}: sees another tree than rank 0, expected a shared one", run.name));
+      throw std::runtime_error(fmt::format("rd={}: this rank sees another tree than rank 0, expected a shared tree", run.name));
   });
 }
 

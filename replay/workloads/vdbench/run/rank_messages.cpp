@@ -202,7 +202,7 @@ void RankMessages::gather(RankPart mine, RunRecord& record) {
 
 void RankMessages::check(const std::function<void()>& checks) {
   if (ranks_.lost().empty()) return ranks_.cluster().on_all(checks);
-  throw std::runtime_error(ranks_.lost() + ": nothing more is run without them all");
+  throw std::runtime_error(ranks_.lost() + ": no further run is started without all ranks");
 }
 
 }  // namespace fsr::vdbench

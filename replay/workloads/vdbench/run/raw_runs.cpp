@@ -73,7 +73,7 @@ void RawRuns::know_keys(const std::vector<PlannedRun>& runs) {
       const RecoveredKeys& known = recovered_.back();
       if (unit % known.unit)
         throw std::runtime_error(
-            fmt::format("sd={}: its journal is of blocks of {}, expected a divisor of {}", storage.name, known.unit, unit));
+            fmt::format("sd={}: the journal has blocks of {} bytes, expected a divisor of {}", storage.name, known.unit, unit));
       unit = known.unit;
     }
     validated_.push_back(std::make_unique<ValidatedStorage>(storage, storages_[i].size, unit));
@@ -89,7 +89,7 @@ void RawRuns::remove_at(const ErrorPlace& place) {
   if (!definitions_.general.removes) return;
   for (size_t i = 0; i < storages_.size(); ++i)
     if (definitions_.storages[i].lun == place.lun && !removed_[i].exchange(true))
-      reports_.error(fmt::format("sd={}: nothing more is done to it, as data_errors= asks", definitions_.storages[i].name));
+      reports_.error(fmt::format("sd={}: removed from the run, as data_errors= says", definitions_.storages[i].name));
 }
 
 void RawRuns::recover() {

@@ -56,7 +56,7 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
     opened.object = kStorageObject;
     opened.size = targets_.back()->space().total;
     if (storage.size > opened.size)
-      throw std::runtime_error(fmt::format("{} has {} bytes, and size= asks for {}", storage.lun, opened.size, storage.size));
+      throw std::runtime_error(fmt::format("{} has {} bytes, but size= requires {}", storage.lun, opened.size, storage.size));
   } else {
     const auto [directory, name] = split_lun(storage.lun);
     targets_.push_back(open_target(directory, {.clock = &clock_}));
@@ -65,13 +65,14 @@ void RawRuns::open_one(const Storage& storage, bool writes, OpenStorage& opened)
         session.perform({.kind = OpKind::lookup, .object = kStorageObject, .parent = kRootObject, .name = name});
     const bool missing = found.error == ENOENT;
     if (found.error && !missing) throw std::runtime_error(fmt::format("{}: {}", storage.lun, strerror(found.error)));
-    if (!missing && !S_ISREG(found.attr.mode)) throw std::runtime_error(storage.lun + ": is no file");
+    if (!missing && !S_ISREG(found.attr.mode)) throw std::runtime_error(storage.lun + ": is neither a file nor a block device");
     opened.size = missing ? 0 : found.attr.size;
     opened.object = kStorageObject;
     opened.handle = kStorageHandle;
     if (missing && !ranks_.cluster().root())
-      throw std::runtime_error(storage.lun + ": is not there, expected what rank 0 has made: ranks share it");
-    if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": is not there, expected size= to make it");
+      throw std::runtime_error(storage.lun +
+                               ": does not exist here, but rank 0 created this file; use a file that all ranks share");
+    if (missing && storage.size == 0) throw std::runtime_error(storage.lun + ": does not exist; give size= to create the file");
     const bool grows = storage.size > opened.size;
     if (grows && storage.size % kMiB)
       throw std::runtime_error(fmt::format("size={}: expected a multiple of 1m for a file that is made", storage.size));
@@ -127,8 +128,9 @@ void RawRuns::reopen(const PlannedRun& run) {
       const Storage& settings = definitions_.storages[i];
       if (error) throw std::runtime_error(fmt::format("sd={}: {}: {}", settings.name, settings.lun, strerror(error)));
       if (!run.formats && found->attr.size < storage.size)
-        throw std::runtime_error(fmt::format("sd={}: {} has {} bytes, and had {} before: something changed it between two runs",
-                                             settings.name, settings.lun, found->attr.size, storage.size));
+        throw std::runtime_error(
+            fmt::format("sd={}: {} has {} bytes, but had {} before: another program changed the size between two runs",
+                        settings.name, settings.lun, found->attr.size, storage.size));
     }
   });
 }

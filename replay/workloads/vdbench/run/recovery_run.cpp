@@ -32,7 +32,7 @@ class StorageSource final : public RecoverySource {
     const Outcome& outcome = session_.perform(op);
     if (outcome.error || outcome.data.size() != length)
       throw std::runtime_error(fmt::format("sd={}: recovery can't read {} bytes at {}: {}", storage_.validated->name, length,
-                                           offset, outcome.error ? strerror(outcome.error) : "it ends before"));
+                                           offset, outcome.error ? strerror(outcome.error) : "the file ends before"));
     return outcome.data;
   }
 
@@ -110,18 +110,17 @@ void RecoveryRun::recover(const RecoveredKeys& known, ValidatedStorage& storage,
       known, storage, validator, {.ignores_pending = how.ignores_pending, .reads_all = how.reads_all}, source, over_);
   const std::string removals =
       found.removes ? fmt::format("; {} pending removals, of which {} are done", found.removes, found.removed) : "";
-  reports_.note(fmt::format(
-      "{}: recovered from its journal: {} pending writes, of which {} are there, {} are not, {} in part{}; {} blocks checked, {} "
-      "not as written",
-      storage.what, found.pending, found.done, found.not_done, found.torn, removals, format_count(counts.checked),
-      format_count(counts.wrong)));
+  reports_.note(
+      fmt::format("{}: recovered from the journal: {} pending writes, of which {} are complete, {} absent, {} partial{}; {} "
+                  "blocks checked, {} not as written",
+                  storage.what, found.pending, found.done, found.not_done, found.torn, removals, format_count(counts.checked),
+                  format_count(counts.wrong)));
   if (known.lost)
-    errors_.add(
-        fmt::format("{}: its journal is damaged from octet {} on: {} entries are lost; {} blocks are taken as a later write "
-                    "left them, of {} nothing can be said",
-                    storage.what, known.lost_at, format_count(known.lost), format_count(found.taken),
-                    format_count(found.unclear)),
-        {storage.name});
+    errors_.add(fmt::format("{}: the journal is damaged from byte {} on: {} entries are lost; {} blocks are taken as a later "
+                            "write left them, the state of {} blocks is unknown",
+                            storage.what, known.lost_at, format_count(known.lost), format_count(found.taken),
+                            format_count(found.unclear)),
+                {storage.name});
   end_at_errors(errors_, "recovery", general_, reports_);
 }
 

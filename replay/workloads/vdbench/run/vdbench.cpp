@@ -55,7 +55,7 @@ class VdbenchProgram {
     ContentSettings& content = all_.general.content;
     if (!content.pattern_file.empty()) content.pattern = read_pattern();
     if (validation.on && all_.general.concatenates)
-      throw ParameterError(all_.general.concatenates_place, "data validation: expected no concatenatesds= beside it");
+      throw ParameterError(all_.general.concatenates_place, "data validation: not possible with concatenatesds=");
     runs_ = plan_runs(all_);
     for (const PlannedRun& run : runs_) refuse(run, validation.on);
     begin_at(options.first_run);
@@ -66,9 +66,9 @@ class VdbenchProgram {
 
   int simulate() const {
     const std::string again = repeats_.times == 1 ? ""
-                              : repeats_.times    ? fmt::format("all of it {} times\n", repeats_.times)
-                              : repeats_.seconds  ? fmt::format("again for {} seconds\n", repeats_.seconds)
-                                                  : "again until it is ended\n";
+                              : repeats_.times    ? fmt::format("all runs {} times\n", repeats_.times)
+                              : repeats_.seconds  ? fmt::format("all runs again for {} seconds\n", repeats_.seconds)
+                                                  : "all runs again until stopped\n";
     fmt::print("{}{}{}Vdbench simulation completed successfully.\n", vdbench::simulate(runs_), sizes_of_trees(), again);
     return 0;
   }
@@ -185,7 +185,7 @@ class VdbenchProgram {
     if (run.content.pattern && run.content.compression > 1)
       throw ParameterError(run.run->place, fmt::format("rd={}: expected either pattern= or compratio=", run.name));
     if (validates && run.content.given())
-      throw ParameterError(place, "data validation: expected no pattern=, compratio= or dedupratio= beside it");
+      throw ParameterError(place, "data validation: not possible with pattern=, compratio= or dedupratio=");
   }
   void override_runs() {
     for (Run& run : all_.runs) {
@@ -208,7 +208,8 @@ class VdbenchProgram {
     if (all_.general.removes) throw std::runtime_error("data_errors=remove: expected one process, not ranks");
     auto refuse_own = [](const std::string& kind, const std::string& name, const std::string& where) {
       if (where.starts_with("memory:"))
-        throw std::runtime_error(fmt::format("{}={}: memory: is each process's own, which ranks can't share", kind, name));
+        throw std::runtime_error(fmt::format(
+            "{}={}: ranks can't share memory:, which exists in one process; use another target or one rank", kind, name));
     };
     for (const Storage& storage : all_.storages) refuse_own("sd", storage.name, storage.lun);
     for (const FileSystem& system : all_.systems) refuse_own("fsd", system.name, system.anchor);

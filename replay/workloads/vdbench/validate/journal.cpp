@@ -153,7 +153,7 @@ RecoveredKeys recover_keys(const std::string& directory, const std::string& name
   const std::string map_name = path(directory, name, ".map"), journal_name = path(directory, name, ".jnl");
   const std::string map = content(map_name);
   if (map.size() < kMapHead + kWord || memcmp(map.data(), kMapMagic, kWord) != 0)
-    throw std::runtime_error(map_name + ": is no map of a journal");
+    throw std::runtime_error(map_name + ": is not the map of a journal");
   RecoveredKeys found;
   found.began = int64_t(word_at(map, kWord));
   found.shape = word_at(map, 2 * kWord);
@@ -165,7 +165,7 @@ RecoveredKeys recover_keys(const std::string& directory, const std::string& name
   found.keys.assign(map.begin() + kMapHead, map.begin() + ptrdiff_t(end));
   const std::string journal = content(journal_name);
   if (journal.size() < kJournalHead || memcmp(journal.data(), kJournalMagic, kWord) != 0)
-    throw std::runtime_error(journal_name + ": is no journal");
+    throw std::runtime_error(journal_name + ": is not a journal");
   if (word_at(journal, kWord) != word_at(map, kWord)) return found;
   // The last entries may be incomplete, or damaged by a crash of the machine before their writes began.
   size_t end_of_entries = (journal.size() - kJournalHead) / kEntry * kEntry + kJournalHead;

@@ -170,7 +170,7 @@ void Validator::missing(uint64_t first, uint64_t length, const char* when) {
   if (count == 0) return;
   counts_.checked += count;
   counts_.wrong += count;
-  tell(at, keys.unit(), when, fmt::format("lost write, expected {} written blocks from here on, and there is nothing", count));
+  tell(at, keys.unit(), when, fmt::format("lost write, expected {} written blocks from here on, found none", count));
 }
 
 void Validator::tell(uint64_t offset, uint64_t size, const char* when, const std::string& wrong) {
@@ -221,7 +221,7 @@ std::string Validator::wrong_of(uint64_t offset, std::string_view block, uint8_t
   }
   count(zeros, "of zeros");
   count(damaged, "with a wrong checksum");
-  count(foreign, "written by somebody else");
+  count(foreign, "written by another owner");
   const char* name = misplaced    ? "misplaced write"
                      : foreign    ? "foreign data"
                      : damaged    ? "damaged data"
